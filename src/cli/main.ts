@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+import { createProgram, type RegisterCommand } from "./program.ts";
+import { describeFailure } from "./report.ts";
+
+const commands: readonly RegisterCommand[] = [];
+
+const program = createProgram(commands);
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(describeFailure(error, program.opts().debug === true));
+  process.exitCode = 1;
+}

@@ -1,0 +1,31 @@
+import { Command } from "commander";
+import manifest from "../../package.json" with { type: "json" };
+
+/** Adds one command to the program. Each lives in a file of its own. */
+export type RegisterCommand = (program: Command) => void;
+
+/**
+ * The `espalier` program with the given commands.
+ *
+ * @example
+ * ```ts
+ * await createProgram([registerEngine]).parseAsync(["engine", "list"], { from: "user" });
+ * ```
+ */
+export function createProgram(commands: readonly RegisterCommand[]): Command {
+  const program = new Command("espalier")
+    .description("Trains models and agents in TypeScript at XLA speed.")
+    .version(manifest.version, "-v, --version", "print the version")
+    .option("--debug", "print the stack and the causes of an error")
+    .showHelpAfterError("(espalier --help says what there is)")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  espalier engine list           which engines are here, and which one runs
+  espalier engine install cpu    get the XLA engine for this machine's CPU
+  espalier help engine           what a command takes`,
+    );
+  for (const register of commands) register(program);
+  return program;
+}

@@ -1,0 +1,4 @@
+export * from "./clock.ts";
+export * from "./error.ts";
+export * from "./suggest.ts";
+export * from "./tree.ts";

@@ -1,0 +1,52 @@
+import type { DType } from "../trace/dtype.ts";
+import { isFloat } from "../trace/dtype.ts";
+import { defineOp, lacking } from "../trace/op.ts";
+import { tensorType } from "../trace/type.ts";
+import type { Value } from "../trace/value.ts";
+import { emit1 } from "../trace/value.ts";
+import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import { hloType } from "../xla/writer.ts";
+
+const convertOp = defineOp<{ readonly dtype: DType }>({
+  name: "convert",
+  cheap: true,
+  type: ([x], { dtype }) => [tensorType(dtype, x.shape)],
+  derivative: ({ inputs }, [ct]) => [ct && convert(ct, inputs[0].dtype)],
+  batch: ([x], { dtype }) => [convert(x.value, dtype)],
+  stablehlo: (w, [x], { inputs, outputs }) => {
+    const [from, to] = [inputs[0].type, outputs[0].type];
+    if (to.dtype !== "bool") return [w.put(`stablehlo.convert ${x} : (${hloType(from)}) -> ${hloType(to)}`)];
+    const zero = w.splat(0, from);
+    const kind = isFloat(from.dtype) ? "FLOAT" : from.dtype === "i32" ? "SIGNED" : "UNSIGNED";
+    return [
+      w.put(
+        `stablehlo.compare NE, ${x}, ${zero}, ${kind} : (${hloType(from)}, ${hloType(from)}) -> ${hloType(to)}`,
+      ),
+    ];
+  },
+  wasm: (j, [x], { inputs, params }) => {
+    const from = inputs[0].dtype;
+    const array = x;
+    if (params.dtype === "bool") return [array.notEqual(jaxScalar(j, 0, from))];
+    const converted = array.astype(jaxName(params.dtype));
+    return [from === "bool" ? converted : wrapU8(j, converted, params.dtype)];
+  },
+});
+
+/** Converts element types; floats to integers by cutting towards zero. */
+export const convert = (x: Value, dtype: DType): Value =>
+  x.dtype === dtype ? x : emit1(convertOp, [x], { dtype });
+
+const bitcastOp = defineOp<{ readonly dtype: DType }>({
+  name: "bitcast",
+  type: ([x], { dtype }) => [tensorType(dtype, x.shape)],
+  derivative: lacking("bits have no derivative"),
+  batch: ([x], { dtype }) => [bitcast(x.value, dtype)],
+  stablehlo: (w, [x], { inputs, outputs }) => [
+    w.put(`stablehlo.bitcast_convert ${x} : (${hloType(inputs[0].type)}) -> ${hloType(outputs[0].type)}`),
+  ],
+  wasm: (j, [x], { params }) => [j.lax.bitcastConvertType(x, jaxName(params.dtype))],
+});
+
+/** Reads the same 32 bits as another type. */
+export const bitcast = (x: Value, dtype: DType): Value => emit1(bitcastOp, [x], { dtype });

@@ -1,0 +1,168 @@
+import { userError } from "../trace/location.ts";
+import { defineOp } from "../trace/op.ts";
+import { shapeText, tensorType } from "../trace/type.ts";
+import type { Value } from "../trace/value.ts";
+import { emit1 } from "../trace/value.ts";
+import { hloType } from "../xla/writer.ts";
+import { batchedValue, checkDType } from "./rules.ts";
+import { inversePermutation, transpose } from "./shape.ts";
+
+/** Which axes of the two sides are summed over (contract) and which run along (batch). */
+export interface DotDims {
+  readonly lhsContract: readonly number[];
+  readonly rhsContract: readonly number[];
+  readonly lhsBatch: readonly number[];
+  readonly rhsBatch: readonly number[];
+}
+
+const free = (rank: number, ...used: (readonly number[])[]): number[] =>
+  Array.from({ length: rank }, (_, i) => i).filter((i) => !used.some((axes) => axes.includes(i)));
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+const up = (axes: readonly number[]): number[] => axes.map((a) => a + 1);
+
+const dotOp = defineOp<DotDims>({
+  name: "dotGeneral",
+  type: ([x, y], { lhsContract, rhsContract, lhsBatch, rhsBatch }) => {
+    checkDType("matmul", "argument 0", x, "number");
+    if (x.dtype !== y.dtype)
+      throw userError(
+        "DTYPE_MISMATCH",
+        `matmul: argument 0 is ${x.text} and argument 1 is ${y.text}`,
+        `convert one of them: x.astype("${x.dtype}")`,
+      );
+    const pairs = [...lhsContract, ...lhsBatch].map(
+      (a, i) => [a, [...rhsContract, ...rhsBatch][i] as number] as const,
+    );
+    for (const [a, b] of pairs)
+      if (x.shape[a] !== y.shape[b])
+        throw userError(
+          "SHAPE_MISMATCH",
+          `matmul: axis ${a} of ${shapeText(x.shape)} has length ${x.shape[a]}, but axis ${b} of ${shapeText(y.shape)} has ${y.shape[b]}`,
+          "the axes that are multiplied must be equally long; transpose one side, or fix the layer's size",
+        );
+    return [
+      tensorType(x.dtype, [
+        ...lhsBatch.map((a) => x.shape[a] as number),
+        ...free(x.shape.length, lhsContract, lhsBatch).map((a) => x.shape[a] as number),
+        ...free(y.shape.length, rhsContract, rhsBatch).map((a) => y.shape[a] as number),
+      ]),
+    ];
+  },
+  derivative: ({ inputs: [x, y], params }, [ct]) => {
+    if (!ct) return [];
+    const { lhsContract, rhsContract, lhsBatch, rhsBatch } = params;
+    return [
+      oneSide(ct, y, x, lhsContract, lhsBatch, rhsContract, rhsBatch, false),
+      oneSide(ct, x, y, rhsContract, rhsBatch, lhsContract, lhsBatch, true),
+    ];
+  },
+  batch: ([x, y], { lhsContract, rhsContract, lhsBatch, rhsBatch }, size) => {
+    if (x.batched && y.batched) {
+      const dims = {
+        lhsContract: up(lhsContract),
+        rhsContract: up(rhsContract),
+        lhsBatch: [0, ...up(lhsBatch)],
+        rhsBatch: [0, ...up(rhsBatch)],
+      };
+      return [dotGeneral(x.value, y.value, dims)];
+    }
+    if (lhsBatch.length > 0)
+      return dotOpBatch(batchedValue(x, size), batchedValue(y, size), {
+        lhsContract,
+        rhsContract,
+        lhsBatch,
+        rhsBatch,
+      });
+    if (x.batched) {
+      // The mapped axis is one more free axis of the left side: it comes out in front.
+      return [
+        dotGeneral(x.value, y.value, {
+          lhsContract: up(lhsContract),
+          rhsContract,
+          lhsBatch: [],
+          rhsBatch: [],
+        }),
+      ];
+    }
+    const z = dotGeneral(x.value, y.value, {
+      lhsContract,
+      rhsContract: up(rhsContract),
+      lhsBatch: [],
+      rhsBatch: [],
+    });
+    const at = x.value.ndim - lhsContract.length;
+    return [transpose(z, [at, ...range(0, at), ...range(at + 1, z.ndim)])];
+  },
+  stablehlo: (w, [x, y], { inputs, outputs, params }) => {
+    const { lhsContract, rhsContract, lhsBatch, rhsBatch } = params;
+    const batching =
+      lhsBatch.length > 0 ? `batching_dims = [${lhsBatch.join(", ")}] x [${rhsBatch.join(", ")}], ` : "";
+    return [
+      w.put(
+        `stablehlo.dot_general ${x}, ${y}, ${batching}contracting_dims = [${lhsContract.join(", ")}] x [${rhsContract.join(", ")}] : (${hloType(inputs[0].type)}, ${hloType(inputs[1].type)}) -> ${hloType(outputs[0].type)}`,
+      ),
+    ];
+  },
+  wasm: (j, [x, y], { inputs, outputs, params }) => {
+    if (inputs[0].size === 0 || inputs[1].size === 0) {
+      x.dispose();
+      y.dispose();
+      return [j.numpy.zeros([...outputs[0].shape])];
+    }
+    return [
+      j.lax.dot(x, y, {
+        lhsContractingDims: [...params.lhsContract],
+        rhsContractingDims: [...params.rhsContract],
+        lhsBatchDims: [...params.lhsBatch],
+        rhsBatchDims: [...params.rhsBatch],
+      }),
+    ];
+  },
+});
+
+function dotOpBatch(x: Value, y: Value, dims: DotDims): readonly Value[] {
+  return [
+    dotGeneral(x, y, {
+      lhsContract: up(dims.lhsContract),
+      rhsContract: up(dims.rhsContract),
+      lhsBatch: [0, ...up(dims.lhsBatch)],
+      rhsBatch: [0, ...up(dims.rhsBatch)],
+    }),
+  ];
+}
+
+/**
+ * The cotangent of `mine` in a product with `other`: contract the product's cotangent with the other's free axes.
+ * `swapped` says that `mine` was the right side.
+ */
+function oneSide(
+  ct: Value,
+  other: Value,
+  mine: Value,
+  myContract: readonly number[],
+  myBatch: readonly number[],
+  otherContract: readonly number[],
+  otherBatch: readonly number[],
+  swapped: boolean,
+): Value {
+  const batches = myBatch.length;
+  const myFree = free(mine.ndim, myContract, myBatch);
+  const otherFree = free(other.ndim, otherContract, otherBatch);
+  const ctBatch = range(0, batches);
+  const ctOther = swapped
+    ? range(batches, batches + otherFree.length)
+    : range(batches + myFree.length, batches + myFree.length + otherFree.length);
+  const product = dotGeneral(ct, other, {
+    lhsContract: ctOther,
+    rhsContract: otherFree,
+    lhsBatch: ctBatch,
+    rhsBatch: otherBatch,
+  });
+  // Its axes: batches, my free ones, then my contracted ones in the order in which the other side lists them.
+  const sorted = [...otherContract].sort((a, b) => a - b);
+  const contracted = sorted.map((axis) => myContract[otherContract.indexOf(axis)] as number);
+  return transpose(product, inversePermutation([...myBatch, ...myFree, ...contracted]));
+}
+
+/** Sums products over the contracted axes; the result's axes are batch, left free, right free. */
+export const dotGeneral = (x: Value, y: Value, dims: DotDims): Value => emit1(dotOp, [x, y], dims);

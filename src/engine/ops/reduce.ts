@@ -1,0 +1,210 @@
+import type { DType } from "../trace/dtype.ts";
+import { isFloat, limits } from "../trace/dtype.ts";
+import type { Jax, JaxArray, Op } from "../trace/op.ts";
+import { defineOp, lacking } from "../trace/op.ts";
+import type { TensorType } from "../trace/type.ts";
+import { tensorType } from "../trace/type.ts";
+import type { Node, Value } from "../trace/value.ts";
+import { emit1 } from "../trace/value.ts";
+import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import { hloType, i64s } from "../xla/writer.ts";
+import { splat } from "./constant.ts";
+import { convert } from "./convert.ts";
+import { div, equal, mul, select } from "./elementwise.ts";
+import type { DTypeRule } from "./rules.ts";
+import { checkDType } from "./rules.ts";
+import { broadcastInDim } from "./shape.ts";
+
+interface Axes {
+  readonly axes: readonly number[];
+}
+
+const kept = (type: TensorType, axes: readonly number[]): readonly number[] =>
+  type.shape.filter((_, i) => !axes.includes(i));
+
+/** Puts a reduced value back over the axes it lost. */
+function unreduce(y: Value, like: Value, axes: readonly number[]): Value {
+  const dims = like.shape.map((_, i) => i).filter((i) => !axes.includes(i));
+  return broadcastInDim(y, like.shape, dims);
+}
+
+function reduction(row: {
+  readonly name: string;
+  readonly accepts: DTypeRule;
+  readonly identity: (dtype: DType) => number;
+  readonly hlo: string;
+  readonly wasm: (j: Jax, x: JaxArray, axes: number[], dtype: DType) => JaxArray;
+  readonly derivative: (node: Node<Axes>, ct: Value) => Value;
+}): (x: Value, axes: readonly number[]) => Value {
+  const op: Op<Axes> = defineOp<Axes>({
+    name: row.name,
+    type: ([x], { axes }) => {
+      checkDType(row.name, "the value", x, row.accepts);
+      return [tensorType(x.dtype, kept(x, axes))];
+    },
+    derivative: (node, [ct]) => [ct && row.derivative(node, ct)],
+    batch: ([x], { axes }) => [emit1(op, [x.value], { axes: axes.map((a) => a + 1) })],
+    stablehlo: (w, [x], { inputs, outputs, params }) => {
+      const [from, to] = [inputs[0].type, outputs[0].type];
+      const init = w.scalar(row.identity(from.dtype), from.dtype);
+      const element = hloType(tensorType(from.dtype, []));
+      return [
+        w.put(
+          `stablehlo.reduce(${x} init: ${init}) applies stablehlo.${row.hlo} across dimensions = [${params.axes.join(", ")}] : (${hloType(from)}, ${element}) -> ${hloType(to)}`,
+        ),
+      ];
+    },
+    wasm: (j, [x], { inputs, outputs, params }) => {
+      if (inputs[0].size === 0) {
+        x.dispose();
+        const { dtype, shape } = outputs[0];
+        return [j.numpy.broadcastTo(jaxScalar(j, row.identity(dtype), dtype), [...shape])];
+      }
+      return [row.wasm(j, x, [...params.axes], inputs[0].dtype)];
+    },
+  });
+  return (x, axes) => (axes.length === 0 ? x : emit1(op, [x], { axes }));
+}
+
+/** Ties share the cotangent equally, as the true derivative is not defined there. */
+function extremumDerivative({ inputs, outputs, params }: Node<Axes>, ct: Value): Value {
+  const [x] = inputs;
+  const chosen = convert(equal(x, unreduce(outputs[0], x, params.axes)), x.dtype);
+  const count = reduceSum(chosen, params.axes);
+  return mul(chosen, unreduce(div(ct, count), x, params.axes));
+}
+
+export const reduceSum = reduction({
+  name: "reduceSum",
+  accepts: "number",
+  identity: () => 0,
+  hlo: "add",
+  wasm: (j, x, axes, dtype) => wrapU8(j, x.sum(axes), dtype),
+  derivative: ({ inputs, params }, ct) => unreduce(ct, inputs[0], params.axes),
+});
+
+export const reduceMax = reduction({
+  name: "reduceMax",
+  accepts: "number",
+  identity: (dtype) => (isFloat(dtype) ? Number.NEGATIVE_INFINITY : limits(dtype).min),
+  hlo: "maximum",
+  wasm: (_j, x, axes) => x.max(axes),
+  derivative: extremumDerivative,
+});
+
+export const reduceMin = reduction({
+  name: "reduceMin",
+  accepts: "number",
+  identity: (dtype) => (isFloat(dtype) ? Number.POSITIVE_INFINITY : limits(dtype).max),
+  hlo: "minimum",
+  wasm: (_j, x, axes) => x.min(axes),
+  derivative: extremumDerivative,
+});
+
+export const reduceProd = reduction({
+  name: "reduceProd",
+  accepts: "number",
+  identity: () => 1,
+  hlo: "multiply",
+  wasm: (j, x, axes, dtype) => wrapU8(j, x.prod(axes), dtype),
+  derivative: ({ inputs, outputs, params }, ct) => {
+    const [x] = inputs;
+    const { axes } = params;
+    // Product of all others: the quotient where nothing is 0; where one element is 0, only that one has a derivative.
+    const zero = equal(x, splat(0, x.dtype, x.shape));
+    const safe = select(zero, splat(1, x.dtype, x.shape), x);
+    const zeros = unreduce(reduceSum(convert(zero, x.dtype), axes), x, axes);
+    const others = unreduce(reduceProd(safe, axes), x, axes);
+    const none = splat(0, x.dtype, x.shape);
+    const one = splat(1, x.dtype, x.shape);
+    const whenOneZero = select(zero, others, none);
+    const whenSomeZero = select(equal(zeros, one), whenOneZero, none);
+    const factor = select(equal(zeros, none), div(unreduce(outputs[0], x, axes), safe), whenSomeZero);
+    return mul(unreduce(ct, x, axes), factor);
+  },
+});
+
+const noDerivative = (): Value => {
+  throw new Error("booleans carry no cotangents");
+};
+
+export const reduceAnd = reduction({
+  name: "reduceAnd",
+  accepts: "bool",
+  identity: () => 1,
+  hlo: "and",
+  wasm: (_j, x, axes) => x.all(axes),
+  derivative: noDerivative,
+});
+
+export const reduceOr = reduction({
+  name: "reduceOr",
+  accepts: "bool",
+  identity: () => 0,
+  hlo: "or",
+  wasm: (_j, x, axes) => x.any(axes),
+  derivative: noDerivative,
+});
+
+interface ArgParams {
+  readonly axis: number;
+  readonly kind: "max" | "min";
+}
+
+const argOp: Op<ArgParams> = defineOp<ArgParams>({
+  name: "argExtremum",
+  type: ([x], { axis, kind }) => {
+    checkDType(`arg${kind}`, "the value", x, "number");
+    return [tensorType("i32", kept(x, [axis]))];
+  },
+  derivative: lacking("an index has no derivative"),
+  batch: ([x], { axis, kind }) => [emit1(argOp, [x.value], { axis: axis + 1, kind })],
+  stablehlo: (w, [x], { inputs, outputs, params }) => {
+    const from = inputs[0].type;
+    const { axis, kind } = params;
+    const indexType = tensorType("i32", from.shape);
+    const index = w.put(`stablehlo.iota dim = ${axis} : ${hloType(indexType)}`);
+    const worst = isFloat(from.dtype)
+      ? kind === "max"
+        ? Number.NEGATIVE_INFINITY
+        : Number.POSITIVE_INFINITY
+      : limits(from.dtype)[kind === "max" ? "min" : "max"];
+    const init = [w.scalar(worst, from.dtype), w.scalar(0, "i32")];
+    const t = hloType(tensorType(from.dtype, []));
+    const [a, ai, b, bi] = [w.fresh("a"), w.fresh("a"), w.fresh("a"), w.fresh("a")] as const;
+    const sign = isFloat(from.dtype) ? "FLOAT" : from.dtype === "i32" ? "SIGNED" : "UNSIGNED";
+    const inner = w.nested();
+    const compare = (direction: string, p: string, q: string, type: string, kindOf: string) =>
+      inner.put(`stablehlo.compare ${direction}, ${p}, ${q}, ${kindOf} : (${type}, ${type}) -> tensor<i1>`);
+    const better = compare(kind === "max" ? "GT" : "LT", a, b, t, sign);
+    // NaN wins over every number, the first of equals over later ones.
+    const nan = compare("NE", a, a, t, sign);
+    const wins = inner.put(`stablehlo.or ${better}, ${nan} : tensor<i1>`);
+    const same = compare("EQ", a, b, t, sign);
+    const bothNan = inner.put(`stablehlo.and ${nan}, ${compare("NE", b, b, t, sign)} : tensor<i1>`);
+    const tie = inner.put(`stablehlo.or ${same}, ${bothNan} : tensor<i1>`);
+    const earlier = compare("LT", ai, bi, "tensor<i32>", "SIGNED");
+    const byIndex = inner.put(`stablehlo.and ${tie}, ${earlier} : tensor<i1>`);
+    const notTie = inner.put(`stablehlo.not ${tie} : tensor<i1>`);
+    const byValue = inner.put(`stablehlo.and ${wins}, ${notTie} : tensor<i1>`);
+    const takeA = inner.put(`stablehlo.or ${byValue}, ${byIndex} : tensor<i1>`);
+    const value = inner.put(`stablehlo.select ${takeA}, ${a}, ${b} : tensor<i1>, ${t}`);
+    const at = inner.put(`stablehlo.select ${takeA}, ${ai}, ${bi} : tensor<i1>, tensor<i32>`);
+    inner.line(`stablehlo.return ${value}, ${at} : ${t}, tensor<i32>`);
+    const outValue = hloType(tensorType(from.dtype, outputs[0].shape));
+    const text = [
+      `"stablehlo.reduce"(${x}, ${index}, ${init.join(", ")}) ({`,
+      `    ^bb0(${a}: ${t}, ${ai}: tensor<i32>, ${b}: ${t}, ${bi}: tensor<i32>):`,
+      ...inner.lines,
+      `    }) {dimensions = ${i64s([axis])}} : (${hloType(from)}, ${hloType(indexType)}, ${t}, tensor<i32>) -> (${outValue}, ${hloType(outputs[0].type)})`,
+    ].join("\n");
+    return [w.putMany(2, text)[1] as string];
+  },
+  wasm: (j, [x], { params }) => [
+    j.numpy[params.kind === "max" ? "argmax" : "argmin"](x, params.axis).astype(jaxName("i32")),
+  ],
+});
+
+/** Where along an axis the largest or smallest element stands; the first of equals. */
+export const argExtremum = (x: Value, axis: number, kind: "max" | "min"): Value =>
+  emit1(argOp, [x], { axis, kind });

@@ -1,0 +1,54 @@
+import type { DType } from "../trace/dtype.ts";
+import type { Program } from "../trace/program.ts";
+import type { TensorType } from "../trace/type.ts";
+import type { HostArray } from "./host.ts";
+
+export type EngineName = "wasm" | "xla";
+
+/** Something an engine computes on. */
+export interface Device {
+  readonly engine: EngineName;
+  readonly index: number;
+  /** `cpu`, `cuda`, ... as the engine calls it. */
+  readonly kind: string;
+  readonly description: string;
+}
+
+/** A buffer as the engine holds it; nobody else looks inside. */
+export type Native = unknown;
+
+export interface CompileRequest {
+  readonly device: Device;
+  /** Inputs whose memory the call may take over. */
+  readonly donated: readonly boolean[];
+  /** Same bits on every run, where the device would not give them by itself. */
+  readonly deterministic: boolean;
+  /** Compiler flags in addition to those the engine chooses. */
+  readonly flags: Readonly<Record<string, boolean | number | string>>;
+}
+
+/** A compiled program on a device. */
+export interface Executable {
+  /** Runs it: fills `outputs` with new buffers. Donated inputs must not be used afterwards, but are still to be freed. */
+  run(inputs: readonly Native[], outputs: Native[]): void;
+}
+
+/** What an engine does for the rest: `wasm` and `xla` are two of these. */
+export interface Backend {
+  readonly name: EngineName;
+  readonly description: string;
+  readonly devices: readonly Device[];
+  /** Why it has not got an element type, or undefined where it has. */
+  lacks(dtype: DType): string | undefined;
+  compile(program: Program, request: CompileRequest): Executable;
+  /** The program as the engine reads it, for people. */
+  text(program: Program): string;
+  put(data: HostArray, type: TensorType, device: Device): Native;
+  /** A copy of the numbers; waits for them without holding up the event loop for long. */
+  read(native: Native, type: TensorType): Promise<HostArray>;
+  /** The same, holding the event loop until they are there. */
+  readSync(native: Native, type: TensorType): HostArray;
+  /** Resolves once the numbers have been computed. */
+  ready(native: Native): Promise<void>;
+  free(native: Native): void;
+}

@@ -1,0 +1,114 @@
+import { flatten, unflatten } from "../../core/index.ts";
+import type { DType } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Shape } from "../trace/type.ts";
+import { shapeText, sizeOf, tensorType } from "../trace/type.ts";
+import type { Device } from "./backend.ts";
+import type { EngineChoice } from "./choose.ts";
+import { resolveDevice } from "./choose.ts";
+import type { HostArray } from "./host.ts";
+import { castHost, dtypeOf, isHostArray } from "./host.ts";
+import { turnIfDue } from "./memory.ts";
+import { Tensor } from "./tensor.ts";
+
+export type Nested = number | boolean | readonly Nested[];
+
+export interface PutOptions {
+  /** The shape of a typed array's numbers in row-major order; one axis unless given. */
+  readonly shape?: Shape;
+  /** The element type; by default that of the array, f32 for numbers and bool for booleans. */
+  readonly dtype?: DType;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+}
+
+/**
+ * Puts numbers on a device.
+ *
+ * @example
+ * ```ts
+ * const x = put([[1, 2], [3, 4]]);                           // f32[2,2]
+ * const labels = put(new Int32Array([0, 1]), { shape: [2, 1] }); // i32[2,1]
+ * ```
+ */
+export function put(data: HostArray | Nested, options: PutOptions = {}): Tensor {
+  const { backend, device } = resolveDevice(options.engine, options.device);
+  const host = isHostArray(data)
+    ? { flat: data, shape: [data.length], dtype: dtypeOf(data) }
+    : flattenNested(data);
+  const shape = options.shape ?? host.shape;
+  const flat = host.flat;
+  if (sizeOf(shape) !== flat.length)
+    throw userError(
+      "SHAPE_MISMATCH",
+      `put: ${flat.length} numbers do not fill the shape ${shapeText(shape)}, which has ${sizeOf(shape)} elements`,
+      "give a shape whose lengths multiply to the number of elements",
+    );
+  const dtype = options.dtype ?? host.dtype;
+  const lacking = backend.lacks(dtype);
+  if (lacking)
+    throw userError("DTYPE_UNSUPPORTED", `put: ${lacking}`, 'convert: put(data, { dtype: "f32" })');
+  const type = tensorType(dtype, shape);
+  return new Tensor(backend.put(castHost(flat, dtype), type, device), type, device, backend);
+}
+
+function flattenNested(data: Nested): { flat: number[]; shape: number[]; dtype: DType } {
+  const shape: number[] = [];
+  for (let at: Nested | undefined = data; Array.isArray(at); at = at[0] as Nested | undefined)
+    shape.push(at.length);
+  const flat: number[] = [];
+  let booleans = 0;
+  const walk = (part: Nested, depth: number): void => {
+    if (typeof part === "number" || typeof part === "boolean") {
+      if (depth !== shape.length) throw ragged(shape);
+      if (typeof part === "boolean") booleans++;
+      flat.push(Number(part));
+      return;
+    }
+    if (!Array.isArray(part))
+      throw userError(
+        "ARGUMENT_INVALID",
+        `put: ${JSON.stringify(part) ?? typeof part} is not a number`,
+        "pass numbers, booleans, nested arrays of them, or a typed array",
+      );
+    if (part.length !== shape[depth]) throw ragged(shape);
+    for (const inner of part) walk(inner as Nested, depth + 1);
+  };
+  walk(data, 0);
+  return { flat, shape, dtype: booleans > 0 && booleans === flat.length ? "bool" : "f32" };
+}
+
+const ragged = (shape: Shape) =>
+  userError(
+    "SHAPE_MISMATCH",
+    `put: the nested arrays are not all of shape ${shapeText(shape)}`,
+    "make every row equally long",
+  );
+
+/**
+ * Reads many tensors in one go: a tree of tensors becomes the same tree of arrays.
+ *
+ * @example
+ * ```ts
+ * const { loss, accuracy } = await read(metrics);
+ * ```
+ */
+export async function read<T>(tree: T): Promise<Read<T>> {
+  const leaves: unknown[] = [];
+  const shape = flatten(tree, leaves);
+  const waiting = leaves.map((leaf) => {
+    if (!(leaf instanceof Tensor))
+      throw userError(
+        "ARGUMENT_INVALID",
+        `read: ${String(leaf)} is no tensor`,
+        "pass a tensor or a tree of tensors",
+      );
+    return leaf.backend.read(leaf.native(), leaf.type);
+  });
+  const arrays = await Promise.all(waiting);
+  await turnIfDue();
+  return unflatten(shape, arrays) as Read<T>;
+}
+
+/** A tree of tensors as a tree of arrays. */
+export type Read<T> = T extends Tensor ? HostArray : T extends object ? { [K in keyof T]: Read<T[K]> } : T;

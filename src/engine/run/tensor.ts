@@ -1,0 +1,138 @@
+import { EspalierError } from "../../core/index.ts";
+import type { DType } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Shape, TensorType } from "../trace/type.ts";
+import type { Backend, Device, Native } from "./backend.ts";
+import type { HostArray } from "./host.ts";
+import { noteFreed, noteMade, turnIfDue } from "./memory.ts";
+
+/** The engine's buffer behind a tensor, apart from it so that it can be freed when the tensor has been collected. */
+interface Held {
+  readonly backend: Backend;
+  readonly bytes: number;
+  native: Native;
+}
+
+const collected = new FinalizationRegistry<Held>((held) => release(held));
+
+function release(held: Held): void {
+  if (held.native === undefined) return;
+  const { native } = held;
+  held.native = undefined;
+  held.backend.free(native);
+  noteFreed(held.bytes);
+}
+
+/**
+ * Numbers on a device: what compiled functions take and give. Immutable. Freed when collected, or at once by
+ * `dispose` or `using`.
+ *
+ * @example
+ * ```ts
+ * using x = put([[1, 2], [3, 4]]);
+ * const numbers = await x.read(); // Float32Array [1, 2, 3, 4]
+ * ```
+ */
+export class Tensor implements Disposable {
+  readonly type: TensorType;
+  readonly device: Device;
+  readonly #held: Held;
+  #gone: "" | "disposed" | "donated" = "";
+
+  /** Tensors are made by `put` and by compiled functions. */
+  constructor(native: Native, type: TensorType, device: Device, backend: Backend) {
+    this.type = type;
+    this.device = device;
+    this.#held = { backend, bytes: type.bytes, native };
+    collected.register(this, this.#held, this.#held);
+    noteMade(type.bytes);
+  }
+
+  get shape(): Shape {
+    return this.type.shape;
+  }
+  get dtype(): DType {
+    return this.type.dtype;
+  }
+  get size(): number {
+    return this.type.size;
+  }
+  get ndim(): number {
+    return this.type.shape.length;
+  }
+  get isDisposed(): boolean {
+    return this.#gone !== "";
+  }
+  get backend(): Backend {
+    return this.#held.backend;
+  }
+
+  /** The engine's buffer; an error where the tensor is gone. `argument` names it in that error. */
+  native(argument = "this tensor"): Native {
+    if (this.#gone !== "") throw this.#goneError(argument);
+    return this.#held.native;
+  }
+
+  #goneError(argument: string): EspalierError {
+    return this.#gone === "donated"
+      ? userError(
+          "TENSOR_DONATED",
+          `${argument} (${this.type.text}) was donated to an earlier call, which has taken over its memory`,
+          "use that call's result instead, or leave the argument out of `donate`",
+        )
+      : userError(
+          "TENSOR_DISPOSED",
+          `${argument} (${this.type.text}) has been disposed`,
+          "dispose it after its last use",
+        );
+  }
+
+  /** The numbers in row-major order, copied to JavaScript's memory. */
+  async read(): Promise<HostArray> {
+    const data = this.#held.backend.read(this.native(), this.type);
+    await turnIfDue();
+    return data;
+  }
+
+  /** The one number of a tensor with one element. */
+  async item(): Promise<number> {
+    if (this.size !== 1)
+      throw new EspalierError("NOT_A_SCALAR", `item: ${this.type.text} has ${this.size} elements`, {
+        fix: "use read() for tensors of more than one element",
+      });
+    return (await this.read())[0] as number;
+  }
+
+  /** Like `read`, holding up the event loop until the numbers are there. */
+  readSync(): HostArray {
+    return this.#held.backend.readSync(this.native(), this.type);
+  }
+
+  /** Resolves once the numbers have been computed. */
+  async ready(): Promise<void> {
+    await this.#held.backend.ready(this.native());
+  }
+
+  /** Frees the memory now. Doing it twice does no harm. */
+  dispose(): void {
+    if (this.#gone === "") this.#leave("disposed");
+  }
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** Marks the memory as taken over by a call. For compiled functions. */
+  donated(): void {
+    this.#leave("donated");
+  }
+
+  #leave(how: "disposed" | "donated"): void {
+    this.#gone = how;
+    collected.unregister(this.#held);
+    release(this.#held);
+  }
+
+  toString(): string {
+    return `Tensor(${this.type.text} on ${this.device.engine}:${this.device.index})`;
+  }
+}

@@ -1,0 +1,84 @@
+import { createRequire } from "node:module";
+import type { Backend, CompileRequest, Device, Executable, Native } from "../run/backend.ts";
+import type { HostArray } from "../run/host.ts";
+import { fromBytes, hostArray } from "../run/host.ts";
+import type { DType } from "../trace/dtype.ts";
+import type { Jax, JaxArray } from "../trace/op.ts";
+import type { Program } from "../trace/program.ts";
+import type { TensorType } from "../trace/type.ts";
+import { jaxName } from "./dtype.ts";
+import { wasmFunction } from "./program.ts";
+import { programText } from "./text.ts";
+
+let started: Backend | undefined;
+
+/** The engine that is always there: jax-js's WebAssembly kernels, loaded on first use. */
+export function wasmBackend(): Backend {
+  started ??= start(createRequire(import.meta.url)("@jax-js/jax") as Jax);
+  return started;
+}
+
+function start(j: Jax): Backend {
+  j.defaultDevice("wasm");
+  const device: Device = { engine: "wasm", index: 0, kind: "cpu", description: "WebAssembly on one thread" };
+  const readSync = (native: Native, type: TensorType): HostArray =>
+    fromJax((native as JaxArray).ref.dataSync(), type.dtype);
+  return {
+    name: "wasm",
+    description: "jax-js kernels in WebAssembly",
+    devices: [device],
+    lacks,
+    compile: (program, request) => compileProgram(j, program, request),
+    text: programText,
+    put: (data, type) => toJax(j, data, type),
+    read: async (native, type) => readSync(native, type),
+    readSync,
+    ready: async (native) => {
+      await (native as JaxArray).blockUntilReady();
+    },
+    free: (native) => (native as JaxArray).dispose(),
+  };
+}
+
+function lacks(dtype: DType): string | undefined {
+  if (dtype === "bf16" || dtype === "f16") return `the wasm engine has no ${dtype}`;
+  return undefined;
+}
+
+function compileProgram(j: Jax, program: Program, _request: CompileRequest): Executable {
+  const run = wasmFunction(j, program);
+  const smallest = program.outputs.reduce(
+    (best, output, i) => (output.size < (program.outputs[best]?.size ?? 0) ? i : best),
+    0,
+  );
+  return {
+    run(inputs, outputs) {
+      const results = run(inputs.map((native) => (native as JaxArray).ref));
+      results.forEach((result, i) => {
+        outputs[i] = result;
+      });
+      // jax-js only notes what is to be done; its notes grow from call to call unless something is read.
+      results[smallest]?.ref.dataSync();
+    },
+  };
+}
+
+function toJax(j: Jax, data: HostArray, type: TensorType): JaxArray {
+  const shape = [...type.shape];
+  if (type.dtype === "bool") {
+    const ints = Int32Array.from(data as Uint8Array);
+    return j.numpy.array(ints, { shape, dtype: jaxName("i32") }).notEqual(0);
+  }
+  const copy =
+    type.dtype === "u8" ? Uint32Array.from(data) : (data.slice() as Exclude<HostArray, Uint8Array>);
+  return j.numpy.array(copy as Float32Array<ArrayBuffer>, { shape, dtype: jaxName(type.dtype) });
+}
+
+function fromJax(data: ArrayLike<number> & ArrayBufferView<ArrayBuffer>, dtype: DType): HostArray {
+  if (dtype === "u8" || dtype === "bool") {
+    const bytes = hostArray(dtype, data.length);
+    for (let i = 0; i < data.length; i++) bytes[i] = data[i] as number;
+    return bytes;
+  }
+  return fromBytes(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), dtype);
+}

@@ -1,0 +1,25 @@
+import type { DType } from "../trace/dtype.ts";
+import type { Jax, JaxArray } from "../trace/op.ts";
+
+/** jax-js's names; u8 is kept in uint32 and cut to 8 bits after every operation that could leave them. */
+const names = {
+  f32: "float32",
+  f64: "float64",
+  f16: "float16",
+  bf16: "float32",
+  i32: "int32",
+  u32: "uint32",
+  u8: "uint32",
+  bool: "bool",
+} as const;
+
+export const jaxName = (dtype: DType): Jax["DType"][keyof Jax["DType"]] =>
+  names[dtype] as Jax["DType"][keyof Jax["DType"]];
+
+/** A scalar of an exact type, never a weakly typed JavaScript number. */
+export const jaxScalar = (j: Jax, value: number, dtype: DType): JaxArray =>
+  dtype === "bool" ? j.numpy.array(value !== 0) : j.numpy.full([], value, { dtype: jaxName(dtype) });
+
+/** Cuts the result of u8 arithmetic to 8 bits; other types pass. */
+export const wrapU8 = (j: Jax, x: JaxArray, dtype: DType): JaxArray =>
+  dtype === "u8" ? j.numpy.bitwiseAnd(x, jaxScalar(j, 255, "u8")) : x;

@@ -1,0 +1,114 @@
+import { EspalierError } from "../../../core/index.ts";
+import type { PjrtApi } from "./api.ts";
+import { Block } from "./block.ts";
+import type { PjrtDevice } from "./device.ts";
+import { Events } from "./events.ts";
+import { type Handle, native } from "./koffi.ts";
+import { copyToDevice, elementBytes, fromHost, RESULT, SUBJECT } from "./layout.ts";
+import { DeviceReader, HostReader, type Reader } from "./read.ts";
+
+const MAX_RANK = 64;
+
+type BufferQuery = "bufferOnDeviceBytes" | "bufferCopyToDevice" | "bufferDestroy" | "bufferReadyEvent";
+
+/** Device buffers: made from host bytes, read back, waited for, freed. */
+export class Buffers {
+  readonly #api: PjrtApi;
+  readonly #events: Events;
+  readonly #reader: Reader;
+  readonly #fromHost = Block.struct();
+  readonly #subject = Block.struct();
+  readonly #dims = new Block(MAX_RANK * 8);
+  readonly #empty = new Block(8);
+
+  /** @param onHost whether the devices' memory is the host's own */
+  constructor(api: PjrtApi, client: Handle, onHost: boolean) {
+    this.#api = api;
+    this.#events = new Events(api);
+    const device = new DeviceReader(api, this.#events);
+    this.#reader = onHost ? new HostReader(api, this, device) : device;
+    this.#fromHost.setPointer(SUBJECT, client);
+    this.#fromHost.pointTo(fromHost.dims, this.#dims);
+    this.#fromHost.setInt32(fromHost.semantics, 0); // the data is copied during the call
+  }
+
+  fromHost(data: Uint8Array, elementType: number, dims: readonly number[], device: PjrtDevice): Handle {
+    checkLength(data, elementType, dims);
+    for (let i = 0; i < dims.length; i++) this.#dims.setPointer(i * 8, dims[i] as number);
+    const block = this.#fromHost;
+    block.setPointer(fromHost.data, data.byteLength === 0 ? this.#empty.address : native().addressOf(data));
+    block.setInt32(fromHost.type, elementType);
+    block.setPointer(fromHost.rank, dims.length);
+    block.setPointer(fromHost.device, device.handle);
+    this.#api.call("clientBufferFromHost", block);
+    this.#events.drop(block.pointer(fromHost.doneEvent));
+    return block.pointer(fromHost.buffer);
+  }
+
+  toHost(buffer: Handle, target: Uint8Array): void {
+    this.#reader.read(alive(buffer), target);
+  }
+
+  async toHostAsync(buffer: Handle, target: Uint8Array): Promise<void> {
+    await this.#reader.readAsync(alive(buffer), target);
+  }
+
+  isReady(buffer: Handle): boolean {
+    const event = this.#readyEvent(buffer);
+    const ready = this.#events.isReady(event);
+    this.#events.drop(event);
+    return ready;
+  }
+
+  wait(buffer: Handle): void {
+    this.#events.wait(this.#readyEvent(buffer));
+  }
+
+  async waitAsync(buffer: Handle): Promise<void> {
+    await this.#events.waitAsync(this.#readyEvent(buffer));
+  }
+
+  byteSize(buffer: Handle): number {
+    return this.#about("bufferOnDeviceBytes", buffer).pointer(RESULT);
+  }
+
+  copyTo(buffer: Handle, device: PjrtDevice): Handle {
+    this.#subject.setPointer(copyToDevice.device, device.handle);
+    return this.#about("bufferCopyToDevice", buffer).pointer(copyToDevice.buffer);
+  }
+
+  destroy(buffer: Handle): void {
+    this.#about("bufferDestroy", buffer);
+  }
+
+  #readyEvent(buffer: Handle): Handle {
+    return this.#about("bufferReadyEvent", buffer).pointer(RESULT);
+  }
+
+  #about(query: BufferQuery, buffer: Handle): Block {
+    this.#subject.setPointer(SUBJECT, alive(buffer));
+    return this.#api.call(query, this.#subject);
+  }
+}
+
+/** PJRT would crash on a null buffer. */
+function alive(buffer: Handle): Handle {
+  if (buffer !== 0) return buffer;
+  throw new EspalierError("XLA_RUNTIME", "the buffer is null: it was never made, or it was freed");
+}
+
+/** PJRT takes the length from the shape and would read past the end of shorter data. */
+function checkLength(data: Uint8Array, elementType: number, dims: readonly number[]): void {
+  if (dims.length > MAX_RANK)
+    throw new EspalierError(
+      "XLA_RUNTIME",
+      `an array of ${dims.length} axes; at most ${MAX_RANK} are possible`,
+    );
+  let bytes = elementBytes[elementType] ?? 1;
+  for (let i = 0; i < dims.length; i++) bytes *= dims[i] as number;
+  if (data.byteLength === bytes) return;
+  throw new EspalierError(
+    "XLA_RUNTIME",
+    `${data.byteLength} bytes for shape [${dims}], which takes ${bytes}`,
+  );
+}

@@ -1,0 +1,164 @@
+import { EspalierError } from "../../../core/index.ts";
+import { type ApiVersion, PjrtApi } from "./api.ts";
+import { Block } from "./block.ts";
+import { Buffers } from "./buffers.ts";
+import { encodeCompileOptions, type FlagValue } from "./compile-options.ts";
+import { listDevices, type PjrtDevice } from "./device.ts";
+import { PjrtExecutable } from "./executable.ts";
+import { closeAtExit } from "./exit.ts";
+import type { Handle } from "./koffi.ts";
+import { clientCreate, compile, program, SUBJECT } from "./layout.ts";
+import { encodeNamedValues, type OptionValue } from "./named-values.ts";
+
+/** How to compile one program. */
+export interface CompileRequest {
+  /** Compiler flags of this program alone. */
+  readonly flags?: Readonly<Record<string, FlagValue>>;
+  /** The device it will run on; the client's first one unless said. */
+  readonly device?: PjrtDevice;
+  /** Inputs that calls never take over, whatever the module's aliasing attributes say. */
+  readonly nonDonatable?: readonly number[];
+}
+
+/**
+ * A PJRT plugin at work: its devices, its compiler, its buffers.
+ *
+ * @example
+ * ```ts
+ * const client = PjrtClient.open("/opt/plugins/xla_cpu_pjrt.so");
+ * const program = client.compile(stablehloText, {});
+ * const input = client.bufferFromHost(new Uint8Array(4), bufferType.f32, [], client.devices[0]);
+ * const outputs: Handle[] = [];
+ * program.execute([input], outputs);
+ * ```
+ */
+export class PjrtClient {
+  readonly path: string;
+  readonly platform: string;
+  readonly platformVersion: string;
+  readonly apiVersion: ApiVersion;
+  /** The devices this process can use. */
+  readonly devices: readonly PjrtDevice[];
+  readonly #api: PjrtApi;
+  readonly #buffers: Buffers;
+  readonly #programs = new Set<PjrtExecutable>();
+  readonly #forget: () => void;
+  #handle: Handle;
+
+  /** Loads a plugin and starts it. Whatever fails is an EspalierError with the plugin's or loader's own words. */
+  static open(path: string, createOptions: Readonly<Record<string, OptionValue>> = {}): PjrtClient {
+    const api = PjrtApi.load(path);
+    const block = Block.struct();
+    const count = Object.keys(createOptions).length;
+    if (count > 0) block.pointTo(clientCreate.options, encodeNamedValues(createOptions));
+    block.setPointer(clientCreate.optionCount, count);
+    api.call("clientCreate", block, "PLUGIN_FAILED");
+    return new PjrtClient(api, block.pointer(clientCreate.client));
+  }
+
+  private constructor(api: PjrtApi, handle: Handle) {
+    this.#api = api;
+    this.#handle = handle;
+    this.path = api.path;
+    this.apiVersion = api.version;
+    this.platform = api.queryText("clientPlatformName", handle);
+    this.platformVersion = api.queryText("clientPlatformVersion", handle);
+    this.devices = listDevices(api, handle);
+    this.#buffers = new Buffers(api, handle, this.platform === "cpu");
+    this.#forget = closeAtExit(() => this.close());
+  }
+
+  /** Compiles a StableHLO module, given as text. */
+  compile(module: string, request: CompileRequest = {}): PjrtExecutable {
+    this.#checkOpen();
+    const code = Buffer.from(module);
+    const options = encodeCompileOptions(request.device?.id, request.flags ?? {});
+    const block = Block.struct();
+    block.setPointer(SUBJECT, this.#handle);
+    block.pointTo(compile.program, encodeProgram(code));
+    block.pointTo(compile.options, Block.bytes(options));
+    block.setPointer(compile.optionsLength, options.length);
+    const handle = this.#api.call("clientCompile", block, "XLA_COMPILE").pointer(compile.executable);
+    const executable = new PjrtExecutable(this.#api, handle, {
+      nonDonatable: request.nonDonatable ?? [],
+      onClose: () => this.#programs.delete(executable),
+    });
+    this.#programs.add(executable);
+    return executable;
+  }
+
+  /** Copies bytes to a device. The bytes may change as soon as this returns. */
+  bufferFromHost(data: Uint8Array, elementType: number, dims: readonly number[], device: PjrtDevice): Handle {
+    return this.#open.fromHost(data, elementType, dims, device);
+  }
+
+  /** Copies a buffer to `target` and blocks until it is there. */
+  bufferToHost(buffer: Handle, target: Uint8Array): void {
+    this.#open.toHost(buffer, target);
+  }
+
+  /** Copies a buffer to `target` without blocking the event loop. `target` must not be used until it resolves. */
+  bufferToHostAsync(buffer: Handle, target: Uint8Array): Promise<void> {
+    return this.#open.toHostAsync(buffer, target);
+  }
+
+  /** Whether the program that makes this buffer has finished. */
+  bufferReady(buffer: Handle): boolean {
+    return this.#open.isReady(buffer);
+  }
+
+  /** Blocks until the buffer is there; throws if the program that makes it failed. */
+  awaitBuffer(buffer: Handle): void {
+    this.#open.wait(buffer);
+  }
+
+  /** As {@link awaitBuffer}, without blocking the event loop. */
+  awaitBufferAsync(buffer: Handle): Promise<void> {
+    return this.#open.waitAsync(buffer);
+  }
+
+  /** Frees a buffer, or the handle of one that a program took over. Does nothing once the client is closed. */
+  destroyBuffer(buffer: Handle): void {
+    if (this.#handle !== 0) this.#buffers.destroy(buffer);
+  }
+
+  /** Bytes the buffer takes on its device. */
+  bufferByteSize(buffer: Handle): number {
+    return this.#open.byteSize(buffer);
+  }
+
+  /** A copy of the buffer on another device. */
+  copyToDevice(buffer: Handle, device: PjrtDevice): Handle {
+    return this.#open.copyTo(buffer, device);
+  }
+
+  /** Waits for running programs, then frees them all and stops the client. Its buffers are gone with it. */
+  close(): void {
+    if (this.#handle === 0) return;
+    const handle = this.#handle;
+    for (const program of this.#programs) program.close();
+    this.#handle = 0;
+    this.#forget();
+    this.#api.query("clientDestroy", handle);
+  }
+
+  get #open(): Buffers {
+    this.#checkOpen();
+    return this.#buffers;
+  }
+
+  #checkOpen(): void {
+    if (this.#handle === 0)
+      throw new EspalierError("XLA_RUNTIME", "this XLA client is closed", { fix: "open another one" });
+  }
+}
+
+function encodeProgram(code: Uint8Array): Block {
+  const format = Buffer.from("mlir");
+  const block = Block.struct();
+  block.pointTo(program.code, Block.bytes(code));
+  block.setPointer(program.codeLength, code.length);
+  block.pointTo(program.format, Block.bytes(format));
+  block.setPointer(program.formatLength, format.length);
+  return block;
+}

@@ -1,0 +1,54 @@
+import type { PjrtApi } from "./api.ts";
+import { Block } from "./block.ts";
+import type { Handle } from "./koffi.ts";
+import { RESULT, SUBJECT } from "./layout.ts";
+
+/** Waits for PJRT events. Every event given to it is freed by it. */
+export class Events {
+  readonly #api: PjrtApi;
+  readonly #block = Block.struct();
+
+  constructor(api: PjrtApi) {
+    this.#api = api;
+  }
+
+  /** Frees an event that nobody waits for. */
+  drop(event: Handle): void {
+    const { eventDestroy } = this.#api.functions;
+    this.#block.setPointer(SUBJECT, event);
+    this.#api.check(eventDestroy(this.#block.address), "XLA_RUNTIME");
+  }
+
+  /** Whether the event has come, without waiting. Does not free it. */
+  isReady(event: Handle): boolean {
+    this.#block.setPointer(SUBJECT, event);
+    this.#block.setInt32(RESULT, 0);
+    this.#api.call("eventIsReady", this.#block);
+    return (this.#block.int32(RESULT) & 0xff) !== 0;
+  }
+
+  /** Blocks until the event has come; throws the failure it carries. */
+  wait(event: Handle): void {
+    this.#block.setPointer(SUBJECT, event);
+    this.#finish(event, this.#api.functions.eventAwait(this.#block.address));
+  }
+
+  /** As {@link wait}, but leaves the event loop free: a worker thread blocks instead, unless it has come already. */
+  async waitAsync(event: Handle): Promise<void> {
+    if (this.isReady(event)) return this.wait(event);
+    // Its own block: others come and go while this one waits.
+    const block = Block.struct();
+    block.setPointer(SUBJECT, event);
+    const error = await new Promise<Handle>((resolve, reject) => {
+      this.#api.functions.eventAwait.async(block.address, (failure, result) =>
+        failure ? reject(failure) : resolve(block && result),
+      );
+    });
+    this.#finish(event, error);
+  }
+
+  #finish(event: Handle, error: Handle): void {
+    this.drop(event);
+    this.#api.check(error, "XLA_RUNTIME");
+  }
+}

@@ -1,0 +1,110 @@
+import { EspalierError } from "../../../core/index.ts";
+import type { PjrtApi } from "./api.ts";
+import { Block } from "./block.ts";
+import type { Handle, NativeFunction } from "./koffi.ts";
+import { execute, executeOptions, RESULT, SUBJECT } from "./layout.ts";
+
+const HIGH = 2 ** 32;
+
+export interface ExecutableOptions {
+  /** Inputs that a call never takes over, whatever the module's aliasing says. */
+  readonly nonDonatable: readonly number[];
+  readonly onClose: () => void;
+}
+
+/** A compiled program on its device. Everything a call needs is laid out once, here. */
+export class PjrtExecutable {
+  readonly outputCount: number;
+  /** Size of the machine code, where the plugin tells it. */
+  readonly generatedCodeBytes: number | undefined;
+  readonly #api: PjrtApi;
+  readonly #execute: NativeFunction;
+  readonly #block = Block.struct();
+  readonly #outputs: Block;
+  #inputs = new Block(0);
+  #inputCount = -1;
+  readonly #onClose: () => void;
+  #handle: Handle;
+
+  constructor(api: PjrtApi, handle: Handle, { nonDonatable, onClose }: ExecutableOptions) {
+    this.#api = api;
+    this.#handle = handle;
+    this.#onClose = onClose;
+    this.#execute = api.functions.loadedExecutableExecute;
+    const inner = api.query("loadedExecutableExecutable", handle).pointer(RESULT);
+    this.outputCount = api.query("executableNumOutputs", inner).pointer(RESULT);
+    this.generatedCodeBytes = codeBytes(api, inner);
+    api.query("executableDestroy", inner);
+
+    this.#outputs = new Block(this.outputCount * 8);
+    const options = Block.struct();
+    if (nonDonatable.length > 0) options.pointTo(executeOptions.nonDonatable, Block.integers(nonDonatable));
+    options.setPointer(executeOptions.nonDonatableCount, nonDonatable.length);
+    this.#block.setPointer(SUBJECT, handle);
+    this.#block.pointTo(execute.options, options);
+    this.#block.setPointer(execute.deviceCount, 1);
+    this.#block.pointTo(execute.outputLists, listOf(this.#outputs));
+  }
+
+  /**
+   * Starts the program on `inputs` and writes the handles of its results to `outputs`, without waiting for it.
+   * The caller owns the outputs. Inputs that the module aliases to outputs are used up, but their handles still
+   * have to be destroyed.
+   */
+  execute(inputs: readonly Handle[], outputs: Handle[]): void {
+    const count = inputs.length;
+    if (count !== this.#inputCount) this.#resize(count);
+    const into = this.#inputs.words;
+    for (let i = 0; i < count; i++) {
+      const handle = inputs[i] as Handle;
+      if (handle === 0) throw freed(`input ${i}`);
+      into[2 * i] = handle; // the low 32 bits
+      into[2 * i + 1] = handle / HIGH;
+    }
+    const error = this.#execute(this.#block.address);
+    if (error !== 0) this.#api.check(error, "XLA_RUNTIME");
+    const from = this.#outputs.words;
+    for (let i = 0; i < this.outputCount; i++)
+      outputs[i] = (from[2 * i] as number) + (from[2 * i + 1] as number) * HIGH;
+  }
+
+  /** Frees the program. Calls that are under way finish first. */
+  close(): void {
+    if (this.#handle === 0) return;
+    const handle = this.#handle;
+    this.#handle = 0;
+    this.#inputCount = -1; // sends the next call to #resize, which refuses it
+    this.#onClose();
+    this.#api.query("loadedExecutableDestroy", handle);
+  }
+
+  #resize(count: number): void {
+    if (this.#handle === 0) throw freed("the program");
+    this.#inputs = new Block(count * 8);
+    this.#block.pointTo(execute.argumentLists, listOf(this.#inputs));
+    this.#block.setPointer(execute.argumentCount, count);
+    this.#inputCount = count;
+  }
+}
+
+/** PJRT takes one list for each device; there is one device. */
+function listOf(list: Block): Block {
+  const lists = new Block(8);
+  lists.pointTo(0, list);
+  return lists;
+}
+
+function codeBytes(api: PjrtApi, executable: Handle): number | undefined {
+  try {
+    return api.query("executableCodeBytes", executable).int64(RESULT);
+  } catch (error) {
+    if (error instanceof EspalierError) return undefined;
+    throw error;
+  }
+}
+
+function freed(what: string): EspalierError {
+  return new EspalierError("XLA_RUNTIME", `${what} of this call has been freed`, {
+    fix: "do not use a tensor or a program after it was disposed",
+  });
+}

@@ -1,0 +1,91 @@
+import { EspalierError } from "../../../core/index.ts";
+import type { PjrtApi } from "./api.ts";
+import { Block } from "./block.ts";
+import type { Events } from "./events.ts";
+import { type Handle, native } from "./koffi.ts";
+import { RESULT, SUBJECT, toHost } from "./layout.ts";
+
+/** A way to bring a buffer's bytes to the host. */
+export interface Reader {
+  read(buffer: Handle, target: Uint8Array): void;
+  readAsync(buffer: Handle, target: Uint8Array): Promise<void>;
+}
+
+/** Lets the plugin copy, on its own threads or by DMA. Works on every device. */
+export class DeviceReader implements Reader {
+  readonly #api: PjrtApi;
+  readonly #events: Events;
+  readonly #block = Block.struct();
+  readonly #empty = new Block(8);
+
+  constructor(api: PjrtApi, events: Events) {
+    this.#api = api;
+    this.#events = events;
+  }
+
+  read(buffer: Handle, target: Uint8Array): void {
+    this.#events.wait(this.#start(buffer, target));
+  }
+
+  async readAsync(buffer: Handle, target: Uint8Array): Promise<void> {
+    await this.#events.waitAsync(this.#start(buffer, target));
+    // Named after the wait, so that the memory the copy goes to cannot be collected before it.
+    void target.byteLength;
+  }
+
+  #start(buffer: Handle, target: Uint8Array): Handle {
+    const block = this.#block;
+    block.setPointer(SUBJECT, buffer);
+    // A null target would ask for the size instead.
+    const address = target.byteLength === 0 ? this.#empty.address : native().addressOf(target);
+    block.setPointer(toHost.target, address);
+    block.setPointer(toHost.targetBytes, target.byteLength);
+    return this.#api.call("bufferToHost", block).pointer(toHost.event);
+  }
+}
+
+/** Above this many bytes, an asynchronous read leaves the copying to the plugin's threads. */
+const LONG_COPY = 1 << 20;
+
+interface Waiter {
+  isReady(buffer: Handle): boolean;
+  wait(buffer: Handle): void;
+  byteSize(buffer: Handle): number;
+}
+
+/**
+ * Copies straight out of a CPU device's memory, which is the host's own. The plugin hands every copy to another
+ * thread, which costs several microseconds even for a scalar.
+ */
+export class HostReader implements Reader {
+  readonly #api: PjrtApi;
+  readonly #buffers: Waiter;
+  readonly #device: DeviceReader;
+  readonly #block = Block.struct();
+
+  constructor(api: PjrtApi, buffers: Waiter, device: DeviceReader) {
+    this.#api = api;
+    this.#buffers = buffers;
+    this.#device = device;
+  }
+
+  read(buffer: Handle, target: Uint8Array): void {
+    this.#buffers.wait(buffer);
+    this.#copy(buffer, target);
+  }
+
+  async readAsync(buffer: Handle, target: Uint8Array): Promise<void> {
+    // Not after a wait: the caller may free the buffer meanwhile, and only the plugin's own copy survives that.
+    if (target.byteLength <= LONG_COPY && this.#buffers.isReady(buffer)) this.read(buffer, target);
+    else await this.#device.readAsync(buffer, target);
+  }
+
+  #copy(buffer: Handle, target: Uint8Array): void {
+    const bytes = this.#buffers.byteSize(buffer);
+    if (bytes > target.byteLength)
+      throw new EspalierError("XLA_RUNTIME", `a buffer of ${bytes} bytes read into ${target.byteLength}`);
+    if (bytes === 0) return;
+    this.#block.setPointer(SUBJECT, buffer);
+    native().copyTo(target, this.#api.call("bufferUnsafePointer", this.#block).pointer(RESULT), bytes);
+  }
+}

@@ -1,0 +1,70 @@
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { cachedPlugins } from "./cache.ts";
+import { cudaLibraryPaths } from "./libraries.ts";
+import { guessKind, isKind, type Plugin, type PluginKind } from "./plugin.ts";
+import { listFolder, sitePackages } from "./python.ts";
+import { type Surroundings, thisMachine } from "./surroundings.ts";
+
+/** Where Python packages keep plugins, the preferred ones first. */
+const inPackages: readonly (readonly [PluginKind, string])[] = [
+  ["cuda", "jax_plugins/xla_cuda13"],
+  ["cuda", "jax_plugins/xla_cuda12"],
+  ["cuda", "xla_plugins/xla_cuda13_pjrt"],
+  ["cuda", "xla_plugins/xla_cuda12_pjrt"],
+  ["tpu", "libtpu"],
+  ["cpu", "xla_plugins/xla_cpu_pjrt"],
+];
+
+/**
+ * The plugins on this machine: the one that ESPALIER_XLA_PLUGIN names, then installed ones, then those of
+ * Python packages. Reads folders only: it loads nothing and starts nothing.
+ *
+ * @example
+ * ```ts
+ * const cpu = findPlugins().find((plugin) => plugin.kind === "cpu");
+ * ```
+ */
+export function findPlugins(surroundings: Surroundings = thisMachine()): readonly Plugin[] {
+  const { env } = surroundings;
+  const sites = sitePackages(surroundings);
+  const found: Plugin[] = [];
+  if (env.ESPALIER_XLA_PLUGIN) {
+    const kind = env.ESPALIER_XLA_PLUGIN_KIND;
+    const path = env.ESPALIER_XLA_PLUGIN;
+    found.push({ kind: isKind(kind) ? kind : guessKind(path), path, source: "environment" });
+  }
+  found.push(...cachedPlugins(surroundings));
+  for (const site of sites) found.push(...pluginsIn(site));
+  return withoutRepeats(found).map((plugin) => withLibraries(plugin, sites));
+}
+
+/** A plugin at a path that the caller gives. */
+export function pluginAt(path: string, kind: PluginKind = guessKind(path)): Plugin {
+  return withLibraries({ kind, path, source: "option" }, sitePackages(thisMachine()));
+}
+
+function pluginsIn(site: string): readonly Plugin[] {
+  return inPackages.flatMap(([kind, folder]) =>
+    listFolder(join(site, folder))
+      .filter((name) => name.endsWith(".so"))
+      .map((name) => ({ kind, path: join(site, folder, name), source: "python" }) as const),
+  );
+}
+
+/** One plugin may be reached by several ways; the first one counts. */
+function withoutRepeats(plugins: readonly Plugin[]): readonly Plugin[] {
+  const seen = new Set<string>();
+  return plugins.filter(({ path }) => {
+    const real = existsSync(path) ? realpathSync(path) : path;
+    if (seen.has(real)) return false;
+    seen.add(real);
+    return true;
+  });
+}
+
+function withLibraries(plugin: Plugin, sites: readonly string[]): Plugin {
+  if (plugin.kind !== "cuda") return plugin;
+  const libraryPaths = cudaLibraryPaths(sites, plugin.path);
+  return libraryPaths.length === 0 ? plugin : { ...plugin, libraryPaths };
+}

@@ -1,0 +1,102 @@
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { EspalierError } from "../../../core/index.ts";
+import { hashFile, type PluginRecord, RECORD_NAME, readRecord } from "./cache.ts";
+import { findPlugins } from "./find.ts";
+import { downloadWheel } from "./pip.ts";
+import type { Plugin } from "./plugin.ts";
+import { pluginDirectory, type Surroundings, thisMachine } from "./surroundings.ts";
+import { extractLibrary } from "./wheel.ts";
+
+export interface InstallOptions {
+  /** Gets each line pip writes, and what happens afterwards. */
+  readonly onProgress?: (line: string) => void;
+  /** Install again although it is there. */
+  readonly force?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** The packages that carry the plugins. Their versions are fixed, so that everyone runs the same compiler. */
+const packages = {
+  cpu: { name: "xla-cpu-pjrt", version: "0.0.1", member: "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so" },
+  cuda: { name: "jax-cuda13-pjrt", version: "0.11.2", member: "jax_plugins/xla_cuda13/xla_cuda_plugin.so" },
+} as const;
+
+/**
+ * Gets a plugin with the user's own pip, checks it and keeps it in the user's cache directory.
+ *
+ * @example
+ * ```ts
+ * const plugin = await installPlugin("cpu", { onProgress: (line) => process.stderr.write(`${line}\n`) });
+ * ```
+ */
+export async function installPlugin(
+  kind: "cpu" | "cuda",
+  options: InstallOptions = {},
+  surroundings: Surroundings = thisMachine(),
+): Promise<Plugin> {
+  const { name, version } = packages[kind];
+  const root = pluginDirectory(surroundings);
+  const folder = join(root, `${name}-${version}`);
+  if (options.force || !installed(folder, surroundings)) {
+    await mkdir(root, { recursive: true });
+    // Beside its final place, so that it gets there whole, by one rename.
+    const work = await mkdtemp(join(root, ".install-"));
+    try {
+      await build(kind, work, options, surroundings);
+      await replace(folder, join(work, "plugin"), join(work, "old"));
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  }
+  const plugin = installed(folder, surroundings);
+  if (plugin) return plugin;
+  throw new EspalierError("PLUGIN_NOT_FOUND", `the plugin was installed in ${folder} and then vanished`);
+}
+
+/** Re-reads a plugin and compares it with the sha256 noted when it was installed. */
+export async function verifyPlugin(
+  plugin: Plugin,
+): Promise<{ readonly sha256: string; readonly matches?: boolean }> {
+  const sha256 = await hashFile(plugin.path);
+  const record = readRecord(dirname(plugin.path));
+  return record ? { sha256, matches: sha256 === record.sha256 } : { sha256 };
+}
+
+function installed(folder: string, surroundings: Surroundings): Plugin | undefined {
+  return findPlugins({ ...surroundings, env: { ...surroundings.env, ESPALIER_XLA_PLUGIN: undefined } }).find(
+    (plugin) => plugin.source === "cache" && dirname(plugin.path) === folder,
+  );
+}
+
+/** Puts the plugin and its record into `work/plugin`. */
+async function build(
+  kind: "cpu" | "cuda",
+  work: string,
+  { onProgress, signal }: InstallOptions,
+  { env }: Surroundings,
+): Promise<void> {
+  const { name, version, member } = packages[kind];
+  await downloadWheel(`${name}==${version}`, work, { onProgress, signal, env });
+  const wheel = (await readdir(work)).find((file) => file.endsWith(".whl"));
+  if (!wheel)
+    throw new EspalierError("PIP_FAILED", `pip downloaded no wheel of ${name} ${version}`, {
+      fix: `see whether \`pip download --no-deps ${name}==${version}\` finds one for this system`,
+    });
+  onProgress?.(`Unpacking ${wheel}`);
+  const made = join(work, "plugin");
+  await mkdir(made);
+  const file = member.slice(member.lastIndexOf("/") + 1);
+  const { bytes, sha256 } = await extractLibrary(join(work, wheel), member, join(made, file), signal);
+  const record: PluginRecord = { kind, file, package: name, version, bytes, sha256 };
+  await writeFile(join(made, RECORD_NAME), `${JSON.stringify(record, null, 2)}\n`);
+  onProgress?.(`Verified ${file}: ${bytes} bytes, sha256 ${sha256}`);
+}
+
+/** Moves `made` to `folder`. What is there goes aside first; processes that use it keep what they have open. */
+async function replace(folder: string, made: string, aside: string): Promise<void> {
+  await rename(folder, aside).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  await rename(made, folder);
+}

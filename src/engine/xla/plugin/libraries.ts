@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs";
+import { join, sep } from "node:path";
+import { loadGlobally } from "../pjrt/index.ts";
+import type { Plugin } from "./plugin.ts";
+import { listFolder } from "./python.ts";
+
+/** The CUDA libraries that XLA asks for by name. Those that others need stand first. */
+const wanted: readonly RegExp[] = [
+  /^libcudart\.so\.\d+$/,
+  /^libnvrtc-builtins\.so\.[\d.]+$/,
+  /^libnvrtc\.so\.\d+$/,
+  /^libnvJitLink\.so\.\d+$/,
+  /^libcublasLt\.so\.\d+$/,
+  /^libcublas\.so\.\d+$/,
+  /^libnccl\.so\.\d+$/,
+  /^libcupti\.so\.\d+$/,
+  /^libcusparse\.so\.\d+$/,
+  /^libcusolver\.so\.\d+$/,
+  /^libcufft\.so\.\d+$/,
+  /^libnvshmem_host\.so\.\d+$/,
+  /^libcudnn\.so\.\d+$/,
+  /^libcudnn_\w+\.so\.\d+$/,
+];
+
+/** Folders of CUDA libraries in Python packages: from the plugin's own site-packages, else the first that has any. */
+export function cudaLibraryPaths(sites: readonly string[], pluginPath: string): readonly string[] {
+  const own = sites.filter((site) => pluginPath.startsWith(site + sep));
+  for (const site of [...own, ...sites]) {
+    const folders = listFolder(join(site, "nvidia"))
+      .map((name) => join(site, "nvidia", name, "lib"))
+      .filter((folder) => existsSync(folder));
+    if (folders.length > 0) return folders;
+  }
+  return [];
+}
+
+/** What came of loading a plugin's libraries. */
+export interface Preloaded {
+  readonly loaded: readonly string[];
+  /** Those that did not load, with the loader's words. A plugin may well run without some of them. */
+  readonly failed: readonly { readonly path: string; readonly message: string }[];
+}
+
+/**
+ * Loads the libraries a plugin needs from its `libraryPaths`, so that it finds them without LD_LIBRARY_PATH,
+ * which cannot be changed once a process runs. To be called before the plugin is opened.
+ */
+export function preloadLibraries(plugin: Plugin): Preloaded {
+  const loaded: string[] = [];
+  const failed: { path: string; message: string }[] = [];
+  for (const path of librariesIn(plugin.libraryPaths ?? [])) {
+    const message = loadGlobally(path);
+    if (message === undefined) loaded.push(path);
+    else failed.push({ path, message });
+  }
+  return { loaded, failed };
+}
+
+/** The libraries to load, in loading order. */
+export function librariesIn(folders: readonly string[]): readonly string[] {
+  const files = folders.flatMap((folder) => listFolder(folder).map((name) => ({ folder, name })));
+  return wanted.flatMap((pattern) =>
+    files.filter(({ name }) => pattern.test(name)).map(({ folder, name }) => join(folder, name)),
+  );
+}

@@ -1,0 +1,169 @@
+import { EspalierError } from "../../core/index.ts";
+import type { DType } from "../trace/dtype.ts";
+import { isFloat } from "../trace/dtype.ts";
+import { isLacking, several } from "../trace/op.ts";
+import type { Program } from "../trace/program.ts";
+import { regionProgram } from "../trace/program.ts";
+import type { Region } from "../trace/region.ts";
+import type { TensorType } from "../trace/type.ts";
+import { tensorType } from "../trace/type.ts";
+import type { Value } from "../trace/value.ts";
+
+const elementText: Readonly<Record<DType, string>> = {
+  f32: "f32",
+  f64: "f64",
+  f16: "f16",
+  bf16: "bf16",
+  i32: "i32",
+  u32: "ui32",
+  u8: "ui8",
+  bool: "i1",
+};
+
+/** A type as StableHLO writes it: `tensor<2x3xf32>`. */
+export function hloType(type: TensorType): string {
+  return `tensor<${[...type.shape, elementText[type.dtype]].join("x")}>`;
+}
+
+export const hloElement = (dtype: DType): string => elementText[dtype];
+
+/** A list of integers as an attribute: `array<i64: 0, 1>`. */
+export const i64s = (values: readonly number[]): string =>
+  values.length === 0 ? "array<i64>" : `array<i64: ${values.join(", ")}>`;
+
+/** Writes the operations of one function or region as StableHLO text. */
+export class HloWriter {
+  readonly lines: string[] = [];
+  readonly #names = new Map<Value, string>();
+  readonly #counter: { next: number };
+  readonly #indent: string;
+
+  constructor(counter = { next: 0 }, indent = "    ") {
+    this.#counter = counter;
+    this.#indent = indent;
+  }
+
+  /** A name no other value has. */
+  fresh(prefix = "v"): string {
+    return `%${prefix}${this.#counter.next++}`;
+  }
+
+  line(text: string): void {
+    this.lines.push(this.#indent + text);
+  }
+
+  /** Writes `%new = text` and gives the name. */
+  put(text: string): string {
+    const name = this.fresh();
+    this.line(`${name} = ${text}`);
+    return name;
+  }
+
+  /** Writes an operation with several results and gives their names. */
+  putMany(count: number, text: string): readonly string[] {
+    const name = this.fresh();
+    this.line(`${name}:${count} = ${text}`);
+    return Array.from({ length: count }, (_, i) => `${name}#${i}`);
+  }
+
+  /** A constant of one repeated number. */
+  splat(value: number, type: TensorType): string {
+    return this.put(`stablehlo.constant dense<${literal(value, type.dtype)}> : ${hloType(type)}`);
+  }
+
+  /** A scalar constant. */
+  scalar(value: number, dtype: DType): string {
+    return this.splat(value, tensorType(dtype, []));
+  }
+
+  bind(value: Value, name: string): void {
+    this.#names.set(value, name);
+  }
+
+  name(value: Value): string {
+    const name = this.#names.get(value);
+    if (name === undefined) throw new Error(`value ${value.id} (${value.node.op.name}) was not written`);
+    return name;
+  }
+
+  /** Writes all nodes of a program whose inputs are bound. */
+  program(program: Program): readonly string[] {
+    for (const node of program.nodes) {
+      const rule = node.op.stablehlo;
+      if (isLacking(rule))
+        throw new EspalierError("OP_UNSUPPORTED", `the xla engine has no ${node.op.name}: ${rule.lacking}`, {
+          fix: 'run this function on the wasm engine: compile(fn, { engine: "wasm" })',
+        });
+      const results = rule(this, several(node.inputs.map((input) => this.name(input))), node);
+      node.outputs.forEach((output, i) => {
+        this.bind(output, results[i] as string);
+      });
+    }
+    return program.outputs.map((output) => this.name(output));
+  }
+
+  /**
+   * Writes the body of a region into a nested writer whose lines the caller places; `names` are those of its
+   * parameters, then captures.
+   */
+  region(
+    region: Region,
+    names: readonly string[],
+  ): { readonly lines: readonly string[]; readonly results: readonly string[] } {
+    const nested = new HloWriter(this.#counter, `${this.#indent}    `);
+    [...region.params, ...region.captures].forEach((value, i) => {
+      nested.bind(value, names[i] as string);
+    });
+    const results = nested.program(regionProgram(region));
+    return { lines: nested.lines, results };
+  }
+
+  /** A nested writer for lines inside a region that no graph describes. */
+  nested(): HloWriter {
+    return new HloWriter(this.#counter, `${this.#indent}    `);
+  }
+}
+
+/** A number as StableHLO writes it; not-finite floats by their bits. */
+export function literal(value: number, dtype: DType): string {
+  if (dtype === "bool") return value ? "true" : "false";
+  if (!isFloat(dtype)) return String(Math.trunc(value));
+  if (Object.is(value, -0)) return "-0.0";
+  if (Number.isFinite(value)) return value.toExponential().replace(/^(-?\d)e/, "$1.0e");
+  const bits: Readonly<Record<string, readonly [string, string, string]>> = {
+    f32: ["0x7F800000", "0xFF800000", "0x7FC00000"],
+    f64: ["0x7FF0000000000000", "0xFFF0000000000000", "0x7FF8000000000000"],
+    f16: ["0x7C00", "0xFC00", "0x7E00"],
+    bf16: ["0x7F80", "0xFF80", "0x7FC0"],
+  };
+  const [plus, minus, nan] = bits[dtype] as readonly [string, string, string];
+  return Number.isNaN(value) ? nan : value > 0 ? plus : minus;
+}
+
+export interface ModuleOptions {
+  /** Indices of inputs whose memory an output may take over, each with that output's index. */
+  readonly aliases?: ReadonlyMap<number, number>;
+}
+
+/** The StableHLO module of a program. */
+export function writeModule(program: Program, options: ModuleOptions = {}): string {
+  const writer = new HloWriter();
+  const args = program.inputs.map((input, i) => {
+    const name = `%arg${i}`;
+    writer.bind(input, name);
+    const alias = options.aliases?.get(i);
+    const attribute = alias === undefined ? "" : ` {tf.aliasing_output = ${alias} : i32}`;
+    return `${name}: ${hloType(input.type)}${attribute}`;
+  });
+  const results = writer.program(program);
+  const types = program.outputs.map((output) => hloType(output.type)).join(", ");
+  const lines = [
+    "module @espalier {",
+    `  func.func public @main(${args.join(", ")}) -> (${types}) {`,
+    ...writer.lines,
+    `    return ${results.join(", ")} : ${types}`,
+    "  }",
+    "}",
+  ];
+  return results.length === 0 ? lines.join("\n").replace(/return {2}: $/m, "return") : lines.join("\n");
+}

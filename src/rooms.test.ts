@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import manifest from "../package.json" with { type: "json" };
+
+/** The rooms, highest first: a room imports only from rooms above it. */
+const ROOMS = [
+  "core",
+  "engine",
+  "state",
+  "random",
+  "nn",
+  "optim",
+  "schedule",
+  "hooks",
+  "losses",
+  "trainer",
+  "checkpoint",
+  "metrics",
+  "data",
+  "supervised",
+  "rl",
+  "language",
+  "rollout",
+  "config",
+  "dashboard",
+  "cli",
+  "testing",
+];
+
+/** Packages that only one room may know. */
+const OWNERS: Readonly<Record<string, string>> = { koffi: "engine", "@jax-js/jax": "engine" };
+
+const PACKAGES = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+const BUILTINS = new Set(builtinModules);
+
+/** What is wrong with the imports of the file at `path`, relative to src/. */
+function faults(path: string, source: string): string[] {
+  const room = roomOf(path);
+  const imports = ts.preProcessFile(source, true, true).importedFiles.map((file) => file.fileName);
+  return [
+    ...(room !== undefined && !ROOMS.includes(room) ? [`${room}/ is not in the list of rooms`] : []),
+    ...imports.flatMap((name) =>
+      name.startsWith(".") ? relativeFault(path, name) : packageFault(path, name),
+    ),
+  ];
+}
+
+function relativeFault(path: string, name: string): string[] {
+  const target = posix.join(posix.dirname(path), name);
+  if (target === "../package.json") return [];
+  if (target.startsWith("..")) return [`${name} leaves src/`];
+  if (!target.endsWith(".ts")) return [`${name} does not end in .ts`];
+  const from = roomOf(path);
+  const to = roomOf(target);
+  if (to === undefined) return [`${name} is the front door: it is for users`];
+  if (from === to) return [];
+  if (target !== `${to}/index.ts`) return [`${name} does not go through ${to}/index.ts`];
+  if (from !== undefined && ROOMS.indexOf(to) > ROOMS.indexOf(from)) return [`${to}/ is below ${from}/`];
+  return [];
+}
+
+function packageFault(path: string, name: string): string[] {
+  if (name.startsWith("node:")) return [];
+  if (BUILTINS.has(name)) return [`${name} is written node:${name}`];
+  const found = PACKAGES.find((known) => name === known || name.startsWith(`${known}/`));
+  if (found === undefined) return [`${name} is not a dependency in package.json`];
+  const owner = OWNERS[found];
+  return owner !== undefined && owner !== roomOf(path) ? [`${found} is for ${owner}/ alone`] : [];
+}
+
+/** The folder directly under src/, or undefined for src/index.ts, the package's front door. */
+function roomOf(path: string): string | undefined {
+  return path.includes("/") ? path.slice(0, path.indexOf("/")) : undefined;
+}
+
+function sourceFiles(): readonly string[] {
+  return readdirSync(fileURLToPath(new URL(".", import.meta.url)), { recursive: true, encoding: "utf8" })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => path.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(path));
+}
+
+describe("rooms", () => {
+  it.each(sourceFiles())("%s imports only what its room may", (path) => {
+    expect(faults(path, readFileSync(new URL(path, import.meta.url), "utf8"))).toEqual([]);
+  });
+
+  it("finds the files", () => {
+    expect(sourceFiles()).toContain("core/index.ts");
+    expect(sourceFiles().filter((path) => path.includes(".test"))).toEqual([]);
+  });
+});
+
+describe("the checker", () => {
+  it.each([
+    ["core/tree.ts", `import { EspalierError } from "./error.ts";`],
+    [
+      "engine/xla/client.ts",
+      `import { Value } from "../trace/index.ts";\nimport { x } from "../../core/index.ts";`,
+    ],
+    ["engine/xla/koffi.ts", `const koffi = await import("koffi");`],
+    ["engine/wasm/run.ts", `import * as jax from "@jax-js/jax";`],
+    ["trainer/loop.ts", `import type { Hook } from "../hooks/index.ts";`],
+    ["cli/main.ts", `import { Command } from "commander";\nimport { join } from "node:path";`],
+    ["cli/main.ts", `import manifest from "../../package.json" with { type: "json" };`],
+    ["index.ts", `export * from "./core/index.ts";\nexport * from "./testing/index.ts";`],
+    ["core/comment.ts", `// import { x } from "../cli/index.ts";\nconst text = 'import "koffi"';`],
+  ])("accepts %s: %s", (path, source) => {
+    expect(faults(path, source)).toEqual([]);
+  });
+
+  it.each([
+    ["a lower room", "core/a.ts", `import { x } from "../engine/index.ts";`, "engine/ is below core/"],
+    ["a lower room's types", "core/a.ts", `import type { X } from "../cli/index.ts";`, "cli/ is below core/"],
+    ["a re-export", "hooks/a.ts", `export * from "../trainer/index.ts";`, "trainer/ is below hooks/"],
+    ["a dynamic import", "hooks/a.ts", `await import("../rl/index.ts");`, "rl/ is below hooks/"],
+    ["a type by import()", "hooks/a.ts", `let x: import("../rl/index.ts").X;`, "rl/ is below hooks/"],
+    ["a side door", "nn/a.ts", `import { x } from "../core/tree.ts";`, "does not go through core/index.ts"],
+    ["a nested door", "nn/a.ts", `import { x } from "../engine/np/index.ts";`, "through engine/index.ts"],
+    ["a side door in front", "index.ts", `export * from "./core/tree.ts";`, "through core/index.ts"],
+    ["the front door", "nn/a.ts", `import { np } from "../index.ts";`, "it is for users"],
+    ["a missing ending", "core/a.ts", `import { x } from "./tree";`, "does not end in .ts"],
+    ["a file outside", "core/a.ts", `import { x } from "../../bench/main.ts";`, "leaves src/"],
+    ["an unknown room", "utils/a.ts", "", "utils/ is not in the list"],
+    ["an unknown package", "core/a.ts", `import _ from "lodash";`, "lodash is not a dependency"],
+    ["a development package", "core/a.ts", `import fc from "fast-check";`, "fast-check is not a dependency"],
+    ["a bare built-in", "core/a.ts", `import { join } from "path";`, "path is written node:path"],
+    ["koffi elsewhere", "cli/a.ts", `await import("koffi");`, "koffi is for engine/ alone"],
+    [
+      "jax-js elsewhere",
+      "nn/a.ts",
+      `import { numpy } from "@jax-js/jax/x";`,
+      "@jax-js/jax is for engine/ alone",
+    ],
+    ["koffi by require", "cli/a.ts", `const k = require("koffi");`, "koffi is for engine/ alone"],
+  ])("refuses %s", (_name, path, source, message) => {
+    expect(faults(path, source)).toEqual([expect.stringContaining(message)]);
+  });
+});

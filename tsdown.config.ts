@@ -1,0 +1,26 @@
+import { defineConfig } from "tsdown";
+import manifest from "./package.json" with { type: "json" };
+
+// The entries are what package.json promises: `./dist/a/b.js` is built from `src/a/b.ts`.
+const promised = Object.values(manifest.exports)
+  .flatMap((target) => (typeof target === "string" ? [] : [target.default]))
+  .concat(Object.values(manifest.bin).map((path) => `./${path}`));
+
+export default defineConfig({
+  entry: Object.fromEntries(
+    promised.map((file) => {
+      const name = file.replace(/^\.\/dist\//, "").replace(/\.js$/, "");
+      return [name, `src/${name}.ts`];
+    }),
+  ),
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  dts: true,
+  sourcemap: true,
+  clean: true,
+  fixedExtension: false,
+  // publint and attw run on the packed package, by `npm run check:package`.
+  publint: false,
+  attw: false,
+});

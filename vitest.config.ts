@@ -1,0 +1,16 @@
+import { defineConfig } from "vitest/config";
+import { testCounts } from "./scripts/test-counts.ts";
+
+const required = process.env.ESPALIER_REQUIRE;
+
+export default defineConfig({
+  test: {
+    include: ["src/**/*.test.ts", "scripts/**/*.test.ts"],
+    pool: "forks",
+    // A first call compiles a program, which on a busy machine takes longer than vitest's five seconds.
+    testTimeout: 60_000,
+    // Where parts are required, `it.only` would hide the others: an error, as a skip is.
+    allowOnly: !required,
+    reporters: ["default", testCounts({ required, reportTo: process.env.ESPALIER_TEST_REPORT })],
+  },
+});
