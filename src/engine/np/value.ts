@@ -9,12 +9,15 @@ import { currentTrace, placeholder, Value } from "../trace/value.ts";
 /** What functions of `np` take: traced values, tensors from outside (used as they are now), numbers, booleans. */
 export type ValueLike = Value | Tensor | number | boolean | HostArray;
 
-/** An argument as a traced value. A plain number takes `like`'s element type where one is given and can hold it. */
-export function asValue(x: unknown, like?: DType): Value {
+/**
+ * An argument as a traced value. A plain number takes `like`'s element type where one is given and can hold it.
+ * `what` names the argument in errors: `add: argument 1`.
+ */
+export function asValue(x: unknown, like?: DType, what?: string): Value {
   if (x instanceof Value) return x;
   if (typeof x === "number") return splat(x, like ?? "f32");
   if (typeof x === "boolean") return splat(x ? 1 : 0, "bool");
-  const trace = currentTrace("np");
+  const trace = currentTrace(what?.replace(/:.*/, "") ?? "np");
   if (x instanceof Tensor) {
     const known = trace.captured.get(x);
     if (known) return known;
@@ -25,7 +28,7 @@ export function asValue(x: unknown, like?: DType): Value {
   if (isHostArray(x)) return literalArray([...x], dtypeOf(x), [x.length]);
   throw userError(
     "ARGUMENT_INVALID",
-    `${describe(x)} is not a value to compute with`,
+    `${what ? `${what} is ${describe(x)}, which` : describe(x)} is not a value to compute with`,
     "pass traced values, tensors, numbers or booleans; turn nested arrays into values with np.array(...)",
   );
 }

@@ -1,6 +1,6 @@
+import { xlaBackend } from "../xla/backend.ts";
 import type { EngineName } from "./backend.ts";
 import { engine } from "./choose.ts";
-import { xlaBackend } from "../xla/backend.ts";
 
 /** The engines tests run on: both, or wasm alone where no plugin is found. `ESPALIER_REQUIRE=xla` makes that a failure. */
 export function testEngines(): readonly EngineName[] {

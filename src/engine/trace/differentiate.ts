@@ -38,9 +38,9 @@ export function differentiate(
         `${node.op.name} has no derivative: ${rule.lacking}`,
         "wrap what should count as constant in stopGradient, or give a rule with customGradient",
       );
-    rule(node, several(given)).forEach((cotangent, i) => {
-      const input = node.inputs[i] as Value;
-      if (between.has(input.node) || targets.has(input)) accumulate(input, cotangent);
+    const needed = node.inputs.map((input) => between.has(input.node) || targets.has(input));
+    rule(node, several(given), needed).forEach((cotangent, i) => {
+      if (needed[i]) accumulate(node.inputs[i] as Value, cotangent);
     });
   }
   return wrt.map((value) => sums.get(value));

@@ -49,8 +49,13 @@ export interface Op<P = unknown> {
   readonly name: string;
   /** Checks the inputs and gives the types of the outputs. */
   type(inputs: Several<TensorType>, params: P): readonly TensorType[];
-  /** Cotangents of the inputs from those of the outputs, as more graph. */
-  readonly derivative: Lacking | ((node: Node<P>, cotangents: Several<Value | undefined>) => Cotangents);
+  /**
+   * Cotangents of the inputs from those of the outputs, as more graph. `needed` says for which inputs anybody asks;
+   * others may be left out.
+   */
+  readonly derivative:
+    | Lacking
+    | ((node: Node<P>, cotangents: Several<Value | undefined>, needed: readonly boolean[]) => Cotangents);
   /** The same operation over a leading mapped axis of length `size`; every output carries it. */
   readonly batch: Lacking | ((inputs: Several<Batched>, params: P, size: number) => readonly Value[]);
   /** Writes StableHLO; gets the names of the inputs, gives those of the outputs. */

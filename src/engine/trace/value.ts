@@ -194,6 +194,14 @@ export function emit<P>(op: Op<P>, inputs: readonly Value[], params: P): readonl
   return outputs;
 }
 
+/** The same op on other inputs of the same types, outside any trace: for rewriting finished graphs. */
+export function cloneNode(node: Node, inputs: readonly Value[]): Node {
+  const outputs: Value[] = [];
+  const clone: Node = { ...node, id: nextId++, inputs: several(inputs), outputs: several(outputs) };
+  for (const output of node.outputs) outputs.push(new Value(nextId++, clone, output.type));
+  return clone;
+}
+
 /** Applies an op with one output. */
 export function emit1<P>(op: Op<P>, inputs: readonly Value[], params: P): Value {
   return emit(op, inputs, params)[0] as Value;

@@ -6,7 +6,7 @@ import type { DType } from "../trace/dtype.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
 import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
-import { jaxName } from "./dtype.ts";
+import { jaxEmpty, jaxName } from "./dtype.ts";
 import { wasmFunction } from "./program.ts";
 import { programText } from "./text.ts";
 
@@ -22,7 +22,7 @@ function start(j: Jax): Backend {
   j.defaultDevice("wasm");
   const device: Device = { engine: "wasm", index: 0, kind: "cpu", description: "WebAssembly on one thread" };
   const readSync = (native: Native, type: TensorType): HostArray =>
-    fromJax((native as JaxArray).ref.dataSync(), type.dtype);
+    type.size === 0 ? hostArray(type.dtype, 0) : fromJax((native as JaxArray).ref.dataSync(), type.dtype);
   return {
     name: "wasm",
     description: "jax-js kernels in WebAssembly",
@@ -41,7 +41,7 @@ function start(j: Jax): Backend {
 }
 
 function lacks(dtype: DType): string | undefined {
-  if (dtype === "bf16" || dtype === "f16") return `the wasm engine has no ${dtype}`;
+  if (dtype === "bf16" || dtype === "f16" || dtype === "f64") return `the wasm engine has no ${dtype}`;
   return undefined;
 }
 
@@ -58,12 +58,13 @@ function compileProgram(j: Jax, program: Program, _request: CompileRequest): Exe
         outputs[i] = result;
       });
       // jax-js only notes what is to be done; its notes grow from call to call unless something is read.
-      results[smallest]?.ref.dataSync();
+      if (program.outputs[smallest]?.size) results[smallest]?.ref.dataSync();
     },
   };
 }
 
 function toJax(j: Jax, data: HostArray, type: TensorType): JaxArray {
+  if (type.size === 0) return jaxEmpty(j, type);
   const shape = [...type.shape];
   if (type.dtype === "bool") {
     const ints = Int32Array.from(data as Uint8Array);

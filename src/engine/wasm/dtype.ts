@@ -1,5 +1,6 @@
 import type { DType } from "../trace/dtype.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
+import type { TensorType } from "../trace/type.ts";
 
 /** jax-js's names; u8 is kept in uint32 and cut to 8 bits after every operation that could leave them. */
 const names = {
@@ -23,3 +24,15 @@ export const jaxScalar = (j: Jax, value: number, dtype: DType): JaxArray =>
 /** Cuts the result of u8 arithmetic to 8 bits; other types pass. */
 export const wrapU8 = (j: Jax, x: JaxArray, dtype: DType): JaxArray =>
   dtype === "u8" ? j.numpy.bitwiseAnd(x, jaxScalar(j, 255, "u8")) : x;
+
+/** A tensor without elements. */
+export const jaxEmpty = (j: Jax, type: TensorType): JaxArray =>
+  j.numpy.broadcastTo(jaxScalar(j, 0, type.dtype), [...type.shape]);
+
+/** An array from what `dataSync` of an array of that type gave. */
+export function jaxFromRaw(j: Jax, data: ReturnType<JaxArray["dataSync"]>, type: TensorType): JaxArray {
+  const shape = [...type.shape];
+  if (type.dtype === "bool")
+    return j.numpy.array(Int32Array.from(data as Int32Array), { shape, dtype: jaxName("i32") }).notEqual(0);
+  return j.numpy.array(data.slice() as Float32Array<ArrayBuffer>, { shape, dtype: jaxName(type.dtype) });
+}

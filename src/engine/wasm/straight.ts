@@ -2,6 +2,7 @@ import { EspalierError } from "../../core/index.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
 import { isLacking, isOnHost, several } from "../trace/op.ts";
 import type { Node, Value } from "../trace/value.ts";
+import { jaxEmpty } from "./dtype.ts";
 
 /** How often each value is used by the nodes and as an output. */
 function useCounts(nodes: readonly Node[], outputs: readonly Value[]): Map<Value, number> {
@@ -47,10 +48,19 @@ export function runStraight(
         `the wasm engine has no ${node.op.name}${isLacking(rule) ? `: ${rule.lacking}` : ""}`,
         { fix: "install the xla engine: npx espalier engine install" },
       );
-    const results = rule(j, several(node.inputs.map(use)), node);
+    const given = several(node.inputs.map(use));
+    const results = node.outputs.every((output) => output.size === 0)
+      ? empty(j, given, node)
+      : rule(j, given, node);
     node.outputs.forEach((output, i) => {
       define(output, results[i] as JaxArray);
     });
   }
   return outputs.map(use);
+}
+
+/** jax-js's kernels do not take tensors without elements; what has none needs no computing. */
+function empty(j: Jax, inputs: readonly JaxArray[], node: Node): JaxArray[] {
+  for (const input of inputs) input.dispose();
+  return node.outputs.map((output) => jaxEmpty(j, output.type));
 }

@@ -15,25 +15,26 @@ let problem: { readonly reason: string; readonly fix: string; readonly cause?: u
 /** The engine that runs on a PJRT plugin, started on first use; undefined where there is none that works. */
 export function xlaBackend(): Backend | undefined {
   if (started || problem) return started;
-  const [plugin] = findPlugins();
-  if (!plugin) {
-    problem = {
-      reason: "no XLA plugin was found",
-      fix: "npx espalier engine install, or set ESPALIER_XLA_PLUGIN to a plugin's path",
-    };
-    return undefined;
+  // A CUDA plugin may be installed on a machine without a GPU: the next one is tried.
+  for (const plugin of findPlugins()) {
+    try {
+      started = startXla(plugin);
+      problem = undefined;
+      return started;
+    } catch (cause) {
+      const error = cause instanceof EspalierError ? cause : undefined;
+      problem ??= {
+        reason: `the plugin ${plugin.path} did not start: ${cause instanceof Error ? cause.message : String(cause)}`,
+        fix: error?.fix ?? "npx espalier engine install --force",
+        cause,
+      };
+    }
   }
-  try {
-    started = startXla(plugin);
-  } catch (cause) {
-    const error = cause instanceof EspalierError ? cause : undefined;
-    problem = {
-      reason: `the plugin ${plugin.path} did not start: ${cause instanceof Error ? cause.message : String(cause)}`,
-      fix: error?.fix ?? "npx espalier engine install --force",
-      cause,
-    };
-  }
-  return started;
+  problem ??= {
+    reason: "no XLA plugin was found",
+    fix: "npx espalier engine install, or set ESPALIER_XLA_PLUGIN to a plugin's path",
+  };
+  return undefined;
 }
 
 /** Why there is no xla engine. */

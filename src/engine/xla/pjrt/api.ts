@@ -32,6 +32,8 @@ export class PjrtApi {
 
   private constructor(path: string) {
     const { functionAt, pointersAt, bytesAt } = native();
+    // Plugins write notes about themselves to stderr; warnings and errors are enough.
+    process.env.TF_CPP_MIN_LOG_LEVEL ??= "1";
     const table = functionAt(loadSymbol(path, "GetPjrtApi"))(0);
     this.path = path;
     this.version = readVersion(bytesAt(table, FUNCTIONS_AT));

@@ -47,8 +47,9 @@ interface Outcome {
   readonly lines: readonly string[];
 }
 
-function run(command: readonly string[], { onProgress, signal, env }: PipOptions): Promise<Outcome> {
+async function run(command: readonly string[], { onProgress, signal, env }: PipOptions): Promise<Outcome> {
   const [program = "", ...args] = command;
+  signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const lines: string[] = [];
     const child = spawn(program, args, {
@@ -61,7 +62,7 @@ function run(command: readonly string[], { onProgress, signal, env }: PipOptions
         lines.push(line);
         onProgress?.(line);
       });
-    child.on("error", (error) => (signal?.aborted ? reject(error) : resolve({ code: undefined, lines })));
+    child.on("error", () => (signal?.aborted ? reject(signal.reason) : resolve({ code: undefined, lines })));
     child.on("close", (code) => resolve({ code, lines }));
   });
 }

@@ -1,0 +1,62 @@
+import { join } from "node:path";
+import { type PeerCase, type PeerName, peerLabels, type Subject } from "./figure.ts";
+import { peersFolder } from "./folders.ts";
+import { Peer } from "./peer.ts";
+import { pythonWith } from "./python.ts";
+
+interface PeerKind {
+  /** Python packages, installed on first use; without them the script is for Node. */
+  readonly python?: readonly string[];
+  /** Said before they are downloaded. */
+  readonly note?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** What each peer needs. Versions are fixed: figures are about them. */
+const kinds: Readonly<Record<PeerName, PeerKind>> = {
+  jax: {
+    python: ["jax==0.10.2", "numpy", "optax"],
+    note: "about 150 MB",
+    // On a GPU it would take most of the memory at the start, and ours could not run beside it.
+    env: { XLA_PYTHON_CLIENT_PREALLOCATE: "false" },
+  },
+  torch: { python: ["torch==2.15.0", "numpy"], note: "about 3 GB with the CUDA libraries it brings" },
+  jaxjs: {},
+};
+
+/** Starts peers when they are first needed and keeps them. */
+export class Peers {
+  readonly #running = new Map<string, Promise<Peer>>();
+  readonly #descriptions = new Map<PeerName, string>();
+
+  /** The case, ready to be timed, in the process of its peer. */
+  async setUp(name: PeerName, wanted: PeerCase): Promise<Subject> {
+    const key = `${name} ${wanted.script}`;
+    const starting = this.#running.get(key) ?? this.#start(name, wanted.script);
+    this.#running.set(key, starting);
+    const peer = await starting;
+    const subject = await peer.setUp(wanted);
+    return { ...subject, dispose: () => void peer.drop().catch(() => {}) };
+  }
+
+  async #start(name: PeerName, script: string): Promise<Peer> {
+    const kind = kinds[name];
+    const file = join(peersFolder(), script);
+    const label = peerLabels[name];
+    const peer = kind.python
+      ? new Peer(label, await pythonWith(name, kind.python, kind.note ?? ""), ["-u", file], kind.env)
+      : new Peer(label, process.execPath, [...process.execArgv, file]);
+    this.#descriptions.set(name, await peer.describe());
+    return peer;
+  }
+
+  /** Version and device of every peer that was started. */
+  get descriptions(): Readonly<Partial<Record<PeerName, string>>> {
+    return Object.fromEntries(this.#descriptions);
+  }
+
+  async stop(): Promise<void> {
+    for (const peer of await Promise.allSettled(this.#running.values()))
+      if (peer.status === "fulfilled") peer.value.stop();
+  }
+}

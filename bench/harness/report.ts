@@ -1,0 +1,25 @@
+import type { Bar, CountUnit, PeerName, TimeUnit } from "./figure.ts";
+import type { Machine } from "./machine.ts";
+
+/** What one figure gave. Samples are in the figure's unit, one a round. */
+export interface Result {
+  readonly name: string;
+  readonly engine: "xla" | "wasm";
+  readonly unit: TimeUnit | CountUnit;
+  readonly bars: readonly Bar[];
+  readonly ours?: readonly number[] | undefined;
+  readonly peers: Readonly<Partial<Record<PeerName, readonly number[]>>>;
+  /** Why ours, or a peer, gave nothing. */
+  readonly problems: Readonly<Partial<Record<PeerName | "ours", string>>>;
+}
+
+/** One run of a bench: all that its table is made from, and what `--json` writes. */
+export interface Report {
+  readonly bench: string;
+  readonly title: string;
+  readonly command: string;
+  readonly date: string;
+  readonly rounds: number;
+  readonly machine: Machine;
+  readonly results: readonly Result[];
+}

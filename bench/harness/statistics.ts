@@ -1,0 +1,14 @@
+export function median(samples: readonly number[]): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/** Three significant digits, without an exponent. */
+export function digits(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  if (size >= 100 || value === 0) return value.toFixed(0);
+  return value.toFixed(Math.min(6, 2 - Math.floor(Math.log10(size))));
+}

@@ -1,0 +1,14 @@
+/** How math runs: `compile`, tensors, transformations, engines. The one room that knows engines. */
+export type { Backend, Device, EngineName } from "./run/backend.ts";
+export { devices, type EngineChoice, engine, engineHint, setEngine } from "./run/choose.ts";
+export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";
+export type { Feed, Fetch, TensorLike } from "./run/feed.ts";
+export type { HostArray } from "./run/host.ts";
+export { memory } from "./run/memory.ts";
+export { type Nested, type PutOptions, put, type Read, read } from "./run/put.ts";
+export { Tensor } from "./run/tensor.ts";
+export type { DType } from "./trace/dtype.ts";
+export { type Op, opTable } from "./trace/op.ts";
+export type { Shape, TensorType } from "./trace/type.ts";
+export { Value } from "./trace/value.ts";
+export * from "./transform/index.ts";

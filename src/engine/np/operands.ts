@@ -1,0 +1,108 @@
+import { splat } from "../ops/constant.ts";
+import { convert } from "../ops/convert.ts";
+import { broadcastTo } from "../ops/shape.ts";
+import type { DType } from "../trace/dtype.ts";
+import { isFloat, limits, promote } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Shape } from "../trace/type.ts";
+import type { Value } from "../trace/value.ts";
+import { currentTrace } from "../trace/value.ts";
+import { broadcastShapes } from "./broadcast.ts";
+import type { ValueLike } from "./value.ts";
+import { asValue } from "./value.ts";
+
+/** The element type a function computes in, from the one its arguments promote to. */
+export type Choose = (dtype: DType) => DType;
+
+/** Integers and booleans count as f32: for functions whose results are not whole. */
+export const toFloat: Choose = (dtype) => (isFloat(dtype) ? dtype : "f32");
+/** Booleans count as i32: for arithmetic. */
+export const toNumber: Choose = (dtype) => (dtype === "bool" ? "i32" : dtype);
+/** Sums of 16-bit floats are kept in f32, which has room for their digits. */
+export const toWide: Choose = (dtype) => (dtype === "f16" || dtype === "bf16" ? "f32" : dtype);
+
+/** The element type a plain number needs beside values of `dtype`: theirs, unless it is fractional and they are not. */
+export function besideNumber(dtype: DType, x: number): DType {
+  if (isFloat(dtype)) return dtype;
+  if (!Number.isInteger(x)) return "f32";
+  return dtype === "bool" ? "i32" : dtype;
+}
+
+/** A plain number of an element type, repeated into a shape; an error where the type cannot hold it. */
+export function numberAs(op: string, x: number, dtype: DType, shape: Shape = []): Value {
+  if (!isFloat(dtype) && dtype !== "bool" && !(x >= limits(dtype).min && x <= limits(dtype).max))
+    throw userError(
+      "NUMBER_OUT_OF_RANGE",
+      `${op}: ${x} does not fit ${dtype}, which goes from ${limits(dtype).min} to ${limits(dtype).max}`,
+      'convert the other side first: x.astype("i32") or x.astype("f32")',
+    );
+  return splat(dtype === "bool" && x !== 0 ? 1 : x, dtype, shape);
+}
+
+/** One argument as a value, with the function's name in errors. */
+export function operand(op: string, x: ValueLike, argument = "the argument"): Value {
+  currentTrace(op);
+  return asValue(x, undefined, `${op}: ${argument}`);
+}
+
+/** One argument as floating point. */
+export function floating(op: string, x: ValueLike): Value {
+  const value = operand(op, x);
+  return convert(value, toFloat(value.dtype));
+}
+
+/** Several arguments as values of one element type, not broadcast. Numbers become scalars. */
+export function promoted(op: string, xs: readonly ValueLike[], choose?: Choose): Value[] {
+  const [dtype, given] = promotion(op, xs, choose);
+  return given.map((x) => (typeof x === "number" ? numberAs(op, x, dtype) : convert(x, dtype)));
+}
+
+function promotion(
+  op: string,
+  xs: readonly ValueLike[],
+  choose: Choose = (dtype) => dtype,
+): readonly [DType, readonly (Value | number)[]] {
+  currentTrace(op);
+  let dtype: DType | undefined;
+  const given = xs.map((x, i) => {
+    if (typeof x === "number") return x;
+    const value = asValue(x, undefined, `${op}: argument ${i}`);
+    dtype = dtype === undefined ? value.dtype : promote(dtype, value.dtype);
+    return value;
+  });
+  let common: DType = dtype ?? "f32";
+  for (const x of given) if (typeof x === "number") common = besideNumber(common, x);
+  return [choose(common), given];
+}
+
+/**
+ * The arguments of an elementwise function as values of one element type and one shape: JAX's promotion, NumPy's
+ * broadcasting, with `besides` as one more shape to broadcast to.
+ */
+export function operands(
+  op: string,
+  xs: readonly ValueLike[],
+  choose?: Choose,
+  besides: Shape = [],
+): Value[] {
+  const [dtype, given] = promotion(op, xs, choose);
+  let shape = besides;
+  for (const x of given) if (typeof x !== "number") shape = broadcastShapes(op, shape, x.shape);
+  return given.map((x) =>
+    typeof x === "number" ? numberAs(op, x, dtype, shape) : broadcastTo(convert(x, dtype), shape),
+  );
+}
+
+/** {@link operands} for functions of two arguments. */
+export function pair(op: string, x: ValueLike, y: ValueLike, choose?: Choose): readonly [Value, Value] {
+  return operands(op, [x, y], choose) as [Value, Value];
+}
+
+/** A constant of the same type and shape. */
+export const filled = (like: Value, number: number): Value => splat(number, like.dtype, like.shape);
+
+/** Computes 16-bit floats in f32, for formulas that would lose their digits. */
+export function wide(x: Value, f: (x: Value) => Value): Value {
+  const dtype = toWide(x.dtype);
+  return dtype === x.dtype ? f(x) : convert(f(convert(x, dtype)), x.dtype);
+}

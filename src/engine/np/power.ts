@@ -1,0 +1,93 @@
+import * as ops from "../ops/elementwise.ts";
+import { isFloat } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Value } from "../trace/value.ts";
+import { convert } from "../ops/convert.ts";
+import { filled, floating, operand, pair, toFloat, toNumber, wide } from "./operands.ts";
+import type { ValueLike } from "./value.ts";
+import { withDerivative } from "./with-derivative.ts";
+
+/** Whole exponents up to here are products: exact for small ones, and with an exact derivative at 0. */
+const wholeUpTo = 1024;
+
+/**
+ * x to the power of y. A whole plain number multiplies: `np.power(x, 2)` is `x * x`. Integers to negative powers are
+ * an error where the exponent is a plain number; traced exponents of integers count as not negative.
+ *
+ * @example
+ * ```ts
+ * np.power(x, 3);   // x * x * x
+ * np.power(2, x);   // 2 to the x
+ * ```
+ */
+export function power(x: ValueLike, y: ValueLike): Value {
+  if (typeof y === "number" && Number.isInteger(y) && Math.abs(y) <= wholeUpTo) return wholePower(x, y);
+  const [a, b] = pair("power", x, y, toNumber);
+  return isFloat(a.dtype) ? ops.pow(a, b) : integerPower(a, b);
+}
+
+function wholePower(x: ValueLike, n: number): Value {
+  const given = operand("power", x, "argument 0");
+  const base = convert(given, toNumber(given.dtype));
+  if (n < 0 && !isFloat(base.dtype))
+    throw userError(
+      "ARGUMENT_INVALID",
+      `power: ${base.type.text} to the power of ${n} is not a whole number`,
+      'convert first: np.power(x.astype("f32"), -1)',
+    );
+  if (n === 0) return filled(base, 1);
+  const product = repeated(base, Math.abs(n));
+  return n > 0 ? product : ops.div(filled(base, 1), product);
+}
+
+function repeated(base: Value, n: number): Value {
+  if (n === 1) return base;
+  const half = repeated(base, n >> 1);
+  const even = ops.mul(half, half);
+  return n % 2 === 0 ? even : ops.mul(base, even);
+}
+
+/** Integers by squaring, bit by bit of the exponent. */
+function integerPower(base: Value, exponent: Value): Value {
+  const bits = exponent.dtype === "u8" ? 8 : 32;
+  const zero = filled(base, 0);
+  let factor = base;
+  let result = filled(base, 1);
+  for (let bit = 0; bit < bits; bit++) {
+    const mask = filled(exponent, bit === 31 && exponent.dtype === "i32" ? -(2 ** 31) : 2 ** bit);
+    result = ops.select(ops.notEqual(ops.and(exponent, mask), zero), ops.mul(result, factor), result);
+    if (bit < bits - 1) factor = ops.mul(factor, factor);
+  }
+  return result;
+}
+
+const cubeRootRule = (ct: Value, _xs: readonly Value[], y: Value): readonly Value[] => [
+  ops.div(ct, ops.mul(filled(y, 3), ops.mul(y, y))),
+];
+
+/** The cube root, of negative values too. */
+export function cbrt(x: ValueLike): Value {
+  return wide(floating("cbrt", x), (value) => {
+    const size = ops.abs(value);
+    const first = ops.exp(ops.mul(ops.log(size), filled(size, 1 / 3)));
+    // One step of Newton's method takes the rounding of log and exp away.
+    const square = ops.mul(first, first);
+    const error = ops.sub(ops.mul(square, first), size);
+    const root = ops.sub(first, ops.div(error, ops.mul(filled(size, 3), square)));
+    const inside = ops.and(ops.isFiniteValue(value), ops.notEqual(value, filled(value, 0)));
+    const y = ops.select(inside, ops.mul(ops.sign(value), root), value);
+    return withDerivative([value], y, cubeRootRule);
+  });
+}
+
+/** The length of the hypotenuse: sqrt(x*x + y*y) without overflow on the way. */
+export function hypot(x: ValueLike, y: ValueLike): Value {
+  const [a, b] = pair("hypot", x, y, toFloat);
+  const [p, q] = [ops.abs(a), ops.abs(b)];
+  const [large, small] = [ops.max(p, q), ops.min(p, q)];
+  const none = ops.equal(large, filled(large, 0));
+  const one = filled(large, 1);
+  const ratio = ops.div(small, ops.select(none, one, large));
+  const length = ops.mul(large, ops.sqrt(ops.add(one, ops.mul(ratio, ratio))));
+  return ops.select(none, large, length);
+}

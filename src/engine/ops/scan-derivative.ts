@@ -1,0 +1,211 @@
+import { differentiate } from "../trace/differentiate.ts";
+import { isFloat } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Region } from "../trace/region.ts";
+import { inline, postorder, substitute, traceRegion } from "../trace/region.ts";
+import type { TensorType } from "../trace/type.ts";
+import type { Node, Value } from "../trace/value.ts";
+import { zerosLike } from "./constant.ts";
+import { add } from "./elementwise.ts";
+import type { ScanParams } from "./scan.ts";
+import { emitScan, scanParts } from "./scan.ts";
+
+/** One step forward and back in one graph, before it is cut in two. */
+interface Step {
+  readonly region: Region;
+  readonly index: Value;
+  readonly carry: readonly Value[];
+  readonly xs: readonly Value[];
+  readonly captures: readonly Value[];
+  readonly ctCarry: readonly Value[];
+  readonly ctYs: readonly Value[];
+  readonly outputs: readonly Value[];
+  readonly gradCarry: readonly Value[];
+  readonly gradXs: readonly (Value | undefined)[];
+  readonly gradCaptures: readonly (Value | undefined)[];
+}
+
+/**
+ * The gradient of a scan is a scan. The forward loop runs once, keeping of each step what the way back reads
+ * (see `augments`); a second loop goes the other way, carrying the cotangents of the carry and summing up those of
+ * the captures.
+ */
+export function scanDerivative(
+  node: Node<ScanParams>,
+  cotangents: readonly (Value | undefined)[],
+  needed: readonly boolean[],
+): readonly (Value | undefined)[] {
+  const { params } = node;
+  const { count, init, xs, captures } = scanParts(node);
+  const from = params.counted ? 1 : 0;
+  const wanted = (group: readonly Value[], offset: number) =>
+    group.map((value, i) => isFloat(value.dtype) && needed[offset + i] === true);
+  const floatCarry = init.map((value) => isFloat(value.dtype));
+  const wantXs = wanted(xs, from + init.length);
+  const wantCaptures = wanted(captures, from + init.length + xs.length);
+  const usedYs = cotangents.slice(params.carries).map((ct) => ct !== undefined);
+  const step = traceStep(params, init, captures, floatCarry, usedYs, wantXs, wantCaptures);
+  const kept = residuals(step);
+  if (kept.length > 0 && params.length === undefined)
+    throw userError(
+      "NO_DERIVATIVE",
+      "the gradient of a scan with a run-time length needs room for every step",
+      "give the most steps there can be: scan(body, init, xs, { length: n, maxLength: 1000 })",
+    );
+
+  const forward = emitScan({
+    count,
+    length: params.length,
+    reverse: params.reverse,
+    init,
+    xs,
+    augments: node,
+    step: (index, carry, slices) => {
+      const known = bindings(step, index, carry, slices, captures);
+      const results = substitute([...step.outputs, ...kept], known);
+      return { carry: results.slice(0, init.length), ys: results.slice(init.length) };
+    },
+  });
+  const keptStacks = forward.ys.slice(node.outputs.length - init.length);
+
+  const summed = captures.filter((_, i) => step.gradCaptures[i]);
+  const startCarry = init.flatMap((value, i) => (floatCarry[i] ? [cotangents[i] ?? zerosLike(value)] : []));
+  const ctStacks = cotangents.slice(params.carries).filter((ct): ct is Value => ct !== undefined);
+  const backward = emitScan({
+    count,
+    length: params.length,
+    reverse: !params.reverse,
+    init: [...startCarry, ...summed.map(zerosLike)],
+    xs: [...keptStacks, ...xs, ...ctStacks],
+    step: (index, carry, slices) => {
+      const known = bindings(
+        step,
+        index,
+        step.carry,
+        slices.slice(kept.length, kept.length + xs.length),
+        captures,
+      );
+      for (const value of step.carry) known.delete(value);
+      kept.forEach((value, i) => known.set(value, slices[i] as Value));
+      step.ctCarry.forEach((value, i) => known.set(value, carry[i] as Value));
+      step.ctYs.forEach((value, i) => known.set(value, slices[kept.length + xs.length + i] as Value));
+      const gradCaptures = step.gradCaptures.filter((grad): grad is Value => grad !== undefined);
+      const gradXs = step.gradXs.filter((grad): grad is Value => grad !== undefined);
+      const results = substitute([...step.gradCarry, ...gradCaptures, ...gradXs], known);
+      const nextCarry = results.slice(0, startCarry.length);
+      const sums = gradCaptures.map((_, i) =>
+        add(carry[startCarry.length + i] as Value, results[startCarry.length + i] as Value),
+      );
+      return { carry: [...nextCarry, ...sums], ys: results.slice(startCarry.length + sums.length) };
+    },
+  });
+
+  const carryGrads = [...backward.carry];
+  const ofInit = floatCarry.map((float) => (float ? carryGrads.shift() : undefined));
+  const ofCaptures = step.gradCaptures.map((grad) => (grad ? carryGrads.shift() : undefined));
+  const stacks = [...backward.ys];
+  const ofXs = step.gradXs.map((grad) => (grad ? stacks.shift() : undefined));
+  return [...(count ? [undefined] : []), ...ofInit, ...ofXs, ...ofCaptures];
+}
+
+function traceStep(
+  params: ScanParams,
+  init: readonly Value[],
+  captures: readonly Value[],
+  floatCarry: readonly boolean[],
+  usedYs: readonly boolean[],
+  wantXs: readonly boolean[],
+  wantCaptures: readonly boolean[],
+): Step {
+  const { body, carries } = params;
+  const typesOf = (values: readonly Value[]): TensorType[] => values.map((value) => value.type);
+  const ysTypes = typesOf(body.outputs.slice(carries)).filter((_, i) => usedYs[i]);
+  const types = [
+    ...typesOf(body.params),
+    ...typesOf(captures),
+    ...typesOf(init).filter((_, i) => floatCarry[i]),
+    ...ysTypes,
+  ];
+  let step: Omit<Step, "region"> | undefined;
+  const region = traceRegion(types, (all) => {
+    const rest = [...all];
+    const take = (n: number) => rest.splice(0, n);
+    const [index] = take(1) as [Value];
+    const carry = take(carries);
+    const xs = take(params.stacked);
+    const caps = take(captures.length);
+    const ctCarry = take(floatCarry.filter(Boolean).length);
+    const ctYs = take(ysTypes.length);
+    const outputs = inline(body, [index, ...carry, ...xs, ...caps]);
+    const queue = { carry: [...ctCarry], ys: [...ctYs] };
+    const given = outputs.map((_, i) =>
+      i < carries
+        ? floatCarry[i]
+          ? queue.carry.shift()
+          : undefined
+        : usedYs[i - carries]
+          ? queue.ys.shift()
+          : undefined,
+    );
+    const by = [
+      ...carry.filter((_, i) => floatCarry[i]),
+      ...xs.filter((_, i) => wantXs[i]),
+      ...caps.filter((_, i) => wantCaptures[i]),
+    ];
+    const grads = differentiate(outputs, given, by, add);
+    const pull = (want: readonly boolean[]) => want.map((wanted) => (wanted ? grads.shift() : undefined));
+    const gradCarry = grads
+      .splice(0, ctCarry.length)
+      .map((grad, i) => grad ?? zerosLike(ctCarry[i] as Value));
+    const gradXs = pull(wantXs);
+    const gradCaptures = pull(wantCaptures);
+    step = { index, carry, xs, captures: caps, ctCarry, ctYs, outputs, gradCarry, gradXs, gradCaptures };
+    return [...gradCarry, ...gradXs, ...gradCaptures].filter((grad): grad is Value => grad !== undefined);
+  });
+  if (!step) throw new Error("the step was not traced");
+  return { region, ...step };
+}
+
+function bindings(
+  step: Step,
+  index: Value,
+  carry: readonly Value[],
+  xs: readonly Value[],
+  captures: readonly Value[],
+): Map<Value, Value> {
+  const known = new Map<Value, Value>([[step.index, index]]);
+  step.carry.forEach((value, i) => known.set(value, carry[i] as Value));
+  step.xs.forEach((value, i) => known.set(value, xs[i] as Value));
+  step.captures.forEach((value, i) => known.set(value, captures[i] as Value));
+  // What the step reads from outside stands for itself.
+  for (const value of step.region.captures) known.set(value, value);
+  return known;
+}
+
+const FORWARD = 1;
+const BACKWARD = 2;
+
+/** The values of the forward half that the backward half reads and cannot cheaply make again. */
+function residuals(step: Step): Value[] {
+  const parts = new Map<Value, number>();
+  for (const value of [step.index, ...step.carry, ...step.xs]) parts.set(value, FORWARD);
+  for (const value of [...step.ctCarry, ...step.ctYs]) parts.set(value, BACKWARD);
+  const bound = new Set([...step.region.params, ...step.region.captures]);
+  const outputs = step.region.outputs;
+  const order = postorder(outputs, (value) => bound.has(value));
+  for (const node of order) {
+    const part = node.inputs.reduce((sum, input) => sum | (parts.get(input) ?? 0), 0);
+    for (const output of node.outputs) parts.set(output, part);
+  }
+  const kept = new Set<Value>();
+  const free = new Set<Value>([step.index, ...step.xs]);
+  const keep = (value: Value): void => {
+    if (parts.get(value) !== FORWARD || free.has(value) || kept.has(value)) return;
+    if (value.node.op.cheap === true && !step.carry.includes(value)) value.node.inputs.forEach(keep);
+    else kept.add(value);
+  };
+  for (const node of order)
+    if (node.outputs.some((output) => ((parts.get(output) ?? 0) & BACKWARD) !== 0)) node.inputs.forEach(keep);
+  outputs.forEach(keep);
+  return [...kept];
+}

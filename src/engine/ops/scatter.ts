@@ -1,0 +1,212 @@
+import { userError } from "../trace/location.ts";
+import type { Jax, JaxArray, Op } from "../trace/op.ts";
+import { defineOp } from "../trace/op.ts";
+import type { Shape, TensorType } from "../trace/type.ts";
+import { sameDims, shapeText, sizeOf, tensorType } from "../trace/type.ts";
+import type { Value } from "../trace/value.ts";
+import { emit1 } from "../trace/value.ts";
+import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import type { HloWriter } from "../xla/writer.ts";
+import { hloType } from "../xla/writer.ts";
+import { splat, zerosLike } from "./constant.ts";
+import { and, greaterEqual, less, select } from "./elementwise.ts";
+import type { IndexParams } from "./gather.ts";
+import { gather, rowNumbers, rowsShape, upTo } from "./gather.ts";
+import { lastWrites } from "./last-writes.ts";
+import { batchedValue, checkDType } from "./rules.ts";
+import { broadcastInDim, reshape } from "./shape.ts";
+
+function checkRows(
+  op: string,
+  [operand, indices, updates]: readonly [TensorType, TensorType, TensorType, ...TensorType[]],
+  { batchDims }: IndexParams,
+): readonly TensorType[] {
+  const shape = rowsShape(op, operand, indices, batchDims);
+  if (!sameDims(updates.shape, shape))
+    throw userError(
+      "SHAPE_MISMATCH",
+      `${op}: the updates have shape ${shapeText(updates.shape)}, but indices ${shapeText(indices.shape)} into ${shapeText(operand.shape)} name rows of shape ${shapeText(shape)}`,
+      `broadcast or reshape the updates to ${shapeText(shape)}`,
+    );
+  if (updates.dtype !== operand.dtype)
+    throw userError(
+      "DTYPE_MISMATCH",
+      `${op}: the operand is ${operand.text} and the updates are ${updates.text}`,
+      `convert the updates: updates.astype("${operand.dtype}")`,
+    );
+  return [operand];
+}
+
+/** The cotangents of updates: those of the rows they went to, none where they were dropped. */
+function updateCotangents(ct: Value, indices: Value, batchDims: number): Value {
+  const rows = gather(ct, indices, batchDims);
+  const length = ct.shape[batchDims] as number;
+  const limit = (n: number) => splat(n, "i32", indices.shape);
+  const inside = and(greaterEqual(indices, limit(0)), less(indices, limit(length)));
+  return select(broadcastInDim(inside, rows.shape, upTo(indices.ndim)), rows, zerosLike(rows));
+}
+
+const scatterAddOp: Op<IndexParams> = defineOp<IndexParams>({
+  name: "scatterAdd",
+  type: (types, params) => {
+    checkDType("scatterAdd", "the operand", types[0], "number");
+    return checkRows("scatterAdd", types, params);
+  },
+  derivative: ({ inputs, params }, [ct]) =>
+    ct ? [ct, undefined, updateCotangents(ct, inputs[1], params.batchDims)] : [],
+  batch: ([operand, indices, updates], { batchDims }, size) => [
+    scatterAdd(
+      batchedValue(operand, size),
+      batchedValue(indices, size),
+      batchedValue(updates, size),
+      batchDims + 1,
+    ),
+  ],
+  stablehlo: (w, names, { inputs, params }) => [
+    scatterText(w, names, inputs[0].type, inputs[1].type, params.batchDims, "add"),
+  ],
+  wasm: (j, [operand, indices, updates], { inputs, params }) => {
+    const { shape, dtype } = inputs[0];
+    const flat = flatShape(shape, params.batchDims);
+    const at = positions(j, indices, shape, params.batchDims);
+    const rows = updates.reshape([inputs[1].size, ...flat.slice(1)]);
+    const sums = addRows(j, operand.ref.reshape(flat), at, rows).reshape([...shape]);
+    return [wrapU8(j, operand.add(sums), dtype)];
+  },
+});
+
+const scatterSetOp: Op<IndexParams> = defineOp<IndexParams>({
+  name: "scatterSet",
+  type: (types, params) => checkRows("scatterSet", types, params),
+  derivative: ({ inputs: [, indices, updates], params: { batchDims } }, [ct]) => {
+    if (!ct) return [];
+    const kept = emit1(scatterSetOp, [ct, indices, zerosLike(updates)], { batchDims });
+    return [kept, undefined, updateCotangents(ct, indices, batchDims)];
+  },
+  batch: (inputs, { batchDims }, size) => [
+    emit1(
+      scatterSetOp,
+      inputs.map((input) => batchedValue(input, size)),
+      { batchDims: batchDims + 1 },
+    ),
+  ],
+  stablehlo: (w, names, { inputs, params }) => [
+    scatterText(w, names, inputs[0].type, inputs[1].type, params.batchDims, "set"),
+  ],
+  wasm: (j, [operand, indices, updates], { inputs, params: { batchDims } }) => {
+    const { shape } = inputs[0];
+    const flat = flatShape(shape, batchDims);
+    const count = inputs[1].size;
+    // Scatter the number of each update, counted from 1, then fetch the updates from where they are wanted.
+    const like = operand.ref.reshape([flat[0] as number, flat[1] as number]).slice([], 0);
+    const numbers = j.numpy.arange(1, count + 1, 1, { dtype: jaxName("i32") });
+    const writer = addRows(j, like.astype(jaxName("i32")), positions(j, indices, shape, batchDims), numbers);
+    const written = writer.ref.greater(jaxScalar(j, 0, "i32")).reshape([flat[0] as number, 1]);
+    const from = j.numpy.maximum(writer.sub(jaxScalar(j, 1, "i32")), jaxScalar(j, 0, "i32"));
+    const rows = j.numpy.take(updates.reshape([count, flat[1] as number]), from, 0);
+    return [j.numpy.where(written, rows, operand.reshape(flat)).reshape([...shape])];
+  },
+});
+
+/** Rows and their length, once batch and indexed axes are one axis and the others another. */
+const flatShape = (shape: Shape, batchDims: number): [number, number] => [
+  sizeOf(shape.slice(0, batchDims + 1)),
+  sizeOf(shape.slice(batchDims + 1)),
+];
+
+/** Where the updates go as rows of the flat operand; -1 where they are dropped. */
+function positions(j: Jax, indices: JaxArray, operand: Shape, batchDims: number): JaxArray {
+  const zero = jaxScalar(j, 0, "i32");
+  const length = jaxScalar(j, operand[batchDims] as number, "i32");
+  const inside = j.numpy.logicalAnd(indices.ref.greaterEqual(zero), indices.ref.less(length));
+  const rows = rowNumbers(j, indices, operand, batchDims);
+  return j.numpy.where(inside, rows, jaxScalar(j, -1, "i32")).reshape([-1]);
+}
+
+/**
+ * Rows added up at their positions, zero elsewhere; positions out of range are dropped. jax-js has no scatter among
+ * its functions, but the derivative of take is one; `like` gives the shape and is not computed.
+ */
+export function addRows(j: Jax, like: JaxArray, at: JaxArray, rows: JaxArray): JaxArray {
+  const where = inMemory(j, at);
+  const [taken, back] = j.vjp((x: JaxArray) => j.numpy.take(x, where, 0), [like]);
+  taken.dispose();
+  const [sums] = back(inMemory(j, rows)) as [JaxArray];
+  return sums;
+}
+
+/**
+ * Makes jax-js compute an array before it is used. Its sort and scatter kernels fail under `jit` on what is only
+ * another view (a reshape, a slice, a transpose) of an array; an operation that changes nothing ends the view.
+ */
+export const inMemory = (j: Jax, x: JaxArray): JaxArray => j.lax.stopGradient(x);
+
+type Combine = "add" | "maximum" | "set";
+
+/** Writes a scatter and gives the name of its result. */
+export function scatterText(
+  w: HloWriter,
+  [operand, indices, updates]: readonly [string, string, string, ...string[]],
+  type: TensorType,
+  indexType: TensorType,
+  batchDims: number,
+  combine: Combine,
+): string {
+  const updateType = tensorType(type.dtype, rowsShape("scatter", type, indexType, batchDims));
+  const rank = indexType.shape.length;
+  const numbers = [
+    `update_window_dims = [${upTo(updateType.shape.length).slice(rank).join(", ")}]`,
+    `inserted_window_dims = [${batchDims}]`,
+    `input_batching_dims = [${upTo(batchDims).join(", ")}]`,
+    `scatter_indices_batching_dims = [${upTo(batchDims).join(", ")}]`,
+    `scatter_dims_to_operand_dims = [${batchDims}]`,
+    `index_vector_dim = ${rank}`,
+  ].join(", ");
+  const element = hloType(tensorType(type.dtype, []));
+  const [old, update] = [w.fresh("a"), w.fresh("a")];
+  const inner = w.nested();
+  const result =
+    combine === "set" ? update : inner.put(`stablehlo.${combine} ${old}, ${update} : ${element}`);
+  inner.line(`stablehlo.return ${result} : ${element}`);
+  return w.put(
+    [
+      `"stablehlo.scatter"(${operand}, ${indices}, ${updates}) ({`,
+      `    ^bb0(${old}: ${element}, ${update}: ${element}):`,
+      ...inner.lines,
+      `    }) {scatter_dimension_numbers = #stablehlo.scatter<${numbers}>, indices_are_sorted = false, unique_indices = false} : (${hloType(type)}, ${hloType(indexType)}, ${hloType(updateType)}) -> ${hloType(type)}`,
+    ].join("\n"),
+  );
+}
+
+/**
+ * Adds updates [B..., I..., S...] to the rows of [B..., N, S...] that indices [B..., I...] name. What goes to the same
+ * row adds up; indices out of range, negative ones too, are dropped.
+ */
+export function scatterAdd(operand: Value, indices: Value, updates: Value, batchDims = 0): Value {
+  if (updates.size > 0 && operand.size > 0)
+    return emit1(scatterAddOp, [operand, indices, updates], { batchDims });
+  return checkRows("scatterAdd", [operand.type, indices.type, updates.type], { batchDims }) && operand;
+}
+
+/**
+ * Puts updates [B..., I..., S...] in place of the rows of [B..., N, S...] that indices [B..., I...] name. Of several for
+ * the same row the last stays; indices out of range, negative ones too, are dropped. `distinct` says that no two
+ * indices in range are equal, which saves finding the last.
+ */
+export function scatterSet(
+  operand: Value,
+  indices: Value,
+  updates: Value,
+  batchDims = 0,
+  { distinct = false }: { readonly distinct?: boolean } = {},
+): Value {
+  checkRows("scatterSet", [operand.type, indices.type, updates.type], { batchDims });
+  if (updates.size === 0 || operand.size === 0) return operand;
+  if (distinct) return emit1(scatterSetOp, [operand, indices, updates], { batchDims });
+  const batches = indices.shape.slice(0, batchDims);
+  const count = sizeOf(indices.shape.slice(batchDims));
+  const one = reshape(indices, [...batches, count]);
+  const rows = reshape(updates, [...batches, count, ...operand.shape.slice(batchDims + 1)]);
+  const last = lastWrites(one, operand.shape[batchDims] as number);
+  return emit1(scatterSetOp, [operand, last, rows], { batchDims });
+}

@@ -1,0 +1,20 @@
+import type { TreeShape } from "../../core/index.ts";
+import { flatten, unflatten } from "../../core/index.ts";
+import { asValue } from "../np/value.ts";
+import type { Value } from "../trace/value.ts";
+
+/** A tree of values taken apart: what transformations work on. */
+export interface Flat {
+  readonly shape: TreeShape;
+  readonly values: readonly Value[];
+}
+
+/** Takes a tree of values, tensors and numbers apart. */
+export function flat(tree: unknown): Flat {
+  const leaves: unknown[] = [];
+  const shape = flatten(tree, leaves);
+  return { shape, values: leaves.map((leaf) => asValue(leaf)) };
+}
+
+/** Puts values back into a tree. */
+export const grow = (shape: TreeShape, values: readonly Value[]): unknown => unflatten(shape, values);

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { requirePlugin } from "../plugin/require-plugin.ts";
+import { bufferType, type Handle, PjrtClient, type PjrtDevice } from "./index.ts";
+
+const plugin = requirePlugin();
+
+const vectors = `module { func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.add %x, %y : tensor<4xf32>
+  %1 = stablehlo.multiply %x, %y : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+} }`;
+
+const donating = `module { func.func @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+} }`;
+
+const failure = (code: string, message: RegExp) =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) });
+
+describe.skipIf(!plugin)("PjrtClient", () => {
+  let client: PjrtClient;
+  let device: PjrtDevice;
+  beforeAll(() => {
+    client = PjrtClient.open(plugin?.path ?? "", { cpu_device_count: 2 });
+    device = client.devices[0] as PjrtDevice;
+  });
+  afterAll(() => client.close());
+
+  const put = (values: readonly number[], on: PjrtDevice = device) =>
+    client.bufferFromHost(
+      new Uint8Array(Float32Array.from(values).buffer),
+      bufferType.f32,
+      [values.length],
+      on,
+    );
+  const get = (buffer: Handle | undefined, length = 4) => {
+    const target = new Float32Array(length);
+    client.bufferToHost(buffer ?? 0, new Uint8Array(target.buffer));
+    return [...target];
+  };
+
+  it("tells its platform, version and devices", () => {
+    expect(client.platform).toBe("cpu");
+    expect(client.apiVersion.major).toBe(0);
+    expect(client.devices.map(({ index, id }) => [index, id])).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+    expect(device.kind).toBe("cpu");
+    expect(device.memory()).toBeUndefined();
+  });
+
+  it("runs a program of several inputs and outputs", () => {
+    const program = client.compile(vectors, { flags: { xla_cpu_multi_thread_eigen: false } });
+    const [x, y] = [put([1, 2, 3, 4]), put([10, 20, 30, 40])];
+    const outputs: Handle[] = [];
+    program.execute([x, y], outputs);
+    expect(program.outputCount).toBe(2);
+    expect(outputs.map((output) => get(output))).toEqual([
+      [11, 22, 33, 44],
+      [10, 40, 90, 160],
+    ]);
+    for (const buffer of [x, y, ...outputs]) client.destroyBuffer(buffer);
+    program.close();
+  });
+
+  it("copies data before it returns, so that the caller may change it", () => {
+    const data = Float32Array.of(1, 2, 3, 4);
+    const buffer = client.bufferFromHost(new Uint8Array(data.buffer), bufferType.f32, [2, 2], device);
+    data.fill(9);
+    expect(get(buffer)).toEqual([1, 2, 3, 4]);
+    expect(client.bufferByteSize(buffer)).toBe(16);
+  });
+
+  it("takes and gives arrays without elements", () => {
+    const buffer = client.bufferFromHost(new Uint8Array(0), bufferType.f32, [0, 3], device);
+    expect(get(buffer, 0)).toEqual([]);
+    expect(client.bufferByteSize(buffer)).toBe(0);
+  });
+
+  it("compiles for the device it is asked for, and copies between devices", async () => {
+    const second = client.devices[1] as PjrtDevice;
+    const program = client.compile(vectors, { device: second });
+    const x = put([1, 2, 3, 4], second);
+    const outputs: Handle[] = [];
+    program.execute([x, x], outputs);
+    const back = client.copyToDevice(outputs[0] as Handle, device);
+    const target = new Uint8Array(16);
+    await client.bufferToHostAsync(back, target);
+    expect([...new Float32Array(target.buffer)]).toEqual([2, 4, 6, 8]);
+    expect(() => program.execute([x, put([1, 2, 3, 4])], outputs)).toThrow(failure("XLA_RUNTIME", /device/));
+  });
+
+  it("reads long results without holding up the event loop", async () => {
+    const n = 700; // 1.96 MB, and long enough in the making that the event loop turns meanwhile
+    const type = `tensor<${n}x${n}xf32>`;
+    const dot = "stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]";
+    const program = client.compile(
+      `module { func.func @main(%x: ${type}) -> ${type} { %0 = ${dot} : (${type}, ${type}) -> ${type}
+        return %0 : ${type} } }`,
+    );
+    const ones = new Float32Array(n * n).fill(1);
+    const input = client.bufferFromHost(new Uint8Array(ones.buffer), bufferType.f32, [n, n], device);
+    const outputs: Handle[] = [];
+    program.execute([input], outputs);
+    const target = new Float32Array(n * n);
+    const reading = client.bufferToHostAsync(outputs[0] as Handle, new Uint8Array(target.buffer));
+    client.destroyBuffer(outputs[0] as Handle); // the copy survives the buffer
+    await reading;
+    expect(target.every((value) => value === n)).toBe(true);
+  });
+
+  it("waits for buffers both ways", async () => {
+    const buffer = put([1, 2, 3, 4]);
+    client.awaitBuffer(buffer);
+    expect(client.bufferReady(buffer)).toBe(true);
+    await client.awaitBufferAsync(buffer);
+  });
+
+  it("takes over the memory of donated inputs, and says so when they are used again", async () => {
+    const program = client.compile(donating);
+    const x = put([1, 2, 3, 4]);
+    const outputs: Handle[] = [];
+    program.execute([x], outputs);
+    expect(get(outputs[0])).toEqual([2, 4, 6, 8]);
+    expect(() => program.execute([x], outputs)).toThrow(failure("XLA_RUNTIME", /donated/));
+    expect(() => get(x)).toThrow(failure("XLA_RUNTIME", /donated/));
+    await expect(client.bufferToHostAsync(x, new Uint8Array(16))).rejects.toThrow(/donated/);
+    client.destroyBuffer(x);
+  });
+
+  it("leaves inputs alone that it is told to keep", () => {
+    const program = client.compile(donating, { nonDonatable: [0] });
+    const x = put([1, 2, 3, 4]);
+    program.execute([x], []);
+    expect(get(x)).toEqual([1, 2, 3, 4]);
+  });
+
+  it("reports what the compiler says", () => {
+    expect(() => client.compile("module { oops }")).toThrow(failure("XLA_COMPILE", /oops/));
+    expect(() => client.compile(vectors, { flags: { xla_no_such_flag: true } })).toThrow(
+      failure("XLA_COMPILE", /xla_no_such_flag/),
+    );
+  });
+
+  it("reports wrong inputs instead of crashing", () => {
+    const program = client.compile(vectors);
+    const x = put([1, 2, 3, 4]);
+    expect(() => program.execute([x], [])).toThrow(failure("XLA_RUNTIME", /supplied 1 .* expected 2/));
+    expect(() => program.execute([x, put([1, 2])], [])).toThrow(failure("XLA_RUNTIME", /size 16 .* 8/));
+    expect(() => program.execute([x, 0], [])).toThrow(failure("XLA_RUNTIME", /input 1/));
+    expect(() => get(x, 3)).toThrow(failure("XLA_RUNTIME", /16 bytes read into 12/));
+    expect(() => get(0)).toThrow(failure("XLA_RUNTIME", /null/));
+    expect(() => client.bufferFromHost(new Uint8Array(4), bufferType.f32, [2], device)).toThrow(
+      failure("XLA_RUNTIME", /4 bytes for shape \[2\], which takes 8/),
+    );
+  });
+
+  it("refuses programs and buffers once they are closed", () => {
+    const other = PjrtClient.open(plugin?.path ?? "");
+    const program = other.compile(vectors);
+    other.close();
+    expect(() => program.execute([1, 1], [])).toThrow(failure("XLA_RUNTIME", /freed/));
+    expect(() => other.compile(vectors)).toThrow(failure("XLA_RUNTIME", /closed/));
+    expect(() => other.awaitBuffer(1)).toThrow(failure("XLA_RUNTIME", /closed/));
+    other.destroyBuffer(1);
+    other.close();
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it, vi } from "vitest";
+import { native } from "./koffi.ts";
+
+vi.mock("node:module", () => ({
+  createRequire: () => () => {
+    throw new Error("no binary for this system");
+  },
+}));
+
+describe("native", () => {
+  it("says what to do where koffi cannot load", () => {
+    expect(native).toThrow(
+      expect.objectContaining({
+        code: "KOFFI_UNAVAILABLE",
+        message: expect.stringContaining("no binary for this system"),
+        fix: expect.stringContaining("ESPALIER_ENGINE=wasm"),
+      }),
+    );
+  });
+});
