@@ -44,6 +44,7 @@ def serve(describe, cases):
             if request["do"] == "describe":
                 reply = {"text": describe()}
             elif request["do"] == "setup":
+                run = None
                 run, check = cases[request["case"]](**request["params"])
                 reply = {} if check is None else {"check": check}
             elif request["do"] == "drop":

@@ -33,22 +33,17 @@ export function round(x: ValueLike, decimals = 0): Value {
   });
 }
 
-/** Bounds of {@link clip}; one left out does not bound. */
-export interface ClipOptions {
-  readonly min?: ValueLike | undefined;
-  readonly max?: ValueLike | undefined;
-}
-
 /**
- * The value, or the bound it exceeds.
+ * The value, or the bound it exceeds. A bound that is undefined does not bound.
  *
  * @example
  * ```ts
- * np.clip(x, { min: -1, max: 1 });
+ * np.clip(x, -1, 1);
+ * np.clip(x, 0); // from below alone
  * ```
  */
-export function clip(x: ValueLike, { min, max }: ClipOptions): Value {
-  const bounds = [min, max].filter((bound): bound is ValueLike => bound !== undefined);
+export function clip(x: ValueLike, min?: ValueLike, max?: ValueLike): Value {
+  const bounds = [min, max].filter((bound) => bound !== undefined);
   const [value, ...rest] = operands("clip", [x, ...bounds]) as [Value, ...Value[]];
   if (value.dtype === "bool") return value;
   const low = min === undefined ? value : ops.max(value, rest[0] as Value);

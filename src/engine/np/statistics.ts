@@ -1,12 +1,12 @@
 import { convert } from "../ops/convert.ts";
 import * as ops from "../ops/elementwise.ts";
 import { reduceMax, reduceMin, reduceSum } from "../ops/reduce.ts";
-import { broadcastInDim, broadcastTo } from "../ops/shape.ts";
+import { broadcastInDim } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
+import { sameDims, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import type { ReduceOptions } from "./axes.ts";
 import { axesOf, range } from "./axes.ts";
-import { broadcastShapes } from "./broadcast.ts";
 import { filled, floating, promoted, toFloat, toWide } from "./operands.ts";
 import { countOver, meanOver, reduced } from "./reduction.ts";
 import type { ValueLike } from "./value.ts";
@@ -104,16 +104,14 @@ export function average(x: ValueLike, options: AverageOptions = {}): Value {
     return reduced("average", floating("average", x), options, meanOver);
   const [value, weights] = promoted("average", [x, options.weights], toFloat) as [Value, Value];
   const axes = axesOf("average", options.axis, value.ndim);
-  const along = weights.ndim === 1 && value.ndim > 1 && axes.length === 1;
-  if (along && weights.size !== value.shape[axes[0] as number])
+  const along = weights.ndim === 1 && axes.length === 1 && weights.size === value.shape[axes[0] as number];
+  if (!along && !sameDims(weights.shape, value.shape))
     throw userError(
       "SHAPE_MISMATCH",
-      `average: ${weights.size} weights for axis ${axes[0]} of ${value.type.text}`,
-      "give one weight for each place along the axis, or weights of the value's shape",
+      `average: the weights have shape ${shapeText(weights.shape)} and the value ${shapeText(value.shape)}`,
+      "give weights of the value's shape, or one for each place along the one axis",
     );
-  const spreadWeights = along
-    ? broadcastInDim(weights, value.shape, axes)
-    : broadcastTo(weights, broadcastShapes("average", value.shape, weights.shape));
+  const spreadWeights = along ? broadcastInDim(weights, value.shape, axes) : weights;
   const wide = convert(spreadWeights, toWide(value.dtype));
   return reduced("average", value, options, (v, over) =>
     ops.div(reduceSum(ops.mul(v, wide), over), reduceSum(wide, over)),

@@ -38,6 +38,8 @@ function checkWindow(op: string, x: TensorType, sizes: Shape, starts: readonly T
     );
 }
 
+const types = (values: readonly Value[]): TensorType[] => values.map((value) => value.type);
+
 interface Sizes {
   readonly sizes: Shape;
 }
@@ -86,7 +88,8 @@ const dynamicSliceOp: Op<Sizes> = defineOp<Sizes>({
  */
 export function dynamicSlice(x: Value, starts: readonly Value[], sizes: Shape): Value {
   if (sameDims(sizes, x.shape)) return x;
-  if (sizeOf(sizes) > 0 || sizes.length !== x.ndim) return emit1(dynamicSliceOp, [x, ...starts], { sizes });
+  if (sizeOf(sizes) > 0) return emit1(dynamicSliceOp, [x, ...starts], { sizes });
+  checkWindow("dynamicSlice", x.type, sizes, types(starts));
   return splat(0, x.dtype, sizes);
 }
 
@@ -155,8 +158,8 @@ const dynamicUpdateSliceOp: Op<None> = defineOp<None>({
 /** `x` with `update` written over the part that begins at `starts`, which are moved so that it fits. */
 export function dynamicUpdateSlice(x: Value, update: Value, starts: readonly Value[]): Value {
   if (update.type === x.type) return update;
-  if (update.size > 0 || update.ndim !== x.ndim)
-    return emit1(dynamicUpdateSliceOp, [x, update, ...starts], {});
+  if (update.size > 0) return emit1(dynamicUpdateSliceOp, [x, update, ...starts], {});
+  checkWindow("dynamicUpdateSlice", x.type, update.shape, types(starts));
   return x;
 }
 

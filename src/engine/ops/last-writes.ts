@@ -5,11 +5,12 @@ import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
 import { jaxName, jaxScalar } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
+import { addRows, inMemory } from "./add-rows.ts";
 import { iota, splat } from "./constant.ts";
 import { and, equal, less, select } from "./elementwise.ts";
 import { gatherText, rowNumbers } from "./gather.ts";
 import { reduceOr } from "./reduce.ts";
-import { addRows, inMemory, scatterText } from "./scatter.ts";
+import { scatterText } from "./scatter.ts";
 import { broadcastInDim } from "./shape.ts";
 
 interface LastWritesParams {

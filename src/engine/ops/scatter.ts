@@ -8,6 +8,7 @@ import { emit1 } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import type { HloWriter } from "../xla/writer.ts";
 import { hloType } from "../xla/writer.ts";
+import { addRows } from "./add-rows.ts";
 import { splat, zerosLike } from "./constant.ts";
 import { and, greaterEqual, less, select } from "./elementwise.ts";
 import type { IndexParams } from "./gather.ts";
@@ -123,24 +124,6 @@ function positions(j: Jax, indices: JaxArray, operand: Shape, batchDims: number)
   return j.numpy.where(inside, rows, jaxScalar(j, -1, "i32")).reshape([-1]);
 }
 
-/**
- * Rows added up at their positions, zero elsewhere; positions out of range are dropped. jax-js has no scatter among
- * its functions, but the derivative of take is one; `like` gives the shape and is not computed.
- */
-export function addRows(j: Jax, like: JaxArray, at: JaxArray, rows: JaxArray): JaxArray {
-  const where = inMemory(j, at);
-  const [taken, back] = j.vjp((x: JaxArray) => j.numpy.take(x, where, 0), [like]);
-  taken.dispose();
-  const [sums] = back(inMemory(j, rows)) as [JaxArray];
-  return sums;
-}
-
-/**
- * Makes jax-js compute an array before it is used. Its sort and scatter kernels fail under `jit` on what is only
- * another view (a reshape, a slice, a transpose) of an array; an operation that changes nothing ends the view.
- */
-export const inMemory = (j: Jax, x: JaxArray): JaxArray => j.lax.stopGradient(x);
-
 type Combine = "add" | "maximum" | "set";
 
 /** Writes a scatter and gives the name of its result. */
@@ -183,9 +166,9 @@ export function scatterText(
  * row adds up; indices out of range, negative ones too, are dropped.
  */
 export function scatterAdd(operand: Value, indices: Value, updates: Value, batchDims = 0): Value {
-  if (updates.size > 0 && operand.size > 0)
-    return emit1(scatterAddOp, [operand, indices, updates], { batchDims });
-  return checkRows("scatterAdd", [operand.type, indices.type, updates.type], { batchDims }) && operand;
+  checkRows("scatterAdd", [operand.type, indices.type, updates.type], { batchDims });
+  if (updates.size === 0 || operand.size === 0) return operand;
+  return emit1(scatterAddOp, [operand, indices, updates], { batchDims });
 }
 
 /**

@@ -15,6 +15,15 @@ export interface Region {
   readonly outputs: readonly Value[];
 }
 
+const isRegion = (value: unknown): value is Region =>
+  typeof value === "object" && value !== null && "captures" in value && "outputs" in value;
+
+/** The regions a node holds: a loop's body, a choice's branches. */
+export function regionsOf(node: Node): readonly Region[] {
+  const values = Object.values((node.params ?? {}) as object) as unknown[];
+  return values.flatMap((value) => (Array.isArray(value) ? value.filter(isRegion) : isRegion(value) ? [value] : []));
+}
+
 interface Traced {
   readonly scope: Scope;
   readonly params: readonly Value[];

@@ -73,7 +73,7 @@ describe.each(testEngines())("derivatives on %s", (engine) => {
   it("uses the user's rule in place of the derivative, also under vmap and in a loop", async () => {
     const capped = customGradient(
       (x: Value) => exp(x),
-      ([x], y, ct) => [mul(ct, min(y, number(2))) ?? x],
+      (_args, y, ct) => [mul(ct, min(y, number(2)))],
     );
     const f = compile((x: Value) => grad(capped)(x), options);
     expect(await f(5).item()).toBe(2);

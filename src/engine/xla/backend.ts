@@ -1,9 +1,12 @@
+import { createHash } from "node:crypto";
 import { EspalierError } from "../../core/index.ts";
 import type { Backend, CompileRequest, Device, Executable } from "../run/backend.ts";
+import type { HostArray } from "../run/host.ts";
 import { fromBytes, toBytes } from "../run/host.ts";
 import type { Program } from "../trace/program.ts";
+import type { TensorType } from "../trace/type.ts";
 import { chooseFlags } from "./flags.ts";
-import type { Handle, PjrtDevice } from "./pjrt/index.ts";
+import type { Handle, PjrtDevice, PjrtExecutable } from "./pjrt/index.ts";
 import { bufferType, PjrtClient } from "./pjrt/index.ts";
 import type { Plugin } from "./plugin/index.ts";
 import { findPlugins, preloadLibraries } from "./plugin/index.ts";
@@ -51,6 +54,7 @@ export function startXla(plugin: Plugin): Backend {
     kind: client.platform,
     description: device.description,
   }));
+  const reader = patientReader(client);
   const native = (device: Device): PjrtDevice => client.devices[device.index] as PjrtDevice;
   return {
     name: "xla",
@@ -61,11 +65,7 @@ export function startXla(plugin: Plugin): Backend {
     compile: (program, request) => compileProgram(client, program, request, native(request.device)),
     put: (data, type, device) =>
       client.bufferFromHost(toBytes(data, type.dtype), bufferType[type.dtype], type.shape, native(device)),
-    read: async (buffer, type) => {
-      const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
-      if (type.size > 0) await client.bufferToHostAsync(buffer as Handle, bytes);
-      return fromBytes(bytes, type.dtype);
-    },
+    read: (buffer, type) => reader(buffer as Handle, type),
     readSync: (buffer, type) => {
       const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
       if (type.size > 0) client.bufferToHost(buffer as Handle, bytes);
@@ -73,6 +73,26 @@ export function startXla(plugin: Plugin): Backend {
     },
     ready: (buffer) => client.awaitBufferAsync(buffer as Handle),
     free: (buffer) => client.destroyBuffer(buffer as Handle),
+  };
+}
+
+/** A wait shorter than this, in milliseconds, is not worth another thread, which costs tens of microseconds. */
+const shortWait = 2;
+
+/**
+ * Reads without holding up the event loop for long: a wait that promises to be short, going by the ones before, is
+ * taken on the spot, a longer one on another thread.
+ */
+function patientReader(client: PjrtClient): (buffer: Handle, type: TensorType) => Promise<HostArray> {
+  let usualWait = 0;
+  return async (buffer, type) => {
+    const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
+    if (type.size === 0) return fromBytes(bytes, type.dtype);
+    const start = performance.now();
+    if (usualWait < shortWait) client.bufferToHost(buffer, bytes);
+    else await client.bufferToHostAsync(buffer, bytes);
+    usualWait = (usualWait + performance.now() - start) / 2;
+    return fromBytes(bytes, type.dtype);
   };
 }
 
@@ -84,13 +104,32 @@ function compileProgram(
 ): Executable {
   const aliases = client.platform === "cpu" ? undefined : aliasDonated(program, request.donated);
   const module = writeModule(program, aliases ? { aliases } : {});
-  const executable = client.compile(module, {
-    flags: { ...chooseFlags(client.platform, program, request.deterministic), ...request.flags },
-    device,
-  });
+  const flags = { ...chooseFlags(client.platform, program, request.deterministic), ...request.flags };
+  const executable = shared(client, module, flags, device);
   return {
     run: (inputs, outputs) => executable.execute(inputs as readonly Handle[], outputs as Handle[]),
   };
+}
+
+const compiled = new Map<string, WeakRef<PjrtExecutable>>();
+const dropped = new FinalizationRegistry<string>((key) => {
+  if (compiled.get(key)?.deref() === undefined) compiled.delete(key);
+});
+
+/** Compiles a module, or takes the program that was compiled from the same text and is still in use. */
+function shared(
+  client: PjrtClient,
+  module: string,
+  flags: Readonly<Record<string, boolean | number | string>>,
+  device: PjrtDevice,
+): PjrtExecutable {
+  const key = createHash("sha256").update(JSON.stringify([client.path, device.id, flags])).update(module).digest("hex");
+  const known = compiled.get(key)?.deref();
+  if (known) return known;
+  const executable = client.compile(module, { flags, device });
+  compiled.set(key, new WeakRef(executable));
+  dropped.register(executable, key);
+  return executable;
 }
 
 /** Pairs each donated input with an output of the same type that no other input has taken. */

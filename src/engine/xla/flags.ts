@@ -1,14 +1,13 @@
 import type { Program } from "../trace/program.ts";
+import { regionProgram } from "../trace/program.ts";
+import { regionsOf } from "../trace/region.ts";
+import type { Node } from "../trace/value.ts";
 
 /** Multiply-adds of the largest product above which the CPU's threads pay. */
 const manyProducts = 4_000_000;
 
 /** Compiler flags that suit a program: measured, see docs/engines.md. */
-export function chooseFlags(
-  platform: string,
-  program: Program,
-  deterministic: boolean,
-): Record<string, boolean> {
+export function chooseFlags(platform: string, program: Program, deterministic: boolean): Record<string, boolean> {
   if (platform !== "cpu") return deterministic ? { xla_gpu_deterministic_ops: true } : {};
   if (largestProduct(program) > manyProducts) return {};
   return {
@@ -19,14 +18,18 @@ export function chooseFlags(
 }
 
 function largestProduct(program: Program): number {
-  let largest = 0;
-  for (const { op, inputs, outputs, params } of program.nodes) {
-    if (op.name === "dotGeneral") {
-      const { lhsContract } = params as { readonly lhsContract: readonly number[] };
-      const depth = lhsContract.reduce((product, axis) => product * (inputs[0].shape[axis] ?? 1), 1);
-      largest = Math.max(largest, outputs[0].size * depth);
-    }
-    if (op.name === "convolution") largest = Math.max(largest, outputs[0].size * (inputs[1].size / 1));
+  return program.nodes.reduce((largest, node) => {
+    const inside = regionsOf(node).map((region) => largestProduct(regionProgram(region)));
+    return Math.max(largest, products(node), ...inside);
+  }, 0);
+}
+
+/** Multiply-adds of one node. */
+function products({ op, inputs, outputs, params }: Node): number {
+  if (op.name === "dotGeneral") {
+    const { lhsContract } = params as { readonly lhsContract: readonly number[] };
+    return lhsContract.reduce((product, axis) => product * (inputs[0].shape[axis] ?? 1), outputs[0].size);
   }
-  return largest;
+  if (op.name === "convolution") return outputs[0].size * inputs[1].size;
+  return 0;
 }

@@ -41,7 +41,9 @@ export class PjrtClient {
   readonly devices: readonly PjrtDevice[];
   readonly #api: PjrtApi;
   readonly #buffers: Buffers;
-  readonly #programs = new Set<PjrtExecutable>();
+  /** Programs that have not been freed; weakly, so that those nobody holds can be. */
+  readonly #programs = new Map<Handle, WeakRef<PjrtExecutable>>();
+  readonly #collected = new FinalizationRegistry<Handle>((program) => this.#destroyProgram(program));
   readonly #forget: () => void;
   #handle: Handle;
 
@@ -81,9 +83,10 @@ export class PjrtClient {
     const handle = this.#api.call("clientCompile", block, "XLA_COMPILE").pointer(compile.executable);
     const executable = new PjrtExecutable(this.#api, handle, {
       nonDonatable: request.nonDonatable ?? [],
-      onClose: () => this.#programs.delete(executable),
+      onClose: () => this.#programs.delete(handle),
     });
-    this.#programs.add(executable);
+    this.#programs.set(handle, new WeakRef(executable));
+    this.#collected.register(executable, handle);
     return executable;
   }
 
@@ -136,10 +139,18 @@ export class PjrtClient {
   close(): void {
     if (this.#handle === 0) return;
     const handle = this.#handle;
-    for (const program of this.#programs) program.close();
+    for (const [program, executable] of this.#programs) {
+      executable.deref()?.close();
+      this.#destroyProgram(program);
+    }
     this.#handle = 0;
     this.#forget();
     this.#api.query("clientDestroy", handle);
+  }
+
+  /** Frees a program whose object has been collected, or that was not closed. */
+  #destroyProgram(program: Handle): void {
+    if (this.#programs.delete(program)) this.#api.query("loadedExecutableDestroy", program);
   }
 
   get #open(): Buffers {

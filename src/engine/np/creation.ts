@@ -1,0 +1,152 @@
+import { iota, literalArray, splat } from "../ops/constant.ts";
+import { convert } from "../ops/convert.ts";
+import * as ops from "../ops/elementwise.ts";
+import { broadcastInDim, broadcastTo, checkShape } from "../ops/shape.ts";
+import type { DType } from "../trace/dtype.ts";
+import { isFloat } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Shape } from "../trace/type.ts";
+import type { Value } from "../trace/value.ts";
+import { currentTrace } from "../trace/value.ts";
+import { filled, numberAs, operand } from "./operands.ts";
+import type { ShapeLike } from "./shape.ts";
+import { asShape } from "./shape.ts";
+import type { ValueLike } from "./value.ts";
+
+/** Options of functions that make values. */
+export interface DTypeOptions {
+  readonly dtype?: DType | undefined;
+}
+
+function shapeOf(op: string, shape: ShapeLike): Shape {
+  currentTrace(op);
+  const dims = asShape(shape);
+  checkShape(op, dims);
+  return dims;
+}
+
+/**
+ * Zeros, f32 unless told.
+ *
+ * @example
+ * ```ts
+ * np.zeros([2, 3]);
+ * ```
+ */
+export const zeros = (shape: ShapeLike, { dtype = "f32" }: DTypeOptions = {}): Value =>
+  splat(0, dtype, shapeOf("zeros", shape));
+
+/** Ones, f32 unless told. */
+export const ones = (shape: ShapeLike, { dtype = "f32" }: DTypeOptions = {}): Value =>
+  splat(1, dtype, shapeOf("ones", shape));
+
+/** One number, or one value broadcast, over a whole shape. */
+export function full(shape: ShapeLike, fill: ValueLike, options: DTypeOptions = {}): Value {
+  const dims = shapeOf("full", shape);
+  if (typeof fill === "number") return numberAs("full", fill, options.dtype ?? "f32", dims);
+  const value = operand("full", fill, "the value");
+  return broadcastTo(convert(value, options.dtype ?? value.dtype), dims);
+}
+
+/** Zeros of another value's shape and element type. */
+export const zerosLike = (x: ValueLike, options: DTypeOptions = {}): Value =>
+  like("zerosLike", x, 0, options);
+
+/** Ones of another value's shape and element type. */
+export const onesLike = (x: ValueLike, options: DTypeOptions = {}): Value => like("onesLike", x, 1, options);
+
+/** One number over another value's shape. */
+export const fullLike = (x: ValueLike, fill: number, options: DTypeOptions = {}): Value =>
+  like("fullLike", x, fill, options);
+
+function like(op: string, x: ValueLike, fill: number, options: DTypeOptions): Value {
+  const value = operand(op, x);
+  return numberAs(op, fill, options.dtype ?? value.dtype, value.shape);
+}
+
+/**
+ * Numbers from start (0 unless given) up to but without stop. i32 where all are whole, else f32.
+ *
+ * @example
+ * ```ts
+ * np.arange(4);                      // 0, 1, 2, 3
+ * np.arange(1, 2, 0.25);             // 1, 1.25, 1.5, 1.75
+ * np.arange(4, { dtype: "f32" });
+ * ```
+ */
+export function arange(stop: number, options?: DTypeOptions): Value;
+export function arange(start: number, stop: number, options?: DTypeOptions): Value;
+export function arange(start: number, stop: number, step: number, options?: DTypeOptions): Value;
+export function arange(...args: readonly (number | DTypeOptions | undefined)[]): Value {
+  currentTrace("arange");
+  const numbers = args.filter((arg) => typeof arg === "number");
+  const { dtype } = (args.find((arg) => typeof arg === "object") ?? {}) as DTypeOptions;
+  const [start, stop, step = 1] = (numbers.length === 1 ? [0, ...numbers] : numbers) as [number, number, number?];
+  if (!numbers.every(Number.isFinite) || step === 0)
+    throw userError(
+      "ARGUMENT_INVALID",
+      `arange: from ${start} to ${stop} by ${step}`,
+      "give finite numbers and a step other than 0",
+    );
+  const n = Math.max(0, Math.ceil((stop - start) / step));
+  const type = dtype ?? (numbers.every(Number.isInteger) ? "i32" : "f32");
+  if (start === 0 && step === 1) return iota(type, [n]);
+  if (Number.isInteger(start) && Number.isInteger(step) && type === "i32")
+    return ops.add(splat(start, type, [n]), ops.mul(splat(step, type, [n]), iota(type, [n])));
+  // Rounded once from JavaScript's doubles, so that no step's error adds up.
+  return literalArray(
+    Array.from({ length: n }, (_, i) => start + i * step),
+    type,
+    [n],
+  );
+}
+
+/** Options of {@link linspace}. */
+export interface LinspaceOptions extends DTypeOptions {
+  /** Whether stop is the last number; it is unless told. */
+  readonly endpoint?: boolean | undefined;
+}
+
+/** So many numbers from start to stop, equally far apart. */
+export function linspace(start: number, stop: number, num = 50, options: LinspaceOptions = {}): Value {
+  const [n] = shapeOf("linspace", num) as [number];
+  const { endpoint = true, dtype = "f32" } = options;
+  const parts = endpoint ? n - 1 : n;
+  const at = (i: number) => (endpoint && i === n - 1 && n > 1 ? stop : start + (i * (stop - start)) / Math.max(parts, 1));
+  return literalArray(Array.from({ length: n }, (_, i) => at(i)), dtype, [n]);
+}
+
+/** Options of {@link eye} and {@link tri}. */
+export interface DiagonalOptions extends DTypeOptions {
+  /** Columns; as many as rows unless given. */
+  readonly columns?: number | undefined;
+  /** Which diagonal: 0 the main one, above it positive, below it negative. */
+  readonly k?: number | undefined;
+}
+
+/** Row number + k against column number, over the last two axes of a shape. */
+export function diagonalMask(
+  shape: Shape,
+  k: number,
+  compare: (row: Value, column: Value) => Value,
+): Value {
+  const plane = shape.slice(-2);
+  const rows = iota("i32", plane, 0);
+  const mask = compare(ops.add(rows, filled(rows, k)), iota("i32", plane, 1));
+  return broadcastInDim(mask, shape, [shape.length - 2, shape.length - 1]);
+}
+
+/** Ones on a diagonal, zeros elsewhere. */
+export function eye(n: number, { columns = n, k = 0, dtype = "f32" }: DiagonalOptions = {}): Value {
+  return convert(diagonalMask(shapeOf("eye", [n, columns]), k, ops.equal), dtype);
+}
+
+/** Ones on and below a diagonal, zeros above. */
+export function tri(n: number, { columns = n, k = 0, dtype = "f32" }: DiagonalOptions = {}): Value {
+  return convert(diagonalMask(shapeOf("tri", [n, columns]), k, ops.greaterEqual), dtype);
+}
+
+/** Each place's number along an axis of a shape, i32 unless told. */
+export function indicesAlong(shape: Shape, axis: number, dtype: DType = "i32"): Value {
+  return isFloat(dtype) || dtype === "i32" ? iota(dtype, shape, axis) : convert(iota("i32", shape, axis), dtype);
+}
