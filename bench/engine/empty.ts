@@ -23,7 +23,10 @@ async function calls(read: boolean): Promise<Subject> {
       y.dispose();
     }
   };
-  return { check: await call(x).item(), run: (steps) => seconds(() => (read ? readEach(steps) : run(steps))) };
+  return {
+    check: await call(x).item(),
+    run: (steps) => seconds(() => (read ? readEach(steps) : run(steps))),
+  };
 }
 
 export const emptyCalls: readonly TimedFigure[] = [false, true].map((read) => ({

@@ -29,7 +29,14 @@ function loss({ wx, wh, b }: Weights, xs: Value): Value {
 
 async function gradient(): Promise<Subject> {
   const place = (seed: number, shape: readonly number[], scale: number) =>
-    put(numbers(seed, shape.reduce((a, b) => a * b), scale), { shape, engine: "xla" });
+    put(
+      numbers(
+        seed,
+        shape.reduce((a, b) => a * b),
+        scale,
+      ),
+      { shape, engine: "xla" },
+    );
   const weights = {
     wx: place(0, [inputs, 4 * width], inputs ** -0.5),
     wh: place(1, [width, 4 * width], width ** -0.5),

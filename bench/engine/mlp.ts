@@ -49,11 +49,15 @@ const blend = (beta: number, old: Value, now: Value): Value =>
 
 /** Everything a training run starts with, on a device. */
 export function start({ sizes, batch }: Net, engine: "xla" | "wasm") {
-  const place = (data: Float32Array<ArrayBuffer>, shape: readonly number[]): Tensor => put(data, { shape, engine });
+  const place = (data: Float32Array<ArrayBuffer>, shape: readonly number[]): Tensor =>
+    put(data, { shape, engine });
   const layers = (make: (seed: number, size: number, scale: number) => Float32Array<ArrayBuffer>) =>
     sizes.slice(1).map((out, i) => {
       const size = sizes[i] as number;
-      return { w: place(make(i, size * out, size ** -0.5), [size, out]), b: place(new Float32Array(out), [out]) };
+      return {
+        w: place(make(i, size * out, size ** -0.5), [size, out]),
+        b: place(new Float32Array(out), [out]),
+      };
     });
   const zeros = (_seed: number, size: number): Float32Array<ArrayBuffer> => new Float32Array(size);
   const [inputs, outputs] = [sizes[0] as number, sizes.at(-1) as number];

@@ -15,7 +15,12 @@ export interface Arguments {
   readonly only?: string;
 }
 
-const flags = { "--peers": "peers", "--check": "check", "--quick": "quick", "--write-docs": "writeDocs" } as const;
+const flags = {
+  "--peers": "peers",
+  "--check": "check",
+  "--quick": "quick",
+  "--write-docs": "writeDocs",
+} as const;
 const options = { "--json": "json", "--from": "from", "--engine": "engine", "--only": "only" } as const;
 
 export const usage = (benches: readonly string[]): string =>
@@ -24,7 +29,12 @@ NAME: ${benches.join(", ")}`;
 
 /** Reads the command line; an unknown name or option is an error that lists the known ones. */
 export function readArguments(words: readonly string[], benches: readonly string[]): Arguments {
-  const set: Record<string, boolean | string> = { peers: false, check: false, quick: false, writeDocs: false };
+  const set: Record<string, boolean | string> = {
+    peers: false,
+    check: false,
+    quick: false,
+    writeDocs: false,
+  };
   const names: string[] = [];
   const wrong = (what: string): never => {
     throw new EspalierError("BENCH_ARGUMENT", what, { fix: usage(benches) });
@@ -35,7 +45,9 @@ export function readArguments(words: readonly string[], benches: readonly string
     else if (word in options)
       set[options[word as keyof typeof options]] = words[++i] ?? wrong(`${word} needs a value`);
     else if (word.startsWith("-"))
-      wrong(`there is no option ${word}${didYouMean(word, [...Object.keys(flags), ...Object.keys(options)])}`);
+      wrong(
+        `there is no option ${word}${didYouMean(word, [...Object.keys(flags), ...Object.keys(options)])}`,
+      );
     else names.push(word);
   }
   const [bench = wrong("which bench?"), second] = names;
@@ -44,6 +56,8 @@ export function readArguments(words: readonly string[], benches: readonly string
   if (set.engine !== undefined && set.engine !== "xla" && set.engine !== "wasm")
     wrong(`there is no engine "${set.engine}"; --engine takes xla or wasm`);
   if (set.writeDocs && (set.only !== undefined || set.engine !== undefined || set.quick))
-    wrong("--write-docs replaces the whole section, so it goes with a whole run: no --only, --engine or --quick");
+    wrong(
+      "--write-docs replaces the whole section, so it goes with a whole run: no --only, --engine or --quick",
+    );
   return { ...set, bench } as unknown as Arguments;
 }

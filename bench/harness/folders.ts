@@ -18,4 +18,5 @@ export const peersFolder = (): string => join(repository(), "bench/peers");
 export const benchmarksPage = (): string => join(repository(), "docs/benchmarks.md");
 
 /** Where what peers need is installed. */
-export const benchCache = (): string => process.env.ESPALIER_BENCH_CACHE || join(repository(), ".cache/bench");
+export const benchCache = (): string =>
+  process.env.ESPALIER_BENCH_CACHE || join(repository(), ".cache/bench");

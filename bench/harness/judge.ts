@@ -22,7 +22,11 @@ function judgeBar(bar: Bar, result: Result): Verdict {
   if (!theirs) return { bar: text, measured: "", outcome: "not measured" };
   const ratio = ours / median(theirs);
   const holds = "atMost" in bar ? ratio <= bar.atMost : ratio < bar.below;
-  return { bar: text, measured: `${digits(ratio)} x ${peerLabels[bar.against]}`, outcome: holds ? "holds" : "falls short" };
+  return {
+    bar: text,
+    measured: `${digits(ratio)} x ${peerLabels[bar.against]}`,
+    outcome: holds ? "holds" : "falls short",
+  };
 }
 
 function barText(bar: Bar, unit: string): string {

@@ -16,7 +16,12 @@ export async function measureInTurn(
   subjects: ReadonlyMap<string, Subject>,
   options: MeasureOptions,
 ): Promise<ReadonlyMap<string, readonly number[]>> {
-  const taking = [...subjects].map(([name, subject]) => ({ name, subject, samples: [] as number[], steps: 1 }));
+  const taking = [...subjects].map(([name, subject]) => ({
+    name,
+    subject,
+    samples: [] as number[],
+    steps: 1,
+  }));
   for (const each of taking)
     each.steps = options.steps ?? (await batchSize(each.subject, options.batchSeconds));
   for (let round = 0; round < options.rounds; round++) {

@@ -76,7 +76,9 @@ export class Peer {
     try {
       reply = JSON.parse(line) as Record<string, unknown>;
     } catch {
-      waiting?.reject(new EspalierError("PEER_FAILED", `${this.#label} answered "${line}", which is no JSON`));
+      waiting?.reject(
+        new EspalierError("PEER_FAILED", `${this.#label} answered "${line}", which is no JSON`),
+      );
       return;
     }
     if (typeof reply.error === "string")

@@ -69,4 +69,6 @@ function disagreement(ours: Subject | undefined, theirs: Subject): string | unde
   return `it computes something else: its check number is ${theirs.check}, ours ${ours.check}`;
 }
 
-const message = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+/** In one line, for a table. */
+const message = (cause: unknown): string =>
+  (cause instanceof Error ? cause.message : String(cause)).replace(/\s*\n\s*/g, "; ");

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
+import { registerEngine } from "./engine/command.ts";
 import { createProgram, type RegisterCommand } from "./program.ts";
 import { describeFailure } from "./report.ts";
 
-const commands: readonly RegisterCommand[] = [];
+const commands: readonly RegisterCommand[] = [(program) => registerEngine(program)];
 
 const program = createProgram(commands);
 try {

@@ -7,8 +7,18 @@ export type { HostArray } from "./run/host.ts";
 export { memory } from "./run/memory.ts";
 export { type Nested, type PutOptions, put, type Read, read } from "./run/put.ts";
 export { Tensor } from "./run/tensor.ts";
-export type { DType } from "./trace/dtype.ts";
-export { type Op, opTable } from "./trace/op.ts";
+export { type DType, isFloat } from "./trace/dtype.ts";
+export { isLacking, isOnHost, type Op, opTable } from "./trace/op.ts";
 export type { Shape, TensorType } from "./trace/type.ts";
-export { Value } from "./trace/value.ts";
+export { emit, Value } from "./trace/value.ts";
 export * from "./transform/index.ts";
+export { startXla } from "./xla/backend.ts";
+export {
+  findPlugins,
+  type InstallOptions,
+  installPlugin,
+  type Plugin,
+  type PluginKind,
+  pluginAt,
+  verifyPlugin,
+} from "./xla/plugin/index.ts";

@@ -1,14 +1,15 @@
-import { iota, literalArray, splat } from "../ops/constant.ts";
+import { iota as counted, literalArray, splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import * as ops from "../ops/elementwise.ts";
-import { broadcastInDim, broadcastTo, checkShape } from "../ops/shape.ts";
+import { checkAxis } from "../ops/rules.ts";
+import { broadcastInDim, broadcastTo, checkShape, reshape } from "../ops/shape.ts";
 import type { DType } from "../trace/dtype.ts";
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { currentTrace } from "../trace/value.ts";
-import { filled, numberAs, operand } from "./operands.ts";
+import { numberAs, operand } from "./operands.ts";
 import type { ShapeLike } from "./shape.ts";
 import { asShape } from "./shape.ts";
 import type { ValueLike } from "./value.ts";
@@ -18,7 +19,8 @@ export interface DTypeOptions {
   readonly dtype?: DType | undefined;
 }
 
-function shapeOf(op: string, shape: ShapeLike): Shape {
+/** Checks a shape a user gave. */
+export function shapeOf(op: string, shape: ShapeLike): Shape {
   currentTrace(op);
   const dims = asShape(shape);
   checkShape(op, dims);
@@ -90,9 +92,9 @@ export function arange(...args: readonly (number | DTypeOptions | undefined)[]):
     );
   const n = Math.max(0, Math.ceil((stop - start) / step));
   const type = dtype ?? (numbers.every(Number.isInteger) ? "i32" : "f32");
-  if (start === 0 && step === 1) return iota(type, [n]);
+  if (start === 0 && step === 1) return counted(type, [n]);
   if (Number.isInteger(start) && Number.isInteger(step) && type === "i32")
-    return ops.add(splat(start, type, [n]), ops.mul(splat(step, type, [n]), iota(type, [n])));
+    return ops.add(splat(start, type, [n]), ops.mul(splat(step, type, [n]), counted(type, [n])));
   // Rounded once from JavaScript's doubles, so that no step's error adds up.
   return literalArray(
     Array.from({ length: n }, (_, i) => start + i * step),
@@ -116,37 +118,35 @@ export function linspace(start: number, stop: number, num = 50, options: Linspac
   return literalArray(Array.from({ length: n }, (_, i) => at(i)), dtype, [n]);
 }
 
-/** Options of {@link eye} and {@link tri}. */
-export interface DiagonalOptions extends DTypeOptions {
-  /** Columns; as many as rows unless given. */
-  readonly columns?: number | undefined;
-  /** Which diagonal: 0 the main one, above it positive, below it negative. */
-  readonly k?: number | undefined;
+/** Options of {@link iota}. */
+export interface IotaOptions extends DTypeOptions {
+  readonly axis?: number | undefined;
 }
 
-/** Row number + k against column number, over the last two axes of a shape. */
-export function diagonalMask(
-  shape: Shape,
-  k: number,
-  compare: (row: Value, column: Value) => Value,
-): Value {
-  const plane = shape.slice(-2);
-  const rows = iota("i32", plane, 0);
-  const mask = compare(ops.add(rows, filled(rows, k)), iota("i32", plane, 1));
-  return broadcastInDim(mask, shape, [shape.length - 2, shape.length - 1]);
+/**
+ * Each element's place along an axis (the first unless told) of a shape, i32 unless told.
+ *
+ * @example
+ * ```ts
+ * np.iota([2, 3], { axis: 1 }); // [[0, 1, 2], [0, 1, 2]]
+ * ```
+ */
+export function iota(shape: ShapeLike, { axis = 0, dtype = "i32" }: IotaOptions = {}): Value {
+  const dims = shapeOf("iota", shape);
+  return convert(counted(isFloat(dtype) ? dtype : "i32", dims, checkAxis("iota", axis, dims.length)), dtype);
 }
 
-/** Ones on a diagonal, zeros elsewhere. */
-export function eye(n: number, { columns = n, k = 0, dtype = "f32" }: DiagonalOptions = {}): Value {
-  return convert(diagonalMask(shapeOf("eye", [n, columns]), k, ops.equal), dtype);
+/** Options of {@link meshgrid}. */
+export interface MeshgridOptions {
+  /** "xy" (the default): the first value runs along the second axis, as in a picture. "ij": along the first. */
+  readonly indexing?: "xy" | "ij" | undefined;
 }
 
-/** Ones on and below a diagonal, zeros above. */
-export function tri(n: number, { columns = n, k = 0, dtype = "f32" }: DiagonalOptions = {}): Value {
-  return convert(diagonalMask(shapeOf("tri", [n, columns]), k, ops.greaterEqual), dtype);
-}
-
-/** Each place's number along an axis of a shape, i32 unless told. */
-export function indicesAlong(shape: Shape, axis: number, dtype: DType = "i32"): Value {
-  return isFloat(dtype) || dtype === "i32" ? iota(dtype, shape, axis) : convert(iota("i32", shape, axis), dtype);
+/** The coordinates of a grid from those of its axes: one value of the grid's shape for each. */
+export function meshgrid(xs: readonly ValueLike[], { indexing = "xy" }: MeshgridOptions = {}): Value[] {
+  const values = xs.map((x, i) => operand("meshgrid", x, `axis ${i}`));
+  const place = (i: number) => (indexing === "xy" && i < 2 && values.length > 1 ? 1 - i : i);
+  const lengths = values.map((value) => value.size);
+  const shape = lengths.map((_, i) => lengths[place(i)] as number);
+  return values.map((value, i) => broadcastInDim(reshape(value, [value.size]), shape, [place(i)]));
 }

@@ -28,14 +28,19 @@ export function besideNumber(dtype: DType, x: number): DType {
   return dtype === "bool" ? "i32" : dtype;
 }
 
-/** A plain number of an element type, repeated into a shape; an error where the type cannot hold it. */
-export function numberAs(op: string, x: number, dtype: DType, shape: Shape = []): Value {
+/** An error of `op` where the element type cannot hold the number. */
+export function checkFits(op: string, x: number, dtype: DType): void {
   if (!isFloat(dtype) && dtype !== "bool" && !(x >= limits(dtype).min && x <= limits(dtype).max))
     throw userError(
       "NUMBER_OUT_OF_RANGE",
       `${op}: ${x} does not fit ${dtype}, which goes from ${limits(dtype).min} to ${limits(dtype).max}`,
       'convert the other side first: x.astype("i32") or x.astype("f32")',
     );
+}
+
+/** A plain number of an element type, repeated into a shape. */
+export function numberAs(op: string, x: number, dtype: DType, shape: Shape = []): Value {
+  checkFits(op, x, dtype);
   return splat(dtype === "bool" && x !== 0 ? 1 : x, dtype, shape);
 }
 

@@ -9,6 +9,7 @@ import { zerosLike } from "./constant.ts";
 import { add } from "./elementwise.ts";
 import type { ScanParams } from "./scan.ts";
 import { emitScan, scanParts } from "./scan.ts";
+import { lateSums } from "./scan-sums.ts";
 
 /** One step forward and back in one graph, before it is cut in two. */
 interface Step {
@@ -68,41 +69,56 @@ export function scanDerivative(
   });
   const keptStacks = forward.ys.slice(node.outputs.length - init.length);
 
-  const summed = captures.filter((_, i) => step.gradCaptures[i]);
+  // Gradients of captures: in one product after the loop where that can be, else added up in the loop.
+  const parts = partsOf(step);
+  const varies = (value: Value) => (parts.get(value) ?? 0) !== 0;
+  const late = lateSums(params.counted ? [] : step.gradCaptures, varies);
+  const stackedBefore = new Map<Value, Value>();
+  kept.forEach((value, i) => stackedBefore.set(value, keptStacks[i] as Value));
+  step.xs.forEach((value, i) => stackedBefore.set(value, xs[i] as Value));
+  const lateNeeds = [...new Set(late.flatMap((sum) => sum?.needs ?? []))].filter(
+    (value) => !stackedBefore.has(value),
+  );
+  const early = step.gradCaptures.map((grad, i) => (late[i] ? undefined : grad));
+  const earlyGrads = early.filter((grad): grad is Value => grad !== undefined);
+  const gradXs = step.gradXs.filter((grad): grad is Value => grad !== undefined);
+
   const startCarry = init.flatMap((value, i) => (floatCarry[i] ? [cotangents[i] ?? zerosLike(value)] : []));
   const ctStacks = cotangents.slice(params.carries).filter((ct): ct is Value => ct !== undefined);
   const backward = emitScan({
     count,
     length: params.length,
     reverse: !params.reverse,
-    init: [...startCarry, ...summed.map(zerosLike)],
+    init: [...startCarry, ...earlyGrads.map(zerosLike)],
     xs: [...keptStacks, ...xs, ...ctStacks],
     step: (index, carry, slices) => {
       const known = bindings(
         step,
         index,
-        step.carry,
+        undefined,
         slices.slice(kept.length, kept.length + xs.length),
         captures,
       );
-      for (const value of step.carry) known.delete(value);
       kept.forEach((value, i) => known.set(value, slices[i] as Value));
       step.ctCarry.forEach((value, i) => known.set(value, carry[i] as Value));
       step.ctYs.forEach((value, i) => known.set(value, slices[kept.length + xs.length + i] as Value));
-      const gradCaptures = step.gradCaptures.filter((grad): grad is Value => grad !== undefined);
-      const gradXs = step.gradXs.filter((grad): grad is Value => grad !== undefined);
-      const results = substitute([...step.gradCarry, ...gradCaptures, ...gradXs], known);
-      const nextCarry = results.slice(0, startCarry.length);
-      const sums = gradCaptures.map((_, i) =>
+      const results = substitute([...step.gradCarry, ...earlyGrads, ...gradXs, ...lateNeeds], known);
+      const sums = earlyGrads.map((_, i) =>
         add(carry[startCarry.length + i] as Value, results[startCarry.length + i] as Value),
       );
-      return { carry: [...nextCarry, ...sums], ys: results.slice(startCarry.length + sums.length) };
+      return {
+        carry: [...results.slice(0, startCarry.length), ...sums],
+        ys: results.slice(startCarry.length + sums.length),
+      };
     },
   });
 
+  lateNeeds.forEach((value, i) => stackedBefore.set(value, backward.ys[gradXs.length + i] as Value));
   const carryGrads = [...backward.carry];
   const ofInit = floatCarry.map((float) => (float ? carryGrads.shift() : undefined));
-  const ofCaptures = step.gradCaptures.map((grad) => (grad ? carryGrads.shift() : undefined));
+  const ofCaptures = early.map((grad, i) =>
+    grad ? carryGrads.shift() : late[i]?.build((value) => stackedBefore.get(value) as Value),
+  );
   const stacks = [...backward.ys];
   const ofXs = step.gradXs.map((grad) => (grad ? stacks.shift() : undefined));
   return [...(count ? [undefined] : []), ...ofInit, ...ofXs, ...ofCaptures];
@@ -169,12 +185,12 @@ function traceStep(
 function bindings(
   step: Step,
   index: Value,
-  carry: readonly Value[],
+  carry: readonly Value[] | undefined,
   xs: readonly Value[],
   captures: readonly Value[],
 ): Map<Value, Value> {
   const known = new Map<Value, Value>([[step.index, index]]);
-  step.carry.forEach((value, i) => known.set(value, carry[i] as Value));
+  carry?.forEach((value, i) => known.set(step.carry[i] as Value, value));
   step.xs.forEach((value, i) => known.set(value, xs[i] as Value));
   step.captures.forEach((value, i) => known.set(value, captures[i] as Value));
   // What the step reads from outside stands for itself.
@@ -185,27 +201,56 @@ function bindings(
 const FORWARD = 1;
 const BACKWARD = 2;
 
-/** The values of the forward half that the backward half reads and cannot cheaply make again. */
-function residuals(step: Step): Value[] {
+/** Which halves each value of the step depends on; none: the same in every step. */
+function partsOf(step: Step): Map<Value, number> {
   const parts = new Map<Value, number>();
   for (const value of [step.index, ...step.carry, ...step.xs]) parts.set(value, FORWARD);
   for (const value of [...step.ctCarry, ...step.ctYs]) parts.set(value, BACKWARD);
-  const bound = new Set([...step.region.params, ...step.region.captures]);
-  const outputs = step.region.outputs;
-  const order = postorder(outputs, (value) => bound.has(value));
-  for (const node of order) {
+  for (const node of orderOf(step)) {
     const part = node.inputs.reduce((sum, input) => sum | (parts.get(input) ?? 0), 0);
     for (const output of node.outputs) parts.set(output, part);
   }
+  return parts;
+}
+
+function orderOf({ region }: Step): Node[] {
+  const bound = new Set([...region.params, ...region.captures]);
+  return postorder(region.outputs, (value) => bound.has(value));
+}
+
+/** Costs too much to run a second time on the way back. */
+const expensive = new Set([
+  "dotGeneral",
+  "convolution",
+  "scan",
+  "whileLoop",
+  "switch",
+  "sort",
+  "gather",
+  "scatterAdd",
+  "scatterSet",
+]);
+
+/**
+ * The values of the forward half that the backward half reads and cannot cheaply make again. What only derivatives
+ * compute from the forward half, such as y (1 - y), is made again from what the forward half has anyway.
+ */
+function residuals(step: Step): Value[] {
+  const parts = partsOf(step);
+  const bound = new Set([...step.region.params, ...step.region.captures]);
+  const primal = new Set(postorder(step.outputs, (value) => bound.has(value)));
   const kept = new Set<Value>();
   const free = new Set<Value>([step.index, ...step.xs]);
+  const carried = new Set(step.carry);
+  const remake = ({ node }: Value) =>
+    node.op.cheap === true || !(primal.has(node) || expensive.has(node.op.name));
   const keep = (value: Value): void => {
     if (parts.get(value) !== FORWARD || free.has(value) || kept.has(value)) return;
-    if (value.node.op.cheap === true && !step.carry.includes(value)) value.node.inputs.forEach(keep);
+    if (!carried.has(value) && remake(value)) value.node.inputs.forEach(keep);
     else kept.add(value);
   };
-  for (const node of order)
+  for (const node of orderOf(step))
     if (node.outputs.some((output) => ((parts.get(output) ?? 0) & BACKWARD) !== 0)) node.inputs.forEach(keep);
-  outputs.forEach(keep);
+  step.region.outputs.forEach(keep);
   return [...kept];
 }

@@ -21,7 +21,10 @@ export function inFreshProcess<T>(
       if (answer) resolve(answer.value);
       else
         reject(
-          new EspalierError("BENCH_CHILD_FAILED", `${module.pathname.split("/").at(-1)} ended with code ${code}`),
+          new EspalierError(
+            "BENCH_CHILD_FAILED",
+            `${module.pathname.split("/").at(-1)} ended with code ${code}`,
+          ),
         );
     });
   });

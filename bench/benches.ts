@@ -1,0 +1,13 @@
+import type { Figure } from "./harness/figure.ts";
+
+/** A bench: a module that exports its figures. */
+export interface Bench {
+  readonly title: string;
+  readonly load: () => Promise<{ readonly figures: readonly Figure[] }>;
+}
+
+/** All benches by name. A new one adds its module and a line here. */
+export const benches: Readonly<Record<string, Bench>> = {
+  engine: { title: "Engine on a CPU", load: () => import("./engine.ts") },
+  "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
+};

@@ -1,0 +1,42 @@
+// Run by endurance.ts in a fresh process: trains for a long time and watches the memory.
+import { setImmediate } from "node:timers/promises";
+import { compile, memory } from "../../src/index.ts";
+import type { Endurance } from "./endurance.ts";
+import { adamStep, start } from "./mlp.ts";
+import { smallestNet } from "./nets.ts";
+
+const steps = Number(process.argv[2]);
+const settle = 1000;
+let { params, adam, x, y } = start(smallestNet, "xla");
+const step = compile(adamStep, { engine: "xla" });
+
+async function train(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const [nextParams, nextAdam, loss] = step(params, adam, x, y);
+    params = nextParams;
+    adam = nextAdam;
+    await loss.item();
+  }
+}
+
+/** What is really held: after a collection, and a turn of the event loop in which its finds are freed. */
+async function heldTensors(): Promise<number> {
+  globalThis.gc?.();
+  await setImmediate();
+  globalThis.gc?.();
+  await setImmediate();
+  return memory().tensors;
+}
+
+const megabytes = (): number => process.memoryUsage.rss() / 2 ** 20;
+
+await train(settle);
+const tensorsBefore = await heldTensors();
+const before = megabytes();
+let most = before;
+for (let done = settle; done < steps; done += settle) {
+  await train(settle);
+  most = Math.max(most, megabytes());
+}
+const result: Endurance = { growth: most - before, tensorsGained: (await heldTensors()) - tensorsBefore };
+process.send?.(result);

@@ -1,0 +1,46 @@
+import { performance } from "node:perf_hooks";
+import { createInterface } from "node:readline";
+import type { PeerRequest } from "../harness/peer.ts";
+
+/** Work made ready: `run` does it so many times and waits; `check` is a number every implementation gives. */
+export interface Case {
+  readonly run: (steps: number) => Promise<unknown>;
+  readonly check?: number;
+}
+
+/** Answers the bench's requests, one line each, until the input ends: what protocol.py is for Python. */
+export async function serve(
+  describe: () => string,
+  // biome-ignore lint/suspicious/noExplicitAny: each case has parameters of its own, which come as JSON
+  cases: Readonly<Record<string, (params: any) => Promise<Case>>>,
+): Promise<void> {
+  let ready: Case | undefined;
+  const answer = async (request: PeerRequest): Promise<object> => {
+    switch (request.do) {
+      case "describe":
+        return { text: describe() };
+      case "setup": {
+        ready = undefined;
+        const make = cases[request.case];
+        if (!make) throw new Error(`there is no case "${request.case}"`);
+        ready = await make(request.params);
+        return ready.check === undefined ? {} : { check: ready.check };
+      }
+      case "run": {
+        if (!ready) throw new Error("nothing is set up");
+        const start = performance.now();
+        await ready.run(request.steps);
+        return { seconds: (performance.now() - start) / 1000 };
+      }
+      case "drop":
+        ready = undefined;
+        return {};
+    }
+  };
+  for await (const line of createInterface({ input: process.stdin })) {
+    const reply = await answer(JSON.parse(line) as PeerRequest).catch((cause: unknown) => ({
+      error: String(cause),
+    }));
+    process.stdout.write(`${JSON.stringify(reply)}\n`);
+  }
+}

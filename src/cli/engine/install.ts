@@ -1,0 +1,68 @@
+import { EspalierError } from "../../core/index.ts";
+import { type InstallOptions, type Plugin, verifyPlugin } from "../../engine/index.ts";
+import type { Probe } from "./probe.ts";
+
+export type InstallableKind = "cpu" | "cuda";
+
+/** The parts of an installation, given so that tests need no network. */
+export interface Installer {
+  readonly install: (kind: InstallableKind, options: InstallOptions) => Promise<Plugin>;
+  readonly probe: (plugin: Plugin) => Promise<Probe>;
+  /** The plugins there are, in the order in which they are tried. */
+  readonly find: () => readonly Plugin[];
+}
+
+/** Installs a plugin, tries it, and gives what is to be printed. */
+export async function installAndTry(
+  kind: InstallableKind,
+  force: boolean,
+  { install, probe, find }: Installer,
+  onProgress: (line: string) => void,
+): Promise<string> {
+  const plugin = await install(kind, { force, onProgress });
+  onProgress(`Checking ${plugin.path}`);
+  const { matches } = await verifyPlugin(plugin);
+  if (matches === false)
+    throw new EspalierError(
+      "PLUGIN_ALTERED",
+      `${plugin.path} is not what was installed: its sha256 differs`,
+      {
+        fix: `npx espalier engine install ${kind} --force`,
+      },
+    );
+  onProgress("Starting it");
+  const outcome = await probe(plugin);
+  if (outcome.state !== "starts" && kind === "cpu") throw notStarting(plugin, outcome);
+  return [
+    `installed the ${kind} plugin: ${plugin.path}`,
+    ...outcomeLines(outcome),
+    ...orderLines(plugin, find()),
+    "next: npx espalier engine check",
+  ].join("\n");
+}
+
+function notStarting({ path }: Plugin, outcome: Exclude<Probe, { state: "starts" }>): EspalierError {
+  const fix = outcome.state === "declines" ? outcome.fix : undefined;
+  return new EspalierError("PLUGIN_FAILED", `${path} is installed but does not start: ${outcome.reason}`, {
+    fix: fix ?? "remove it and use the wasm engine, or report what it said",
+  });
+}
+
+/** A GPU's plugin may be fetched on a machine without one, so that its failure is news and no error. */
+function outcomeLines(outcome: Probe): readonly string[] {
+  if (outcome.state === "starts")
+    return [`it starts: ${outcome.description}, devices: ${outcome.devices.join(", ")}`];
+  const fix = outcome.state === "declines" ? outcome.fix : undefined;
+  return [
+    `it does not start on this machine: ${outcome.reason}`,
+    ...(fix ? [`  fix: ${fix}`] : []),
+    "  it needs an NVIDIA GPU, its driver, and the CUDA libraries, e.g. from: pip install jax[cuda13]",
+  ];
+}
+
+/** Says so where another plugin is tried before the new one. */
+function orderLines(plugin: Plugin, all: readonly Plugin[]): readonly string[] {
+  const [first] = all;
+  if (!first || first.path === plugin.path) return [];
+  return [`auto tries another plugin before it: ${first.path} (npx espalier engine list says why)`];
+}

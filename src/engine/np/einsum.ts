@@ -1,0 +1,127 @@
+import { convert } from "../ops/convert.ts";
+import { dotGeneral } from "../ops/dot.ts";
+import { mul } from "../ops/elementwise.ts";
+import { reduceSum } from "../ops/reduce.ts";
+import { broadcastInDim, reshape, transpose } from "../ops/shape.ts";
+import type { Value } from "../trace/value.ts";
+import { diagonalOf } from "./diagonals.ts";
+import { promoted, toNumber } from "./operands.ts";
+import type { Subscripts } from "./subscripts.ts";
+import { parseSubscripts } from "./subscripts.ts";
+import type { ValueLike } from "./value.ts";
+
+/** A value whose axes have names. */
+interface Named {
+  readonly value: Value;
+  readonly names: readonly string[];
+}
+
+const position = ({ names }: Named, wanted: readonly string[]): number[] =>
+  wanted.map((name) => names.indexOf(name));
+
+/** Repeated names within one argument mean its diagonal. */
+function withoutRepeats({ value, names }: Named): Named {
+  const repeat = names.findIndex((name, i) => names.indexOf(name) !== i);
+  if (repeat < 0) return { value, names };
+  const first = names.indexOf(names[repeat] as string);
+  const rest = names.filter((_, i) => i !== first && i !== repeat);
+  return withoutRepeats({
+    value: diagonalOf("einsum", value, { axes: [first, repeat] }),
+    names: [...rest, names[repeat] as string],
+  });
+}
+
+/** Drops axes of length 1 where the name is longer elsewhere: they broadcast. */
+function withoutOnes({ value, names }: Named, { lengths }: Subscripts): Named {
+  const stays = names.map((name, i) => value.shape[i] === lengths.get(name));
+  return {
+    value: reshape(
+      value,
+      value.shape.filter((_, i) => stays[i]),
+    ),
+    names: names.filter((_, i) => stays[i]),
+  };
+}
+
+/** Sums over the names nobody needs any more. */
+function summed(one: Named, needed: ReadonlySet<string>): Named {
+  const gone = one.names.filter((name) => !needed.has(name));
+  return {
+    value: reduceSum(one.value, position(one, gone)),
+    names: one.names.filter((name) => needed.has(name)),
+  };
+}
+
+function product(left: Named, right: Named, needed: ReadonlySet<string>): Named {
+  const shared = left.names.filter((name) => right.names.includes(name));
+  const contract = shared.filter((name) => !needed.has(name));
+  const batch = shared.filter((name) => needed.has(name));
+  const mine = left.names.filter((name) => !shared.includes(name));
+  const others = right.names.filter((name) => !shared.includes(name));
+  const names = [...batch, ...mine, ...others];
+  if (contract.length === 0 && (mine.length === 0 || others.length === 0)) return multiplied(left, right, names);
+  const value = dotGeneral(left.value, right.value, {
+    lhsContract: position(left, contract),
+    rhsContract: position(right, contract),
+    lhsBatch: position(left, batch),
+    rhsBatch: position(right, batch),
+  });
+  return { value, names };
+}
+
+/** With nothing to sum over and nothing to spread on one side, a plain product does. */
+function multiplied(left: Named, right: Named, names: readonly string[]): Named {
+  const shape = names.map((name) =>
+    left.names.includes(name)
+      ? (left.value.shape[left.names.indexOf(name)] as number)
+      : (right.value.shape[right.names.indexOf(name)] as number),
+  );
+  const spread = (one: Named) => ordered(one, names, shape);
+  return { value: mul(spread(left), spread(right)), names };
+}
+
+/** The value with its axes in the order of `names`, repeated over those it lacks. */
+function ordered(one: Named, names: readonly string[], shape: readonly number[]): Value {
+  const own = names.filter((name) => one.names.includes(name));
+  return broadcastInDim(
+    transpose(one.value, position(one, own)),
+    shape,
+    own.map((name) => names.indexOf(name)),
+  );
+}
+
+/**
+ * Sums of products by Einstein's convention: letters name axes, those missing from the result are summed over. Pairs
+ * are multiplied from left to right, so put the arguments that make the small products first.
+ *
+ * @example
+ * ```ts
+ * np.einsum("ij,jk->ik", x, y);            // matmul
+ * np.einsum("...qd,...kd->...qk", q, k);   // attention scores
+ * np.einsum("ii", x);                      // trace
+ * ```
+ */
+export function einsum(subscripts: string, ...xs: readonly ValueLike[]): Value {
+  const values = promoted("einsum", xs, toNumber);
+  const parsed = parseSubscripts(
+    subscripts,
+    values.map((value) => value.shape),
+  );
+  const { inputs, output, lengths } = parsed;
+  const given = values.map((value, i) =>
+    withoutOnes(withoutRepeats({ value, names: inputs[i] as readonly string[] }), parsed),
+  );
+  const neededAfter = (i: number) => new Set([...output, ...given.slice(i + 1).flatMap((one) => one.names)]);
+  const [first, ...rest] = given as [Named, ...Named[]];
+  let result = summed(first, neededAfter(0));
+  rest.forEach((one, i) => {
+    const needed = neededAfter(i + 1);
+    const alone = summed(one, new Set([...needed, ...result.names]));
+    result = summed(product(result, alone, needed), needed);
+  });
+  return ordered(
+    result,
+    output,
+    output.map((name) => lengths.get(name) as number),
+  );
+}

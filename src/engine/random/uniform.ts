@@ -1,0 +1,134 @@
+import type { ValueLike } from "../np/value.ts";
+import { asValue } from "../np/value.ts";
+import { splat } from "../ops/constant.ts";
+import { bitcast, convert } from "../ops/convert.ts";
+import { add, and, max as larger, mul, or, shiftRightLogical, sub, xor } from "../ops/elementwise.ts";
+import { broadcastTo, checkShape } from "../ops/shape.ts";
+import type { DType } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Shape } from "../trace/type.ts";
+import { sameDims, shapeText } from "../trace/type.ts";
+import type { Value } from "../trace/value.ts";
+import { currentTrace } from "../trace/value.ts";
+import type { Key } from "./key.ts";
+import { blocks } from "./key.ts";
+
+/** The element types random floating-point numbers come in. */
+export type RandomFloat = "f32" | "f16" | "bf16";
+
+/** Options of functions that give floating-point numbers. */
+export interface FloatOptions {
+  /** f32 unless given. */
+  readonly dtype?: RandomFloat;
+}
+
+const words = (key: Key, fn: string, shape: Shape): Value => {
+  checkShape(fn, shape);
+  return xor(...blocks(fn, key, shape));
+};
+
+/**
+ * Random bits as unsigned integers: every number of the type is equally likely.
+ *
+ * @example
+ * ```ts
+ * random.bits(key, [2, 3]);               // u32[2,3]
+ * random.bits(key, [4], { dtype: "u8" }); // bytes
+ * ```
+ */
+export function bits(key: Key, shape: Shape = [], options: { readonly dtype?: "u32" | "u8" } = {}): Value {
+  const dtype: DType = options.dtype ?? "u32";
+  if (dtype !== "u32" && dtype !== "u8") throw wrongType("bits", dtype, '"u32" or "u8"');
+  return convert(words(key, "bits", shape), dtype);
+}
+
+const wrongType = (fn: string, dtype: DType, types: string) =>
+  userError("DTYPE_UNSUPPORTED", `${fn}: there are no random ${dtype} numbers`, `use ${types}`);
+
+/** Checks an element type and gives the one that was meant. */
+export function floatType(fn: string, options: FloatOptions): RandomFloat {
+  const dtype: DType = options.dtype ?? "f32";
+  if (dtype === "f32" || dtype === "f16" || dtype === "bf16") return dtype;
+  throw wrongType(fn, dtype, '"f32", "bf16" or "f16"');
+}
+
+/** From 0 up to 1, in steps of the type's digits between 1 and 2. */
+function unit(key: Key, fn: string, shape: Shape, dtype: RandomFloat): Value {
+  const random = words(key, fn, shape);
+  const number = (n: number): Value => splat(n, "u32", shape);
+  if (dtype === "f32") {
+    // Random digits behind a 1, minus 1.
+    const digits = or(shiftRightLogical(random, number(9)), number(0x3f800000));
+    return sub(bitcast(digits, "f32"), splat(1, "f32", shape));
+  }
+  // As many random bits as JAX draws for the type, of which the upper ones are the digits.
+  const [drawn, digits] = dtype === "f16" ? [16, 10] : [8, 7];
+  const whole = shiftRightLogical(and(random, number(2 ** drawn - 1)), number(drawn - digits));
+  return convert(mul(convert(whole, "f32"), splat(2 ** -digits, "f32", shape)), dtype);
+}
+
+/** A parameter of a distribution, repeated to the shape of the sample. */
+export function parameter(fn: string, name: string, x: ValueLike, dtype: DType, shape: Shape): Value {
+  if (typeof x === "number") return splat(x, dtype, shape);
+  const value = asValue(x, undefined, `${fn}: ${name}`);
+  const offset = shape.length - value.ndim;
+  if (offset < 0 || !value.shape.every((n, i) => n === 1 || n === shape[i + offset]))
+    throw userError(
+      "SHAPE_MISMATCH",
+      `${fn}: ${name} has shape ${shapeText(value.shape)} and the sample has shape ${shapeText(shape)}`,
+      "ask for a shape that the parameters can be repeated to",
+    );
+  const typed = convert(value, dtype);
+  return sameDims(typed.shape, shape) ? typed : broadcastTo(typed, shape);
+}
+
+/** An error where both ends of a range are plain numbers and hold nothing between them. */
+export function checkRange(fn: string, from: ValueLike, to: ValueLike, names = "min and max"): void {
+  if (typeof from === "number" && typeof to === "number" && !(from < to))
+    throw userError(
+      "ARGUMENT_INVALID",
+      `${fn}: there is nothing from ${from} up to ${to}`,
+      `give ${names} so that the first is smaller`,
+    );
+}
+
+/** Options of {@link uniform}. */
+export interface UniformOptions extends FloatOptions {
+  /** The smallest number there can be; 0 unless given. */
+  readonly min?: ValueLike;
+  /** What all numbers stay below; 1 unless given. */
+  readonly max?: ValueLike;
+}
+
+/**
+ * Numbers from `min` up to, but not including, `max`, all equally likely.
+ *
+ * @example
+ * ```ts
+ * random.uniform(key, [2, 3]);                       // from 0 to 1
+ * random.uniform(key, [64], { min: -0.1, max: 0.1 });
+ * ```
+ */
+export function uniform(key: Key, shape: Shape = [], options: UniformOptions = {}): Value {
+  currentTrace("uniform");
+  const { min = 0, max = 1 } = options;
+  const dtype = floatType("uniform", options);
+  checkRange("uniform", min, max);
+  return between(key, "uniform", shape, min, max, dtype);
+}
+
+/** {@link uniform} in the name of another function. */
+export function between(
+  key: Key,
+  fn: string,
+  shape: Shape,
+  min: ValueLike,
+  max: ValueLike,
+  dtype: RandomFloat = "f32",
+): Value {
+  const floats = unit(key, fn, shape, dtype);
+  if (min === 0 && max === 1) return floats;
+  const low = parameter(fn, "min", min, dtype, shape);
+  const high = parameter(fn, "max", max, dtype, shape);
+  return larger(low, add(mul(floats, sub(high, low)), low));
+}

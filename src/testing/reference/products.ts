@@ -1,0 +1,86 @@
+import type { Dense } from "../dense.ts";
+import { build, element, places } from "../dense.ts";
+import type { Reference } from "../sample.ts";
+
+type Axes = readonly number[];
+const at = (list: Axes, i: number): number => list[i] as number;
+
+interface DotParams {
+  readonly lhsContract: Axes;
+  readonly rhsContract: Axes;
+  readonly lhsBatch: Axes;
+  readonly rhsBatch: Axes;
+}
+
+const dotGeneral: Reference = (inputs, { lhsContract, rhsContract, lhsBatch, rhsBatch }: DotParams) => {
+  const [x, y] = inputs as readonly [Dense, Dense];
+  const free = (a: Dense, ...used: Axes[]) => a.shape.map((_, d) => d).filter((d) => !used.flat().includes(d));
+  const leftFree = free(x, lhsContract, lhsBatch);
+  const rightFree = free(y, rhsContract, rhsBatch);
+  const lengths = (a: Dense, axes: Axes) => axes.map((axis) => at(a.shape, axis));
+  const inner = places(lengths(x, lhsContract));
+  const place = (rank: number, ...parts: readonly (readonly [Axes, Axes])[]): number[] => {
+    const index = Array<number>(rank).fill(0);
+    for (const [axes, values] of parts)
+      axes.forEach((axis, i) => {
+        index[axis] = at(values, i);
+      });
+    return index;
+  };
+  const shape = [...lengths(x, lhsBatch), ...lengths(x, leftFree), ...lengths(y, rightFree)];
+  const sum = (index: Axes): number => {
+    const batch = index.slice(0, lhsBatch.length);
+    const left = index.slice(batch.length, batch.length + leftFree.length);
+    const right = index.slice(batch.length + leftFree.length);
+    return inner.reduce((total, k) => {
+      const a = element(x, place(x.shape.length, [lhsBatch, batch], [leftFree, left], [lhsContract, k]));
+      const b = element(y, place(y.shape.length, [rhsBatch, batch], [rightFree, right], [rhsContract, k]));
+      return total + a * b;
+    }, 0);
+  };
+  return [build(x.dtype, shape, sum)];
+};
+
+interface ConvolutionParams {
+  readonly strides: Axes;
+  readonly padding: readonly (readonly [number, number])[];
+  readonly lhsDilation: Axes;
+  readonly rhsDilation: Axes;
+  readonly groups: number;
+  readonly lhsSpec: Axes;
+  readonly rhsSpec: Axes;
+  readonly outSpec: Axes;
+}
+
+const along = (shape: Axes, spec: Axes): number[] => spec.map((axis) => at(shape, axis));
+/** From the order of a spec (batch, feature, spatial) to the order of the axes. */
+const placed = (values: Axes, spec: Axes): number[] => spec.map((_, axis) => at(values, spec.indexOf(axis)));
+
+const convolution: Reference = (inputs, p: ConvolutionParams) => {
+  const [x, w] = inputs as readonly [Dense, Dense];
+  const [batch, , ...spatial] = along(x.shape, p.lhsSpec) as [number, number, ...number[]];
+  const [out, into, ...window] = along(w.shape, p.rhsSpec) as [number, number, ...number[]];
+  const spread = (n: number, by: number) => (n === 0 ? 0 : (n - 1) * by + 1);
+  const counts = spatial.map((n, i) => {
+    const [low, high] = p.padding[i] as readonly [number, number];
+    const room = spread(n, at(p.lhsDilation, i)) + low + high - spread(at(window, i), at(p.rhsDilation, i));
+    return room < 0 ? 0 : Math.floor(room / at(p.strides, i)) + 1;
+  });
+  const inner = places([into, ...window]);
+  const sum = (result: Axes): number => {
+    const [b, o, ...position] = along(result, p.outSpec) as [number, number, ...number[]];
+    const group = Math.floor(o / (out / p.groups));
+    return inner.reduce((total, [i, ...k]) => {
+      const from = position.map((s, d) => {
+        const [low] = p.padding[d] as readonly [number, number];
+        return (s * at(p.strides, d) + at(k, d) * at(p.rhsDilation, d) - low) / at(p.lhsDilation, d);
+      });
+      if (!from.every((n, d) => Number.isInteger(n) && n >= 0 && n < at(spatial, d))) return total;
+      const a = element(x, placed([b, group * into + (i as number), ...from], p.lhsSpec));
+      return total + a * element(w, placed([o, i as number, ...k], p.rhsSpec));
+    }, 0);
+  };
+  return [build(x.dtype, placed([batch, out, ...counts], p.outSpec), sum)];
+};
+
+export const productReferences: Readonly<Record<string, Reference>> = { dotGeneral, convolution };

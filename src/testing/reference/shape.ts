@@ -1,0 +1,128 @@
+import type { DType, Shape } from "../../engine/index.ts";
+import { isFloat } from "../../engine/index.ts";
+import type { Dense } from "../dense.ts";
+import { build, dense, element } from "../dense.ts";
+import type { Reference } from "../sample.ts";
+
+const one = (inputs: readonly Dense[]): Dense => inputs[0] as Dense;
+const at = (list: readonly number[], i: number): number => list[i] as number;
+
+const broadcastInDim: Reference = (
+  inputs,
+  { shape, dims }: { readonly shape: Shape; readonly dims: readonly number[] },
+) => {
+  const x = one(inputs);
+  const from = (index: readonly number[]) => x.shape.map((n, i) => (n === 1 ? 0 : at(index, at(dims, i))));
+  return [build(x.dtype, shape, (index) => element(x, from(index)))];
+};
+
+const reshape: Reference = (inputs, { shape }: { readonly shape: Shape }) => [{ ...one(inputs), shape }];
+
+const transpose: Reference = (inputs, { perm }: { readonly perm: readonly number[] }) => {
+  const x = one(inputs);
+  const from = (index: readonly number[]) => x.shape.map((_, d) => at(index, perm.indexOf(d)));
+  return [build(x.dtype, perm.map((p) => at(x.shape, p)), (index) => element(x, from(index)))];
+};
+
+const reverse: Reference = (inputs, { axes }: { readonly axes: readonly number[] }) => {
+  const x = one(inputs);
+  const from = (index: readonly number[]) =>
+    index.map((i, d) => (axes.includes(d) ? at(x.shape, d) - 1 - i : i));
+  return [build(x.dtype, x.shape, (index) => element(x, from(index)))];
+};
+
+const concatenate: Reference = (inputs, { axis }: { readonly axis: number }) => {
+  const first = one(inputs);
+  const total = inputs.reduce((sum, x) => sum + at(x.shape, axis), 0);
+  const find = (index: readonly number[]): number => {
+    let along = at(index, axis);
+    const part = inputs.find((x) => {
+      if (along < at(x.shape, axis)) return true;
+      along -= at(x.shape, axis);
+      return false;
+    }) as Dense;
+    return element(part, index.map((i, d) => (d === axis ? along : i)));
+  };
+  return [build(first.dtype, first.shape.map((n, d) => (d === axis ? total : n)), find)];
+};
+
+interface SliceParams {
+  readonly starts: readonly number[];
+  readonly limits: readonly number[];
+  readonly strides: readonly number[];
+}
+
+const slice: Reference = (inputs, { starts, limits, strides }: SliceParams) => {
+  const x = one(inputs);
+  const shape = starts.map((from, d) => Math.ceil((at(limits, d) - from) / at(strides, d)));
+  const from = (index: readonly number[]) => index.map((i, d) => at(starts, d) + i * at(strides, d));
+  return [build(x.dtype, shape, (index) => element(x, from(index)))];
+};
+
+interface PadParams {
+  readonly value: number;
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+  readonly interior: readonly number[];
+}
+
+const pad: Reference = (inputs, { value, low, high, interior }: PadParams) => {
+  const x = one(inputs);
+  const spread = (n: number, d: number) => (n === 0 ? 0 : n + (n - 1) * at(interior, d));
+  const shape = x.shape.map((n, d) => spread(n, d) + at(low, d) + at(high, d));
+  const find = (index: readonly number[]): number => {
+    const places = index.map((i, d) => (i - at(low, d)) / (at(interior, d) + 1));
+    const there = places.every((p, d) => Number.isInteger(p) && p >= 0 && p < at(x.shape, d));
+    return there ? element(x, places) : value;
+  };
+  return [build(x.dtype, shape, find)];
+};
+
+const convert: Reference = (inputs, { dtype }: { readonly dtype: DType }) => {
+  const x = one(inputs);
+  const cut = (value: number) => (isFloat(dtype) || dtype === "bool" ? value : Math.trunc(value));
+  return [dense(dtype, x.shape, x.data.map(cut))];
+};
+
+const arrays = { f32: Float32Array, i32: Int32Array, u32: Uint32Array } as const;
+
+const bitcast: Reference = (inputs, { dtype }: { readonly dtype: keyof typeof arrays }) => {
+  const x = one(inputs);
+  const words = arrays[x.dtype as keyof typeof arrays].from(x.data);
+  return [dense(dtype, x.shape, [...new arrays[dtype](words.buffer)])];
+};
+
+interface Literal {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly data: number | readonly number[];
+}
+
+const constant: Reference = (_inputs, { dtype, shape, data }: Literal) => [
+  typeof data === "number" ? build(dtype, shape, () => data) : dense(dtype, shape, data),
+];
+
+interface Count {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly axis: number;
+}
+
+const iota: Reference = (_inputs, { dtype, shape, axis }: Count) => [
+  build(dtype, shape, (index) => at(index, axis)),
+];
+
+export const shapeReferences: Readonly<Record<string, Reference>> = {
+  broadcastInDim,
+  reshape,
+  transpose,
+  reverse,
+  concatenate,
+  slice,
+  pad,
+  convert,
+  bitcast,
+  constant,
+  iota,
+  barrier: (inputs) => inputs,
+};
