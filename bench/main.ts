@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { EspalierError } from "../src/core/index.ts";
 import { type Bench, benches } from "./benches.ts";
-import { type Arguments, readArguments } from "./harness/arguments.ts";
+import { type Arguments, commandOf, isWhole, readArguments } from "./harness/arguments.ts";
 import { withSection } from "./harness/docs.ts";
 import { benchmarksPage } from "./harness/folders.ts";
 import { allHold } from "./harness/judge.ts";
@@ -40,7 +40,8 @@ async function measure(asked: Arguments, bench: Bench): Promise<Report> {
   return {
     bench: asked.bench,
     title: bench.title,
-    command: `npm run bench -- ${process.argv.slice(2).join(" ")}`,
+    whole: isWhole(asked),
+    command: commandOf(asked),
     date: new Date().toISOString(),
     rounds,
     machine: describeMachine(engines, peers?.descriptions ?? {}),
@@ -56,17 +57,36 @@ function show(report: Report): void {
   if (problems.length > 0) console.log(`\n${problems.join("\n")}`);
 }
 
+/** A report that `--json` wrote, here or on another machine. */
+function saved(file: string, bench: string): Report {
+  const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+  if (report.bench === bench) return report;
+  throw new EspalierError("BENCH_ARGUMENT", `${file} is a report of ${report.bench}, not of ${bench}`, {
+    fix: `npm run bench -- ${report.bench} --from ${file}`,
+  });
+}
+
+function writeDocs(report: Report): void {
+  if (!report.whole)
+    throw new EspalierError(
+      "BENCH_ARGUMENT",
+      `the report of \`${report.command}\` has not got the whole section`,
+      {
+        fix: "measure with --peers and without --only, --engine and --quick",
+      },
+    );
+  const page = benchmarksPage();
+  writeFileSync(page, withSection(existsSync(page) ? readFileSync(page, "utf8") : undefined, report));
+}
+
 async function main(words: readonly string[]): Promise<number> {
   const asked = readArguments(words, Object.keys(benches));
   const report = asked.from
-    ? (JSON.parse(readFileSync(asked.from, "utf8")) as Report)
+    ? saved(asked.from, asked.bench)
     : await measure(asked, benches[asked.bench] as Bench);
   show(report);
   if (asked.json) writeFileSync(asked.json, `${JSON.stringify(report, null, 2)}\n`);
-  if (asked.writeDocs) {
-    const page = benchmarksPage();
-    writeFileSync(page, withSection(existsSync(page) ? readFileSync(page, "utf8") : undefined, report));
-  }
+  if (asked.writeDocs) writeDocs(report);
   return asked.check && !allHold(report) ? 1 : 0;
 }
 

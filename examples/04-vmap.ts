@@ -29,7 +29,11 @@ examples.forEach(({ x, y }, i) => {
   const row = [...each.subarray(2 * i, 2 * i + 2)];
   const error = x.reduce((sum, at, k) => sum + at * (weights[k] as number), 0) - y;
   console.log(`example ${i}: off by ${error}, gradient ${row.join(", ")}`);
-  assert.deepEqual(row, x.map((at) => 2 * error * at), "2 (w·x - y) x");
+  assert.deepEqual(
+    row,
+    x.map((at) => 2 * error * at),
+    "2 (w·x - y) x",
+  );
 });
 const mean = [0, 1].map((k) => examples.reduce((sum, _, i) => sum + (each[2 * i + k] as number), 0) / 3);
 console.log(`their mean: ${mean.join(", ")}; the gradient of the mean loss: ${batch.join(", ")}`);

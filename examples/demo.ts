@@ -2,6 +2,7 @@
 import { SingleBar } from "cli-progress";
 import {
   compile,
+  engine,
   engineHint,
   nn,
   np,
@@ -57,7 +58,7 @@ const logitsOf = (params: Params, points: Value): Value =>
 
 const lossOf = (params: Params, points: Value, arms: Value): Value =>
   np.negative(
-    np.mean(np.sum(np.multiply(nn.logSoftmax(logitsOf(params, points)), nn.oneHot(arms, 2)), { axis: 1 })),
+    np.mean(np.sum(np.multiply(nn.logSoftmax(logitsOf(params, points)), np.oneHot(arms, 2)), { axis: 1 })),
   );
 
 /** One step of Adam. */
@@ -104,6 +105,7 @@ function progress(): { update(step: number, loss: number): void; stop(): void } 
 }
 
 console.log(engineHint());
+if (engine().name === "wasm") console.log("  in this checkout: npm run --silent espalier -- engine install");
 
 const begin = compile(() => {
   const [trainKey, testKey, initKey] = random.split(random.key(0), 3);

@@ -5,10 +5,10 @@ import type { Endurance } from "./endurance.ts";
 import { adamStep, start } from "./mlp.ts";
 import { smallestNet } from "./nets.ts";
 
-const steps = Number(process.argv[2]);
+const [steps, freeing] = [Number(process.argv[2]), process.argv[3]];
 const settle = 1000;
 let { params, adam, x, y } = start(smallestNet, "xla");
-const step = compile(adamStep, { engine: "xla" });
+const step = compile(adamStep, { engine: "xla", donate: freeing === "donated" ? [0, 1] : [] });
 
 async function train(count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
@@ -21,18 +21,18 @@ async function train(count: number): Promise<void> {
 
 /** What is really held: after a collection, and a turn of the event loop in which its finds are freed. */
 async function heldTensors(): Promise<number> {
-  globalThis.gc?.();
-  await setImmediate();
-  globalThis.gc?.();
-  await setImmediate();
+  for (let i = 0; i < 2; i++) {
+    globalThis.gc?.();
+    await setImmediate();
+  }
   return memory().tensors;
 }
 
 const megabytes = (): number => process.memoryUsage.rss() / 2 ** 20;
 
 await train(settle);
-const tensorsBefore = await heldTensors();
 const before = megabytes();
+const tensorsBefore = await heldTensors();
 let most = before;
 for (let done = settle; done < steps; done += settle) {
   await train(settle);

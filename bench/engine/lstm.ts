@@ -50,7 +50,7 @@ async function gradient(): Promise<Subject> {
       await Promise.all([grads.wx.ready(), grads.wh.ready(), grads.b.ready()]);
     }
   };
-  const wh = await step(weights, xs)[1].wh.read();
+  const wh = Float32Array.from(await step(weights, xs)[1].wh.read());
   return {
     check: wh.reduce((sum, value) => sum + Math.abs(value), 0),
     run: (times) => seconds(() => run(times)),

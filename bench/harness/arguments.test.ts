@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readArguments } from "./arguments.ts";
+import { commandOf, readArguments } from "./arguments.ts";
 
 const read = (...words: readonly string[]) => readArguments(words, ["engine", "parts"]);
 
@@ -29,8 +29,16 @@ describe("readArguments", () => {
     [["engine", "--json"], /--json needs a value/],
     [["engine", "parts"], /one bench at a time/],
     [["engine", "--engine", "gpu"], /no engine "gpu"/],
-    [["engine", "--write-docs", "--only", "adam"], /a whole run/],
+    [["engine", "--write-docs", "--peers", "--only", "adam"], /a whole run/],
+    [["engine", "--write-docs"], /a whole run: --peers/],
   ])("refuses %j", (words, message) => {
     expect(() => read(...words)).toThrow(message);
+  });
+});
+
+describe("commandOf", () => {
+  it("repeats what decides the figures, and not where they go", () => {
+    const asked = read("engine", "--json", "out.json", "--check", "--quick", "--only", "batch 64", "--peers");
+    expect(commandOf(asked)).toBe('npm run bench -- engine --peers --quick --only "batch 64"');
   });
 });

@@ -55,9 +55,26 @@ export function readArguments(words: readonly string[], benches: readonly string
   if (!benches.includes(bench)) wrong(`there is no bench "${bench}"${didYouMean(bench, benches)}`);
   if (set.engine !== undefined && set.engine !== "xla" && set.engine !== "wasm")
     wrong(`there is no engine "${set.engine}"; --engine takes xla or wasm`);
-  if (set.writeDocs && (set.only !== undefined || set.engine !== undefined || set.quick))
+  const asked = { ...set, bench } as unknown as Arguments;
+  if (asked.writeDocs && !asked.from && !isWhole(asked))
     wrong(
-      "--write-docs replaces the whole section, so it goes with a whole run: no --only, --engine or --quick",
+      "--write-docs replaces the whole section, so it goes with a whole run: --peers, and no --only, --engine or --quick",
     );
-  return { ...set, bench } as unknown as Arguments;
+  return asked;
+}
+
+/** Whether all figures of a bench are asked for, with peers, at full length. */
+export const isWhole = ({ peers, quick, engine, only }: Arguments): boolean =>
+  peers && !quick && engine === undefined && only === undefined;
+
+/** The command that measures the same again; where results go is left out. */
+export function commandOf({ bench, peers, quick, engine, only }: Arguments): string {
+  const words = [
+    bench,
+    peers && "--peers",
+    quick && "--quick",
+    engine && `--engine ${engine}`,
+    only && `--only "${only}"`,
+  ];
+  return `npm run bench -- ${words.filter(Boolean).join(" ")}`;
 }

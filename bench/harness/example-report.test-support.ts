@@ -14,6 +14,7 @@ export const exampleResult: Result = {
 export const exampleReport = (...results: readonly Result[]): Report => ({
   bench: "engine",
   title: "Engine on a CPU",
+  whole: true,
   command: "npm run bench -- engine --peers",
   date: "2026-01-02T03:04:05.000Z",
   rounds: 3,

@@ -20,9 +20,20 @@ describe("measureInTurn", () => {
       ["jax", pretend("jax", 2, log)],
     ]);
     const samples = await measureInTurn(subjects, { rounds: 3, batchSeconds: 0.3, steps: 5 });
-    expect(log.map(([name]) => name)).toEqual(["ours", "jax", "jax", "ours", "ours", "jax"]);
+    expect(log.map(([name]) => name)).toEqual(["ours", "jax", "jax", "ours", "ours", "jax", "jax", "ours"]);
     expect(samples.get("ours")).toEqual([1, 1, 1]);
     expect(samples.get("jax")).toEqual([2, 2, 2]);
+  });
+
+  it("does not count the first round", async () => {
+    let runs = 0;
+    const subject: Subject = { run: async () => ++runs };
+    const samples = await measureInTurn(new Map([["ours", subject]]), {
+      rounds: 2,
+      batchSeconds: 0.3,
+      steps: 1,
+    });
+    expect(samples.get("ours")).toEqual([2, 3]);
   });
 
   it("chooses batches that take about the time asked for", async () => {

@@ -11,6 +11,7 @@ export interface MeasureOptions {
 /**
  * Seconds a step for each subject, one sample a round. All subjects have their batch in every round, so that a
  * machine that slows down slows all of them. Every second round goes the other way, so that none always comes first.
+ * A first round is not counted: compilers that work while the program runs are not done before it.
  */
 export async function measureInTurn(
   subjects: ReadonlyMap<string, Subject>,
@@ -24,11 +25,11 @@ export async function measureInTurn(
   }));
   for (const each of taking)
     each.steps = options.steps ?? (await batchSize(each.subject, options.batchSeconds));
-  for (let round = 0; round < options.rounds; round++) {
+  for (let round = 0; round <= options.rounds; round++) {
     for (const { subject, samples, steps } of round % 2 === 0 ? taking : taking.toReversed())
       samples.push((await subject.run(steps)) / steps);
   }
-  return new Map(taking.map(({ name, samples }) => [name, samples]));
+  return new Map(taking.map(({ name, samples }) => [name, samples.slice(1)]));
 }
 
 /** How many steps take about so long; trying also warms up. */

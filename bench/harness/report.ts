@@ -17,6 +17,8 @@ export interface Result {
 export interface Report {
   readonly bench: string;
   readonly title: string;
+  /** Whether all figures were asked for, with peers, at full length: only then does it replace a section of the docs. */
+  readonly whole: boolean;
   readonly command: string;
   readonly date: string;
   readonly rounds: number;

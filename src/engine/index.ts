@@ -1,4 +1,9 @@
 /** How math runs: `compile`, tensors, transformations, engines. The one room that knows engines. */
+export * as nn from "./nn/index.ts";
+export * as np from "./np/index.ts";
+export type { ValueLike } from "./np/value.ts";
+export * as hostRandom from "./random/host.ts";
+export * as random from "./random/index.ts";
 export type { Backend, Device, EngineName } from "./run/backend.ts";
 export { devices, type EngineChoice, engine, engineHint, setEngine } from "./run/choose.ts";
 export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";

@@ -7,12 +7,12 @@ export interface Sample {
   readonly inputs: readonly Dense[];
   readonly params?: unknown;
   /**
-   * `all` (the default): a place where the row is smooth, for values, derivatives and batching. `values`: an edge that
-   * is there for its values alone: extremes, ties, tensors without elements, further element types.
+   * `all` (the default): a place where the row is smooth, for values, batching and derivatives. `batching`: for all but
+   * derivatives. `values`: an edge that is there for its values alone: extremes, ties, tensors without elements.
    */
-  readonly for?: "all" | "values";
-  /** How far floats may be apart, relative to their size; by default what the element type allows. */
-  readonly tolerance?: number;
+  readonly for?: "all" | "batching" | "values";
+  /** How many times the usual tolerance floats may be apart. */
+  readonly slack?: number;
   /** Sizes below this count as this: sums of large parts can come out small. */
   readonly floor?: number;
 }

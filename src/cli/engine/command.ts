@@ -1,15 +1,25 @@
-import { Argument, type Command } from "commander";
-import { findPlugins, installPlugin, type PluginKind } from "../../engine/index.ts";
+import { Argument, type Command, Option } from "commander";
+import { EspalierError, systemClock } from "../../core/index.ts";
+import { type EngineName, findPlugins, installPlugin, type PluginKind } from "../../engine/index.ts";
+import { callName, type Self, thisProgram } from "../self.ts";
+import { check } from "./check.ts";
+import { checkText, summary } from "./check-text.ts";
 import { type InstallableKind, installAndTry } from "./install.ts";
 import { listText } from "./list.ts";
-import { probeHere, probePlugin, type Self, thisProgram } from "./probe.ts";
+import { probeHere, probePlugin } from "./probe.ts";
 import { statusLine } from "./status-line.ts";
 import { survey } from "./survey.ts";
+
+/** Enough to see a net learn, and for a median. */
+const STEPS = 300;
+
+const isEngine = (name: string): name is EngineName => name === "wasm" || name === "xla";
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
 
 /** `espalier engine list | install | check`. */
 export function registerEngine(program: Command, self: Self = thisProgram()): void {
+  const call = callName(self);
   const engine = program.command("engine").description("the engines that math runs on");
 
   engine
@@ -18,7 +28,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
     .option("--json", "print JSON")
     .action(async (options: { readonly json?: boolean }) => {
       const found = await survey(findPlugins(), (plugin) => probePlugin(plugin, self), process.env);
-      console.log(options.json ? json(found) : listText(found));
+      console.log(options.json ? json(found) : listText(found, call));
     });
 
   engine
@@ -31,6 +41,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
       const installer = {
         install: installPlugin,
         find: findPlugins,
+        call,
         probe: (plugin: Parameters<typeof probePlugin>[0]) => probePlugin(plugin, self),
       };
       try {
@@ -41,6 +52,26 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
         status.end();
         throw error;
       }
+    });
+
+  engine
+    .command("check")
+    .description("train a small net on each engine and print what was measured")
+    .addOption(new Option("--engine <name>", "only this one").choices(["wasm", "xla"]))
+    .option("--json", "print JSON")
+    .action(async (options: { readonly engine?: EngineName; readonly json?: boolean }) => {
+      const { engine: asked } = options;
+      const report = await check({
+        engines: asked ? [asked] : ["wasm", "xla"],
+        required: asked ? [asked] : (process.env.ESPALIER_REQUIRE ?? "").split(",").filter(isEngine),
+        steps: STEPS,
+        clock: systemClock,
+      });
+      console.log(options.json ? json(summary(report)) : checkText(report));
+      if (report.failures.length > 0)
+        throw new EspalierError("ENGINE_CHECK_FAILED", "the check failed, for the reasons above", {
+          fix: `see \`${call} engine list\`, and install again with \`${call} engine install --force\``,
+        });
     });
 
   engine

@@ -42,6 +42,7 @@ async function install({ kind = "cpu", probe = starts, altered = false, before =
       },
       probe: async () => probe,
       find: () => [...before, plugin],
+      call: "npx espalier",
     },
     (line) => progress.push(line),
   );

@@ -10,13 +10,15 @@ export interface Installer {
   readonly probe: (plugin: Plugin) => Promise<Probe>;
   /** The plugins there are, in the order in which they are tried. */
   readonly find: () => readonly Plugin[];
+  /** How the program is called, for advice. */
+  readonly call: string;
 }
 
 /** Installs a plugin, tries it, and gives what is to be printed. */
 export async function installAndTry(
   kind: InstallableKind,
   force: boolean,
-  { install, probe, find }: Installer,
+  { install, probe, find, call }: Installer,
   onProgress: (line: string) => void,
 ): Promise<string> {
   const plugin = await install(kind, { force, onProgress });
@@ -27,7 +29,7 @@ export async function installAndTry(
       "PLUGIN_ALTERED",
       `${plugin.path} is not what was installed: its sha256 differs`,
       {
-        fix: `npx espalier engine install ${kind} --force`,
+        fix: `${call} engine install ${kind} --force`,
       },
     );
   onProgress("Starting it");
@@ -36,8 +38,8 @@ export async function installAndTry(
   return [
     `installed the ${kind} plugin: ${plugin.path}`,
     ...outcomeLines(outcome),
-    ...orderLines(plugin, find()),
-    "next: npx espalier engine check",
+    ...orderLines(plugin, find(), call),
+    `next: ${call} engine check`,
   ].join("\n");
 }
 
@@ -61,8 +63,8 @@ function outcomeLines(outcome: Probe): readonly string[] {
 }
 
 /** Says so where another plugin is tried before the new one. */
-function orderLines(plugin: Plugin, all: readonly Plugin[]): readonly string[] {
+function orderLines(plugin: Plugin, all: readonly Plugin[], call: string): readonly string[] {
   const [first] = all;
   if (!first || first.path === plugin.path) return [];
-  return [`auto tries another plugin before it: ${first.path} (npx espalier engine list says why)`];
+  return [`auto tries another plugin before it: ${first.path} (${call} engine list says why)`];
 }

@@ -9,8 +9,8 @@ const sources: Readonly<Record<Entry["source"], string>> = {
   package: "this package",
 };
 
-/** What `espalier engine list` prints. */
-export function listText({ entries, auto, runs }: Survey): string {
+/** What `espalier engine list` prints; `call` is how the program is called. */
+export function listText({ entries, auto, runs }: Survey, call = "npx espalier"): string {
   const rows = entries.map(({ engine, kind, source, path, probe }) => [
     engine,
     kind,
@@ -25,7 +25,7 @@ export function listText({ entries, auto, runs }: Survey): string {
     "",
     `auto takes ${pickText(auto)}`,
     ...(runs.why === auto.why ? [] : [`programs that do not choose get ${pickText(runs)}`]),
-    ...adviceLines(entries),
+    ...adviceLines(entries, call),
   ].join("\n");
 }
 
@@ -53,7 +53,7 @@ function troubleLines({ kind, path, probe }: Entry): readonly string[] {
 }
 
 /** How to get the faster engine where there is none. */
-function adviceLines(entries: readonly Entry[]): readonly string[] {
+function adviceLines(entries: readonly Entry[], call: string): readonly string[] {
   if (entries.some(({ engine }) => engine === "xla")) return [];
-  return ["the xla engine is several times faster: npx espalier engine install"];
+  return [`the xla engine is several times faster: ${call} engine install`];
 }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { EspalierError } from "../../core/index.ts";
 import { type Plugin, type PluginKind, pluginAt, startXla } from "../../engine/index.ts";
+import type { Self } from "../self.ts";
 
 /** What came of starting a plugin. */
 export type Probe =
@@ -9,12 +10,6 @@ export type Probe =
   | { readonly state: "declines"; readonly reason: string; readonly fix?: string }
   /** It took the process down with it, or never answered. */
   | { readonly state: "crashes"; readonly reason: string };
-
-/** How to run this program once more: Node's own arguments and the program's file. */
-export type Self = readonly [node: string, ...args: string[]];
-
-/** This program as it was called. */
-export const thisProgram = (): Self => [process.execPath, ...process.execArgv, process.argv[1] ?? ""];
 
 /** The longest a plugin may take to start, in milliseconds. */
 const PATIENCE = 60_000;

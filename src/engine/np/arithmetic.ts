@@ -95,7 +95,9 @@ export function absolute(x: ValueLike): Value {
 export function sign(x: ValueLike): Value {
   const value = operand("sign", x);
   checkDType("sign", "the argument", value.type, "number");
-  return isUnsigned(value.dtype) ? ops.min(value, filled(value, 1)) : ops.sign(value);
+  if (isFloat(value.dtype)) return ops.sign(value);
+  const below = ops.min(value, filled(value, 1));
+  return isUnsigned(value.dtype) ? below : ops.max(below, filled(value, -1));
 }
 
 /** The value times itself. */

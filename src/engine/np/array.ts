@@ -36,7 +36,8 @@ export function array(data: NestedValues, options: DTypeOptions = {}): Value {
     return convert(value, options.dtype ?? value.dtype);
   }
   const shape: number[] = [];
-  for (let at: NestedValues | undefined = data; at !== undefined && isList(at); at = at[0]) shape.push(at.length);
+  for (let at: NestedValues | undefined = data; at !== undefined && isList(at); at = at[0])
+    shape.push(at.length);
   const flat: (number | boolean)[] = [];
   gather(data, shape, 0, flat);
   const truths = flat.length > 0 && flat.every((x) => typeof x === "boolean");
@@ -55,7 +56,12 @@ function stackedParts(data: readonly NestedValues[]): Value {
   return stacked("array", promoted("array", parts), 0);
 }
 
-function gather(data: NestedValues, shape: readonly number[], depth: number, flat: (number | boolean)[]): void {
+function gather(
+  data: NestedValues,
+  shape: readonly number[],
+  depth: number,
+  flat: (number | boolean)[],
+): void {
   if (typeof data === "number" || typeof data === "boolean") {
     if (depth !== shape.length) throw ragged(shape);
     flat.push(data);

@@ -91,7 +91,9 @@ function updateFor(kind: Update, x: Value, selection: Selection, update: ValueLi
     throw userError(
       "DTYPE_MISMATCH",
       `${op}: the update is ${value?.type.text ?? update} and the value is ${x.type.text}`,
-      fractional ? 'convert the value first: x.astype("f32")' : "use np.logicalOr or np.logicalAnd for booleans",
+      fractional
+        ? 'convert the value first: x.astype("f32")'
+        : "use np.logicalOr or np.logicalAnd for booleans",
     );
   if (!value) return numberAs(op, update as number, x.dtype, selection.shape);
   if (!sameDims(broadcastShapes(op, selection.shape, value.shape), selection.shape))
@@ -125,9 +127,17 @@ function changed(x: Value, selection: Selection, kind: Update, given: ValueLike)
   }
   const rows = toRows(selection, cut);
   const order = resultOrder(indexShape.length, kept.length, before);
-  const plain = reshape(update, order.map((i) => [...indexShape, ...kept.map((a) => box.shape[a] as number)][i] as number));
-  const rowUpdates = reshape(transpose(plain, inversePermutation(order)), [...indexShape, ...rows.shape.slice(1)]);
-  return back(fromRows(selection, scattered(kind, rows, rowIndices(selection, "drop"), rowUpdates), cut.shape));
+  const plain = reshape(
+    update,
+    order.map((i) => [...indexShape, ...kept.map((a) => box.shape[a] as number)][i] as number),
+  );
+  const rowUpdates = reshape(transpose(plain, inversePermutation(order)), [
+    ...indexShape,
+    ...rows.shape.slice(1),
+  ]);
+  return back(
+    fromRows(selection, scattered(kind, rows, rowIndices(selection, "drop"), rowUpdates), cut.shape),
+  );
 }
 
 function scattered(kind: Update, rows: Value, indices: Value, updates: Value): Value {

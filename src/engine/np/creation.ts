@@ -83,7 +83,11 @@ export function arange(...args: readonly (number | DTypeOptions | undefined)[]):
   currentTrace("arange");
   const numbers = args.filter((arg) => typeof arg === "number");
   const { dtype } = (args.find((arg) => typeof arg === "object") ?? {}) as DTypeOptions;
-  const [start, stop, step = 1] = (numbers.length === 1 ? [0, ...numbers] : numbers) as [number, number, number?];
+  const [start, stop, step = 1] = (numbers.length === 1 ? [0, ...numbers] : numbers) as [
+    number,
+    number,
+    number?,
+  ];
   if (!numbers.every(Number.isFinite) || step === 0)
     throw userError(
       "ARGUMENT_INVALID",
@@ -114,8 +118,13 @@ export function linspace(start: number, stop: number, num = 50, options: Linspac
   const [n] = shapeOf("linspace", num) as [number];
   const { endpoint = true, dtype = "f32" } = options;
   const parts = endpoint ? n - 1 : n;
-  const at = (i: number) => (endpoint && i === n - 1 && n > 1 ? stop : start + (i * (stop - start)) / Math.max(parts, 1));
-  return literalArray(Array.from({ length: n }, (_, i) => at(i)), dtype, [n]);
+  const at = (i: number) =>
+    endpoint && i === n - 1 && n > 1 ? stop : start + (i * (stop - start)) / Math.max(parts, 1);
+  return literalArray(
+    Array.from({ length: n }, (_, i) => at(i)),
+    dtype,
+    [n],
+  );
 }
 
 /** Options of {@link iota}. */

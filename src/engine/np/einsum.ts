@@ -1,4 +1,3 @@
-import { convert } from "../ops/convert.ts";
 import { dotGeneral } from "../ops/dot.ts";
 import { mul } from "../ops/elementwise.ts";
 import { reduceSum } from "../ops/reduce.ts";
@@ -59,7 +58,8 @@ function product(left: Named, right: Named, needed: ReadonlySet<string>): Named 
   const mine = left.names.filter((name) => !shared.includes(name));
   const others = right.names.filter((name) => !shared.includes(name));
   const names = [...batch, ...mine, ...others];
-  if (contract.length === 0 && (mine.length === 0 || others.length === 0)) return multiplied(left, right, names);
+  if (contract.length === 0 && (mine.length === 0 || others.length === 0))
+    return multiplied(left, right, names);
   const value = dotGeneral(left.value, right.value, {
     lhsContract: position(left, contract),
     rhsContract: position(right, contract),

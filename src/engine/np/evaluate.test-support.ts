@@ -1,4 +1,5 @@
-import { flatten, unflatten } from "../../core/index.ts";
+import { expect } from "vitest";
+import { EspalierError, flatten, unflatten } from "../../core/index.ts";
 import type { EngineName } from "../run/backend.ts";
 import { compile } from "../run/compile.ts";
 import type { Nested } from "../run/put.ts";
@@ -24,14 +25,18 @@ export function evaluate<R>(
   const tensors = args.map((arg) => (arg instanceof Tensor ? arg : put(arg, { engine })));
   const leaves: unknown[] = [];
   const shape = flatten(compile(fn, { engine })(...tensors), leaves);
-  return unflatten(shape, leaves.map((leaf) => outcome(leaf as Tensor))) as Outcomes<R>;
+  return unflatten(
+    shape,
+    leaves.map((leaf) => outcome(leaf as Tensor)),
+  ) as Outcomes<R>;
 }
 
 function outcome(tensor: Tensor): Outcome {
   const flat = tensor.readSync();
   let next = 0;
   const write = (axis: number): Nested => {
-    if (axis < tensor.ndim) return Array.from({ length: tensor.shape[axis] as number }, () => write(axis + 1));
+    if (axis < tensor.ndim)
+      return Array.from({ length: tensor.shape[axis] as number }, () => write(axis + 1));
     const number = flat[next++] as number;
     return tensor.dtype === "bool" ? number !== 0 : number;
   };
@@ -53,4 +58,33 @@ export function difference(actual: Nested, expected: Nested, tolerance = 1e-6): 
   const [a, b] = [Number(actual), Number(expected)];
   const near = typeof actual === "number" && Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b));
   return near ? "" : `: ${actual} instead of ${expected}`;
+}
+
+/** Expects every result to have the type and, within the tolerance, the numbers given for its name. */
+export function expectAll(
+  actual: Readonly<Record<string, Outcome>>,
+  expected: Readonly<Record<string, readonly [type: string, value: Nested]>>,
+  tolerance = 1e-6,
+): void {
+  const faults = Object.entries(expected).flatMap(([name, [type, value]]) => {
+    const got = actual[name];
+    if (got?.type !== type) return [`${name} is ${got?.type} instead of ${type}`];
+    const fault = difference(got.value, value, tolerance);
+    return fault ? [`${name}${fault}`] : [];
+  });
+  expect(faults).toEqual([]);
+  expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
+}
+
+/** Runs `fn` while tracing and gives the error it throws. */
+export function errorOf(fn: (...args: Value[]) => unknown, ...args: readonly Nested[]): EspalierError {
+  try {
+    compile(fn as (...args: Value[]) => Value, { engine: "wasm" })(
+      ...args.map((arg) => put(arg, { engine: "wasm" })),
+    );
+  } catch (error) {
+    if (error instanceof EspalierError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
 }

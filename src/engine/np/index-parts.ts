@@ -22,7 +22,13 @@ export type Index = number | string | Range | null | Exclude<ValueLike, boolean>
 export type Part =
   | { readonly kind: "new" }
   | { readonly kind: "number"; readonly axis: number; readonly from: number }
-  | { readonly kind: "range"; readonly axis: number; readonly from: number; readonly count: number; readonly step: number }
+  | {
+      readonly kind: "range";
+      readonly axis: number;
+      readonly from: number;
+      readonly count: number;
+      readonly step: number;
+    }
   | { readonly kind: "traced"; readonly axis: number; readonly at: Value };
 
 const text = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?$/;

@@ -8,8 +8,8 @@ import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { range } from "./axes.ts";
 import { array } from "./array.ts";
+import { range } from "./axes.ts";
 import { broadcastShapes } from "./broadcast.ts";
 import type { DTypeOptions } from "./creation.ts";
 import { wrapped } from "./dynamic.ts";
@@ -46,7 +46,11 @@ export const slice = (x: ValueLike, ...indices: readonly Index[]): Value =>
  * np.take(embedding, tokens, { axis: 0 }); // [batch, length] tokens give [batch, length, width]
  * ```
  */
-export function take(x: ValueLike, indices: ValueLike | readonly number[], options: AlongOptions = {}): Value {
+export function take(
+  x: ValueLike,
+  indices: ValueLike | readonly number[],
+  options: AlongOptions = {},
+): Value {
   const given = operand("take", x);
   const value = options.axis === undefined ? reshape(given, [given.size]) : given;
   const axis = checkAxis("take", options.axis ?? 0, value.ndim);
@@ -85,7 +89,11 @@ export function takeAlongAxis(x: ValueLike, indices: ValueLike, { axis = -1 }: A
     );
   const one = (v: Value) => v.shape.map((n, i) => (i === at ? 1 : n));
   const common = broadcastShapes("takeAlongAxis", one(value), one(picks));
-  const along = (v: Value) => broadcastTo(v, common.map((n, i) => (i === at ? (v.shape[at] as number) : n)));
+  const along = (v: Value) =>
+    broadcastTo(
+      v,
+      common.map((n, i) => (i === at ? (v.shape[at] as number) : n)),
+    );
   return pickAlong(along(value), along(picks), at);
 }
 

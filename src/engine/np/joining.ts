@@ -5,7 +5,7 @@ import { userError } from "../trace/location.ts";
 import { sameDims, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { range } from "./axes.ts";
-import { promoted, operand } from "./operands.ts";
+import { operand, promoted } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
 
 /** Options of functions that work along one axis, the first unless told. */

@@ -8,7 +8,10 @@ import { pick } from "./pick.ts";
 import type { ValueLike } from "./value.ts";
 
 /** How far to pad: everywhere, before and behind every axis, or before and behind each axis. */
-export type PadWidth = number | readonly [before: number, behind: number] | readonly (readonly [number, number])[];
+export type PadWidth =
+  | number
+  | readonly [before: number, behind: number]
+  | readonly (readonly [number, number])[];
 
 /** Options of {@link pad}. */
 export interface PadOptions {

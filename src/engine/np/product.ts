@@ -150,8 +150,14 @@ export function kron(x: ValueLike, y: ValueLike): Value {
   const dims = (value: Value) => [...range(rank - value.ndim).fill(1), ...value.shape];
   const [n, m] = [dims(a), dims(b)];
   const shape = n.flatMap((length, i) => [length, m[i] as number]);
-  const one = reshape(a, n.flatMap((length) => [length, 1]));
-  const other = reshape(b, m.flatMap((length) => [1, length]));
+  const one = reshape(
+    a,
+    n.flatMap((length) => [length, 1]),
+  );
+  const other = reshape(
+    b,
+    m.flatMap((length) => [1, length]),
+  );
   return reshape(
     mul(broadcastTo(one, shape), broadcastTo(other, shape)),
     n.map((length, i) => length * (m[i] as number)),

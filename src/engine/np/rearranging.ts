@@ -1,15 +1,15 @@
-import { concatenate, reshape, reverse, transpose, broadcastInDim } from "../ops/shape.ts";
 import { checkAxis } from "../ops/rules.ts";
+import { broadcastInDim, concatenate, reshape, reverse, transpose } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import { Value } from "../trace/value.ts";
 import { negative, remainder } from "./arithmetic.ts";
 import type { Axis, AxisOptions } from "./axes.ts";
 import { axesOf, range } from "./axes.ts";
+import { dynamicSlice } from "./dynamic.ts";
 import type { AlongOptions } from "./joining.ts";
 import { operand } from "./operands.ts";
 import { pick } from "./pick.ts";
-import { dynamicSlice } from "./dynamic.ts";
 import type { ValueLike } from "./value.ts";
 
 const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0;
@@ -26,7 +26,11 @@ export function tile(x: ValueLike, reps: number | readonly number[]): Value {
   const value = operand("tile", x);
   const asked = typeof reps === "number" ? [reps] : reps;
   if (!asked.every(isCount))
-    throw userError("ARGUMENT_INVALID", `tile: ${shapeText(asked)} are no counts`, "use whole numbers from 0 on");
+    throw userError(
+      "ARGUMENT_INVALID",
+      `tile: ${shapeText(asked)} are no counts`,
+      "use whole numbers from 0 on",
+    );
   const rank = Math.max(value.ndim, asked.length);
   const shape = [...range(rank - value.ndim).fill(1), ...value.shape];
   const times = [...range(rank - asked.length).fill(1), ...asked];
@@ -91,7 +95,11 @@ export function roll(x: ValueLike, shift: Axis | Value, options: AxisOptions = {
   );
   if (shift instanceof Value) {
     if (axes.length === 1) return rollBy(given, shift, axes[0] as number);
-    throw userError("ARGUMENT_INVALID", "roll: a traced shift is for one axis", "roll one axis after the other");
+    throw userError(
+      "ARGUMENT_INVALID",
+      "roll: a traced shift is for one axis",
+      "roll one axis after the other",
+    );
   }
   const shifts = typeof shift === "number" ? axes.map(() => shift) : shift;
   if (shifts.length !== axes.length || !shifts.every(Number.isInteger))

@@ -58,21 +58,16 @@ const onFloats = (op: string, x: ValueLike, f: (x: Value) => Value, otherwise: n
 };
 
 /** Whether elements are not a number. */
-export const isNan = (x: ValueLike): Value =>
-  onFloats("isNan", x, (value) => ops.notEqual(value, value), 0);
+export const isNan = (x: ValueLike): Value => onFloats("isNan", x, (value) => ops.notEqual(value, value), 0);
 
 const isFiniteElement = (x: ValueLike): Value => onFloats("isFinite", x, ops.isFiniteValue, 1);
+
 /** Whether elements are neither infinite nor NaN. */
 export { isFiniteElement as isFinite };
 
 /** Whether elements are infinite, either way. */
 export const isInf = (x: ValueLike): Value =>
-  onFloats(
-    "isInf",
-    x,
-    (value) => ops.equal(ops.abs(value), filled(value, Number.POSITIVE_INFINITY)),
-    0,
-  );
+  onFloats("isInf", x, (value) => ops.equal(ops.abs(value), filled(value, Number.POSITIVE_INFINITY)), 0);
 
 /** What {@link nanToNum} puts in place of what is not finite. */
 export interface NanToNumOptions {

@@ -36,6 +36,7 @@ const varianceOver =
 
 const variance = (x: ValueLike, options: VarOptions = {}): Value =>
   reduced("var", floating("var", x), options, varianceOver(options.ddof ?? 0));
+
 /**
  * The variance over axes.
  *
@@ -85,8 +86,7 @@ export function norm(x: ValueLike, options: NormOptions = {}): Value {
     if (ord === 1) return reduceSum(size, axes);
     if (ord === Number.POSITIVE_INFINITY) return reduceMax(size, axes);
     if (ord === Number.NEGATIVE_INFINITY) return reduceMin(size, axes);
-    if (ord === 0)
-      return reduceSum(convert(ops.notEqual(value, filled(value, 0)), value.dtype), axes);
+    if (ord === 0) return reduceSum(convert(ops.notEqual(value, filled(value, 0)), value.dtype), axes);
     const sums = reduceSum(ops.pow(size, filled(size, ord)), axes);
     return ops.pow(sums, filled(sums, 1 / ord));
   });
@@ -100,8 +100,7 @@ export interface AverageOptions extends ReduceOptions {
 
 /** The mean over axes in which elements count by their weights. */
 export function average(x: ValueLike, options: AverageOptions = {}): Value {
-  if (options.weights === undefined)
-    return reduced("average", floating("average", x), options, meanOver);
+  if (options.weights === undefined) return reduced("average", floating("average", x), options, meanOver);
   const [value, weights] = promoted("average", [x, options.weights], toFloat) as [Value, Value];
   const axes = axesOf("average", options.axis, value.ndim);
   const along = weights.ndim === 1 && axes.length === 1 && weights.size === value.shape[axes[0] as number];

@@ -27,7 +27,11 @@ export function parseSubscripts(text: string, shapes: readonly Shape[]): Subscri
   const [left, right, extra] = text.replace(/\s+/g, "").split("->") as [string, string?, string?];
   const parts = left.split(",");
   if (extra !== undefined || [...parts, right ?? ""].some((part) => !form.test(part)))
-    throw wrong(text, "is not of the form ij,jk->ik", "use letters, one for each axis, and ... for all others");
+    throw wrong(
+      text,
+      "is not of the form ij,jk->ik",
+      "use letters, one for each axis, and ... for all others",
+    );
   if (parts.length !== shapes.length)
     throw wrong(
       text,

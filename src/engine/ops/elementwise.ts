@@ -1,5 +1,5 @@
 import type { DType } from "../trace/dtype.ts";
-import { isFloat, limits } from "../trace/dtype.ts";
+import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Jax, JaxArray, Lacking, Op } from "../trace/op.ts";
 import { defineOp, isLacking, lacking } from "../trace/op.ts";
@@ -7,6 +7,7 @@ import { shapeText, tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import * as fn from "../wasm/functions.ts";
 import { hloType } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
 import type { DTypeRule } from "./rules.ts";
@@ -117,19 +118,19 @@ export const mul = binary("mul", {
 export const div = binary("div", {
   accepts: "number",
   hlo: "divide",
-  wasm: (j, x, y, dtype) => (isFloat(dtype) ? x.div(y) : truncatedDivide(j, x, y, dtype)),
+  wasm: (j, x, y, dtype) => (isFloat(dtype) ? x.div(y) : fn.divideIntegers(j, x, y, dtype)),
   derivative: (ct, x, y) => [div(ct, y), neg(div(mul(ct, x), mul(y, y)))],
 });
 export const rem = binary("rem", {
   accepts: "number",
   hlo: "remainder",
-  wasm: (_j, x, y) => x.mod(y),
+  wasm: (j, x, y, dtype) => (isFloat(dtype) ? x.mod(y) : fn.remainderOfIntegers(j, x, y, dtype)),
   derivative: (ct, x, y) => [ct, neg(mul(ct, trunc(div(x, y))))],
 });
 export const pow = binary("pow", {
   accepts: "float",
   hlo: "power",
-  wasm: (j, x, y) => power(j, x, y),
+  wasm: (j, x, y) => fn.power(j, x, y),
   derivative: (ct, x, y, z) => {
     const zero = full(x, 0);
     const one = full(x, 1);
@@ -138,30 +139,6 @@ export const pow = binary("pow", {
     return [byBase, mul(ct, mul(select(equal(x, zero), zero, log(safe)), z))];
   },
 });
-
-/** jax-js divides integers as floats; here the quotient is cut towards zero exactly. */
-function truncatedDivide(j: Jax, x: JaxArray, y: JaxArray, dtype: DType): JaxArray {
-  const zero = jaxScalar(j, 0, dtype);
-  const one = jaxScalar(j, 1, dtype);
-  const byZero = y.ref.equal(zero);
-  const divisor = j.numpy.where(byZero.ref, one, y);
-  const rest = x.ref.mod(divisor.ref);
-  const quotient = j.numpy.floorDivide(x.sub(rest), divisor);
-  const allOnes = jaxScalar(j, dtype === "i32" ? -1 : limits(dtype).max, dtype);
-  return j.numpy.where(byZero, allOnes, quotient.astype(jaxName(dtype)));
-}
-
-/** exp(y log x) with the sign and the special cases of IEEE's pow. */
-function power(j: Jax, x: JaxArray, y: JaxArray): JaxArray {
-  const np = j.numpy;
-  const plain = np.power(x.ref, y.ref);
-  // A whole number of twos, say: squares come out exact, which exp and log do not give.
-  const square = x.ref.mul(x.ref);
-  const exact = np.where(y.ref.equal(2), square, np.where(y.ref.equal(1), x.ref, plain));
-  const zeroBase = np.where(y.ref.greater(0), np.zeros([]), np.full([], Number.POSITIVE_INFINITY));
-  const withZero = np.where(x.equal(0), zeroBase, exact);
-  return np.where(y.equal(0), np.ones([]), withZero);
-}
 
 export const max = binary("max", {
   accepts: "number",
@@ -186,7 +163,7 @@ function extremum(ct: Value, x: Value, y: Value, xWins: Value): readonly [Value,
 export const atan2 = binary("atan2", {
   accepts: "float",
   hlo: "atan2",
-  wasm: (j, x, y) => j.numpy.atan2(x, y),
+  wasm: (j, x, y) => fn.atan2(j, x, y),
   derivative: (ct, y, x) => {
     const scaled = div(ct, add(mul(x, x), mul(y, y)));
     return [mul(scaled, x), neg(mul(scaled, y))];
@@ -209,13 +186,13 @@ export const expm1 = unary("expm1", {
 export const log = unary("log", {
   accepts: "float",
   hlo: "log",
-  wasm: (j, x) => j.numpy.log(x),
+  wasm: (j, x) => fn.log(j, x),
   derivative: (ct, x) => div(ct, x),
 });
 export const log1p = unary("log1p", {
   accepts: "float",
   hlo: "log_plus_one",
-  wasm: (j, x) => j.numpy.log1p(x),
+  wasm: (j, x) => fn.log1p(j, x),
   derivative: (ct, x) => div(ct, add(x, full(x, 1))),
 });
 export const sqrt = unary("sqrt", {
@@ -233,19 +210,19 @@ export const rsqrt = unary("rsqrt", {
 export const sin = unary("sin", {
   accepts: "float",
   hlo: "sine",
-  wasm: (j, x) => j.numpy.sin(x),
+  wasm: (j, x) => fn.sin(j, x),
   derivative: (ct, x) => mul(ct, cos(x)),
 });
 export const cos = unary("cos", {
   accepts: "float",
   hlo: "cosine",
-  wasm: (j, x) => j.numpy.cos(x),
+  wasm: (j, x) => fn.cos(j, x),
   derivative: (ct, x) => neg(mul(ct, sin(x))),
 });
 export const tan = unary("tan", {
   accepts: "float",
   hlo: "tan",
-  wasm: (j, x) => j.numpy.tan(x),
+  wasm: (j, x) => fn.tan(j, x),
   derivative: (ct, _x, y) => mul(ct, add(mul(y, y), full(y, 1))),
 });
 export const tanh = unary("tanh", {
@@ -275,7 +252,7 @@ export const abs = unary("abs", {
 export const sign = unary("sign", {
   accepts: "signed",
   hlo: "sign",
-  wasm: (j, x, dtype) => j.numpy.sign(x).astype(jaxName(dtype)),
+  wasm: (j, x, dtype) => (isFloat(dtype) ? j.numpy.sign(x) : fn.signOfIntegers(j, x)),
   derivative: flat,
 });
 export const floor = unary("floor", {
@@ -336,7 +313,7 @@ export const not = unary("not", {
 export const popcount = unary("popcount", {
   accepts: "integer",
   hlo: "popcnt",
-  wasm: (j, x, dtype) => j.numpy.bitwiseCount(x).astype(jaxName(dtype)),
+  wasm: (j, x, dtype) => j.numpy.bitwiseCount(toU32(j, x)).astype(jaxName(dtype)),
   derivative: notDifferentiable,
 });
 
@@ -367,9 +344,9 @@ export const shiftRightLogical = shift("shiftRightLogical", "shift_right_logical
 );
 export const shiftRightArithmetic = (x: Value, y: Value): Value =>
   x.dtype === "i32" ? arithmeticShift(x, y) : shiftRightLogical(x, y);
-const arithmeticShift = shift("shiftRightArithmetic", "shift_right_arithmetic", (j, x, y, dtype) => {
+const arithmeticShift = shift("shiftRightArithmetic", "shift_right_arithmetic", (j, x, y) => {
   const cut = j.numpy.minimum(toU32(j, y), jaxScalar(j, 31, "u32"));
-  return j.numpy.rightShift(x, dtype === "i32" ? j.lax.bitcastConvertType(cut, jaxName("i32")) : cut);
+  return fn.shiftRightWithSign(j, x, j.lax.bitcastConvertType(cut, jaxName("i32")));
 });
 
 const toU32 = (j: Jax, x: JaxArray): JaxArray =>

@@ -6,7 +6,8 @@ import type { TensorType } from "../trace/type.ts";
 import { tensorType } from "../trace/type.ts";
 import type { Node, Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
-import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import { jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import { argExtremum as argExtremumOf } from "../wasm/functions.ts";
 import { hloType, i64s } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
 import { convert } from "./convert.ts";
@@ -200,9 +201,7 @@ const argOp: Op<ArgParams> = defineOp<ArgParams>({
     ].join("\n");
     return [w.putMany(2, text)[1] as string];
   },
-  wasm: (j, [x], { params }) => [
-    j.numpy[params.kind === "max" ? "argmax" : "argmin"](x, params.axis).astype(jaxName("i32")),
-  ],
+  wasm: (j, [x], { params }) => [argExtremumOf(j, x, params.axis, params.kind)],
 });
 
 /** Where along an axis the largest or smallest element stands; the first of equals. */

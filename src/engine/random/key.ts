@@ -51,8 +51,8 @@ function word(fn: string, argument: string, x: Value): Value {
   return x.dtype === "i32" ? bitcast(x, "u32") : convert(x, "u32");
 }
 
-/** The two words of a key, as scalars. */
-export function keyWords(fn: string, given: Key): readonly [Value, Value] {
+/** A key as a value; an error of `fn` where it is none. */
+export function checkKey(fn: string, given: Key): Value {
   currentTrace(fn);
   const value = asValue(given as ValueLike, undefined, `${fn}: the key`);
   if (value.dtype !== "u32" || value.ndim !== 1 || value.shape[0] !== 2)
@@ -61,6 +61,12 @@ export function keyWords(fn: string, given: Key): readonly [Value, Value] {
       `${fn}: the key is ${value.type.text}, but a key is a u32[2], made by random.key(seed)`,
       "make keys with random.key(seed) or random.split(key); map over many keys with vmap",
     );
+  return value;
+}
+
+/** The two words of a key, as scalars. */
+function keyWords(fn: string, given: Key): readonly [Value, Value] {
+  const value = checkKey(fn, given);
   return [reshape(slice(value, [0], [1]), []), reshape(slice(value, [1], [2]), [])];
 }
 

@@ -7,10 +7,9 @@ import { transpose } from "../ops/shape.ts";
 import { sort } from "../ops/sort.ts";
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
-import { currentTrace } from "../trace/value.ts";
 import { shuffleRounds } from "./host.ts";
 import type { Key } from "./key.ts";
-import { split } from "./key.ts";
+import { checkKey, split } from "./key.ts";
 import { bits } from "./uniform.ts";
 
 /** Options of {@link permutation} and {@link shuffle}. */
@@ -40,7 +39,7 @@ function sorted(key: Key, x: Value): Value {
  * ```
  */
 export function shuffle(key: Key, x: ValueLike, options: ShuffleOptions = {}): Value {
-  currentTrace("shuffle");
+  checkKey("shuffle", key);
   const value = asValue(x, undefined, "shuffle: the value");
   const axis = checkAxis("shuffle", options.axis ?? 0, value.ndim);
   if (value.ndim === 1) return sorted(key, value);
@@ -60,7 +59,7 @@ export function shuffle(key: Key, x: ValueLike, options: ShuffleOptions = {}): V
  * ```
  */
 export function permutation(key: Key, x: ValueLike, options: ShuffleOptions = {}): Value {
-  currentTrace("permutation");
+  checkKey("permutation", key);
   if (typeof x !== "number") return shuffle(key, x, options);
   if (!Number.isInteger(x) || x < 0)
     throw userError("ARGUMENT_INVALID", `permutation: ${x} is no length`, "use a whole number from 0 on");

@@ -6,11 +6,15 @@ import type { Node } from "../trace/value.ts";
 /** Multiply-adds of the largest product above which the CPU's threads pay. */
 const manyProducts = 4_000_000;
 
+/** By default the CPU compiler's minima and maxima drop NaN on one side, and a diverged loss would look healthy. */
+const strict = { xla_cpu_enable_fast_min_max: false };
+
 /** Compiler flags that suit a program: measured, see docs/engines.md. */
 export function chooseFlags(platform: string, program: Program, deterministic: boolean): Record<string, boolean> {
   if (platform !== "cpu") return deterministic ? { xla_gpu_deterministic_ops: true } : {};
-  if (largestProduct(program) > manyProducts) return {};
+  if (largestProduct(program) > manyProducts) return strict;
   return {
+    ...strict,
     xla_cpu_multi_thread_eigen: false,
     xla_cpu_enable_concurrency_optimized_scheduler: false,
     xla_cpu_copy_insertion_use_region_analysis: true,

@@ -86,6 +86,7 @@ export const elementwiseReferences: Readonly<Record<string, Reference>> = {
   popcount: unary(bitCount),
   stopGradient: unary((x) => x),
   identity: unary((x) => x),
+  materialize: unary((x) => x),
   add: binary((x, y) => x + y),
   sub: binary((x, y) => x - y),
   mul: binary((x, y, dtype) => (isFloat(dtype) ? x * y : Math.imul(x, y))),

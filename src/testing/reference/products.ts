@@ -83,4 +83,32 @@ const convolution: Reference = (inputs, p: ConvolutionParams) => {
   return [build(x.dtype, placed([batch, out, ...counts], p.outSpec), sum)];
 };
 
-export const productReferences: Readonly<Record<string, Reference>> = { dotGeneral, convolution };
+interface PoolParams {
+  readonly kind: "max" | "sum";
+  readonly window: Axes;
+  readonly strides: Axes;
+  readonly padding: readonly (readonly [number, number])[];
+}
+
+const lowest: Readonly<Record<string, number>> = { i32: -2147483648, u32: 0, u8: 0 };
+
+const pool: Reference = (inputs, { kind, window, strides, padding }: PoolParams) => {
+  const [x] = inputs as readonly [Dense];
+  const pads = (d: number) => padding[d] as readonly [number, number];
+  const shape = x.shape.map((n, d) => {
+    const room = n + pads(d)[0] + pads(d)[1] - at(window, d);
+    return room < 0 ? 0 : Math.floor(room / at(strides, d)) + 1;
+  });
+  const start = kind === "sum" ? 0 : (lowest[x.dtype] ?? Number.NEGATIVE_INFINITY);
+  return [
+    build(x.dtype, shape, (index) =>
+      places(window).reduce((total, k) => {
+        const from = index.map((i, d) => i * at(strides, d) + at(k, d) - pads(d)[0]);
+        if (!from.every((i, d) => i >= 0 && i < at(x.shape, d))) return total;
+        return kind === "sum" ? total + element(x, from) : Math.max(total, element(x, from));
+      }, start),
+    ),
+  ];
+};
+
+export const productReferences: Readonly<Record<string, Reference>> = { dotGeneral, convolution, pool };

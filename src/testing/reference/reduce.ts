@@ -38,6 +38,9 @@ const lowest = { i32: -2147483648, u32: 0, u8: 0 } as const;
 const highest = { i32: 2147483647, u32: 4294967295, u8: 255 } as const;
 type Whole = keyof typeof lowest;
 
+const larger = (a: number, b: number): number => Math.max(a, b);
+const smaller = (a: number, b: number): number => Math.min(a, b);
+
 const argExtremum: Reference = (
   inputs,
   { axis, kind }: { readonly axis: number; readonly kind: "max" | "min" },
@@ -62,13 +65,13 @@ export const reduceReferences: Readonly<Record<string, Reference>> = {
     () => 0,
     (a, b) => a + b,
   ),
-  reduceMax: reduction((dtype) => (isFloat(dtype) ? Number.NEGATIVE_INFINITY : lowest[dtype as Whole]), Math.max),
-  reduceMin: reduction((dtype) => (isFloat(dtype) ? Number.POSITIVE_INFINITY : highest[dtype as Whole]), Math.min),
+  reduceMax: reduction((dtype) => (isFloat(dtype) ? Number.NEGATIVE_INFINITY : lowest[dtype as Whole]), larger),
+  reduceMin: reduction((dtype) => (isFloat(dtype) ? Number.POSITIVE_INFINITY : highest[dtype as Whole]), smaller),
   reduceProd: reduction(
     () => 1,
     (a, b, dtype) => (isFloat(dtype) ? a * b : Math.imul(a, b)),
   ),
-  reduceAnd: reduction(() => 1, Math.min),
-  reduceOr: reduction(() => 0, Math.max),
+  reduceAnd: reduction(() => 1, smaller),
+  reduceOr: reduction(() => 0, larger),
   argExtremum,
 };

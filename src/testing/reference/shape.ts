@@ -78,10 +78,19 @@ const pad: Reference = (inputs, { value, low, high, interior }: PadParams) => {
   return [build(x.dtype, shape, find)];
 };
 
+const ranges: Readonly<Record<string, readonly [low: number, high: number]>> = {
+  i32: [-2147483648, 2147483647],
+  u32: [0, 4294967295],
+  u8: [0, 255],
+};
+
+/** Floats are cut towards zero and to the nearest number there is, NaN is 0; integers keep their lowest bits. */
 const convert: Reference = (inputs, { dtype }: { readonly dtype: DType }) => {
   const x = one(inputs);
-  const cut = (value: number) => (isFloat(dtype) || dtype === "bool" ? value : Math.trunc(value));
-  return [dense(dtype, x.shape, x.data.map(cut))];
+  const range = isFloat(x.dtype) ? ranges[dtype] : undefined;
+  const cut = (value: number, [low, high]: readonly [number, number]) =>
+    Number.isNaN(value) ? 0 : Math.trunc(Math.min(Math.max(value, low), high));
+  return [dense(dtype, x.shape, x.data.map((value) => (range ? cut(value, range) : value)))];
 };
 
 const arrays = { f32: Float32Array, i32: Int32Array, u32: Uint32Array } as const;

@@ -141,12 +141,16 @@ const convert: SampleMaker = (random, float) => {
     ),
     { inputs: [dense("i32", [3], [-1, -200, 300])], params: { dtype: float } },
     { inputs: [dense(float, [4], [-1.5, -0.5, -0, 1e-20])], params: { dtype: "bool" } },
-    { inputs: [dense(float, [4], [-1.5, -0.5, -0, 2e9])], params: { dtype: "i32" } },
+    { inputs: [dense(float, [4], [-1.5, -0.5, -0, 2e4])], params: { dtype: "i32" } },
     { inputs: [dense("i32", [3], [-1, 256, 300])], params: { dtype: "u8" }, for: "values" },
     { inputs: [dense("i32", [2], [-1, -2147483648])], params: { dtype: "u32" }, for: "values" },
     { inputs: [dense("u32", [2], [4294967295, 2147483648])], params: { dtype: "i32" }, for: "values" },
     { inputs: [dense("u32", [2], [4294967295, 3000000000])], params: { dtype: float }, for: "values" },
     { inputs: [dense(float, [2], [3e9, 4e9])], params: { dtype: "u32" }, for: "values" },
+    ...(["i32", "u32", "u8"] as const).map((dtype): Sample => {
+      const beyond = [2e9, -2e9, 3e9, -3e9, 300, -5, 5e9, Number.POSITIVE_INFINITY, Number.NaN];
+      return { inputs: [dense(float, [beyond.length], beyond)], params: { dtype }, for: "values" };
+    }),
     { inputs: [random.numbers(float, [0])], params: { dtype: "i32" }, for: "values" },
   ];
 };
@@ -156,7 +160,7 @@ const bitcast: SampleMaker = () => {
   return words.flatMap((from) =>
     words.map((dtype): Sample => {
       const numbers = edgesOf(from).filter((value) => !Number.isNaN(value));
-      return { inputs: [dense(from, [numbers.length], numbers)], params: { dtype } };
+      return { inputs: [dense(from, [numbers.length], numbers)], params: { dtype }, for: "batching" };
     }),
   );
 };

@@ -22,6 +22,8 @@ interface UnaryFloat {
   readonly high: number;
   /** Edges to try instead of the usual ones. */
   readonly edges?: readonly number[];
+  /** Results smaller than this count as this, where an engine's own function is only that good near 0. */
+  readonly floor?: number;
 }
 
 /** Samples of a function of one floating-point number. */
@@ -29,13 +31,14 @@ function float(range: UnaryFloat): SampleMaker {
   return (random, dtype) => {
     const at = range.edges ?? edgesOf(dtype);
     const numbers = (shape: readonly number[]) => random.numbers(dtype, shape, range.low, range.high);
-    return [
+    const samples: readonly Sample[] = [
       { inputs: [numbers([5])] },
       { inputs: [numbers([])], for: "values" },
       { inputs: [numbers(random.shape())], for: "values" },
       { inputs: [numbers(random.shape({ minRank: 1, empty: true }))], for: "values" },
       { inputs: [dense(dtype, [at.length], at)], for: "values" },
     ];
+    return range.floor === undefined ? samples : samples.map((sample) => ({ ...sample, floor: range.floor }));
   };
 }
 
@@ -79,12 +82,12 @@ export const unarySamples: Readonly<Record<string, SampleMaker>> = {
   log1p: float({ low: -0.7, high: 4, edges: [0, 1e-6, -1e-6, 1e-20, 0.5, -1, -2, 1e20, inf, nan] }),
   sqrt: float({ low: 0.3, high: 5, edges: [0, 1, 1e-20, 1e20, -1, inf, nan] }),
   rsqrt: float({ low: 0.3, high: 5, edges: [0, 1, 1e-20, 1e20, -1, inf, nan] }),
-  sin: float({ low: -4, high: 4, edges: angles }),
-  cos: float({ low: -4, high: 4, edges: angles }),
-  tan: float({ low: -1.2, high: 1.2, edges: [0, 1, -1, 1e-20, 3.1415927, -100, inf, nan] }),
-  tanh: float({ low: -2, high: 2, edges: [0, 1e-6, 1e-20, 0.5, 9, -9, 30, 1e20, inf, -inf, nan] }),
+  sin: float({ low: -4, high: 4, edges: angles, floor: 0.01 }),
+  cos: float({ low: -4, high: 4, edges: angles, floor: 0.01 }),
+  tan: float({ low: -1.2, high: 1.2, edges: [0, 1, -1, 1e-20, 3.1415927, -100, inf, nan], floor: 0.01 }),
+  tanh: float({ low: -2, high: 2, edges: [0, 1e-6, 1e-20, 0.5, 9, -9, 30, 1e20, inf, -inf, nan], floor: 0.05 }),
   logistic: float({ low: -4, high: 4, edges: [0, 20, -20, 80, -80, 1e20, -1e20, inf, -inf, nan] }),
-  erf: float({ low: -2, high: 2, edges: [0, 1e-6, -0.5, 1, 3, -3.9, 10, 1e20, inf, -inf, nan] }),
+  erf: float({ low: -2, high: 2, edges: [0, 1e-6, -0.5, 1, 3, -3.9, 10, 1e20, inf, -inf, nan], floor: 0.1 }),
   abs: together(at(awayFromZero), ofTypes("i32")),
   sign: together(at(awayFromZero), ofTypes("i32")),
   floor: at(betweenWholes),
@@ -93,6 +96,11 @@ export const unarySamples: Readonly<Record<string, SampleMaker>> = {
   isFinite: at(awayFromZero),
   not: ofTypes("i32", "u32", "u8", "bool"),
   popcount: ofTypes("i32", "u32", "u8"),
-  stopGradient: together(float({ low: -1, high: 1 }), ofTypes("i32", "bool")),
   identity: together(float({ low: -1, high: 1 }), ofTypes("i32", "bool")),
+  materialize: together(float({ low: -1, high: 1 }), ofTypes("i32", "bool")),
+  // Its derivative is no derivative of its values; it has cases of its own.
+  stopGradient: (random, dtype) => [
+    { inputs: [random.numbers(dtype, [3])], for: "batching" },
+    ...ofTypes("i32", "bool")(random, dtype),
+  ],
 };

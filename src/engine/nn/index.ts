@@ -1,0 +1,12 @@
+export type { OneHotOptions } from "../np/indexing.ts";
+export { oneHot } from "../np/indexing.ts";
+export { tanh } from "../np/trigonometry.ts";
+export * from "./attention.ts";
+export * from "./conv.ts";
+export type { Layout } from "./layout.ts";
+export type { PaddingOption } from "./padding.ts";
+export * from "./piecewise.ts";
+export * from "./pool.ts";
+export * from "./smooth.ts";
+export type { SoftmaxOptions } from "./softmax.ts";
+export { logSoftmax, softmax } from "./softmax.ts";

@@ -1,0 +1,45 @@
+import { didYouMean } from "../../core/index.ts";
+import * as ops from "../ops/convert.ts";
+import type { DType } from "../trace/dtype.ts";
+import { byteWidth, dtypes } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import type { Value } from "../trace/value.ts";
+import { operand } from "./operands.ts";
+import type { ValueLike } from "./value.ts";
+
+function checkDTypeName(op: string, dtype: DType): void {
+  if (!dtypes.includes(dtype))
+    throw userError(
+      "DTYPE_UNKNOWN",
+      `${op}: there is no element type "${dtype}"${didYouMean(dtype, dtypes)}`,
+      `use one of ${dtypes.join(", ")}`,
+    );
+}
+
+/**
+ * The value in another element type. Floats become integers by cutting towards zero, and booleans by asking whether
+ * they are not 0.
+ *
+ * @example
+ * ```ts
+ * np.astype(labels, "f32");
+ * ```
+ */
+export function astype(x: ValueLike, dtype: DType): Value {
+  checkDTypeName("astype", dtype);
+  return ops.convert(operand("astype", x), dtype);
+}
+
+/** The same bits read as another element type of the same width. */
+export function bitcast(x: ValueLike, dtype: DType): Value {
+  checkDTypeName("bitcast", dtype);
+  const value = operand("bitcast", x);
+  if (value.dtype === dtype) return value;
+  if (byteWidth(value.dtype) !== byteWidth(dtype) || value.dtype === "bool" || dtype === "bool")
+    throw userError(
+      "DTYPE_MISMATCH",
+      `bitcast: ${value.type.text} has elements of ${byteWidth(value.dtype)} bytes and ${dtype} of ${byteWidth(dtype)}`,
+      "read bits as a type of the same width: f32, i32 and u32, or f16 and bf16",
+    );
+  return ops.bitcast(value, dtype);
+}

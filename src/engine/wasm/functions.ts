@@ -1,0 +1,148 @@
+import type { DType } from "../trace/dtype.ts";
+import { limits } from "../trace/dtype.ts";
+import type { Jax, JaxArray } from "../trace/op.ts";
+import { jaxName, jaxScalar } from "./dtype.ts";
+
+// Functions of which jax-js's own are too coarse, or stop at the edges. Each owns the arrays it is given.
+
+const f32 = (j: Jax, value: number): JaxArray => jaxScalar(j, value, "f32");
+
+/** log(u) where u is 1 + t: jax-js's own is off by up to 1e-5, most of all just below powers of two. */
+function logarithm(j: Jax, u: JaxArray, t: JaxArray): JaxArray {
+  const rough = j.numpy.log(u.ref);
+  // One step of Newton's; where it is no small step there is nothing to improve: 0, infinity, NaN.
+  const step = u.mul(j.numpy.exp(rough.ref.neg())).sub(f32(j, 1));
+  const small = j.numpy.abs(step.ref).less(f32(j, 1e-3));
+  const improved = j.numpy.where(small, rough.ref.add(step), rough);
+  const near = j.numpy.abs(t.ref).less(f32(j, 0.2));
+  let series = f32(j, 0);
+  const inside = j.numpy.where(near.ref, t, f32(j, 0));
+  for (let n = 10; n >= 1; n--) {
+    const factor = series.add(f32(j, n % 2 === 1 ? 1 / n : -1 / n));
+    series = factor.mul(n === 1 ? inside : inside.ref);
+  }
+  return j.numpy.where(near, series, improved);
+}
+
+export const log = (j: Jax, x: JaxArray): JaxArray => logarithm(j, x.ref, x.sub(f32(j, 1)));
+export const log1p = (j: Jax, x: JaxArray): JaxArray => logarithm(j, x.ref.add(f32(j, 1)), x);
+
+/** An angle's distance to the nearest multiple of pi, and 1 or -1 for even and odd multiples. */
+function halfTurns(j: Jax, x: JaxArray): { readonly rest: JaxArray; readonly sign: JaxArray } {
+  const turns = j.numpy.rint(x.ref.mul(f32(j, 1 / Math.PI)));
+  // pi in two parts, the first so short that its multiples are exact.
+  const coarse = x.sub(turns.ref.mul(f32(j, 3.140625)));
+  const rest = coarse.sub(turns.ref.mul(f32(j, Math.PI - 3.140625)));
+  const odd = j.numpy.abs(turns.mod(f32(j, 2)));
+  return { rest, sign: f32(j, 1).sub(odd.mul(f32(j, 2))) };
+}
+
+/** jax-js's own loses a digit with every ten turns. */
+export function sin(j: Jax, x: JaxArray): JaxArray {
+  const { rest, sign } = halfTurns(j, x);
+  return j.numpy.sin(rest).mul(sign);
+}
+
+export function cos(j: Jax, x: JaxArray): JaxArray {
+  const { rest, sign } = halfTurns(j, x);
+  return j.numpy.cos(rest).mul(sign);
+}
+
+export function tan(j: Jax, x: JaxArray): JaxArray {
+  const { rest, sign } = halfTurns(j, x);
+  sign.dispose();
+  return j.numpy.tan(rest);
+}
+
+const isNegative = (j: Jax, x: JaxArray): JaxArray =>
+  j.lax.bitcastConvertType(x, jaxName("i32")).less(jaxScalar(j, 0, "i32"));
+
+/** The angle of (x, y) by octants; jax-js's own squares both, and divides 0 by 0 on the axes. */
+export function atan2(j: Jax, y: JaxArray, x: JaxArray): JaxArray {
+  const np = j.numpy;
+  const below = isNegative(j, y.ref);
+  const behind = isNegative(j, x.ref);
+  const [up, along] = [np.abs(y), np.abs(x)];
+  const large = np.maximum(up.ref, along.ref);
+  const small = np.minimum(up.ref, along.ref);
+  const none = large.ref.equal(f32(j, 0));
+  const equal = small.ref.equal(large.ref);
+  const ratio = np.where(none, f32(j, 0), np.where(equal, f32(j, 1), small.div(large)));
+  const octant = np.atan(ratio);
+  const steep = up.greater(along);
+  const quarter = np.where(steep, f32(j, Math.PI / 2).sub(octant.ref), octant);
+  const half = np.where(behind, f32(j, Math.PI).sub(quarter.ref), quarter);
+  return np.where(below, half.ref.neg(), half);
+}
+
+/** exp(y log x) with the sign and the special cases of IEEE's pow; first and second powers are exact. */
+export function power(j: Jax, x: JaxArray, y: JaxArray): JaxArray {
+  const np = j.numpy;
+  const size = np.abs(x.ref);
+  const whole = np.trunc(y.ref).equal(y.ref);
+  const odd = np.abs(y.ref.mod(f32(j, 2))).equal(f32(j, 1));
+  const negative = x.ref.less(f32(j, 0));
+  const plain = np.exp(log(j, size.ref).mul(y.ref));
+  const turned = np.where(np.logicalAnd(negative.ref, odd), plain.ref.neg(), plain);
+  const real = np.where(np.logicalAnd(negative, np.logicalNot(whole)), f32(j, Number.NaN), turned);
+  const square = x.ref.mul(x.ref);
+  const exact = np.where(y.ref.equal(f32(j, 2)), square, np.where(y.ref.equal(f32(j, 1)), x.ref, real));
+  const endless = np.abs(y.ref).equal(f32(j, Number.POSITIVE_INFINITY));
+  const ofOne = np.logicalOr(x.equal(f32(j, 1)), np.logicalAnd(size.equal(f32(j, 1)), endless));
+  return np.where(np.logicalOr(y.equal(f32(j, 0)), ofOne), f32(j, 1), exact);
+}
+
+/**
+ * Whole numbers, the quotient cut towards zero; all ones where the divisor is 0, as XLA has it. WebAssembly stops at
+ * a division by 0 and at that of the lowest number by -1.
+ */
+export function divideIntegers(j: Jax, x: JaxArray, y: JaxArray, dtype: DType): JaxArray {
+  const np = j.numpy;
+  const byZero = y.ref.equal(jaxScalar(j, 0, dtype));
+  const allOnes = jaxScalar(j, dtype === "i32" ? -1 : limits(dtype).max, dtype);
+  if (dtype !== "i32") {
+    const divisor = np.where(byZero.ref, jaxScalar(j, 1, dtype), y);
+    return np.where(byZero, allOnes, np.floorDivide(x, divisor).astype(jaxName(dtype)));
+  }
+  const byMinusOne = y.ref.equal(jaxScalar(j, -1, dtype));
+  const unsafe = np.logicalOr(byZero.ref, byMinusOne.ref);
+  const divisor = np.where(unsafe, jaxScalar(j, 1, dtype), y);
+  const rest = x.ref.mod(divisor.ref);
+  const quotient = np.floorDivide(x.ref.sub(rest), divisor).astype(jaxName(dtype));
+  return np.where(byZero, allOnes, np.where(byMinusOne, x.neg(), quotient));
+}
+
+/** What a division of whole numbers leaves, with the sign of the dividend; all of it where the divisor is 0. */
+export function remainderOfIntegers(j: Jax, x: JaxArray, y: JaxArray, dtype: DType): JaxArray {
+  const byZero = y.ref.equal(jaxScalar(j, 0, dtype));
+  const divisor = j.numpy.where(byZero.ref, jaxScalar(j, 1, dtype), y);
+  return j.numpy.where(byZero, x.ref, x.mod(divisor));
+}
+
+/** -1, 0 or 1 of i32; jax-js's own is for floats. */
+export function signOfIntegers(j: Jax, x: JaxArray): JaxArray {
+  const number = (value: number) => jaxScalar(j, value, "i32");
+  const negative = x.ref.less(number(0));
+  const positive = x.greater(number(0));
+  return j.numpy.where(positive, number(1), j.numpy.where(negative, number(-1), number(0)));
+}
+
+/** Shifts i32 right, the sign moving in; jax-js's own moves zeros in. */
+export function shiftRightWithSign(j: Jax, x: JaxArray, by: JaxArray): JaxArray {
+  const negative = x.ref.less(jaxScalar(j, 0, "i32"));
+  const flipped = j.numpy.where(negative.ref, j.numpy.bitwiseInvert(x.ref), x);
+  const shifted = j.numpy.rightShift(flipped, by);
+  return j.numpy.where(negative, j.numpy.bitwiseInvert(shifted.ref), shifted);
+}
+
+/** Where along an axis the extremum stands: the first of equals, and the first NaN before all. */
+export function argExtremum(j: Jax, x: JaxArray, axis: number, kind: "max" | "min"): JaxArray {
+  const length = x.shape[axis] as number;
+  const best = x.ref[kind](axis, { keepdims: true });
+  const isNaN = x.ref.notEqual(x.ref);
+  // With a NaN among them the extremum is NaN, which equals nothing.
+  const found = j.numpy.logicalOr(x.equal(best), isNaN).astype(jaxName("i32"));
+  const fromEnd = j.numpy.arange(length, 0, -1, { dtype: jaxName("i32") });
+  const place = fromEnd.reshape([length, ...x.shape.slice(axis + 1).map(() => 1)]);
+  return jaxScalar(j, length, "i32").sub(found.mul(place).max(axis));
+}

@@ -1,0 +1,60 @@
+import type { DType, EngineName } from "../../engine/index.ts";
+import { engine as engineOf, isFloat } from "../../engine/index.ts";
+import { expectAllSame, failure, usualTolerance } from "../compare.ts";
+import type { Dense } from "../dense.ts";
+import { references } from "../reference/index.ts";
+import type { Sample, SampleMaker } from "../sample.ts";
+import { sampler } from "../sampler.ts";
+import { inOneProgram, nameOf, theRow } from "./apply.ts";
+
+/** What a row gives for a sample, by its reference. */
+export function expectedOf(row: string, sample: Sample): readonly Dense[] {
+  const reference = references.get(row);
+  if (!reference)
+    throw failure(`${row} has no reference: say what it gives in plain TypeScript, in testing/reference/`);
+  return reference(sample.inputs, sample.params as never);
+}
+
+/** Floating-point types an engine has beside f32. */
+export const furtherFloats = (engine: EngineName): readonly DType[] =>
+  (["f64", "f16", "bf16"] as const).filter((dtype) => engineOf(engine).lacks(dtype) === undefined);
+
+const hasFloats = ({ inputs }: Sample): boolean => inputs.some((input) => isFloat(input.dtype));
+
+/** A row's values: against its reference, and against another engine. */
+export async function checkValues(
+  row: string,
+  make: SampleMaker,
+  engine: EngineName,
+  other: EngineName | undefined,
+  seed: number,
+): Promise<void> {
+  const shared = make(sampler(seed), "f32");
+  const further = furtherFloats(engine).flatMap((dtype) =>
+    make(sampler(seed), dtype).filter((sample) => sample.for !== "values" && hasFloats(sample)),
+  );
+  const all = [...shared, ...further];
+  const results = await apply(engine, row, all);
+  all.forEach((sample, i) => {
+    const name = nameOf(row, sample);
+    expectAllSame(`${name} on ${engine}`, results[i] as readonly Dense[], expectedOf(row, sample), closeness(sample));
+  });
+  if (!other) return;
+  const theirs = await apply(other, row, shared);
+  shared.forEach((sample, i) => {
+    const name = `${nameOf(row, sample)} on ${engine}, compared with ${other}`;
+    expectAllSame(name, results[i] as readonly Dense[], theirs[i] as readonly Dense[], closeness(sample));
+  });
+}
+
+const apply = (engine: EngineName, row: string, samples: readonly Sample[]) =>
+  inOneProgram(engine, row, samples, theRow(row))(samples.map((sample) => sample.inputs));
+
+/** How close a sample's results must come. */
+export function closeness(sample: Sample): { readonly tolerance?: number; readonly floor?: number } {
+  const float = sample.inputs.find((input) => isFloat(input.dtype))?.dtype ?? "f32";
+  return {
+    tolerance: usualTolerance(float) * (sample.slack ?? 1),
+    ...(sample.floor === undefined ? {} : { floor: sample.floor }),
+  };
+}

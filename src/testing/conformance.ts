@@ -1,0 +1,41 @@
+import type { EngineName } from "../engine/index.ts";
+import { checkBatching } from "./checks/batching.ts";
+import { checkDerivatives } from "./checks/derivatives.ts";
+import { checkTable } from "./checks/table.ts";
+import { checkValues } from "./checks/values.ts";
+import { controlCases } from "./control/index.ts";
+import { samples } from "./samples/index.ts";
+
+/** What to check. */
+export interface ConformanceOptions {
+  readonly engine: EngineName;
+  /** Another engine whose numbers must agree. */
+  readonly reference?: EngineName;
+  /** Which random shapes and numbers to try; the same ones for the same seed. */
+  readonly seed?: number;
+}
+
+/** One check, for any test runner: `run` throws an error that says what differs. */
+export interface ConformanceCase {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+/**
+ * The conformance suite of engines: every row of the op table over shapes, element types, empty axes and axes of
+ * length 1, its derivatives by differences, its batching rule against loops, then loops and branches.
+ *
+ * @example
+ * ```ts
+ * for (const { name, run } of engineConformance({ engine: "xla", reference: "wasm" })) test(name, run);
+ * ```
+ */
+export function engineConformance(options: ConformanceOptions): readonly ConformanceCase[] {
+  const { engine, reference, seed = 0 } = options;
+  const rows = [...samples].flatMap(([row, make]): ConformanceCase[] => [
+    { name: `${row}: values`, run: () => checkValues(row, make, engine, reference, seed) },
+    { name: `${row}: derivatives`, run: () => checkDerivatives(row, make, engine, reference, seed) },
+    { name: `${row}: batching`, run: () => checkBatching(row, make, engine, seed) },
+  ]);
+  return [{ name: "the op table is whole", run: async () => checkTable() }, ...rows, ...controlCases(engine)];
+}
