@@ -15,6 +15,7 @@ export {
   treeMap,
 } from "./core/index.ts";
 export {
+  type Backend,
   type Compiled,
   type CompileOptions,
   compile,
@@ -25,6 +26,7 @@ export {
   devices,
   type EngineChoice,
   type EngineName,
+  engine,
   engineHint,
   type Feed,
   type Fetch,

@@ -26,14 +26,18 @@ const convertOp = defineOp<{ readonly dtype: DType }>({
   },
   wasm: (j, [x], { inputs, params }) => {
     const from = inputs[0].dtype;
-    const array = x;
-    if (params.dtype === "bool") return [array.notEqual(jaxScalar(j, 0, from))];
-    const converted = array.astype(jaxName(params.dtype));
+    if (params.dtype === "bool") return [x.notEqual(jaxScalar(j, 0, from))];
+    // What does not fit becomes the nearest number that does; u8 is held in 32 bits, which would hold more.
+    const held = params.dtype === "u8" && isFloat(from) ? j.numpy.minimum(x, jaxScalar(j, 255, from)) : x;
+    const converted = held.astype(jaxName(params.dtype));
     return [from === "bool" ? converted : wrapU8(j, converted, params.dtype)];
   },
 });
 
-/** Converts element types; floats to integers by cutting towards zero. */
+/**
+ * Converts element types. Floats to integers: cut towards zero, what does not fit to the nearest that does, NaN to 0.
+ * Integers to integers: the lowest bits.
+ */
 export const convert = (x: Value, dtype: DType): Value =>
   x.dtype === dtype ? x : emit1(convertOp, [x], { dtype });
 

@@ -26,6 +26,7 @@ const lastWritesOp: Op<LastWritesParams> = defineOp<LastWritesParams>({
   // Each index leaves its position in its row, the highest stays; whoever finds their own there was the last.
   stablehlo: (w, [indices], { inputs, params }) => {
     const { type } = inputs[0];
+    if (type.size === 0) return [indices];
     const batchDims = type.shape.length - 1;
     const rowsType = tensorType("i32", [...type.shape.slice(0, -1), params.rows]);
     const position = w.put(`stablehlo.iota dim = ${batchDims} : ${hloType(type)}`);

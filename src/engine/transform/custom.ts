@@ -42,7 +42,7 @@ export function remat<A extends readonly unknown[], R>(fn: (...args: A) => R): (
  */
 export function customGradient<A extends readonly unknown[], R>(
   fn: (...args: A) => R,
-  rule: (args: NoInfer<A>, result: NoInfer<R>, cotangents: NoInfer<R>) => NoInfer<A>,
+  rule: (args: NoInfer<A>, result: NoInfer<R>, cotangents: NoInfer<R>) => { [K in keyof A]: A[K] },
 ): (...args: A) => R {
   return (...args) => call(fn, args, rule);
 }
