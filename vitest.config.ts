@@ -5,7 +5,7 @@ const required = process.env.ESPALIER_REQUIRE;
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "bench/**/*.test.ts"],
     pool: "forks",
     // A first call compiles a program, which on a busy machine takes longer than vitest's five seconds.
     testTimeout: 60_000,

@@ -26,6 +26,7 @@ async function measure(asked: Arguments, bench: Bench): Promise<Report> {
   if (engines.includes("xla")) await ensureEngine();
   const peers = asked.peers ? new Peers() : undefined;
   const rounds = asked.quick ? 3 : 7;
+  if (asked.quick) console.error("quick: fewer, shorter rounds, and 20,000 steps where 100,000 are named");
   const results: Result[] = [];
   try {
     for (const [i, figure] of wanted.entries()) {

@@ -1,6 +1,6 @@
 // Checks the package as users get it: packs it, lets publint and attw judge it, unpacks it and uses each entry.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -35,10 +35,23 @@ for (const subpath of Object.keys(manifest.exports).filter((name) => name !== ".
   const names = Number(output(work, process.execPath, "--input-type=module", "--eval", count));
   console.log(`import "${name}": ${names} names`);
 }
+// The README's first example, typed by what the package promises.
+const [, example] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8"));
+writeFileSync(join(work, "example.mts"), example);
+const strict = ["--strict", "--noEmit", "--skipLibCheck", "--ignoreConfig"];
+const modern = ["--module", "nodenext", "--target", "es2022", "--lib", "es2023,esnext.disposable"];
+const known = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
+show(tool("tsc"), ...strict, ...modern, ...known, join(work, "example.mts"));
+console.log("the README's example has the types the package promises");
+
 for (const [name, file] of Object.entries(manifest.bin)) {
   const version = output(work, process.execPath, join(unpacked, file), "--version").trim();
   if (version !== manifest.version) throw new Error(`${name} --version printed ${version}`);
   console.log(`${name} --version: ${version}`);
+  const { entries } = JSON.parse(
+    output(work, process.execPath, join(unpacked, file), "engine", "list", "--json"),
+  );
+  console.log(`${name} engine list: ${entries.map(({ engine, kind }) => `${engine} (${kind})`).join(", ")}`);
 }
 
 function tool(name) {

@@ -80,7 +80,7 @@ function roomOf(path: string): string | undefined {
 function sourceFiles(): readonly string[] {
   return readdirSync(fileURLToPath(new URL(".", import.meta.url)), { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => path.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(path));
+    .filter((path) => path.endsWith(".ts") && !/\.test(-d|-support)?\.ts$/.test(path));
 }
 
 describe("rooms", () => {

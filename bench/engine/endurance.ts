@@ -25,7 +25,7 @@ function train(freeing: Freeing, quick: boolean): Promise<Endurance> {
 }
 
 function figuresOf(freeing: Freeing, mostMegabytes?: number): readonly CountedFigure[] {
-  const name = `100,000 steps (20,000 with --quick) of the smallest net, parameters ${freeing}`;
+  const name = `100,000 steps, parameters ${freeing}`;
   return [
     {
       kind: "counted",

@@ -41,8 +41,8 @@ export function readArguments(words: readonly string[], benches: readonly string
   };
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as string;
-    if (word in flags) set[flags[word as keyof typeof flags]] = true;
-    else if (word in options)
+    if (Object.hasOwn(flags, word)) set[flags[word as keyof typeof flags]] = true;
+    else if (Object.hasOwn(options, word))
       set[options[word as keyof typeof options]] = words[++i] ?? wrong(`${word} needs a value`);
     else if (word.startsWith("-"))
       wrong(

@@ -11,8 +11,7 @@ export interface Case {
 /** Answers the bench's requests, one line each, until the input ends: what protocol.py is for Python. */
 export async function serve(
   describe: () => string,
-  // biome-ignore lint/suspicious/noExplicitAny: each case has parameters of its own, which come as JSON
-  cases: Readonly<Record<string, (params: any) => Promise<Case>>>,
+  cases: Readonly<Record<string, (params: never) => Promise<Case>>>,
 ): Promise<void> {
   let ready: Case | undefined;
   const answer = async (request: PeerRequest): Promise<object> => {
@@ -23,7 +22,8 @@ export async function serve(
         ready = undefined;
         const make = cases[request.case];
         if (!make) throw new Error(`there is no case "${request.case}"`);
-        ready = await make(request.params);
+        // Each case has parameters of its own, and the figure that names the case gives them.
+        ready = await make(request.params as never);
         return ready.check === undefined ? {} : { check: ready.check };
       }
       case "run": {

@@ -145,28 +145,3 @@ function scattered(kind: Update, rows: Value, indices: Value, updates: Value): V
   if (kind === "add") return scatterAdd(rows, indices, updates);
   return compared(kind, rows, indices, updates);
 }
-
-/**
- * Products and extremes by comparing every index with every row: engines fuse it into one reduction, and repeated
- * indices all count.
- */
-function compared(kind: "multiply" | "max" | "min", rows: Value, indices: Value, updates: Value): Value {
-  const count = sizeOf(indices.shape);
-  const shape = [count, ...rows.shape];
-  const others = range(rows.ndim - 1, 2);
-  const ids = broadcastInDim(reshape(indices, [count]), shape.slice(0, 2), [0]);
-  const numbers = broadcastInDim(iota("i32", [rows.shape[0] as number]), shape.slice(0, 2), [1]);
-  const hits = ops.equal(ids, numbers);
-  const { reduce, neutral } = neutralOf(kind, rows);
-  const each = broadcastInDim(reshape(updates, [count, ...rows.shape.slice(1)]), shape, [0, ...others]);
-  const mine = ops.select(broadcastInDim(hits, shape, [0, 1]), each, splat(neutral, rows.dtype, shape));
-  const hit = broadcastInDim(reduceOr(hits, [0]), rows.shape, [0]);
-  return ops.select(hit, combine[kind](rows, reduce(mine, [0])), rows);
-}
-
-function neutralOf(kind: "multiply" | "max" | "min", { dtype }: Value) {
-  if (kind === "multiply") return { reduce: reduceProd, neutral: 1 };
-  const infinity = kind === "max" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-  const bound = kind === "max" ? limits(dtype).min : limits(dtype).max;
-  return { reduce: kind === "max" ? reduceMax : reduceMin, neutral: isFloat(dtype) ? infinity : bound };
-}

@@ -152,10 +152,15 @@ export interface MeshgridOptions {
 }
 
 /** The coordinates of a grid from those of its axes: one value of the grid's shape for each. */
-export function meshgrid(xs: readonly ValueLike[], { indexing = "xy" }: MeshgridOptions = {}): Value[] {
+export function meshgrid<const T extends readonly ValueLike[]>(
+  xs: T,
+  { indexing = "xy" }: MeshgridOptions = {},
+): { -readonly [K in keyof T]: Value } {
   const values = xs.map((x, i) => operand("meshgrid", x, `axis ${i}`));
   const place = (i: number) => (indexing === "xy" && i < 2 && values.length > 1 ? 1 - i : i);
   const lengths = values.map((value) => value.size);
   const shape = lengths.map((_, i) => lengths[place(i)] as number);
-  return values.map((value, i) => broadcastInDim(reshape(value, [value.size]), shape, [place(i)]));
+  return values.map((value, i) => broadcastInDim(reshape(value, [value.size]), shape, [place(i)])) as {
+    -readonly [K in keyof T]: Value;
+  };
 }

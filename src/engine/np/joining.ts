@@ -82,6 +82,22 @@ export const vstack = (xs: readonly ValueLike[]): Value =>
     0,
   );
 
+/** As many values as a number that is known to the compiler says. */
+type Times<N extends number, R extends Value[] = []> = number extends N
+  ? Value[]
+  : R["length"] extends N
+    ? R
+    : Times<N, [...R, Value]>;
+
+/** The parts {@link split} gives: so many, or one more than there are places to cut at. */
+export type Parts<S extends number | readonly number[]> = S extends number
+  ? Times<S>
+  : S extends readonly number[]
+    ? number extends S["length"]
+      ? Value[]
+      : [...{ -readonly [K in keyof S]: Value }, Value]
+    : Value[];
+
 /**
  * The value cut along an axis, the first unless told, into as many equal parts, or at these places.
  *
@@ -91,11 +107,11 @@ export const vstack = (xs: readonly ValueLike[]): Value =>
  * const [head, tail] = np.split(x, [1]);
  * ```
  */
-export function split(
+export function split<const S extends number | readonly number[]>(
   x: ValueLike,
-  sections: number | readonly number[],
+  sections: S,
   options: AlongOptions = {},
-): Value[] {
+): Parts<S> {
   const value = operand("split", x);
   const axis = checkAxis("split", options.axis ?? 0, value.ndim);
   const n = value.shape[axis] as number;
@@ -109,7 +125,7 @@ export function split(
     typeof sections === "number"
       ? range(sections - 1, 1).map((i) => (n / sections) * i)
       : sections.map((at) => Math.min(Math.max(at < 0 ? at + n : at, 0), n));
-  return [...cuts, n].map((to, i) => {
+  const parts = [...cuts, n].map((to, i) => {
     const from = i === 0 ? 0 : (cuts[i - 1] as number);
     return slice(
       value,
@@ -117,4 +133,5 @@ export function split(
       value.shape.map((m, d) => (d === axis ? Math.max(from, to) : m)),
     );
   });
+  return parts as unknown as Parts<S>;
 }

@@ -71,10 +71,6 @@ export interface ValueMethods {
   take(indices: ValueLike | readonly number[], options?: AlongOptions): Value;
 }
 
-declare module "../trace/value.ts" {
-  interface Value extends ValueMethods {}
-}
-
 /** Numbers one by one, or all in one list. */
 const listed = (numbers: readonly (number | readonly number[])[]): readonly number[] => numbers.flat();
 

@@ -41,7 +41,8 @@ export function checkFits(op: string, x: number, dtype: DType): void {
 /** A plain number of an element type, repeated into a shape. */
 export function numberAs(op: string, x: number, dtype: DType, shape: Shape = []): Value {
   checkFits(op, x, dtype);
-  return splat(dtype === "bool" && x !== 0 ? 1 : x, dtype, shape);
+  if (dtype === "bool") return splat(x === 0 ? 0 : 1, dtype, shape);
+  return splat(isFloat(dtype) ? x : Math.trunc(x), dtype, shape);
 }
 
 /** One argument as a value, with the function's name in errors. */

@@ -141,8 +141,10 @@ export function broadcastTo(x: ValueLike, shape: ShapeLike): Value {
 }
 
 /** All values repeated to the one shape they broadcast to; element types stay. */
-export function broadcastArrays(...xs: readonly ValueLike[]): Value[] {
+export function broadcastArrays<const T extends readonly ValueLike[]>(
+  ...xs: T
+): { -readonly [K in keyof T]: Value } {
   const values = xs.map((x, i) => operand("broadcastArrays", x, `argument ${i}`));
   const shape = values.reduce<Shape>((s, v) => broadcastShapes("broadcastArrays", s, v.shape), []);
-  return values.map((value) => ops.broadcastTo(value, shape));
+  return values.map((value) => ops.broadcastTo(value, shape)) as { -readonly [K in keyof T]: Value };
 }

@@ -111,7 +111,8 @@ export function searchsorted(sorted: ValueLike, x: ValueLike, { side = "left" }:
   const mine = broadcastInDim(value, shape, range(value.ndim));
   const theirs = broadcastInDim(line, shape, [value.ndim]);
   const before = side === "left" ? less(theirs, mine) : lessEqual(theirs, mine);
-  return reduceSum(convert(before, "i32"), [value.ndim]);
+  // Counted in f32, exact up to 2^24: jax-js fails on two such counts in i32 in one program.
+  return convert(reduceSum(convert(before, "f32"), [value.ndim]), "i32");
 }
 
 /** The middle element in order over axes, the mean of the two middle ones where their number is even; NaN where there is one. */

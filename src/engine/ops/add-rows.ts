@@ -1,4 +1,5 @@
 import type { Jax, JaxArray } from "../trace/op.ts";
+import { inMemory } from "../wasm/dtype.ts";
 
 /**
  * Rows added up at their positions, zero elsewhere; positions out of range are dropped. jax-js has no scatter among
@@ -11,9 +12,3 @@ export function addRows(j: Jax, like: JaxArray, positions: JaxArray, rows: JaxAr
   const [sums] = back(inMemory(j, rows)) as [JaxArray];
   return sums;
 }
-
-/**
- * Makes jax-js compute an array before it is used. Its sort and scatter kernels fail under `jit` on what is only
- * another view (a reshape, a slice, a transpose) of an array; an operation that changes nothing ends the view.
- */
-export const inMemory = (j: Jax, x: JaxArray): JaxArray => j.lax.stopGradient(x);

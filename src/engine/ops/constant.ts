@@ -6,7 +6,7 @@ import type { Shape } from "../trace/type.ts";
 import { tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
-import { jaxName, jaxScalar } from "../wasm/dtype.ts";
+import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import { hloType, literal } from "../xla/writer.ts";
 import { broadcastInDim } from "./shape.ts";
 
@@ -31,6 +31,8 @@ const constantOp: Op<ConstantParams> = defineOp<ConstantParams>({
   },
   wasm: (j, _inputs, { params }) => {
     const { data, dtype, shape } = params;
+    if (typeof data === "number" && dtype !== "bool")
+      return [j.numpy.full([...shape], data, { dtype: jaxName(dtype) })];
     if (typeof data === "number") return [j.numpy.broadcastTo(jaxScalar(j, data, dtype), [...shape])];
     if (dtype === "bool")
       return [j.numpy.array(Int32Array.from(data), { shape: [...shape], dtype: jaxName("i32") }).notEqual(0)];
@@ -91,7 +93,7 @@ const iotaOp: Op<IotaParams> = defineOp<IotaParams>({
     const { dtype, shape, axis } = params;
     const n = shape[axis] as number;
     const count = j.numpy.arange(0, n, 1, { dtype: jaxName(isFloat(dtype) ? dtype : "i32") });
-    const typed = dtype === "i32" || isFloat(dtype) ? count : count.astype(jaxName(dtype));
+    const typed = dtype === "i32" || isFloat(dtype) ? count : wrapU8(j, count.astype(jaxName(dtype)), dtype);
     const placed = typed.reshape(shape.map((_, i) => (i === axis ? n : 1)));
     return [j.numpy.broadcastTo(placed, [...shape])];
   },

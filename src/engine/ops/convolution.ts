@@ -8,6 +8,7 @@ import { emit1 } from "../trace/value.ts";
 import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
+import { convolveArrays, partOfArray } from "./convolution-wasm.ts";
 import { checkDType } from "./rules.ts";
 import { inversePermutation, reshape, reverse, transpose } from "./shape.ts";
 
@@ -244,27 +245,17 @@ const convolutionOp: Op<ConvolutionParams> = defineOp<ConvolutionParams>({
       w.dispose();
       return [j.numpy.zeros([...shape], { dtype: jaxName(dtype) })];
     }
-    const whole = cuts.every(
-      ([from, to], i) => from === 0 && to === inputs[0].shape[at(params.lhsSpec, i + 2)],
+    const cut = cuts.reduce(
+      (array, [from, to], i) =>
+        partOfArray(j, array, { axis: at(params.lhsSpec, i + 2), from, stride: 1, count: to - from }),
+      x,
     );
-    const input = x.transpose([...params.lhsSpec]);
-    const result = j.lax.convGeneralDilated(
-      whole ? input : input.slice([], [], ...cuts),
-      w.transpose([...params.rhsSpec]),
-      [...params.strides],
-      padding,
-      {
-        lhsDilation: [...params.lhsDilation],
-        rhsDilation: [...params.rhsDilation],
-        featureGroupCount: params.groups,
-      },
-    );
-    return [wrapU8(j, result.transpose(inversePermutation(params.outSpec)), dtype)];
+    return [wrapU8(j, convolveArrays(j, cut, w, { ...params, padding }, shape), dtype)];
   },
 });
 
 /**
- * jax-js takes negative padding only within bounds, so elements are cut before it. A cut that ends between two elements
+ * Negative padding as elements to cut and padding of what is left, from 0 on. A cut that ends between two elements
  * of a dilated axis takes the first of them as well, and the zeros that stood before the second become padding.
  */
 function withoutNegative(

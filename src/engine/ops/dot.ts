@@ -3,6 +3,7 @@ import { defineOp } from "../trace/op.ts";
 import { shapeText, tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
+import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { batchedValue, checkDType } from "./rules.ts";
 import { inversePermutation, transpose } from "./shape.ts";
@@ -99,7 +100,7 @@ const dotOp = defineOp<DotDims>({
       lhsBatch.length > 0 ? `batching_dims = [${lhsBatch.join(", ")}] x [${rhsBatch.join(", ")}], ` : "";
     return [
       w.put(
-        `stablehlo.dot_general ${x}, ${y}, ${batching}contracting_dims = [${lhsContract.join(", ")}] x [${rhsContract.join(", ")}] : (${hloType(inputs[0].type)}, ${hloType(inputs[1].type)}) -> ${hloType(outputs[0].type)}`,
+        `stablehlo.dot_general ${x}, ${y}, ${batching}contracting_dims = [${lhsContract.join(", ")}] x [${rhsContract.join(", ")}], precision = [DEFAULT, DEFAULT] : (${hloType(inputs[0].type)}, ${hloType(inputs[1].type)}) -> ${hloType(outputs[0].type)}`,
       ),
     ];
   },
@@ -107,16 +108,15 @@ const dotOp = defineOp<DotDims>({
     if (inputs[0].size === 0 || inputs[1].size === 0) {
       x.dispose();
       y.dispose();
-      return [j.numpy.zeros([...outputs[0].shape])];
+      return [j.numpy.zeros([...outputs[0].shape], { dtype: jaxName(outputs[0].dtype) })];
     }
-    return [
-      j.lax.dot(x, y, {
-        lhsContractingDims: [...params.lhsContract],
-        rhsContractingDims: [...params.rhsContract],
-        lhsBatchDims: [...params.lhsBatch],
-        rhsBatchDims: [...params.rhsBatch],
-      }),
-    ];
+    const product = j.lax.dot(x, y, {
+      lhsContractingDims: [...params.lhsContract],
+      rhsContractingDims: [...params.rhsContract],
+      lhsBatchDims: [...params.lhsBatch],
+      rhsBatchDims: [...params.rhsBatch],
+    });
+    return [wrapU8(j, product, outputs[0].dtype)];
   },
 });
 
@@ -152,16 +152,15 @@ function oneSide(
   const ctOther = swapped
     ? range(batches, batches + otherFree.length)
     : range(batches + myFree.length, batches + myFree.length + otherFree.length);
-  const product = dotGeneral(ct, other, {
-    lhsContract: ctOther,
-    rhsContract: otherFree,
-    lhsBatch: ctBatch,
-    rhsBatch: otherBatch,
-  });
-  // Its axes: batches, my free ones, then my contracted ones in the order in which the other side lists them.
+  // My contracted axes come out in the order in which the other side lists them.
   const sorted = [...otherContract].sort((a, b) => a - b);
   const contracted = sorted.map((axis) => myContract[otherContract.indexOf(axis)] as number);
-  return transpose(product, inversePermutation([...myBatch, ...myFree, ...contracted]));
+  // The side is chosen so that a plain matrix product needs no transposing: for the right side x^T ct.
+  const product = swapped
+    ? dotGeneral(other, ct, { lhsContract: otherFree, rhsContract: ctOther, lhsBatch: otherBatch, rhsBatch: ctBatch })
+    : dotGeneral(ct, other, { lhsContract: ctOther, rhsContract: otherFree, lhsBatch: ctBatch, rhsBatch: otherBatch });
+  const axes = swapped ? [...myBatch, ...contracted, ...myFree] : [...myBatch, ...myFree, ...contracted];
+  return transpose(product, inversePermutation(axes));
 }
 
 /** Sums products over the contracted axes; the result's axes are batch, left free, right free. */

@@ -13,6 +13,8 @@ import type { HloWriter } from "../xla/writer.ts";
 import { hloType, i64s } from "../xla/writer.ts";
 import type { Padding } from "./convolution.ts";
 import { dilated } from "./convolution.ts";
+import type { Part } from "./convolution-wasm.ts";
+import { partOfArray } from "./convolution-wasm.ts";
 import { add, greater, select } from "./elementwise.ts";
 import { checkDType } from "./rules.ts";
 import { pad, slice } from "./slice.ts";
@@ -57,14 +59,6 @@ function resultType(x: TensorType, params: PoolParams): TensorType {
     x.dtype,
     padded(x.shape, params).map((n, d) => windows(n, window[d] as number, strides[d] as number)),
   );
-}
-
-/** Elements `from`, `from + stride`, ... along an axis. */
-interface Part {
-  readonly axis: number;
-  readonly from: number;
-  readonly stride: number;
-  readonly count: number;
 }
 
 /** What pooling takes, for whatever stands for an array. */
@@ -229,18 +223,6 @@ function padArray(j: Jax, x: JaxArray, params: PoolParams, fill: JaxArray): JaxA
   }
   const inside = j.numpy.pad(j.numpy.full(x.shape, 1, { dtype: jaxName("i32") }), widths);
   return j.numpy.where(inside.notEqual(0), j.numpy.pad(x, widths), fill);
-}
-
-/** Every stride-th element: fills up to whole groups of `stride` and keeps the first of each. Owns the array. */
-function partOfArray(j: Jax, x: JaxArray, { axis, from, stride, count }: Part): JaxArray {
-  const only = (array: JaxArray, first: number, end: number): JaxArray =>
-    array.slice(...array.shape.map((_, d): [] | [number, number] => (d === axis ? [first, end] : [])));
-  if (stride === 1) return only(x, from, from + count);
-  const missing = Math.max(0, from + count * stride - (x.shape[axis] as number));
-  const widths = x.shape.map((_, d): [number, number] => [0, d === axis ? missing : 0]);
-  const cut = only(missing > 0 ? j.numpy.pad(x, widths) : x, from, from + count * stride);
-  const grouped = cut.shape.flatMap((n, d) => (d === axis ? [count, stride] : [n]));
-  return cut.reshape(grouped).slice(...grouped.map((_, d): 0 | [] => (d === axis + 1 ? 0 : [])));
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Shape } from "../trace/type.ts";
 import { sameDims, shapeText, sizeOf, tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
+import { inMemory } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { reduceSum } from "./reduce.ts";
 import { batchedValue } from "./rules.ts";
@@ -206,7 +207,10 @@ const concatenateOp = defineOp<{ readonly axis: number }>({
       `stablehlo.concatenate ${names.join(", ")}, dim = ${params.axis} : (${inputs.map((x) => hloType(x.type)).join(", ")}) -> ${hloType(outputs[0].type)}`,
     ),
   ],
-  wasm: (j, inputs, { params }) => [j.numpy.concatenate([...inputs], params.axis)],
+  wasm: (j, arrays, { inputs, params }) => {
+    const filled = arrays.map((array, i) => (inputs[i]?.node.op.cheap ? inMemory(j, array) : array));
+    return [j.numpy.concatenate(filled, params.axis)];
+  },
 });
 
 export const concatenate = (xs: readonly Value[], axis: number): Value =>

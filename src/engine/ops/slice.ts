@@ -3,7 +3,7 @@ import { defineOp } from "../trace/op.ts";
 import { sameDims, shapeText, tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
-import { jaxName, jaxScalar } from "../wasm/dtype.ts";
+import { inMemory, jaxName, jaxScalar } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { checkShape } from "./shape.ts";
 
@@ -151,7 +151,7 @@ const padOp = defineOp<PadParams & { readonly value: number }>({
   },
   wasm: (j, [x], { inputs, outputs, params }) => {
     const { dtype } = inputs[0].type;
-    let array = x;
+    let array = inputs[0].node.op.cheap ? inMemory(j, x) : x;
     const { low, high, interior, value } = params;
     if (outputs[0].size === 0) {
       array.dispose();

@@ -8,7 +8,7 @@ import type { Value } from "../trace/value.ts";
 import { emit } from "../trace/value.ts";
 import type { HloWriter } from "../xla/writer.ts";
 import { hloType } from "../xla/writer.ts";
-import { inMemory } from "./add-rows.ts";
+import { inMemory } from "../wasm/dtype.ts";
 import { iota, zerosLike } from "./constant.ts";
 import { rowNumbers, upTo } from "./gather.ts";
 import { batchedValue, checkAxis } from "./rules.ts";

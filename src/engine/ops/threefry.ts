@@ -1,4 +1,4 @@
-import { parity, rotations, threefryInto } from "../random/host.ts";
+import { parity, rotations, threefryInto } from "../random/hash.ts";
 import { userError } from "../trace/location.ts";
 import type { Batched, Op } from "../trace/op.ts";
 import { defineOp, lacking } from "../trace/op.ts";
@@ -64,13 +64,14 @@ const threefryOp: Op<None> = defineOp<None>({
       const { shape, size } = outputs[0];
       const [k0, k1, c0, c1] = arrays.map((array) => array.dataSync()) as [Words, Words, Words, Words];
       const step = (words: Words): 0 | 1 => (words.length === size ? 1 : 0);
-      const [dk0, dk1, dc0, dc1] = [step(k0), step(k1), step(c0), step(c1)];
+      const steps = { k0: step(k0), k1: step(k1), c0: step(c0), c1: step(c1) };
       const first = new Uint32Array(size);
       const second = new Uint32Array(size);
       const pair = new Uint32Array(2);
       for (let i = 0; i < size; i++) {
-        const [a, b, c, d] = [i * dk0, i * dk1, i * dc0, i * dc1];
-        threefryInto(k0[a] as number, k1[b] as number, c0[c] as number, c1[d] as number, pair, 0);
+        const key0 = k0[i * steps.k0] as number;
+        const key1 = k1[i * steps.k1] as number;
+        threefryInto(key0, key1, c0[i * steps.c0] as number, c1[i * steps.c1] as number, pair, 0);
         first[i] = pair[0] as number;
         second[i] = pair[1] as number;
       }

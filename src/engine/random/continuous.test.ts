@@ -14,13 +14,6 @@ const functions = { normal, gumbel, exponential, laplace };
 const cases = (Object.keys(functions) as (keyof typeof functions)[]).flatMap((name) =>
   fixture[name].map((sample) => ({ name, ...sample })),
 );
-
-/** How close samples come to JAX's. On wasm jax-js's own logarithm sets the limit: 1e-5, and less just below 1. */
-const limits = {
-  xla: { normal: 1e-6, gumbel: 1e-6, exponential: 1e-6, laplace: 1e-6 },
-  wasm: { normal: 1e-6, gumbel: 5e-4, exponential: 2e-5, laplace: 2e-5 },
-} as const;
-
 const near = (x: number, y: number): number => Math.abs(x - y) / Math.max(1, Math.abs(y));
 
 /** The largest distance of two lists, relative above 1; infinite where their lengths differ. */
@@ -31,7 +24,7 @@ describe.each(testEngines())("continuous distributions on %s", (engine) => {
   it.each(cases)("draws JAX's $name for seed $seed and shape $shape", ({ name, seed, shape, values }) => {
     const drawn = draw(engine, seed, (k) => functions[name](k, shape));
     expect(drawn.type).toBe(`f32[${shape}]`);
-    expect(farthest(drawn.values, values)).toBeLessThan(limits[engine][name]);
+    expect(farthest(drawn.values, values)).toBeLessThan(1e-6);
   });
 
   it.each(fixture.truncatedNormal)("draws JAX's normal between $lower and $upper", (sample) => {

@@ -7,7 +7,6 @@ import {
   hostPermutation,
   hostSplit,
   hostUniform,
-  seedWords,
   threefry2x32,
 } from "./host.ts";
 import fixture from "./random.fixture.json" with { type: "json" };
@@ -27,7 +26,7 @@ describe("random numbers on the host", () => {
   });
 
   it.each([0.5, Number.NaN, 2 ** 53, -(2 ** 31) - 1])("refuses %f as a seed", (seed) => {
-    expect(() => seedWords(seed)).toThrow(expect.objectContaining({ code: "SEED_INVALID" }));
+    expect(() => hostKey(seed)).toThrow(expect.objectContaining({ code: "SEED_INVALID" }));
   });
 
   it.each(fixture.split)("splits the key of $seed into JAX's $n keys", ({ seed, n, values }) => {
@@ -60,7 +59,11 @@ describe("random numbers on the host", () => {
     expect(digest(hostPermutation(hostKey(seed), n)).mixed).toBe(mixed);
   });
 
-  it("refuses what is no key", () => {
+  it("refuses what is no key, no count and no 32-bit number", () => {
+    const key = hostKey(0);
     expect(() => hostSplit([1, 2, 3])).toThrow(expect.objectContaining({ code: "KEY_INVALID" }));
+    expect(() => hostBits(key, -1)).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+    expect(() => hostPermutation(key, 1.5)).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+    expect(() => hostFoldIn(key, 2 ** 32)).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
   });
 });

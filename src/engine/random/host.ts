@@ -1,53 +1,7 @@
 import { userError } from "../trace/location.ts";
-
-/** Threefry's rotations, by groups of four rounds. */
-export const rotations = [
-  [13, 15, 26, 6],
-  [17, 29, 16, 24],
-] as const;
-
-/** What the third word of the key schedule is made with. */
-export const parity = 0x1bd11bda;
-
-/** Writes the two words that the key (k0, k1) makes of the count (c0, c1) to `out[at]` and `out[at + 1]`. */
-export function threefryInto(
-  k0: number,
-  k1: number,
-  c0: number,
-  c1: number,
-  out: Uint32Array,
-  at: number,
-): void {
-  // Signed 32-bit numbers throughout, four rounds written out: what V8 runs in 16 ns a count.
-  let a = k1 | 0;
-  let b = k0 ^ k1 ^ parity;
-  let c = k0 | 0;
-  let x0 = (c0 + c) | 0;
-  let x1 = (c1 + a) | 0;
-  for (let group = 0; group < 5; group++) {
-    const rotation = rotations[(group & 1) as 0 | 1];
-    const r0 = rotation[0];
-    const r1 = rotation[1];
-    const r2 = rotation[2];
-    const r3 = rotation[3];
-    x0 = (x0 + x1) | 0;
-    x1 = ((x1 << r0) | (x1 >>> (32 - r0))) ^ x0;
-    x0 = (x0 + x1) | 0;
-    x1 = ((x1 << r1) | (x1 >>> (32 - r1))) ^ x0;
-    x0 = (x0 + x1) | 0;
-    x1 = ((x1 << r2) | (x1 >>> (32 - r2))) ^ x0;
-    x0 = (x0 + x1) | 0;
-    x1 = ((x1 << r3) | (x1 >>> (32 - r3))) ^ x0;
-    x0 = (x0 + a) | 0;
-    x1 = (x1 + b + group + 1) | 0;
-    const first = a;
-    a = b;
-    b = c;
-    c = first;
-  }
-  out[at] = x0;
-  out[at + 1] = x1;
-}
+import type { Many } from "./arguments.ts";
+import { checkCount, dataWord, seedWords, shuffleRounds } from "./arguments.ts";
+import { threefryInto } from "./hash.ts";
 
 /**
  * Threefry-2x32 with 20 rounds, for the host: two words from a key and a count of two words each.
@@ -61,17 +15,6 @@ export function threefry2x32(k0: number, k1: number, c0: number, c1: number): [x
   const out = new Uint32Array(2);
   threefryInto(k0, k1, c0, c1, out, 0);
   return [out[0] as number, out[1] as number];
-}
-
-/** The two words of a whole number: negative ones down to -2^31 by their 32 bits, others up to 2^53. */
-export function seedWords(seed: number): [high: number, low: number] {
-  if (!Number.isSafeInteger(seed) || seed < -(2 ** 31))
-    throw userError(
-      "SEED_INVALID",
-      `${seed} is no seed`,
-      "use a whole number from -2147483648 to 9007199254740991",
-    );
-  return [seed < 0 ? 0 : Math.floor(seed / 2 ** 32), seed >>> 0];
 }
 
 /**
@@ -94,19 +37,44 @@ function wordsOf(key: ArrayLike<number>): [k0: number, k1: number] {
   return [key[0] as number, key[1] as number];
 }
 
-/** `n` keys from one, as `random.split` gives them. */
-export function hostSplit(key: ArrayLike<number>, n = 2): Uint32Array[] {
+/**
+ * New keys from one, two unless told, as `random.split` gives them.
+ *
+ * @example
+ * ```ts
+ * const [a, b, c] = hostSplit(key, 3);
+ * ```
+ */
+export function hostSplit<const N extends number = 2>(key: ArrayLike<number>, n?: N): Many<Uint32Array, N> {
+  const count: number = n ?? 2;
+  checkCount("hostSplit", count);
   const [k0, k1] = wordsOf(key);
-  return Array.from({ length: n }, (_, i) => Uint32Array.of(...threefry2x32(k0, k1, 0, i)));
+  const keys = Array.from({ length: count }, (_, i) => Uint32Array.of(...threefry2x32(k0, k1, 0, i)));
+  return keys as Many<Uint32Array, N>;
 }
 
-/** Another key from a key and a 32-bit number, as `random.foldIn` gives it. */
+/**
+ * Another key from a key and a 32-bit number, as `random.foldIn` gives it.
+ *
+ * @example
+ * ```ts
+ * const forEpoch = hostFoldIn(key, epoch);
+ * ```
+ */
 export function hostFoldIn(key: ArrayLike<number>, data: number): Uint32Array {
-  return Uint32Array.of(...threefry2x32(...wordsOf(key), 0, data >>> 0));
+  return Uint32Array.of(...threefry2x32(...wordsOf(key), 0, dataWord("hostFoldIn", data)));
 }
 
-/** `n` times 32 random bits, as `random.bits` gives them. */
+/**
+ * `n` times 32 random bits, as `random.bits` gives them.
+ *
+ * @example
+ * ```ts
+ * const [seed] = hostBits(key, 1);
+ * ```
+ */
 export function hostBits(key: ArrayLike<number>, n: number): Uint32Array {
+  checkCount("hostBits", n);
   const [k0, k1] = wordsOf(key);
   const bits = new Uint32Array(n);
   const pair = new Uint32Array(2);
@@ -117,13 +85,16 @@ export function hostBits(key: ArrayLike<number>, n: number): Uint32Array {
   return bits;
 }
 
-/** `n` numbers from 0 up to 1, as `random.uniform` gives them. */
+/**
+ * `n` numbers from 0 up to 1, as `random.uniform` gives them.
+ *
+ * @example
+ * ```ts
+ * const kept = hostUniform(key, 100).map((u) => (u < 0.9 ? 1 : 0));
+ * ```
+ */
 export const hostUniform = (key: ArrayLike<number>, n: number): Float32Array =>
   Float32Array.from(hostBits(key, n), (bits) => (bits >>> 9) * 2 ** -23);
-
-/** How often a shuffle sorts by new 32-bit numbers, so that equal ones cannot matter: the count JAX uses. */
-export const shuffleRounds = (n: number): number =>
-  Math.ceil((3 * Math.log(Math.max(1, n))) / Math.log(2 ** 32 - 1));
 
 /**
  * The numbers from 0 up to n in random order, as `random.permutation` gives them.
@@ -134,10 +105,11 @@ export const shuffleRounds = (n: number): number =>
  * ```
  */
 export function hostPermutation(key: ArrayLike<number>, n: number): Uint32Array {
+  checkCount("hostPermutation", n);
   let order = Uint32Array.from({ length: n }, (_, i) => i);
   let next = key;
   for (let round = 0; round < shuffleRounds(n); round++) {
-    const [rest, now] = hostSplit(next) as [Uint32Array, Uint32Array];
+    const [rest, now] = hostSplit(next);
     next = rest;
     const random = hostBits(now, n);
     // Random number above, place below, in one 64-bit integer: sorts fast, and equals keep their order.

@@ -1,7 +1,7 @@
 export { exponential, gumbel, laplace, normal, truncatedNormal } from "./continuous.ts";
 export type { CategoricalOptions } from "./discrete.ts";
 export { bernoulli, categorical, rademacher } from "./discrete.ts";
-export type { Key, Keys } from "./key.ts";
+export type { Key } from "./key.ts";
 export { foldIn, key, split, splitKeys } from "./key.ts";
 export type { ShuffleOptions } from "./permutation.ts";
 export { permutation, shuffle } from "./permutation.ts";

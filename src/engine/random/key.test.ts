@@ -3,9 +3,10 @@ import { compile } from "../run/compile.ts";
 import { testEngines } from "../run/engines.test-support.ts";
 import { put } from "../run/put.ts";
 import type { Value } from "../trace/value.ts";
+import { scan } from "../transform/loops.ts";
 import { vmap } from "../transform/vmap.ts";
 import { draw } from "./draw.test-support.ts";
-import { hostKey } from "./host.ts";
+import { hostBits, hostFoldIn, hostKey, hostSplit } from "./host.ts";
 import { foldIn, key, split, splitKeys } from "./key.ts";
 import fixture from "./random.fixture.json" with { type: "json" };
 import { bits } from "./uniform.ts";
@@ -71,6 +72,23 @@ describe.each(testEngines())("keys on %s", (engine) => {
     const mapped = compile((k: Value, s: Value) => vmap((step: Value) => foldIn(k, step))(s), { engine });
     const alone = [0, 1, 7].flatMap((step) => draw(engine, 42, (k) => foldIn(k, step)).values);
     expect([...mapped(put(hostKey(42), { engine }), steps).readSync()]).toEqual(alone);
+  });
+
+  it("carries and folds keys through a loop", () => {
+    const inLoop = draw(engine, 9, (k) => {
+      const step = (carried: Value, _x: undefined, index: Value) => {
+        const [next, now] = split(carried);
+        return [next, bits(foldIn(now, index), [3])] as const;
+      };
+      return scan(step, k, undefined, { length: 4 })[1];
+    });
+    let carried = hostKey(9);
+    const oneByOne = [0, 1, 2, 3].flatMap((index) => {
+      const [next, now] = hostSplit(carried);
+      carried = next;
+      return [...hostBits(hostFoldIn(now, index), 3)];
+    });
+    expect(inLoop).toEqual({ type: "u32[4,3]", values: oneByOne });
   });
 
   it.each([

@@ -12,14 +12,11 @@ import type { Shape } from "../trace/type.ts";
 import { sizeOf } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { currentTrace } from "../trace/value.ts";
-import { seedWords } from "./host.ts";
+import type { Many } from "./arguments.ts";
+import { checkCount, dataWord, seedWords } from "./arguments.ts";
 
 /** A key: u32[2], traced, as a tensor, or as `hostKey` gives it. */
 export type Key = Value | Tensor | Uint32Array;
-
-/** The keys `split` gives: as many as asked for, where the number is written out. */
-export type Keys<N extends number> = number extends N ? Value[] : Tuple<N>;
-type Tuple<N extends number, T extends Value[] = []> = T["length"] extends N ? T : Tuple<N, [...T, Value]>;
 
 /**
  * A key from a seed: what every random function takes, and what alone decides its numbers. Use a key once; `split`
@@ -94,8 +91,7 @@ function asKeys([first, second]: readonly [Value, Value]): Value {
  * ```
  */
 export function splitKeys(given: Key, n: number): Value {
-  if (!Number.isInteger(n) || n < 0)
-    throw userError("ARGUMENT_INVALID", `split: ${n} is no number of keys`, "use a whole number from 0 on");
+  checkCount("split", n);
   return asKeys(blocks("split", given, [n]));
 }
 
@@ -108,11 +104,11 @@ export function splitKeys(given: Key, n: number): Value {
  * const [a, b, c] = random.split(key, 3);
  * ```
  */
-export function split<const N extends number = 2>(given: Key, n?: N): Keys<N> {
+export function split<const N extends number = 2>(given: Key, n?: N): Many<Value, N> {
   const count: number = n ?? 2;
   const keys = splitKeys(given, count);
   const rows = Array.from({ length: count }, (_, i) => reshape(slice(keys, [i, 0], [i + 1, 2]), [2]));
-  return rows as Keys<N>;
+  return rows as Many<Value, N>;
 }
 
 /**
@@ -125,15 +121,9 @@ export function split<const N extends number = 2>(given: Key, n?: N): Keys<N> {
  */
 export function foldIn(given: Key, data: number | Value | Tensor): Value {
   const [k0, k1] = keyWords("foldIn", given);
-  if (typeof data === "number" && !(Number.isInteger(data) && data >= -(2 ** 31) && data < 2 ** 32))
-    throw userError(
-      "ARGUMENT_INVALID",
-      `foldIn: ${data} is no 32-bit integer`,
-      "use a whole number from -2147483648 to 4294967295",
-    );
   const count =
     typeof data === "number"
-      ? splat(data >>> 0, "u32")
+      ? splat(dataWord("foldIn", data), "u32")
       : word("foldIn", "the number to fold in", asValue(data));
   return asKeys(threefry2x32(k0, k1, splat(0, "u32"), count));
 }

@@ -5,9 +5,8 @@ import { gather } from "../ops/gather.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { transpose } from "../ops/shape.ts";
 import { sort } from "../ops/sort.ts";
-import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
-import { shuffleRounds } from "./host.ts";
+import { checkCount, shuffleRounds } from "./arguments.ts";
 import type { Key } from "./key.ts";
 import { checkKey, split } from "./key.ts";
 import { bits } from "./uniform.ts";
@@ -61,7 +60,6 @@ export function shuffle(key: Key, x: ValueLike, options: ShuffleOptions = {}): V
 export function permutation(key: Key, x: ValueLike, options: ShuffleOptions = {}): Value {
   checkKey("permutation", key);
   if (typeof x !== "number") return shuffle(key, x, options);
-  if (!Number.isInteger(x) || x < 0)
-    throw userError("ARGUMENT_INVALID", `permutation: ${x} is no length`, "use a whole number from 0 on");
+  checkCount("permutation", x);
   return sorted(key, iota("i32", [x]));
 }

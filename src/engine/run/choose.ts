@@ -62,6 +62,9 @@ export function resolveDevice(
   return { backend, device: found };
 }
 
+/** How the command line is called: from a checkout or from an installed package. */
+const command = import.meta.url.includes("/src/engine/") ? "npm run --silent espalier --" : "npx espalier";
+
 /** One line for people: which engine runs, and how to get the faster one where it is not there. */
 export function engineHint(): string {
   const running = engine();
@@ -69,5 +72,5 @@ export function engineHint(): string {
   const forced = (chosen ?? process.env.ESPALIER_ENGINE) === "wasm";
   return forced
     ? "engine: wasm (asked for); the xla engine is several times faster"
-    : "engine: wasm; the xla engine is several times faster: npx espalier engine install";
+    : `engine: wasm; the xla engine is several times faster: ${command} engine install`;
 }

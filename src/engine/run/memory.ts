@@ -3,7 +3,6 @@ import { runInNewContext } from "node:vm";
 
 let liveTensors = 0;
 let liveBytes = 0;
-let bytesSinceCollection = 0;
 let sinceTurn = 0;
 
 /** How many tensors are alive and how much memory they hold, over all engines. */
@@ -12,18 +11,21 @@ export const memory = (): { readonly tensors: number; readonly bytes: number } =
   bytes: liveBytes,
 });
 
-/** New device memory that may pile up before the collector is asked to look for tensors nobody holds. */
-const pressure = 256 * 1024 * 1024;
+/** What a tensor counts for beside its bytes: handles and headers in the engine, objects here. */
+const each = 32 * 1024;
+/** How much may pile up on top of what is in use before the collector is asked to look for what is not. */
+const slack = 256 * 1024 * 1024;
+const weight = (): number => liveBytes + liveTensors * each;
 /** Tensors made without a turn of the event loop, in which alone collected ones are freed. */
 const turnEvery = 4096;
+let ceiling = slack;
 
 export function noteMade(bytes: number): void {
   liveTensors++;
   liveBytes += bytes;
-  bytesSinceCollection += bytes;
   sinceTurn++;
-  // JavaScript's collector sees a tensor as a few bytes and would let gigabytes of device memory wait.
-  if (bytesSinceCollection > pressure && liveBytes > pressure) collect();
+  // JavaScript's collector sees a tensor as a few bytes of its own and would let gigabytes of device memory wait.
+  if (weight() > ceiling) collect();
 }
 
 export function noteFreed(bytes: number): void {
@@ -34,14 +36,19 @@ export function noteFreed(bytes: number): void {
 let collector: (() => void) | undefined;
 
 function collect(): void {
-  bytesSinceCollection = 0;
   if (!collector) {
     setFlagsFromString("--expose-gc");
     collector = runInNewContext("gc") as () => void;
     setFlagsFromString("--no-expose-gc");
   }
   collector();
+  const raise = () => {
+    ceiling = weight() + Math.max(slack, weight() / 2);
+  };
+  raise();
+  // What was found is freed in the next turn of the event loop; only then is it known how much is in use.
   sinceTurn = turnEvery;
+  setImmediate(raise);
 }
 
 /** Lets the event loop turn once in a while, so that collected tensors are freed in loops that only await reads. */

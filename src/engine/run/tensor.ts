@@ -15,6 +15,14 @@ interface Held {
 
 const collected = new FinalizationRegistry<Held>((held) => release(held));
 
+/**
+ * Watching for a tensor's collection costs more than making it, and most tensors of a training loop are used up by
+ * the next step. So the newest small ones are simply held, and watched only once others have taken their place.
+ */
+const newest: (Tensor | undefined)[] = Array.from({ length: 256 }, () => undefined);
+let nextPlace = 0;
+const smallBytes = 64 * 1024;
+
 function release(held: Held): void {
   if (held.native === undefined) return;
   const { native } = held;
@@ -38,14 +46,27 @@ export class Tensor implements Disposable {
   readonly device: Device;
   readonly #held: Held;
   #gone: "" | "disposed" | "donated" = "";
+  #watched = false;
 
   /** Tensors are made by `put` and by compiled functions. */
   constructor(native: Native, type: TensorType, device: Device, backend: Backend) {
     this.type = type;
     this.device = device;
     this.#held = { backend, bytes: type.bytes, native };
-    collected.register(this, this.#held, this.#held);
     noteMade(type.bytes);
+    if (type.bytes > smallBytes) this.#watch();
+    else {
+      const oldest = newest[nextPlace];
+      if (oldest) oldest.#watch();
+      newest[nextPlace] = this;
+      nextPlace = (nextPlace + 1) % newest.length;
+    }
+  }
+
+  #watch(): void {
+    if (this.#gone !== "") return;
+    this.#watched = true;
+    collected.register(this, this.#held, this.#held);
   }
 
   get shape(): Shape {
@@ -128,7 +149,7 @@ export class Tensor implements Disposable {
 
   #leave(how: "disposed" | "donated"): void {
     this.#gone = how;
-    collected.unregister(this.#held);
+    if (this.#watched) collected.unregister(this.#held);
     release(this.#held);
   }
 

@@ -1,5 +1,6 @@
 import type { EspalierError } from "../../core/index.ts";
 import type { DType } from "./dtype.ts";
+import type { ValueMethods } from "../np/methods.ts";
 import { userError } from "./location.ts";
 import type { Op, Several } from "./op.ts";
 import { defineOp, lacking, several } from "./op.ts";
@@ -31,6 +32,7 @@ export interface Node<P = unknown> {
  * A value of the graph being traced: what functions given to `compile` compute with.
  * It has a shape and an element type, but no numbers until the compiled function runs.
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see the interface below
 export class Value {
   readonly id: number;
   readonly node: Node;
@@ -67,6 +69,10 @@ export class Value {
     );
   }
 }
+
+/** The functions of `np` as methods; `np` installs them. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: a test checks that every method is installed
+export interface Value extends ValueMethods {}
 
 /** What is known while a function is traced. */
 export interface Trace {

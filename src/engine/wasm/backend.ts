@@ -47,10 +47,8 @@ function lacks(dtype: DType): string | undefined {
 
 function compileProgram(j: Jax, program: Program, _request: CompileRequest): Executable {
   const run = wasmFunction(j, program);
-  const smallest = program.outputs.reduce(
-    (best, output, i) => (output.size < (program.outputs[best]?.size ?? 0) ? i : best),
-    0,
-  );
+  const sizes = program.outputs.map((output) => output.size || Number.POSITIVE_INFINITY);
+  const smallest = sizes.indexOf(Math.min(...sizes));
   return {
     run(inputs, outputs) {
       const results = run(inputs.map((native) => (native as JaxArray).ref));

@@ -31,8 +31,16 @@ export const jaxEmpty = (j: Jax, type: TensorType): JaxArray =>
 
 /** An array from what `dataSync` of an array of that type gave. */
 export function jaxFromRaw(j: Jax, data: ReturnType<JaxArray["dataSync"]>, type: TensorType): JaxArray {
+  if (type.size === 0) return jaxEmpty(j, type);
   const shape = [...type.shape];
   if (type.dtype === "bool")
     return j.numpy.array(Int32Array.from(data as Int32Array), { shape, dtype: jaxName("i32") }).notEqual(0);
   return j.numpy.array(data.slice() as Float32Array<ArrayBuffer>, { shape, dtype: jaxName(type.dtype) });
 }
+
+/**
+ * Makes jax-js compute an array before it is used. Under `jit` its sort and scatter kernels fail on what is only
+ * another view (a reshape, a slice, a transpose) of an array, and padding a repeated scalar pads it with itself; an
+ * operation that changes nothing ends the view.
+ */
+export const inMemory = (j: Jax, x: JaxArray): JaxArray => j.lax.stopGradient(x);

@@ -24,6 +24,8 @@ export function writeScan(
   const readTypes = types.slice(from + carries);
   const ysTypes = node.outputs.slice(carries).map((output) => output.type);
   const ysNames = ysTypes.map((type) => w.splat(0, type));
+  // No step can run, and stacks without slices cannot be sliced.
+  if (length === 0) return [...carryNames, ...ysNames];
   const zero = w.scalar(0, "i32");
   const count = counted ? (inputs[0] as string) : w.scalar(length ?? 0, "i32");
   const starts = [zero, count, ...carryNames, ...ysNames, ...readNames];

@@ -187,9 +187,11 @@ const constant: SampleMaker = (random, float) => {
 const iota: SampleMaker = (_random, float) => {
   const types: readonly DType[] = [float, "i32", "u32", "u8"];
   const all: readonly (readonly [Shape, number])[] = [[[5], 0], [[2, 3], 1], [[3, 1, 2], 0], [[0, 2], 1]];
-  return types.flatMap((dtype) =>
-    all.map(([shape, axis]): Sample => ({ inputs: [], params: { dtype, shape, axis } })),
-  );
+  const sample = (dtype: DType, shape: Shape, axis: number): Sample => ({
+    inputs: [],
+    params: { dtype, shape, axis },
+  });
+  return [...types.flatMap((dtype) => all.map(([shape, axis]) => sample(dtype, shape, axis))), sample("u8", [300], 0)];
 };
 
 /** Several values of different types and shapes at once. */

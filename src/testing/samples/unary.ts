@@ -38,7 +38,8 @@ function float(range: UnaryFloat): SampleMaker {
       { inputs: [numbers(random.shape({ minRank: 1, empty: true }))], for: "values" },
       { inputs: [dense(dtype, [at.length], at)], for: "values" },
     ];
-    return range.floor === undefined ? samples : samples.map((sample) => ({ ...sample, floor: range.floor }));
+    const { floor } = range;
+    return floor === undefined ? samples : samples.map((sample) => ({ ...sample, floor }));
   };
 }
 

@@ -1,0 +1,37 @@
+import type { EngineName, Value } from "../../engine/index.ts";
+import type { ConformanceCase } from "../conformance.ts";
+import type { Dense } from "../dense.ts";
+import { onEngine } from "../run.ts";
+
+/** A case about a function of traced values on one engine. */
+export interface Setting {
+  readonly engine: EngineName;
+  /** Compiles a function and runs it. */
+  readonly run: (
+    fn: (...inputs: Value[]) => readonly Value[],
+    ...inputs: readonly Dense[]
+  ) => Promise<readonly Dense[]>;
+  /** Compiles a function to run it more than once. */
+  readonly compiled: (
+    fn: (...inputs: Value[]) => readonly Value[],
+  ) => (...inputs: readonly Dense[]) => Promise<readonly Dense[]>;
+}
+
+export type Check = (setting: Setting) => Promise<void>;
+
+/** Checks as cases for one engine. */
+export function casesOf(
+  subject: string,
+  engine: EngineName,
+  checks: Readonly<Record<string, Check>>,
+): readonly ConformanceCase[] {
+  const compiled: Setting["compiled"] = (fn) => {
+    const run = onEngine(engine, (inputs) => fn(...inputs));
+    return (...inputs) => run(inputs);
+  };
+  const setting: Setting = { engine, compiled, run: (fn, ...inputs) => compiled(fn)(...inputs) };
+  return Object.entries(checks).map(([name, check]) => ({
+    name: `${subject}: ${name}`,
+    run: () => check(setting),
+  }));
+}
