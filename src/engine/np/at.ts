@@ -1,17 +1,15 @@
-import { iota, splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { dynamicSlice, dynamicUpdateSlice } from "../ops/dynamic.ts";
 import * as ops from "../ops/elementwise.ts";
-import { reduceMax, reduceMin, reduceOr, reduceProd } from "../ops/reduce.ts";
 import { scatterAdd, scatterSet } from "../ops/scatter.ts";
-import { broadcastInDim, broadcastTo, inversePermutation, reshape, transpose } from "../ops/shape.ts";
-import { isFloat, limits } from "../trace/dtype.ts";
+import { broadcastTo, inversePermutation, reshape, transpose } from "../ops/shape.ts";
+import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import { sameDims, shapeText, sizeOf } from "../trace/type.ts";
+import { sameDims, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { range } from "./axes.ts";
 import { addToBox, cutBox, isWhole, writeBox } from "./box.ts";
 import { broadcastShapes } from "./broadcast.ts";
+import { combineRows } from "./combine-rows.ts";
 import type { Index } from "./index-parts.ts";
 import { partsOf } from "./index-parts.ts";
 import { numberAs, operand } from "./operands.ts";
@@ -143,5 +141,5 @@ function changed(x: Value, selection: Selection, kind: Update, given: ValueLike)
 function scattered(kind: Update, rows: Value, indices: Value, updates: Value): Value {
   if (kind === "set") return scatterSet(rows, indices, updates);
   if (kind === "add") return scatterAdd(rows, indices, updates);
-  return compared(kind, rows, indices, updates);
+  return combineRows(kind, rows, indices, updates);
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { testEngines } from "../run/engines.test-support.ts";
 import { put } from "../run/put.ts";
-import type { Value } from "../trace/value.ts";
 import { errorOf, evaluate, expectAll } from "./evaluate.test-support.ts";
 import * as np from "./index.ts";
 
@@ -93,12 +92,8 @@ describe.each(testEngines())("creation on %s", (engine) => {
       evaluate(
         engine,
         (a, b) => {
-          const [x, y] = np.meshgrid([a, b]) as [Value, Value];
-          const [i, j, k] = np.meshgrid([a, b, np.array([9, 8])], { indexing: "ij" }) as [
-            Value,
-            Value,
-            Value,
-          ];
+          const [x, y] = np.meshgrid([a, b]);
+          const [i, j, k] = np.meshgrid([a, b, np.array([9, 8])], { indexing: "ij" });
           return { x, y, i, j, k };
         },
         [1, 2, 3],

@@ -103,9 +103,9 @@ describe.each(testEngines())("joining and splitting on %s", (engine) => {
       evaluate(
         engine,
         (a, b) => {
-          const [left, middle, right] = np.split(a, 3, { axis: 1 }) as [Value, Value, Value];
-          const [head, tail] = np.split(b, [1]) as [Value, Value];
-          const [most, last, none] = np.split(b, [-1, 9]) as [Value, Value, Value];
+          const [left, middle, right] = np.split(a, 3, { axis: 1 });
+          const [head, tail] = np.split(b, [1]);
+          const [most, last, none] = np.split(b, [-1, 9]);
           return { left, middle, right, head, tail, most, last, none };
         },
         x,
@@ -130,7 +130,7 @@ describe.each(testEngines())("joining and splitting on %s", (engine) => {
         engine,
         (b) => ({
           slope: grad((w: Value) => {
-            const [first, second] = np.split(np.concatenate([w, np.multiply(w, 10)]), 2) as [Value, Value];
+            const [first, second] = np.split(np.concatenate([w, np.multiply(w, 10)]), 2);
             return np.sum(np.multiply(first, second));
           })(b),
         }),

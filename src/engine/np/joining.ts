@@ -95,7 +95,7 @@ export type Parts<S extends number | readonly number[]> = S extends number
   : S extends readonly number[]
     ? number extends S["length"]
       ? Value[]
-      : [...{ -readonly [K in keyof S]: Value }, Value]
+      : [...Times<S["length"]>, Value]
     : Value[];
 
 /**

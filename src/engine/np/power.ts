@@ -1,8 +1,11 @@
 import { bitcast, convert } from "../ops/convert.ts";
 import * as ops from "../ops/elementwise.ts";
+import { reduceProd } from "../ops/reduce.ts";
+import { broadcastInDim } from "../ops/shape.ts";
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
+import { range } from "./axes.ts";
 import { filled, floating, operand, pair, toFloat, toNumber, wide } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
 import { withDerivative } from "./with-derivative.ts";
@@ -47,16 +50,21 @@ function repeated(base: Value, n: number): Value {
   return n % 2 === 0 ? even : ops.mul(base, even);
 }
 
-/** Integers by squaring, bit by bit of the exponent. */
+/**
+ * Integers by squaring, bit by bit of the exponent. Squares are products over a new axis, so that every step uses the
+ * one before once: jax-js writes out what is used twice, and 31 doublings would never end.
+ */
 function integerPower(base: Value, exponent: Value): Value {
   const bits = exponent.dtype === "u8" ? 8 : 32;
-  const zero = filled(base, 0);
+  const [zero, one] = [filled(base, 0), filled(base, 1)];
+  const dims = range(base.ndim, 1);
   let factor = base;
-  let result = filled(base, 1);
+  let result = one;
   for (let bit = 0; bit < bits; bit++) {
     const mask = filled(exponent, bit === 31 && exponent.dtype === "i32" ? -(2 ** 31) : 2 ** bit);
-    result = ops.select(ops.notEqual(ops.and(exponent, mask), zero), ops.mul(result, factor), result);
-    if (bit < bits - 1) factor = ops.mul(factor, factor);
+    const set = ops.notEqual(ops.and(exponent, mask), zero);
+    result = ops.mul(result, ops.select(set, factor, one));
+    if (bit < bits - 1) factor = reduceProd(broadcastInDim(factor, [2, ...base.shape], dims), [0]);
   }
   return result;
 }

@@ -211,10 +211,7 @@ describe.each(testEngines())("shapes on %s", (engine) => {
       evaluate(
         engine,
         (v) => {
-          const [a, b] = np.broadcastArrays(v, np.array([[1], [2]], { dtype: "i32" })) as [
-            typeof v,
-            typeof v,
-          ];
+          const [a, b] = np.broadcastArrays(v, np.array([[1], [2]], { dtype: "i32" }));
           return {
             rows: np.broadcastTo(v, [2, 3]),
             number: np.broadcastTo(5, 2),

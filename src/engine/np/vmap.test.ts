@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { testEngines } from "../run/engines.test-support.ts";
+import type { Nested } from "../run/put.ts";
 import { put } from "../run/put.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
@@ -59,8 +60,8 @@ describe.each(testEngines())("mapped over examples on %s", (engine) => {
     const faults = [0, 1].flatMap((b) => {
       const one = evaluate(engine, all, matrices[b] as number[][], integers(indices[b] as number[]));
       return Object.keys(functions).flatMap((name) => {
-        const [many, single] = [mapped[name], one[name]];
-        const fault = difference((many?.value as number[])[b] as number, single?.value as number, 1e-5);
+        const [many, single] = [mapped[name]?.value, one[name]?.value] as [Nested[], Nested];
+        const fault = difference(many[b] as Nested, single, 1e-5);
         return fault ? [`${name}[${b}]${fault}`] : [];
       });
     });

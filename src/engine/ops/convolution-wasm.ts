@@ -1,86 +1,11 @@
 import type { Jax, JaxArray } from "../trace/op.ts";
 import type { Shape } from "../trace/type.ts";
 import { sizeOf } from "../trace/type.ts";
+import { inMemory } from "../wasm/dtype.ts";
+import { partOfArray, spreadArray, unroll } from "./array-parts.ts";
 import type { ConvolutionParams } from "./convolution.ts";
-import { dilated } from "./convolution.ts";
-
-/** Elements `from`, `from + stride`, ... along an axis, `count` of them. */
-export interface Part {
-  readonly axis: number;
-  readonly from: number;
-  readonly stride: number;
-  readonly count: number;
-}
 
 const at = (list: readonly number[], i: number): number => list[i] as number;
-
-/** Some elements of an axis: fills up to whole groups of `stride` and keeps the first of each. Owns the array. */
-export function partOfArray(j: Jax, x: JaxArray, { axis, from, stride, count }: Part): JaxArray {
-  const only = (array: JaxArray, first: number, end: number): JaxArray =>
-    first === 0 && end === array.shape[axis]
-      ? array
-      : array.slice(...array.shape.map((_, d): [] | [number, number] => (d === axis ? [first, end] : [])));
-  if (stride === 1) return only(x, from, from + count);
-  const missing = Math.max(0, from + count * stride - at(x.shape, axis));
-  const widths = x.shape.map((_, d): [number, number] => [0, d === axis ? missing : 0]);
-  const cut = only(missing > 0 ? j.numpy.pad(x, widths) : x, from, from + count * stride);
-  const grouped = cut.shape.flatMap((n, d) => (d === axis ? [count, stride] : [n]));
-  return cut.reshape(grouped).slice(...grouped.map((_, d): 0 | [] => (d === axis + 1 ? 0 : [])));
-}
-
-/** Puts `by - 1` zeros between the elements of an axis. Owns the array. */
-function spreadArray(j: Jax, x: JaxArray, axis: number, by: number): JaxArray {
-  const n = at(x.shape, axis);
-  if (by === 1 || n === 1) return x;
-  const single = x.shape.flatMap((m, d) => (d === axis ? [m, 1] : [m]));
-  const wide = j.numpy.pad(
-    x.reshape(single),
-    single.map((_, d): [number, number] => [0, d === axis + 1 ? by - 1 : 0]),
-  );
-  const joined = x.shape.map((m, d) => (d === axis ? m * by : m));
-  return partOfArray(j, wide.reshape(joined), { axis, from: 0, stride: 1, count: dilated(n, by) });
-}
-
-/**
- * Writes an array out in the order of its axes: jax-js's products are slow (20 times and more) over anything it would
- * read through a view, and of all it has, joining parts is what makes an array of its own. Owns the array.
- */
-function writtenOut(j: Jax, x: JaxArray): JaxArray {
-  const axis = x.shape.findIndex((n) => n > 1);
-  if (axis < 0) return x;
-  const rest = at(x.shape, axis) - 1;
-  const first = partOfArray(j, x.ref, { axis, from: 0, stride: 1, count: 1 });
-  return j.numpy.concatenate([first, partOfArray(j, x, { axis, from: 1, stride: 1, count: rest })], axis);
-}
-
-interface Window {
-  readonly axis: number;
-  readonly outputs: number;
-  readonly window: number;
-  readonly stride: number;
-  readonly dilation: number;
-}
-
-/**
- * Replaces an axis by its windows: the axis then counts windows, and the last axis has each window's elements before
- * the features that were there. Cuts as few slices as it can. Owns the array.
- */
-function unroll(j: Jax, x: JaxArray, { axis, outputs, window, stride, dilation }: Window): JaxArray {
-  if (window === 1) return partOfArray(j, x, { axis, from: 0, stride, count: outputs });
-  const last = x.shape.length - 1;
-  const byElement = window <= outputs;
-  const parts = Array.from({ length: byElement ? window : outputs }, (_, i) => {
-    if (byElement) return partOfArray(j, x.ref, { axis, from: i * dilation, stride, count: outputs });
-    const one = partOfArray(j, x.ref, { axis, from: i * stride, stride: dilation, count: window });
-    const order = one.shape.map((_axis, d) => d).filter((d) => d !== axis);
-    order.splice(last - 1, 0, axis);
-    const features = at(one.shape, last) * window;
-    const shape = one.shape.map((n, d) => (d === axis ? 1 : d === last ? features : n));
-    return one.transpose(order).reshape(shape);
-  });
-  x.dispose();
-  return j.numpy.concatenate(parts, byElement ? last : axis);
-}
 
 /** Above this many elements (256 MB) windows are not written out. */
 const mostElements = 2 ** 26;
@@ -118,11 +43,12 @@ export function convolveArrays(
   const [takes, gives] = [at(w.shape, into), at(w.shape, out) / groups];
   const sizes: Sizes = { params, shape, rows, window, outputs, takes, gives };
   if (groups === 1 && rows * sizeOf(window) * takes <= mostElements) return byProduct(j, x, w, sizes);
-  if (groups > 1 && sizeOf(window) * takes <= mostTerms) return byTerms(j, x, w, sizes);
+  const spread = params.lhsDilation.some((by) => by > 1);
+  if (groups > 1 && !spread && sizeOf(window) * takes <= mostTerms) return byTerms(j, x, w, sizes);
   if (groups > 1 && groups <= mostTerms && takes >= 4 && gives >= 4) return byGroup(j, x, w, sizes);
   const y = j.lax.convGeneralDilated(
-    x.transpose([...lhsSpec]),
-    w.transpose([...rhsSpec]),
+    inMemory(j, x).transpose([...lhsSpec]),
+    inMemory(j, w).transpose([...rhsSpec]),
     [...params.strides],
     params.padding.map(([low, high]): [number, number] => [low, high]),
     {
@@ -134,15 +60,19 @@ export function convolveArrays(
   return y.transpose(outSpec.map((_, d) => outSpec.indexOf(d)));
 }
 
-/** The input as [batch, ...spatial, features], dilated and padded. */
+/**
+ * The input as [batch, ...spatial, features], dilated and padded. It is put in memory before and after it is dilated:
+ * jax-js may read the wrong elements of many views upon each other.
+ */
 function spreadInput(j: Jax, x: JaxArray, { lhsSpec, lhsDilation, padding }: ConvolutionParams): JaxArray {
   const [batch, features, ...spatial] = lhsSpec as [number, number, ...number[]];
-  let array = x.transpose([batch, ...spatial, features]);
+  let array = inMemory(j, x.transpose([batch, ...spatial, features]));
   lhsDilation.forEach((by, i) => {
     array = spreadArray(j, array, i + 1, by);
   });
-  if (padding.flat().every((width) => width === 0)) return array;
-  return j.numpy.pad(array, [[0, 0], ...padding.map(([a, b]): [number, number] => [a, b]), [0, 0]]);
+  if (padding.flat().some((width) => width !== 0))
+    array = j.numpy.pad(array, [[0, 0], ...padding.map(([a, b]): [number, number] => [a, b]), [0, 0]]);
+  return lhsDilation.some((by) => by > 1) ? inMemory(j, array) : array;
 }
 
 /** A result whose axes stand [batch, ...spatial, features] as the convolution's result. */
@@ -170,8 +100,8 @@ function byProduct(j: Jax, x: JaxArray, w: JaxArray, sizes: Sizes): JaxArray {
       dilation: at(params.rhsDilation, i),
     });
   const inner = sizeOf(window) * takes;
-  const left = sizeOf(window) === 1 ? writtenOut(j, columns) : columns;
-  const right = writtenOut(j, kernelLast(w, params));
+  // Products over anything read through a view are slow, twenty times and more.
+  const [left, right] = [inMemory(j, columns), inMemory(j, kernelLast(w, params))];
   return placed(j.numpy.matmul(left.reshape([rows, inner]), right.reshape([inner, gives])), sizes);
 }
 
@@ -179,9 +109,17 @@ function byProduct(j: Jax, x: JaxArray, w: JaxArray, sizes: Sizes): JaxArray {
 function byTerms(j: Jax, x: JaxArray, w: JaxArray, sizes: Sizes): JaxArray {
   const { params, window, outputs, takes, gives } = sizes;
   const { groups, strides, rhsDilation } = params;
-  const input = spreadInput(j, x, params);
+  // One element more than is used, as only what is padded is in memory before.
+  const more = params.padding.map(([low, high], i) => [low, i === 0 ? high + 1 : high] as const);
+  const input = spreadInput(j, x, { ...params, padding: more });
   const split = input.reshape([...input.shape.slice(0, -1), groups, takes]);
-  const weights = kernelLast(w, params).reshape([sizeOf(window), takes, groups, gives]);
+  const kernel = inMemory(j, kernelLast(w, params)).reshape([sizeOf(window), takes, groups, gives]);
+  const weights = j.numpy.pad(kernel, [
+    [0, 1],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+  ]);
   const terms = Array.from({ length: sizeOf(window) * takes }, (_, term) => {
     const [element, feature] = [Math.floor(term / takes), term % takes];
     let rest = element;

@@ -181,6 +181,42 @@ const cases: readonly (Case & {
     shape: [4, 2, 5, 5],
     jax: [-0.58291, 0.791378, 0.187112, -23.3776, -10.2197],
   },
+  {
+    name: "2-d, groups with a dilated input and strides",
+    x: [2, 5, 5, 6],
+    w: [3, 3, 2, 3],
+    layouts: "NHWC HWIO NHWC",
+    strides: [2, 2],
+    padding: [
+      [2, 0],
+      [2, 1],
+    ],
+    lhsDilation: [2, 2],
+    rhsDilation: [2, 1],
+    groups: 3,
+    shape: [2, 4, 5, 3],
+    jax: [1.38959, -0.648968, -5.81177, 2.08115, -1.45986],
+  },
+  {
+    // JAX on a slice of the input: XLA's CPU reads beyond the input here.
+    name: "1-d, groups with negative padding",
+    x: [2, 5, 6],
+    w: [2, 2, 9],
+    layouts: "NHC HIO NHC",
+    padding: [[-1, 1]],
+    groups: 3,
+    shape: [2, 4, 9],
+    jax: [0.669415, 1.45676, -3.49776, -26.9232, 7.29962],
+  },
+  {
+    name: "1-d, an input that is cut away",
+    x: [1, 3, 2],
+    w: [2, 2, 2],
+    layouts: "NHC HIO NHC",
+    padding: [[-4, 6]],
+    shape: [1, 4, 2],
+    jax: [0, 0, 0, 0, 0],
+  },
 ];
 
 const xs = (shape: Shape) => wave(shape, (i) => Math.sin(i * 0.3 + 0.5));
@@ -281,6 +317,23 @@ describe.each(testEngines())("convolution on %s", (engine) => {
       });
     },
   );
+
+  it("finds zeros around a repeated number, and so around the gradient of a sum", async () => {
+    const params = paramsOf({ x: [], w: [], layouts: "NHC HIO NHC", padding: [[1, 1]] });
+    const run = compile(
+      (x: Value, w: Value) => [
+        convolution(splat(1, "f32", [1, 3, 1]), w, params),
+        grad((v: Value) => total(convolution(v, w, params)))(x),
+      ],
+      { engine },
+    );
+    const inputs = [put([[[5], [6], [7]]], { engine }), put([[[1]], [[2]], [[4]]], { engine })] as const;
+    const results = await read(run(...inputs));
+    expect(results.map((y) => [...y])).toEqual([
+      [6, 7, 3],
+      [3, 7, 6],
+    ]);
+  });
 
   it("sums nothing to zero: empty batches, no channels, no windows", async () => {
     const params = paramsOf({ x: [], w: [], layouts: "NHC HIO NHC", padding: [[0, 0]] });

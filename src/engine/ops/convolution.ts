@@ -8,9 +8,10 @@ import { emit1 } from "../trace/value.ts";
 import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
-import { convolveArrays, partOfArray } from "./convolution-wasm.ts";
+import { convolveArrays } from "./convolution-wasm.ts";
 import { checkDType } from "./rules.ts";
 import { inversePermutation, reshape, reverse, transpose } from "./shape.ts";
+import { slice } from "./slice.ts";
 
 /** How much is added before and behind an axis. */
 export type Padding = readonly [low: number, high: number];
@@ -239,41 +240,9 @@ const convolutionOp: Op<ConvolutionParams> = defineOp<ConvolutionParams>({
       w.dispose();
       return [j.numpy.zeros([...shape], { dtype: jaxName(dtype) })];
     }
-    const { cuts, padding } = withoutNegative(inputs[0].shape, params);
-    if (cuts.some(([from, to]) => from >= to)) {
-      x.dispose();
-      w.dispose();
-      return [j.numpy.zeros([...shape], { dtype: jaxName(dtype) })];
-    }
-    const cut = cuts.reduce(
-      (array, [from, to], i) =>
-        partOfArray(j, array, { axis: at(params.lhsSpec, i + 2), from, stride: 1, count: to - from }),
-      x,
-    );
-    return [wrapU8(j, convolveArrays(j, cut, w, { ...params, padding }, shape), dtype)];
+    return [wrapU8(j, convolveArrays(j, x, w, params, shape), dtype)];
   },
 });
-
-/**
- * Negative padding as elements to cut and padding of what is left, from 0 on. A cut that ends between two elements
- * of a dilated axis takes the first of them as well, and the zeros that stood before the second become padding.
- */
-function withoutNegative(
-  shape: Shape,
-  { padding, lhsDilation, lhsSpec }: ConvolutionParams,
-): { readonly cuts: [number, number][]; readonly padding: [number, number][] } {
-  const elements = padding.map(([low, high], i) =>
-    [low, high].map((width) => Math.ceil(Math.max(0, -width) / at(lhsDilation, i))),
-  ) as [number, number][];
-  return {
-    cuts: elements.map(([before, behind], i) => [before, at(shape, at(lhsSpec, i + 2)) - behind]),
-    padding: padding.map(([low, high], i) => {
-      const [before, behind] = elements[i] as [number, number];
-      const by = at(lhsDilation, i);
-      return [low + before * by, high + behind * by];
-    }),
-  };
-}
 
 function axisNames(spec: readonly number[], first: string, second: string): string {
   const names = spec.map((_, i) => (i === 0 ? first : i === 1 ? second : String(i - 2)));
@@ -291,5 +260,31 @@ function axisNames(spec: readonly number[], first: string, second: string): stri
  *   lhsSpec: [0, 2, 1], rhsSpec: [2, 1, 0], outSpec: [0, 2, 1] }); // x [batch, width, in], w [width, in, out]
  * ```
  */
-export const convolution = (x: Value, w: Value, params: ConvolutionParams): Value =>
-  emit1(convolutionOp, [x, w], params);
+export function convolution(x: Value, w: Value, params: ConvolutionParams): Value {
+  if (params.padding.flat().every((width) => width >= 0)) return emit1(convolutionOp, [x, w], params);
+  checkParams(x.shape, w.shape, params);
+  return cutConvolution(x, w, params);
+}
+
+/**
+ * Convolution with negative padding, which XLA's CPU gets wrong with groups and jax-js refuses beyond bounds: elements
+ * are cut before it. A cut that ends between two elements of a dilated axis takes the first of them as well, and the
+ * zeros that stood before the second become padding.
+ */
+function cutConvolution(x: Value, w: Value, params: ConvolutionParams): Value {
+  const { padding, lhsDilation, lhsSpec } = params;
+  const starts = x.shape.map(() => 0);
+  const ends = [...x.shape];
+  const left = padding.map(([low, high], i): Padding => {
+    const [axis, by] = [at(lhsSpec, i + 2), at(lhsDilation, i)];
+    const [before, behind] = [Math.ceil(Math.max(0, -low) / by), Math.ceil(Math.max(0, -high) / by)];
+    starts[axis] = before;
+    ends[axis] = at(x.shape, axis) - behind;
+    return [low + before * by, high + behind * by];
+  });
+  if (starts.some((from, axis) => from >= at(ends, axis) && at(x.shape, axis) > 0)) {
+    const type = resultType([x.type, w.type] as unknown as Several<TensorType>, params);
+    return splat(0, type.dtype, type.shape);
+  }
+  return emit1(convolutionOp, [slice(x, starts, ends), w], { ...params, padding: left });
+}

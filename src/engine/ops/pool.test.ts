@@ -220,6 +220,19 @@ describe.each(testEngines())("pool on %s", (engine) => {
     ]);
   });
 
+  it("finds padding around a repeated number", async () => {
+    const run = compile(
+      () => [pool(splat(2, "f32", [3]), last("sum", 2)), pool(splat(-2, "f32", [3]), last("max", 2))],
+      {
+        engine,
+      },
+    );
+    expect((await read(run())).map((y) => [...y])).toEqual([
+      [2, 4, 4],
+      [-2, -2, -2],
+    ]);
+  });
+
   it("maps over a leading axis", async () => {
     const rule = opTable.get("pool")?.batch;
     if (!rule || isLacking(rule)) throw new Error("pool cannot be batched");

@@ -8,13 +8,13 @@ import type { Shape, TensorType } from "../trace/type.ts";
 import { shapeText, tensorType } from "../trace/type.ts";
 import type { Node, Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
-import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import { inMemory, jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import type { HloWriter } from "../xla/writer.ts";
 import { hloType, i64s } from "../xla/writer.ts";
+import type { Part } from "./array-parts.ts";
+import { partOfArray } from "./array-parts.ts";
 import type { Padding } from "./convolution.ts";
 import { dilated } from "./convolution.ts";
-import type { Part } from "./convolution-wasm.ts";
-import { partOfArray } from "./convolution-wasm.ts";
 import { add, greater, select } from "./elementwise.ts";
 import { checkDType } from "./rules.ts";
 import { pad, slice } from "./slice.ts";
@@ -217,12 +217,18 @@ function windowText(w: HloWriter, x: string, from: TensorType, to: TensorType, p
 /** jax-js pads with zeros alone. Owns both arrays. */
 function padArray(j: Jax, x: JaxArray, params: PoolParams, fill: JaxArray): JaxArray {
   const widths = params.padding.map(([before, behind]): [number, number] => [before, behind]);
-  if (params.kind === "sum" || widths.flat().every((n) => n === 0)) {
+  if (widths.flat().every((n) => n === 0)) {
     fill.dispose();
-    return params.kind === "sum" ? j.numpy.pad(x, widths) : x;
+    return x;
   }
-  const inside = j.numpy.pad(j.numpy.full(x.shape, 1, { dtype: jaxName("i32") }), widths);
-  return j.numpy.where(inside.notEqual(0), j.numpy.pad(x, widths), fill);
+  const { shape } = x;
+  const whole = j.numpy.pad(inMemory(j, x), widths);
+  if (params.kind === "sum") {
+    fill.dispose();
+    return whole;
+  }
+  const inside = j.numpy.pad(j.numpy.full(shape, 1, { dtype: jaxName("i32") }), widths);
+  return j.numpy.where(inside.notEqual(0), whole, fill);
 }
 
 /**

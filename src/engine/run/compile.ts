@@ -64,7 +64,7 @@ interface Specialization {
  * console.log(await y.read());
  * ```
  */
-export function compile<A extends readonly unknown[], R>(
+export function compile<A extends readonly unknown[], const R>(
   fn: (...args: A) => R,
   options: CompileOptions = {},
 ): Compiled<A, R> {

@@ -1,5 +1,6 @@
 import type { TreeShape } from "../../core/index.ts";
 import { isPlainObject } from "../../core/index.ts";
+import type { ValueLike } from "../np/value.ts";
 import type { TensorType } from "../trace/type.ts";
 import { tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
@@ -12,26 +13,24 @@ import { Tensor } from "./tensor.ts";
 export type TensorLike = Tensor | number | boolean | HostArray;
 
 /** The arguments of a compiled function from those of the function it was made from. */
-export type Feed<T> = T extends Value
+export type Feed<T> = T extends Value | Tensor
   ? TensorLike
   : T extends readonly unknown[]
     ? { [K in keyof T]: Feed<T[K]> }
-    : T extends object
-      ? T extends (...args: never[]) => unknown
-        ? T
-        : { [K in keyof T]: Feed<T[K]> }
-      : T;
+    : T extends HostArray | ((...args: never[]) => unknown)
+      ? T
+      : T extends object
+        ? { [K in keyof T]: Feed<T[K]> }
+        : T;
 
 /** The result of a compiled function from that of the function it was made from. */
-export type Fetch<T> = T extends Value
+export type Fetch<T> = T extends ValueLike
   ? Tensor
-  : T extends number
-    ? Tensor
-    : T extends readonly unknown[]
+  : T extends PromiseLike<unknown>
+    ? "compile traces synchronous functions: await outside"
+    : T extends object
       ? { [K in keyof T]: Fetch<T[K]> }
-      : T extends object
-        ? { [K in keyof T]: Fetch<T[K]> }
-        : T;
+      : T;
 
 const f32Scalar = tensorType("f32", []);
 const boolScalar = tensorType("bool", []);

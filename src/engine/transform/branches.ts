@@ -58,7 +58,7 @@ function check(name: string, first: Flat, result: Flat, branch: number): void {
  * const y = cond(np.greater(x, 0), (v: Value) => np.sqrt(v), (v: Value) => np.zerosLike(v), x);
  * ```
  */
-export function cond<A extends readonly unknown[], R>(
+export function cond<A extends readonly unknown[], const R>(
   condition: ValueLike,
   whenTrue: (...operands: A) => R,
   whenFalse: (...operands: A) => R,
@@ -82,7 +82,7 @@ export function cond<A extends readonly unknown[], R>(
  * const y = switchBranch(mode, [(v: Value) => v, (v: Value) => np.tanh(v)], x);
  * ```
  */
-export function switchBranch<A extends readonly unknown[], R>(
+export function switchBranch<A extends readonly unknown[], const R>(
   index: ValueLike,
   branches: readonly ((...operands: A) => R)[],
   ...operands: A

@@ -27,7 +27,7 @@ export function stopGradient<T>(tree: T): T {
  * const block = remat((params: Params, x: Value) => layer(params, x));
  * ```
  */
-export function remat<A extends readonly unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
+export function remat<A extends readonly unknown[], const R>(fn: (...args: A) => R): (...args: A) => R {
   return (...args) => call(fn, args, undefined);
 }
 
@@ -40,7 +40,7 @@ export function remat<A extends readonly unknown[], R>(fn: (...args: A) => R): (
  * const clipped = customGradient((x: Value) => x, ([x], _y, ct) => [np.clip(ct, -1, 1)]);
  * ```
  */
-export function customGradient<A extends readonly unknown[], R>(
+export function customGradient<A extends readonly unknown[], const R>(
   fn: (...args: A) => R,
   rule: (args: NoInfer<A>, result: NoInfer<R>, cotangents: NoInfer<R>) => { [K in keyof A]: A[K] },
 ): (...args: A) => R {

@@ -120,7 +120,11 @@ export function grad<A extends readonly unknown[], const I extends number | read
  * const [[loss, { accuracy }], grads] = valueAndGrad((params: Params) => [loss(params), { accuracy }])(params);
  * ```
  */
-export function valueAndGrad<A extends readonly unknown[], R, const I extends number | readonly number[] = 0>(
+export function valueAndGrad<
+  A extends readonly unknown[],
+  const R extends Value | readonly [loss: Value, ...extras: unknown[]],
+  const I extends number | readonly number[] = 0,
+>(
   fn: (...args: A) => R,
   options: { readonly argnums?: I } = {},
 ): (...args: A) => [value: R, grads: Grads<A, I>] {
@@ -139,7 +143,7 @@ export function valueAndGrad<A extends readonly unknown[], R, const I extends nu
  * const [dx] = back(np.onesLike(y));
  * ```
  */
-export function vjp<A extends readonly unknown[], R>(
+export function vjp<A extends readonly unknown[], const R>(
   fn: (...args: A) => R,
   ...args: A
 ): [result: R, back: (cotangents: MapTree<R, Value, Value>) => A] {

@@ -22,6 +22,9 @@ export interface ScanOptions {
   readonly reverse?: boolean;
 }
 
+/** The same tree, which nobody may change: what a body's literals are taken for. */
+type Frozen<T> = T extends Value ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+
 /** A tree of stacked results: the same tree, each value with one more axis in front. */
 type Slices<X> = X;
 
@@ -34,8 +37,8 @@ type Slices<X> = X;
  * const [total, sums] = scan((sum: Value, x: Value) => [sum.add(x), sum], np.zeros([]), xs);
  * ```
  */
-export function scan<C, X, Y>(
-  body: (carry: C, x: Slices<X>, index: Value) => readonly [carry: C, y: Y],
+export function scan<const C, const X, const Y>(
+  body: (carry: C, x: Slices<X>, index: Value) => readonly [carry: C | NoInfer<Frozen<C>>, y: Y],
   init: C,
   xs?: X,
   options: ScanOptions = {},
@@ -149,7 +152,11 @@ const at = (path: string | undefined): string => (path ? ` at "${path}"` : "");
  * const power = whileLoop((x: Value) => np.less(x, 1000), (x: Value) => np.multiply(x, 2), start);
  * ```
  */
-export function whileLoop<C>(condition: (carry: C) => ValueLike, body: (carry: C) => C, init: C): C {
+export function whileLoop<const C>(
+  condition: (carry: C) => ValueLike,
+  body: (carry: C) => C | NoInfer<Frozen<C>>,
+  init: C,
+): C {
   const carry = flat(init);
   const results = emitWhile(
     carry.values,

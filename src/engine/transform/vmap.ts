@@ -33,7 +33,7 @@ function moveAxis(x: Value, from: number, to: number): Value {
  * const perExample = vmap((x: Value, w: Value) => np.dot(w, x), { inAxes: [0, null] });
  * ```
  */
-export function vmap<A extends readonly unknown[], R>(
+export function vmap<A extends readonly unknown[], const R>(
   fn: (...args: A) => R,
   options: VmapOptions = {},
 ): (...args: A) => R {
