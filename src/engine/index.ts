@@ -7,6 +7,7 @@ export * as random from "./random/index.ts";
 export type { Backend, Device, EngineName } from "./run/backend.ts";
 export { devices, type EngineChoice, engine, engineHint, setEngine } from "./run/choose.ts";
 export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";
+export { evalShape, Spec, type Specs, spec } from "./run/eval-shape.ts";
 export type { Feed, Fetch, TensorLike } from "./run/feed.ts";
 export type { HostArray } from "./run/host.ts";
 export { memory } from "./run/memory.ts";

@@ -27,7 +27,12 @@ export function isClose(actual: number, expected: number, { tolerance, floor }: 
 }
 
 /** Fails where an array is not what it should be: integers, booleans and bits exactly, floats as close as said. */
-export function expectSame(what: string, actual: Dense, expected: Dense, closeness?: Partial<Closeness>): void {
+export function expectSame(
+  what: string,
+  actual: Dense,
+  expected: Dense,
+  closeness?: Partial<Closeness>,
+): void {
   const close = { tolerance: usualTolerance(expected.dtype), floor: 1e-30, ...closeness };
   if (typeText(actual) !== typeText(expected) || actual.data.length !== sizeOf(actual.shape))
     throw failure(`${what}: gives ${typeText(actual)} instead of ${typeText(expected)}`);

@@ -17,7 +17,7 @@ const scratch = new Float32Array(1);
 const scratchBits = new Uint32Array(scratch.buffer);
 
 /** The number an element type holds in place of `value`: floats the nearest, integers the same lowest bits. */
-export function fit(dtype: DType, value: number): number {
+export function rounded(dtype: DType, value: number): number {
   switch (dtype) {
     case "f64":
       return value;
@@ -67,7 +67,7 @@ export function roundToEven(value: number): number {
 export const dense = (dtype: DType, shape: Shape, data: readonly number[]): Dense => ({
   dtype,
   shape,
-  data: data.map((value) => fit(dtype, value)),
+  data: data.map((value) => rounded(dtype, value)),
 });
 
 /** Computes every element from its index. */
@@ -103,7 +103,8 @@ export function element({ shape, data }: Dense, index: readonly number[]): numbe
 export function varied(x: Dense, by: number): Dense {
   const { dtype, shape, data } = x;
   if (by === 0) return x;
-  if (data.length > 1) return dense(dtype, shape, [...data.slice(by % data.length), ...data.slice(0, by % data.length)]);
+  if (data.length > 1)
+    return dense(dtype, shape, [...data.slice(by % data.length), ...data.slice(0, by % data.length)]);
   const change = (value: number): number => {
     if (isFloat(dtype)) return value * (1 - by / 8) + by / 16;
     return dtype === "bool" ? (value + by) % 2 : value ^ by;

@@ -16,7 +16,10 @@ export function parseTensor(text: string): Dense | undefined {
   const data = numbers.split(" ").filter((word) => word !== "");
   return dense(
     dtype as DType,
-    shape.split(",").filter((n) => n !== "").map(Number),
+    shape
+      .split(",")
+      .filter((n) => n !== "")
+      .map(Number),
     data.map((word) => words[word] ?? Number(word)),
   );
 }

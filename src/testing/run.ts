@@ -15,7 +15,11 @@ export function onEngine(
     const given = inputs.map((input) => putDense(input, engine));
     const tensors = compiled(given);
     const arrays = await read(tensors);
-    const results = tensors.map(({ dtype, shape }, i) => ({ dtype, shape, data: [...(arrays[i] as Float32Array)] }));
+    const results = tensors.map(({ dtype, shape }, i) => ({
+      dtype,
+      shape,
+      data: [...(arrays[i] as Float32Array)],
+    }));
     for (const tensor of [...given, ...tensors]) tensor.dispose();
     return results;
   };

@@ -58,10 +58,18 @@ export function sampler(seed: number): Sampler {
     numbers: (dtype, of, low, high) => {
       const size = sizeOf(of);
       if (isFloat(dtype))
-        return dense(dtype, of, Array.from({ length: size }, () => float(low ?? -2, high ?? 2)));
+        return dense(
+          dtype,
+          of,
+          Array.from({ length: size }, () => float(low ?? -2, high ?? 2)),
+        );
       const from = dtype === "bool" ? 0 : (low ?? (dtype === "i32" ? -9 : 0));
       const to = dtype === "bool" ? 1 : (high ?? 9);
-      return dense(dtype, of, Array.from({ length: size }, () => int(from, to)));
+      return dense(
+        dtype,
+        of,
+        Array.from({ length: size }, () => int(from, to)),
+      );
     },
   };
 }

@@ -37,7 +37,10 @@ function functionOf(name: string): Fn {
 const tensors = (texts: readonly string[] = []): Dense[] => texts.map((text) => parseTensor(text) as Dense);
 
 /** The tensors among a call's arguments, and the call with values in their place. */
-function taken(call: Case): { readonly inputs: readonly Dense[]; readonly run: (values: readonly Value[]) => Value[] } {
+function taken(call: Case): {
+  readonly inputs: readonly Dense[];
+  readonly run: (values: readonly Value[]) => Value[];
+} {
   const leaves: unknown[] = [];
   const shape = flatten([...call.args], leaves);
   const parsed = leaves.map((leaf) => (typeof leaf === "string" ? (parseTensor(leaf) ?? leaf) : leaf));
@@ -105,7 +108,10 @@ async function faultsOf(calls: readonly Case[], engine: "wasm" | "xla"): Promise
       results.forEach((result, k) => {
         const isGradient = k >= call.results.length;
         const what = `${JSON.stringify(call.args)}: ${isGradient ? `gradient ${k - call.results.length}` : `result ${k}`}`;
-        expectSame(what, result, expected[k] as Dense, { tolerance: isGradient ? 5 * tolerance : tolerance, floor: 0.2 });
+        expectSame(what, result, expected[k] as Dense, {
+          tolerance: isGradient ? 5 * tolerance : tolerance,
+          floor: 0.2,
+        });
       });
       return [];
     } catch (error) {
@@ -116,7 +122,10 @@ async function faultsOf(calls: readonly Case[], engine: "wasm" | "xla"): Promise
 
 describe.each(testEngines())("NumPy's and JAX's numbers on %s", (engine) => {
   it.each(names)("%s", async (name) => {
-    const faults = await faultsOf(cases.filter(({ fn }) => fn === name), engine);
+    const faults = await faultsOf(
+      cases.filter(({ fn }) => fn === name),
+      engine,
+    );
     expect(faults, faults.join("\n")).toEqual([]);
   });
 });

@@ -31,13 +31,7 @@ const constantOp: Op<ConstantParams> = defineOp<ConstantParams>({
   },
   wasm: (j, _inputs, { params }) => {
     const { data, dtype, shape } = params;
-    if (typeof data === "number") return [w.splat(data, outputs[0].type)];
-    const text = data.length === 0 ? "" : nestedText(data, shape, dtype);
-    return [w.put(`stablehlo.constant dense<${text}> : ${hloType(outputs[0].type)}`)];
-  },
-  wasm: (j, _inputs, { params }) => {
-    const { data, dtype, shape } = params;
-    if (typeof data === "number" && dtype !== "bool" && !process.env.OLD)
+    if (typeof data === "number" && dtype !== "bool")
       return [j.numpy.full([...shape], data, { dtype: jaxName(dtype) })];
     if (typeof data === "number") return [j.numpy.broadcastTo(jaxScalar(j, data, dtype), [...shape])];
     if (dtype === "bool")

@@ -269,18 +269,20 @@ describe.each(testEngines())("convolution on %s", (engine) => {
     );
 
   it.each(
-    [1, 2].flatMap((groups) => [
-      { groups, xBatched: true, wBatched: true },
-      { groups, xBatched: true, wBatched: false },
-      { groups, xBatched: false, wBatched: true },
-    ]),
+    [1, 2]
+      .flatMap((groups) => [
+        { groups, channels: 4, xBatched: true, wBatched: true },
+        { groups, channels: 4, xBatched: true, wBatched: false },
+        { groups, channels: 4, xBatched: false, wBatched: true },
+      ])
+      .concat({ groups: 1, channels: 12, xBatched: true, wBatched: true }),
   )(
-    "maps like a loop: $groups groups, input $xBatched, kernel $wBatched",
-    async ({ groups, xBatched, wBatched }) => {
+    "maps like a loop: $channels channels in $groups groups, input $xBatched, kernel $wBatched",
+    async ({ groups, channels, xBatched, wBatched }) => {
       const size = 3;
       const c: Case = {
-        x: [2, 6, 5, 4],
-        w: [3, 2, 4 / groups, 6],
+        x: [2, 6, 5, channels],
+        w: [3, 2, channels / groups, 6],
         layouts: "NHWC HWIO NHWC",
         strides: [2, 1],
         padding: [

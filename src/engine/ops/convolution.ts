@@ -7,11 +7,11 @@ import type { Node, Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
 import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
+import { partOfArray } from "./array-parts.ts";
 import { splat } from "./constant.ts";
 import { convolveArrays } from "./convolution-wasm.ts";
 import { checkDType } from "./rules.ts";
 import { inversePermutation, reshape, reverse, transpose } from "./shape.ts";
-import { slice } from "./slice.ts";
 
 /** How much is added before and behind an axis. */
 export type Padding = readonly [low: number, high: number];
@@ -211,9 +211,19 @@ const convolutionOp: Op<ConvolutionParams> = defineOp<ConvolutionParams>({
       return [unfold(convolution(fold(x.value, at(lhsSpec, 0)), w.value, params), at(outSpec, 0), size)];
     return [unfold(convolution(x.value, fold(w.value, out, groups), params), at(outSpec, 1), size, groups)];
   },
-  stablehlo: (writer, [x, w], { inputs, outputs, params }) => {
-    const [left, right, result] = [inputs[0].type, inputs[1].type, outputs[0].type];
-    if (left.size === 0 || right.size === 0) return [writer.splat(0, result)];
+  stablehlo: (writer, [x, w], { inputs, outputs, params: given }) => {
+    const [whole, right, result] = [inputs[0].type, inputs[1].type, outputs[0].type];
+    const { starts, ends, none, params } = withoutNegative(whole.shape, given);
+    if (none || right.size === 0) return [writer.splat(0, result)];
+    const left = tensorType(
+      whole.dtype,
+      ends.map((to, axis) => to - at(starts, axis)),
+    );
+    const ranges = starts.map((from, axis) => `${from}:${ends[axis]}`).join(", ");
+    const input =
+      left === whole
+        ? x
+        : writer.put(`stablehlo.slice ${x} [${ranges}] : (${hloType(whole)}) -> ${hloType(left)}`);
     const numbers = [
       axisNames(params.lhsSpec, "b", "f"),
       axisNames(params.rhsSpec, "o", "i"),
@@ -229,20 +239,44 @@ const convolutionOp: Op<ConvolutionParams> = defineOp<ConvolutionParams>({
     ].join(", ");
     return [
       writer.put(
-        `stablehlo.convolution(${x}, ${w}) dim_numbers = ${numbers[0]}x${numbers[1]}->${numbers[2]}, window = {${window}} {batch_group_count = 1 : i64, feature_group_count = ${params.groups} : i64} : (${hloType(left)}, ${hloType(right)}) -> ${hloType(result)}`,
+        `stablehlo.convolution(${input}, ${w}) dim_numbers = ${numbers[0]}x${numbers[1]}->${numbers[2]}, window = {${window}} {batch_group_count = 1 : i64, feature_group_count = ${params.groups} : i64} : (${hloType(left)}, ${hloType(right)}) -> ${hloType(result)}`,
       ),
     ];
   },
-  wasm: (j, [x, w], { inputs, outputs, params }) => {
+  wasm: (j, [x, w], { inputs, outputs, params: given }) => {
     const { dtype, shape, size } = outputs[0];
-    if (size === 0 || inputs[0].size === 0 || inputs[1].size === 0) {
+    const { starts, ends, none, params } = withoutNegative(inputs[0].shape, given);
+    if (none || size === 0 || inputs[1].size === 0) {
       x.dispose();
       w.dispose();
       return [j.numpy.zeros([...shape], { dtype: jaxName(dtype) })];
     }
-    return [wrapU8(j, convolveArrays(j, x, w, params, shape), dtype)];
+    const input = starts.reduce((array, from, axis) => {
+      return partOfArray(j, array, { axis, from, stride: 1, count: at(ends, axis) - from });
+    }, x);
+    return [wrapU8(j, convolveArrays(j, input, w, params, shape), dtype)];
   },
 });
+
+/**
+ * Negative padding as elements to cut, with the padding of what is left: XLA's CPU gets it wrong where there are
+ * groups, and jax-js refuses it beyond bounds. A cut that ends between two elements of a dilated axis takes the first
+ * of them as well, and the zeros that stood before the second become padding.
+ */
+function withoutNegative(shape: Shape, params: ConvolutionParams) {
+  const starts = shape.map(() => 0);
+  const ends = [...shape];
+  const padding = params.padding.map(([low, high], i): Padding => {
+    const [axis, by] = [at(params.lhsSpec, i + 2), at(params.lhsDilation, i)];
+    const [before, behind] = [Math.ceil(Math.max(0, -low) / by), Math.ceil(Math.max(0, -high) / by)];
+    starts[axis] = before;
+    ends[axis] = at(shape, axis) - behind;
+    return [low + before * by, high + behind * by];
+  });
+  /** Nothing of the input is left. */
+  const none = starts.some((from, axis) => from >= at(ends, axis));
+  return { starts, ends, none, params: { ...params, padding } };
+}
 
 function axisNames(spec: readonly number[], first: string, second: string): string {
   const names = spec.map((_, i) => (i === 0 ? first : i === 1 ? second : String(i - 2)));
@@ -260,31 +294,5 @@ function axisNames(spec: readonly number[], first: string, second: string): stri
  *   lhsSpec: [0, 2, 1], rhsSpec: [2, 1, 0], outSpec: [0, 2, 1] }); // x [batch, width, in], w [width, in, out]
  * ```
  */
-export function convolution(x: Value, w: Value, params: ConvolutionParams): Value {
-  if (params.padding.flat().every((width) => width >= 0)) return emit1(convolutionOp, [x, w], params);
-  checkParams(x.shape, w.shape, params);
-  return cutConvolution(x, w, params);
-}
-
-/**
- * Convolution with negative padding, which XLA's CPU gets wrong with groups and jax-js refuses beyond bounds: elements
- * are cut before it. A cut that ends between two elements of a dilated axis takes the first of them as well, and the
- * zeros that stood before the second become padding.
- */
-function cutConvolution(x: Value, w: Value, params: ConvolutionParams): Value {
-  const { padding, lhsDilation, lhsSpec } = params;
-  const starts = x.shape.map(() => 0);
-  const ends = [...x.shape];
-  const left = padding.map(([low, high], i): Padding => {
-    const [axis, by] = [at(lhsSpec, i + 2), at(lhsDilation, i)];
-    const [before, behind] = [Math.ceil(Math.max(0, -low) / by), Math.ceil(Math.max(0, -high) / by)];
-    starts[axis] = before;
-    ends[axis] = at(x.shape, axis) - behind;
-    return [low + before * by, high + behind * by];
-  });
-  if (starts.some((from, axis) => from >= at(ends, axis) && at(x.shape, axis) > 0)) {
-    const type = resultType([x.type, w.type] as unknown as Several<TensorType>, params);
-    return splat(0, type.dtype, type.shape);
-  }
-  return emit1(convolutionOp, [slice(x, starts, ends), w], { ...params, padding: left });
-}
+export const convolution = (x: Value, w: Value, params: ConvolutionParams): Value =>
+  emit1(convolutionOp, [x, w], params);

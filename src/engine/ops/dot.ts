@@ -157,8 +157,18 @@ function oneSide(
   const contracted = sorted.map((axis) => myContract[otherContract.indexOf(axis)] as number);
   // The side is chosen so that a plain matrix product needs no transposing: for the right side x^T ct.
   const product = swapped
-    ? dotGeneral(other, ct, { lhsContract: otherFree, rhsContract: ctOther, lhsBatch: otherBatch, rhsBatch: ctBatch })
-    : dotGeneral(ct, other, { lhsContract: ctOther, rhsContract: otherFree, lhsBatch: ctBatch, rhsBatch: otherBatch });
+    ? dotGeneral(other, ct, {
+        lhsContract: otherFree,
+        rhsContract: ctOther,
+        lhsBatch: otherBatch,
+        rhsBatch: ctBatch,
+      })
+    : dotGeneral(ct, other, {
+        lhsContract: ctOther,
+        rhsContract: otherFree,
+        lhsBatch: ctBatch,
+        rhsBatch: otherBatch,
+      });
   const axes = swapped ? [...myBatch, ...contracted, ...myFree] : [...myBatch, ...myFree, ...contracted];
   return transpose(product, inversePermutation(axes));
 }

@@ -78,12 +78,9 @@ const [x] = whileLoop(
   [value],
 );
 expectTypeOf(x).toEqualTypeOf<Value>();
-// @ts-expect-error: the condition is a traced truth value, or one known while tracing
-whileLoop(
-  (s: State) => s,
-  (s: State) => s,
-  state,
-);
+const same = (s: State): State => s;
+// @ts-expect-error: the condition is one truth value
+whileLoop(same, same, state);
 
 // cond and switchBranch: operands go to every branch, and branches give one type.
 const [even, odd] = cond(
@@ -105,11 +102,6 @@ expectTypeOf(switchBranch(value, [lstm, (s: State) => s], state, value)).toEqual
 // @ts-expect-error: an operand is missing
 cond(true, lstm, lstm, state);
 // @ts-expect-error: the branches give different trees
-cond(
-  true,
-  (s: State) => s.h,
-  (s: State) => s,
-  state,
-);
+cond(true, same, ({ h }: State) => h, state);
 // @ts-expect-error: branches stand in a list
 switchBranch(value, lstm, state, value);

@@ -42,8 +42,7 @@ expectTypeOf(grad((x: Value) => np.sum(grad((v: Value) => np.sum(v))(x)))).toEqu
 >();
 function descend<P>(fn: (params: P) => Value, at: P): P {
   const [, slope] = valueAndGrad(fn)(at);
-  expectTypeOf(grad(fn)(at)).toEqualTypeOf<P>();
-  return slope;
+  return at === slope ? slope : grad(fn)(at);
 }
 expectTypeOf(descend((p: Params) => loss(p, batch, value), params)).toEqualTypeOf<Params>();
 
@@ -84,13 +83,8 @@ const mixed = customGradient(
   },
 );
 expectTypeOf(mixed).toEqualTypeOf<(p: Params, x: Value) => readonly [Value, Params["layers"]]>();
+const sum = (x: Value, y: Value): Value => np.add(x, y);
 // @ts-expect-error: a rule gives a list, with one cotangent for each argument
-customGradient(
-  (x: Value) => x,
-  (_args, _y, ct) => ct,
-);
+customGradient(sum, (_args, _sum, ct) => ct);
 // @ts-expect-error: a cotangent is missing
-customGradient(
-  (x: Value, y: Value) => np.add(x, y),
-  (_args, _y, ct) => [ct],
-);
+customGradient(sum, (_args, _sum, ct) => [ct]);

@@ -81,9 +81,9 @@ export function power(j: Jax, x: JaxArray, y: JaxArray): JaxArray {
   const size = np.abs(x.ref);
   const whole = np.trunc(y.ref).equal(y.ref);
   const odd = np.abs(y.ref.mod(f32(j, 2))).equal(f32(j, 1));
-  const negative = x.ref.less(f32(j, 0));
+  const negative = np.logicalAnd(x.ref.less(f32(j, 0)), np.isfinite(x.ref));
   const plain = np.exp(log(j, size.ref).mul(y.ref));
-  const turned = np.where(np.logicalAnd(negative.ref, odd), plain.ref.neg(), plain);
+  const turned = np.where(np.logicalAnd(isNegative(j, x.ref), odd), plain.ref.neg(), plain);
   const real = np.where(np.logicalAnd(negative, np.logicalNot(whole)), f32(j, Number.NaN), turned);
   const square = x.ref.mul(x.ref);
   const exact = np.where(y.ref.equal(f32(j, 2)), square, np.where(y.ref.equal(f32(j, 1)), x.ref, real));
@@ -139,9 +139,9 @@ export function shiftRightWithSign(j: Jax, x: JaxArray, by: JaxArray): JaxArray 
 export function argExtremum(j: Jax, x: JaxArray, axis: number, kind: "max" | "min"): JaxArray {
   const length = x.shape[axis] as number;
   const best = x.ref[kind](axis, { keepdims: true });
-  const isNaN = x.ref.notEqual(x.ref);
+  const missing = x.ref.notEqual(x.ref);
   // With a NaN among them the extremum is NaN, which equals nothing.
-  const found = j.numpy.logicalOr(x.equal(best), isNaN).astype(jaxName("i32"));
+  const found = j.numpy.logicalOr(x.equal(best), missing).astype(jaxName("i32"));
   const fromEnd = j.numpy.arange(length, 0, -1, { dtype: jaxName("i32") });
   const place = fromEnd.reshape([length, ...x.shape.slice(axis + 1).map(() => 1)]);
   return jaxScalar(j, length, "i32").sub(found.mul(place).max(axis));

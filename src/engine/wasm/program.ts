@@ -51,19 +51,39 @@ export function wasmFunction(j: Jax, program: Program): WasmFunction {
   };
 }
 
+/** Ops whose results jax-js keeps in memory. It joins all others into expressions, up to the next of these. */
+const kept = new Set(
+  "reduceSum reduceMax reduceMin reduceProd reduceAnd reduceOr argExtremum dotGeneral convolution gather scatterAdd scatterSet sort lastWrites".split(
+    " ",
+  ),
+);
+
+/**
+ * The longest expression, its parts counted as often as they are used: jax-js writes some of them out at each use, and
+ * a chain of 32 steps that use the step before twice never ends. What crosses from stretch to stretch is in memory.
+ */
+const longest = 4096;
+
 /** Cuts the nodes into stretches: each host node alone, the others as long as they go. */
 function plan(program: Program): Node[][] {
   const stretches: Node[][] = [];
+  const lengths = new Map<Value, number>();
   let open: Node[] | undefined;
+  const length = (node: Node): number =>
+    kept.has(node.op.name) ? 1 : node.inputs.reduce((sum, input) => sum + (lengths.get(input) ?? 1), 1);
   for (const node of program.nodes) {
     if (onHost(node)) {
       stretches.push([node]);
       open = undefined;
-    } else if (open) open.push(node);
-    else {
-      open = [node];
-      stretches.push(open);
+      continue;
     }
+    if (!open || length(node) > longest) {
+      open = [];
+      stretches.push(open);
+      lengths.clear();
+    }
+    open.push(node);
+    for (const output of node.outputs) lengths.set(output, length(node));
   }
   return stretches;
 }

@@ -10,7 +10,11 @@ const manyProducts = 4_000_000;
 const strict = { xla_cpu_enable_fast_min_max: false };
 
 /** Compiler flags that suit a program: measured, see docs/engines.md. */
-export function chooseFlags(platform: string, program: Program, deterministic: boolean): Record<string, boolean> {
+export function chooseFlags(
+  platform: string,
+  program: Program,
+  deterministic: boolean,
+): Record<string, boolean> {
   if (platform !== "cpu") return deterministic ? { xla_gpu_deterministic_ops: true } : {};
   if (largestProduct(program) > manyProducts) return strict;
   return {

@@ -77,17 +77,23 @@ async function mapEach(
       .map((which) => ({ sample, which, at, stack: mapped(sample, which) })),
   );
   const whichOf = new Map(jobs.map((job) => [job.stack, job]));
-  const batch = inOneProgram(engine, `vmap of ${name}`, jobs.map((job) => job.stack), (stack, inputs) => {
-    const { sample, which } = whichOf.get(stack) as (typeof jobs)[number];
-    return vmap((...one: Value[]) => fn(sample, one), { inAxes: axes(which) })(...inputs);
-  });
+  const batch = inOneProgram(
+    engine,
+    `vmap of ${name}`,
+    jobs.map((job) => job.stack),
+    (stack, inputs) => {
+      const { sample, which } = whichOf.get(stack) as (typeof jobs)[number];
+      return vmap((...one: Value[]) => fn(sample, one), { inAxes: axes(which) })(...inputs);
+    },
+  );
   const results = await batch(jobs.map((job) => job.stack.inputs));
   const loops = await loop(single, samples);
   jobs.forEach(({ sample, which, at }, j) => {
     const what = `vmap of ${nameOf(name, sample)} over ${which.map((is) => (is ? "x" : "-")).join("")} on ${engine}`;
     results[j]?.forEach((result, k) => {
       const parts = unstacked(result);
-      if (parts.length !== examples) throw failure(`${what}: ${parts.length} examples instead of ${examples}`);
+      if (parts.length !== examples)
+        throw failure(`${what}: ${parts.length} examples instead of ${examples}`);
       parts.forEach((part, e) => {
         const expected = loops(at, which, e)[k] as Dense;
         expectSame(`${what}, example ${e}`, part, expected, { floor: 0.1, ...closeness(sample) });
@@ -121,16 +127,19 @@ async function loop(
 async function nested(row: string, sample: Sample, engine: EngineName): Promise<void> {
   const fn = (...one: Value[]) => applyRow(row, one, sample.params);
   const count = sample.inputs.length;
-  const grid = sample.inputs.map((input) => stacked([0, 1, 2, 3].map((e) => varied(input, e)), [2, 2]));
+  const grid = sample.inputs.map((input) =>
+    stacked(
+      [0, 1, 2, 3].map((e) => varied(input, e)),
+      [2, 2],
+    ),
+  );
   const pairs = sample.inputs.map((input) => stacked([0, 1].map((e) => varied(input, e))));
   const outer = axes(sample.inputs.map((_, i) => i === 0));
   const inner = axes(sample.inputs.map((_, i) => i !== 0));
   const both: Sample = { ...sample, inputs: [...grid, ...(count > 1 ? pairs : [])] };
   const [results] = (await inOneProgram(engine, `nested vmap of ${row}`, [both], (_, inputs) => [
     ...vmap(vmap(fn))(...inputs.slice(0, count)),
-    ...(count > 1
-      ? vmap(vmap(fn, { inAxes: inner }), { inAxes: outer })(...inputs.slice(count))
-      : []),
+    ...(count > 1 ? vmap(vmap(fn, { inAxes: inner }), { inAxes: outer })(...inputs.slice(count)) : []),
   ])([both.inputs])) as [readonly Dense[]];
   const single = inOneProgram(engine, row, [sample], theRow(row));
   const one = async (inputs: readonly Dense[]) => (await single([inputs]))[0] as readonly Dense[];
@@ -138,7 +147,8 @@ async function nested(row: string, sample: Sample, engine: EngineName): Promise<
   for (let e = 0; e < 4; e++) {
     const what = `nested vmap of ${nameOf(row, sample)} on ${engine}, example ${e}`;
     const close = { floor: 0.1, ...closeness(sample) };
-    const part = (from: number) => results.slice(from, from + outputs).map((result) => unstacked(result, 2)[e] as Dense);
+    const part = (from: number) =>
+      results.slice(from, from + outputs).map((result) => unstacked(result, 2)[e] as Dense);
     expectAllSame(what, part(0), await one(sample.inputs.map((input) => varied(input, e))), close);
     if (count === 1) continue;
     const mixed = sample.inputs.map((input, i) => varied(input, i === 0 ? e >> 1 : e & 1));
@@ -153,14 +163,24 @@ async function noExamples(row: string, sample: Sample, engine: EngineName): Prom
     inputs: sample.inputs.map(({ dtype, shape }) => ({ dtype, shape: [0, ...shape], data: [] })),
   };
   const fn = (...one: Value[]) => applyRow(row, one, sample.params);
-  const run = inOneProgram(engine, `vmap over no examples of ${row}`, [empty], (_, inputs) => vmap(fn)(...inputs));
+  const run = inOneProgram(engine, `vmap over no examples of ${row}`, [empty], (_, inputs) =>
+    vmap(fn)(...inputs),
+  );
   const [results] = (await run([empty.inputs])) as [readonly Dense[]];
-  const expected = expectedOf(row, sample).map(({ dtype, shape }) => ({ dtype, shape: [0, ...shape], data: [] }));
+  const expected = expectedOf(row, sample).map(({ dtype, shape }) => ({
+    dtype,
+    shape: [0, ...shape],
+    data: [],
+  }));
   expectAllSame(`vmap over no examples of ${nameOf(row, sample)} on ${engine}`, results, expected);
 }
 
 /** Rows without inputs are never mapped, as nothing in them is; their rule repeats them. */
-async function checkWithoutInputs(row: string, samples: readonly Sample[], engine: EngineName): Promise<void> {
+async function checkWithoutInputs(
+  row: string,
+  samples: readonly Sample[],
+  engine: EngineName,
+): Promise<void> {
   const rule = (opTable.get(row) as Op).batch;
   if (isLacking(rule)) return;
   const run = inOneProgram(engine, `batching rule of ${row}`, samples, (sample) =>
@@ -169,6 +189,10 @@ async function checkWithoutInputs(row: string, samples: readonly Sample[], engin
   const results = await run(samples.map(() => []));
   samples.forEach((sample, i) => {
     const twice = expectedOf(row, sample).map((result) => stacked([result, result]));
-    expectAllSame(`batching rule of ${nameOf(row, sample)} on ${engine}`, results[i] as readonly Dense[], twice);
+    expectAllSame(
+      `batching rule of ${nameOf(row, sample)} on ${engine}`,
+      results[i] as readonly Dense[],
+      twice,
+    );
   });
 }

@@ -37,7 +37,10 @@ const ofFloats =
 export function gradients(row: string, sample: Sample, inputs: readonly Value[]): readonly Value[] {
   const floats = inputs.filter((input) => isFloat(input.dtype));
   const by = floats.map((_, i) => i);
-  return grad(ofFloats(inputs, (all) => objective(row, sample, all)), { argnums: by })(...floats);
+  return grad(
+    ofFloats(inputs, (all) => objective(row, sample, all)),
+    { argnums: by },
+  )(...floats);
 }
 
 /** The objective, a weighted sum of its gradients, its gradients, and the gradients of that sum. */
@@ -46,7 +49,8 @@ const bothOrders =
   (sample, inputs) => {
     const floats = inputs.filter((input) => isFloat(input.dtype));
     const by = floats.map((_, i) => i);
-    const mix = (all: readonly Value[]) => sum(gradients(row, sample, all).map((g, k) => weighted(g, k + 0.5)));
+    const mix = (all: readonly Value[]) =>
+      sum(gradients(row, sample, all).map((g, k) => weighted(g, k + 0.5)));
     return [
       objective(row, sample, inputs),
       mix(inputs),
@@ -160,5 +164,9 @@ const nudged = (inputs: readonly Dense[], spot: Spot | undefined, by: number): r
   inputs.map((input, i) =>
     i !== spot?.input
       ? input
-      : dense(input.dtype, input.shape, input.data.map((value, k) => (k === spot.at ? value + by : value))),
+      : dense(
+          input.dtype,
+          input.shape,
+          input.data.map((value, k) => (k === spot.at ? value + by : value)),
+        ),
   );

@@ -40,7 +40,12 @@ export async function checkValues(
   const results = await apply(engine, row, all);
   all.forEach((sample, i) => {
     const name = nameOf(row, sample);
-    expectAllSame(`${name} on ${engine}`, results[i] as readonly Dense[], onward(expectedOf(row, sample)), closeness(sample));
+    expectAllSame(
+      `${name} on ${engine}`,
+      results[i] as readonly Dense[],
+      onward(expectedOf(row, sample)),
+      closeness(sample),
+    );
   });
   if (!other) return;
   const theirs = await apply(other, row, shared);
@@ -59,7 +64,12 @@ const withOnward =
   (sample, inputs) => {
     const results = applyRow(row, inputs, sample.params);
     const whole = results.filter(({ dtype }) => !isFloat(dtype));
-    return [...results, ...whole.map((result) => (result.dtype === "i32" ? add(result, like(result, 0)) : convert(result, "i32")))];
+    return [
+      ...results,
+      ...whole.map((result) =>
+        result.dtype === "i32" ? add(result, like(result, 0)) : convert(result, "i32"),
+      ),
+    ];
   };
 
 const onward = (results: readonly Dense[]): readonly Dense[] => [

@@ -30,7 +30,11 @@ const taken: Check = async ({ compiled }) => {
     ...grad(value, { argnums: [0, 1] })(x, w),
     grad((v: Value) => grad(value)(v, w))(x),
   ]);
-  for (const [x, w] of [[1.5, 3], [-1, 3], [0, 2]] as const) {
+  for (const [x, w] of [
+    [1.5, 3],
+    [-1, 3],
+    [0, 2],
+  ] as const) {
     const [y, which] = byHand(x, w) as [number, number];
     const results = await run(scalar(x), scalar(w));
     const expected = [scalar(y), dense("i32", [], [which]), ...slopes(x, w).map(scalar), scalar(bends(x, w))];
@@ -39,7 +43,10 @@ const taken: Check = async ({ compiled }) => {
 };
 
 const mapped: Check = async ({ run }) => {
-  const [xs, ws] = [[1.5, -1, 0.5], [3, 2, -1]] as const;
+  const [xs, ws] = [
+    [1.5, -1, 0.5],
+    [3, 2, -1],
+  ] as const;
   const at = (f: (x: number, w: number) => number, mapW: boolean) =>
     f32(...xs.map((x, i) => f(x, mapW ? (ws[i] as number) : ws[0])));
   for (const mapW of [true, false]) {
@@ -56,40 +63,73 @@ const mapped: Check = async ({ run }) => {
       mapW ? f32(...ws) : scalar(ws[0]),
     );
     const slope = at((x, w) => slopes(x, w)[0] as number, mapW);
-    const which = dense("i32", [3], xs.map((x, i) => byHand(x, ws[i] as number)[1] as number));
-    expectAllSame(`vmap of cond${mapW ? "" : ", one operand for all"}`, results, [
-      at((x, w) => byHand(x, w)[0] as number, mapW),
-      which,
-      slope,
-      slope,
-    ], close);
+    const which = dense(
+      "i32",
+      [3],
+      xs.map((x, i) => byHand(x, ws[i] as number)[1] as number),
+    );
+    expectAllSame(
+      `vmap of cond${mapW ? "" : ", one operand for all"}`,
+      results,
+      [at((x, w) => byHand(x, w)[0] as number, mapW), which, slope, slope],
+      close,
+    );
   }
 };
 
 /** One condition for all examples: one branch runs. */
 const mappedOperands: Check = async ({ compiled }) => {
   const run = compiled((on, xs) => [
-    vmap((x: Value) => cond(on, () => sin(x), () => mul(x, x)))(xs),
-    vmap((x: Value) => grad((v: Value) => cond(on, () => sin(v), () => mul(v, v)))(x))(xs),
+    vmap((x: Value) =>
+      cond(
+        on,
+        () => sin(x),
+        () => mul(x, x),
+      ),
+    )(xs),
+    vmap((x: Value) =>
+      grad((v: Value) =>
+        cond(
+          on,
+          () => sin(v),
+          () => mul(v, v),
+        ),
+      )(x),
+    )(xs),
   ]);
   const xs = [1, -2];
   for (const on of [0, 1])
-    expectAllSame(`vmap of cond with one condition, ${on}`, await run(dense("bool", [], [on]), f32(...xs)), [
-      f32(...xs.map((x) => (on ? Math.sin(x) : x * x))),
-      f32(...xs.map((x) => (on ? Math.cos(x) : 2 * x))),
-    ], close);
+    expectAllSame(
+      `vmap of cond with one condition, ${on}`,
+      await run(dense("bool", [], [on]), f32(...xs)),
+      [f32(...xs.map((x) => (on ? Math.sin(x) : x * x))), f32(...xs.map((x) => (on ? Math.cos(x) : 2 * x)))],
+      close,
+    );
 };
 
 const byNumber: Check = async ({ compiled, run }) => {
   const pick = (i: Value, x: Value) =>
     switchBranch(i, [(v: Value) => v, (v: Value) => add(v, v), (v: Value) => mul(v, v)], x);
   const single = compiled((i, x) => [pick(i, x), grad((v: Value) => pick(i, v))(x)]);
-  const expected: readonly (readonly [number, number, number])[] = [[-2, 5, 1], [0, 5, 1], [1, 10, 2], [2, 25, 10], [7, 25, 10]];
+  const expected: readonly (readonly [number, number, number])[] = [
+    [-2, 5, 1],
+    [0, 5, 1],
+    [1, 10, 2],
+    [2, 25, 10],
+    [7, 25, 10],
+  ];
   for (const [i, y, slope] of expected)
-    expectAllSame(`switch by ${i}`, await single(dense("i32", [], [i]), scalar(5)), [scalar(y), scalar(slope)]);
+    expectAllSame(`switch by ${i}`, await single(dense("i32", [], [i]), scalar(5)), [
+      scalar(y),
+      scalar(slope),
+    ]);
   const all = await run(
     (i, x) => [vmap(pick, { inAxes: [0, null] })(i, x)],
-    dense("i32", [5], expected.map(([i]) => i)),
+    dense(
+      "i32",
+      [5],
+      expected.map(([i]) => i),
+    ),
     scalar(5),
   );
   expectAllSame("vmap of switch", all, [f32(...expected.map(([, y]) => y))]);
@@ -110,7 +150,12 @@ const nested: Check = async ({ compiled }) => {
     [0.5, -2, Math.sin(-1), -2 * Math.cos(1), 0.5 * Math.cos(1)],
   ];
   for (const [x, w, ...results] of expected)
-    expectAllSame(`cond inside cond at ${x}, ${w}`, await run(scalar(x), scalar(w)), results.map(scalar), close);
+    expectAllSame(
+      `cond inside cond at ${x}, ${w}`,
+      await run(scalar(x), scalar(w)),
+      results.map(scalar),
+      close,
+    );
 };
 
 const insideScan: Check = async ({ run }) => {

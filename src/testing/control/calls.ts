@@ -18,13 +18,15 @@ function losses(w: Value): readonly ((x: Value) => Value)[] {
   return [plain, remat(plain)];
 }
 
-const sameAsPlain = (
-  name: string,
-  transform: (loss: (x: Value, w: Value) => Value) => (x: Value, w: Value) => readonly Value[],
-): Check =>
+const sameAsPlain =
+  (
+    name: string,
+    transform: (loss: (x: Value, w: Value) => Value) => (x: Value, w: Value) => readonly Value[],
+  ): Check =>
   async ({ run }) => {
     const results = await run(
-      (x, w) => [0, 1].flatMap((i) => transform((v, u) => total((losses(u)[i] as (x: Value) => Value)(v)))(x, w)),
+      (x, w) =>
+        [0, 1].flatMap((i) => transform((v, u) => total((losses(u)[i] as (x: Value) => Value)(v)))(x, w)),
       xs,
       ws,
     );
@@ -34,7 +36,9 @@ const sameAsPlain = (
 
 const insideScan: Check = async ({ run }) => {
   const loss = (i: number) => (x: Value, w: Value) =>
-    total(scan((c: Value) => [(losses(w)[i] as (x: Value) => Value)(c), null], x, undefined, { length: 3 })[0]);
+    total(
+      scan((c: Value) => [(losses(w)[i] as (x: Value) => Value)(c), null], x, undefined, { length: 3 })[0],
+    );
   const results = await run((x, w) => [0, 1].flatMap((i) => [...grad(loss(i), both)(x, w)]), xs, ws);
   expectAllSame("remat inside a scan", results.slice(2), results.slice(0, 2), close);
 };
@@ -65,7 +69,12 @@ const customRule: Check = async ({ run }) => {
     ws,
   );
   const expected = byRule(xs.data, ws.data);
-  expectAllSame("customGradient, alone and under vmap", results, [...expected, ...expected, ...expected], close);
+  expectAllSame(
+    "customGradient, alone and under vmap",
+    results,
+    [...expected, ...expected, ...expected],
+    close,
+  );
 };
 
 /** The rule's own derivative is that of what it computes. */
@@ -74,18 +83,28 @@ const customTwice: Check = async ({ run }) => {
     (x: Value) => mul(x, x),
     ([x], _y, ct) => [mul(ct, mul(x, mul(x, x)))],
   );
-  const results = await run((x) => [grad((v: Value) => total(grad((u: Value) => total(square(u)))(v)))(x)], xs);
-  expectAllSame("second derivative through customGradient", results, [f32(...xs.data.map((x) => 3 * x * x))], close);
+  const results = await run(
+    (x) => [grad((v: Value) => total(grad((u: Value) => total(square(u)))(v)))(x)],
+    xs,
+  );
+  expectAllSame(
+    "second derivative through customGradient",
+    results,
+    [f32(...xs.data.map((x) => 3 * x * x))],
+    close,
+  );
 };
 
 const stopped: Check = async ({ run }) => {
   const loss = (x: Value) => total(mul(x, stopGradient(mul(x, x))));
   const results = await run((x) => [grad(loss)(x), grad((v: Value) => total(mul(v, grad(loss)(v))))(x)], xs);
   // x^2 counts as constant in the first derivative; as a value of its own it has a derivative again.
-  expectAllSame("stopGradient", results, [
-    f32(...xs.data.map((x) => x * x)),
-    f32(...xs.data.map((x) => x * x)),
-  ], close);
+  expectAllSame(
+    "stopGradient",
+    results,
+    [f32(...xs.data.map((x) => x * x)), f32(...xs.data.map((x) => x * x))],
+    close,
+  );
 };
 
 /** The row passes its last input on, with the derivative the rule gives. */
@@ -106,9 +125,18 @@ export const callChecks: Readonly<Record<string, Check>> = {
     loss(x, w),
     ...grad(loss, both)(x, w),
   ]),
-  "remat: second derivatives of the plain function": sameAsPlain("second derivative under remat", (loss) => (x, w) => [
-    ...grad((v: Value, u: Value) => grad(loss, both)(v, u).map((g) => total(mul(g, g))).reduce(add), both)(x, w),
-  ]),
+  "remat: second derivatives of the plain function": sameAsPlain(
+    "second derivative under remat",
+    (loss) => (x, w) => [
+      ...grad(
+        (v: Value, u: Value) =>
+          grad(loss, both)(v, u)
+            .map((g) => total(mul(g, g)))
+            .reduce(add),
+        both,
+      )(x, w),
+    ],
+  ),
   "remat: under vmap": sameAsPlain("vmap of a gradient under remat", (loss) => (x, w) => [
     ...vmap((v: Value, u: Value) => grad(loss, both)(v, u))(x, w),
     ...vmap((v: Value) => grad(loss, both)(v, like(v, 0.7)))(x),

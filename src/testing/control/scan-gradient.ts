@@ -74,7 +74,12 @@ const second: Check = async ({ run }) => {
     matrix,
     rows,
   );
-  expectAllSame("second derivatives of a scan, against the loop written out", both.slice(0, 3), both.slice(3), close);
+  expectAllSame(
+    "second derivatives of a scan, against the loop written out",
+    both.slice(0, 3),
+    both.slice(3),
+    close,
+  );
 };
 
 const counted: Check = async ({ compiled }) => {
@@ -83,14 +88,23 @@ const counted: Check = async ({ compiled }) => {
     const expected = compiled((c, w, xs) => [...grad(unrolled(false, n), by)(c, w, xs)]);
     // Steps that did not run leave results of 0, whose sine adds nothing.
     const results = await slopes(vector, matrix, rows, dense("i32", [], [n]));
-    expectAllSame(`gradient of a scan of run-time length ${n}`, results, await expected(vector, matrix, rows), close);
+    expectAllSame(
+      `gradient of a scan of run-time length ${n}`,
+      results,
+      await expected(vector, matrix, rows),
+      close,
+    );
   }
 };
 
 const mapped: Check = async ({ run, compiled }) => {
   const slopes = (c: Value, w: Value, xs: Value) => grad(looped(false), by)(c, w, xs);
   const single = compiled((c, w, xs) => [...slopes(c, w, xs)]);
-  for (const inAxes of [[0, 0, 0], [0, null, 0], [null, 0, null]]) {
+  for (const inAxes of [
+    [0, 0, 0],
+    [0, null, 0],
+    [null, 0, null],
+  ]) {
     const inputs = [vector, matrix, rows];
     const stacks = inputs.map((input, i) => (inAxes[i] === 0 ? stacked([input, varied(input, 2)]) : input));
     const results = await run((c, w, xs) => [...vmap(slopes, { inAxes })(c, w, xs)], ...stacks);

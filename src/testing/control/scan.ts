@@ -96,14 +96,21 @@ const runTimeLength: Check = async ({ compiled }) => {
     const exactly = { tolerance: 0 };
     const zeros = Array<number>(12 - made.length).fill(0);
     const fused = await loop(whole(n), vector, whole(0), matrix, rows);
-    expectAllSame(`scan of ${n} steps at once, against one at a time`, fused, [state, at, dense("f32", [4, 3], [...made, ...zeros])], exactly);
+    expectAllSame(
+      `scan of ${n} steps at once, against one at a time`,
+      fused,
+      [state, at, dense("f32", [4, 3], [...made, ...zeros])],
+      exactly,
+    );
     const [next, count, ys] = (await loop(whole(1), state, at, matrix, rows)) as [Dense, Dense, Dense];
     [state, at] = [next, count];
     made.push(...ys.data.slice(0, 3));
   }
   const [beyond] = await loop(whole(9), vector, whole(0), matrix, rows);
   const [most] = await loop(whole(4), vector, whole(0), matrix, rows);
-  expectSame("scan asked for more steps than there is room for", beyond as Dense, most as Dense, { tolerance: 0 });
+  expectSame("scan asked for more steps than there is room for", beyond as Dense, most as Dense, {
+    tolerance: 0,
+  });
 };
 
 const mapped: Check = async ({ run, compiled }) => {
@@ -118,7 +125,12 @@ const mapped: Check = async ({ run, compiled }) => {
     for (const e of [0, 1]) {
       const one = await single(...inputs.map((input, i) => (is(i) && e === 1 ? varied(input, 2) : input)));
       const name = `vmap of scan over ${inputs.map((_, i) => (is(i) ? "x" : "-")).join("")}, example ${e}`;
-      expectAllSame(name, results.map((result) => unstacked(result)[e] as Dense), one, { floor: 0.1 });
+      expectAllSame(
+        name,
+        results.map((result) => unstacked(result)[e] as Dense),
+        one,
+        { floor: 0.1 },
+      );
     }
   }
 };

@@ -24,12 +24,24 @@ const f32 = (...data: number[]): Dense => dense("f32", data.length === 1 ? [] : 
 
 const values: Check = async ({ compiled }) => {
   const run = compiled((x, by, limit) => grow(x, by, limit));
-  for (const [x, by, limit] of [[1, 2, 100], [3, 1.5, 20], [5, 2, 5]] as const)
-    expectAllSame(`whileLoop from ${x} by ${by} to ${limit}`, await run(f32(x), f32(by), f32(limit)), growByHand(x, by, limit));
+  for (const [x, by, limit] of [
+    [1, 2, 100],
+    [3, 1.5, 20],
+    [5, 2, 5],
+  ] as const)
+    expectAllSame(
+      `whileLoop from ${x} by ${by} to ${limit}`,
+      await run(f32(x), f32(by), f32(limit)),
+      growByHand(x, by, limit),
+    );
 };
 
 const mapped: Check = async ({ run }) => {
-  const inputs = [[1, 3], [2, 1.5], [100, 2]] as const;
+  const inputs = [
+    [1, 3],
+    [2, 1.5],
+    [100, 2],
+  ] as const;
   for (let bits = 1; bits < 8; bits++) {
     const is = (i: number) => ((bits >> i) & 1) === 1;
     const given = inputs.map((pair, i) => (is(i) ? f32(...pair) : f32(pair[0])));
@@ -46,13 +58,26 @@ const mapped: Check = async ({ run }) => {
 
 const insideScan: Check = async ({ run }) => {
   const results = await run(
-    (xs) => scan((c: Value, x: Value) => [add(c, x), [...grow(x, constant(2, "f32"), c)]], constant(4, "f32"), xs)[1],
+    (xs) =>
+      scan(
+        (c: Value, x: Value) => [add(c, x), [...grow(x, constant(2, "f32"), c)]],
+        constant(4, "f32"),
+        xs,
+      )[1],
     f32(1, 3, 10),
   );
   const expected = [growByHand(1, 2, 4), growByHand(3, 2, 5), growByHand(10, 2, 8)];
   expectAllSame("whileLoop inside scan", results, [
-    dense("f32", [3], expected.map(([v]) => v?.data[0] as number)),
-    dense("i32", [3], expected.map(([, n]) => n?.data[0] as number)),
+    dense(
+      "f32",
+      [3],
+      expected.map(([v]) => v?.data[0] as number),
+    ),
+    dense(
+      "i32",
+      [3],
+      expected.map(([, n]) => n?.data[0] as number),
+    ),
   ]);
 };
 

@@ -9,14 +9,26 @@ const unary =
   (f: (x: number, dtype: DType) => number, gives?: DType): Reference =>
   (inputs) => {
     const [x] = inputs as readonly [Dense];
-    return [dense(gives ?? x.dtype, x.shape, x.data.map((value) => f(value, x.dtype)))];
+    return [
+      dense(
+        gives ?? x.dtype,
+        x.shape,
+        x.data.map((value) => f(value, x.dtype)),
+      ),
+    ];
   };
 
 const binary =
   (f: (x: number, y: number, dtype: DType) => number): Reference =>
   (inputs) => {
     const [x, y] = inputs as readonly [Dense, Dense];
-    return [dense(x.dtype, x.shape, x.data.map((value, i) => f(value, y.data[i] as number, x.dtype)))];
+    return [
+      dense(
+        x.dtype,
+        x.shape,
+        x.data.map((value, i) => f(value, y.data[i] as number, x.dtype)),
+      ),
+    ];
   };
 
 /** Integers divided by 0 give all ones; the quotient is cut towards zero. */
@@ -31,7 +43,8 @@ const either =
     Number.isNaN(x) || Number.isNaN(y) ? Number.NaN : better(x, y);
 
 /** JavaScript says NaN where IEEE's pow says 1. */
-const power = (x: number, y: number): number => (x === 1 || (x === -1 && Math.abs(y) === Number.POSITIVE_INFINITY) ? 1 : x ** y);
+const power = (x: number, y: number): number =>
+  x === 1 || (x === -1 && Math.abs(y) === Number.POSITIVE_INFINITY) ? 1 : x ** y;
 
 const width = (dtype: DType): number => (dtype === "u8" ? 8 : 32);
 const outside = (by: number, dtype: DType): boolean => by < 0 || by >= width(dtype);
@@ -53,13 +66,25 @@ const comparisons: Readonly<Record<string, (x: number, y: number) => boolean>> =
 const compare: Reference = (inputs, { direction }: { readonly direction: string }) => {
   const [x, y] = inputs as readonly [Dense, Dense];
   const holds = comparisons[direction] as (x: number, y: number) => boolean;
-  return [dense("bool", x.shape, x.data.map((value, i) => Number(holds(value, y.data[i] as number))))];
+  return [
+    dense(
+      "bool",
+      x.shape,
+      x.data.map((value, i) => Number(holds(value, y.data[i] as number))),
+    ),
+  ];
 };
 
 const select: Reference = (inputs) => {
   const [condition, x, y] = inputs as readonly [Dense, Dense, Dense];
   const chosen = (i: number) => condition.data[condition.shape.length === 0 ? 0 : i] !== 0;
-  return [dense(x.dtype, x.shape, x.data.map((value, i) => (chosen(i) ? value : (y.data[i] as number))))];
+  return [
+    dense(
+      x.dtype,
+      x.shape,
+      x.data.map((value, i) => (chosen(i) ? value : (y.data[i] as number))),
+    ),
+  ];
 };
 
 export const elementwiseReferences: Readonly<Record<string, Reference>> = {

@@ -65,7 +65,14 @@ const fitting = (starts: readonly Dense[], shape: Shape, sizes: Shape): number[]
 const dynamicSlice: Reference = (inputs, { sizes }: { readonly sizes: Shape }) => {
   const [x, ...starts] = inputs as readonly [Dense, ...Dense[]];
   const from = fitting(starts, x.shape, sizes);
-  return [build(x.dtype, sizes, (index) => element(x, index.map((i, d) => i + (from[d] as number))))];
+  return [
+    build(x.dtype, sizes, (index) =>
+      element(
+        x,
+        index.map((i, d) => i + (from[d] as number)),
+      ),
+    ),
+  ];
 };
 
 const dynamicUpdateSlice: Reference = (inputs) => {
@@ -84,7 +91,11 @@ const sort: Reference = (inputs, { axis }: { readonly axis: number }) => {
   const [keys] = inputs as readonly [Dense];
   const along = Array.from({ length: keys.shape[axis] as number }, (_, i) => i);
   const order = (index: readonly number[]): number[] => {
-    const key = (i: number) => element(keys, index.map((n, d) => (d === axis ? i : n)));
+    const key = (i: number) =>
+      element(
+        keys,
+        index.map((n, d) => (d === axis ? i : n)),
+      );
     return [...along].sort((a, b) => {
       const [x, y] = [key(a), key(b)];
       if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
@@ -94,19 +105,33 @@ const sort: Reference = (inputs, { axis }: { readonly axis: number }) => {
   return inputs.map((x) =>
     build(x.dtype, x.shape, (index) => {
       const from = order(index)[index[axis] as number] as number;
-      return element(x, index.map((n, d) => (d === axis ? from : n)));
+      return element(
+        x,
+        index.map((n, d) => (d === axis ? from : n)),
+      );
     }),
   );
 };
 
-const cumsum: Reference = (inputs, { axis, reverse }: { readonly axis: number; readonly reverse: boolean }) => {
+const cumsum: Reference = (
+  inputs,
+  { axis, reverse }: { readonly axis: number; readonly reverse: boolean },
+) => {
   const [x] = inputs as readonly [Dense];
   const along = Array.from({ length: x.shape[axis] as number }, (_, i) => i);
   return [
     build(x.dtype, x.shape, (index) => {
       const here = index[axis] as number;
       const summed = along.filter((i) => (reverse ? i >= here : i <= here));
-      return summed.reduce((sum, i) => sum + element(x, index.map((n, d) => (d === axis ? i : n))), 0);
+      return summed.reduce(
+        (sum, i) =>
+          sum +
+          element(
+            x,
+            index.map((n, d) => (d === axis ? i : n)),
+          ),
+        0,
+      );
     }),
   ];
 };

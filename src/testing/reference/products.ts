@@ -14,7 +14,8 @@ interface DotParams {
 
 const dotGeneral: Reference = (inputs, { lhsContract, rhsContract, lhsBatch, rhsBatch }: DotParams) => {
   const [x, y] = inputs as readonly [Dense, Dense];
-  const free = (a: Dense, ...used: Axes[]) => a.shape.map((_, d) => d).filter((d) => !used.flat().includes(d));
+  const free = (a: Dense, ...used: Axes[]) =>
+    a.shape.map((_, d) => d).filter((d) => !used.flat().includes(d));
   const leftFree = free(x, lhsContract, lhsBatch);
   const rightFree = free(y, rhsContract, rhsBatch);
   const lengths = (a: Dense, axes: Axes) => axes.map((axis) => at(a.shape, axis));

@@ -34,7 +34,13 @@ const threefry2x32: Reference = (inputs) => {
   const pairs = Array.from({ length: size }, (_, i) =>
     threefry([word(k0, i), word(k1, i)], [word(c0, i), word(c1, i)]),
   );
-  return [0, 1].map((half) => dense("u32", shape, pairs.map((pair) => pair[half] as number)));
+  return [0, 1].map((half) =>
+    dense(
+      "u32",
+      shape,
+      pairs.map((pair) => pair[half] as number),
+    ),
+  );
 };
 
 export const randomReferences: Readonly<Record<string, Reference>> = { threefry2x32 };

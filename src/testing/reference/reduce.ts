@@ -65,8 +65,14 @@ export const reduceReferences: Readonly<Record<string, Reference>> = {
     () => 0,
     (a, b) => a + b,
   ),
-  reduceMax: reduction((dtype) => (isFloat(dtype) ? Number.NEGATIVE_INFINITY : lowest[dtype as Whole]), larger),
-  reduceMin: reduction((dtype) => (isFloat(dtype) ? Number.POSITIVE_INFINITY : highest[dtype as Whole]), smaller),
+  reduceMax: reduction(
+    (dtype) => (isFloat(dtype) ? Number.NEGATIVE_INFINITY : lowest[dtype as Whole]),
+    larger,
+  ),
+  reduceMin: reduction(
+    (dtype) => (isFloat(dtype) ? Number.POSITIVE_INFINITY : highest[dtype as Whole]),
+    smaller,
+  ),
   reduceProd: reduction(
     () => 1,
     (a, b, dtype) => (isFloat(dtype) ? a * b : Math.imul(a, b)),

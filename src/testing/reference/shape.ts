@@ -21,7 +21,13 @@ const reshape: Reference = (inputs, { shape }: { readonly shape: Shape }) => [{ 
 const transpose: Reference = (inputs, { perm }: { readonly perm: readonly number[] }) => {
   const x = one(inputs);
   const from = (index: readonly number[]) => x.shape.map((_, d) => at(index, perm.indexOf(d)));
-  return [build(x.dtype, perm.map((p) => at(x.shape, p)), (index) => element(x, from(index)))];
+  return [
+    build(
+      x.dtype,
+      perm.map((p) => at(x.shape, p)),
+      (index) => element(x, from(index)),
+    ),
+  ];
 };
 
 const reverse: Reference = (inputs, { axes }: { readonly axes: readonly number[] }) => {
@@ -41,9 +47,18 @@ const concatenate: Reference = (inputs, { axis }: { readonly axis: number }) => 
       along -= at(x.shape, axis);
       return false;
     }) as Dense;
-    return element(part, index.map((i, d) => (d === axis ? along : i)));
+    return element(
+      part,
+      index.map((i, d) => (d === axis ? along : i)),
+    );
   };
-  return [build(first.dtype, first.shape.map((n, d) => (d === axis ? total : n)), find)];
+  return [
+    build(
+      first.dtype,
+      first.shape.map((n, d) => (d === axis ? total : n)),
+      find,
+    ),
+  ];
 };
 
 interface SliceParams {
@@ -90,7 +105,13 @@ const convert: Reference = (inputs, { dtype }: { readonly dtype: DType }) => {
   const range = isFloat(x.dtype) ? ranges[dtype] : undefined;
   const cut = (value: number, [low, high]: readonly [number, number]) =>
     Number.isNaN(value) ? 0 : Math.trunc(Math.min(Math.max(value, low), high));
-  return [dense(dtype, x.shape, x.data.map((value) => (range ? cut(value, range) : value)))];
+  return [
+    dense(
+      dtype,
+      x.shape,
+      x.data.map((value) => (range ? cut(value, range) : value)),
+    ),
+  ];
 };
 
 const arrays = { f32: Float32Array, i32: Int32Array, u32: Uint32Array } as const;

@@ -9,7 +9,18 @@ function pairs(dtype: DType, left: readonly number[], right: readonly number[], 
   const shape = [left.length, right.length];
   const all = left.flatMap((x) => right.map((y) => [x, y] as const));
   return {
-    inputs: [dense(dtype, shape, all.map(([x]) => x)), dense(dtype, shape, all.map(([, y]) => y))],
+    inputs: [
+      dense(
+        dtype,
+        shape,
+        all.map(([x]) => x),
+      ),
+      dense(
+        dtype,
+        shape,
+        all.map(([, y]) => y),
+      ),
+    ],
     params,
     for: "values",
   };
@@ -22,7 +33,15 @@ function float(place: Place, edges?: readonly number[]): SampleMaker {
   return (random, dtype) => {
     const some = (shape: readonly number[], count: number): Sample => {
       const points = Array.from({ length: count }, () => place(random));
-      return { inputs: [0, 1].map((i) => dense(dtype, shape, points.map((point) => point[i] as number))) };
+      return {
+        inputs: [0, 1].map((i) =>
+          dense(
+            dtype,
+            shape,
+            points.map((point) => point[i] as number),
+          ),
+        ),
+      };
     };
     const at = edges ?? edgesOf(dtype);
     return [
@@ -35,7 +54,10 @@ function float(place: Place, edges?: readonly number[]): SampleMaker {
 }
 
 /** Samples of whole numbers: a random shape, then all pairs of edges. */
-function integers(dtypes: readonly DType[], right: (dtype: DType) => readonly number[] = edgesOf): SampleMaker {
+function integers(
+  dtypes: readonly DType[],
+  right: (dtype: DType) => readonly number[] = edgesOf,
+): SampleMaker {
   return (random) =>
     dtypes.flatMap((dtype) => {
       const shape = random.shape({ minRank: 1 });
@@ -94,7 +116,20 @@ const select: SampleMaker = (random, float) => {
   ];
 };
 
-const powers = [0, 1, 2, 0.5, -1, 3, -2, 1e20, Number.POSITIVE_INFINITY, Number.NaN];
+const powers = [
+  0,
+  -0,
+  1,
+  2,
+  0.5,
+  -1,
+  3,
+  -2,
+  1e20,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
+  Number.NaN,
+];
 
 export const binarySamples: Readonly<Record<string, SampleMaker>> = {
   add: together(float(anywhere), integers(numbers)),

@@ -6,7 +6,14 @@ import { distinct } from "./reduce.ts";
 /** Among them one before the start and one behind the end of an axis of 3. */
 const indices = (shape: Shape) => {
   const some = [2, 0, -1, 5, 1, 1, 0, 2, 2, 1, 0, 0];
-  return dense("i32", shape, some.slice(0, shape.reduce((product, n) => product * n, 1)));
+  return dense(
+    "i32",
+    shape,
+    some.slice(
+      0,
+      shape.reduce((product, n) => product * n, 1),
+    ),
+  );
 };
 
 const gather: SampleMaker = (random, float) => {
@@ -46,7 +53,13 @@ const scatterAdd: SampleMaker = (random, float) => {
 
 /** The row takes indices of which no two in range are equal. */
 const scatterSet: SampleMaker = (random, float) => {
-  const sample = (dtype: DType, operand: Shape, index: Shape, at: readonly number[], batchDims: number): Sample => ({
+  const sample = (
+    dtype: DType,
+    operand: Shape,
+    index: Shape,
+    at: readonly number[],
+    batchDims: number,
+  ): Sample => ({
     inputs: [
       random.numbers(dtype, operand),
       dense("i32", index, at),
@@ -105,7 +118,14 @@ const sort: SampleMaker = (random, float) => [
   { inputs: [distinct(random, float, [5])], params: { axis: 0 } },
   { inputs: [distinct(random, float, [2, 3]), random.numbers(float, [2, 3])], params: { axis: 1 } },
   { inputs: [random.numbers("i32", [4, 2], -3, 3), random.numbers("u8", [4, 2])], params: { axis: 0 } },
-  { inputs: [dense(float, [8], [3, nan, -inf, 0, -0, inf, nan, -1]), dense("i32", [8], [0, 1, 2, 3, 4, 5, 6, 7])], params: { axis: 0 }, for: "values" },
+  {
+    inputs: [
+      dense(float, [8], [3, nan, -inf, 0, -0, inf, nan, -1]),
+      dense("i32", [8], [0, 1, 2, 3, 4, 5, 6, 7]),
+    ],
+    params: { axis: 0 },
+    for: "values",
+  },
   { inputs: [dense("u32", [4], [4294967295, 0, 2147483648, 7])], params: { axis: 0 }, for: "values" },
   { inputs: [dense("i32", [4], [-2147483648, 5, 2147483647, -1])], params: { axis: 0 }, for: "values" },
 ];
@@ -116,7 +136,12 @@ const cumsum: SampleMaker = (random, float) => [
   { inputs: [random.numbers("i32", [4, 2])], params: { axis: 0, reverse: false } },
   { inputs: [random.numbers("u8", [9], 100, 255)], params: { axis: 0, reverse: true }, for: "values" },
   { inputs: [random.numbers(float, [40])], params: { axis: 0, reverse: false }, floor: 10, for: "values" },
-  { inputs: [random.numbers(float, [2, 300])], params: { axis: 1, reverse: false }, floor: 30, for: "values" },
+  {
+    inputs: [random.numbers(float, [2, 300])],
+    params: { axis: 1, reverse: false },
+    floor: 30,
+    for: "values",
+  },
   { inputs: [random.numbers(float, [300])], params: { axis: 0, reverse: true }, floor: 30, for: "values" },
 ];
 

@@ -20,7 +20,15 @@ const dotGeneral: SampleMaker = (random, float) => {
   return [
     sample(float, [2, 3], [3, 2], [[1], [0]]),
     sample(float, [2, 3, 2], [2, 2, 3], [[2], [1]], [[0], [0]]),
-    sample(float, [2, 3], [3, 2, 2], [[0, 1], [2, 0]]),
+    sample(
+      float,
+      [2, 3],
+      [3, 2, 2],
+      [
+        [0, 1],
+        [2, 0],
+      ],
+    ),
     sample(float, [3, 2], [2, 3, 2], [[], []], [[1], [0]]),
     sample("i32", [2, 3], [3, 1], [[1], [0]]),
     edge(sample(float, [3], [3], [[0], [0]])),
@@ -83,8 +91,26 @@ const convolution: SampleMaker = (random, float) => {
       outSpec: [0, 2, 1],
     }),
     sample(float, { x: [1, 4, 5], w: [2, 2, 2], groups: 2, padding: [[0, 1]], rhsDilation: [2] }),
-    sample(float, { x: [1, 1, 3, 3], w: [1, 1, 2, 2], lhsDilation: [2, 1], padding: [[1, 0], [0, 1]] }),
-    edge(sample(float, { x: [1, 2, 4, 3], w: [2, 2, 3, 3], strides: [1, 2], padding: [[1, 1], [1, 1]] })),
+    sample(float, {
+      x: [1, 1, 3, 3],
+      w: [1, 1, 2, 2],
+      lhsDilation: [2, 1],
+      padding: [
+        [1, 0],
+        [0, 1],
+      ],
+    }),
+    edge(
+      sample(float, {
+        x: [1, 2, 4, 3],
+        w: [2, 2, 3, 3],
+        strides: [1, 2],
+        padding: [
+          [1, 1],
+          [1, 1],
+        ],
+      }),
+    ),
     edge(sample(float, { x: [1, 1, 6], w: [1, 1, 2], padding: [[-1, -2]] })),
     edge(sample(float, { x: [1, 1, 1, 1, 2], w: [1, 1, 1, 1, 2] })),
     edge(sample("i32", { x: [1, 1, 4], w: [1, 1, 2] })),
@@ -109,8 +135,28 @@ const pool: SampleMaker = (random, float) => {
   });
   const edge = (given: Sample): Sample => ({ ...given, for: "values" });
   return [
-    sample(float, [2, 5], "max", [1, 2], [1, 2], [[0, 0], [1, 0]]),
-    sample(float, [4, 3], "sum", [2, 2], [1, 2], [[0, 1], [1, 0]]),
+    sample(
+      float,
+      [2, 5],
+      "max",
+      [1, 2],
+      [1, 2],
+      [
+        [0, 0],
+        [1, 0],
+      ],
+    ),
+    sample(
+      float,
+      [4, 3],
+      "sum",
+      [2, 2],
+      [1, 2],
+      [
+        [0, 1],
+        [1, 0],
+      ],
+    ),
     sample(float, [20], "sum", [17], [2], [[1, 1]]),
     sample("i32", [5], "max", [3], [1], [[1, 1]]),
     edge(sample(float, [40], "max", [18], [3])),

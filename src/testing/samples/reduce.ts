@@ -13,13 +13,20 @@ export function distinct(random: Sampler, dtype: DType, shape: Shape): Dense {
     const k = random.int(0, i);
     [steps[i], steps[k]] = [steps[k] as number, steps[i] as number];
   }
-  return dense(dtype, shape, steps.map((step) => (step - size / 2) * 0.4 + random.float(0, 0.2)));
+  return dense(
+    dtype,
+    shape,
+    steps.map((step) => (step - size / 2) * 0.4 + random.float(0, 0.2)),
+  );
 }
 
 const shapes: readonly (readonly [Shape, readonly number[]])[] = [
   [[5], [0]],
   [[2, 3], [1]],
-  [[2, 3, 2], [0, 2]],
+  [
+    [2, 3, 2],
+    [0, 2],
+  ],
 ];
 
 /** Sums can be small where their parts are not. */
@@ -31,7 +38,9 @@ const anywhere: Numbers = (random, dtype, shape) => random.numbers(dtype, shape)
 const float =
   (numbers: Numbers): SampleMaker =>
   (random, dtype) => [
-    ...shapes.map(([shape, axes]): Sample => ({ inputs: [numbers(random, dtype, shape)], params: { axes }, floor })),
+    ...shapes.map(
+      ([shape, axes]): Sample => ({ inputs: [numbers(random, dtype, shape)], params: { axes }, floor }),
+    ),
     { inputs: [numbers(random, dtype, [3, 1])], params: { axes: [1] }, for: "values" },
     { inputs: [numbers(random, dtype, [2, 0])], params: { axes: [1] }, for: "values" },
     { inputs: [numbers(random, dtype, [0, 2])], params: { axes: [1] }, for: "values" },
@@ -65,7 +74,9 @@ const truth: SampleMaker = (random) => [
 
 /** Not at 0, where the product's derivative by the others vanishes; one sample has zeros for that. */
 const products: SampleMaker = (random, dtype) => [
-  ...shapes.map(([shape, axes]): Sample => ({ inputs: [random.numbers(dtype, shape, 0.5, 1.5)], params: { axes } })),
+  ...shapes.map(
+    ([shape, axes]): Sample => ({ inputs: [random.numbers(dtype, shape, 0.5, 1.5)], params: { axes } }),
+  ),
   { inputs: [dense(dtype, [3, 3], [1, 0, 2, 0.5, 1.5, -1, 0, 0, 3])], params: { axes: [1] }, for: "values" },
   { inputs: [random.numbers(dtype, [0])], params: { axes: [0] }, for: "values" },
 ];
@@ -74,7 +85,11 @@ const argExtremum: SampleMaker = (random, dtype) =>
   (["max", "min"] as const).flatMap((kind): Sample[] => [
     { inputs: [distinct(random, dtype, [2, 3])], params: { axis: 1, kind } },
     { inputs: [distinct(random, dtype, [4])], params: { axis: 0, kind } },
-    { inputs: [dense(dtype, [2, 4], [1, 3, 3, 1, -inf, 0, nan, nan])], params: { axis: 1, kind }, for: "values" },
+    {
+      inputs: [dense(dtype, [2, 4], [1, 3, 3, 1, -inf, 0, nan, nan])],
+      params: { axis: 1, kind },
+      for: "values",
+    },
     { inputs: [dense(dtype, [2, 2], [-inf, -inf, inf, inf])], params: { axis: 1, kind }, for: "values" },
     { inputs: [dense("i32", [4], [-5, 3, 3, -5])], params: { axis: 0, kind }, for: "values" },
     { inputs: [dense("u32", [3], [4294967295, 0, 1])], params: { axis: 0, kind }, for: "values" },

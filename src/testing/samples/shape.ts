@@ -72,12 +72,48 @@ const concatenate: SampleMaker = (random, float) => {
     params: { axis },
   });
   return [
-    sample(float, [[2, 3], [1, 3]], 0),
-    sample(float, [[2, 1], [2, 3], [2, 2]], 1),
+    sample(
+      float,
+      [
+        [2, 3],
+        [1, 3],
+      ],
+      0,
+    ),
+    sample(
+      float,
+      [
+        [2, 1],
+        [2, 3],
+        [2, 2],
+      ],
+      1,
+    ),
     sample("bool", [[2], [3]], 0),
     { ...sample("u8", [[1], [1], [1], [2]], 0), for: "values" },
-    { ...sample(float, [[2, 2], [0, 2], [1, 2]], 0), for: "values" },
-    { ...sample("i32", [[0, 2], [0, 2]], 0), for: "values" },
+    {
+      ...sample(
+        float,
+        [
+          [2, 2],
+          [0, 2],
+          [1, 2],
+        ],
+        0,
+      ),
+      for: "values",
+    },
+    {
+      ...sample(
+        "i32",
+        [
+          [0, 2],
+          [0, 2],
+        ],
+        0,
+      ),
+      for: "values",
+    },
   ];
 };
 
@@ -133,11 +169,13 @@ const convert: SampleMaker = (random, float) => {
   return [
     { inputs: [random.numbers(float, [2, 2])], params: { dtype: float } },
     ...types.flatMap((from) =>
-      types.map((dtype): Sample => ({
-        inputs: [dense(from, [convertible.length], convertible)],
-        params: { dtype },
-        for: "values",
-      })),
+      types.map(
+        (dtype): Sample => ({
+          inputs: [dense(from, [convertible.length], convertible)],
+          params: { dtype },
+          for: "values",
+        }),
+      ),
     ),
     { inputs: [dense("i32", [3], [-1, -200, 300])], params: { dtype: float } },
     { inputs: [dense(float, [4], [-1.5, -0.5, -0, 1e-20])], params: { dtype: "bool" } },
@@ -186,12 +224,20 @@ const constant: SampleMaker = (random, float) => {
 
 const iota: SampleMaker = (_random, float) => {
   const types: readonly DType[] = [float, "i32", "u32", "u8"];
-  const all: readonly (readonly [Shape, number])[] = [[[5], 0], [[2, 3], 1], [[3, 1, 2], 0], [[0, 2], 1]];
+  const all: readonly (readonly [Shape, number])[] = [
+    [[5], 0],
+    [[2, 3], 1],
+    [[3, 1, 2], 0],
+    [[0, 2], 1],
+  ];
   const sample = (dtype: DType, shape: Shape, axis: number): Sample => ({
     inputs: [],
     params: { dtype, shape, axis },
   });
-  return [...types.flatMap((dtype) => all.map(([shape, axis]) => sample(dtype, shape, axis))), sample("u8", [300], 0)];
+  return [
+    ...types.flatMap((dtype) => all.map(([shape, axis]) => sample(dtype, shape, axis))),
+    sample("u8", [300], 0),
+  ];
 };
 
 /** Several values of different types and shapes at once. */

@@ -14,7 +14,8 @@ export const edges: Readonly<Record<string, readonly number[]>> = {
   bool: [0, 1],
 };
 
-export const edgesOf = (dtype: DType): readonly number[] => edges[dtype] ?? (edges.float as readonly number[]);
+export const edgesOf = (dtype: DType): readonly number[] =>
+  edges[dtype] ?? (edges.float as readonly number[]);
 
 interface UnaryFloat {
   /** Where it is smooth. */
@@ -47,7 +48,15 @@ function float(range: UnaryFloat): SampleMaker {
 const at =
   (place: (random: Sampler) => number): SampleMaker =>
   (random, dtype) => [
-    { inputs: [dense(dtype, [2, 3], Array.from({ length: 6 }, () => place(random)))] },
+    {
+      inputs: [
+        dense(
+          dtype,
+          [2, 3],
+          Array.from({ length: 6 }, () => place(random)),
+        ),
+      ],
+    },
     { inputs: [dense(dtype, [edgesOf(dtype).length], edgesOf(dtype))], for: "values" },
     { inputs: [random.numbers(dtype, random.shape({ minRank: 1, empty: true }))], for: "values" },
   ];
@@ -73,7 +82,7 @@ const betweenWholes = (random: Sampler): number =>
 const awayFromZero = (random: Sampler): number => random.pick([1, -1]) * random.float(0.3, 3);
 
 /** Angles of which f32 knows the sine: beyond, the argument itself is coarser than a turn. */
-const angles = [0, -0, 1, -1, 1e-20, 3.1415927, 31.4, -100, 1000, inf, -inf, nan];
+const angles = [0, -0, 1, -1, 1e-20, Math.PI, 31.4, -100, 1000, inf, -inf, nan];
 
 export const unarySamples: Readonly<Record<string, SampleMaker>> = {
   neg: together(float({ low: -3, high: 3 }), ofTypes("i32", "u32", "u8")),
@@ -85,8 +94,13 @@ export const unarySamples: Readonly<Record<string, SampleMaker>> = {
   rsqrt: float({ low: 0.3, high: 5, edges: [0, 1, 1e-20, 1e20, -1, inf, nan] }),
   sin: float({ low: -4, high: 4, edges: angles, floor: 0.01 }),
   cos: float({ low: -4, high: 4, edges: angles, floor: 0.01 }),
-  tan: float({ low: -1.2, high: 1.2, edges: [0, 1, -1, 1e-20, 3.1415927, -100, inf, nan], floor: 0.01 }),
-  tanh: float({ low: -2, high: 2, edges: [0, 1e-6, 1e-20, 0.5, 9, -9, 30, 1e20, inf, -inf, nan], floor: 0.05 }),
+  tan: float({ low: -1.2, high: 1.2, edges: [0, 1, -1, 1e-20, Math.PI, -100, inf, nan], floor: 0.01 }),
+  tanh: float({
+    low: -2,
+    high: 2,
+    edges: [0, 1e-6, 1e-20, 0.5, 9, -9, 30, 1e20, inf, -inf, nan],
+    floor: 0.05,
+  }),
   logistic: float({ low: -4, high: 4, edges: [0, 20, -20, 80, -80, 1e20, -1e20, inf, -inf, nan] }),
   erf: float({ low: -2, high: 2, edges: [0, 1e-6, -0.5, 1, 3, -3.9, 10, 1e20, inf, -inf, nan], floor: 0.1 }),
   abs: together(at(awayFromZero), ofTypes("i32")),
