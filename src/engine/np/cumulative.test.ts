@@ -86,7 +86,7 @@ describe.each(testEngines())("cumulative functions on %s", (engine) => {
         integers: ["i32[4]", [3, 1, 8, 11]],
         empty: ["f32[0]", []],
       },
-      engine === "wasm" ? 1e-5 : 1e-6,
+      1e-6,
     );
   });
 
@@ -126,7 +126,7 @@ describe.each(testEngines())("cumulative functions on %s", (engine) => {
           ],
         ],
       },
-      engine === "wasm" ? 1e-5 : 1e-6,
+      1e-6,
     );
   });
 });

@@ -111,7 +111,7 @@ export function searchsorted(sorted: ValueLike, x: ValueLike, { side = "left" }:
   const mine = broadcastInDim(value, shape, range(value.ndim));
   const theirs = broadcastInDim(line, shape, [value.ndim]);
   const before = side === "left" ? less(theirs, mine) : lessEqual(theirs, mine);
-  // Counted in f32, exact up to 2^24: jax-js fails on two such counts in i32 in one program.
+  // Counted in f32, exact up to 2^24: jax-js fails on some sums of integers that come from comparing floats.
   return convert(reduceSum(convert(before, "f32"), [value.ndim]), "i32");
 }
 

@@ -24,9 +24,6 @@ const slopes = (functions: Record<string, (x: Value) => Value>, x: Value) =>
   Object.fromEntries(Object.entries(functions).map(([name, f]) => [name, slope(f, x)]));
 
 describe.each(testEngines())("trigonometry on %s", (engine) => {
-  // The logarithm of jax-js is off by up to 7e-6.
-  const tolerance = engine === "wasm" ? 1e-5 : 1e-6;
-
   it("gives JAX's numbers", () => {
     expectAll(
       evaluate(engine, (x) => all(circular, x), [-3, -0.7, -0.0001, 0, 0.0001, 0.5, 1.2, 4]),
@@ -43,7 +40,6 @@ describe.each(testEngines())("trigonometry on %s", (engine) => {
         cosh: ["f32[8]", [10.067662, 1.255169, 1, 1, 1, 1.127626, 1.8106556, 27.308233]],
         asinh: ["f32[8]", [-1.8184464, -0.6526665, -0.0001, 0, 0.0001, 0.48121184, 1.0159732, 2.0947125]],
       },
-      tolerance,
     );
     expectAll(
       evaluate(engine, (x) => all(bounded, x), [-1, -0.99, -0.3, 0, 0.0001, 0.8, 1, 1.5]),
@@ -52,7 +48,6 @@ describe.each(testEngines())("trigonometry on %s", (engine) => {
         acos: ["f32[8]", [Math.PI, 3.0000532, 1.875489, 1.5707964, 1.5706964, 0.64350104, 0, Number.NaN]],
         atanh: ["f32[8]", [-Infinity, -2.646653, -0.30951962, 0, 0.0001, 1.0986123, Infinity, Number.NaN]],
       },
-      tolerance,
     );
   });
 
@@ -124,7 +119,7 @@ describe.each(testEngines())("trigonometry on %s", (engine) => {
       evaluate(
         engine,
         (y, x) => ({ atan2: np.atan2(y, x), half: np.atan2(1, np.array([2], { dtype: "i32" })) }),
-        [[1], [-1], [0.5]],
+        [[1], [-1], [0]],
         [1, -1, 0],
       ),
       {
@@ -133,7 +128,7 @@ describe.each(testEngines())("trigonometry on %s", (engine) => {
           [
             [0.7853982, 2.3561945, 1.5707964],
             [-0.7853982, -2.3561945, -1.5707964],
-            [0.4636476, 2.6779451, 1.5707964],
+            [0, Math.PI, 0],
           ],
         ],
         half: ["f32[1]", [0.4636476]],

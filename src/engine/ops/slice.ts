@@ -82,7 +82,7 @@ const sliceOp = defineOp<SliceParams>({
       array = array.slice(...pairs(start, start + kept * step));
       const grouped = array.shape.flatMap((m, i) => (i === d ? [kept, step] : [m]));
       array = array.reshape(grouped);
-      array = array.slice(...grouped.map((_, i) => (i === d + 1 ? 0 : ([] as []))));
+      array = inMemory(j, array.slice(...grouped.map((_, i) => (i === d + 1 ? 0 : ([] as [])))));
     });
     return [array];
   },
@@ -182,6 +182,8 @@ const padOp = defineOp<PadParams & { readonly value: number }>({
       const joined = array.shape.flatMap((m, i) => (i === d ? [m * (gap + 1)] : i === d + 1 ? [] : [m]));
       array = array.reshape(joined);
       array = array.slice(...joined.map((m, i): [] | [number, number] => (i === d ? [0, m - gap] : [])));
+      // jax-js misreads views of views of padded arrays: each ends here.
+      array = inMemory(j, array);
     });
     fill(low.map((n, d) => [Math.max(0, n), Math.max(0, high[d] as number)]));
     const cuts = array.shape.map((m, d): [number, number] => [
@@ -189,7 +191,7 @@ const padOp = defineOp<PadParams & { readonly value: number }>({
       m - Math.max(0, -(high[d] as number)),
     ]);
     if (cuts.some(([from, to], d) => from !== 0 || to !== array.shape[d])) array = array.slice(...cuts);
-    return [array];
+    return [inMemory(j, array)];
   },
 });
 
