@@ -15,6 +15,7 @@ export async function training(net: Net, engine: "xla" | "wasm"): Promise<Subjec
       params = nextParams;
       adam = nextAdam;
       last = await loss.item();
+      loss.dispose(); // as Python frees it when the name is taken again
     }
     return last;
   };

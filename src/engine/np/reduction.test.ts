@@ -183,6 +183,29 @@ describe.each(testEngines())("reductions on %s", (engine) => {
     );
   });
 
+  it("count along axes of every length", () => {
+    for (const n of [1, 3, 4, 8, 9]) {
+      const rows = Array.from({ length: 8 }, (_, r) => Array.from({ length: n }, (_, c) => (r * 5 + c * 3) % 7));
+      const count = (f: (v: number) => boolean) => rows.map((row) => row.filter(f).length);
+      expectAll(
+        evaluate(
+          engine,
+          (v) => ({
+            above: np.countNonzero(np.greater(v, 3), { axis: 1 }),
+            below: np.sum(np.less(v, 3), { axis: 1 }),
+            whole: np.sum(np.astype(v, "i32"), { axis: 1 }),
+          }),
+          rows,
+        ),
+        {
+          above: ["i32[8]", count((v) => v > 3)],
+          below: ["i32[8]", count((v) => v < 3)],
+          whole: ["i32[8]", rows.map((row) => row.reduce((a, b) => a + b, 0))],
+        },
+      );
+    }
+  });
+
   it("of nothing are neutral, and axes of length 1 go", () => {
     expectAll(
       evaluate(

@@ -20,7 +20,9 @@ interface Case {
 const cases = fixture.cases as readonly Case[];
 const rows = [...new Set(cases.map(({ row }) => row))];
 const tensors = (texts: readonly string[]): Dense[] => texts.map((text) => parseTensor(text) as Dense);
-const samplesOf = (row: string): readonly { readonly sample: Sample; readonly expected: readonly Dense[] }[] =>
+const samplesOf = (
+  row: string,
+): readonly { readonly sample: Sample; readonly expected: readonly Dense[] }[] =>
   cases
     .filter((given) => given.row === row)
     .map(({ inputs, params, results }) => ({
@@ -36,7 +38,12 @@ describe("JAX's numbers for the rows", () => {
     for (const row of rows)
       for (const { sample, expected } of samplesOf(row)) {
         const given = references.get(row)?.(sample.inputs, sample.params as never);
-        expectAllSame(`the reference of ${nameOf(row, sample)}`, given as readonly Dense[], expected, closeness);
+        expectAllSame(
+          `the reference of ${nameOf(row, sample)}`,
+          given as readonly Dense[],
+          expected,
+          closeness,
+        );
       }
     expect(rows.length).toBeGreaterThan(50);
   });
@@ -45,9 +52,19 @@ describe("JAX's numbers for the rows", () => {
     it.each(rows)("%s", async (row) => {
       const all = samplesOf(row);
       const samples = all.map(({ sample }) => sample);
-      const results = await inOneProgram(engine, row, samples, theRow(row))(samples.map(({ inputs }) => inputs));
+      const results = await inOneProgram(
+        engine,
+        row,
+        samples,
+        theRow(row),
+      )(samples.map(({ inputs }) => inputs));
       all.forEach(({ sample, expected }, i) => {
-        expectAllSame(`${nameOf(row, sample)} on ${engine}`, results[i] as readonly Dense[], expected, closeness);
+        expectAllSame(
+          `${nameOf(row, sample)} on ${engine}`,
+          results[i] as readonly Dense[],
+          expected,
+          closeness,
+        );
       });
     });
   });

@@ -6,7 +6,7 @@ import type { TensorType } from "../trace/type.ts";
 import { tensorType } from "../trace/type.ts";
 import type { Node, Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
-import { jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import { argExtremum as argExtremumOf } from "../wasm/functions.ts";
 import { hloType, i64s } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
@@ -75,12 +75,21 @@ function extremumDerivative({ inputs, outputs, params }: Node<Axes>, ct: Value):
   return mul(chosen, unreduce(div(ct, count), x, params.axes));
 }
 
+/**
+ * jax-js adds up four at a time as floats where all it loads are floats, also for integers computed from them, and
+ * then fails on the type of the sum. A zero that is loaded as an integer keeps it from that.
+ */
+const summable = (j: Jax, x: JaxArray, dtype: DType): JaxArray =>
+  isFloat(dtype)
+    ? x
+    : x.add(j.numpy.array(dtype === "i32" ? new Int32Array(1) : new Uint32Array(1), { dtype: jaxName(dtype) }));
+
 export const reduceSum = reduction({
   name: "reduceSum",
   accepts: "number",
   identity: () => 0,
   hlo: "add",
-  wasm: (j, x, axes, dtype) => wrapU8(j, x.sum(axes), dtype),
+  wasm: (j, x, axes, dtype) => wrapU8(j, summable(j, x, dtype).sum(axes), dtype),
   derivative: ({ inputs, params }, ct) => unreduce(ct, inputs[0], params.axes),
 });
 

@@ -109,10 +109,14 @@ export class Tensor implements Disposable {
   }
 
   /** The numbers in row-major order, copied to JavaScript's memory. */
-  async read(): Promise<HostArray> {
-    const data = this.#held.backend.read(this.native(), this.type);
-    await turnIfDue();
-    return data;
+  read(): Promise<HostArray> {
+    try {
+      const data = this.#held.backend.read(this.native(), this.type);
+      const turn = turnIfDue();
+      return turn ? turn.then(() => data) : data;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /** The one number of a tensor with one element. */

@@ -85,14 +85,17 @@ const shortWait = 2;
  */
 function patientReader(client: PjrtClient): (buffer: Handle, type: TensorType) => Promise<HostArray> {
   let usualWait = 0;
-  return async (buffer, type) => {
+  return (buffer, type) => {
     const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
-    if (type.size === 0) return fromBytes(bytes, type.dtype);
+    if (type.size === 0) return Promise.resolve(fromBytes(bytes, type.dtype));
     const start = performance.now();
-    if (usualWait < shortWait) client.bufferToHost(buffer, bytes);
-    else await client.bufferToHostAsync(buffer, bytes);
-    usualWait = (usualWait + performance.now() - start) / 2;
-    return fromBytes(bytes, type.dtype);
+    const done = (): HostArray => {
+      usualWait = (usualWait + performance.now() - start) / 2;
+      return fromBytes(bytes, type.dtype);
+    };
+    if (usualWait >= shortWait) return client.bufferToHostAsync(buffer, bytes).then(done);
+    client.bufferToHost(buffer, bytes);
+    return Promise.resolve(done());
   };
 }
 

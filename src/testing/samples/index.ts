@@ -1,6 +1,9 @@
 import type { SampleMaker } from "../sample.ts";
 import { binarySamples } from "./binary.ts";
+import { conversionSamples } from "./conversion.ts";
 import { indexingSamples } from "./indexing.ts";
+import { partSamples } from "./parts.ts";
+import { poolSamples } from "./pool.ts";
 import { productSamples } from "./products.ts";
 import { randomSamples } from "./random.ts";
 import { reduceSamples } from "./reduce.ts";
@@ -13,8 +16,11 @@ export const samples: ReadonlyMap<string, SampleMaker> = new Map(
     unarySamples,
     binarySamples,
     shapeSamples,
+    partSamples,
+    conversionSamples,
     reduceSamples,
     productSamples,
+    poolSamples,
     indexingSamples,
     randomSamples,
   ].flatMap((family) => Object.entries(family)),
