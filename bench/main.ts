@@ -25,7 +25,7 @@ async function measure(asked: Arguments, bench: Bench): Promise<Report> {
   const engines = [...new Set(wanted.map(({ engine }) => engine))];
   if (engines.includes("xla")) await ensureEngine();
   const peers = asked.peers ? new Peers() : undefined;
-  const rounds = asked.quick ? 3 : 7;
+  const rounds = asked.quick ? 3 : 11;
   if (asked.quick) console.error("quick: fewer, shorter rounds, and 20,000 steps where 100,000 are named");
   const results: Result[] = [];
   try {

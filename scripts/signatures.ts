@@ -1,15 +1,10 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import ts from "typescript";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
+import { compilerOptions, root } from "./compiler-options.ts";
 
 /** The exported functions of modules of `src/`, as one would write their calls: `sum(x, { axis, keepdims })`. */
 export function signaturesOf(modules: readonly string[]): readonly ReadonlyMap<string, readonly string[]>[] {
-  const { config } = ts.parseConfigFileTextToJson("tsconfig.json", readFileSync(`${root}tsconfig.json`, "utf8"));
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
   const files = modules.map((path) => `${root}src/${path}`);
-  const program = ts.createProgram(files, options);
+  const program = ts.createProgram(files, compilerOptions());
   const checker = program.getTypeChecker();
   return files.map((file) => {
     const source = program.getSourceFile(file);
@@ -18,7 +13,11 @@ export function signaturesOf(modules: readonly string[]): readonly ReadonlyMap<s
     const found = new Map<string, readonly string[]>();
     for (const symbol of checker.getExportsOfModule(module)) {
       const calls = callsOf(checker, symbol);
-      if (calls.length > 0) found.set(symbol.name, calls.map((call) => `${symbol.name}(${call})`));
+      if (calls.length > 0)
+        found.set(
+          symbol.name,
+          calls.map((call) => `${symbol.name}(${call})`),
+        );
     }
     return found;
   });
@@ -28,7 +27,9 @@ function callsOf(checker: ts.TypeChecker, exported: ts.Symbol): string[] {
   const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
   if (!(symbol.flags & ts.SymbolFlags.Value) || !symbol.valueDeclaration) return [];
   const type = checker.getTypeOfSymbolAtLocation(symbol, symbol.valueDeclaration);
-  return type.getCallSignatures().map((signature) => signature.parameters.map((p) => parameter(checker, p)).join(", "));
+  return type
+    .getCallSignatures()
+    .map((signature) => signature.parameters.map((p) => parameter(checker, p)).join(", "));
 }
 
 /** A parameter's name; of options, their names. */
@@ -39,5 +40,8 @@ function parameter(checker: ts.TypeChecker, symbol: ts.Symbol): string {
     return `${declaration.dotDotDotToken ? "..." : ""}${symbol.name}${optional}`;
   }
   const type = checker.getNonNullableType(checker.getTypeOfSymbolAtLocation(symbol, declaration));
-  return `{ ${type.getProperties().map(({ name }) => name).join(", ")} }`;
+  return `{ ${type
+    .getProperties()
+    .map(({ name }) => name)
+    .join(", ")} }`;
 }

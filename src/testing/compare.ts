@@ -23,6 +23,7 @@ export const failure = (message: string, cause?: unknown): EspalierError =>
 
 export function isClose(actual: number, expected: number, { tolerance, floor }: Closeness): boolean {
   if (Object.is(actual, expected) || actual === expected) return true;
+  if (!Number.isFinite(expected)) return false;
   return Math.abs(actual - expected) <= tolerance * Math.max(floor, Math.abs(expected));
 }
 

@@ -185,7 +185,9 @@ describe.each(testEngines())("reductions on %s", (engine) => {
 
   it("count along axes of every length", () => {
     for (const n of [1, 3, 4, 8, 9]) {
-      const rows = Array.from({ length: 8 }, (_, r) => Array.from({ length: n }, (_, c) => (r * 5 + c * 3) % 7));
+      const rows = Array.from({ length: 8 }, (_, r) =>
+        Array.from({ length: n }, (_, c) => (r * 5 + c * 3) % 7),
+      );
       const count = (f: (v: number) => boolean) => rows.map((row) => row.filter(f).length);
       expectAll(
         evaluate(

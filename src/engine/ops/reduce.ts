@@ -82,7 +82,9 @@ function extremumDerivative({ inputs, outputs, params }: Node<Axes>, ct: Value):
 const summable = (j: Jax, x: JaxArray, dtype: DType): JaxArray =>
   isFloat(dtype)
     ? x
-    : x.add(j.numpy.array(dtype === "i32" ? new Int32Array(1) : new Uint32Array(1), { dtype: jaxName(dtype) }));
+    : x.add(
+        j.numpy.array(dtype === "i32" ? new Int32Array(1) : new Uint32Array(1), { dtype: jaxName(dtype) }),
+      );
 
 export const reduceSum = reduction({
   name: "reduceSum",

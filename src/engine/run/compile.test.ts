@@ -70,6 +70,20 @@ describe.each(testEngines())("compile on %s", (engine) => {
     expect([...(await f(y, z).read())]).toEqual([7, 10]);
   });
 
+  it("names the argument that is gone, or donated and needed once more", () => {
+    const f = compile((p: { readonly w: Value }, y: Value) => add(p.w, y), {
+      ...options,
+      donate: [0],
+      name: "step",
+    });
+    const x = put(Float32Array.of(1, 2), options);
+    expect(() => f({ w: x }, x)).toThrow(/step: argument 0\.w .*second time.*ARGUMENT_INVALID/s);
+    x.dispose();
+    expect(() => f({ w: put(Float32Array.of(1, 2), options) }, x)).toThrow(
+      /step: argument 1 .*TENSOR_DISPOSED/s,
+    );
+  });
+
   it("frees tensors at once on dispose and using", async () => {
     const before = memory();
     const f = compile((x: Value) => mul(x, x), options);
@@ -186,6 +200,8 @@ describe("choice of engine", () => {
 
   it("says which element types wasm has not", () => {
     expect(codeOf(() => put(1, { engine: "wasm", dtype: "bf16" }))).toBe("DTYPE_UNSUPPORTED");
+    const f = compile((x: Value) => x, { engine: "wasm" });
+    expect(codeOf(() => f(Float64Array.of(1)))).toBe("DTYPE_UNSUPPORTED");
   });
 
   it("refuses ragged arrays and shapes that do not fit", () => {
@@ -203,6 +219,8 @@ describe("choice of engine", () => {
       const y = f(x);
       expect(y.device).toBe(list[1]);
       expect([...(await y.read())]).toEqual([2, 4]);
+      expect([...(await f(put(Float32Array.of(3, 4), { engine: "xla" })).read())]).toEqual([6, 8]);
+      expect(f.programs).toBe(2);
       const both = compile((a: Value, b: Value) => add(a, b));
       expect(codeOf(() => both(x, put(Float32Array.of(1, 2), { engine: "xla" })))).toBe("DEVICE_MISMATCH");
     },

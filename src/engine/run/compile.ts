@@ -1,17 +1,15 @@
 import type { TreeShape } from "../../core/index.ts";
-import { EspalierError, flatten, leafPaths, unflatten } from "../../core/index.ts";
-import { asValue } from "../np/value.ts";
-import { userError } from "../trace/location.ts";
-import { programOf } from "../trace/program.ts";
+import { flatten, leafPaths, unflatten } from "../../core/index.ts";
 import type { TensorType } from "../trace/type.ts";
-import type { Trace } from "../trace/value.ts";
-import { isTracing, placeholder, Value, withTrace } from "../trace/value.ts";
+import { isTracing } from "../trace/value.ts";
+import { argumentName, donatedLeaves, donatedTwice, misplaced } from "./arguments.ts";
 import type { Backend, Device, Executable, Native } from "./backend.ts";
 import type { EngineChoice } from "./choose.ts";
 import { resolveDevice } from "./choose.ts";
 import type { Feed, Fetch } from "./feed.ts";
 import { leafType, matchTree, toTensor } from "./feed.ts";
 import { Tensor } from "./tensor.ts";
+import { traceCall } from "./trace-call.ts";
 
 /** How a function is compiled. */
 export interface CompileOptions {
@@ -71,6 +69,7 @@ export function compile<A extends readonly unknown[], const R>(
   const known: Specialization[] = [];
   const statics = options.static ?? [];
   const name = options.name ?? (fn.name || "the compiled function");
+  const anywhere = options.engine === undefined && options.device === undefined;
   const leaves: unknown[] = [];
   const natives: Native[] = [];
   const results: Native[] = [];
@@ -79,7 +78,7 @@ export function compile<A extends readonly unknown[], const R>(
     if (isTracing()) return fn(...(args as A));
     const traced = statics.length === 0 ? args : args.filter((_, i) => !statics.includes(i));
     const special = find(args, traced) ?? specialize(args, traced);
-    return run(special);
+    return run(special, args);
   };
 
   function find(args: readonly unknown[], traced: readonly unknown[]): Specialization | undefined {
@@ -87,57 +86,30 @@ export function compile<A extends readonly unknown[], const R>(
       leaves.length = 0;
       if (statics.some((at, i) => !Object.is(args[at], special.statics[i]))) continue;
       if (!matchTree(special.shape, traced, leaves)) continue;
-      if (leaves.every((leaf, i) => leafType(leaf) === special.types[i])) return special;
+      if (!leaves.every((leaf, i) => leafType(leaf) === special.types[i])) continue;
+      if (anywhere && (home(leaves)?.device ?? special.device) !== special.device) continue;
+      return special;
     }
     return undefined;
   }
 
-  function trace(args: readonly unknown[], traced: readonly unknown[], backend: Backend) {
-    leaves.length = 0;
-    const shape = flatten(traced, leaves);
-    const paths = leafPaths(shape).map((path) => argumentName(name, path, args, statics));
-    const types = leaves.map((leaf, i) => leafType(leaf) ?? badLeaf(paths[i] as string, leaf));
-    return withTrace(
-      (dtype) => backend.lacks(dtype),
-      (context: Trace) => {
-        const inputs = types.map((type) => placeholder(type, context.root));
-        const rebuilt = unflatten(shape, inputs) as unknown[];
-        let next = 0;
-        const given = args.map((arg, i) => (statics.includes(i) ? arg : rebuilt[next++]));
-        const outputLeaves: unknown[] = [];
-        const result = fn(...(given as unknown as A));
-        if (result instanceof Promise)
-          throw userError(
-            "ASYNC_TRACE",
-            `${name} returned a promise`,
-            "trace a synchronous function; await outside compile",
-          );
-        const outputShape = flatten(result, outputLeaves);
-        const outputPaths = leafPaths(outputShape);
-        const outputs = outputLeaves.map((leaf, i) => {
-          try {
-            return asValue(leaf);
-          } catch (cause) {
-            throw new EspalierError(
-              "RESULT_INVALID",
-              `${name}: its result at "${outputPaths[i]}" is ${describe(leaf)}`,
-              {
-                fix: "return traced values, numbers, and arrays and plain objects of them",
-                cause,
-              },
-            );
-          }
-        });
-        const captured = [...context.captured] as [Tensor, Value][];
-        const program = programOf([...inputs, ...captured.map(([, value]) => value)], outputs);
-        return { shape, types, outputShape, program, captured: captured.map(([tensor]) => tensor) };
-      },
-    );
+  /** The device of the tensors among the arguments, unless one was asked for. */
+  function place(traced: readonly unknown[]): { readonly backend: Backend; readonly device: Device } {
+    const given: unknown[] = [];
+    flatten(traced, given);
+    const tensor = anywhere ? home(given) : undefined;
+    return tensor ?? resolveDevice(options.engine, options.device);
   }
 
   function specialize(args: readonly unknown[], traced: readonly unknown[]): Specialization {
-    const { backend, device } = place(traced, options);
-    const { shape, types, outputShape, program, captured } = trace(args, traced, backend);
+    const { backend, device } = place(traced);
+    const { shape, types, outputShape, program, captured } = traceCall({
+      fn: fn as (...args: never[]) => unknown,
+      name,
+      args,
+      statics,
+      backend,
+    });
     const donated = donatedLeaves(shape, args, statics, options.donate ?? [], name);
     const executable = backend.compile(program, {
       device,
@@ -145,6 +117,8 @@ export function compile<A extends readonly unknown[], const R>(
       deterministic: options.deterministic ?? false,
       flags: options.flags ?? {},
     });
+    leaves.length = 0;
+    flatten(traced, leaves);
     const special: Specialization = {
       shape,
       types,
@@ -161,7 +135,7 @@ export function compile<A extends readonly unknown[], const R>(
     return special;
   }
 
-  function run(special: Specialization): unknown {
+  function run(special: Specialization, args: readonly unknown[]): unknown {
     const { backend, device, executable, captured, outputTypes } = special;
     const temporary: Tensor[] = [];
     natives.length = 0;
@@ -173,9 +147,12 @@ export function compile<A extends readonly unknown[], const R>(
         tensor = toTensor(leaf, backend, device);
         temporary.push(tensor);
       }
-      if (tensor.device !== device) throw misplaced(name, special.shape, i, tensor, device);
-      natives.push(tensor.native(name));
+      if (tensor.isDisposed || tensor.device !== device) refuse(tensor, i, special, args);
+      natives.push(tensor.native());
     }
+    for (const at of special.donated)
+      if (natives.indexOf(natives[at]) !== at || natives.lastIndexOf(natives[at]) !== at)
+        throw donatedTwice(leafName(at, special, args), leaves[at] as Tensor);
     for (const tensor of captured) natives.push(tensor.native("a tensor used inside the function"));
     executable.run(natives, results);
     for (const at of special.donated) {
@@ -189,12 +166,23 @@ export function compile<A extends readonly unknown[], const R>(
     return unflatten(special.outputShape, outputs);
   }
 
+  const leafName = (leaf: number, { shape }: Specialization, args: readonly unknown[]): string =>
+    argumentName(name, leafPaths(shape)[leaf] as string, args, statics);
+
+  function refuse(tensor: Tensor, leaf: number, special: Specialization, args: readonly unknown[]): never {
+    const argument = leafName(leaf, special, args);
+    tensor.native(argument);
+    throw misplaced(argument, tensor, special.device);
+  }
+
   return Object.defineProperty(
     Object.assign(call, {
       lower: (...args: readonly unknown[]): string => {
         const traced = args.filter((_, i) => !statics.includes(i));
-        const { backend } = place(traced, options);
-        return backend.text(trace(args, traced, backend).program);
+        const { backend } = place(traced);
+        return backend.text(
+          traceCall({ fn: fn as (...args: never[]) => unknown, name, args, statics, backend }).program,
+        );
       },
     }),
     "programs",
@@ -202,84 +190,6 @@ export function compile<A extends readonly unknown[], const R>(
   ) as unknown as Compiled<A, R>;
 }
 
-/** The device of the tensors among the arguments, else the one asked for. */
-function place(traced: readonly unknown[], options: CompileOptions): { backend: Backend; device: Device } {
-  if (options.engine === undefined && options.device === undefined) {
-    const leaves: unknown[] = [];
-    flatten(traced, leaves);
-    const tensor = leaves.find((leaf): leaf is Tensor => leaf instanceof Tensor);
-    if (tensor) return { backend: tensor.backend, device: tensor.device };
-  }
-  return resolveDevice(options.engine, options.device);
-}
-
-function donatedLeaves(
-  shape: TreeShape,
-  args: readonly unknown[],
-  statics: readonly number[],
-  donate: readonly number[],
-  name: string,
-): readonly number[] {
-  const donated: number[] = [];
-  let next = 0;
-  let at = 0;
-  args.forEach((_, i) => {
-    if (statics.includes(i)) return;
-    const count = leafPaths((shape as { items: readonly TreeShape[] }).items[at++] as TreeShape).length;
-    if (donate.includes(i)) for (let k = 0; k < count; k++) donated.push(next + k);
-    next += count;
-  });
-  const beyond = donate.find((i) => !(i < args.length) || statics.includes(i));
-  if (beyond !== undefined)
-    throw userError(
-      "ARGUMENT_INVALID",
-      `${name}: donate names argument ${beyond}, which is not a tensor argument`,
-      "count arguments from 0",
-    );
-  return donated;
-}
-
-function argumentName(
-  name: string,
-  path: string,
-  args: readonly unknown[],
-  statics: readonly number[],
-): string {
-  const at = Number(/^\[(\d+)\]/.exec(path)?.[1] ?? 0);
-  const original = args.map((_, i) => i).filter((i) => !statics.includes(i))[at];
-  return `${name}: argument ${original}${path.replace(/^\[\d+\]/, "")}`;
-}
-
-function misplaced(
-  name: string,
-  shape: TreeShape,
-  leaf: number,
-  tensor: Tensor,
-  device: Device,
-): EspalierError {
-  return userError(
-    "DEVICE_MISMATCH",
-    `${name}: argument ${leafPaths(shape)[leaf]} is on ${tensor.device.engine}:${tensor.device.index}, but the function runs on ${device.engine}:${device.index}`,
-    "put all arguments on one device: put(data, { engine, device })",
-  );
-}
-
-function badLeaf(path: string, leaf: unknown): never {
-  if (leaf instanceof Value)
-    throw userError(
-      "VALUE_ESCAPED",
-      `${path} is a traced value from another function`,
-      "pass tensors to compiled functions",
-    );
-  throw userError(
-    "ARGUMENT_INVALID",
-    `${path} is ${describe(leaf)}, which is no tensor`,
-    "pass tensors, numbers, booleans or typed arrays; make tensors from nested arrays with put(...); list plain values in `static`",
-  );
-}
-
-function describe(leaf: unknown): string {
-  if (typeof leaf === "function") return `the function ${leaf.name || "(anonymous)"}`;
-  if (typeof leaf === "object" && leaf !== null) return `a ${leaf.constructor?.name ?? "object"}`;
-  return `${JSON.stringify(leaf) ?? String(leaf)} (${typeof leaf})`;
-}
+/** The first tensor among the leaves: where it is, the function runs. */
+const home = (leaves: readonly unknown[]): Tensor | undefined =>
+  leaves.find((leaf): leaf is Tensor => leaf instanceof Tensor);

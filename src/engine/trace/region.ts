@@ -21,7 +21,9 @@ const isRegion = (value: unknown): value is Region =>
 /** The regions a node holds: a loop's body, a choice's branches. */
 export function regionsOf(node: Node): readonly Region[] {
   const values = Object.values((node.params ?? {}) as object) as unknown[];
-  return values.flatMap((value) => (Array.isArray(value) ? value.filter(isRegion) : isRegion(value) ? [value] : []));
+  return values.flatMap((value) =>
+    Array.isArray(value) ? value.filter(isRegion) : isRegion(value) ? [value] : [],
+  );
 }
 
 interface Traced {

@@ -1,6 +1,6 @@
 import type { EspalierError } from "../../core/index.ts";
-import type { DType } from "./dtype.ts";
 import type { ValueMethods } from "../np/methods.ts";
+import type { DType } from "./dtype.ts";
 import { userError } from "./location.ts";
 import type { Op, Several } from "./op.ts";
 import { defineOp, lacking, several } from "./op.ts";
@@ -71,7 +71,6 @@ export class Value {
 }
 
 /** The functions of `np` as methods; `np` installs them. */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: a test checks that every method is installed
 export interface Value extends ValueMethods {}
 
 /** What is known while a function is traced. */

@@ -22,7 +22,7 @@ export interface ScanOptions {
   readonly reverse?: boolean;
 }
 
-/** The same tree, which nobody may change: what a body's literals are taken for. */
+/** The same tree with every field readonly: what literals that a body returns are taken for. */
 type Frozen<T> = T extends Value ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
 
 /** A tree of stacked results: the same tree, each value with one more axis in front. */

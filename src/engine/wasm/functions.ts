@@ -137,12 +137,13 @@ export function shiftRightWithSign(j: Jax, x: JaxArray, by: JaxArray): JaxArray 
 
 /** Where along an axis the extremum stands: the first of equals, and the first NaN before all. */
 export function argExtremum(j: Jax, x: JaxArray, axis: number, kind: "max" | "min"): JaxArray {
-  const length = x.shape[axis] as number;
+  const { shape } = x;
+  const length = shape[axis] as number;
   const best = x.ref[kind](axis, { keepdims: true });
   const missing = x.ref.notEqual(x.ref);
   // With a NaN among them the extremum is NaN, which equals nothing.
   const found = j.numpy.logicalOr(x.equal(best), missing).astype(jaxName("i32"));
   const fromEnd = j.numpy.arange(length, 0, -1, { dtype: jaxName("i32") });
-  const place = fromEnd.reshape([length, ...x.shape.slice(axis + 1).map(() => 1)]);
+  const place = fromEnd.reshape([length, ...shape.slice(axis + 1).map(() => 1)]);
   return jaxScalar(j, length, "i32").sub(found.mul(place).max(axis));
 }

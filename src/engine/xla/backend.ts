@@ -126,7 +126,10 @@ function shared(
   flags: Readonly<Record<string, boolean | number | string>>,
   device: PjrtDevice,
 ): PjrtExecutable {
-  const key = createHash("sha256").update(JSON.stringify([client.path, device.id, flags])).update(module).digest("hex");
+  const key = createHash("sha256")
+    .update(JSON.stringify([client.path, device.id, flags]))
+    .update(module)
+    .digest("hex");
   const known = compiled.get(key)?.deref();
   if (known) return known;
   const executable = client.compile(module, { flags, device });

@@ -3,6 +3,7 @@ import type { ConformanceCase } from "../conformance.ts";
 import { branchChecks } from "./branches.ts";
 import { branchNestingChecks } from "./branches-nesting.ts";
 import { callChecks } from "./calls.ts";
+import { chainChecks } from "./chains.ts";
 import { scanChecks } from "./scan.ts";
 import { scanGradientChecks } from "./scan-gradient.ts";
 import { scanNestingChecks } from "./scan-nesting.ts";
@@ -16,4 +17,5 @@ export const controlCases = (engine: EngineName): readonly ConformanceCase[] => 
   ...casesOf("whileLoop", engine, whileChecks),
   ...casesOf("branches", engine, { ...branchChecks, ...branchNestingChecks }),
   ...casesOf("calls", engine, callChecks),
+  ...casesOf("chains", engine, chainChecks),
 ];

@@ -1,0 +1,47 @@
+import type { EngineChoice, Device, Spec, Specs, Tensor, Value } from "../engine/index.ts";
+
+/** Parameters: plain nested objects, whose keys make readable paths such as `hidden.dense0.w`. */
+export type Params<T = Value> = { readonly [name: string]: T | Params<T> };
+
+/** What a model is told when it is applied. */
+export interface ApplyOptions {
+  /** Whether this is training: dropout drops only then. */
+  readonly train?: boolean;
+  /** A key (u32[2]) for layers that draw random numbers; needed where one does while training. */
+  readonly key?: Value;
+}
+
+/** Where parameters are put. */
+export interface InitOptions {
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+}
+
+/** Two words to draw initial parameters from: `streams.get("params").key()`, or a plain seed. */
+export type InitKey = Uint32Array | number;
+
+/**
+ * A model is two functions and no class. `init` draws parameters on the host, so that one seed gives the same numbers
+ * on every engine; `apply` is pure math on values, for use inside `compile`.
+ *
+ * @example
+ * ```ts
+ * const model = sequential([dense(64), nn.relu, dense(2)]);
+ * const params = model.init(0, spec([32, 4]));
+ * const predict = compile((p: Params, x: Value) => model.apply(p, x));
+ * ```
+ */
+export interface Model<X = Value, Y = Value> {
+  /** What it is, for summaries, names and errors: `dense`, `sequential`. */
+  readonly kind: string;
+  /** The layers inside, by name, where it is made of others. */
+  readonly layers?: Readonly<Record<string, Model<never, unknown>>>;
+  /** Draws parameters for inputs like `input`, whose first axis is the batch. */
+  init(key: InitKey, input: Specs<X>, options?: InitOptions): Params<Tensor>;
+  apply(params: Params, x: X, options?: ApplyOptions): Y;
+}
+
+/** A layer in a list of layers: a model, or a plain function without parameters such as `nn.relu`. */
+export type Layer = Model | ((x: Value) => Value);
+
+export type { Spec };
