@@ -20,6 +20,9 @@ export const lacking = (reason: string): Lacking => ({ lacking: reason });
 export const isLacking = (column: unknown): column is Lacking =>
   typeof column === "object" && column !== null && "lacking" in column;
 
+/** Stands for the derivative of what gives whole numbers or truth values. */
+export const notDifferentiable: Lacking = lacking("its result is not a floating-point number");
+
 /** Cotangents of the inputs, in order; `undefined` stands for zero. */
 export type Cotangents = readonly (Value | undefined)[];
 
