@@ -16,7 +16,8 @@ export default defineConfig({
   format: "esm",
   platform: "node",
   target: "node20",
-  dts: true,
+  // What is marked @internal is not promised, and would drag the types of jax-js into ours.
+  dts: { compilerOptions: { stripInternal: true } },
   sourcemap: true,
   clean: true,
   fixedExtension: false,

@@ -4,8 +4,14 @@ export * as np from "./np/index.ts";
 export type { ValueLike } from "./np/value.ts";
 export * as hostRandom from "./random/host.ts";
 export * as random from "./random/index.ts";
-export type { Backend, Device, EngineName } from "./run/backend.ts";
-export { devices, type EngineChoice, engine, engineHint, setEngine } from "./run/choose.ts";
+export type { Device, Engine, EngineName } from "./run/backend.ts";
+export {
+  devices,
+  type EngineChoice,
+  engine,
+  engineHint,
+  setEngine,
+} from "./run/choose.ts";
 export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";
 export { evalShape, Spec, type Specs, spec } from "./run/eval-shape.ts";
 export type { Feed, Fetch, TensorLike } from "./run/feed.ts";

@@ -1,4 +1,4 @@
-import type { EngineChoice, Device, Spec, Specs, Tensor, Value } from "../engine/index.ts";
+import type { Device, EngineChoice, Spec, Specs, Tensor, Value } from "../engine/index.ts";
 
 /** Parameters: plain nested objects, whose keys make readable paths such as `hidden.dense0.w`. */
 export type Params<T = Value> = { readonly [name: string]: T | Params<T> };

@@ -12,7 +12,8 @@ export function checkOptions(kind: string, options: object, known: readonly stri
         "OPTION_UNKNOWN",
         `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
         {
-          fix: known.length === 0 ? `${kind} has no options` : `the options of ${kind} are ${known.join(", ")}`,
+          fix:
+            known.length === 0 ? `${kind} has no options` : `the options of ${kind} are ${known.join(", ")}`,
         },
       );
 }

@@ -1,7 +1,18 @@
 import { createHash } from "node:crypto";
-import { hostRandom, put, type Shape, type Tensor } from "../engine/index.ts";
+import { didYouMean, isPlainObject } from "../core/index.ts";
+import {
+  hostRandom,
+  put,
+  type Shape,
+  type Spec,
+  type Specs,
+  spec,
+  type Tensor,
+  type Value,
+} from "../engine/index.ts";
 import type { Initializer } from "./initializers.ts";
-import type { InitKey, InitOptions } from "./model.ts";
+import type { InitKey, InitOptions, Model, Params } from "./model.ts";
+import { layerError, watchLayers } from "./path.ts";
 
 const { hostFoldIn, hostKey } = hostRandom;
 
@@ -18,14 +29,96 @@ export interface ParameterSpec {
   readonly init: Initializer;
 }
 
-/** Draws a layer's own parameters and puts them on the device. */
+/** Whether parameters are only described, not drawn. */
+let describing = false;
+
+/**
+ * Draws a layer's own parameters and puts them on the device. For layers of your own.
+ *
+ * @example
+ * ```ts
+ * const init = (key, input, options) => drawParameters(key, { scale: { shape: [4], init: ones } }, options);
+ * ```
+ */
 export function drawParameters(
   key: InitKey,
   specs: Readonly<Record<string, ParameterSpec>>,
   options: InitOptions = {},
 ): Readonly<Record<string, Tensor>> {
-  const drawn = Object.entries(specs).map(([name, { shape, init }]) => {
-    return [name, put(init(childKey(key, name), shape), { ...options, shape })] as const;
+  const made = Object.entries(specs).map(([name, { shape, init }]) => {
+    // Only shapes are asked of a described parameter, and those a spec has.
+    if (describing) return [name, spec(shape) as unknown as Tensor] as const;
+    return [name, put(drawnFrom(name, init, childKey(key, name), shape), { ...options, shape })] as const;
   });
-  return Object.fromEntries(drawn);
+  return Object.fromEntries(made);
 }
+
+function drawnFrom(name: string, init: Initializer, key: Uint32Array, shape: Shape): Float32Array {
+  const numbers: unknown = init(key, shape);
+  if (numbers instanceof Float32Array && numbers.length === shape.reduce((a, b) => a * b, 1)) return numbers;
+  throw layerError(
+    "init",
+    "INITIALIZER_INVALID",
+    `the initializer of "${name}" did not give the numbers of [${shape.join(", ")}]`,
+    "an initializer takes (key, shape) and gives a Float32Array; call those that are factories: kaimingNormal()",
+  );
+}
+
+/**
+ * What a model's parameters are for such inputs, without drawing them.
+ *
+ * @example
+ * ```ts
+ * parameterSpecs(dense(2), spec([32, 4])); // { w: f32[4,2], b: f32[2] }
+ * ```
+ */
+export function parameterSpecs<X, Y>(model: Model<X, Y>, input: Specs<X>): Params<Spec> {
+  const outer = describing;
+  describing = true;
+  try {
+    const quiet = { enter: () => undefined, leave: () => undefined };
+    return watchLayers(quiet, () => model.init(0, input)) as unknown as Params<Spec>;
+  } finally {
+    describing = outer;
+  }
+}
+
+/** What stands for the parameters of a layer that a tree has none of, with the names it has beside them. */
+const absent = new WeakMap<Params, { readonly name: string; readonly besides: readonly string[] }>();
+
+/** The parameters of a part. Parts without parameters need none; others say what is missing once they look. */
+export function childParams(params: Params, name: string): Params {
+  const found = params[name];
+  if (isPlainObject(found)) return found as Params;
+  if (found !== undefined)
+    throw layerError("params", "PARAMETER_INVALID", `"${name}" is one value`, "give the layer's parameters");
+  const none: Params = {};
+  absent.set(none, absent.get(params) ?? { name, besides: Object.keys(params) });
+  return none;
+}
+
+/** A layer's own parameter; an error naming the layer's path where it is missing. */
+export function parameter(kind: string, params: Params, name: string): Value {
+  const found = isPlainObject(params) ? params[name] : undefined;
+  if (found !== undefined && !isPlainObject(found)) return found as Value;
+  const gap = isPlainObject(params) ? absent.get(params) : undefined;
+  const what = gap
+    ? `the parameters have no "${gap.name}"${didYouMean(gap.name, gap.besides)}`
+    : `there is no parameter "${name}"${didYouMean(name, Object.keys(params ?? {}))}`;
+  const [has, given] = gap ? [gap.besides, "the tree has"] : [Object.keys(params ?? {}), "there are"];
+  throw layerError(
+    kind,
+    "PARAMETER_MISSING",
+    what,
+    `pass what init gave; ${given} ${has.length === 0 ? "none" : has.join(", ")}`,
+  );
+}
+
+/** How many numbers a tree of parameters holds. */
+export function countParameters(params: Params<Tensor | Value | Spec>): number {
+  return Object.values(params).reduce<number>((sum, part) => {
+    return sum + (isPlainObject(part) ? countParameters(part as Params<Tensor>) : sizeOf(part as Tensor));
+  }, 0);
+}
+
+const sizeOf = ({ shape }: { readonly shape: Shape }): number => shape.reduce((a, b) => a * b, 1);

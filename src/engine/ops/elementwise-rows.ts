@@ -1,7 +1,7 @@
 import type { DType } from "../trace/dtype.ts";
 import { isFloat, limits } from "../trace/dtype.ts";
 import type { Jax, JaxArray, Lacking, Op } from "../trace/op.ts";
-import { defineOp, isLacking, lacking } from "../trace/op.ts";
+import { defineOp, isLacking } from "../trace/op.ts";
 import { isConstant } from "../trace/region.ts";
 import type { TensorType } from "../trace/type.ts";
 import { tensorType } from "../trace/type.ts";

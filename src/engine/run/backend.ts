@@ -33,13 +33,17 @@ export interface Executable {
   run(inputs: readonly Native[], outputs: Native[]): void;
 }
 
-/** What an engine does for the rest: `wasm` and `xla` are two of these. */
-export interface Backend {
+/** An engine as users see it: what it is called, what it runs on, what it has. */
+export interface Engine {
   readonly name: EngineName;
   readonly description: string;
   readonly devices: readonly Device[];
   /** Why it has not got an element type, or undefined where it has. */
   lacks(dtype: DType): string | undefined;
+}
+
+/** What an engine does for the rest: `wasm` and `xla` are two of these. */
+export interface Backend extends Engine {
   compile(program: Program, request: CompileRequest): Executable;
   /** The program as the engine reads it, for people. */
   text(program: Program): string;

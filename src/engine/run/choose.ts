@@ -1,7 +1,7 @@
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import { wasmBackend } from "../wasm/backend.ts";
 import { xlaBackend, xlaProblem } from "../xla/backend.ts";
-import type { Backend, Device, EngineName } from "./backend.ts";
+import type { Backend, Device, Engine, EngineName } from "./backend.ts";
 
 /** `auto` is xla where a plugin is found, else wasm. */
 export type EngineChoice = EngineName | "auto";
@@ -27,8 +27,18 @@ function check(choice: string, from: string): EngineChoice {
   );
 }
 
-/** The engine behind a choice, started on first use. */
-export function engine(choice?: EngineChoice): Backend {
+/**
+ * The engine behind a choice, started on first use.
+ *
+ * @example
+ * ```ts
+ * console.log(engine().name, engine().description); // xla cpu, PJRT API 0.81
+ * ```
+ */
+export const engine = (choice?: EngineChoice): Engine => backendOf(choice);
+
+/** The engine behind a choice, with all that the rest of this room needs of it. */
+export function backendOf(choice?: EngineChoice): Backend {
   const asked =
     choice === undefined
       ? (chosen ?? check(process.env.ESPALIER_ENGINE || "auto", "ESPALIER_ENGINE"))
@@ -52,7 +62,7 @@ export function resolveDevice(
   choice: EngineChoice | undefined,
   device: number | Device | undefined,
 ): { backend: Backend; device: Device } {
-  const backend = engine(choice ?? (typeof device === "object" ? device.engine : undefined));
+  const backend = backendOf(choice ?? (typeof device === "object" ? device.engine : undefined));
   const index = typeof device === "object" ? device.index : (device ?? 0);
   const found = backend.devices[index];
   if (!found)

@@ -48,7 +48,7 @@ export class Tensor implements Disposable {
   #gone: "" | "disposed" | "donated" = "";
   #watched = false;
 
-  /** Tensors are made by `put` and by compiled functions. */
+  /** @internal Tensors are made by `put` and by compiled functions. */
   constructor(native: Native, type: TensorType, device: Device, backend: Backend) {
     this.type = type;
     this.device = device;
@@ -84,11 +84,12 @@ export class Tensor implements Disposable {
   get isDisposed(): boolean {
     return this.#gone !== "";
   }
+  /** @internal */
   get backend(): Backend {
     return this.#held.backend;
   }
 
-  /** The engine's buffer; an error where the tensor is gone. `argument` names it in that error. */
+  /** @internal The engine's buffer; an error where the tensor is gone. `argument` names it in that error. */
   native(argument = "this tensor"): Native {
     if (this.#gone !== "") throw this.#goneError(argument);
     return this.#held.native;
@@ -146,7 +147,7 @@ export class Tensor implements Disposable {
     this.dispose();
   }
 
-  /** Marks the memory as taken over by a call. For compiled functions. */
+  /** @internal Marks the memory as taken over by a call. For compiled functions. */
   donated(): void {
     this.#leave("donated");
   }

@@ -35,9 +35,11 @@ export interface Node<P = unknown> {
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see the interface below
 export class Value {
   readonly id: number;
+  /** @internal */
   readonly node: Node;
   readonly type: TensorType;
 
+  /** @internal */
   constructor(id: number, node: Node, type: TensorType) {
     this.id = id;
     this.node = node;
