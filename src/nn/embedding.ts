@@ -1,0 +1,44 @@
+import { isFloat, np } from "../engine/index.ts";
+import { type Initializer, normal } from "./initializers.ts";
+import type { Model } from "./model.ts";
+import { checkOptions, checkSize } from "./options.ts";
+import { drawParameters, parameter } from "./parameters.ts";
+import { layerError } from "./path.ts";
+
+/** Options of {@link embedding}. */
+export interface EmbeddingOptions {
+  /** Normal numbers unless told, as in PyTorch. */
+  readonly init?: Initializer;
+}
+
+/**
+ * A vector for each whole number below `count`: [batch, ...] gives [batch, ..., width]. Parameter: `w` [count, width].
+ * Negative numbers count from the end; what lies beyond takes the nearest row.
+ *
+ * @example
+ * ```ts
+ * const tokens = nn.embedding(256, 64);
+ * const params = tokens.init(0, spec([32, 128], "i32"));
+ * ```
+ */
+export function embedding(count: number, width: number, options: EmbeddingOptions = {}): Model {
+  checkSize("embedding", "count", count);
+  checkSize("embedding", "width", width);
+  checkOptions("embedding", options, ["init"]);
+  const { init = normal() } = options;
+  return {
+    kind: "embedding",
+    init: (key, _input, where) => drawParameters(key, { w: { shape: [count, width], init } }, where),
+    apply: (params, x) => {
+      const w = parameter("embedding", params, "w");
+      if (isFloat(x.dtype) || x.dtype === "bool")
+        throw layerError(
+          "embedding",
+          "DTYPE_MISMATCH",
+          `the input is ${x.dtype}[${x.shape.join(",")}], but embeddings are looked up by whole numbers`,
+          'put the input with dtype "i32", or convert it: x.astype("i32")',
+        );
+      return np.take(w, x, { axis: 0 });
+    },
+  };
+}
