@@ -36,7 +36,6 @@ export {
   hostRandom,
   memory,
   type Nested,
-  nn,
   np,
   type PutOptions,
   put,
@@ -64,3 +63,5 @@ export {
   vmap,
   whileLoop,
 } from "./engine/index.ts";
+export * as nn from "./nn/index.ts";
+export * as optim from "./optim/index.ts";

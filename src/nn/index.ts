@@ -46,6 +46,8 @@ export type PaddingOption = functions.PaddingOption;
 export type PoolOptions = functions.PoolOptions;
 export type SoftmaxOptions = functions.SoftmaxOptions;
 
+// Parts with folders of their own.
+export * from "./attention/index.ts";
 export { type CnnOptions, cnn } from "./cnn.ts";
 export { type ConvLayerOptions, conv1d, conv2d } from "./conv.ts";
 export { type DenseOptions, dense } from "./dense.ts";
@@ -58,7 +60,7 @@ export * from "./losses/index.ts";
 export { type MlpOptions, mlp } from "./mlp.ts";
 export type { ApplyOptions, InitKey, InitOptions, Layer, Model, Params } from "./model.ts";
 export { groupNorm, layerNorm, type NormOptions, type RmsNormOptions, rmsNorm } from "./norm.ts";
-export { type ParallelOptions, parallel } from "./parallel.ts";
+export { type Combine, type ParallelOptions, parallel } from "./parallel.ts";
 export {
   childKey,
   childParams,
@@ -79,6 +81,7 @@ export {
   maxPool2d,
   type PoolLayerOptions,
 } from "./pool.ts";
+export * from "./recurrent/index.ts";
 export { residual } from "./residual.ts";
 export { sequential } from "./sequential.ts";
 export { type SummaryOptions, summary } from "./summary.ts";

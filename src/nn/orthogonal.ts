@@ -43,10 +43,21 @@ export function orthogonal(options: OrthogonalOptions = {}): Initializer {
   };
 }
 
+/** In four sums, as each addition would otherwise wait for the one before. */
 function dot(x: Float64Array, y: Float64Array, from: number): number {
-  let sum = 0;
-  for (let i = from; i < x.length; i++) sum += (x[i] as number) * (y[i] as number);
-  return sum;
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let i = from;
+  for (; i + 3 < x.length; i += 4) {
+    a += (x[i] as number) * (y[i] as number);
+    b += (x[i + 1] as number) * (y[i + 1] as number);
+    c += (x[i + 2] as number) * (y[i + 2] as number);
+    d += (x[i + 3] as number) * (y[i + 3] as number);
+  }
+  for (; i < x.length; i++) a += (x[i] as number) * (y[i] as number);
+  return a + b + (c + d);
 }
 
 /** Mirrors `y` in the plane at right angles to the unit vector `v`, which is 0 before `from`. */

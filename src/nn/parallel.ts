@@ -6,10 +6,13 @@ import { childKey, childParams } from "./parameters.ts";
 import { inLayer, layerError } from "./path.ts";
 
 /** Options of {@link parallel}. */
-export interface ParallelOptions<L, Y> {
+export interface ParallelOptions<C = "concat" | "add"> {
   /** How results become one: side by side along the last axis (the default), added, or by a function of all of them. */
-  readonly combine?: "concat" | "add" | ((outputs: { readonly [K in keyof L]: Value }) => Y);
+  readonly combine?: C;
 }
+
+/** A function of the results of layers, by their names. */
+export type Combine<L, Y> = (outputs: { readonly [K in keyof L]: Value }) => Y;
 
 /**
  * Layers that all see the same input, and their results as one.
@@ -22,10 +25,15 @@ export interface ParallelOptions<L, Y> {
  * );
  * ```
  */
-export function parallel<const L extends Readonly<Record<string, Layer>>, Y = Value>(
+export function parallel(layers: Readonly<Record<string, Layer>>, options?: ParallelOptions): Model;
+export function parallel<const L extends Readonly<Record<string, Layer>>, Y>(
   layers: L,
-  options: ParallelOptions<L, Y> = {},
-): Model<Value, Y> {
+  options: Required<ParallelOptions<Combine<L, Y>>>,
+): Model<Value, Y>;
+export function parallel(
+  layers: Readonly<Record<string, Layer>>,
+  options: ParallelOptions<unknown> = {},
+): Model<Value, unknown> {
   checkOptions("parallel", options, ["combine"]);
   const named = namedLayers("parallel", layers);
   const entries = Object.entries(named);
@@ -46,8 +54,7 @@ export function parallel<const L extends Readonly<Record<string, Layer>>, Y = Va
         name,
         inLayer(name, () => layer.apply(childParams(params, name), x, childOptions(given, i))),
       ]);
-      // A word gives one value, and then Y is left at its default.
-      return combine(Object.fromEntries(outputs)) as Y;
+      return combine(Object.fromEntries(outputs));
     },
   };
 }

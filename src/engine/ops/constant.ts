@@ -31,8 +31,7 @@ const constantOp: Op<ConstantParams> = defineOp<ConstantParams>({
   },
   wasm: (j, _inputs, { params }) => {
     const { data, dtype, shape } = params;
-    if (typeof data === "number" && dtype !== "bool")
-      return [j.numpy.full([...shape], data, { dtype: jaxName(dtype) })];
+    // A repeated scalar becomes part of the kernel; `full` would be an array that it reads.
     if (typeof data === "number") return [j.numpy.broadcastTo(jaxScalar(j, data, dtype), [...shape])];
     if (dtype === "bool")
       return [j.numpy.array(Int32Array.from(data), { shape: [...shape], dtype: jaxName("i32") }).notEqual(0)];

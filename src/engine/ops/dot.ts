@@ -3,6 +3,7 @@ import { defineOp } from "../trace/op.ts";
 import { shapeText, tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
+import { jaxDot } from "../wasm/dot.ts";
 import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { batchedValue, checkDType } from "./rules.ts";
@@ -110,13 +111,7 @@ const dotOp = defineOp<DotDims>({
       y.dispose();
       return [j.numpy.zeros([...outputs[0].shape], { dtype: jaxName(outputs[0].dtype) })];
     }
-    const product = j.lax.dot(x, y, {
-      lhsContractingDims: [...params.lhsContract],
-      rhsContractingDims: [...params.rhsContract],
-      lhsBatchDims: [...params.lhsBatch],
-      rhsBatchDims: [...params.rhsBatch],
-    });
-    return [wrapU8(j, product, outputs[0].dtype)];
+    return [wrapU8(j, jaxDot(j, x, y, params), outputs[0].dtype)];
   },
 });
 

@@ -63,7 +63,7 @@ export const tan = unary("tan", {
 export const tanh = unary("tanh", {
   accepts: "float",
   hlo: "tanh",
-  wasm: (j, x) => j.numpy.tanh(x),
+  wasm: fn.tanh,
   derivative: (ct, _x, y) => mul(ct, sub(full(y, 1), mul(y, y))),
 });
 export const logistic = unary("logistic", {

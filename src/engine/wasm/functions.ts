@@ -147,3 +147,9 @@ export function argExtremum(j: Jax, x: JaxArray, axis: number, kind: "max" | "mi
   const place = fromEnd.reshape([length, ...shape.slice(axis + 1).map(() => 1)]);
   return jaxScalar(j, length, "i32").sub(found.mul(place).max(axis));
 }
+
+/** 1 - 2 / (e^2x + 1): jax-js's own names the exponential twice, and its kernels then compute it twice. */
+export function tanh(j: Jax, x: JaxArray): JaxArray {
+  const [one, two] = [j.numpy.full([], 1), j.numpy.full([], 2)];
+  return one.sub(two.div(j.numpy.exp(x.mul(2)).add(1)));
+}

@@ -95,9 +95,9 @@ export const withoutInfinity = customGradient(
   (_args, _result, cotangent) => [cotangent],
 );
 
-/** The same at both ends. */
+/** Logits cut at 1e30, far from where products with them overflow; the derivative is that of x itself. */
 export const finite = customGradient(
-  (x: Value): Value => np.clip(x, -largest, largest),
+  (x: Value): Value => np.clip(x, -1e30, 1e30),
   (_args, _result, cotangent) => [cotangent],
 );
 

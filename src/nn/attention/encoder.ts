@@ -1,0 +1,81 @@
+import { type Spec, type Tensor, Value } from "../../engine/index.ts";
+import { childOptions, shapeOf, shapeText } from "../layer.ts";
+import type { Model, Params } from "../model.ts";
+import { checkOptions, checkSize } from "../options.ts";
+import { childKey, childParams } from "../parameters.ts";
+import { inLayer, layerError } from "../path.ts";
+import { type BlockOptions, block, blockOptionNames, normOf } from "./block.ts";
+
+/** Options of {@link transformerEncoder}. */
+export interface EncoderOptions extends BlockOptions {
+  /** How many blocks. */
+  readonly layers: number;
+  /** Whether places see only what comes before them; false unless told. */
+  readonly causal?: boolean;
+  /** Rotary positions; without them, and without positions in the input, order does not matter. */
+  readonly rotary?: boolean;
+  /** Whether a norm comes last; true unless told. */
+  readonly finalNorm?: boolean;
+}
+
+/** Vectors, and which of them may be seen. */
+export interface EncoderInput {
+  /** [batch, time, width] */
+  readonly x: Value;
+  /** Booleans that repeat to [batch, heads, time, time]: true where a place may see another. */
+  readonly mask?: Value;
+}
+
+/**
+ * A transformer's blocks over vectors: [batch, time, width] to the same shape. Parameters: `block0`, `block1`, ... and
+ * `norm`. A block is PyTorch's `TransformerEncoderLayer` with `norm_first`.
+ *
+ * @example
+ * ```ts
+ * const encoder = nn.transformerEncoder({ width: 64, layers: 2, heads: 4 });
+ * const y = encoder.apply(params, { x, mask: np.slice(known, ":", null, null) }); // known: bool [batch, time]
+ * ```
+ */
+export function transformerEncoder(options: EncoderOptions): Model<Value | EncoderInput, Value> {
+  const kind = "transformerEncoder";
+  checkOptions(kind, options, [...blockOptionNames, "layers", "causal", "rotary", "finalNorm"]);
+  const { causal = false, rotary = false, finalNorm = true } = options;
+  const width = checkSize(kind, "width", options.width);
+  const names = Array.from({ length: checkSize(kind, "layers", options.layers) }, (_, i) => `block${i}`);
+  const part = block(kind, options, { causal, rotary });
+  const norm = normOf(kind, options.norm);
+  const checked = (shape: readonly number[]): void => {
+    if (shape.length === 3 && shape[2] === width) return;
+    throw layerError(
+      kind,
+      "SHAPE_MISMATCH",
+      `the input is ${shapeText(shape)}, but it takes [batch, time, ${width}]`,
+      `bring inputs to the width first: dense(${width})`,
+    );
+  };
+  return {
+    kind,
+    layers: { ...Object.fromEntries(names.map((name) => [name, part])), ...(finalNorm ? { norm } : {}) },
+    init: (key, input, where) => {
+      const x = "x" in input ? input.x : (input as Spec);
+      checked(shapeOf(kind, x));
+      const drawn = [...names.map((name) => [name, part] as const), ["norm", norm] as const]
+        .slice(0, finalNorm ? undefined : -1)
+        .map(([name, layer]): [string, Params<Tensor>] => [
+          name,
+          inLayer(name, () => layer.init(childKey(key, name), x, where)),
+        ]);
+      return Object.fromEntries(drawn);
+    },
+    apply: (params, input, told = {}) => {
+      const { x, mask }: EncoderInput = input instanceof Value ? { x: input } : input;
+      checked(x.shape);
+      const y = names.reduce(
+        (now, name, i) =>
+          inLayer(name, () => part.applyMasked(childParams(params, name), now, mask, childOptions(told, i))),
+        x,
+      );
+      return finalNorm ? inLayer("norm", () => norm.apply(childParams(params, "norm"), y)) : y;
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { np, spec, type Tensor, type Value } from "../../engine/index.ts";
+import { dense } from "../dense.ts";
+import { dropout } from "../dropout.ts";
+import { embedding } from "../embedding.ts";
+import { normal } from "../initializers.ts";
+import { childOptions, shapeOf, shapeText } from "../layer.ts";
+import type { ApplyOptions, Model, Params } from "../model.ts";
+import { badOption, checkOptions, checkSize, checkWord } from "../options.ts";
+import { childKey, childParams, drawParameters, parameter } from "../parameters.ts";
+import { inLayer, layerError } from "../path.ts";
+import { type BlockOptions, block, blockOptionNames, normOf } from "./block.ts";
+import type { KeyValueCache } from "./cache.ts";
+import { learnedPositions, sinusoidal } from "./positions.ts";
+
+/** Options of {@link transformer}. */
+export interface TransformerOptions extends BlockOptions {
+  /** How many tokens there are. */
+  readonly vocabulary: number;
+  /** How many blocks. */
+  readonly layers: number;
+  /** The longest sequence. */
+  readonly context: number;
+  /** `learned` unless told. */
+  readonly positions?: "learned" | "rotary" | "sinusoidal";
+  /** Whether places see only what comes before them; true unless told. */
+  readonly causal?: boolean;
+  /** Whether the last product uses the embeddings instead of weights of its own; false unless told. */
+  readonly tieEmbeddings?: boolean;
+}
+
+/** A transformer over tokens, and token by token with what is remembered of those before. */
+export interface Transformer extends Model {
+  /** Room for keys and values of all blocks, as values inside a compiled function; `context` places unless told. */
+  initCache(batch: number, maxLength?: number): readonly KeyValueCache[];
+  /**
+   * Logits of the places from `position` on, which see those before through the cache. Equals the same places of the
+   * whole pass. A traced position is not checked: stay within the cache's length.
+   */
+  applyCached(
+    params: Params,
+    tokens: Value,
+    cache: readonly KeyValueCache[],
+    position: Value | number,
+  ): { readonly y: Value; readonly cache: readonly KeyValueCache[] };
+}
+
+const own = ["vocabulary", "layers", "context", "positions", "causal", "tieEmbeddings"];
+const small = normal({ std: 0.02 });
+
+/**
+ * A transformer with norms before its parts: i32 tokens [batch, time] to logits [batch, time, vocabulary]. Parameters:
+ * `tokens`, `positions` (where learned), `block0`, `block1`, ..., `norm`, and `head` unless embeddings are tied.
+ *
+ * @example
+ * ```ts
+ * const model = nn.transformer({ vocabulary: 96, width: 128, layers: 4, heads: 4, context: 128 });
+ * const params = model.init(0, spec([32, 128], "i32")); // params.block0.attention.q.w
+ * ```
+ */
+export function transformer(options: TransformerOptions): Transformer {
+  const kind = "transformer";
+  checkOptions(kind, options, [...own, ...blockOptionNames]);
+  const {
+    width,
+    vocabulary,
+    context,
+    causal = true,
+    tieEmbeddings = false,
+    init,
+    dropout: rate = 0,
+  } = options;
+  const positions = checkWord(kind, "positions", options.positions ?? "learned", [
+    "learned",
+    "rotary",
+    "sinusoidal",
+  ]);
+  checkSize(kind, "width", width);
+  checkSize(kind, "context", context);
+  if (positions === "sinusoidal" && width % 2 !== 0)
+    throw badOption(kind, `width is ${width}, and sinusoidal positions come in pairs`, "give an even width");
+  const rotary = positions === "rotary";
+  const names = Array.from({ length: checkSize(kind, "layers", options.layers) }, (_, i) => `block${i}`);
+  const part = block(kind, options, { causal, rotary });
+  const norm = normOf(kind, options.norm);
+  const tokens = embedding(vocabulary, width, { init: init ?? small });
+  const head = dense(vocabulary, { bias: false, init: init ?? small });
+  const drop = dropout(rate);
+
+  const embedded = (params: Params, x: Value, position: Value | number): Value => {
+    const [, time] = x.shape as [number, number];
+    if (x.ndim !== 2 || time > context)
+      throw layerError(
+        kind,
+        "SHAPE_MISMATCH",
+        `the input is ${shapeText(x.shape)}, but it takes [batch, time] with a time of at most ${context}`,
+        "cut sequences to the context, or make it longer",
+      );
+    if (typeof position === "number" && position + time > context)
+      throw layerError(
+        kind,
+        "SHAPE_MISMATCH",
+        `places ${position} to ${position + time} do not fit into a context of ${context}`,
+        "stop before it is full, or make it longer",
+      );
+    const vectors = inLayer("tokens", () => tokens.apply(childParams(params, "tokens"), x));
+    if (positions === "rotary") return vectors;
+    if (positions === "sinusoidal") return np.add(vectors, sinusoidal(time, width, { positions: position }));
+    const table = inLayer("positions", () => parameter(kind, childParams(params, "positions"), "w"));
+    return np.add(vectors, np.dynamicSlice(table, [position, 0], [time, width]));
+  };
+
+  const logits = (params: Params, x: Value): Value => {
+    const [batch, time] = x.shape as [number, number];
+    const normed = inLayer("norm", () => norm.apply(childParams(params, "norm"), x));
+    const rows = np.reshape(normed, [batch * time, width]);
+    const y = tieEmbeddings
+      ? np.matmul(rows, np.transpose(parameter(kind, childParams(params, "tokens"), "w")))
+      : inLayer("head", () => head.apply(childParams(params, "head"), rows));
+    return np.reshape(y, [batch, time, vocabulary]);
+  };
+
+  return {
+    kind,
+    layers: {
+      tokens,
+      ...(positions === "learned" ? { positions: learnedPositions(context) } : {}),
+      ...Object.fromEntries(names.map((name) => [name, part])),
+      norm,
+      ...(tieEmbeddings ? {} : { head }),
+    },
+    init: (key, input, where) => {
+      const [batch = 1, time = 1, ...rest] = shapeOf(kind, input);
+      if (rest.length > 0 || input.shape.length !== 2)
+        throw layerError(
+          kind,
+          "SHAPE_MISMATCH",
+          `the input is ${shapeText(input.shape)}`,
+          "give [batch, time]",
+        );
+      const inner = spec([batch, time, width]);
+      const drawn: Record<string, Params<Tensor>> = {};
+      const draw = (name: string, layer: Model, like = inner): void => {
+        drawn[name] = inLayer(name, () => layer.init(childKey(key, name), like, where));
+      };
+      draw("tokens", tokens, input);
+      if (positions === "learned")
+        drawn.positions = drawParameters(
+          childKey(key, "positions"),
+          { w: { shape: [context, width], init: small } },
+          where,
+        );
+      for (const name of names) draw(name, part);
+      draw("norm", norm);
+      if (!tieEmbeddings) draw("head", head);
+      return drawn;
+    },
+    apply: (params, x, told: ApplyOptions = {}) => {
+      const start = drop.apply({}, embedded(params, x, 0), childOptions(told, names.length));
+      const last = names.reduce(
+        (y, name, i) => inLayer(name, () => part.apply(childParams(params, name), y, childOptions(told, i))),
+        start,
+      );
+      return logits(params, last);
+    },
+    initCache: (batch, maxLength = context) => {
+      if (maxLength > context && !rotary)
+        throw badOption(
+          "initCache",
+          `maxLength ${maxLength} is beyond the context of ${context}`,
+          "stay within it",
+        );
+      return names.map(() => part.attention.initCache(batch, maxLength));
+    },
+    applyCached: (params, x, cache, position) => {
+      if (cache.length !== names.length)
+        throw layerError(
+          kind,
+          "SHAPE_MISMATCH",
+          `${cache.length} caches were given for ${names.length} blocks`,
+          "make them with this model's initCache",
+        );
+      let y = embedded(params, x, position);
+      const next = names.map((name, i) =>
+        inLayer(name, () => {
+          const step = part.applyCached(childParams(params, name), y, cache[i] as KeyValueCache, position);
+          y = step.y;
+          return step.cache;
+        }),
+      );
+      return { y: logits(params, y), cache: next };
+    },
+  };
+}

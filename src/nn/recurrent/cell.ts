@@ -1,0 +1,162 @@
+import { isPlainObject } from "../../core/index.ts";
+import { np, type Shape, type Spec, type Tensor, type Value } from "../../engine/index.ts";
+import { type Initializer, orthogonal, xavierUniform, zeros } from "../initializers.ts";
+import { shapeOf, shapeText } from "../layer.ts";
+import type { InitKey, InitOptions, Model, Params } from "../model.ts";
+import { checkOptions, checkSize } from "../options.ts";
+import { childKey, childParams, drawParameters, parameter } from "../parameters.ts";
+import { layerError } from "../path.ts";
+
+/** What a recurrent layer remembers: values [batch, width] by name. */
+export type CellState = { readonly [name: string]: Value };
+
+/** What a cell takes: one step's input [batch, features] and the state before it, zeros unless given. */
+export interface CellInput<S extends CellState> {
+  readonly x: Value;
+  readonly state?: S;
+}
+
+/** One step of a recurrent layer: gives the next state, whose `h` is the output. */
+export interface Cell<S extends CellState> extends Model<CellInput<S>, S> {
+  readonly width: number;
+  /** Zeros, as values inside a compiled function. */
+  initialState(batch: number): S;
+}
+
+/** Options of cells. */
+export interface CellOptions {
+  /** Whether biases are added; true unless told. */
+  readonly bias?: boolean;
+  /** Weights of the input; Glorot's uniform ones, gate by gate, unless told. */
+  readonly init?: Initializer;
+  /** Weights of the state; orthogonal, gate by gate, unless told. */
+  readonly hiddenInit?: Initializer;
+  /** Both biases; zeros unless told. */
+  readonly biasInit?: Initializer;
+}
+
+/** A kind of cell in parts, so that what needs no state can be computed for all steps at once. */
+export interface CellParts<S extends CellState> {
+  readonly kind: string;
+  readonly width: number;
+  /** How many gates, side by side in this order in every weight. */
+  readonly gates: number;
+  /** The names of its state. */
+  readonly states: readonly (keyof S & string)[];
+  /** What the input gives to the gates: [..., features] to [..., gates * width]. */
+  readonly project: (params: Params, x: Value) => Value;
+  /** The next state, from what the input gives. */
+  readonly next: (params: Params, projected: Value, state: S) => S;
+}
+
+export const cellOptionNames = ["bias", "init", "hiddenInit", "biasInit"];
+
+/** Draws each gate's part by itself: what keeps signals at their size for one gate does not for several side by side. */
+const perGate =
+  (init: Initializer, gates: number): Initializer =>
+  (key, [rows = 1, columns = 1]) => {
+    const width = columns / gates;
+    const parts = Array.from({ length: gates }, (_, g) => init(childKey(key, `gate${g}`), [rows, width]));
+    const numbers = new Float32Array(rows * columns);
+    for (let r = 0; r < rows; r++)
+      parts.forEach((part, g) => {
+        numbers.set(part.subarray(r * width, (r + 1) * width), r * columns + g * width);
+      });
+    return numbers;
+  };
+
+/** Draws a cell's parameters for inputs of so many features: `input.w`, `input.b`, `hidden.w`, `hidden.b`. */
+export function drawCell(
+  { width, gates }: { readonly width: number; readonly gates: number },
+  options: CellOptions,
+  key: InitKey,
+  features: number,
+  where: InitOptions | undefined,
+): Params<Tensor> {
+  const { bias = true, init = xavierUniform(), hiddenInit = orthogonal(), biasInit = zeros } = options;
+  const part = (name: string, rows: number, weights: Initializer) =>
+    drawParameters(
+      childKey(key, name),
+      {
+        w: { shape: [rows, gates * width], init: perGate(weights, gates) },
+        ...(bias ? { b: { shape: [gates * width], init: biasInit } } : {}),
+      },
+      where,
+    );
+  return { input: part("input", features, init), hidden: part("hidden", width, hiddenInit) };
+}
+
+/** `x @ w + b` with the parameters `name`, over the last axis as one plain product. */
+export function affine(kind: string, params: Params, name: string, x: Value): Value {
+  const own = childParams(params, name);
+  const w = parameter(kind, own, "w");
+  if (x.shape.at(-1) !== w.shape[0])
+    throw layerError(
+      kind,
+      "SHAPE_MISMATCH",
+      `the ${name} ${shapeText(x.shape)} has ${x.shape.at(-1)} features, but ${name}.w is ${shapeText(w.shape)}`,
+      `give ${w.shape[0]} features, or draw parameters for these`,
+    );
+  const rows = np.matmul(np.reshape(x, [-1, w.shape[0] as number]), w);
+  const biased = own.b === undefined ? rows : np.add(rows, parameter(kind, own, "b"));
+  return np.reshape(biased, [...x.shape.slice(0, -1), w.shape[1] as number]);
+}
+
+/** Zeros for every name of a cell's state. */
+export function zeroState<S extends CellState>({ states, width }: CellParts<S>, batch: number): S {
+  const rows = checkSize("initialState", "the batch", batch);
+  return Object.fromEntries(states.map((name) => [name, np.zeros([rows, width])])) as S;
+}
+
+/** A state that was given, or zeros. */
+export function stateOr<S extends CellState>(
+  parts: CellParts<S>,
+  kind: string,
+  given: S | undefined,
+  batch: number,
+): S {
+  if (given === undefined) return zeroState(parts, batch);
+  const wanted: Shape = [batch, parts.width];
+  for (const name of parts.states) {
+    const value: unknown = isPlainObject(given) ? given[name] : undefined;
+    const shape = (value as Value | undefined)?.shape;
+    if (!shape || shapeText(shape) !== shapeText(wanted))
+      throw layerError(
+        kind,
+        "SHAPE_MISMATCH",
+        `the state's ${name} is ${shape ? shapeText(shape) : "missing"}, but should be ${shapeText(wanted)}`,
+        "pass the state that the step before gave, or initialState(batch)",
+      );
+  }
+  return given;
+}
+
+/** A cell as a model of one step. */
+export function cellOf<S extends CellState>(parts: CellParts<S>, options: CellOptions): Cell<S> {
+  const { kind, width } = parts;
+  checkOptions(kind, options, cellOptionNames);
+  return {
+    kind,
+    width,
+    init: (key, input, where) => {
+      const [, features, ...rest] = shapeOf(kind, (input as { readonly x: Spec } | undefined)?.x as Spec);
+      if (features === undefined || rest.length > 0)
+        throw rankError(kind, shapeOf(kind, input.x), "[batch, features]");
+      return drawCell(parts, options, key, features, where);
+    },
+    apply: (params, { x, state }) => {
+      if (x.ndim !== 2) throw rankError(kind, x.shape, "[batch, features]");
+      const before = stateOr(parts, kind, state, x.shape[0] as number);
+      return parts.next(params, parts.project(params, x), before);
+    },
+    initialState: (batch) => zeroState(parts, batch),
+  };
+}
+
+export const rankError = (kind: string, shape: Shape, wanted: string) =>
+  layerError(
+    kind,
+    "SHAPE_MISMATCH",
+    `the input is ${shapeText(shape)}, but it takes ${wanted}`,
+    `give inputs ${wanted}`,
+  );

@@ -1,0 +1,33 @@
+import { type GruState, gruParts } from "./gru-cell.ts";
+import { type LstmState, lstmParts } from "./lstm-cell.ts";
+import { overTime, type Recurrent, type RecurrentOptions } from "./over-time.ts";
+
+export type { Cell, CellInput, CellOptions, CellState } from "./cell.ts";
+export { type GruState, gruCell } from "./gru-cell.ts";
+export { type LstmState, lstmCell } from "./lstm-cell.ts";
+export type { Recurrent, RecurrentOptions, SequenceInput, SequenceOutput } from "./over-time.ts";
+
+/**
+ * A GRU over sequences, by one loop for each layer. Parameters: those of {@link gruCell} under `layer0`, `layer1`, ...
+ *
+ * @example
+ * ```ts
+ * const memory = nn.gru(64);
+ * const params = memory.init(0, spec([32, 100, 8]));
+ * const { y, state } = memory.unroll(params, { x, state: before, reset: done }); // inside compile
+ * ```
+ */
+export const gru = (width: number, options: RecurrentOptions = {}): Recurrent<GruState> =>
+  overTime(gruParts("gru", width), options);
+
+/**
+ * An LSTM over sequences, by one loop for each layer. Parameters: those of {@link lstmCell} under `layer0`,
+ * `layer1`, ...
+ *
+ * @example
+ * ```ts
+ * const model = nn.sequential([nn.lstm(64, { layers: 2 }), nn.dense(10)]); // [batch, time, features] to [batch, time, 10]
+ * ```
+ */
+export const lstm = (width: number, options: RecurrentOptions = {}): Recurrent<LstmState> =>
+  overTime(lstmParts("lstm", width), options);
