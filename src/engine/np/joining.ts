@@ -1,6 +1,7 @@
 import { checkAxis } from "../ops/rules.ts";
 import * as ops from "../ops/shape.ts";
 import { slice } from "../ops/slice.ts";
+import { split as splitAt } from "../ops/split.ts";
 import { userError } from "../trace/location.ts";
 import { sameDims, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
@@ -125,8 +126,12 @@ export function split<const S extends number | readonly number[]>(
     typeof sections === "number"
       ? range(sections - 1, 1).map((i) => (n / sections) * i)
       : sections.map((at) => Math.min(Math.max(at < 0 ? at + n : at, 0), n));
-  const parts = [...cuts, n].map((to, i) => {
-    const from = i === 0 ? 0 : (cuts[i - 1] as number);
+  const ends = [...cuts, n];
+  const sizes = ends.map((to, i) => to - (ends[i - 1] ?? 0));
+  if (sizes.every((size) => size > 0)) return splitAt(value, axis, sizes) as unknown as Parts<S>;
+  // Places out of order, as NumPy allows: parts may be empty or overlap.
+  const parts = ends.map((to, i) => {
+    const from = ends[i - 1] ?? 0;
     return slice(
       value,
       value.shape.map((_, d) => (d === axis ? from : 0)),

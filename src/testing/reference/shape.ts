@@ -61,6 +61,27 @@ const concatenate: Reference = (inputs, { axis }: { readonly axis: number }) => 
   ];
 };
 
+interface SplitParams {
+  readonly axis: number;
+  readonly sizes: readonly number[];
+}
+
+const split: Reference = (inputs, { axis, sizes }: SplitParams) => {
+  const x = one(inputs);
+  let start = 0;
+  return sizes.map((size) => {
+    const from = start;
+    start += size;
+    const shape = x.shape.map((n, d) => (d === axis ? size : n));
+    return build(x.dtype, shape, (index) =>
+      element(
+        x,
+        index.map((i, d) => (d === axis ? from + i : i)),
+      ),
+    );
+  });
+};
+
 interface SliceParams {
   readonly starts: readonly number[];
   readonly limits: readonly number[];
@@ -148,6 +169,7 @@ export const shapeReferences: Readonly<Record<string, Reference>> = {
   transpose,
   reverse,
   concatenate,
+  split,
   slice,
   pad,
   convert,

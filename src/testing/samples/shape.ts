@@ -115,10 +115,26 @@ const concatenate: SampleMaker = (random, float) => {
   ];
 };
 
+const split: SampleMaker = (random, float) => {
+  const sample = (dtype: DType, shape: Shape, axis: number, sizes: readonly number[]): Sample => ({
+    inputs: [random.numbers(dtype, shape)],
+    params: { axis, sizes },
+  });
+  return [
+    sample(float, [6], 0, [2, 2, 2]),
+    sample(float, [2, 5, 1], 1, [1, 4]),
+    sample("i32", [3, 2], 0, [1, 1, 1]),
+    { ...sample("u8", [2, 3], 1, [2, 1]), for: "values" },
+    { ...sample("bool", [4], 0, [3, 1]), for: "values" },
+    { ...sample(float, [0, 3], 1, [1, 2]), for: "values" },
+  ];
+};
+
 export const shapeSamples: Readonly<Record<string, SampleMaker>> = {
   broadcastInDim,
   reshape,
   transpose,
   reverse,
   concatenate,
+  split,
 };
