@@ -65,3 +65,15 @@ export {
 } from "./engine/index.ts";
 export * as nn from "./nn/index.ts";
 export * as optim from "./optim/index.ts";
+export { RandomStreams, type Stream } from "./random/index.ts";
+export {
+  firstDifference,
+  flattenState,
+  hashState,
+  type StateDifference,
+  type StateEntry,
+  type Stateful,
+  type StateLeaf,
+  type StateTree,
+  sameState,
+} from "./state/index.ts";

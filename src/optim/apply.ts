@@ -1,4 +1,4 @@
-import { np } from "../engine/index.ts";
+import { np, type Value } from "../engine/index.ts";
 import { leavesLike, leavesOf, treeOf, wide } from "./leaves.ts";
 
 /**
@@ -10,17 +10,23 @@ import { leavesLike, leavesOf, treeOf, wide } from "./leaves.ts";
  * return { params: optim.applyUpdates(params, updates), state: next };
  * ```
  */
-export function applyUpdates<P>(params: P, updates: P): P {
+export function applyUpdates<P>(params: P, updates: NoInfer<P>): P {
   const leaves = leavesOf("applyUpdates", params);
   const given = leavesLike("applyUpdates", leaves, updates, "updates");
   const next = leaves.values.map((param, i) => {
-    const sum = wide(param).add(given.values[i] as typeof param);
+    const update = given.values[i] as Value;
+    if (nothing.has(update)) return param;
+    const sum = wide(param).add(update);
     return sum.dtype === param.dtype ? sum : sum.astype(param.dtype);
   });
   return treeOf(leaves.shape, next) as P;
 }
 
-/**
- * An update that changes nothing, not even a sign: 0 added to -0 would give 0.
- */
-export const noUpdate = (like: { readonly shape: readonly number[] }) => np.full(like.shape, -0);
+const nothing = new WeakSet<Value>();
+
+/** An update that leaves a parameter as it is: -0, because 0 added to -0 would give 0. */
+export function noUpdate(param: Value): Value {
+  const update = np.full(param.shape, -0);
+  nothing.add(update);
+  return update;
+}

@@ -38,5 +38,5 @@ export interface Optimizer {
   /** The state before the first update. */
   init(params: unknown): OptimizerState;
   /** `grads` is a tree like `params`; rates left out have their defaults. */
-  update<P>(grads: P, state: OptimizerState, params: P, rates?: Rates<ValueLike>): Update<P>;
+  update<P>(grads: NoInfer<P>, state: OptimizerState, params: P, rates?: Rates<ValueLike>): Update<P>;
 }

@@ -1,8 +1,10 @@
 import { didYouMean, EspalierError, isPlainObject } from "../core/index.ts";
+import type { Tensor, Value } from "../engine/index.ts";
 import { listed } from "./leaves.ts";
 import type { OptimizerState } from "./optimizer.ts";
 
-type Found<T> = { readonly path: string; readonly part: T | OptimizerState<T> };
+/** Values of a state that is traced, tensors of one that is not. */
+type Leaf<S extends OptimizerState<Value | Tensor>> = Extract<S[string], Value | Tensor>;
 
 /**
  * One value of an optimizer's state by name, wherever it is: `norm`, or `clipByGlobalNorm.norm` where there are two.
@@ -12,13 +14,13 @@ type Found<T> = { readonly path: string; readonly part: T | OptimizerState<T> };
  * const norm = await optim.valueIn(state, "norm").item();
  * ```
  */
-export function valueIn<T>(state: OptimizerState<T>, name: string): T {
+export function valueIn<S extends OptimizerState<Value | Tensor>>(state: S, name: string): Leaf<S> {
   const part = partIn(state, name, "valueIn");
   if (isBranch(part))
     throw new EspalierError("STATE_MISMATCH", `valueIn: "${name}" is a tree, not one value`, {
       fix: `take it with treeIn(state, "${name}")`,
     });
-  return part as T;
+  return part as Leaf<S>;
 }
 
 /**
@@ -29,27 +31,30 @@ export function valueIn<T>(state: OptimizerState<T>, name: string): T {
  * const smooth = optim.treeIn(state, "average");
  * ```
  */
-export function treeIn<T>(state: OptimizerState<T>, name: string): OptimizerState<T> {
+export function treeIn<S extends OptimizerState<Value | Tensor>>(
+  state: S,
+  name: string,
+): Exclude<S[string], Value | Tensor> {
   const part = partIn(state, name, "treeIn");
   if (!isBranch(part))
     throw new EspalierError("STATE_MISMATCH", `treeIn: "${name}" is one value, not a tree`, {
       fix: `take it with valueIn(state, "${name}")`,
     });
-  return part as OptimizerState<T>;
+  return part as Exclude<S[string], Value | Tensor>;
 }
 
 const isBranch = (part: unknown): boolean => Array.isArray(part) || isPlainObject(part);
 
 /** The part whose path is or ends with a name. What lies nearest to the top counts, if it is alone there. */
-function partIn<T>(state: OptimizerState<T>, name: string, what: string): T | OptimizerState<T> {
+function partIn(state: object, name: string, what: string): unknown {
   const seen: string[] = [];
-  let level: readonly Found<T>[] = [{ path: "", part: state }];
+  let level: readonly { readonly path: string; readonly part: unknown }[] = [{ path: "", part: state }];
   while (level.length > 0) {
     const below = level.flatMap(({ path, part }) =>
       isPlainObject(part)
         ? Object.entries(part).map(([key, value]) => ({
             path: path === "" ? key : `${path}.${key}`,
-            part: value as T | OptimizerState<T>,
+            part: value,
           }))
         : [],
     );

@@ -1,17 +1,15 @@
-import { customGradient, np, type Value } from "../../engine/index.ts";
+import { customGradient, nn, np, type Value } from "../../engine/index.ts";
 
 const linear = 2 * Math.sqrt(2 / Math.PI);
 const cubic = 0.044715 * linear;
 
-/** (1 + tanh(u)) / 2 of GELU's formula, as 1 / (1 + exp(-2u)). */
-const gate = (x: Value): Value => {
-  const exponent = np.multiply(x, np.subtract(np.multiply(np.square(x), -cubic), linear));
-  return np.divide(1, np.add(1, np.exp(exponent)));
-};
+/** (1 + tanh(u)) / 2 of GELU's formula, as sigmoid(2u). */
+const gate = (x: Value): Value =>
+  nn.sigmoid(np.multiply(x, np.add(np.multiply(np.square(x), cubic), linear)));
 
 /**
- * GELU by the tanh formula, like `nn.gelu(x)`, for the wide layer of a transformer: an exponential in place of the
- * tanh, and a derivative that keeps nothing but x. Measured on XLA's CPU: half the time forward and back.
+ * GELU by the tanh formula, like `nn.gelu(x)`, for the wide layer of a transformer: a sigmoid in place of the
+ * tanh, and a derivative that keeps nothing but x.
  */
 export const quickGelu = customGradient(
   (x: Value): Value => np.multiply(x, gate(x)),
