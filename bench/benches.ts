@@ -9,5 +9,7 @@ export interface Bench {
 /** All benches by name. A new one adds its module and a line here. */
 export const benches: Readonly<Record<string, Bench>> = {
   engine: { title: "Engine on a CPU", load: () => import("./engine.ts") },
+  parts: { title: "Layers and optimizers on a CPU", load: () => import("./parts.ts") },
+  "parts-gpu": { title: "Layers and optimizers on a GPU", load: () => import("./parts-gpu.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };

@@ -6,6 +6,7 @@ import type { Optimizer } from "./optimizer.ts";
 import { checkOptions, flag, fraction, notNegative, patterns, positive, wholePositive } from "./options.ts";
 import { type Mask, masked } from "./paths.ts";
 import { listRates, readRates } from "./rates.ts";
+import { rms } from "./sums.ts";
 
 /** How `adafactor` descends. */
 export interface AdafactorOptions {
@@ -92,8 +93,6 @@ export function adafactor(options: AdafactorOptions = {}): Optimizer {
     },
   };
 }
-
-const rms = (x: Value): Value => np.sqrt(np.mean(np.square(x)));
 
 interface Axes {
   /** The second largest axis. */

@@ -4,10 +4,11 @@ import { initNothing, updateMoments } from "./moments.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { checkValue, positive } from "./options.ts";
 import { readRates } from "./rates.ts";
+import { sumOfSquares } from "./sums.ts";
 
 /** The root of the sum of squares of all elements of a tree. */
 export function globalNorm(tree: unknown): Value {
-  const squares = leavesOf("globalNorm", tree, "values").values.map((value) => np.sum(wide(value).square()));
+  const squares = leavesOf("globalNorm", tree, "values").values.map((value) => sumOfSquares(wide(value)));
   return squares.reduce((sum, square) => sum.add(square), np.zeros([])).sqrt();
 }
 

@@ -1,4 +1,5 @@
 import { np, type Value } from "../engine/index.ts";
+import { sumOfSquares } from "./sums.ts";
 
 /** Keller Jordan's coefficients: steep at zero, so that five steps bring small singular values near 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
@@ -12,7 +13,7 @@ export function orthogonalize(matrix: Value, steps: number, epsilon: number): Va
   // The iteration works on the smaller side: f(X^T) = f(X)^T.
   const tall = rows > columns;
   const wide = tall ? matrix.T : matrix;
-  let x = wide.div(np.sqrt(np.sum(np.square(wide))).add(epsilon));
+  let x = wide.div(sumOfSquares(wide).sqrt().add(epsilon));
   for (let i = 0; i < steps; i++) {
     const gram = np.matmul(x, x.T);
     const factor = gram.mul(b).add(np.matmul(gram, gram).mul(c));

@@ -5,6 +5,7 @@ import { stateIn } from "./chain.ts";
 import { leavesLike, leavesOf } from "./leaves.ts";
 import { lost, zeroCount } from "./moments.ts";
 import type { Optimizer, OptimizerState } from "./optimizer.ts";
+import { allFinite } from "./sums.ts";
 
 /**
  * Leaves parameters and the inner state as they are, bit for bit, where any gradient is infinite or not a number. The
@@ -32,7 +33,7 @@ export function skipNonFinite(optimizer: Optimizer): Optimizer {
       if (!(skippedInRow instanceof Value)) return lost(kind, "skippedInRow");
       const given = leavesLike(kind, leavesOf(kind, params), grads, "gradients");
       const good = given.values
-        .map((grad) => np.all(np.isFinite(grad)))
+        .map(allFinite)
         .reduce((all, one) => np.logicalAnd(all, one), np.full([], 1, { dtype: "bool" }));
       const inner = stateIn(state, "inner");
       const next = optimizer.update(grads, inner, params, rates);

@@ -3,7 +3,7 @@ import { np, type Shape, type Spec, type Tensor, type Value } from "../../engine
 import { type Initializer, orthogonal, xavierUniform, zeros } from "../initializers.ts";
 import { shapeOf, shapeText } from "../layer.ts";
 import type { InitKey, InitOptions, Model, Params } from "../model.ts";
-import { checkOptions, checkSize } from "../options.ts";
+import { checkSize } from "../options.ts";
 import { childKey, childParams, drawParameters, parameter } from "../parameters.ts";
 import { layerError } from "../path.ts";
 
@@ -43,6 +43,8 @@ export interface CellParts<S extends CellState> {
   readonly gates: number;
   /** The names of its state. */
   readonly states: readonly (keyof S & string)[];
+  /** Added to the first numbers of a gate's bias, `input.b`. */
+  readonly biasStart?: { readonly gate: number; readonly value: number };
   /** What the input gives to the gates: [..., features] to [..., gates * width]. */
   readonly project: (params: Params, x: Value) => Value;
   /** The next state, from what the input gives. */
@@ -66,24 +68,33 @@ const perGate =
   };
 
 /** Draws a cell's parameters for inputs of so many features: `input.w`, `input.b`, `hidden.w`, `hidden.b`. */
-export function drawCell(
-  { width, gates }: { readonly width: number; readonly gates: number },
+export function drawCell<S extends CellState>(
+  { width, gates, biasStart }: CellParts<S>,
   options: CellOptions,
   key: InitKey,
   features: number,
   where: InitOptions | undefined,
 ): Params<Tensor> {
   const { bias = true, init = xavierUniform(), hiddenInit = orthogonal(), biasInit = zeros } = options;
-  const part = (name: string, rows: number, weights: Initializer) =>
+  const raised: Initializer = (seed, shape) => {
+    const numbers = Float32Array.from(biasInit(seed, shape));
+    const { gate, value } = biasStart ?? { gate: 0, value: 0 };
+    for (let i = gate * width; i < (gate + 1) * width; i++) numbers[i] = (numbers[i] as number) + value;
+    return numbers;
+  };
+  const part = (name: string, rows: number, weights: Initializer, biases: Initializer) =>
     drawParameters(
       childKey(key, name),
       {
         w: { shape: [rows, gates * width], init: perGate(weights, gates) },
-        ...(bias ? { b: { shape: [gates * width], init: biasInit } } : {}),
+        ...(bias ? { b: { shape: [gates * width], init: biases } } : {}),
       },
       where,
     );
-  return { input: part("input", features, init), hidden: part("hidden", width, hiddenInit) };
+  return {
+    input: part("input", features, init, raised),
+    hidden: part("hidden", width, hiddenInit, biasInit),
+  };
 }
 
 /** `x @ w + b` with the parameters `name`, over the last axis as one plain product. */
@@ -134,7 +145,6 @@ export function stateOr<S extends CellState>(
 /** A cell as a model of one step. */
 export function cellOf<S extends CellState>(parts: CellParts<S>, options: CellOptions): Cell<S> {
   const { kind, width } = parts;
-  checkOptions(kind, options, cellOptionNames);
   return {
     kind,
     width,

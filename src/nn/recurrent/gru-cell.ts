@@ -1,6 +1,6 @@
 import { nn, np, type Value } from "../../engine/index.ts";
-import { checkSize } from "../options.ts";
-import { affine, type Cell, type CellOptions, type CellParts, cellOf } from "./cell.ts";
+import { checkOptions, checkSize } from "../options.ts";
+import { affine, type Cell, type CellOptions, type CellParts, cellOf, cellOptionNames } from "./cell.ts";
 import { splitGates } from "./gates.ts";
 
 /** What a GRU remembers: its output [batch, width]. */
@@ -38,5 +38,7 @@ export const gruParts = (kind: string, width: number): CellParts<GruState> => ({
  * const { h } = cell.apply(params, { x, state }); // inside compile
  * ```
  */
-export const gruCell = (width: number, options: CellOptions = {}): Cell<GruState> =>
-  cellOf(gruParts("gruCell", width), options);
+export function gruCell(width: number, options: CellOptions = {}): Cell<GruState> {
+  checkOptions("gruCell", options, cellOptionNames);
+  return cellOf(gruParts("gruCell", width), options);
+}

@@ -1,10 +1,11 @@
+import { checkOptions } from "../options.ts";
 import { type GruState, gruParts } from "./gru-cell.ts";
-import { type LstmState, lstmParts } from "./lstm-cell.ts";
-import { overTime, type Recurrent, type RecurrentOptions } from "./over-time.ts";
+import { type LstmCellOptions, type LstmState, lstmParts } from "./lstm-cell.ts";
+import { overTime, type Recurrent, type RecurrentOptions, recurrentOptionNames } from "./over-time.ts";
 
 export type { Cell, CellInput, CellOptions, CellState } from "./cell.ts";
 export { type GruState, gruCell } from "./gru-cell.ts";
-export { type LstmState, lstmCell } from "./lstm-cell.ts";
+export { type LstmCellOptions, type LstmState, lstmCell } from "./lstm-cell.ts";
 export type { Recurrent, RecurrentOptions, SequenceInput, SequenceOutput } from "./over-time.ts";
 
 /**
@@ -17,8 +18,13 @@ export type { Recurrent, RecurrentOptions, SequenceInput, SequenceOutput } from 
  * const { y, state } = memory.unroll(params, { x, state: before, reset: done }); // inside compile
  * ```
  */
-export const gru = (width: number, options: RecurrentOptions = {}): Recurrent<GruState> =>
-  overTime(gruParts("gru", width), options);
+export function gru(width: number, options: RecurrentOptions = {}): Recurrent<GruState> {
+  checkOptions("gru", options, recurrentOptionNames);
+  return overTime(gruParts("gru", width), options);
+}
+
+/** Options of {@link lstm}. */
+export interface LstmOptions extends RecurrentOptions, LstmCellOptions {}
 
 /**
  * An LSTM over sequences, by one loop for each layer. Parameters: those of {@link lstmCell} under `layer0`,
@@ -29,5 +35,8 @@ export const gru = (width: number, options: RecurrentOptions = {}): Recurrent<Gr
  * const model = nn.sequential([nn.lstm(64, { layers: 2 }), nn.dense(10)]); // [batch, time, features] to [batch, time, 10]
  * ```
  */
-export const lstm = (width: number, options: RecurrentOptions = {}): Recurrent<LstmState> =>
-  overTime(lstmParts("lstm", width), options);
+export function lstm(width: number, options: LstmOptions = {}): Recurrent<LstmState> {
+  checkOptions("lstm", options, [...recurrentOptionNames, "forgetBias"]);
+  const { forgetBias, ...rest } = options;
+  return overTime(lstmParts("lstm", width, forgetBias), rest);
+}

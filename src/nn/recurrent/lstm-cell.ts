@@ -1,18 +1,28 @@
 import { nn, np, type Value } from "../../engine/index.ts";
-import { checkSize } from "../options.ts";
+import { checkNumber, checkOptions, checkSize } from "../options.ts";
 import { childParams, parameter } from "../parameters.ts";
-import { affine, type Cell, type CellOptions, type CellParts, cellOf } from "./cell.ts";
+import { affine, type Cell, type CellOptions, type CellParts, cellOf, cellOptionNames } from "./cell.ts";
 import { splitGates } from "./gates.ts";
 
 /** What an LSTM remembers: its output and its memory, both [batch, width]. */
 export type LstmState = { readonly h: Value; readonly c: Value };
 
+/** Options of {@link lstmCell}. */
+export interface LstmCellOptions extends CellOptions {
+  /**
+   * What the biases of the forget gate start with; 1 unless told. The larger, the longer it remembers before it has
+   * learned what: about log(steps).
+   */
+  readonly forgetBias?: number;
+}
+
 /** An LSTM's step in parts; gates in PyTorch's order: input, forget, candidate, output. */
-export const lstmParts = (kind: string, width: number): CellParts<LstmState> => ({
+export const lstmParts = (kind: string, width: number, forgetBias = 1): CellParts<LstmState> => ({
   kind,
   width: checkSize(kind, "the width", width),
   gates: 4,
   states: ["h", "c"],
+  biasStart: { gate: 1, value: checkNumber(kind, "forgetBias", forgetBias) },
   // Both biases are added here, outside the loop.
   project: (params, x) => {
     const rows = affine(kind, params, "input", x);
@@ -39,5 +49,8 @@ export const lstmParts = (kind: string, width: number): CellParts<LstmState> => 
  * const next = cell.apply(params, { x, state }); // { h, c }, inside compile
  * ```
  */
-export const lstmCell = (width: number, options: CellOptions = {}): Cell<LstmState> =>
-  cellOf(lstmParts("lstmCell", width), options);
+export function lstmCell(width: number, options: LstmCellOptions = {}): Cell<LstmState> {
+  checkOptions("lstmCell", options, [...cellOptionNames, "forgetBias"]);
+  const { forgetBias, ...rest } = options;
+  return cellOf(lstmParts("lstmCell", width, forgetBias), rest);
+}

@@ -2,7 +2,7 @@ import { np, random, type Shape, scan, type Tensor, type Value } from "../../eng
 import { dropout } from "../dropout.ts";
 import { shapeOf, shapeText } from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
-import { checkOptions, checkSize } from "../options.ts";
+import { checkSize } from "../options.ts";
 import { childKey, childParams } from "../parameters.ts";
 import { inLayer, layerError } from "../path.ts";
 import {
@@ -54,12 +54,13 @@ export interface Recurrent<S extends CellState> extends Model {
   step(params: Params, input: SequenceInput<S>, options?: ApplyOptions): SequenceOutput<S>;
 }
 
+export const recurrentOptionNames: readonly string[] = [...cellOptionNames, "layers", "dropout"];
+
 const sequenceAxes = "[batch, time, features]";
 
 /** Layers of cells over time. Inputs go through each layer's product for all steps at once, before its loop. */
 export function overTime<S extends CellState>(parts: CellParts<S>, options: RecurrentOptions): Recurrent<S> {
   const { kind, width } = parts;
-  checkOptions(kind, options, [...cellOptionNames, "layers", "dropout"]);
   const { layers: count = 1, dropout: rate = 0, ...cellOptions } = options;
   checkSize(kind, "layers", count);
   const names = Array.from({ length: count }, (_, i) => `layer${i}`);

@@ -158,6 +158,18 @@ describe("recurrent models", () => {
     expect(fails(() => resets(params, x, put([true, false], { engine: "wasm" })))).toContain("bool[2, 6]");
   });
 
+  it("start the forget gate with a bias of 1, or as told", async () => {
+    const biases = async (forgetBias?: number): Promise<number[]> => {
+      const cell = lstmCell(2, forgetBias === undefined ? {} : { forgetBias });
+      const drawn = cell.init(0, { x: spec([1, 2]) }, { engine: "wasm" }) as unknown as {
+        readonly input: { readonly b: { read(): Promise<ArrayLike<number>> } };
+      };
+      return Array.from(await drawn.input.b.read());
+    };
+    expect(await biases()).toEqual([0, 0, 1, 1, 0, 0, 0, 0]);
+    expect(await biases(3)).toEqual([0, 0, 3, 3, 0, 0, 0, 0]);
+  });
+
   it("draw orthogonal weights for each gate of the state", async () => {
     const { hidden } = lstmCell(3).init(0, { x: spec([1, 2]) }, { engine: "wasm" }) as unknown as {
       readonly hidden: { readonly w: { read(): Promise<ArrayLike<number>> } };
