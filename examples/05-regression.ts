@@ -28,12 +28,12 @@ const { x, y } = makePoints();
 let params = model.init(0, spec([512, 1]));
 let state = compile(optimizer.init)(params);
 
-const steps = 1500;
+const steps = 900;
 for (let i = 0; i < steps; i++) {
   const learningRate = 0.005 * (1 + Math.cos((Math.PI * i) / steps));
   const result = step(params, state, { learningRate }, x, y);
   ({ params, state } = result);
-  if (i % 300 === 0 || i === steps - 1) {
+  if (i % 150 === 0 || i === steps - 1) {
     const [loss, norm] = [await result.loss.item(), await optim.valueIn(state, "norm").item()];
     console.log(`step ${i}: loss ${loss.toFixed(4)}, gradient norm ${norm.toFixed(4)}`);
   }
@@ -41,7 +41,7 @@ for (let i = 0; i < steps; i++) {
 
 // How far the model is from the curve itself, between the points it has seen.
 const off = compile((params: nn.Params) => {
-  const at = np.linspace(-2, 2, { num: 401 }).reshape(401, 1);
+  const at = np.linspace(-2, 2, 401).reshape(401, 1);
   return np.sqrt(nn.mse(model.apply(params, at), np.sin(np.multiply(at, 3))));
 });
 const error = await off(params).item();

@@ -10,8 +10,8 @@ LEARNING_RATE, BETA1, BETA2, EPSILON, DECAY = 3e-4, 0.9, 0.999, 1e-8, 0.01
 
 
 def adamw(loss_of, params, x, y):
-    zeros = jax.tree.map(jnp.zeros_like, params)
-    state = (params, zeros, zeros, jnp.float32(0))
+    zeros = lambda: jax.tree.map(jnp.zeros_like, params)
+    state = (params, zeros(), zeros(), jnp.float32(0))
     donate = () if jax.default_backend() == "cpu" else (0,)
 
     def step(state, x, y):

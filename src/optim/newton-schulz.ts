@@ -5,8 +5,9 @@ import { sumOfSquares } from "./sums.ts";
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
 /**
- * A matrix near the one with the same singular vectors and all singular values 1 (they come out between about 0.7
- * and 1.2), by `steps` of a quintic Newton-Schulz iteration: products only, no decomposition.
+ * A matrix near the one with the same singular vectors and all singular values 1, by `steps` of a quintic
+ * Newton-Schulz iteration: products only, no decomposition. After 5 steps, singular values that were above 0.003 of
+ * the norm are between 0.68 and 1.2.
  */
 export function orthogonalize(matrix: Value, steps: number, epsilon: number): Value {
   const [rows = 0, columns = 0] = matrix.shape;

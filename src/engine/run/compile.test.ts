@@ -84,6 +84,16 @@ describe.each(testEngines())("compile on %s", (engine) => {
     );
   });
 
+  it("takes different tensors of the same numbers as donated", async () => {
+    const zeros = compile(() => ({ m: splat(0, "f32", [2]), v: splat(0, "f32", [2]) }), options)();
+    const step = compile((s: { readonly m: Value; readonly v: Value }) => ({ m: add(s.m, s.v), v: s.v }), {
+      ...options,
+      donate: [0],
+    });
+    const next = step(step(zeros));
+    expect([...(await next.m.read())]).toEqual([0, 0]);
+  });
+
   it("frees tensors at once on dispose and using", async () => {
     const before = memory();
     const f = compile((x: Value) => mul(x, x), options);

@@ -151,7 +151,7 @@ export function compile<A extends readonly unknown[], const R>(
       natives.push(tensor.native());
     }
     for (const at of special.donated)
-      if (natives.indexOf(natives[at]) !== at || natives.lastIndexOf(natives[at]) !== at)
+      if (leaves.indexOf(leaves[at]) !== at || leaves.lastIndexOf(leaves[at]) !== at)
         throw donatedTwice(leafName(at, special, args), leaves[at] as Tensor);
     for (const tensor of captured) natives.push(tensor.native("a tensor used inside the function"));
     executable.run(natives, results);

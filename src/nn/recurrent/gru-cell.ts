@@ -1,7 +1,6 @@
 import { nn, np, type Value } from "../../engine/index.ts";
 import { checkOptions, checkSize } from "../options.ts";
 import { affine, type Cell, type CellOptions, type CellParts, cellOf, cellOptionNames } from "./cell.ts";
-import { splitGates } from "./gates.ts";
 
 /** What a GRU remembers: its output [batch, width]. */
 export type GruState = { readonly h: Value };
@@ -14,12 +13,8 @@ export const gruParts = (kind: string, width: number): CellParts<GruState> => ({
   states: ["h"],
   project: (params, x) => affine(kind, params, "input", x),
   next: (params, projected, { h }) => {
-    const [resetX, updateX, candidateX] = splitGates(projected, 3) as [Value, Value, Value];
-    const [resetH, updateH, candidateH] = splitGates(affine(kind, params, "hidden", h), 3) as [
-      Value,
-      Value,
-      Value,
-    ];
+    const [resetX, updateX, candidateX] = np.split(projected, 3, { axis: 1 });
+    const [resetH, updateH, candidateH] = np.split(affine(kind, params, "hidden", h), 3, { axis: 1 });
     const reset = nn.sigmoid(np.add(resetX, resetH));
     const update = nn.sigmoid(np.add(updateX, updateH));
     const candidate = np.tanh(np.add(candidateX, np.multiply(reset, candidateH)));

@@ -2,7 +2,6 @@ import { nn, np, type Value } from "../../engine/index.ts";
 import { checkNumber, checkOptions, checkSize } from "../options.ts";
 import { childParams, parameter } from "../parameters.ts";
 import { affine, type Cell, type CellOptions, type CellParts, cellOf, cellOptionNames } from "./cell.ts";
-import { splitGates } from "./gates.ts";
 
 /** What an LSTM remembers: its output and its memory, both [batch, width]. */
 export type LstmState = { readonly h: Value; readonly c: Value };
@@ -31,7 +30,7 @@ export const lstmParts = (kind: string, width: number, forgetBias = 1): CellPart
   },
   next: (params, projected, { h, c }) => {
     const gates = np.add(projected, np.matmul(h, parameter(kind, childParams(params, "hidden"), "w")));
-    const [input, forget, candidate, output] = splitGates(gates, 4) as [Value, Value, Value, Value];
+    const [input, forget, candidate, output] = np.split(gates, 4, { axis: 1 });
     const kept = np.multiply(nn.sigmoid(forget), c);
     const memory = np.add(kept, np.multiply(nn.sigmoid(input), np.tanh(candidate)));
     return { h: np.multiply(nn.sigmoid(output), np.tanh(memory)), c: memory };
