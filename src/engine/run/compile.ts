@@ -150,9 +150,11 @@ export function compile<A extends readonly unknown[], const R>(
       if (tensor.isDisposed || tensor.device !== device) refuse(tensor, i, special, args);
       natives.push(tensor.native());
     }
-    for (const at of special.donated)
-      if (leaves.indexOf(leaves[at]) !== at || leaves.lastIndexOf(leaves[at]) !== at)
-        throw donatedTwice(leafName(at, special, args), leaves[at] as Tensor);
+    for (const at of special.donated) {
+      const leaf = leaves[at];
+      if (leaf instanceof Tensor && (leaves.indexOf(leaf) !== at || leaves.lastIndexOf(leaf) !== at))
+        throw donatedTwice(leafName(at, special, args), leaf);
+    }
     for (const tensor of captured) natives.push(tensor.native("a tensor used inside the function"));
     executable.run(natives, results);
     for (const at of special.donated) {

@@ -1,4 +1,4 @@
-import { np, type Shape, type Value } from "../../engine/index.ts";
+import { nn, np, type Shape, type Value } from "../../engine/index.ts";
 import { shapeText } from "../layer.ts";
 import { layerError } from "../path.ts";
 import { weighed } from "./weighing.ts";
@@ -23,19 +23,23 @@ export function attend(kind: string, q: Value, k: Value, v: Value, sight: Sight)
   const [batch, queries, heads, dim] = q.shape as readonly [number, number, number, number];
   const [, keys, shared] = k.shape as readonly [number, number, number, number];
   const group = heads / shared;
+  const full = [batch, heads, queries, keys];
+  const allowed = allowedOf(kind, sight, full);
+  // 16-bit floats have too few digits for the sums of a softmax.
+  const narrow = q.dtype === "f16" || q.dtype === "bf16";
+  if (narrow && !sight.factor) return nn.dotProductAttention(q, k, v, allowed ? { mask: allowed } : {});
+  const wide = (x: Value): Value => (narrow ? np.astype(x, "f32") : x);
   const stacked = (x: Value): Value => np.reshape(np.transpose(x, [0, 2, 1, 3]), [batch * shared, -1, dim]);
   // Scaling the queries is less work than scaling the products.
   const scaled = np.multiply(q, 1 / Math.sqrt(dim));
   const rows = np.reshape(np.transpose(scaled, [0, 2, 1, 3]), [batch * shared, group * queries, dim]);
-  const logits = np.matmul(rows, np.swapaxes(stacked(k), 1, 2));
-  const full = [batch, heads, queries, keys];
-  const allowed = allowedOf(kind, sight, full);
+  const logits = wide(np.matmul(rows, np.swapaxes(stacked(k), 1, 2)));
   const seen = allowed
     ? np.reshape(np.where(allowed, np.reshape(logits, full), Number.NEGATIVE_INFINITY), logits.shape)
     : logits;
   const factor = sight.factor && np.reshape(np.broadcastTo(sight.factor, full), logits.shape);
-  const mixed = weighed(seen, stacked(v), { mayBeEmpty: sight.mask !== undefined, factor });
-  const apart = np.reshape(mixed, [batch, heads, queries, dim]);
+  const mixed = weighed(seen, wide(stacked(v)), { mayBeEmpty: sight.mask !== undefined, factor });
+  const apart = np.reshape(np.astype(mixed, q.dtype), [batch, heads, queries, dim]);
   return np.transpose(apart, [0, 2, 1, 3]);
 }
 
