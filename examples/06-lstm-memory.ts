@@ -18,15 +18,15 @@ function sequences(key: Value): { readonly x: Value; readonly bits: Value } {
 // A forget gate that starts at log(steps) keeps most of its memory over all of them: there is something to learn from.
 const memory = nn.lstm(16, { forgetBias: Math.log(steps) });
 const model = nn.sequential({ memory, out: nn.dense(1) });
-const optimizer = optim.chain(optim.clipByGlobalNorm(1), optim.adam({ learningRate: 1e-2 }));
+const optimizer = optim.chain(optim.clipByGlobalNorm(1), optim.adam());
 
 /** What the model says in the last step, as a logit. */
 const answer = (params: nn.Params, x: Value): Value => np.slice(model.apply(params, x), ":", -1, 0);
 
-const train = compile((params: nn.Params, state: optim.OptimizerState, key: Value) => {
+const train = compile((params: nn.Params, state: optim.OptimizerState, key: Value, learningRate: Value) => {
   const { x, bits } = sequences(key);
   const [loss, grads] = valueAndGrad((p: nn.Params) => nn.binaryCrossEntropy(answer(p, x), bits))(params);
-  const next = optimizer.update(grads, state, params);
+  const next = optimizer.update(grads, state, params, { learningRate });
   return { loss, params: optim.applyUpdates(params, next.updates), state: next.state };
 });
 
@@ -40,14 +40,16 @@ let params = model.init(0, spec([batch, steps, 2]));
 let state = compile(optimizer.init)(params);
 console.log(nn.summary(model, spec([batch, steps, 2])));
 
-const updates = 150;
+// The rate falls to 0: at 1e-2 throughout, one run in eight ends in a spike of the loss.
+const updates = 250;
 for (let i = 1; i <= updates; i++) {
-  const next = train(params, state, keyOf(i));
+  const next = train(params, state, keyOf(i), 1e-2 * (1 - (i - 1) / updates));
   ({ params, state } = next);
-  if (i % 30 === 0) console.log(`update ${i}: loss ${(await next.loss.item()).toFixed(4)}`);
+  if (i % 50 === 0) console.log(`update ${i}: loss ${(await next.loss.item()).toFixed(4)}`);
 }
 
 const scores = await Promise.all([1, 2, 3, 4].map((i) => test(params, keyOf(updates + i)).item()));
 const accuracy = scores.reduce((sum, score) => sum + score, 0) / scores.length;
 console.log(`${(accuracy * 100).toFixed(1)}% of bits remembered over ${steps} steps, on ${engine().name}`);
+assert.equal(train.programs, 1, "a new rate compiles nothing");
 assert.ok(accuracy >= 0.99, "the bit is remembered");

@@ -60,12 +60,14 @@ export const pow = binary("pow", {
 export const max = binary("max", {
   accepts: "number",
   hlo: "maximum",
+  notFolded: true,
   wasm: (j, x, y) => j.numpy.maximum(x, y),
   derivative: (ct, x, y) => extremum(ct, x, y, greater(x, y)),
 });
 export const min = binary("min", {
   accepts: "number",
   hlo: "minimum",
+  notFolded: true,
   wasm: (j, x, y) => j.numpy.minimum(x, y),
   derivative: (ct, x, y) => extremum(ct, x, y, less(x, y)),
 });

@@ -61,6 +61,8 @@ export function unary(name: string, row: UnaryRow): (x: Value) => Value {
 interface BinaryRow {
   readonly accepts: DTypeRule;
   readonly hlo: string;
+  /** Whether XLA must not compute it on constants by itself: the code it has for that drops NaN from maxima. */
+  readonly notFolded?: boolean;
   /** What whole numbers give with 0 on the right: all ones, or the left side. The processor would trap. */
   readonly whenZero?: "ones" | "left";
   readonly wasm: (j: Jax, x: JaxArray, y: JaxArray, dtype: DType) => JaxArray;
@@ -104,8 +106,10 @@ export function binary(name: string, row: BinaryRow): (x: Value, y: Value) => Va
     batch: ([x, y], _params, size) => [emit1(op, [batchedValue(x, size), batchedValue(y, size)], none)],
     stablehlo: (w, [x, y], { inputs, outputs }) => {
       const type = hloType(outputs[0].type);
-      // XLA computes on constants by other code than its kernels, which drops NaN from maxima.
-      const held = inputs.every(isConstant) ? w.put(`stablehlo.optimization_barrier ${x} : ${type}`) : x;
+      const held =
+        row.notFolded && inputs.every(isConstant)
+          ? w.put(`stablehlo.optimization_barrier ${x} : ${type}`)
+          : x;
       if (row.whenZero !== undefined && !isFloat(outputs[0].dtype))
         return [writeGuarded(w, row.hlo, held, y, outputs[0].type, row.whenZero)];
       return [w.put(`stablehlo.${row.hlo} ${held}, ${y} : ${type}`)];
