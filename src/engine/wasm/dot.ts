@@ -8,20 +8,22 @@ const freeAxes = (rank: number, ...used: (readonly number[])[]): number[] =>
 const sizeOf = (x: JaxArray, axes: readonly number[]): number =>
   axes.reduce((product, axis) => product * (x.shape[axis] as number), 1);
 
-/** Multiply-adds from which laying an operand out anew pays. */
+/** Multiply-adds from which laying an operand out anew pays, where what is summed over is short. */
 const worthwhile = 50_000;
+const short = 32;
 
 /**
  * A product by jax-js. Its kernels run along the right operand's free axes: they are several times faster where those
- * are the last ones and long, so the right operand is brought into that order, and the longer side of a gradient
- * (both sides summed over their first axis) is put on the right.
+ * are the last ones and long. So the right operand of a short sum is brought into that order, and the longer side of
+ * a gradient (both sides summed over their first axis) is put on the right.
  */
 export function jaxDot(j: Jax, x: JaxArray, y: JaxArray, dims: DotDims): JaxArray {
   const { lhsContract, rhsContract, lhsBatch, rhsBatch } = dims;
   const leftFree = freeAxes(x.ndim, lhsContract, lhsBatch);
   const rightFree = freeAxes(y.ndim, rhsContract, rhsBatch);
   const [rows, columns] = [sizeOf(x, leftFree), sizeOf(y, rightFree)];
-  const products = rows * columns * sizeOf(x, lhsContract) * sizeOf(x, lhsBatch);
+  const depth = sizeOf(x, lhsContract);
+  const products = rows * columns * depth * sizeOf(x, lhsBatch);
   const plain = (a: JaxArray, b: JaxArray, d: DotDims) =>
     j.lax.dot(a, b, {
       lhsContractingDims: [...d.lhsContract],
@@ -33,9 +35,9 @@ export function jaxDot(j: Jax, x: JaxArray, y: JaxArray, dims: DotDims): JaxArra
   const isGradient = lhsBatch.length === 0 && lhsContract.join() === "0" && rhsContract.join() === "0";
   if (isGradient && rows > columns && x.ndim === 2 && y.ndim === 2)
     return plain(y, x, dims).transpose([1, 0]);
+  const inOrder = Math.max(...rhsContract) < Math.min(...rightFree);
+  if (depth > short || inOrder) return plain(x, y, dims);
   const order = [...rhsBatch, ...rhsContract, ...rightFree];
-  if (order.every((axis, i) => axis === i) || Math.max(...rhsContract) < Math.min(...rightFree))
-    return plain(x, y, dims);
   return plain(x, inMemory(j, y.transpose(order)), {
     lhsContract,
     rhsContract: rhsContract.map((_, i) => rhsBatch.length + i),
