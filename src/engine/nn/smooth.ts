@@ -68,10 +68,11 @@ export interface GeluOptions {
 
 const half = (x: Value): Value => ops.mul(ops.add(x, filled(x, 1)), filled(x, 0.5));
 
+/** (1 + tanh u) / 2 as sigmoid(2u), which loses no digits where tanh comes near -1. */
 function normalCdfByTanh(x: Value): Value {
   const cube = ops.mul(x, ops.mul(x, x));
   const inner = ops.add(x, ops.mul(cube, filled(x, 0.044715)));
-  return half(ops.tanh(ops.mul(inner, filled(x, Math.sqrt(2 / Math.PI)))));
+  return ops.logistic(ops.mul(inner, filled(x, 2 * Math.sqrt(2 / Math.PI))));
 }
 
 const normalCdf = (x: Value): Value => half(ops.erf(ops.mul(x, filled(x, Math.SQRT1_2))));
