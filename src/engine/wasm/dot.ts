@@ -8,13 +8,14 @@ const freeAxes = (rank: number, ...used: (readonly number[])[]): number[] =>
 const sizeOf = (x: JaxArray, axes: readonly number[]): number =>
   axes.reduce((product, axis) => product * (x.shape[axis] as number), 1);
 
-/** Multiply-adds from which laying an operand out anew pays, where what is summed over is short. */
+/** Multiply-adds from which laying an operand out anew pays, where what is summed over is short or rows are many. */
 const worthwhile = 50_000;
 const short = 32;
+const many = 1024;
 
 /**
  * A product by jax-js. Its kernels run along the right operand's free axes: they are several times faster where those
- * are the last ones and long. So the right operand of a short sum is brought into that order, and the longer side of
+ * are the last ones and long. So the right operand of a short sum, or of many rows, is brought into that order, and the longer side of
  * a gradient (both sides summed over their first axis) is put on the right.
  */
 export function jaxDot(j: Jax, x: JaxArray, y: JaxArray, dims: DotDims): JaxArray {
@@ -36,7 +37,7 @@ export function jaxDot(j: Jax, x: JaxArray, y: JaxArray, dims: DotDims): JaxArra
   if (isGradient && rows > columns && x.ndim === 2 && y.ndim === 2)
     return plain(y, x, dims).transpose([1, 0]);
   const inOrder = Math.max(...rhsContract) < Math.min(...rightFree);
-  if (depth > short || inOrder) return plain(x, y, dims);
+  if (inOrder || (depth > short && rows < many)) return plain(x, y, dims);
   const order = [...rhsBatch, ...rhsContract, ...rightFree];
   return plain(x, inMemory(j, y.transpose(order)), {
     lhsContract,
