@@ -9,7 +9,7 @@ export interface Subject {
   /** A number that the same work gives in every implementation. Where they differ, times are not compared. */
   readonly check?: number;
   /** Lets go of what the work holds. */
-  dispose?(): void;
+  dispose?(): void | Promise<void>;
 }
 
 /** Work that a peer's script knows by name; `params` is JSON and goes to it as it is. */

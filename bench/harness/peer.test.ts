@@ -46,6 +46,18 @@ describe("Peer", () => {
     await expect(peer.describe()).rejects.toThrow(/JAX ended with code 3/);
   });
 
+  it("gives each of several open requests its own answer", async () => {
+    const peer = peerAnswering("{ seconds: request.steps, text: request.do }");
+    const subject = await peer.setUp(wanted);
+    const [, text, first, second] = await Promise.all([
+      peer.drop(),
+      peer.describe(),
+      subject.run(3),
+      subject.run(5),
+    ]);
+    expect([text, first, second]).toEqual(["describe", 3, 5]);
+  });
+
   it("refuses an answer that is no JSON", async () => {
     await expect(peerAnswering('"hello"').describe()).rejects.toThrow('JAX answered "hello"');
   });

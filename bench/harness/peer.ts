@@ -22,7 +22,8 @@ interface Waiting {
 export class Peer {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #label: string;
-  #waiting: Waiting | undefined;
+  /** Requests not answered yet, oldest first: answers come in the order of the requests. */
+  readonly #waiting: Waiting[] = [];
   #errors = "";
   #ended: EspalierError | undefined;
 
@@ -64,14 +65,13 @@ export class Peer {
   #ask(request: PeerRequest): Promise<Record<string, unknown>> {
     if (this.#ended) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
+      this.#waiting.push({ resolve, reject });
       this.#child.stdin.write(`${JSON.stringify(request)}\n`);
     });
   }
 
   #answer(line: string): void {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
+    const waiting = this.#waiting.shift();
     let reply: Record<string, unknown>;
     try {
       reply = JSON.parse(line) as Record<string, unknown>;
@@ -88,8 +88,7 @@ export class Peer {
 
   #end(how: string): void {
     this.#ended ??= new EspalierError("PEER_FAILED", `${this.#label} ${how}`);
-    this.#waiting?.reject(this.#ended);
-    this.#waiting = undefined;
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#ended);
   }
 }
 

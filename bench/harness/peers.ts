@@ -36,7 +36,7 @@ export class Peers {
     this.#running.set(key, starting);
     const peer = await starting;
     const subject = await peer.setUp(wanted);
-    return { ...subject, dispose: () => void peer.drop().catch(() => {}) };
+    return { ...subject, dispose: () => peer.drop().catch(() => {}) };
   }
 
   async #start(name: PeerName, script: string): Promise<Peer> {

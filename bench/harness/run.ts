@@ -47,7 +47,7 @@ async function runTimed(figure: TimedFigure, { peers, rounds, batchSeconds }: Ru
   } catch (cause) {
     return { ...base, problems: { ...problems, ours: message(cause) }, peers: {} };
   } finally {
-    for (const subject of subjects.values()) subject.dispose?.();
+    for (const subject of subjects.values()) await subject.dispose?.();
   }
 }
 
