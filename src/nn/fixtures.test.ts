@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { flatten, treeLeaves, unflatten } from "../core/index.ts";
-import { grad, isFloat, np, type Value, valueAndGrad } from "../engine/index.ts";
+import { grad, isFloat, np, type Value } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
 import { expectSame } from "../testing/compare.ts";
 import type { Dense } from "../testing/dense.ts";
@@ -9,6 +9,7 @@ import { onEngine } from "../testing/run.ts";
 import * as nn from "./index.ts";
 import fixture from "./layers.fixture.json" with { type: "json" };
 import type { Model, Params } from "./model.ts";
+import { holdUpdates, trainingsOf } from "./torch-updates.test-support.ts";
 
 /** What PyTorch gives: see scripts/fixtures/nn_layers.py. */
 type Text = string | { readonly [name: string]: Text };
@@ -31,7 +32,7 @@ interface LossCase {
 
 const cases = fixture.cases as readonly unknown[];
 const layers = cases.filter((given): given is LayerCase => "layer" in (given as object));
-const losses = cases.filter((given): given is LossCase => "loss" in (given as object));
+const losses = cases.filter((given): given is LossCase => "gradient" in (given as object));
 const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
 
 const tensor = (text: string): Dense => parseTensor(text) as Dense;
@@ -112,37 +113,7 @@ describe.each(testEngines())("PyTorch's numbers on %s", (engine) => {
     await hold(engine, losses.filter(({ loss }) => loss === name).map(lossCheck));
   });
 
-  it("a model trained for 100 updates of plain SGD", async () => {
-    const run = cases.find((given) => "training" in (given as object)) as Readonly<Record<string, Text>> & {
-      readonly rate: number;
-    };
-    const model = nn.sequential([
-      ...[nn.conv2d(4, 3, { padding: "same" }), nn.groupNorm(2), nn.relu, nn.maxPool2d(2), nn.flatten()],
-      ...[nn.dense(8), nn.layerNorm(), nn.tanh, nn.dense(3)],
-    ]);
-    const start = run.params as Text;
-    const shape = flatten(start, []);
-    const step = onEngine(engine, ([x, labels, ...leaves]) => {
-      const loss = (p: Params): Value => nn.crossEntropy(model.apply(p, x as Value), labels as Value);
-      const [value, grads] = valueAndGrad(loss)(unflatten(shape, leaves) as Params);
-      const slopes = treeLeaves<Value>(grads as never);
-      return [
-        value,
-        ...leaves.map((leaf, i) => np.subtract(leaf, np.multiply(slopes[i] as Value, run.rate))),
-      ];
-    });
-    const batch = [tensor(run.input as string), tensor(run.labels as string)];
-    const curve = tensor(run.losses as string).data;
-    let params: readonly Dense[] = tensors(start);
-    for (const expected of curve) {
-      const [loss, ...next] = await step([...batch, ...params]);
-      expect(Math.abs(((loss as Dense).data[0] as number) - expected)).toBeLessThanOrEqual(1e-5);
-      params = next;
-    }
-    expect(curve).toHaveLength(100);
-    expect(curve.at(-1)).toBeLessThan((curve[0] as number) / 10);
-    tensors(run.trained as Text).forEach((expected, i) => {
-      expectSame(`parameter ${i} on ${engine}`, params[i] as Dense, expected, closeness);
-    });
+  it.each(trainingsOf(fixture.cases))("%s trained for 100 updates", async (_name, runs) => {
+    await holdUpdates(engine, runs);
   });
 });

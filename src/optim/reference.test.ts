@@ -65,7 +65,7 @@ describe.each(testEngines())("on %s", (engine) => {
         const next = optimizer.update(grads, state, params, rates);
         return { params: optim.applyUpdates(params, next.updates), state: next.state };
       },
-      { engine },
+      { engine, donate: [0, 1] },
     );
     const gradients = problem.gradients.map((gradient) => tensors(gradient, engine));
     let params = tensors(problem.params, engine);

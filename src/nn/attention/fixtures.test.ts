@@ -1,19 +1,13 @@
 import { describe, it } from "vitest";
 import type { Value } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { crossEntropy } from "../losses/index.ts";
 import type { Model } from "../model.ts";
-import {
-  holdCase,
-  holdTraining,
-  isTraining,
-  type TorchCase,
-  trainingOf,
-} from "../recurrent/torch-cases.test-support.ts";
+import { holdCase, type TorchCase } from "../recurrent/torch-cases.test-support.ts";
+import { holdUpdates, trainingsOf } from "../torch-updates.test-support.ts";
 import fixture from "./attention.fixture.json" with { type: "json" };
-import { multiHeadAttention, transformer, transformerEncoder } from "./index.ts";
+import { multiHeadAttention, transformerEncoder } from "./index.ts";
 
-const cases = fixture.cases.filter((given) => !isTraining(given)) as unknown as readonly TorchCase[];
+const cases = fixture.cases.filter((given) => "layer" in given) as unknown as readonly TorchCase[];
 const makers = { multiHeadAttention, transformerEncoder } as unknown as Readonly<
   Record<string, (...args: readonly unknown[]) => Model<unknown, Value>>
 >;
@@ -28,9 +22,7 @@ describe.each(testEngines())("PyTorch's numbers on %s", (engine) => {
     },
   );
 
-  it("a small language model trained for 100 updates", async () => {
-    const run = trainingOf(fixture.cases);
-    const model = transformer(...(run.args as Parameters<typeof transformer>));
-    await holdTraining(engine, run, (params, x, targets) => crossEntropy(model.apply(params, x), targets));
+  it.each(trainingsOf(fixture.cases))("%s trained for 100 updates", async (_name, runs) => {
+    await holdUpdates(engine, runs);
   });
 });

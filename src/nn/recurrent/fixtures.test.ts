@@ -1,18 +1,12 @@
 import { describe, it } from "vitest";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { crossEntropy } from "../losses/index.ts";
 import type { Params } from "../model.ts";
+import { holdUpdates, trainingsOf } from "../torch-updates.test-support.ts";
 import { type CellInput, gru, gruCell, type LstmState, lstm, lstmCell, type SequenceInput } from "./index.ts";
 import fixture from "./recurrent.fixture.json" with { type: "json" };
-import {
-  holdCase,
-  holdTraining,
-  isTraining,
-  type TorchCase,
-  trainingOf,
-} from "./torch-cases.test-support.ts";
+import { holdCase, type TorchCase } from "./torch-cases.test-support.ts";
 
-const cases = fixture.cases.filter((given) => !isTraining(given)) as unknown as readonly TorchCase[];
+const cases = fixture.cases.filter((given) => "layer" in given) as unknown as readonly TorchCase[];
 
 type Args = [width: number, options?: object];
 
@@ -34,9 +28,7 @@ describe.each(testEngines())("PyTorch's numbers on %s", (engine) => {
     },
   );
 
-  it("two layers of LSTM trained for 100 updates", async () => {
-    const run = trainingOf(fixture.cases);
-    const model = lstm(...(run.args as Args));
-    await holdTraining(engine, run, (params, x, targets) => crossEntropy(model.apply(params, x), targets));
+  it.each(trainingsOf(fixture.cases))("%s trained for 100 updates", async (_name, runs) => {
+    await holdUpdates(engine, runs);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { flatten, treeLeaves, unflatten } from "../../core/index.ts";
-import { type EngineName, grad, isFloat, np, Value, valueAndGrad } from "../../engine/index.ts";
+import { type EngineName, grad, isFloat, np, Value } from "../../engine/index.ts";
 import { expectSame } from "../../testing/compare.ts";
 import type { Dense } from "../../testing/dense.ts";
 import { parseTensor } from "../../testing/fixture.ts";
@@ -20,32 +20,11 @@ export interface TorchCase {
   readonly gradients: readonly string[];
 }
 
-/** A model in training. */
-export interface TorchTraining {
-  readonly layer: string;
-  readonly args: readonly unknown[];
-  readonly params: Text;
-  readonly input: string;
-  readonly targets: string;
-  readonly rate: number;
-  readonly losses: string;
-  readonly trained: Text;
-}
-
-export const isTraining = (given: object): boolean => "trained" in given;
-
-/** The one training among a fixture's cases. */
-export function trainingOf(cases: readonly object[]): TorchTraining {
-  const found = cases.find(isTraining);
-  if (!found) throw new Error("the fixture has no training");
-  return found as TorchTraining;
-}
-
-const tensor = (text: string): Dense => parseTensor(text) as Dense;
-const tensors = (text: Text): Dense[] => treeLeaves<string>(text as never).map(tensor);
+export const tensor = (text: string): Dense => parseTensor(text) as Dense;
+export const tensors = (text: Text): Dense[] => treeLeaves<string>(text as never).map(tensor);
 
 /** 1e-5 of the number, or of 1 where sums of parts around 1 come out smaller. */
-const closeness = { tolerance: 1e-5, floor: 1 };
+export const closeness = { tolerance: 1e-5, floor: 1 };
 
 /** The sum of all elements, the i-th of each result times cos(i). */
 const weighted = (results: readonly Value[]): Value =>
@@ -83,33 +62,5 @@ export async function holdCase(
   expect(results).toHaveLength(expected.length);
   results.forEach((result, i) => {
     expectSame(`${given.layer} on ${engine}, number ${i}`, result, expected[i] as Dense, closeness);
-  });
-}
-
-/** Trains by plain SGD and compares every loss and the last parameters with PyTorch's. */
-export async function holdTraining(
-  engine: EngineName,
-  run: TorchTraining,
-  lossOf: (params: Params, x: Value, targets: Value) => Value,
-): Promise<void> {
-  const shape = flatten(run.params, []);
-  const step = onEngine(engine, ([x, targets, ...leaves]) => {
-    const loss = (p: Params): Value => lossOf(p, x as Value, targets as Value);
-    const [value, grads] = valueAndGrad(loss)(unflatten(shape, leaves) as Params);
-    const slopes = treeLeaves<Value>(grads as never);
-    return [value, ...leaves.map((leaf, i) => np.subtract(leaf, np.multiply(slopes[i] as Value, run.rate)))];
-  });
-  const batch = [tensor(run.input), tensor(run.targets)];
-  const losses = tensor(run.losses).data;
-  expect(losses).toHaveLength(100);
-  expect(losses.at(-1)).toBeLessThan((losses[0] as number) / 1.1);
-  let params: readonly Dense[] = tensors(run.params);
-  for (const expected of losses) {
-    const [loss, ...next] = await step([...batch, ...params]);
-    expect(Math.abs(((loss as Dense).data[0] as number) - expected)).toBeLessThanOrEqual(1e-5);
-    params = next;
-  }
-  tensors(run.trained).forEach((expected, i) => {
-    expectSame(`parameter ${i} on ${engine}`, params[i] as Dense, expected, closeness);
   });
 }
