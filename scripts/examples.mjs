@@ -1,4 +1,4 @@
-// Runs examples/01-*.ts, 02-*.ts, ... in order, each in its own process. Each asserts what it promises, so one that
+// Runs examples/math/01-*.ts, ..., then examples/01-*.ts, 02-*.ts, ... in order, each in its own process. Each asserts what it promises, so one that
 // exits with a failure fails the lot. `npm run examples -- 02 lstm` runs those whose names contain a word given.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -7,10 +7,14 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
-const files = readdirSync(join(root, "examples"))
-  .filter((file) => /^\d\d-.*\.ts$/.test(file))
-  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-  .sort();
+const files = ["math", ""]
+  .flatMap((folder) =>
+    readdirSync(join(root, "examples", folder))
+      .filter((file) => /^\d\d-.*\.ts$/.test(file))
+      .sort()
+      .map((file) => join(folder, file)),
+  )
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
 
 if (files.length === 0) {
   console.error(words.length === 0 ? "examples: none found" : `examples: none matches ${words.join(", ")}`);

@@ -11,7 +11,7 @@ import {
   spec,
   type Value,
   valueAndGrad,
-} from "../src/index.ts";
+} from "../../src/index.ts";
 
 const points = 400;
 

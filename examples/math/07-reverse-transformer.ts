@@ -13,7 +13,7 @@ import {
   spec,
   type Value,
   valueAndGrad,
-} from "../src/index.ts";
+} from "../../src/index.ts";
 
 const [letters, length, batch] = [8, 8, 64];
 const mark = letters;
