@@ -1,0 +1,138 @@
+import { EspalierError } from "../core/index.ts";
+import { isFloat, np, Value, type ValueLike } from "../engine/index.ts";
+import { type ApplyOptions, inLayer, type Params } from "../nn/index.ts";
+import type { Loss, LossInputs, LossTerm } from "./loss.ts";
+import { termKey } from "./term-key.ts";
+
+/** What an objective gives: the sum of its terms, and all of them by name. */
+export interface Evaluation {
+  readonly loss: Value;
+  /** `loss`, and of each term `<name>.loss` before its weight and `<name>.<metric>`. */
+  readonly metrics: Readonly<Record<string, Value>>;
+}
+
+/**
+ * An objective as math, for use inside `compile`. `weights` holds the values of the objective's ramps under their
+ * names there, `weight.<loss>`; it may hold others.
+ */
+export type Evaluate<B> = (
+  params: Params,
+  batch: B,
+  weights: Readonly<Record<string, ValueLike>>,
+  options?: ApplyOptions,
+) => Evaluation;
+
+/** The name of a loss's weight among ramps. */
+export const weightName = (name: string): string => `weight.${name}`;
+
+/** What sums the losses in `counted`; `needed` has those too whose values they read. Both are in order. */
+export function sumOf<B, O>(
+  forward: (params: Params, batch: B, options: ApplyOptions) => O,
+  needed: readonly Loss<B, O>[],
+  counted: ReadonlySet<Loss<B, O>>,
+): Evaluate<B> {
+  return (params, batch, weights, options = {}) => {
+    const outputs = needed.length === 0 ? undefined : forward(params, batch, options);
+    const values = new Map<string, Value>();
+    const metrics = new Map<string, Value>();
+    let total: Value | undefined;
+    for (const loss of needed) {
+      const inputs = inputsFor(loss, { params, batch, outputs: outputs as O }, options, values);
+      const term = inLayer(`loss ${loss.name}`, () => loss.term(inputs));
+      checkTerm(loss, term);
+      for (const [name, value] of Object.entries(term.values ?? {})) values.set(name, value);
+      if (!counted.has(loss)) continue;
+      addMetrics(loss.name, term, metrics);
+      const weight = weightOf(loss, weights);
+      const weighted = weight === 1 ? term.loss : np.multiply(term.loss, weight);
+      total = total === undefined ? weighted : np.add(total, weighted);
+    }
+    const sum = total ?? np.zeros([]);
+    return { loss: sum, metrics: { loss: sum, ...Object.fromEntries(metrics) } };
+  };
+}
+
+/** What a loss sees: the values it declared, and a key of its own, made when it is asked for. */
+export function inputsFor<B, O>(
+  loss: Loss<B, O>,
+  shared: Pick<LossInputs<B, O>, "params" | "batch" | "outputs">,
+  { train = false, key }: ApplyOptions,
+  values?: ReadonlyMap<string, Value>,
+): LossInputs<B, O> {
+  return {
+    ...shared,
+    train,
+    get key() {
+      return termKey(loss.name, key);
+    },
+    read: (name) => {
+      const value = loss.reads?.includes(name) ? values?.get(name) : undefined;
+      if (value) return value;
+      throw values
+        ? new EspalierError(
+            "LOSS_VALUE_UNDECLARED",
+            `loss "${loss.name}" reads "${name}" without saying so`,
+            {
+              fix: `add it: reads: [${[...(loss.reads ?? []), name].map((one) => `"${one}"`).join(", ")}]`,
+            },
+          )
+        : new EspalierError(
+            "LOSS_VALUE_UNKNOWN",
+            `loss "${loss.name}" reads "${name}" while experience is gathered, where terms give no values`,
+            { fix: "compute it from batch and outputs, or read it in term" },
+          );
+    },
+  };
+}
+
+function weightOf(loss: Loss<never, never>, weights: Readonly<Record<string, ValueLike>>): ValueLike {
+  const { weight = 1 } = loss;
+  if (typeof weight === "number") return weight;
+  const given = weights[weightName(loss.name)];
+  if (given !== undefined) return given;
+  throw new EspalierError(
+    "LOSS_WEIGHT_MISSING",
+    `loss "${loss.name}" has a ramp for its weight, and its value was not given`,
+    { fix: `pass the values of the objective's ramps: { "${weightName(loss.name)}": value }` },
+  );
+}
+
+function addMetrics(name: string, { loss, metrics = {} }: LossTerm, all: Map<string, Value>): void {
+  for (const [metric, value] of [["loss", loss] as const, ...Object.entries(metrics)]) {
+    const full = `${name}.${metric}`;
+    if (all.has(full))
+      throw new EspalierError("LOSS_METRIC_CONFLICT", `loss "${name}": "${full}" is reported already`, {
+        fix: `call the metric "${metric}" something else; "loss" is the term itself`,
+      });
+    if (!(value instanceof Value) || value.ndim !== 0)
+      throw new EspalierError(
+        "LOSS_METRIC_NOT_SCALAR",
+        `loss "${name}": the metric "${metric}" is ${described(value)}, and metrics are scalars`,
+        { fix: "reduce it: np.mean(value)" },
+      );
+    all.set(full, value);
+  }
+}
+
+function checkTerm(loss: Loss<never, never>, term: LossTerm): void {
+  const value: unknown = (term as LossTerm | undefined)?.loss;
+  if (!(value instanceof Value) || value.ndim !== 0 || !isFloat(value.dtype))
+    throw new EspalierError(
+      "LOSS_NOT_SCALAR",
+      `loss "${loss.name}" gave ${described(value)}, and a loss is one floating-point number`,
+      { fix: "reduce it, np.mean(loss), and return { loss }" },
+    );
+  const [said, given] = [loss.gives ?? [], Object.keys(term.values ?? {})];
+  const missing = said.find((name) => !given.includes(name));
+  const extra = given.find((name) => !said.includes(name));
+  if (missing === undefined && extra === undefined) return;
+  throw new EspalierError(
+    "LOSS_VALUE_UNDECLARED",
+    missing === undefined
+      ? `loss "${loss.name}" gave the value "${extra}" without saying so`
+      : `loss "${loss.name}" says that it gives the value "${missing}", and gave none`,
+    { fix: "let gives name exactly the values that term returns" },
+  );
+}
+
+const described = (value: unknown): string => (value instanceof Value ? value.type.text : String(value));

@@ -1,0 +1,120 @@
+import { EspalierError } from "../core/index.ts";
+import type { StateTree } from "../state/index.ts";
+import { checkCount, checkNames, checkNumber, invalid, shown } from "./options.ts";
+import type { Ramp } from "./ramp.ts";
+
+/** How a number follows a metric: mean, then transform, then moving average, then clamp. */
+export interface ByMetricOptions {
+  /** The name of the metric, as it is logged. */
+  readonly metric: string;
+  /** The value until the metric has been seen. */
+  readonly initial: number;
+  /** Over how many of the last epochs the metric is averaged; 1 unless given. */
+  readonly mean?: number | undefined;
+  /** Makes the value from the metric; itself unless given. */
+  readonly transform?: ((metric: number) => number) | undefined;
+  /** The share of the old value that stays each epoch, from `initial` on: 0 (unless given) keeps nothing. */
+  readonly ema?: number | undefined;
+  /** The least and the greatest value. */
+  readonly clamp?: readonly [least: number, greatest: number] | undefined;
+}
+
+/**
+ * A number that follows a metric, anew at each epoch's end. Epochs without the metric, and values that are not
+ * finite, change nothing.
+ *
+ * @example
+ * ```ts
+ * byMetric({ metric: "reward", mean: 5, transform: (r) => 0.1 * (1 - r), clamp: [0.001, 0.1], initial: 0.1 });
+ * ```
+ */
+export function byMetric(options: ByMetricOptions): Ramp {
+  const { metric, transform = (x: number) => x, ema = 0, initial, mean = 1, clamp } = checkOptions(options);
+  const [least, greatest] = clamp ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  let seen: readonly number[] = [];
+  let value = initial;
+  return {
+    at: () => Math.min(greatest, Math.max(least, value)),
+    follows: [metric],
+    observe(metrics) {
+      const now = metrics[metric];
+      if (now === undefined || !Number.isFinite(now)) return;
+      seen = [...seen, now].slice(-mean);
+      const next = transform(seen.reduce((sum, x) => sum + x, 0) / seen.length);
+      if (Number.isFinite(next)) value = ema * value + (1 - ema) * next;
+    },
+    describe: () => {
+      const parts = [
+        `following ${metric}`,
+        ...(mean > 1 ? [`its mean over ${mean} epochs`] : []),
+        ...(options.transform ? ["transformed"] : []),
+        ...(ema > 0 ? [`keeping ${ema} of the old value`] : []),
+        ...(clamp ? [`from ${least} to ${greatest}`] : []),
+        `${initial} at first`,
+      ];
+      return parts.join(", ");
+    },
+    state: {
+      getState: () => ({ seen: [...seen], value }),
+      setState(state) {
+        const restored = checkState(metric, state);
+        seen = restored.seen.slice(-mean);
+        value = restored.value;
+      },
+    },
+  };
+}
+
+function checkOptions(options: ByMetricOptions): ByMetricOptions {
+  const kind = "byMetric";
+  checkNames(kind, options, ["metric", "initial", "mean", "transform", "ema", "clamp"]);
+  const { metric, initial, mean, transform, ema, clamp } = options;
+  if (typeof metric !== "string" || metric === "")
+    throw invalid(kind, `metric is ${shown(metric)}, which is not a name`, `write metric: "reward"`);
+  checkNumber(kind, "initial", initial);
+  if (mean !== undefined) checkCount(kind, "mean", mean, "epochs", 1);
+  if (transform !== undefined && typeof transform !== "function")
+    throw invalid(
+      kind,
+      `transform is ${shown(transform)}, which is not a function`,
+      "write transform: (x) => 1 - x",
+    );
+  if (ema !== undefined && (checkNumber(kind, "ema", ema) < 0 || ema >= 1))
+    throw invalid(
+      kind,
+      `ema is ${ema}, which is not from 0 to below 1`,
+      "give 0.9 for a slow, 0 for no average",
+    );
+  if (clamp === undefined) return options;
+  if (!Array.isArray(clamp) || clamp.length !== 2)
+    throw invalid(kind, `clamp is ${shown(clamp)}, which is not two numbers`, "write clamp: [0, 1]");
+  const [least, greatest] = clamp.map((end) => checkNumber(kind, "an end of clamp", end)) as [number, number];
+  if (least > greatest)
+    throw invalid(kind, `clamp has ${least} before ${greatest}`, `write clamp: [${greatest}, ${least}]`);
+  if (initial < least || initial > greatest)
+    throw invalid(
+      kind,
+      `initial is ${initial}, outside clamp from ${least} to ${greatest}`,
+      "give an initial value within clamp",
+    );
+  return options;
+}
+
+interface Remembered {
+  readonly seen: readonly number[];
+  readonly value: number;
+}
+
+function checkState(metric: string, state: StateTree): Remembered {
+  const { seen, value } = (state ?? {}) as Partial<Remembered>;
+  if (
+    Array.isArray(seen) &&
+    seen.every(Number.isFinite) &&
+    typeof value === "number" &&
+    Number.isFinite(value)
+  )
+    return { seen, value };
+  throw new EspalierError("STATE_INVALID", `this is not a state of a ramp that follows ${metric}`, {
+    fix: "restore what getState of the same ramp gave",
+  });
+}

@@ -1,0 +1,81 @@
+import { didYouMean, EspalierError } from "../core/index.ts";
+import type { Counters, Unit } from "./counters.ts";
+
+/** The units every host has. Others are counters of the host's own. */
+export const UNITS = ["epochs", "batches", "updates", "samples", "steps", "seconds"] as const;
+
+type KnownUnit = (typeof UNITS)[number];
+
+/** Likely slips: refused at once, also by the compiler. `epoch` is an index, the others are not counters. */
+type Slip = "epoch" | "batch" | "update" | "sample" | "step" | "second";
+
+/**
+ * Options that name exactly one unit with its value, and may have others beside it. Two units, or a unit in the
+ * singular, do not compile. Counters of the host's own are units too.
+ *
+ * @example
+ * ```ts
+ * const length: InUnit<number> = { updates: 1000 };
+ * ```
+ */
+export type InUnit<V, More extends object = Record<never, never>> = More &
+  (
+    | {
+        [U in KnownUnit]: { readonly [K in U]: V } & {
+          readonly [K in Exclude<KnownUnit, U> | Slip]?: undefined;
+        };
+      }[KnownUnit]
+    | ({ readonly [own: string]: V | More[keyof More] | undefined } & {
+        readonly [K in KnownUnit | Slip]?: undefined;
+      })
+  );
+
+/**
+ * A counter by its unit. Schedules and ramps ask for little else, so the common names are spelt out: the engine
+ * finds those without a look-up by name.
+ */
+export function countOf(counters: Counters, unit: Unit): number {
+  switch (unit) {
+    case "epochs":
+      return counters.epochs;
+    case "batches":
+      return counters.batches;
+    case "updates":
+      return counters.updates;
+    case "samples":
+      return counters.samples;
+    case "steps":
+      return counters.steps;
+    case "seconds":
+      return counters.seconds;
+    default:
+      return counters[unit] ?? missingCounter(counters, unit);
+  }
+}
+
+function missingCounter(counters: Counters, unit: Unit): never {
+  const units = Object.keys(counters).filter((name) => name !== "epoch");
+  throw new EspalierError("UNIT_UNKNOWN", `nothing here counts "${unit}"${didYouMean(unit, units)}`, {
+    fix: `use one of the units counted here: ${units.join(", ")}`,
+  });
+}
+
+/** Refuses names that are surely not units: those of the built-in ones in the singular or in another case. */
+export function checkUnit(kind: string, unit: Unit): void {
+  const lower = unit.toLowerCase();
+  const meant = UNITS.find((known) => known !== unit && (known === lower || singular(known) === lower));
+  if (meant !== undefined)
+    throw new EspalierError("UNIT_UNKNOWN", `${kind}: "${unit}" is not a unit; did you mean "${meant}"?`, {
+      fix: `write ${meant}; the units are ${UNITS.join(", ")}, and counters of the host's own`,
+    });
+}
+
+/** One of what a unit counts: `batch` for `batches`. */
+export function singular(unit: Unit): string {
+  return unit === "batches" ? "batch" : unit.replace(/s$/, "");
+}
+
+/** `1 update`, `100 updates`. */
+export function amount(count: number, unit: Unit): string {
+  return `${count} ${count === 1 ? singular(unit) : unit}`;
+}
