@@ -4,9 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
+import manifest from "../package.json" with { type: "json" };
 import { compilerOptions, root } from "./compiler-options.ts";
 
-const door = new URL("../src/index.ts", import.meta.url);
+/** The doors of the package: what a program imports from, and the source behind it. */
+const doors: Readonly<Record<string, URL>> = Object.fromEntries(
+  Object.entries(manifest.exports).flatMap(([subpath, target]) => {
+    if (typeof target === "string") return [];
+    const source = target.default.replace("./dist/", "../src/").replace(/\.js$/, ".ts");
+    return [[subpath.replace(/^\./, "espalier"), new URL(source, import.meta.url)]];
+  }),
+);
 
 /** A program that stands in a document, as a reader would copy it. */
 export interface DocProgram {
@@ -49,7 +57,9 @@ function asFiles<T>(
 export function runPrograms(programs: readonly DocProgram[], env: NodeJS.ProcessEnv = {}): string {
   const fromSources = programs.map(({ name, source }) => ({
     name,
-    source: source.replace('from "espalier"', `from ${JSON.stringify(door.href)}`),
+    source: source.replace(/from "(espalier[^"]*)"/g, (text, name: string) =>
+      doors[name] ? `from ${JSON.stringify(doors[name].href)}` : text,
+    ),
   }));
   return asFiles(fromSources, (files, folder) => {
     const all = join(folder, "all.mts");
@@ -72,7 +82,7 @@ export function typeErrors(programs: readonly DocProgram[]): readonly string[] {
   return asFiles(programs, (files) => {
     const program = ts.createProgram([...files], {
       ...compilerOptions(),
-      paths: { espalier: [fileURLToPath(door)] },
+      paths: Object.fromEntries(Object.entries(doors).map(([name, url]) => [name, [fileURLToPath(url)]])),
       typeRoots: [join(root, "node_modules/@types")],
     });
     return files.flatMap((file) => {

@@ -1,6 +1,7 @@
 /**
  * Espalier trains models and agents in TypeScript. This is the front door: math (`np`, `nn`, `random`), `compile`,
- * derivatives and loops, tensors and engines.
+ * derivatives and loops, tensors and engines; the trainer, hooks, losses and schedules. Kinds of training have doors
+ * of their own (`espalier/supervised`), and so have tests (`espalier/testing`).
  */
 export {
   type Clock,
@@ -63,9 +64,12 @@ export {
   vmap,
   whileLoop,
 } from "./engine/index.ts";
+export * from "./hooks/index.ts";
+export * from "./losses/index.ts";
 export * as nn from "./nn/index.ts";
 export * as optim from "./optim/index.ts";
 export { RandomStreams, type Stream } from "./random/index.ts";
+export * from "./schedule/index.ts";
 export {
   firstDifference,
   flattenState,
@@ -77,3 +81,4 @@ export {
   type StateTree,
   sameState,
 } from "./state/index.ts";
+export * from "./trainer/index.ts";

@@ -1,2 +1,4 @@
 /** Suites that users run on their own parts. */
 export { type ConformanceCase, type ConformanceOptions, engineConformance } from "./conformance.ts";
+export * from "./hooks/index.ts";
+export { checkStore } from "./stores/check-store.ts";

@@ -1,0 +1,74 @@
+import type { HookContext, HookSettings, HostContext } from "./hook.ts";
+import type { SlotAccess } from "./slot.ts";
+import { Stopwatch } from "./timing.ts";
+
+export type Handler = (context: HookContext) => unknown;
+
+/** A registered hook and what the manager knows of it. */
+export class Entry {
+  readonly hook: HookSettings;
+  /** The registration it came with: its own, or that of the hook it is a child of. */
+  readonly root: HookSettings;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly timing = new Stopwatch();
+  readonly slots: SlotAccess;
+  enabled = true;
+  /** Place in the plan. */
+  order = 0;
+  /** The call in the background, while there is one. */
+  inFlight: Promise<void> | undefined;
+  readonly #log: (entry: Entry, context: HookContext, values: object, category: string | undefined) => void;
+  #view: { event: string } | undefined;
+  #viewOf: object | undefined;
+
+  constructor(
+    hook: HookSettings,
+    root: HookSettings,
+    handlers: ReadonlyMap<string, Handler>,
+    slots: SlotAccess,
+    log: (entry: Entry, context: HookContext, values: object, category: string | undefined) => void,
+  ) {
+    this.hook = hook;
+    this.root = root;
+    this.handlers = handlers;
+    this.slots = slots;
+    this.#log = log;
+  }
+
+  get name(): string {
+    return this.hook.name;
+  }
+
+  /** The host's context as this hook sees it. Made once a host; the host moves its context on. */
+  viewOf(context: HostContext, event: string): HookContext {
+    if (this.#viewOf !== context || !this.#view) {
+      this.#view = this.freshView(context, event) as HookContext & { event: string };
+      this.#viewOf = context;
+    } else this.#view.event = event;
+    return this.#view as unknown as HookContext;
+  }
+
+  /** A view of its own for a call in the background. */
+  freshView(context: object, event: string): HookContext {
+    // Defined, not assigned: a host's context may be frozen or have getters of these names.
+    const view: HookContext = Object.create(context, {
+      event: { value: event, writable: true, enumerable: true },
+      slots: { value: this.slots, enumerable: true },
+      log: {
+        value: (values: object, category?: string) => this.#log(this, view, values, category),
+        enumerable: true,
+      },
+    }) as HookContext;
+    return view;
+  }
+
+  /** Whether it runs now, as far as schedule, rank and predicate say. Who is disabled is not asked. */
+  isDue(context: HostContext, event: string): boolean {
+    const { hook } = this;
+    if (context.rank !== 0 && hook.ranks !== "all") return false;
+    if (hook.schedule === undefined && hook.shouldRun === undefined) return true;
+    const view = this.viewOf(context, event);
+    if (hook.schedule !== undefined && !hook.schedule.due(view)) return false;
+    return hook.shouldRun === undefined || hook.shouldRun(view);
+  }
+}

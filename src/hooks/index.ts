@@ -1,0 +1,31 @@
+/** Hooks: what carries everything but training itself. */
+
+export { type CompositeHookOptions, compositeHook } from "./composite.ts";
+export type { Explanation } from "./explain.ts";
+export type {
+  ContextOf,
+  EventName,
+  EventTable,
+  Handlers,
+  Hook,
+  HookContext,
+  HookHost,
+  HookResults,
+  HookSettings,
+  HostContext,
+  UnregisterReason,
+} from "./hook.ts";
+export { type LoggingHookOptions, loggingHook } from "./logging.ts";
+export { type HookLogger, HookManager, type HookManagerOptions } from "./manager.ts";
+export type { OrderEdge } from "./order.ts";
+export {
+  type Period,
+  PeriodicHook,
+  type PeriodicHookOptions,
+  type PeriodicOptions,
+  periodicHook,
+} from "./periodic.ts";
+export type { HookPlan } from "./plan.ts";
+export { type Slot, type SlotAccess, type SlotOptions, slot } from "./slot.ts";
+export { SlotBoard } from "./slot-board.ts";
+export type { HookTiming } from "./timing.ts";

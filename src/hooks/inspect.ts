@@ -1,0 +1,134 @@
+import { didYouMean, EspalierError, nearest } from "../core/index.ts";
+import type { Handler } from "./entry.ts";
+import type { HookSettings } from "./hook.ts";
+
+/** Names that begin like events and are not. */
+const settingsLikeEvents = new Set(["onRegister", "onUnregister", "onFailure"]);
+
+const isA =
+  (type: string) =>
+  (value: unknown): boolean =>
+    typeof value === type;
+const has =
+  (method: string) =>
+  (value: unknown): boolean =>
+    typeof value === "object" && value !== null && method in value;
+
+/** The settings of a hook, each with what it looks like. */
+const settings: Readonly<Record<string, (value: unknown) => boolean>> = {
+  name: isA("string"),
+  schedule: has("due"),
+  shouldRun: isA("function"),
+  needs: Array.isArray,
+  wants: Array.isArray,
+  provides: Array.isArray,
+  after: Array.isArray,
+  before: Array.isArray,
+  priority: isA("number"),
+  onFailure: isA("string"),
+  ranks: isA("string"),
+  background: has("reads"),
+  timeBudget: isA("number"),
+  state: has("getState"),
+  onRegister: isA("function"),
+  onUnregister: isA("function"),
+  children: Array.isArray,
+};
+
+/** Checks a hook as it comes in and finds its handlers. */
+export function handlersOf(hook: HookSettings, events: readonly string[]): ReadonlyMap<string, Handler> {
+  if (typeof hook !== "object" || hook === null || typeof hook.name !== "string" || hook.name === "")
+    throw new EspalierError("HOOK_NAMELESS", "a hook has no name", {
+      fix: 'give it one, as in { name: "announce", onEpochEnd: () => ... }',
+    });
+  const keys = keysOf(hook);
+  const handlers = new Map<string, Handler>();
+  for (const key of keys) {
+    if (events.includes(key)) {
+      const value = (hook as unknown as Readonly<Record<string, unknown>>)[key];
+      if (value === undefined) continue;
+      if (typeof value !== "function")
+        throw invalid(hook, `its ${key} is a ${typeof value}`, `make ${key} a function of the context`);
+      handlers.set(key, value as Handler);
+    } else if (/^on[A-Z]/.test(key) && !settingsLikeEvents.has(key)) {
+      throw new EspalierError(
+        "HOOK_HANDLER_UNKNOWN",
+        `hook "${hook.name}" handles "${key}", which is no event${didYouMean(key, events)}`,
+        { fix: `the events are ${events.join(", ")}` },
+      );
+    }
+  }
+  checkSettings(hook, keys);
+  if (handlers.size === 0 && (hook.children ?? []).length === 0)
+    throw invalid(hook, "it handles no event", `give it a handler: ${events.join(", ")}`);
+  return handlers;
+}
+
+/** Its own names and those of its classes. */
+function keysOf(hook: object): ReadonlySet<string> {
+  const keys = new Set<string>();
+  for (
+    let at: object = hook;
+    at !== Object.prototype && at !== null;
+    at = Object.getPrototypeOf(at) as object
+  )
+    for (const key of Object.getOwnPropertyNames(at)) keys.add(key);
+  return keys;
+}
+
+function checkSettings(hook: HookSettings, keys: ReadonlySet<string>): void {
+  oneOf(hook, "onFailure", ["stop", "warn", "disable"]);
+  oneOf(hook, "ranks", ["main", "all"]);
+  for (const name of ["priority", "timeBudget"] as const) {
+    const value = hook[name];
+    if (value !== undefined && (typeof value !== "number" || Number.isNaN(value)))
+      throw invalid(hook, `its ${name} is ${String(value)}`, `make ${name} a number`);
+  }
+  if (hook.timeBudget !== undefined && hook.timeBudget <= 0)
+    throw invalid(hook, `its timeBudget is ${hook.timeBudget}`, "give milliseconds above 0, or leave it out");
+  for (const name of ["shouldRun", "onRegister", "onUnregister"] as const)
+    if (hook[name] !== undefined && typeof hook[name] !== "function")
+      throw invalid(hook, `its ${name} is a ${typeof hook[name]}`, `make ${name} a function`);
+  for (const name of ["needs", "wants", "provides"] as const)
+    listOf(hook, name, hook[name], has("name"), `slots: ${name}: [slot("evaluation.scores")]`);
+  for (const name of ["after", "before"] as const)
+    listOf(hook, name, hook[name], isA("string"), `names of hooks: ${name}: ["evaluation"]`);
+  if (hook.background !== undefined)
+    listOf(hook, "background.reads", hook.background.reads ?? null, isA("string"), "names of components");
+  listOf(hook, "children", hook.children, isA("object"), "hooks");
+  if (hook.schedule !== undefined && typeof hook.schedule?.due !== "function")
+    throw invalid(hook, "its schedule is no schedule", "write schedule: every({ epochs: 10 })");
+  if (Object.getPrototypeOf(hook) !== Object.prototype) return; // Classes have fields of their own.
+  for (const [key, value] of Object.entries(hook)) {
+    if (key in settings || /^on[A-Z]/.test(key)) continue;
+    const meant = nearest(key, Object.keys(settings));
+    // A field of the hook's own may be named alike; one that could be the setting is surely misspelt.
+    if (meant !== undefined && !keys.has(meant) && settings[meant]?.(value))
+      throw invalid(hook, `it has "${key}"; did you mean "${meant}"?`, `write ${meant}`);
+  }
+}
+
+function listOf(
+  hook: HookSettings,
+  name: string,
+  value: unknown,
+  fits: (each: unknown) => boolean,
+  what: string,
+): void {
+  if (value === undefined || (Array.isArray(value) && value.every(fits))) return;
+  throw invalid(hook, `its ${name} is no list of ${what.replace(/:.*/, "")}`, `give a list of ${what}`);
+}
+
+function oneOf(hook: HookSettings, name: "onFailure" | "ranks", allowed: readonly string[]): void {
+  const value = hook[name];
+  if (value !== undefined && !allowed.includes(value))
+    throw invalid(
+      hook,
+      `its ${name} is "${value}"`,
+      `write one of ${allowed.map((each) => `"${each}"`).join(", ")}`,
+    );
+}
+
+function invalid(hook: HookSettings, what: string, fix: string): EspalierError {
+  return new EspalierError("HOOK_INVALID", `hook "${hook.name}" cannot be registered: ${what}`, { fix });
+}

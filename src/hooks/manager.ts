@@ -1,0 +1,254 @@
+import { type Clock, didYouMean, EspalierError, systemClock } from "../core/index.ts";
+import type { Counters, Moment } from "../schedule/index.ts";
+import type { Stateful } from "../state/index.ts";
+import { DueIndex, pointsOf } from "./due-index.ts";
+import type { Entry } from "./entry.ts";
+import { type Explanation, explain } from "./explain.ts";
+import type { EventName, EventTable, Hook, HookResults, HookSettings, HostContext } from "./hook.ts";
+import { type HookPlan, planOf } from "./plan.ts";
+import { Registry } from "./registry.ts";
+import { Results } from "./results.ts";
+import { Runner } from "./runner.ts";
+import { SlotBoard } from "./slot-board.ts";
+import type { HookTiming } from "./timing.ts";
+
+/** Where values that hooks log go: in whose name, under which counters. */
+export type HookLogger = (
+  owner: string,
+  values: Readonly<Record<string, unknown>>,
+  category: string | undefined,
+  counters: Counters,
+) => void;
+
+export interface HookManagerOptions<E> {
+  /** The host's events, in the order in which they happen. */
+  readonly events: readonly EventName<E>[];
+  readonly clock?: Clock;
+  /** Told what does not stop the run: failures that only warn, budgets overrun. Default: standard error. */
+  readonly warn?: (text: string) => void;
+  /** Prints every decision, to standard error or to whoever is given. `ESPALIER_DEBUG=hooks` does the same. */
+  readonly trace?: boolean | ((line: string) => void);
+  readonly logger?: HookLogger;
+}
+
+/**
+ * Keeps a host's hooks and runs those that are due, in an order that follows from what they share. Generic over the
+ * host's events: the trainer, the rollout worker and tests use the same one.
+ *
+ * @example
+ * ```ts
+ * const hooks = new HookManager<TrainerEvents>({ events: trainerEvents });
+ * hooks.register({ name: "announce", schedule: every({ epochs: 10 }), onEpochEnd: () => console.log("ten more") });
+ * await hooks.run("onEpochEnd", context);
+ * console.log(hooks.plan().text);
+ * ```
+ */
+export class HookManager<E extends EventTable> {
+  /** The values hooks share. */
+  readonly slots = new SlotBoard();
+  readonly #events: readonly string[];
+  readonly #registry: Registry;
+  readonly #runner: Runner;
+  readonly #trace: ((line: string) => void) | undefined;
+  #indexes = new Map<string, DueIndex>();
+  #indexed: readonly Entry[] | undefined;
+
+  constructor(options: HookManagerOptions<E>) {
+    const { clock = systemClock, warn = toStandardError, trace, logger } = options;
+    this.#events = options.events;
+    this.#trace = typeof trace === "function" ? trace : trace || debugging() ? toStandardError : undefined;
+    this.#runner = new Runner({ clock, warn, changed: () => this.#registry.touch() });
+    const failed = (failure: unknown): void => this.#runner.keep(failure);
+    this.#registry = new Registry({ events: this.#events, slots: this.slots, clock, logger, warn, failed });
+  }
+
+  /** Adds a hook, from the next event on. Checks it and sets it up. */
+  register(hook: Hook<E>): void {
+    this.#registry.add(hook);
+  }
+
+  /** Removes a hook, from the next event on, and cleans it up. False where there is no such hook. */
+  unregister(hook: Hook<E> | string): boolean {
+    return this.#registry.remove(nameOf(hook), "unregistered");
+  }
+
+  /** Puts a hook in the place of another. */
+  replace(old: Hook<E> | string, hook: Hook<E>): void {
+    this.#registry.replace(nameOf(old), hook);
+  }
+
+  /** False where there is no such hook. */
+  enable(hook: Hook<E> | string): boolean {
+    return this.#registry.setEnabled(nameOf(hook), true);
+  }
+
+  /** Keeps a hook from running until it is enabled again; its state stays. False where there is no such hook. */
+  disable(hook: Hook<E> | string): boolean {
+    return this.#registry.setEnabled(nameOf(hook), false);
+  }
+
+  /** Removes all hooks. */
+  clear(): void {
+    this.#registry.clear("cleared");
+  }
+
+  /** The hooks in the order of registration, composites as one. */
+  list(): readonly Hook<E>[] {
+    return this.#registry.hooks as readonly Hook<E>[];
+  }
+
+  get(name: string): Hook<E> | undefined {
+    return this.#registry.hooks.find((hook) => hook.name === name) as Hook<E> | undefined;
+  }
+
+  /** Fails where hooks wait for each other or need what nobody provides. */
+  check(): void {
+    this.#registry.check();
+  }
+
+  /** The states of hooks and of their schedules, and the shared values, by name. */
+  get components(): Readonly<Record<string, Stateful>> {
+    const found: Record<string, Stateful> = { slots: this.slots };
+    for (const { hook } of this.#registry.entries) {
+      if (hook.state) found[`hook.${hook.name}`] = hook.state;
+      if (hook.schedule?.state) found[`hook.${hook.name}.schedule`] = hook.schedule.state;
+    }
+    return found;
+  }
+
+  /**
+   * Runs the hooks that are due for an event, one after the other, and gives what they returned, merged. Gives a
+   * promise only where one of them was asynchronous.
+   */
+  run<K extends EventName<E>>(
+    event: K,
+    context: HostContext<E[K]>,
+  ): HookResults | undefined | Promise<HookResults | undefined> {
+    const index = this.#indexOf(event);
+    this.#runner.raise();
+    const settingUp = this.#registry.settingUp;
+    if (settingUp !== undefined) return settingUp.then(() => this.run(event, context));
+    const host = context as unknown as HostContext;
+    const entries = this.#trace ? this.#traced(index, event, host) : index.collect(host);
+    if (entries.length === 0) return undefined;
+    this.slots.begin();
+    this.#registry.hold();
+    let results: ReturnType<Runner["runAll"]>;
+    try {
+      results = this.#runner.runAll(entries, event, host, new Results(event));
+    } catch (error) {
+      this.#registry.release();
+      throw error;
+    }
+    if (results instanceof Promise) return results.finally(() => this.#registry.release());
+    this.#registry.release();
+    return results;
+  }
+
+  /**
+   * Whether any hook may be due for the event at these counters. `since` is where the event last happened, for hosts
+   * that know; without it, where hooks were last asked.
+   */
+  mayRun(event: EventName<E>, counters: Counters, since?: Counters): boolean {
+    const index = this.#indexOf(event);
+    return this.#trace ? index.entries.length > 0 : index.mayRun(counters, since);
+  }
+
+  /**
+   * After how many repeats, each adding `adds`, a hook may be due for the event: 1 to limit, or limit + 1. `since` is
+   * where the event last happened, if not at `at`.
+   */
+  untilDue(
+    event: EventName<E>,
+    at: Counters,
+    adds: Readonly<Record<string, number>>,
+    limit: number,
+    since: Counters = at,
+  ): number {
+    const index = this.#indexOf(event);
+    if (this.#trace) return index.entries.length > 0 ? 1 : limit + 1;
+    return index.untilDue(at, adds, limit, since);
+  }
+
+  /** The hooks that make an event run every time: they may be due now, or nothing tells when they are due next. */
+  blockers(event: EventName<E>, counters: Counters): readonly string[] {
+    const watching = this.#indexOf(event).entries.filter((entry) => {
+      if (!entry.enabled) return false;
+      const points = pointsOf(entry, counters);
+      return points?.some(({ unit, at }) => unit === "seconds" || at <= (counters[unit] ?? 0)) ?? true;
+    });
+    return watching.map(({ name }) => name);
+  }
+
+  /** Waits for hooks in the background, set-ups and clean-ups; their failures are raised here. */
+  async settle(): Promise<void> {
+    await this.#registry.settle();
+    await this.#runner.settle(this.#registry.entries);
+  }
+
+  /** Waits for hooks in the background, then cleans all hooks up, each once. They stay listed. */
+  async close(): Promise<void> {
+    await this.#registry.settle();
+    await this.#runner.join(this.#registry.entries);
+    await this.#registry.close();
+    await this.settle();
+  }
+
+  /** The order in which hooks run, with the reason for it. */
+  plan(): HookPlan {
+    const { order, edges } = this.#registry.check();
+    return planOf(order, edges);
+  }
+
+  /** How long each hook's calls took. */
+  timings(): readonly HookTiming[] {
+    return this.#registry.entries.map(({ name, timing }) => timing.read(name));
+  }
+
+  /** Why a hook runs or does not run in an event at a moment. */
+  explain(hook: Hook<E> | string, event: EventName<E>, at: Moment & { readonly rank?: number }): Explanation {
+    const name = nameOf(hook);
+    const entry = this.#registry.entries.find((each) => each.name === name);
+    if (!entry) {
+      const children = this.get(name)?.children?.map((child) => child.name);
+      const why = children ? `it consists of ${children.join(", ")}` : "it is not registered";
+      return { hook: name, event, runs: false, text: `${name} does not run in ${event}: ${why}` };
+    }
+    return explain(entry, event, { rank: 0, ...at } as HostContext);
+  }
+
+  #indexOf(event: string): DueIndex {
+    const order = this.#registry.order;
+    if (this.#indexed !== order) {
+      this.#indexes = new Map();
+      this.#indexed = order;
+    }
+    let index = this.#indexes.get(event);
+    if (index === undefined) {
+      if (!this.#events.includes(event))
+        throw new EspalierError(
+          "EVENT_UNKNOWN",
+          `there is no event "${event}"${didYouMean(event, this.#events)}`,
+          { fix: `the events are ${this.#events.join(", ")}` },
+        );
+      index = new DueIndex(order.filter(({ handlers }) => handlers.has(event)));
+      this.#indexes.set(event, index);
+    }
+    return index;
+  }
+
+  #traced(index: DueIndex, event: string, context: HostContext): readonly Entry[] {
+    const { epochs, batches } = context.counters;
+    for (const entry of index.entries)
+      this.#trace?.(`hooks: epochs ${epochs}, batches ${batches}: ${explain(entry, event, context).text}`);
+    return index.entries.filter(({ enabled }) => enabled);
+  }
+}
+
+const nameOf = (hook: HookSettings | string): string => (typeof hook === "string" ? hook : hook.name);
+
+const debugging = (): boolean => (process.env.ESPALIER_DEBUG ?? "").split(",").includes("hooks");
+
+function toStandardError(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,170 @@
+import type { Clock } from "../core/index.ts";
+import type { Entry, Handler } from "./entry.ts";
+import { failure, failureText } from "./failure.ts";
+import type { HookContext, HookResults, HostContext } from "./hook.ts";
+import type { Results } from "./results.ts";
+
+interface RunnerParts {
+  readonly clock: Clock;
+  readonly warn: (text: string) => void;
+  /** Called when a hook was disabled. */
+  readonly changed: () => void;
+}
+
+/** Calls handlers: in turn, timed, with each hook's failure policy. Synchronous until a promise appears. */
+export class Runner {
+  readonly #parts: RunnerParts;
+  /** Failures of what held nobody up, that nobody has heard of yet: in the background, set-ups, clean-ups. */
+  readonly #unheard: unknown[] = [];
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+  }
+
+  /** Raises the first failure that nobody has heard of. */
+  raise(): void {
+    if (this.#unheard.length > 0) throw this.#unheard.shift();
+  }
+
+  /** Keeps a failure until the next event, or until hooks are waited for. */
+  keep(failure: unknown): void {
+    this.#unheard.push(failure);
+  }
+
+  runAll(
+    entries: readonly Entry[],
+    event: string,
+    context: HostContext,
+    results: Results,
+    from = 0,
+  ): HookResults | undefined | Promise<HookResults | undefined> {
+    for (let i = from; i < entries.length; i++) {
+      const entry = entries[i] as Entry;
+      const result = this.#runOne(entry, event, context);
+      if (result instanceof Promise)
+        return result.then((settled) => {
+          results.add(entry.name, settled);
+          return this.runAll(entries, event, context, results, i + 1);
+        });
+      results.add(entry.name, result);
+    }
+    return results.merged;
+  }
+
+  #runOne(entry: Entry, event: string, context: HostContext): unknown {
+    try {
+      if (!entry.isDue(context, event)) return undefined;
+    } catch (cause) {
+      return this.#failed(entry, event, cause);
+    }
+    if (entry.hook.background) return this.#launch(entry, event, context, entry.hook.background.reads);
+    return this.#call(entry, event, entry.viewOf(context, event));
+  }
+
+  #call(entry: Entry, event: string, view: HookContext): unknown {
+    const start = this.#parts.clock.now();
+    let result: unknown;
+    try {
+      result = (entry.handlers.get(event) as Handler).call(entry.hook, view);
+    } catch (cause) {
+      this.#took(entry, event, start);
+      return this.#failed(entry, event, cause);
+    }
+    if (isThenable(result)) return this.#await(entry, event, result, start);
+    this.#took(entry, event, start);
+    return result;
+  }
+
+  async #await(entry: Entry, event: string, result: PromiseLike<unknown>, start: number): Promise<unknown> {
+    const { timeBudget } = entry.hook;
+    const timer =
+      timeBudget === undefined
+        ? undefined
+        : setTimeout(
+            () => this.#parts.warn(overBudget(entry, event, "is still running after its")),
+            timeBudget,
+          );
+    try {
+      const settled = await result;
+      return settled;
+    } catch (cause) {
+      return this.#failed(entry, event, cause);
+    } finally {
+      clearTimeout(timer);
+      this.#took(entry, event, start);
+    }
+  }
+
+  /** Starts a call that does not hold the loop. The one before must be done, so that there is one at a time. */
+  #launch(entry: Entry, event: string, context: HostContext, reads: readonly string[]): unknown {
+    const start = (frozen: object): void => {
+      const view = entry.freshView(
+        Object.create(context, Object.getOwnPropertyDescriptors(frozen)) as object,
+        event,
+      );
+      entry.inFlight = Promise.resolve()
+        .then(() => this.#call(entry, event, view))
+        .catch((error: unknown) => this.keep(error))
+        .then(() => {
+          entry.inFlight = undefined;
+        });
+    };
+    const freeze = (): object | Promise<object> =>
+      context.freeze?.(reads) ?? { counters: context.counters, since: context.since };
+    if (entry.inFlight)
+      return entry.inFlight
+        .then(() => this.raise())
+        .then(freeze)
+        .then(start);
+    const frozen = freeze();
+    if (frozen instanceof Promise) return frozen.then(start);
+    start(frozen);
+    return undefined;
+  }
+
+  /** Waits for hooks in the background. */
+  async join(entries: readonly Entry[]): Promise<void> {
+    await Promise.all(entries.map(({ inFlight }) => inFlight));
+  }
+
+  /** The same. Raises the first failure; what else failed is said, not lost. */
+  async settle(entries: readonly Entry[]): Promise<void> {
+    await this.join(entries);
+    const [first, ...others] = this.#unheard.splice(0);
+    for (const error of others) this.#parts.warn(error instanceof Error ? error.message : String(error));
+    if (first !== undefined) throw first;
+  }
+
+  #took(entry: Entry, event: string, start: number): void {
+    const took = this.#parts.clock.now() - start;
+    entry.timing.add(took);
+    const { timeBudget } = entry.hook;
+    if (timeBudget !== undefined && took > timeBudget)
+      this.#parts.warn(overBudget(entry, event, `took ${took.toFixed(1)} ms, more than its`));
+  }
+
+  #failed(entry: Entry, event: string, cause: unknown): undefined {
+    const { hook } = entry;
+    const what = failureText(hook, event, cause);
+    switch (hook.onFailure) {
+      case "warn":
+        this.#parts.warn(`${what}; training goes on (onFailure: "warn")`);
+        return undefined;
+      case "disable":
+        entry.enabled = false;
+        this.#parts.changed();
+        this.#parts.warn(`${what}; it is disabled (onFailure: "disable")`);
+        return undefined;
+      default:
+        throw failure(hook, event, cause);
+    }
+  }
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+
+function overBudget(entry: Entry, event: string, what: string): string {
+  const budget = `time budget of ${entry.hook.timeBudget} ms`;
+  return `hook "${entry.name}" in ${event} ${what} ${budget}; run it less often, in the background, or raise timeBudget`;
+}

@@ -1,0 +1,34 @@
+/**
+ * A shared value with a name: what one hook provides and others read. Hooks know slots, never each other.
+ *
+ * @example
+ * ```ts
+ * export const scores = slot<EvaluationScores>("evaluation.scores");
+ * ```
+ */
+export interface Slot<T = unknown> {
+  readonly name: string;
+  /** Whether its newest value belongs to the state of the run. Such values are state trees. */
+  readonly saved: boolean;
+  /** Never set: carries the type. */
+  readonly type?: T | undefined;
+}
+
+export interface SlotOptions {
+  /** Default true. False for what cannot be saved or makes no sense after a resume. */
+  readonly saved?: boolean;
+}
+
+export function slot<T>(name: string, options: SlotOptions = {}): Slot<T> {
+  return { name, saved: options.saved ?? true };
+}
+
+/** A hook's way to the slots it declared. */
+export interface SlotAccess {
+  /** The newest value; undefined until somebody provides one. Needs the slot in `needs`, `wants` or `provides`. */
+  get<T>(slot: Slot<T>): T | undefined;
+  /** The value as it was before this event began. Needs no declaration and makes no order. */
+  previous<T>(slot: Slot<T>): T | undefined;
+  /** Needs the slot in `provides`. */
+  set<T>(slot: Slot<T>, value: NoInfer<T>): void;
+}

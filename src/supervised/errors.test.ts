@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { put } from "../engine/index.ts";
+import * as nn from "../nn/index.ts";
+import * as optim from "../optim/index.ts";
+import { supervisedConfig } from "./config.ts";
+import { drive, examples } from "./drive.test-support.ts";
+import { supervisedTask } from "./task.ts";
+
+const task = (more: object = {}) =>
+  supervisedTask({
+    model: nn.dense(2),
+    optimizer: optim.adam(),
+    data: examples([10, 3], [10, 2]),
+    loss: nn.mse,
+    batchSize: 4,
+    engine: "wasm",
+    ...more,
+  });
+
+describe("a supervised task refuses", () => {
+  it.each([
+    ["no examples", { data: examples([0, 3], [0, 2]) }, /no examples.*DATA_EMPTY/s],
+    ["lengths that differ", { data: { ...examples([10, 3], [9, 2]) } }, /10 examples.*9.*DATA_LENGTH/s],
+    ["no targets", { data: { x: examples([10, 3], [1, 1]).x } }, /no y.*DATA_INVALID/s],
+    ["data without a shape", { data: { x: 3, y: [1] } }, /no array of examples.*DATA_INVALID/s],
+    [
+      "numbers that do not fill a shape",
+      { data: { x: { data: [1, 2], shape: [3] }, y: [1] } },
+      /data x.*SHAPE/s,
+    ],
+    ["another name in the data", { data: { x: [[1]], z: [1] } }, /no option "z"/],
+    ["a batch of NaN", { batchSize: Number.NaN }, /batchSize is NaN.*OPTION_INVALID/s],
+    ["a batch of half an example", { batchSize: 0.5 }, /batchSize is 0.5/],
+    ["no batches to accumulate", { accumulate: 0 }, /accumulate is 0/],
+    [
+      "dropping the only batch",
+      { batchSize: 11, lastBatch: "drop" },
+      /10 examples do not fill.*DATA_TOO_SMALL/s,
+    ],
+    ["a last batch that is neither", { lastBatch: "dorp" }, /did you mean "drop"/],
+    ["a misspelt option", { batchsize: 4 }, /did you mean "batchSize"/],
+    ["a rate the optimizer has not", { rates: { beta3: 0.5 } }, /no rate "beta3".*did you mean "beta1"/s],
+    ["a rate that is no number", { learningRate: Number.NaN }, /learningRate is NaN.*RATE_INVALID/s],
+    ["a metric called loss", { metrics: { loss: nn.mse } }, /can be called "loss"/],
+    ["nothing to validate on", { validation: examples([0, 3], [0, 2]) }, /to validate on.*DATA_EMPTY/s],
+  ])("%s", (_name, options, message) => {
+    expect(() => task(options)).toThrow(message);
+  });
+
+  it("a state of another model, naming what differs", async () => {
+    const { components } = task();
+    const other = task({ model: nn.dense(3), data: examples([10, 3], [10, 3]) });
+    expect(() => components.params?.setState(other.components.params?.getState() as never)).toThrow(
+      /params does not fit: b is .*f32\[3\].*present one f32\[2\].*STATE_MISMATCH/s,
+    );
+    expect(() => components.params?.setState({ w: [1] })).toThrow(/built unlike/);
+    expect(() => components.data?.setState({ position: 3 })).toThrow(/STATE_INVALID/);
+    expect(() => components.data?.setState({ key: Uint32Array.of(1, 2), epoch: 0, position: 12 })).toThrow(
+      /example 12 of an epoch, and there are 10/,
+    );
+    expect(() => components.keys?.setState({})).toThrow(/STATE_INVALID/);
+  });
+
+  it("a batch that is not the next one", async () => {
+    const [segment] = task().epoch(drive.start);
+    const span = { segment, index: 0, from: 1, count: 1, at: drive.start };
+    const { signal } = new AbortController();
+    const request = { at: drive.start, spans: [span], count: 1, ramps: {}, signal };
+    expect(() => task().run(request as never)).toThrow(/example 4 of the epoch.*example 0.*DATA_POSITION/s);
+  });
+});
+
+describe("a supervised task takes", () => {
+  it("fewer examples than a batch as one smaller batch", () => {
+    expect(task({ batchSize: 64 }).epoch(drive.start)).toMatchObject([{ repeats: 1, adds: { samples: 10 } }]);
+  });
+
+  it("no examples, where it was told so: an epoch without batches", () => {
+    expect(task({ data: examples([0, 3], [0, 2]), empty: "skip" }).epoch(drive.start)).toEqual([]);
+  });
+
+  it("nested arrays and tensors, and stays where the tensors are", async () => {
+    const x = put([[1], [2], [3]], { engine: "wasm" });
+    const both = task({
+      data: {
+        x,
+        y: [
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ],
+      },
+      batchSize: 2,
+      engine: undefined,
+    });
+    expect((await drive(both, { epochs: 1 })).values.loss).toHaveLength(2);
+  });
+});
+
+describe("supervisedConfig", () => {
+  it("is one object with the trainer's fields and its own", () => {
+    const config = supervisedConfig({ epochs: 3, batchSize: 8 });
+    expect(config).toMatchObject({ epochs: 3, batchSize: 8, seed: 0, learningRate: 1e-3, accumulate: 1 });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it.each([
+    [{ learning_rate: 1 }, /did you mean "learningRate"/],
+    [{ epoch: 1 }, /did you mean "epochs"/],
+    [{ batchSize: 0 }, /batchSize is 0, which is not a whole number from 1 on/],
+    [{ learningRate: -1 }, /learningRate is -1/],
+    [{ gradientClip: 0 }, /gradientClip is 0/],
+    [{ weightDecay: Number.NaN }, /weightDecay is NaN/],
+    [{ epochs: -1 }, /epochs is -1/],
+    [{ lastBatch: "no" }, /lastBatch is "no"/],
+  ])("refuses %j", (given, message) => {
+    expect(() => supervisedConfig(given as never)).toThrow(message);
+  });
+});

@@ -1,0 +1,34 @@
+/** Learning targets from inputs: the task, and a trainer for it. */
+export type { Batch } from "./batch.ts";
+export { type SupervisedConfig, type SupervisedFields, supervisedConfig } from "./config.ts";
+export { accuracy } from "./metrics.ts";
+export type { LossInput, Metric, Metrics, SupervisedLoss } from "./objective.ts";
+export type { RateInputs } from "./rates.ts";
+export type { ResumeFrom } from "./restore.ts";
+export {
+  type ClassificationOptions,
+  classification,
+  type LanguageModelingOptions,
+  type LossStrategy,
+  languageModeling,
+  type RegressionOptions,
+  regression,
+  type StrategyName,
+  visionClassification,
+} from "./strategies.ts";
+export { type SupervisedTask, supervisedTask } from "./task.ts";
+export type { SupervisedData, SupervisedOptions } from "./task-options.ts";
+export {
+  type Modality,
+  modalityStrategies,
+  strategyOf,
+  type TaskSpec,
+  type TaskSpecOptions,
+  taskSpec,
+} from "./task-spec.ts";
+export {
+  type SupervisedTrainer,
+  type SupervisedTrainerOptions,
+  supervisedTrainer,
+  type TrainInputs,
+} from "./trainer.ts";

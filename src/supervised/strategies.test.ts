@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { compile, put, type Value } from "../engine/index.ts";
+import { testEngines } from "../engine/run/engines.test-support.ts";
+import { classification, languageModeling, regression } from "./strategies.ts";
+import { fallbackStrategy, modalityStrategies, strategyOf, taskSpec } from "./task-spec.ts";
+
+describe("taskSpec", () => {
+  it.each([
+    ["text", "languageModeling"],
+    ["multimodal", "languageModeling"],
+    ["vision", "visionClassification"],
+    ["tabular", "regression"],
+  ] as const)("learns %s by %s", (modality, strategy) => {
+    expect(taskSpec({ modality }).strategy).toBe(strategy);
+    expect(modalityStrategies[modality]).toBe(strategy);
+    expect(strategyOf({ modality }).name).toBe(strategy);
+  });
+
+  it("takes another strategy, and refuses what is none", () => {
+    expect(strategyOf({ modality: "tabular", strategy: "classification" }).name).toBe("classification");
+    expect(() => taskSpec({ modality: "txt" as never })).toThrow(/did you mean "text"/);
+    expect(() => taskSpec({ modality: "text", strategy: "language" as never })).toThrow(/OPTION_INVALID/);
+    expect(() => regression({ error: "mes" as never })).toThrow(/did you mean "mse"/);
+  });
+
+  it("takes whole numbers for classes where nothing is said", () => {
+    expect(fallbackStrategy(Int32Array.of(1)).name).toBe("classification");
+    expect(fallbackStrategy({ data: [1], dtype: "i32" }).name).toBe("classification");
+    expect(fallbackStrategy([1, 0]).name).toBe("regression");
+    expect(fallbackStrategy(undefined).name).toBe("regression");
+  });
+});
+
+describe.each(testEngines())("strategies on %s", (engine) => {
+  it("model language by the tokens that count", async () => {
+    const { loss, metrics, targets } = languageModeling();
+    const run = compile(
+      (logits: Value, y: Value) => [loss(logits, y), metrics.accuracy?.(logits, y) as Value] as const,
+      { engine },
+    );
+    const logits = put(
+      [
+        [
+          [0, 0],
+          [9, 0],
+          [0, 9],
+        ],
+      ],
+      { engine },
+    );
+    const labels = (...y: number[]) => put(Int32Array.from(y), { shape: [1, 3], engine });
+    const [one, right] = run(logits, labels(1, -100, -100));
+    expect([await one.item(), await right.item()]).toEqual([expect.closeTo(Math.LN2, 5), 0]);
+    expect(await run(logits, labels(-100, 0, 0))[1].item()).toBe(0.5);
+    const next = compile((x: Value) => targets?.(x) as { x: Value; y: Value }, { engine })(
+      put(Int32Array.of(1, 2, 3), { shape: [1, 3], engine }),
+    );
+    expect([[...(await next.x.read())], [...(await next.y.read())]]).toEqual([
+      [1, 2],
+      [2, 3],
+    ]);
+  });
+
+  it("classify by labels of any type, and predict numbers of either shape", async () => {
+    const both = compile(
+      (logits: Value, y: Value) => [
+        classification().loss(logits, y),
+        classification().metrics.accuracy?.(logits, y) as Value,
+      ],
+      { engine },
+    );
+    const [loss, accuracy] = both(
+      put(
+        [
+          [0, 0],
+          [9, 0],
+        ],
+        { engine },
+      ),
+      put([1, 0], { engine }),
+    );
+    expect(await loss?.item()).toBeCloseTo((Math.LN2 + Math.log1p(Math.exp(-9))) / 2, 5);
+    expect(await accuracy?.item()).toBe(0.5);
+    const error = compile((out: Value, y: Value) => regression({ error: "mae" }).loss(out, y), { engine });
+    expect(await error(put([[1], [2]], { engine }), put([3, 2], { engine })).item()).toBe(1);
+  });
+});

@@ -1,0 +1,106 @@
+import { np, type Value } from "../engine/index.ts";
+import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
+import type { Batch } from "./batch.ts";
+import { accuracy } from "./metrics.ts";
+import type { Metrics, SupervisedLoss } from "./objective.ts";
+import { checkNames, checkWord } from "./options.ts";
+
+/** What a kind of task makes small, and what it looks at beside. */
+export interface LossStrategy {
+  readonly name: StrategyName;
+  readonly loss: SupervisedLoss;
+  readonly metrics: Metrics;
+  /** Makes inputs and targets where there are inputs only. */
+  readonly targets?: (x: Value) => Batch<Value, Value>;
+}
+
+export const strategyNames = [
+  "languageModeling",
+  "visionClassification",
+  "classification",
+  "regression",
+] as const;
+export type StrategyName = (typeof strategyNames)[number];
+
+export interface LanguageModelingOptions {
+  /** Targets of this number do not count; -100 unless told. */
+  readonly ignore?: number;
+  readonly labelSmoothing?: number;
+}
+
+/**
+ * Cross entropy of the next token: logits [batch, time, tokens] and tokens [batch, time]. Without targets, inputs are
+ * all tokens but the last and targets all but the first.
+ *
+ * @example
+ * ```ts
+ * supervisedTask({ ...languageModeling(), model, optimizer, data: { x: tokens }, batchSize: 8 });
+ * ```
+ */
+export function languageModeling(options: LanguageModelingOptions = {}): LossStrategy {
+  checkNames("languageModeling", options, ["ignore", "labelSmoothing"]);
+  const { ignore = -100, labelSmoothing = 0 } = options;
+  const counted = (y: Value): Value => np.notEqual(y, ignore);
+  return {
+    name: "languageModeling",
+    loss: (logits, y) => {
+      const labels = y.astype("i32");
+      return crossEntropy(logits, labels, { mask: counted(labels), labelSmoothing });
+    },
+    metrics: {
+      accuracy: (logits, y) => {
+        const labels = y.astype("i32");
+        const mask = counted(labels).astype("f32");
+        const right = np.equal(np.argmax(logits, { axis: -1 }), labels).astype("f32");
+        return np.sum(right.mul(mask)).div(np.maximum(np.sum(mask), 1));
+      },
+    },
+    targets: (x) => {
+      const [batch, time] = x.shape as readonly [number, number];
+      const from = (start: number): Value => np.dynamicSlice(x, [0, start], [batch, time - 1]);
+      return { x: from(0), y: from(1) };
+    },
+  };
+}
+
+export interface ClassificationOptions {
+  readonly labelSmoothing?: number;
+}
+
+/** Cross entropy of labels (whole numbers, of whatever element type) or distributions, with accuracy. */
+export function classification(options: ClassificationOptions = {}): LossStrategy {
+  checkNames("classification", options, ["labelSmoothing"]);
+  const { labelSmoothing = 0 } = options;
+  return {
+    name: "classification",
+    loss: (logits, y) => crossEntropy(logits, y.ndim < logits.ndim ? y.astype("i32") : y, { labelSmoothing }),
+    metrics: { accuracy },
+  };
+}
+
+/** {@link classification} of images. */
+export function visionClassification(options: ClassificationOptions = {}): LossStrategy {
+  return { ...classification(options), name: "visionClassification" };
+}
+
+export interface RegressionOptions {
+  /** `mse` unless told. */
+  readonly error?: "mse" | "mae" | "huber";
+}
+
+/** The mean error of predicted numbers. Targets may lack a last axis of one that the outputs have. */
+export function regression(options: RegressionOptions = {}): LossStrategy {
+  checkNames("regression", options, ["error"]);
+  const known = ["mse", "mae", "huber"] as const;
+  const error = checkWord("regression", "error", options.error ?? "mse", known);
+  return {
+    name: "regression",
+    loss: (outputs, y) => errors[error](outputs, alike(y, outputs)),
+    metrics: {},
+  };
+}
+
+const errors = { mse, mae, huber };
+
+const alike = (y: Value, outputs: Value): Value =>
+  y.ndim === outputs.ndim - 1 && outputs.shape.at(-1) === 1 ? np.expandDims(y, -1) : y;

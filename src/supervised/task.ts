@@ -1,0 +1,149 @@
+import { didYouMean, EspalierError } from "../core/index.ts";
+import { type ArrayTree, placeArrays } from "../data/index.ts";
+import { compile, type Fetch, put, type Tensor, type Value } from "../engine/index.ts";
+import type { Params } from "../nn/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import type { Frozen, Report, Request, Span, Task, TrainerHook } from "../trainer/index.ts";
+import { placed } from "./placing.ts";
+import { addsWithSteps, beginOf, type Stretch, segmentsOf } from "./segments.ts";
+import { setUp } from "./setup.ts";
+import type { SupervisedData, SupervisedOptions } from "./task-options.ts";
+import { validation } from "./validation.ts";
+
+/** A task that learns targets from inputs. */
+export interface SupervisedTask<O = Value> extends Task {
+  /** What the model gives for these inputs, with the parameters as they are now. */
+  predict(x: ArrayTree): Fetch<O>;
+  /** The parameters as they are now. They stay as they are while training goes on. */
+  readonly params: Params<Tensor>;
+}
+
+const kind = "supervisedTask";
+
+/**
+ * Training on examples. They stay on the device, each epoch in a new order; a batch is gathered, its losses, their
+ * gradients and the update are one compiled program, which does one update or many in a call.
+ *
+ * @example
+ * ```ts
+ * const task = supervisedTask({
+ *   model: nn.mlp({ hidden: [64, 64], out: 3 }),
+ *   optimizer: optim.adam(),
+ *   data: { x: { data: features, shape: [1000, 4] }, y: labels },
+ *   loss: nn.crossEntropy,
+ *   metrics: { accuracy },
+ *   batchSize: 64,
+ *   learningRate: cosine({ from: 1e-3, to: 0, over: { epochs: 20 } }),
+ * });
+ * await new Trainer({ task, config: { epochs: 20 } }).train();
+ * ```
+ */
+export function supervisedTask<X = Value, Y = Value, O = Value>(
+  options: SupervisedOptions<X, Y, O>,
+): SupervisedTask<O> {
+  const { model } = options;
+  const parts = setUp(kind, options as unknown as SupervisedOptions<never, never, unknown>);
+  const { data, where, loader, objective, rates, params, state, random, programOf, capacityOf } = parts;
+  const components: Readonly<Record<string, Stateful>> = {
+    params,
+    optimizer: state,
+    data: loader,
+    keys: random,
+    ...objective.components,
+  };
+
+  let order: { readonly rows: Int32Array; readonly tensor: Tensor } | undefined;
+  const orderOnDevice = (): Tensor => {
+    const rows = loader.order;
+    if (order?.rows === rows) return order.tensor;
+    order?.tensor.dispose();
+    order = { rows, tensor: put(rows, where) };
+    return order.tensor;
+  };
+
+  const at = new Int32Array(3);
+  const run = ({ spans, count, ramps }: Request): Report => {
+    const [span] = spans as readonly [Span];
+    const { run } = span.segment.data as Stretch;
+    const begin = beginOf(loader, span);
+    const { program, numbers } = programOf(objective.active(span.at, addsWithSteps(run)), run);
+    at[0] = count;
+    at[1] = begin;
+    at[2] = random.count % 2 ** 31;
+    const now = numbers.tensor(ramps, count);
+    const next = program(params.now, state.now, data as never, orderOnDevice(), at, now, random.tensor);
+    params.replace(next.params);
+    state.replace(next.state);
+    random.count += count;
+    loader.advance(count * run.size);
+    // Now the device is busy.
+    loader.prepareNext();
+    return next.applied === null
+      ? { values: next.values }
+      : { values: next.values, applied: next.applied as Tensor };
+  };
+
+  const { packing } = params;
+  const predictor = compile((p: readonly Value[], x: X) => model.apply(packing.unpack(p), x), {
+    ...where,
+    name: "predict",
+  });
+  const validate = options.validation && validator(options.validation);
+
+  function validator(given: SupervisedData): NonNullable<Task["validate"]> {
+    const held = placed(`${kind}: validation`, given, where, options.targets !== undefined);
+    if (held.length === 0)
+      throw new EspalierError("DATA_EMPTY", `${kind}: there are no examples to validate on`, {
+        fix: "give examples, or leave validation out",
+      });
+    const { batchOf, loops, maxFuse, compileOptions } = parts;
+    const spec = { params: packing, objective, ...held, batchSize: options.batchSize, batchOf };
+    const capacity = loops ? maxFuse : 1;
+    let go: ReturnType<typeof validation> | undefined;
+    return ({ counters, signal }) => {
+      go ??= validation({ ...spec, capacity, options: compileOptions() });
+      const weights = Object.entries(objective.ramps).map(([name, ramp]) => [name, ramp.at(counters)]);
+      return go(params.now, Object.fromEntries(weights), signal);
+    };
+  }
+
+  return {
+    components,
+    sampleUnit: "examples",
+    stepUnit: "updates",
+    ramps: rates.ramps,
+    hooks: objective.hooks as readonly TrainerHook[],
+    begin: ({ config }) => parts.begin(config),
+    epoch: (counters) => segmentsOf(loader, objective, counters, capacityOf),
+    run,
+    ...(validate && { validate }),
+    snapshot: (names = Object.keys(components)) => frozen(components, names),
+    get params() {
+      return params.getState() as Params<Tensor>;
+    },
+    predict: (x) =>
+      predictor(params.now, placeArrays(`${kind}: predict`, x, where).tree as never) as Fetch<O>,
+  };
+}
+
+/** States of some components. Tensors never change, so they are frozen as they are. */
+function frozen(
+  components: Readonly<Record<string, Stateful>>,
+  names: readonly string[],
+): Frozen | Promise<Frozen> {
+  const states = names.map((name) => {
+    const part = components[name];
+    if (part) return part.getState();
+    throw new EspalierError(
+      "COMPONENT_UNKNOWN",
+      `${kind}: there is no component "${name}"${didYouMean(name, Object.keys(components))}`,
+      { fix: `the components are ${Object.keys(components).join(", ")}` },
+    );
+  });
+  const named = (all: readonly StateTree[]): Frozen => ({
+    components: Object.fromEntries(names.map((name, i) => [name, all[i] as StateTree])),
+  });
+  return states.some((state) => state instanceof Promise)
+    ? Promise.all(states).then(named)
+    : named(states as readonly StateTree[]);
+}

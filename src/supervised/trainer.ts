@@ -1,0 +1,151 @@
+import { EspalierError } from "../core/index.ts";
+import type { Device, EngineChoice, Value } from "../engine/index.ts";
+import type { Model } from "../nn/index.ts";
+import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
+import type { StateTree } from "../state/index.ts";
+import { Trainer, type TrainerHook, type TrainingResult } from "../trainer/index.ts";
+import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
+import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
+import { checkNames } from "./options.ts";
+import { type ResumeFrom, restore } from "./restore.ts";
+import { type SupervisedTask, supervisedTask } from "./task.ts";
+import type { SupervisedData } from "./task-options.ts";
+import { fallbackStrategy, strategyOf, type TaskSpecOptions } from "./task-spec.ts";
+
+export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
+  readonly model: Model<X, O>;
+  /** One plain object for trainer and task; see `supervisedConfig`. */
+  readonly trainingConfig?: Partial<SupervisedConfig>;
+  readonly hooks?: TrainerHook | readonly TrainerHook[];
+  /** What kind of task it is. Without it and without a loss, the targets decide: whole numbers are classes. */
+  readonly taskSpec?: TaskSpecOptions;
+  /** Instead of the one that the configuration describes. */
+  readonly optimizer?: Optimizer;
+  /** Instead of the task's. */
+  readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
+  readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+}
+
+export interface TrainInputs {
+  readonly trainData: SupervisedData;
+  readonly valData?: SupervisedData;
+  /** Goes on from the state of an earlier run. */
+  readonly resumeFrom?: ResumeFrom | string;
+}
+
+/** Trains a model on examples, once or again and again. */
+export interface SupervisedTrainer<O = Value> {
+  readonly config: SupervisedConfig;
+  /** A new run: from the beginning, unless it resumes. */
+  train(inputs: TrainInputs): Promise<TrainingResult>;
+  /** The task of the last run: its parameters, `predict`. */
+  readonly task: SupervisedTask<O>;
+  /** The trainer of the last run. */
+  readonly trainer: Trainer;
+  /** All states of the last run as they are now, for `resumeFrom`. */
+  state(): Promise<Readonly<Record<string, StateTree>>>;
+  /** Ends the run under way after its batch. */
+  stop(reason: string): void;
+}
+
+const names = [
+  "model",
+  "trainingConfig",
+  "hooks",
+  "taskSpec",
+  "optimizer",
+  "loss",
+  "metrics",
+  "engine",
+  "device",
+];
+
+/**
+ * A trainer of models on examples, in one call: the task, the optimizer and the trainer from one configuration.
+ *
+ * @example
+ * ```ts
+ * const trainer = supervisedTrainer({
+ *   model: nn.mlp({ hidden: [64], out: 3 }),
+ *   trainingConfig: { epochs: 10, learningRate: 3e-3, batchSize: 32 },
+ *   hooks: [myHook],
+ * });
+ * const { metrics, validation } = await trainer.train({ trainData: { x, y }, valData });
+ * ```
+ */
+export function supervisedTrainer<X = Value, Y = Value, O = Value>(
+  options: SupervisedTrainerOptions<X, Y, O>,
+): SupervisedTrainer<O> {
+  checkNames("supervisedTrainer", options, names);
+  const config = supervisedConfig(options.trainingConfig);
+  const strategy = options.taskSpec && strategyOf(options.taskSpec);
+  const hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
+  let last: { readonly task: SupervisedTask<O>; readonly trainer: Trainer } | undefined;
+
+  const start = ({ trainData, valData }: TrainInputs) => {
+    const { model, engine, device } = options;
+    const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
+    const chosen = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
+    const task = supervisedTask<X, Y, O>({
+      ...{ model, data: trainData, batchSize, accumulate, shuffle, lastBatch, seed, deterministic },
+      ...(chosen?.targets && { targets: chosen.targets as never }),
+      optimizer: options.optimizer ?? optimizerOf(config),
+      loss: options.loss ?? (chosen?.loss as never),
+      metrics: options.metrics ?? (options.loss ? {} : ((chosen?.metrics ?? {}) as never)),
+      ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate }),
+      ...(valData && { validation: valData }),
+      ...(engine !== undefined && { engine }),
+      ...(device !== undefined && { device }),
+      empty: config.onEmpty === "finish" ? "skip" : "error",
+    });
+    return { task, trainer: new Trainer({ task, config: coreConfig(config), hooks }) };
+  };
+  const run = () => {
+    if (last) return last;
+    throw new EspalierError("NOT_TRAINED", "supervisedTrainer: there has been no run yet", {
+      fix: "call train({ trainData }) first",
+    });
+  };
+
+  return {
+    config,
+    train: async (inputs) => {
+      checkNames("train", inputs, ["trainData", "valData", "resumeFrom"]);
+      const begun = start(inputs);
+      last = begun;
+      if (inputs.resumeFrom !== undefined) await restore(begun.trainer.components, inputs.resumeFrom);
+      return begun.trainer.train();
+    },
+    get task() {
+      return run().task;
+    },
+    get trainer() {
+      return run().trainer;
+    },
+    state: async () => {
+      const parts = Object.entries(run().trainer.components);
+      const states = parts.map(async ([name, part]) => [name, await part.getState()] as const);
+      return Object.fromEntries(await Promise.all(states));
+    },
+    stop: (reason) => run().trainer.stop(reason),
+  };
+}
+
+/** The optimizer that a configuration describes. */
+function optimizerOf({
+  learningRate,
+  weightDecay,
+  gradientClip,
+  skipNonFinite: skip,
+}: SupervisedConfig): Optimizer {
+  const rate = typeof learningRate === "number" ? { learningRate } : {};
+  const step = weightDecay > 0 ? adamw({ ...rate, weightDecay }) : adam(rate);
+  const clipped = Number.isFinite(gradientClip) ? chain(clipByGlobalNorm(gradientClip), step) : step;
+  return skip ? skipNonFinite(clipped) : clipped;
+}
+
+/** An optimizer of the caller's keeps its own rate, unless the configuration names one. */
+const wantsRate = (optimizer: Optimizer | undefined, given: Partial<SupervisedConfig> | undefined): boolean =>
+  optimizer === undefined || given?.learningRate !== undefined;

@@ -1,0 +1,64 @@
+import type { HostContext } from "../hooks/index.ts";
+import type { Counters } from "../schedule/index.ts";
+import { componentsOf, snapshotOf } from "./components.ts";
+import type { TrainerContext, TrainerState } from "./events.ts";
+import type { Run } from "./run.ts";
+import type { Frozen } from "./task.ts";
+
+/** What handlers of the trainer's events see: one object for the whole run. The loop sets these two for each event. */
+export type RunContext = HostContext<TrainerContext> & { counters: Counters; since: Counters | undefined };
+
+/**
+ * Makes it. Everything but `counters` and `since` is looked up when somebody asks, so that moving on costs two
+ * assignments. Hooks see it through views of their own, hence closures and not private fields.
+ */
+export function contextOf(run: Run): RunContext {
+  const { config, clock, random, ending, task } = run;
+  const context: RunContext = {
+    counters: run.progress.counters,
+    since: undefined,
+    config,
+    clock,
+    random,
+    rank: config.rank,
+    sampleUnit: task.sampleUnit,
+    signal: ending.signal,
+    get state(): TrainerState {
+      const { phase, values, progress } = run;
+      const { rank, seed, name } = config;
+      const { counters } = progress;
+      return { counters, phase, values, validation: progress.validation, rank, seed, run: name };
+    },
+    get values() {
+      return run.values;
+    },
+    get components() {
+      return componentsOf(run);
+    },
+    get timings() {
+      return run.phases.read();
+    },
+    get error() {
+      return ending.error;
+    },
+    get outcome() {
+      return run.ended ? ending.outcome : undefined;
+    },
+    get reason() {
+      return run.ended ? ending.reason : undefined;
+    },
+    snapshot: (names) => snapshotOf(run, names),
+    stop: (reason) => ending.stop(reason),
+    freeze: (reads) => freeze(run, context, reads),
+  };
+  return context;
+}
+
+/** The moving parts as they are now, with the components that a hook in the background reads. */
+function freeze(run: Run, context: RunContext, reads: readonly string[]): object | Promise<object> {
+  const { counters, since, state, values, timings, error, outcome, reason } = context;
+  const frozen: Frozen | Promise<Frozen> = reads.length > 0 ? snapshotOf(run, reads) : { components: {} };
+  const snapshot = (): Frozen | Promise<Frozen> => frozen;
+  const parts = { counters, since, state, values, timings, error, outcome, reason, components: {}, snapshot };
+  return frozen instanceof Promise ? frozen.then(() => parts) : parts;
+}

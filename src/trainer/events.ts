@@ -1,0 +1,101 @@
+import type { Tensor } from "../engine/index.ts";
+import type { EventName, Hook, HookContext } from "../hooks/index.ts";
+import type { RandomStreams } from "../random/index.ts";
+import type { Counters } from "../schedule/index.ts";
+import type { Stateful } from "../state/index.ts";
+import type { TrainingConfig } from "./config.ts";
+import type { Frozen, Phase, Task } from "./task.ts";
+import type { PhaseTimings } from "./timing.ts";
+
+/** How a run ended. */
+export type Outcome = "completed" | "stopped" | "interrupted" | "failed";
+
+/** Values a stretch of work reported: on the device until somebody reads them. */
+export interface Values {
+  /** Repeats that reported them. */
+  readonly count: number;
+  readonly names: readonly string[];
+  /** Rows of a value that count: one a batch, or one a rollout where rollouts reported it. */
+  rows(name: string): number;
+  /** A value as reported: its first axis is the repeat, and may be longer than the rows that count. */
+  tensor(name: string): Tensor | undefined;
+  /** All rows of every value, read in one go and kept: an array a name, the rows that count. */
+  read(): Promise<Readonly<Record<string, Float32Array>>>;
+  /** The scalars of the last row: those of the last batch. */
+  last(): Promise<Readonly<Record<string, number>>>;
+}
+
+/** Where the run is. A new object each time it is asked for; safe to keep. */
+export interface TrainerState {
+  readonly counters: Counters;
+  readonly phase: Phase | "validation" | "none";
+  /** The values of the last stretch, undefined before the first; `last()` gives those of the last batch. */
+  readonly values: Values | undefined;
+  /** Metrics of the last validation. */
+  readonly validation: Readonly<Record<string, number>> | undefined;
+  readonly rank: number;
+  readonly seed: number;
+  /** The run's name. */
+  readonly run: string;
+}
+
+/** What every handler of the trainer's events gets. */
+export interface TrainerContext extends HookContext {
+  readonly state: TrainerState;
+  readonly config: TrainingConfig;
+  /** What the task's samples are. */
+  readonly sampleUnit: Task["sampleUnit"];
+  /** In `onBatchesEnd`: all values since the last look, stacked. Elsewhere the values of the last stretch. */
+  readonly values: Values | undefined;
+  /** Everything that belongs to the run's state, by name: the task's, the trainer's, the hooks'. */
+  readonly components: Readonly<Record<string, Stateful>>;
+  /** Components frozen at this step. */
+  snapshot(components?: readonly string[]): Frozen | Promise<Frozen>;
+  /** Random streams of the run. Draw from one of your own name: it moves no other. */
+  readonly random: RandomStreams;
+  /** How long each phase took so far. */
+  readonly timings: PhaseTimings;
+  /** In `onError` and after it: what failed. */
+  readonly error: unknown;
+  /** In `onTrainingEnd`: how the run ended, and why. */
+  readonly outcome: Outcome | undefined;
+  readonly reason: string | undefined;
+}
+
+/** The trainer's events, in the order in which the loop runs them: see `training-loop.ts`. */
+export type TrainerEvents = {
+  readonly onTrainingStart: TrainerContext;
+  readonly onEpochStart: TrainerContext;
+  readonly onRolloutStart: TrainerContext;
+  readonly onRolloutEnd: TrainerContext;
+  readonly onBatchStart: TrainerContext;
+  readonly onBatchesEnd: TrainerContext;
+  readonly onBatchEnd: TrainerContext;
+  readonly onTrainPhaseEnd: TrainerContext;
+  readonly onValidationStart: TrainerContext;
+  readonly onValidationEnd: TrainerContext;
+  readonly onEpochEnd: TrainerContext;
+  readonly onError: TrainerContext;
+  readonly onTrainingEnd: TrainerContext;
+};
+
+export type TrainerEvent = EventName<TrainerEvents>;
+
+/** Their names, in the same order. */
+export const trainerEvents: readonly TrainerEvent[] = Object.keys({
+  onTrainingStart: true,
+  onEpochStart: true,
+  onRolloutStart: true,
+  onRolloutEnd: true,
+  onBatchStart: true,
+  onBatchesEnd: true,
+  onBatchEnd: true,
+  onTrainPhaseEnd: true,
+  onValidationStart: true,
+  onValidationEnd: true,
+  onEpochEnd: true,
+  onError: true,
+  onTrainingEnd: true,
+} satisfies Record<TrainerEvent, true>) as TrainerEvent[];
+
+export type TrainerHook = Hook<TrainerEvents>;

@@ -1,0 +1,96 @@
+import type { Counters, Schedule } from "../schedule/index.ts";
+import { advance } from "./advance.ts";
+import type { TrainerEvent } from "./events.ts";
+import { limitReached, untilLimit } from "./limits.ts";
+import type { Run } from "./run.ts";
+import { isEmpty, segmentsOf } from "./segments.ts";
+import type { Segment, Span } from "./task.ts";
+
+/**
+ * What the next call does: as many repeats as may run before somebody watches, into further segments and epochs where
+ * the task can go on by itself. Every event that lies between must be one for which surely no hook is due.
+ */
+export function nextSpans(run: Run, segments: readonly Segment[]): readonly Span[] {
+  const { progress, config } = run;
+  const { segment: index, repeat: from, counters } = progress;
+  const segment = segments[index] as Segment;
+  const most = typeof config.fuse === "number" ? config.fuse : config.fuse ? Number.POSITIVE_INFINITY : 1;
+  if (most === 1 || segment.maxFuse === 1) return [{ segment, index, from, count: 1, at: counters }];
+
+  const spans: Span[] = [];
+  let room = most;
+  let total = 0;
+  let here: Where | undefined = { segments, index, from, at: counters };
+  while (here) {
+    const { segment, from, at } = current(here);
+    room = Math.min(room, segment.maxFuse);
+    if (total >= room) break;
+    const count = untilWatched(run, segment, at, Math.min(segment.repeats - from, room - total));
+    spans.push({ segment, index: here.index, from, count, at });
+    total += count;
+    here = from + count === segment.repeats && segment.fusesWithNext ? goOn(run, here, count) : undefined;
+  }
+  return spans;
+}
+
+interface Where {
+  readonly segments: readonly Segment[];
+  readonly index: number;
+  readonly from: number;
+  readonly at: Counters;
+}
+
+const current = ({ segments, index, from, at }: Where) => ({ segment: segments[index] as Segment, from, at });
+
+/** Repeats of a segment until an event of theirs may be due, or a limit is reached. */
+function untilWatched(run: Run, { phase, adds }: Segment, at: Counters, most: number): number {
+  const limited = untilLimit(run.config, at, adds, most);
+  if (phase === "rollout" || limited === 1) return limited;
+  const until = (event: TrainerEvent): number =>
+    run.hooks.untilDue(event, at, adds, limited, run.progress.before(event));
+  return Math.min(limited, until("onBatchEnd"), until("onBatchStart"));
+}
+
+/** The beginning of what follows a segment, where nobody watches its end, that beginning, or anything between. */
+function goOn(run: Run, here: Where, count: number): Where | undefined {
+  const { segment } = current(here);
+  const at = advance(here.at, segment.adds, count, here.at.seconds);
+  if (watched(run, segment.phase === "rollout" ? "onRolloutEnd" : "onBatchEnd", at)) return undefined;
+  if (limitReached(run.config, at)) return undefined;
+  const index = firstBusy(here.segments, here.index + 1);
+  const next = index < here.segments.length ? { ...here, index, from: 0, at } : nextEpoch(run, here, at);
+  if (!next) return undefined;
+  const { phase } = current(next).segment;
+  return watched(run, phase === "rollout" ? "onRolloutStart" : "onBatchStart", next.at) ? undefined : next;
+}
+
+function nextEpoch(run: Run, { segments }: Where, at: Counters): Where | undefined {
+  const { config, task, means, progress } = run;
+  if (means.followed) return undefined; // A ramp may change with what this epoch gave.
+  const done = { ...at, epochs: at.epochs + 1 };
+  if (segments.some(({ phase }) => phase === "train") && watched(run, "onTrainPhaseEnd", done))
+    return undefined;
+  if (task.validate && mayBeDue(config.validate, progress.before("validation"), done)) return undefined;
+  if (watched(run, "onEpochEnd", done) || done.epochs >= config.epochs) return undefined;
+  const begun = { ...done, epoch: done.epochs };
+  if (watched(run, "onEpochStart", begun)) return undefined;
+  const following = segmentsOf(task, begun);
+  if (isEmpty(following)) return undefined;
+  return { segments: following, index: firstBusy(following, 0), from: 0, at: begun };
+}
+
+/** Whether a hook may be due. How many seconds will have passed then is not known, so that all may have. */
+const watched = (run: Run, event: TrainerEvent, at: Counters): boolean =>
+  run.hooks.mayRun(event, { ...at, seconds: Number.POSITIVE_INFINITY }, run.progress.before(event));
+
+function mayBeDue(schedule: Schedule, since: Counters | undefined, at: Counters): boolean {
+  const points = since && schedule.nextDue(since);
+  return !points || points.some(({ unit, at: point }) => unit === "seconds" || (at[unit] ?? 0) >= point);
+}
+
+/** The first segment from an index on that has anything to do. */
+export function firstBusy(segments: readonly Segment[], from: number): number {
+  let index = from;
+  while (segments[index]?.repeats === 0) index++;
+  return index;
+}

@@ -1,0 +1,30 @@
+/** The trainer: a loop over a task's work, with hooks at its events. */
+export { type TrainingConfig, trainingConfig } from "./config.ts";
+export {
+  type Outcome,
+  type TrainerContext,
+  type TrainerEvent,
+  type TrainerEvents,
+  type TrainerHook,
+  type TrainerState,
+  trainerEvents,
+  type Values,
+} from "./events.ts";
+export type { TrainingResult } from "./result.ts";
+export type { TrainerOptions } from "./set-up.ts";
+export {
+  type CheckpointRecord,
+  type EvaluationScores,
+  evaluationScores,
+  type GradientHealth,
+  gradientHealth,
+  latestCheckpoint,
+  latestReplay,
+  type ReplayRecord,
+  type RolloutStats,
+  rolloutStats,
+} from "./slots.ts";
+export type { Frozen, Phase, Report, Request, Segment, Span, Task } from "./task.ts";
+export type { PhaseTiming, PhaseTimings } from "./timing.ts";
+export { Trainer } from "./trainer.ts";
+export { ReportValues } from "./values.ts";

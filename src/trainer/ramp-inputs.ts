@@ -1,0 +1,61 @@
+import { EspalierError } from "../core/index.ts";
+import type { Ramp } from "../schedule/index.ts";
+import { move, type OpenCounters } from "./advance.ts";
+import type { Span } from "./task.ts";
+
+type Arrays = Readonly<Record<string, Float32Array>>;
+
+/** The task's ramps as inputs of a call: their value at every repeat, in arrays that are used again and again. */
+export class RampInputs {
+  readonly #ramps: readonly (readonly [string, Ramp])[];
+  #room: Record<string, Float32Array> = {};
+  #size = 0;
+  /** Views of the arrays by length. */
+  readonly #views = new Map<number, Arrays>();
+
+  constructor(ramps: Readonly<Record<string, Ramp>>) {
+    this.#ramps = Object.entries(ramps);
+  }
+
+  /** Each ramp at the counters before every repeat. Seconds stand still within a call. */
+  fill(spans: readonly Span[], count: number): Arrays {
+    if (this.#ramps.length === 0) return none;
+    const arrays = this.#arrays(count);
+    let row = 0;
+    for (const { at, segment, count: repeats } of spans) {
+      const counters: OpenCounters = repeats > 1 ? { ...at } : at;
+      for (let i = 0; i < repeats; i++, row++) {
+        for (const [name, ramp] of this.#ramps) {
+          const value = ramp.at(counters);
+          if (!Number.isFinite(value)) throw notFinite(name, value, counters.batches);
+          (arrays[name] as Float32Array)[row] = value;
+        }
+        if (i + 1 < repeats) move(counters, segment.adds, 1);
+      }
+    }
+    return arrays;
+  }
+
+  #arrays(count: number): Arrays {
+    if (count > this.#size) {
+      this.#size = Math.max(count, 2 * this.#size);
+      this.#room = Object.fromEntries(this.#ramps.map(([name]) => [name, new Float32Array(this.#size)]));
+      this.#views.clear();
+    }
+    let view = this.#views.get(count);
+    if (view === undefined) {
+      view = Object.fromEntries(
+        Object.entries(this.#room).map(([name, array]) => [name, array.subarray(0, count)]),
+      );
+      if (this.#views.size < 64) this.#views.set(count, view);
+    }
+    return view;
+  }
+}
+
+const none: Arrays = Object.freeze({});
+
+const notFinite = (name: string, value: number, batches: number): EspalierError =>
+  new EspalierError("RAMP_NOT_FINITE", `the ramp "${name}" is ${value} after ${batches} batches`, {
+    fix: "mend the ramp, so that it is a finite number at all counters",
+  });

@@ -1,0 +1,32 @@
+import { FakeTask, train } from "./task.test-support.ts";
+import { Trainer } from "./trainer.ts";
+
+/**
+ * A run of many batches for `signals.test.ts`, in a process of its own. It says what happens on standard output;
+ * with "hang" its end event never ends.
+ */
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const hang = process.argv.includes("hang");
+
+const before = process.listenerCount("SIGINT");
+const trainer = new Trainer({
+  task: new FakeTask({ epoch: () => [train(1_000_000)] }),
+  config: { epochs: 1_000 },
+  hooks: [
+    {
+      name: "reporter",
+      onBatchEnd: ({ counters }) => void (counters.batches === 5 && say("training")),
+      onEpochEnd: () => void say("epoch ended"),
+      onTrainingEnd: ({ outcome, reason }) => {
+        say(`end: ${outcome}, ${reason}`);
+        return hang ? new Promise(() => setInterval(() => {}, 1000)) : undefined;
+      },
+      onUnregister: (why) => void say(`cleaned up: ${why}`),
+    },
+  ],
+});
+const listening = trainer.train();
+say(`handlers while training: ${process.listenerCount("SIGINT") - before}`);
+const { outcome, counters } = await listening;
+say(`handlers after: ${process.listenerCount("SIGINT") - before}`);
+say(`result: ${outcome}, whole batches: ${Number.isInteger(counters.batches) && counters.batches >= 5}`);

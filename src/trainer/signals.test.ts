@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const script = fileURLToPath(new URL("./signals.test-support.ts", import.meta.url));
+
+/** Runs the script and sends a signal each time it says what `answers` names. */
+async function interrupted(
+  answers: Readonly<Record<string, NodeJS.Signals>>,
+  ...args: readonly string[]
+): Promise<{ readonly code: number | null; readonly lines: readonly string[] }> {
+  const child = spawn(process.execPath, ["--import", "tsx", script, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    lines.push(line);
+    const signal = answers[line];
+    if (signal) child.kill(signal);
+  });
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { code, lines };
+}
+
+describe("a signal", () => {
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("%s finishes the batch, runs the end events and exits with %i", async (signal, code) => {
+    expect(await interrupted({ training: signal })).toEqual({
+      code,
+      lines: [
+        "handlers while training: 1",
+        "training",
+        `end: interrupted, interrupted by ${signal}`,
+        "cleaned up: closed",
+        "handlers after: 0",
+        "result: interrupted, whole batches: true",
+      ],
+    });
+  });
+
+  it("that is the second ends the process at once", async () => {
+    const ending = "end: interrupted, interrupted by SIGINT";
+    expect(await interrupted({ training: "SIGINT", [ending]: "SIGINT" }, "hang")).toEqual({
+      code: 130,
+      lines: ["handlers while training: 1", "training", ending],
+    });
+    const answers = { training: "SIGINT", [ending]: "SIGTERM" } as const;
+    expect((await interrupted(answers, "hang")).code).toBe(143);
+  });
+});

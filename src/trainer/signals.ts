@@ -1,0 +1,38 @@
+const codes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+type Caught = keyof typeof codes;
+
+export interface SignalHandlers {
+  /** The exit code of the signal that came, if one did. */
+  readonly exitCode: number | undefined;
+  release(): void;
+}
+
+/**
+ * Catches SIGINT and SIGTERM until released: the first asks for an end in good order, the second ends the process at
+ * once.
+ */
+export function catchSignals(
+  first: (signal: Caught) => unknown,
+  second: (signal: Caught) => void,
+): SignalHandlers {
+  let exitCode: number | undefined;
+  const handle = (signal: Caught): void => {
+    if (exitCode !== undefined) {
+      second(signal);
+      process.exit(codes[signal]);
+    }
+    exitCode = codes[signal];
+    first(signal);
+  };
+  const signals = Object.keys(codes) as Caught[];
+  for (const signal of signals) process.on(signal, handle);
+  return {
+    get exitCode() {
+      return exitCode;
+    },
+    release() {
+      for (const signal of signals) process.off(signal, handle);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { slot } from "../hooks/index.ts";
+import type { Counters } from "../schedule/index.ts";
+
+/** What an evaluation found: named scores, and the counters of the state it looked at. */
+export type EvaluationScores = {
+  readonly scores: Readonly<Record<string, number>>;
+  readonly counters: Counters;
+};
+
+/** A checkpoint that is whole. */
+export type CheckpointRecord = {
+  readonly path: string;
+  /** Where it was published, if it was. */
+  readonly uri: string | null;
+  readonly counters: Counters;
+};
+
+/** How gradients have been since the last look. */
+export type GradientHealth = {
+  readonly norm: number;
+  readonly maxNorm: number;
+  /** Updates that did not take effect because a number was not finite. */
+  readonly skipped: number;
+};
+
+/** What a stretch of experience was like: returns, lengths, counts. */
+export type RolloutStats = { readonly [name: string]: number };
+
+/** Recorded episodes to look at: where they lie. */
+export type ReplayRecord = {
+  readonly path: string;
+  readonly uri: string | null;
+  readonly counters: Counters;
+};
+
+/**
+ * The shared values that the trainer's own kinds of hooks agree on. A hook that provides scores runs before those
+ * that want them: "evaluation, then metrics, then checkpoint" follows from that.
+ *
+ * @example
+ * ```ts
+ * const announce: TrainerHook = {
+ *   name: "announce",
+ *   wants: [evaluationScores],
+ *   onEpochEnd: ({ slots, log }) => log({ reward: slots.get(evaluationScores)?.scores.reward }),
+ * };
+ * ```
+ */
+export const evaluationScores = slot<EvaluationScores>("evaluation.scores");
+/** The newest whole checkpoint. */
+export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest");
+export const gradientHealth = slot<GradientHealth>("gradients.health");
+export const rolloutStats = slot<RolloutStats>("rollout.stats");
+export const latestReplay = slot<ReplayRecord>("replay.latest");
