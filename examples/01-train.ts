@@ -10,7 +10,10 @@ const rings = compile(
     const [angleKey, noiseKey, ringKey] = random.split(random.key(seed), 3) as [Value, Value, Value];
     const ring = random.bernoulli(ringKey, 0.5, [600]).astype("i32");
     const angle = random.uniform(angleKey, [600]).mul(2 * Math.PI);
-    const radius = ring.astype("f32").add(0.6).add(random.normal(noiseKey, [600]).mul(0.12));
+    const radius = ring
+      .astype("f32")
+      .add(0.6)
+      .add(random.normal(noiseKey, [600]).mul(0.12));
     return { x: np.stack([np.cos(angle).mul(radius), np.sin(angle).mul(radius)], { axis: 1 }), y: ring };
   },
   { static: [0] },
@@ -23,7 +26,8 @@ const task = supervisedTask({
   validation: rings(2),
   loss: nn.crossEntropy,
   metrics: {
-    accuracy: (outputs: Value, y: Value) => np.mean(np.equal(np.argmax(outputs, { axis: 1 }), y).astype("f32")),
+    accuracy: (outputs: Value, y: Value) =>
+      np.mean(np.equal(np.argmax(outputs, { axis: 1 }), y).astype("f32")),
   },
   batchSize: 50,
   learningRate: cosine({ from: 1e-2, to: 0, over: { epochs: 20 } }),
@@ -34,7 +38,9 @@ const result = await new Trainer({ task, config: { epochs: 20, name: "rings" } }
 const { counters, metrics, validation } = result;
 console.log(`${result.outcome}: ${counters.updates} updates on ${counters.samples} examples`);
 console.log(`the last batch: loss ${metrics.loss?.toFixed(4)}, accuracy ${metrics.accuracy}`);
-console.log(`unseen points: loss ${validation?.loss?.toFixed(4)}, accuracy ${validation?.accuracy?.toFixed(3)}`);
+console.log(
+  `unseen points: loss ${validation?.loss?.toFixed(4)}, accuracy ${validation?.accuracy?.toFixed(3)}`,
+);
 
 assert.equal(counters.updates, 20 * 12);
 assert.ok((validation?.accuracy ?? 0) > 0.97, "it tells the rings apart on points it has not seen");

@@ -20,7 +20,10 @@ const task = supervisedTask({
       name: "small",
       weight: linear({ from: 0.5, to: 0, over: { epochs: 40 } }),
       active: { train: cycle({ epochs: 4, active: [3, 4] }) },
-      term: ({ outputs }) => ({ loss: np.mean(np.square(outputs)), metrics: { size: np.max(np.abs(outputs)) } }),
+      term: ({ outputs }) => ({
+        loss: np.mean(np.square(outputs)),
+        metrics: { size: np.max(np.abs(outputs)) },
+      }),
     },
   ],
   batchSize: 64,
@@ -36,8 +39,19 @@ const watch: TrainerHook = {
 };
 
 const { metrics, counters } = await new Trainer({ task, config: { epochs: 48 }, hooks: [watch] }).train();
-console.log(seen.slice(0, 8).map((terms, epoch) => `epoch ${epoch}: ${terms}`).join("\n"));
+console.log(
+  seen
+    .slice(0, 8)
+    .map((terms, epoch) => `epoch ${epoch}: ${terms}`)
+    .join("\n"),
+);
 console.log(`after ${counters.epochs} epochs: ${JSON.stringify(metrics)}`);
 
-assert.deepEqual(seen.slice(0, 5), ["fit.loss", "fit.loss", "fit.loss + small.loss", "fit.loss + small.loss", "fit.loss"]);
+assert.deepEqual(seen.slice(0, 5), [
+  "fit.loss",
+  "fit.loss",
+  "fit.loss + small.loss",
+  "fit.loss + small.loss",
+  "fit.loss",
+]);
 assert.ok((metrics["fit.loss"] ?? 1) < 0.02, "the curve is learnt, since the second term faded out");
