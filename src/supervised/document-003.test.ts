@@ -50,9 +50,7 @@ const taskOf = (more: object = {}) =>
 
 /** Everything but what each run has of its own: the time it took, and where it started. */
 function lasting({ time: _, ...states }: Readonly<Record<string, StateTree>>): StateTree {
-  const { since, ...trainer } = states.trainer as { readonly since: Readonly<Record<string, StateTree>> };
-  const { onTrainingStart: __, ...occurred } = since;
-  return { ...states, trainer: { ...trainer, since: occurred } };
+  return states;
 }
 
 /** Keeps the loss of every batch. */

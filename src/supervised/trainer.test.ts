@@ -42,6 +42,28 @@ describe.each(testEngines())("supervisedTrainer on %s", (engine) => {
     expect(trainer.task.predict(clouds(4).x).shape).toEqual([4, 2]);
   });
 
+  it("hosts hooks before and between runs, and hands a logger on", async () => {
+    const logged: string[] = [];
+    const trainer = supervisedTrainer({
+      model,
+      trainingConfig: { epochs: 2, batchSize: 50, ...quiet },
+      engine,
+      logger: (owner, values) => logged.push(`${owner}: ${JSON.stringify(values)}`),
+    });
+    const hook: TrainerHook = {
+      name: "count",
+      onEpochEnd: ({ counters, log }) => log({ epochs: counters.epochs }),
+    };
+    trainer.registerHook(hook);
+    expect(trainer.getHooks()).toEqual([hook]);
+    await trainer.train({ trainData: clouds(100) });
+    expect(logged).toEqual(['count: {"epochs":1}', 'count: {"epochs":2}']);
+    expect(trainer.unregisterHook("count")).toBe(true);
+    expect(trainer.unregisterHook(hook)).toBe(false);
+    await trainer.train({ trainData: clouds(100) });
+    expect(logged).toHaveLength(2);
+  });
+
   it("gives the same bits with a hook at every batch as without", async () => {
     const train = async (hooks: readonly TrainerHook[]) => {
       const losses: number[] = [];

@@ -3,7 +3,7 @@ import type { Device, EngineChoice, Value } from "../engine/index.ts";
 import type { Model } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { Trainer, type TrainerHook, type TrainingResult } from "../trainer/index.ts";
+import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
 import { checkNames } from "./options.ts";
@@ -26,6 +26,10 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
+  /** Handed to every run's trainer: where hooks' values go, the clock, who is told warnings. */
+  readonly logger?: TrainerOptions["logger"];
+  readonly clock?: TrainerOptions["clock"];
+  readonly warn?: TrainerOptions["warn"];
 }
 
 export interface TrainInputs {
@@ -48,6 +52,14 @@ export interface SupervisedTrainer<O = Value> {
   state(): Promise<Readonly<Record<string, StateTree>>>;
   /** Ends the run under way after its batch. */
   stop(reason: string): void;
+  /** Adds a hook, to the run under way and to those that follow. */
+  registerHook(hook: TrainerHook): void;
+  /** The same as `registerHook`. */
+  addHook(hook: TrainerHook): void;
+  /** False where there is no such hook. */
+  unregisterHook(hook: TrainerHook | string): boolean;
+  clearHooks(): void;
+  getHooks(): readonly TrainerHook[];
 }
 
 const names = [
@@ -60,6 +72,9 @@ const names = [
   "metrics",
   "engine",
   "device",
+  "logger",
+  "clock",
+  "warn",
 ];
 
 /**
@@ -81,11 +96,12 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   checkNames("supervisedTrainer", options, names);
   const config = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
-  const hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
+  let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   let last: { readonly task: SupervisedTask<O>; readonly trainer: Trainer } | undefined;
 
   const start = ({ trainData, valData }: TrainInputs) => {
-    const { model, engine, device } = options;
+    const { model, engine, device, logger, clock, warn } = options;
+    const handed = { ...(logger && { logger }), ...(clock && { clock }), ...(warn && { warn }) };
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
     const chosen = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
     const task = supervisedTask<X, Y, O>({
@@ -100,13 +116,20 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       ...(device !== undefined && { device }),
       empty: config.onEmpty === "finish" ? "skip" : "error",
     });
-    return { task, trainer: new Trainer({ task, config: coreConfig(config), hooks }) };
+    return { task, trainer: new Trainer({ task, config: coreConfig(config), hooks, ...handed }) };
   };
   const run = () => {
     if (last) return last;
     throw new EspalierError("NOT_TRAINED", "supervisedTrainer: there has been no run yet", {
       fix: "call train({ trainData }) first",
     });
+  };
+
+  const underWay = (): Trainer | undefined =>
+    last?.trainer.result === undefined ? last?.trainer : undefined;
+  const registerHook = (hook: TrainerHook): void => {
+    underWay()?.registerHook(hook);
+    hooks = [...hooks, hook];
   };
 
   return {
@@ -130,6 +153,19 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       return Object.fromEntries(await Promise.all(states));
     },
     stop: (reason) => run().trainer.stop(reason),
+    registerHook,
+    addHook: registerHook,
+    unregisterHook: (hook) => {
+      underWay()?.unregisterHook(hook);
+      const before = hooks.length;
+      hooks = hooks.filter((each) => each !== hook && each.name !== hook);
+      return hooks.length < before;
+    },
+    clearHooks: () => {
+      underWay()?.clearHooks();
+      hooks = [];
+    },
+    getHooks: () => hooks,
   };
 }
 

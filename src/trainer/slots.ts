@@ -7,6 +7,12 @@ export type EvaluationScores = {
   readonly counters: Counters;
 };
 
+/** Metrics by name, and the counters they belong to. */
+export type LatestMetrics = {
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly counters: Counters;
+};
+
 /** A checkpoint that is whole. */
 export type CheckpointRecord = {
   readonly path: string;
@@ -47,6 +53,8 @@ export type ReplayRecord = {
  * ```
  */
 export const evaluationScores = slot<EvaluationScores>("evaluation.scores");
+/** Metrics as they were last gathered: provided by metrics, wanted by checkpoints, which file them. */
+export const latestMetrics = slot<LatestMetrics>("metrics.latest");
 /** The newest whole checkpoint. */
 export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest");
 export const gradientHealth = slot<GradientHealth>("gradients.health");

@@ -81,7 +81,7 @@ export class Progress {
     getState: () => {
       const means = this.#means.getState();
       const { next, segment, repeat, done, exhausted, epochAt, validation = null } = this;
-      const since = Object.entries(this.since).flatMap(([name, at]) => (at ? [[name, timeless(at)]] : []));
+      const since = lasting(this.since).map(([name, at]) => [name, timeless(at)]);
       const saved = {
         counters: timeless(this.counters),
         since: Object.fromEntries(since),
@@ -96,6 +96,7 @@ export class Progress {
       const timed = (at: Counters, seconds = 0): Counters => ({ ...this.#start, ...at, seconds });
       this.counters = timed(counters, this.counters.seconds);
       for (const name of Object.keys(this.since)) {
+        if (perProcess.includes(name)) continue;
         const at = since[name];
         this.since[name] = at && timed(at, this.#sinceSeconds[name]);
       }
@@ -113,9 +114,7 @@ export class Progress {
   readonly time: Stateful = {
     getState: () => ({
       seconds: this.secondsAt(this.#now()),
-      since: Object.fromEntries(
-        Object.entries(this.since).flatMap(([name, at]) => (at ? [[name, at.seconds]] : [])),
-      ),
+      since: Object.fromEntries(lasting(this.since).map(([name, at]) => [name, at.seconds])),
     }),
     setState: (state) => {
       const { seconds, since } = state as unknown as {
@@ -131,6 +130,17 @@ export class Progress {
     },
   };
 }
+
+/** Events that every process has by itself: a resumed run begins and ends where the other did not. */
+const perProcess: readonly string[] = ["onTrainingStart", "onError", "onTrainingEnd"];
+
+/** What belongs to the run of all that was noted. */
+const lasting = (
+  since: Readonly<Record<string, Counters | undefined>>,
+): readonly (readonly [string, Counters])[] =>
+  Object.entries(since).flatMap(([name, at]) =>
+    at && !perProcess.includes(name) ? [[name, at] as const] : [],
+  );
 
 /** Counters without the one that no two runs share. */
 function timeless(counters: Counters): { readonly [name: string]: number } {
