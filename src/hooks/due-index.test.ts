@@ -265,16 +265,19 @@ describe("untilDue", () => {
 });
 
 describe("after going back", () => {
-  it("a time that seemed past for ever comes again", () => {
-    const ran: number[] = [];
-    const { at: run } = testHost({ lone: false }).register({
-      name: "a",
-      schedule: at({ epochs: 5 }),
-      onEpochEnd: ({ counters }) => void ran.push(counters.epochs),
-    });
-    for (const epochs of [4, 5, 6, 3, 4, 5]) run("onEpochEnd", { epochs });
-    expect(ran).toEqual([5, 5]);
-  });
+  it.each(["epochs", "batches", "updates", "samples", "steps", "seconds", "episodes"])(
+    "in %s, a time that seemed past for ever comes again",
+    (unit) => {
+      const ran: (number | undefined)[] = [];
+      const { at: run } = testHost({ start }).register({
+        name: "a",
+        schedule: at({ [unit]: 5 }),
+        onEpochEnd: ({ counters }) => void ran.push(counters[unit]),
+      });
+      for (const count of [4, 5, 6, 3, 4, 5]) run("onEpochEnd", { episodes: 0, [unit]: count });
+      expect(ran).toEqual([5, 5]);
+    },
+  );
 
   it("mayRun says that it does not know", () => {
     const { manager, at: run } = testHost().register({

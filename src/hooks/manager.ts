@@ -126,22 +126,22 @@ export class HookManager<E extends EventTable> {
   ): HookResults | undefined | Promise<HookResults | undefined> {
     const index = this.#indexOf(event);
     this.#runner.raise();
-    const settingUp = this.#registry.settingUp;
+    const settingUp = this.#registry.lifecycle.settingUp;
     if (settingUp !== undefined) return settingUp.then(() => this.run(event, context));
     const host = context as unknown as HostContext;
     const entries = this.#trace ? this.#traced(index, event, host) : index.collect(host);
     if (entries.length === 0) return undefined;
     this.slots.begin();
-    this.#registry.hold();
+    this.#registry.lifecycle.hold();
     let results: ReturnType<Runner["runAll"]>;
     try {
       results = this.#runner.runAll(entries, event, host, new Results(event));
     } catch (error) {
-      this.#registry.release();
+      this.#registry.lifecycle.release();
       throw error;
     }
-    if (results instanceof Promise) return results.finally(() => this.#registry.release());
-    this.#registry.release();
+    if (results instanceof Promise) return results.finally(() => this.#registry.lifecycle.release());
+    this.#registry.lifecycle.release();
     return results;
   }
 
@@ -182,13 +182,13 @@ export class HookManager<E extends EventTable> {
 
   /** Waits for hooks in the background, set-ups and clean-ups; their failures are raised here. */
   async settle(): Promise<void> {
-    await this.#registry.settle();
+    await this.#registry.lifecycle.settle();
     await this.#runner.settle(this.#registry.entries);
   }
 
   /** Waits for hooks in the background, then cleans all hooks up, each once. They stay listed. */
   async close(): Promise<void> {
-    await this.#registry.settle();
+    await this.#registry.lifecycle.settle();
     await this.#runner.join(this.#registry.entries);
     await this.#registry.close();
     await this.settle();

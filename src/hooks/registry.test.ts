@@ -56,6 +56,19 @@ describe("register", () => {
     expect(at("onBatchEnd")).toBeUndefined();
   });
 
+  it("holds events until the last of several set-ups is done", async () => {
+    const gates = [deferred(), deferred()];
+    const host = testHost();
+    for (const [i, gate] of gates.entries())
+      host.register({ name: `${i}`, onRegister: () => gate.promise, onBatchEnd: () => ({ [i]: true }) });
+    gates[0]?.resolve();
+    await new Promise((done) => setImmediate(done));
+    const running = host.at("onBatchEnd");
+    expect(running).toBeInstanceOf(Promise);
+    gates[1]?.resolve();
+    expect(await running).toEqual({ 0: true, 1: true });
+  });
+
   it("refuses a second hook of the same name", () => {
     const { manager } = testHost().register({ name: "a", onBatchEnd: () => {} });
     const error = failureOf(() => manager.register({ name: "a", onEpochEnd: () => {} }));

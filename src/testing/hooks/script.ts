@@ -2,7 +2,7 @@ import { EspalierError, type ManualClock } from "../../core/index.ts";
 import { put } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Stateful } from "../../state/index.ts";
-import type { Report, Request, Segment, Task } from "../../trainer/index.ts";
+import type { Phase, Report, Request, Segment, Task } from "../../trainer/index.ts";
 
 /** What happens in a scripted run. */
 export interface Script {
@@ -18,6 +18,8 @@ export interface Script {
   readonly validation?: Numbers | ((counters: Counters) => Numbers);
   /** What each batch reports, by the counters after it. Default: a loss that falls. */
   readonly values?: (counters: Counters) => Numbers;
+  /** What each rollout reports, by the counters after it. Default: nothing. */
+  readonly rolloutValues?: (counters: Counters) => Numbers;
   /** The batch, from 1, whose work fails. */
   readonly failAt?: number;
   /** By how much the clock moves with each batch. Default 0.1. */
@@ -31,7 +33,7 @@ type Numbers = Readonly<Record<string, number>>;
 /** A task that does what the script says and computes nothing. */
 export function scriptedTask(script: Script, clock: ManualClock): Task {
   const { batches = 10, samplesPerBatch = 1, validation, failAt, components = {} } = script;
-  const { values = fallingLoss, secondsPerBatch = 0.1 } = script;
+  const { values = fallingLoss, rolloutValues, secondsPerBatch = 0.1 } = script;
   const gathered = script.rollout === true ? batches * samplesPerBatch : Number(script.rollout ?? 0);
   const shared = { fusesWithNext: true, maxFuse: 1000 };
   const rollout: Segment = { phase: "rollout", repeats: 1, adds: { samples: gathered }, ...shared };
@@ -47,14 +49,20 @@ export function scriptedTask(script: Script, clock: ManualClock): Task {
     run(request) {
       clock.advance(request.count * secondsPerBatch * 1000);
       const rows: Numbers[] = [];
-      for (const counters of batchesOf(request)) {
+      const rollouts: Numbers[] = [];
+      for (const { phase, counters } of repeatsOf(request)) {
+        if (phase === "rollout") {
+          if (rolloutValues) rollouts.push(rolloutValues(counters));
+          continue;
+        }
         if (counters.batches === failAt)
           throw new EspalierError("SCRIPTED_FAILURE", `batch ${failAt} was to fail`, {
             fix: "leave out failAt",
           });
         rows.push(values(counters));
       }
-      return reported(rows);
+      if (rows.length === 0) return { values: columns(rollouts) };
+      return { values: columns(rows), ...(rollouts.length > 0 && { rollout: columns(rollouts) }) };
     },
     ...(validation && {
       validate: async ({ counters }) =>
@@ -69,25 +77,22 @@ export function scriptedTask(script: Script, clock: ManualClock): Task {
 
 const fallingLoss = ({ batches }: Counters): Numbers => ({ loss: 1 / batches });
 
-/** The counters after each batch of a request. */
-function* batchesOf({ spans }: Request): Generator<Counters> {
-  for (const { segment, count, at } of spans)
-    if (segment.phase === "train")
-      for (let i = 1; i <= count; i++) {
-        const { updates = 0, samples = 0 } = segment.adds;
-        const done = at.updates + i * updates;
-        yield {
-          ...at,
-          batches: at.batches + i,
-          updates: done,
-          steps: done,
-          samples: at.samples + i * samples,
-        };
-      }
+/** The counters after each repeat of a request. */
+function* repeatsOf({ spans }: Request): Generator<{ readonly phase: Phase; readonly counters: Counters }> {
+  for (const { segment, count, at } of spans) {
+    const { phase, adds } = segment;
+    const batch = phase === "train" ? 1 : 0;
+    for (let i = 1; i <= count; i++) {
+      const updates = at.updates + i * (adds.updates ?? 0);
+      const samples = at.samples + i * (adds.samples ?? 0);
+      yield { phase, counters: { ...at, batches: at.batches + i * batch, updates, steps: updates, samples } };
+    }
+  }
 }
 
-function reported(rows: readonly Numbers[]): Report {
+/** One tensor a name, with a row for each repeat. */
+function columns(rows: readonly Numbers[]): Report["values"] {
   const names = Object.keys(rows[0] ?? {});
   const column = (name: string): Float32Array => Float32Array.from(rows, (row) => row[name] ?? Number.NaN);
-  return { values: Object.fromEntries(names.map((name) => [name, put(column(name), { engine: "wasm" })])) };
+  return Object.fromEntries(names.map((name) => [name, put(column(name), { engine: "wasm" })]));
 }

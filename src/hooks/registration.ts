@@ -1,0 +1,52 @@
+import { EspalierError } from "../core/index.ts";
+import { Entry } from "./entry.ts";
+import type { HookSettings } from "./hook.ts";
+import { handlersOf } from "./inspect.ts";
+import type { HookLogger } from "./manager.ts";
+import type { SlotBoard } from "./slot-board.ts";
+
+/** A hook that was registered, with its children. */
+export interface Registration {
+  readonly hook: HookSettings;
+  /** The hook itself where it has handlers, and its children. */
+  readonly entries: readonly Entry[];
+  /** Those that were set up and are not cleaned up yet. */
+  readonly ready: HookSettings[];
+}
+
+export interface RegistrationParts {
+  readonly events: readonly string[];
+  readonly slots: SlotBoard;
+  readonly logger: HookLogger | undefined;
+}
+
+/** Checks a hook and its children as they come in. */
+export function registrationOf(
+  hook: HookSettings,
+  { events, slots, logger }: RegistrationParts,
+  isTaken: (name: string) => boolean,
+): Registration {
+  const entries: Entry[] = [];
+  const own = new Set<string>();
+  const log: ConstructorParameters<typeof Entry>[4] = (entry, context, values, category) =>
+    logger?.(entry.name, values as Readonly<Record<string, unknown>>, category, context.counters);
+  const walk = (each: HookSettings): void => {
+    const handlers = handlersOf(each, events);
+    if (own.has(each.name) || isTaken(each.name))
+      throw new EspalierError("HOOK_NAME_TAKEN", `there are two hooks named "${each.name}"`, {
+        fix: "give one of them another name, or replace the first by manager.replace",
+      });
+    own.add(each.name);
+    if (handlers.size > 0 || each.state)
+      entries.push(new Entry(each, hook, handlers, slots.accessFor(each), log));
+    for (const child of each.children ?? []) walk(child);
+  };
+  walk(hook);
+  return { hook, entries, ready: [] };
+}
+
+/** A hook and its children. */
+export const family = (hook: HookSettings): readonly HookSettings[] => [
+  hook,
+  ...(hook.children ?? []).flatMap((child) => family(child)),
+];
