@@ -1,6 +1,7 @@
 import { EspalierError } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
+import { shuffled } from "./shuffled.ts";
 
 export interface LoaderOptions {
   /** How many examples there are. */
@@ -148,18 +149,6 @@ export class Loader implements Stateful {
     this.#position = position;
     this.#orders = [];
   }
-}
-
-/** The numbers from 0 up to n in random order, by exchanges: a sort of so many takes ten times as long. */
-function shuffled(key: Uint32Array, n: number): Int32Array {
-  const bits = hostRandom.hostBits(key, n);
-  const order = new Int32Array(n);
-  for (let i = 0; i < n; i++) {
-    const other = Math.floor(((bits[i] as number) / 2 ** 32) * (i + 1));
-    order[i] = order[other] as number;
-    order[other] = i;
-  }
-  return order;
 }
 
 function checkCount(name: string, value: unknown, least: number): void {

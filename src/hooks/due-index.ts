@@ -84,18 +84,13 @@ export class DueIndex {
   untilDue(at: Counters, adds: Readonly<Record<string, number>>, limit: number, since = at): number {
     this.#askFrom(since);
     if (this.#always.length > 0) return 1;
-    const until = (unit: string, point: number): number => {
-      const missing = point - (at[unit] ?? 0);
-      // No plan of repeats can foresee seconds.
-      return missing <= 0 || unit === "seconds" ? 1 : Math.ceil(missing / (adds[unit] ?? 0));
-    };
     let least = limit + 1;
     for (const { unit, heap } of this.#queues) {
       const top = heap.peek();
-      if (top !== undefined) least = Math.min(least, until(unit, top.at));
+      if (top !== undefined) least = Math.min(least, repeatsUntil(unit, top.at, at, adds));
     }
     for (const { points } of this.#several)
-      for (const point of points) least = Math.min(least, until(point.unit, point.at));
+      for (const point of points) least = Math.min(least, repeatsUntil(point.unit, point.at, at, adds));
     return least;
   }
 
@@ -148,6 +143,18 @@ export class DueIndex {
     if (a.samples < b.samples || a.steps < b.steps || a.seconds < b.seconds) return true;
     return this.#own.some((name) => (a[name] ?? 0) < (b[name] ?? 0));
   }
+}
+
+/** How many repeats, each adding `adds`, reach a point. */
+function repeatsUntil(
+  unit: string,
+  point: number,
+  at: Counters,
+  adds: Readonly<Record<string, number>>,
+): number {
+  const missing = point - (at[unit] ?? 0);
+  // No plan of repeats can foresee seconds.
+  return missing <= 0 || unit === "seconds" ? 1 : Math.ceil(missing / (adds[unit] ?? 0));
 }
 
 const atOnce: readonly Point[] = [{ unit: "steps", at: Number.NEGATIVE_INFINITY }];

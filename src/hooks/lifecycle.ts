@@ -79,7 +79,7 @@ export class Lifecycle {
 
   release(): void {
     this.#held--;
-    if (this.#held === 0) for (const leave of this.#leaving.splice(0)) leave();
+    if (this.#held === 0 && this.#leaving.length > 0) for (const leave of this.#leaving.splice(0)) leave();
   }
 
   /** Waits for set-ups and clean-ups. */

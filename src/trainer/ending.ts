@@ -10,10 +10,8 @@ export class Ending {
   error: unknown;
   readonly #abort = new AbortController();
 
-  /** Aborted when the run is to end at once. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
+  /** Aborted when the run is to end at once. Kept, because the controller checks itself at every question. */
+  readonly signal: AbortSignal = this.#abort.signal;
 
   /** No further batch, rollout or epoch begins. */
   get asked(): boolean {

@@ -46,9 +46,11 @@ const current = ({ segments, index, from, at }: Where) => ({ segment: segments[i
 function untilWatched(run: Run, { phase, adds }: Segment, at: Counters, most: number): number {
   const limited = untilLimit(run.config, at, adds, most);
   if (phase === "rollout" || limited === 1) return limited;
-  const until = (event: TrainerEvent): number =>
-    run.hooks.untilDue(event, at, adds, limited, run.progress.before(event));
-  return Math.min(limited, until("onBatchEnd"), until("onBatchStart"));
+  const { hooks, progress } = run;
+  const end = hooks.untilDue("onBatchEnd", at, adds, limited, progress.before("onBatchEnd"));
+  if (end === 1) return 1;
+  const start = hooks.untilDue("onBatchStart", at, adds, limited, progress.before("onBatchStart"));
+  return Math.min(limited, end, start);
 }
 
 /** The beginning of what follows a segment, where nobody watches its end, that beginning, or anything between. */
