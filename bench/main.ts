@@ -22,7 +22,7 @@ async function measure(asked: Arguments, bench: Bench): Promise<Report> {
     throw new EspalierError("BENCH_ARGUMENT", `no figure of ${asked.bench} is asked for`, {
       fix: `they are: ${figures.map(({ name, engine }) => `${engine}: ${name}`).join("; ")}`,
     });
-  const engines = [...new Set(wanted.map(({ engine }) => engine))];
+  const engines = [...new Set(wanted.map(({ engine }) => engine))].filter((engine) => engine !== "host");
   if (engines.includes("xla")) await ensureEngine();
   const peers = asked.peers ? new Peers() : undefined;
   const rounds = asked.quick ? 3 : 11;

@@ -1,5 +1,11 @@
 /** The implementations that ours is compared with, as tables call them. What each needs stands in `peers.ts`. */
-export const peerLabels = { jax: "JAX", torch: "PyTorch", jaxjs: "jax-js" } as const;
+export const peerLabels = {
+  jax: "JAX",
+  torch: "PyTorch",
+  jaxjs: "jax-js",
+  lightning: "Lightning",
+  bare: "a bare loop",
+} as const;
 export type PeerName = keyof typeof peerLabels;
 
 /** A piece of work that is set up and ready to be timed. */
@@ -24,7 +30,15 @@ export interface PeerCase {
 export type Bar =
   | { readonly kind: "ratio"; readonly against: PeerName; readonly atMost: number }
   | { readonly kind: "ratio"; readonly against: PeerName; readonly below: number }
-  | { readonly kind: "absolute"; readonly atMost: number };
+  | {
+      readonly kind: "absolute";
+      readonly atMost: number;
+      /** The document that asks for it, where it is not the project's own bar. */
+      readonly asked?: string;
+    };
+
+/** What a figure of ours runs on; `host` where no math is run. */
+export type FigureEngine = "xla" | "wasm" | "host";
 
 export type TimeUnit = "us" | "ms" | "s";
 export type CountUnit = "MB" | "tensors";
@@ -32,7 +46,7 @@ export type CountUnit = "MB" | "tensors";
 interface AnyFigure {
   readonly name: string;
   /** What ours runs on; `--engine` chooses by it. */
-  readonly engine: "xla" | "wasm";
+  readonly engine: FigureEngine;
   readonly bars: readonly Bar[];
 }
 

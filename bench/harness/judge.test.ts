@@ -34,6 +34,11 @@ describe("judge", () => {
     );
   });
 
+  it("names the document that asks for a bar", () => {
+    const bars = [{ kind: "absolute", atMost: 5, asked: "003" }] as const;
+    expect(judge({ ...exampleResult, bars })[0]?.bar).toBe("at most 5 ms (003)");
+  });
+
   it("has not measured a ratio without its peer, nor anything without ours", () => {
     expect(judge({ ...exampleResult, peers: {} })[0]?.outcome).toBe("not measured");
     expect(judge({ ...exampleResult, ours: undefined })[0]?.outcome).toBe("not measured");

@@ -30,7 +30,8 @@ function judgeBar(bar: Bar, result: Result): Verdict {
 }
 
 function barText(bar: Bar, unit: string): string {
-  if (bar.kind === "absolute") return `at most ${bar.atMost} ${unit}`;
+  if (bar.kind === "absolute")
+    return `at most ${bar.atMost} ${unit}${bar.asked === undefined ? "" : ` (${bar.asked})`}`;
   return "atMost" in bar
     ? `at most ${bar.atMost} x ${peerLabels[bar.against]}`
     : bar.below === 1

@@ -22,6 +22,12 @@ const kinds: Readonly<Record<PeerName, PeerKind>> = {
   },
   torch: { python: ["torch==2.15.0", "numpy"], note: "about 3 GB with the CUDA libraries it brings" },
   jaxjs: {},
+  lightning: {
+    python: ["pytorch-lightning==2.6.6", "torch==2.15.0", "numpy"],
+    note: "about 3 GB with PyTorch and the CUDA libraries it brings",
+  },
+  // Ours without a trainer, by hand.
+  bare: {},
 };
 
 /** Starts peers when they are first needed and keeps them. */

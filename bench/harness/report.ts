@@ -1,10 +1,10 @@
-import type { Bar, CountUnit, PeerName, TimeUnit } from "./figure.ts";
+import type { Bar, CountUnit, FigureEngine, PeerName, TimeUnit } from "./figure.ts";
 import type { Machine } from "./machine.ts";
 
 /** What one figure gave. Samples are in the figure's unit, one a round. */
 export interface Result {
   readonly name: string;
-  readonly engine: "xla" | "wasm";
+  readonly engine: FigureEngine;
   readonly unit: TimeUnit | CountUnit;
   readonly bars: readonly Bar[];
   readonly ours?: readonly number[] | undefined;
