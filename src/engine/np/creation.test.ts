@@ -280,4 +280,10 @@ describe("errors of creation", () => {
     expect(() => np.zeros([2])).toThrowError(/zeros was called outside a compiled function/);
     expect(() => np.array([2])).toThrowError(/array was called outside a compiled function/);
   });
+
+  it("says that linspace takes the count third, where options came in its place", () => {
+    expect(() => evaluate("wasm", () => np.linspace(0, 1, { num: 5 } as never))).toThrow(
+      /linspace: how many numbers is asked third/,
+    );
+  });
 });

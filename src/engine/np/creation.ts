@@ -115,6 +115,12 @@ export interface LinspaceOptions extends DTypeOptions {
 
 /** So many numbers from start to stop, equally far apart. */
 export function linspace(start: number, stop: number, num = 50, options: LinspaceOptions = {}): Value {
+  if (typeof num !== "number")
+    throw userError(
+      "ARGUMENT_INVALID",
+      `linspace: how many numbers is asked third, and this is a ${typeof num}`,
+      "write np.linspace(0, 1, 11, { endpoint: false })",
+    );
   const [n] = shapeOf("linspace", num) as [number];
   const { endpoint = true, dtype = "f32" } = options;
   const parts = endpoint ? n - 1 : n;
