@@ -1,11 +1,16 @@
-import { createHash } from "node:crypto";
-import type { HostArray } from "../engine/index.ts";
-import { flattenState } from "./flatten.ts";
+import { createHash, type Hash } from "node:crypto";
+import type { HostArray, Tensor } from "../engine/index.ts";
+import { kindOf } from "./flatten.ts";
 import type { StateTree } from "./stateful.ts";
+import { type StateNode, walkState } from "./walk.ts";
+
+/** How much may be read ahead of the hashing: enough to keep a device busy, little beside the state itself. */
+const ahead = 32 * 1024 * 1024;
 
 /**
  * A sha256 over places, types and bits of a state: equal states have equal hashes, on every machine of the same
- * byte order, whatever the order of keys.
+ * byte order, whatever the order of keys. Tensors are read while those before them are hashed, a few at a time, so
+ * that a large state is never in memory as a whole.
  *
  * @example
  * ```ts
@@ -13,17 +18,46 @@ import type { StateTree } from "./stateful.ts";
  * ```
  */
 export async function hashState(state: StateTree): Promise<string> {
+  const nodes: { readonly path: string; readonly node: StateNode }[] = [];
+  walkState(state, (path, node) => nodes.push({ path, node }));
+  const read = readAhead(nodes.flatMap(({ node }) => (node.kind === "tensor" ? [node.value] : [])));
   const hash = createHash("sha256");
-  for (const { path, kind, value } of await flattenState(state)) {
-    hash.update(`${JSON.stringify(path)} ${kind}\n`);
-    if (ArrayBuffer.isView(value)) {
-      const { buffer, byteOffset, byteLength } = value as HostArray;
-      hash.update(new Uint8Array(buffer, byteOffset, byteLength));
-    } else hash.update(typeof value === "number" ? numberText(value) : JSON.stringify(value));
+  for (const { path, node } of nodes) {
+    hash.update(`${JSON.stringify(path)} ${kindOf(node)}\n`);
+    if (node.kind === "tensor") update(hash, await read());
+    else if (node.kind === "array") update(hash, node.value);
+    else hash.update(node.kind === "value" ? text(node.value) : "null");
     hash.update("\n");
   }
   return hash.digest("hex");
 }
 
+/** Gives the tensors' numbers in order, with reads under way for those that follow. */
+function readAhead(tensors: readonly Tensor[]): () => Promise<HostArray> {
+  const waiting: { readonly data: Promise<HostArray>; readonly bytes: number }[] = [];
+  let next = 0;
+  let bytes = 0;
+  return () => {
+    while (next < tensors.length && (waiting.length === 0 || bytes < ahead)) {
+      const tensor = tensors[next++] as Tensor;
+      const data = tensor.read();
+      // Whoever takes it gets the failure; until then it is not an unhandled one.
+      data.catch(() => undefined);
+      waiting.push({ data, bytes: tensor.type.bytes });
+      bytes += tensor.type.bytes;
+    }
+    // One was pushed above at the latest: this is called once a tensor.
+    const first = waiting.shift() as (typeof waiting)[number];
+    bytes -= first.bytes;
+    return first.data;
+  };
+}
+
+const update = (hash: Hash, { buffer, byteOffset, byteLength }: HostArray): Hash =>
+  hash.update(new Uint8Array(buffer, byteOffset, byteLength));
+
 /** JSON writes 0 and -0 alike, and NaN and the infinities as null. */
-const numberText = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
+function text(value: string | number | boolean | null): string {
+  if (typeof value !== "number") return JSON.stringify(value);
+  return Object.is(value, -0) ? "-0" : String(value);
+}

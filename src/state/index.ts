@@ -2,4 +2,6 @@
 export { firstDifference, type StateDifference, sameState } from "./compare.ts";
 export { flattenState, type StateEntry } from "./flatten.ts";
 export { hashState } from "./hash.ts";
+export { checkOwners } from "./owners.ts";
 export type { Stateful, StateLeaf, StateTree } from "./stateful.ts";
+export { join as joinPath, type StateNode, walkState } from "./walk.ts";

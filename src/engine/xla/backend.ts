@@ -78,6 +78,8 @@ export function startXla(plugin: Plugin): Backend {
 
 /** A wait shorter than this, in milliseconds, is not worth another thread, which costs tens of microseconds. */
 const shortWait = 2;
+/** Copying more than this takes long enough by itself. */
+const muchToCopy = 1 << 20;
 
 /**
  * Reads without holding up the event loop for long: a wait that promises to be short, going by the ones before, is
@@ -88,6 +90,8 @@ function patientReader(client: PjrtClient): (buffer: Handle, type: TensorType) =
   return (buffer, type) => {
     const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
     if (type.size === 0) return Promise.resolve(fromBytes(bytes, type.dtype));
+    if (type.bytes > muchToCopy)
+      return client.bufferToHostAsync(buffer, bytes).then(() => fromBytes(bytes, type.dtype));
     const start = performance.now();
     const done = (): HostArray => {
       usualWait = (usualWait + performance.now() - start) / 2;

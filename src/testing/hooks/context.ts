@@ -43,6 +43,8 @@ export interface LoneContext extends TrainerContext {
   readonly logged: readonly Logged[];
   /** The reasons given to `stop`. */
   readonly stops: readonly string[];
+  /** Waits for what was given to `afterEvent` and `inBackground`; the first failure is raised. */
+  settle(): Promise<void>;
 }
 
 /**
@@ -62,6 +64,7 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
   const values = options.values && hostValues(options.values);
   const logged: Logged[] = [];
   const stops: string[] = [];
+  const works: Promise<unknown>[] = [];
   return {
     event: options.event ?? "onEpochEnd",
     counters,
@@ -72,6 +75,12 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
     clock,
     signal: new AbortController().signal,
     stop: (why) => void stops.push(why),
+    afterEvent: (work) => void works.push(Promise.resolve().then(work)),
+    inBackground: (work) => void works.push(work),
+    settle: async () => {
+      while (works.length > 0) await works.shift();
+    },
+    settings: {},
     state: {
       counters,
       phase,

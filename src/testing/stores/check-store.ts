@@ -56,11 +56,12 @@ const checks: Readonly<Record<string, Check>> = {
     equal([...(await stored.read(1000, 3))], [...all.subarray(1000, 1003)], "a part of it");
     const pieces: Uint8Array[] = [];
     equal(
-      await stored.readHashed([1, 200_000, 99_999], (piece, i) => (pieces[i] = piece)),
+      await stored.readHashed([1, 200_000, 99_999], (piece, i) => (pieces[i] = piece.slice())),
       sha256,
       "readHashed",
     );
     equal(Buffer.concat(pieces).equals(all), true, "pieces put together");
+    equal(await stored.hash(), sha256, "hash");
     await refuses(() => stored.read(all.length - 1, 2), "FILE_TRUNCATED", "reading beyond the end");
     await stored.close();
     await lock.release();

@@ -1,0 +1,156 @@
+import { EspalierError } from "../../core/index.ts";
+import type { HookHost, SlotAccess } from "../../hooks/index.ts";
+import { sameState, type StateTree } from "../../state/index.ts";
+import { latestCheckpoint, type TrainerContext } from "../../trainer/index.ts";
+import { CheckpointManager, type CheckpointMetadata, type Snapshot, snapshotOf } from "../manager/index.ts";
+import { filingOf } from "./filing.ts";
+import { PublishMarks } from "./marks.ts";
+import type { CheckpointPlan, Publication } from "./options.ts";
+import { isPublishing, publish } from "./publish.ts";
+import { restoreRun } from "./restore-run.ts";
+
+/** Saves a run: at the hook's times, and at its end what has come since. One checkpoint is written at a time. */
+export class CheckpointKeeper {
+  readonly marks: PublishMarks;
+  readonly #plan: CheckpointPlan;
+  #warn: (text: string) => void = () => undefined;
+  #manager: Promise<CheckpointManager> | undefined;
+  /** The write under way. Never rejects. */
+  #writing: Promise<unknown> | undefined;
+  /** The trainer's state in the newest checkpoint, or where the run began. */
+  #saved: StateTree | undefined;
+  #published: { readonly uri: string; readonly counters: TrainerContext["counters"] } | undefined;
+  #off = false;
+
+  constructor(plan: CheckpointPlan) {
+    this.#plan = plan;
+    this.marks = new PublishMarks(plan.publish);
+  }
+
+  /** A run begins; the one before, if there was one, is over. */
+  begin({ warn }: HookHost): void {
+    this.#warn = warn;
+    this.#saved = undefined;
+    this.#published = undefined;
+    this.#off = false;
+    this.marks.clear();
+  }
+
+  /** Takes the store, and restores where that is asked for. */
+  async start(context: TrainerContext): Promise<void> {
+    const manager = await this.#opened(context);
+    const restored = await restoreRun(this.#plan, manager, context, this.#warn);
+    if (restored) {
+      const { path, counters } = restored;
+      context.slots.set(latestCheckpoint, { path, uri: null, counters });
+    }
+    this.#saved = await context.components.trainer?.getState();
+  }
+
+  /** Freezes the run once all hooks of this event have run, and writes it while training goes on. */
+  save(context: TrainerContext): void {
+    if (this.#off) return;
+    // Marked before any hook freezes the run: whoever resumes from this event goes on after it.
+    const due = this.marks.take(context.counters);
+    context.afterEvent(async () => {
+      const write = await this.#freeze(context, due);
+      context.inBackground(write());
+    });
+  }
+
+  /**
+   * Saves what is newer than the last checkpoint, and waits for it. Not after a failure: what failed may have left
+   * components at different steps, and the last checkpoint is whole.
+   */
+  async end(context: TrainerContext): Promise<void> {
+    if (this.#off || context.outcome === "failed") return;
+    const now = await context.components.trainer?.getState();
+    if (this.#saved !== undefined && now !== undefined && (await sameState(this.#saved, now))) return;
+    const due = this.marks.take(context.counters);
+    context.afterEvent(async () => {
+      const write = await this.#freeze(context, due);
+      await write();
+    });
+  }
+
+  /** Waits for what is being written and gives the store back. */
+  async close(): Promise<void> {
+    await this.#writing;
+    const manager = this.#manager;
+    this.#manager = undefined;
+    await (await manager?.catch(() => undefined))?.close();
+  }
+
+  /** Freezes the run as it is now, when the write before is done. Gives what writes it. */
+  async #freeze(context: TrainerContext, due: readonly Publication[]): Promise<() => Promise<void>> {
+    await this.#writing;
+    const manager = await this.#opened(context);
+    const { components } = await context.snapshot();
+    const frozen = snapshotOf(components);
+    const filing = filingOf(context, components.trainer, this.#plan.metadata);
+    const { slots } = context;
+    this.#saved = components.trainer;
+    return () => {
+      const writing = this.#write(manager, frozen, filing, due, slots);
+      this.#writing = writing.catch(() => undefined);
+      return writing;
+    };
+  }
+
+  async #write(
+    manager: CheckpointManager,
+    frozen: Snapshot,
+    filing: () => Promise<CheckpointMetadata>,
+    due: readonly Publication[],
+    slots: SlotAccess,
+  ): Promise<void> {
+    try {
+      const { name, path, manifest } = await manager.write(frozen, await filing());
+      const { counters } = manifest;
+      const tell = (uri: string | null): void => {
+        if (uri !== null) this.#published = { uri, counters };
+        const published = this.#published && { published: this.#published };
+        if (this.#plan.primary) slots.set(latestCheckpoint, { path, uri, counters, ...published });
+      };
+      tell(null);
+      for (const { to } of due) tell(await publish(manager, name, to));
+    } catch (error) {
+      // Whatever was not written is still to be saved at the end.
+      if (!isPublishing(error)) this.#saved = undefined;
+      this.#off = this.#plan.onFailure === "disable";
+      throw error;
+    } finally {
+      frozen.release();
+    }
+  }
+
+  #opened(context: TrainerContext): Promise<CheckpointManager> {
+    this.#manager ??= openManager(this.#plan, context, this.#warn);
+    return this.#manager;
+  }
+}
+
+/** Takes the store for this run. */
+async function openManager(
+  { store, keep, onStart }: CheckpointPlan,
+  { config, clock }: TrainerContext,
+  warn: (text: string) => void,
+): Promise<CheckpointManager> {
+  if (config.ranks > 1) throw severalRanks(config.ranks);
+  const manager = new CheckpointManager({ store, ...(keep && { keep }), clock, run: config.name, warn });
+  await manager.open();
+  if (onStart !== "fresh") return manager;
+  const there = await manager.list();
+  if (there.length === 0) return manager;
+  await manager.close();
+  throw new EspalierError(
+    "STORE_NOT_EMPTY",
+    `${store.location} has ${there.length} checkpoints, the newest ${there.at(-1)?.name}, and the run is to begin anew`,
+    { fix: 'use another directory or remove them; to go on from the newest, onStart: "resume"' },
+  );
+}
+
+const severalRanks = (ranks: number): EspalierError =>
+  new EspalierError("CHECKPOINT_RANKS", `checkpointHook: the run has ${ranks} ranks`, {
+    fix: "save runs of one rank; checkpoints of several need ranks that talk to each other",
+  });

@@ -1,0 +1,95 @@
+import { isAbsolute } from "node:path";
+import { pathToFileURL } from "node:url";
+import { EspalierError } from "../../core/index.ts";
+import { Checkpoint, type CheckpointManager } from "../manager/index.ts";
+import { checkpointName } from "../manager/names.ts";
+import { type ComponentRecord, encodeManifest, type Manifest, manifestFile } from "../manifest/index.ts";
+import type { CheckpointStore, CheckpointWriter, StoredCheckpoint } from "../store/index.ts";
+import type { Publication } from "./options.ts";
+
+/** Bytes that are on their way at once. */
+const piece = 8 * 1024 * 1024;
+
+/** Files a saved checkpoint elsewhere and gives its address there. Meanwhile it is not pruned. */
+export async function publish(
+  manager: CheckpointManager,
+  name: string,
+  to: Publication["to"],
+): Promise<string> {
+  const { store } = manager;
+  const stop = manager.use(name);
+  try {
+    if (typeof to !== "function") return await copyCheckpoint(store, name, to, `publishing from ${store.location}`);
+    return await to(await Checkpoint.open(store, name));
+  } catch (cause) {
+    const where = typeof to === "function" ? "" : ` to ${to.location}`;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new EspalierError(
+      "PUBLISH_FAILED",
+      `${store.path(name)} is saved, and could not be published${where}: ${why}`,
+      { cause },
+    );
+  } finally {
+    stop();
+  }
+}
+
+/** Whether a failure concerns publishing alone: the checkpoint is there. */
+export const isPublishing = (error: unknown): boolean =>
+  error instanceof EspalierError && error.code === "PUBLISH_FAILED";
+
+/** Copies a checkpoint of one store to another, verified, and gives its address there. One that is there stays. */
+async function copyCheckpoint(
+  from: CheckpointStore,
+  name: string,
+  to: CheckpointStore,
+  holder: string,
+): Promise<string> {
+  const { manifest } = await Checkpoint.open(from, name);
+  const lock = await to.lock(holder);
+  try {
+    const taken = await to.list();
+    if (taken.includes(name) && (await isSame(to, name, manifest))) return uriOf(to.path(name));
+    const free = checkpointName(manifest.counters, taken);
+    const writer = await lock.begin(free);
+    try {
+      const stored = await from.open(name);
+      for (const record of Object.values(manifest.components)) await copyFile(stored, record, writer);
+      const file = await writer.file(manifestFile);
+      await file.write(new TextEncoder().encode(encodeManifest({ ...manifest, name: free })));
+      await file.close();
+      await writer.commit();
+    } catch (error) {
+      await writer.abort().catch(() => undefined);
+      throw error;
+    }
+    return uriOf(to.path(free));
+  } finally {
+    await lock.release();
+  }
+}
+
+async function copyFile(
+  from: StoredCheckpoint,
+  { file: name, bytes, sha256 }: ComponentRecord,
+  writer: CheckpointWriter,
+): Promise<void> {
+  const source = await from.file(name);
+  try {
+    const copy = await writer.file(name);
+    for (let at = 0; at < bytes; at += piece)
+      await copy.write(await source.read(at, Math.min(piece, bytes - at)));
+    if ((await copy.close()).sha256 !== sha256)
+      throw new EspalierError("CHECKPOINT_DAMAGED", `${name} was altered: its hash does not fit`);
+  } finally {
+    await source.close();
+  }
+}
+
+/** Whether a checkpoint that is there already is this one: a run that was killed may publish one again. */
+async function isSame(store: CheckpointStore, name: string, { components }: Manifest): Promise<boolean> {
+  const there = await Checkpoint.open(store, name);
+  return JSON.stringify(there.manifest.components) === JSON.stringify(components);
+}
+
+const uriOf = (path: string): string => (isAbsolute(path) ? pathToFileURL(path).href : path);

@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { localStore } from "./local-store.ts";
+import { systemProcesses } from "./processes.ts";
+import { FileThread } from "./thread.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "espalier-local-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let folders = 0;
+const newFolder = (): string => join(folder, String(folders++));
+
+describe("processes", () => {
+  it("know that this one runs, that an ended one does not, and nothing of other machines", async () => {
+    const { self, isRunning } = systemProcesses();
+    expect(isRunning(self)).toBe(true);
+    expect(isRunning({ ...self, host: "elsewhere" })).toBeUndefined();
+    const child = spawn(process.execPath, ["-e", ""]);
+    await new Promise((resolve) => child.on("exit", resolve));
+    expect(isRunning({ ...self, pid: child.pid ?? 0, start: null })).toBe(false);
+  });
+
+  it.runIf(process.platform === "linux")("tell a process from a later one of the same number", () => {
+    const { self, isRunning } = systemProcesses();
+    expect(isRunning({ ...self, start: "another boot:1" })).toBe(false);
+  });
+});
+
+describe("the local store", () => {
+  it("removes what killed writers left as it takes the lock, and says what", async () => {
+    const directory = newFolder();
+    mkdirSync(join(directory, ".tmp-epoch-0001-update-000001-999999999-abcdef"), { recursive: true });
+    writeFileSync(join(directory, ".tmp-lock-999999999-abcdef"), "");
+    writeFileSync(
+      join(directory, ".lock-999999999-abcdef"),
+      JSON.stringify({ ...systemProcesses().self, pid: 999999999 }),
+    );
+    writeFileSync(join(directory, ".hidden"), "mine");
+    const lock = await localStore(directory).lock();
+    expect([...lock.cleaned].sort()).toEqual([
+      ".tmp-epoch-0001-update-000001-999999999-abcdef",
+      ".tmp-lock-999999999-abcdef",
+    ]);
+    await lock.release();
+    expect(readdirSync(directory)).toEqual([".hidden"]);
+  });
+
+  it("does not take a lock that it cannot read", async () => {
+    const directory = newFolder();
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, ".lock-1-a"), "{");
+    await expect(localStore(directory).lock()).rejects.toThrow(
+      /cannot be read.*STORE_LOCKED.*delete that file/s,
+    );
+    expect(readdirSync(directory)).toEqual([".lock-1-a"]);
+  });
+
+  it("refuses names that lead elsewhere", async () => {
+    const store = localStore(newFolder());
+    const lock = await store.lock();
+    for (const name of ["../x", "", ".tmp-x", "a/b", "a b"])
+      await expect(lock.begin(name)).rejects.toMatchObject({ code: "STORE_NAME" });
+    await expect(store.open("../x")).rejects.toMatchObject({ code: "STORE_NAME" });
+    await lock.release();
+  });
+
+  it("tells of a failure on the file thread at the next write or at close", async () => {
+    const store = localStore(newFolder());
+    const lock = await store.lock();
+    const writer = await lock.begin("one");
+    await writer.file("data");
+    await expect(writer.file("data")).rejects.toThrow(/creating .*data: EEXIST.*STORE_FAILED/s);
+    rmSync(join(store.location), { recursive: true });
+    await expect(writer.file("more")).rejects.toMatchObject({ code: "FILE_MISSING" });
+    await writer.abort();
+  });
+});
+
+describe("a file thread", () => {
+  it("hands on what the system says, with its code", async () => {
+    const thread = new FileThread();
+    const path = join(folder, "nowhere", "file");
+    await expect(thread.call({ file: 0, kind: "create", path })).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(thread.call({ file: 1, kind: "write", chunk: new Uint8Array(1) })).rejects.toThrow(
+      /not open/,
+    );
+  });
+});

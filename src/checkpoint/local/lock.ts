@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import { EspalierError, isPlainObject } from "../../core/index.ts";
+import type { FileSystem } from "./file-system.ts";
+import type { Processes, ProcessIdentity } from "./processes.ts";
+import { readWhole, writeWhole } from "./whole-file.ts";
+
+/** Names in a store's directory that are not checkpoints. */
+export const lockPrefix = ".lock-";
+export const temporaryPrefix = ".tmp-";
+const claimPrefix = `${temporaryPrefix}lock-`;
+
+interface Claim extends ProcessIdentity {
+  readonly holder: string;
+}
+
+/**
+ * Takes the right to write to a directory. Each process puts a claim of its own beside those of others, then looks:
+ * with a claim of a running process there, it takes its own back and refuses. Of two that come at once at least one
+ * sees the other, so that there are never two holders. Claims of ended processes are removed.
+ */
+export async function takeLock(
+  fs: FileSystem,
+  directory: string,
+  options: {
+    readonly processes: Processes;
+    readonly holder: string;
+    readonly token: string;
+    readonly takeOver: boolean;
+  },
+): Promise<{ release(): Promise<void> }> {
+  const { processes, holder, token, takeOver } = options;
+  const mine = `${lockPrefix}${processes.self.pid}-${token}`;
+  const path = join(directory, mine);
+  // Renamed when it is whole, so that nobody reads half a claim.
+  const draft = join(directory, `${claimPrefix}${processes.self.pid}-${token}`);
+  const claim: Claim = { ...processes.self, holder };
+  try {
+    await writeWhole(fs, draft, JSON.stringify(claim));
+    await fs.rename(draft, path);
+  } catch (error) {
+    await fs.remove(draft).catch(() => undefined);
+    throw error;
+  }
+  const release = (): Promise<void> => fs.remove(path);
+  try {
+    for (const name of await fs.list(directory)) {
+      if (!name.startsWith(lockPrefix) || name === mine) continue;
+      const other = await readClaim(fs, join(directory, name));
+      if (other === "gone") continue;
+      const running = other === "unreadable" ? undefined : processes.isRunning(other);
+      if (running === true || (running === undefined && !takeOver))
+        throw refusal(directory, join(directory, name), other, processes.self);
+      await fs.remove(join(directory, name));
+    }
+  } catch (error) {
+    await release().catch(() => undefined);
+    throw error;
+  }
+  return { release };
+}
+
+/** Whether a name is what a writer that was killed left behind; claims being made by running processes are not. */
+export function isLeftover(name: string, processes: Processes): boolean {
+  if (!name.startsWith(temporaryPrefix)) return false;
+  const pid = name.startsWith(claimPrefix)
+    ? Number(/^\d+/.exec(name.slice(claimPrefix.length))?.[0])
+    : undefined;
+  if (pid === undefined) return true;
+  return processes.isRunning({ pid, host: processes.self.host, start: null }) !== true;
+}
+
+async function readClaim(fs: FileSystem, path: string): Promise<Claim | "gone" | "unreadable"> {
+  let text: string;
+  try {
+    text = await readWhole(fs, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "gone";
+    throw error;
+  }
+  try {
+    const claim: unknown = JSON.parse(text);
+    if (isPlainObject(claim) && typeof claim.pid === "number") return claim as unknown as Claim;
+  } catch {
+    // Not JSON: told below.
+  }
+  return "unreadable";
+}
+
+function refusal(
+  directory: string,
+  path: string,
+  other: Claim | "unreadable",
+  self: ProcessIdentity,
+): EspalierError {
+  if (other === "unreadable")
+    return new EspalierError("STORE_LOCKED", `${directory} has a lock that cannot be read: ${path}`, {
+      fix: "delete that file if no other process trains there",
+    });
+  const { pid, host, holder } = other;
+  if (host === self.host && pid === self.pid)
+    return new EspalierError("STORE_LOCKED", `${directory} is in use by this process already (${holder})`, {
+      fix: "close the other CheckpointManager first, or give each a directory of its own",
+    });
+  const away = host !== self.host;
+  return new EspalierError(
+    "STORE_LOCKED",
+    `${directory} is in use by process ${pid} on ${host} (${holder})`,
+    {
+      fix: away
+        ? `stop it, or use another directory; if it no longer runs, delete ${path} or pass takeOver: true`
+        : "stop it, or use another directory",
+    },
+  );
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { noCounters } from "../../schedule/index.ts";
+import type { Manifest } from "../manifest/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { Holder, somebody } from "./fakes.test-support.ts";
+import { CheckpointManager } from "./manager.ts";
+import { expendable, type Keep } from "./retention.ts";
+
+const manifests = (scores: readonly (number | undefined)[]): Manifest[] =>
+  scores.map((score, i) => ({
+    format: "espalier-checkpoint",
+    version: 1,
+    name: String(i + 1),
+    run: "",
+    sequence: i + 1,
+    savedAt: "",
+    counters: { ...noCounters, epochs: i + 1 },
+    metrics: {},
+    scores: score === undefined ? {} : { reward: score },
+    metadata: null,
+    config: null,
+    configHash: "",
+    computedBy: somebody,
+    components: {},
+  }));
+const left = (all: readonly Manifest[], keep: Keep | undefined): string => {
+  const gone = expendable(all, keep);
+  return all.flatMap(({ name }) => (gone.includes(name) ? [] : [name])).join(" ");
+};
+const eight = manifests([3, 9, Number.NaN, 7, undefined, 1, 7, 2]);
+
+describe("retention", () => {
+  it.each<[string, Keep | undefined, string]>([
+    ["everything without rules", undefined, "1 2 3 4 5 6 7 8"],
+    ["everything where names are only protected", { protect: ["2"] }, "1 2 3 4 5 6 7 8"],
+    ["the last", { last: 3 }, "6 7 8"],
+    [
+      "the best, NaN and missing ones never, of equals the newer",
+      { best: { metric: "reward", k: 2, direction: "max" } },
+      "2 7 8",
+    ],
+    ["the best by the least", { best: { metric: "reward", k: 2, direction: "min" } }, "6 8"],
+    ["one of each stretch", { every: { epochs: 3 } }, "3 6 8"],
+    [
+      "whatever one rule keeps",
+      { last: 1, best: { metric: "reward", k: 1, direction: "max" }, every: { epochs: 4 } },
+      "2 4 8",
+    ],
+    ["protected names", { last: 1, protect: ["5"] }, "5 8"],
+    ["what a rule protects", { last: 1, protect: ({ counters }) => counters.epochs === 1 }, "1 8"],
+  ])("keeps %s", (_name, keep, expected) => {
+    expect(left(eight, keep)).toBe(expected);
+  });
+
+  it("keeps the same of each stretch when it is asked after each save", () => {
+    let kept: Manifest[] = [];
+    for (const manifest of manifests(new Array(12).fill(0))) {
+      kept = [...kept, manifest];
+      const gone = expendable(kept, { last: 2, every: { epochs: 5 } });
+      kept = kept.filter(({ name }) => !gone.includes(name));
+    }
+    expect(kept.map(({ name }) => name)).toEqual(["5", "10", "11", "12"]);
+  });
+
+  it("takes a metric where there is no score of the name", () => {
+    const all = manifests([undefined, undefined, undefined]).map((manifest, i) => ({
+      ...manifest,
+      metrics: { reward: -i },
+    }));
+    expect(left(all, { best: { metric: "reward", k: 1, direction: "max" } })).toBe("1 3");
+  });
+
+  it.each<[unknown, RegExp]>([
+    [{ last: 0 }, /keep\.last is 0/],
+    [{ every: { epochs: -1 } }, /keep\.every\.epochs is -1/],
+    [{ best: { metric: "loss", k: 1 } }, /direction is undefined/],
+  ])("refuses %j", (keep, message) => {
+    expect(() => new CheckpointManager({ store: memoryStore(), keep: keep as Keep })).toThrow(message);
+  });
+});
+
+describe("pruning", () => {
+  const setUp = () => {
+    const manager = new CheckpointManager({
+      store: memoryStore(),
+      keep: { last: 1 },
+      computedBy: async () => somebody,
+    });
+    const save = (epochs: number) => manager.save({ part: new Holder(epochs) }, { counters: { epochs } });
+    const names = async () => (await manager.list()).map(({ manifest }) => manifest?.counters.epochs);
+    return { manager, save, names };
+  };
+
+  it("follows each save", async () => {
+    const { save, names } = setUp();
+    for (const epoch of [1, 2, 3]) await save(epoch);
+    expect(await names()).toEqual([3]);
+  });
+
+  it("leaves the one that the run was resumed from, and those in use until they are not", async () => {
+    const { manager, save, names } = setUp();
+    const first = await save(1);
+    await manager.restore({ part: new Holder(0) }, await manager.load(first.name));
+    const second = await save(2);
+    const stop = manager.use(second.name);
+    await save(3);
+    expect(await names()).toEqual([1, 2, 3]);
+    stop();
+    stop();
+    expect(await manager.prune()).toEqual([second.name]);
+    expect(await names()).toEqual([1, 3]);
+  });
+});

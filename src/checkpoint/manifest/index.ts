@@ -1,0 +1,9 @@
+export { type ComputedBy, computedBy, computedByDifferences } from "./computed-by.ts";
+export { configDifferences, configHash } from "./config-hash.ts";
+export {
+  type ComponentRecord,
+  decodeManifest,
+  encodeManifest,
+  type Manifest,
+  manifestFile,
+} from "./manifest.ts";

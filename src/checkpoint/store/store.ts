@@ -1,0 +1,79 @@
+/** A file as it was written: what a manifest says of it. */
+export interface FileRecord {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** A file being written from its beginning to its end. */
+export interface FileWriter {
+  /** Appends. The chunk is given away: its memory may be gone afterwards. Resolves once more can be taken. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Makes it last and tells what it holds. A write that failed, or this, fails the file for good. */
+  close(): Promise<FileRecord>;
+}
+
+/** A checkpoint being written: nobody sees it before `commit`, and after `commit` it is there for good. */
+export interface CheckpointWriter {
+  file(name: string): Promise<FileWriter>;
+  /** All files have been closed. Afterwards the checkpoint is listed, whole, whatever happens to this process. */
+  commit(): Promise<void>;
+  /** Leaves nothing behind. May be called at any time; after `commit` it does nothing. */
+  abort(): Promise<void>;
+}
+
+/** A file to read. */
+export interface StoredFile {
+  readonly size: number;
+  /** Bytes from a position, the caller's own, or in `into`, of that length. Fewer than asked for is an error. */
+  read(from: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
+  /**
+   * The whole file once, in pieces of these lengths, which add up to its size. A piece is lent to `take` while it
+   * runs: its memory, which threads may share, is used again. Gives the sha256 of what was read.
+   */
+  readHashed(lengths: readonly number[], take: (piece: Uint8Array, index: number) => void): Promise<string>;
+  /** The sha256 of the whole file. */
+  hash(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** A checkpoint to read. */
+export interface StoredCheckpoint {
+  /** Opens a file of it; a file that is not there is an error with the code FILE_MISSING. */
+  file(name: string): Promise<StoredFile>;
+}
+
+/** The right to write to a store, which one process has at a time. */
+export interface StoreLock {
+  /** What earlier writers left behind when they were killed, removed as the lock was taken. */
+  readonly cleaned: readonly string[];
+  begin(name: string): Promise<CheckpointWriter>;
+  /** Removes a checkpoint, whole: it is never seen in parts. One that is not there is no error. */
+  remove(name: string): Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * Where checkpoints are kept. Whoever reads needs no lock: what is listed is whole and never changes. A store of your
+ * own passes `checkStore` of `espalier/testing`.
+ *
+ * @example
+ * ```ts
+ * const lock = await store.lock("my run");
+ * const writer = await lock.begin("epoch-0001-update-000040");
+ * const file = await writer.file("manifest.json");
+ * await file.write(bytes);
+ * await file.close();
+ * await writer.commit();
+ * ```
+ */
+export interface CheckpointStore {
+  /** For people: a directory, an address. */
+  readonly location: string;
+  /** Where a checkpoint lies, for people and other programs. */
+  path(name: string): string;
+  /** Names of what has been committed, in any order. */
+  list(): Promise<readonly string[]>;
+  open(name: string): Promise<StoredCheckpoint>;
+  /** Takes the right to write, or refuses with the code STORE_LOCKED, saying who has it. */
+  lock(holder?: string): Promise<StoreLock>;
+}

@@ -1,0 +1,83 @@
+import { EspalierError, isPlainObject } from "../core/index.ts";
+import { type HostArray, Tensor } from "../engine/index.ts";
+import type { StateTree } from "./stateful.ts";
+
+/** What is found at the end of a branch. Arrays and objects without entries are ends too, so that {} and [] differ. */
+export type StateNode =
+  | { readonly kind: "tensor"; readonly value: Tensor }
+  | { readonly kind: "array"; readonly value: HostArray; readonly type: string }
+  | { readonly kind: "value"; readonly value: string | number | boolean | null }
+  | { readonly kind: "empty"; readonly value: "array" | "object" };
+
+const elementTypes = new Map<unknown, string>([
+  [Float32Array, "f32"],
+  [Float64Array, "f64"],
+  [Int32Array, "i32"],
+  [Uint32Array, "u32"],
+  [Uint8Array, "u8"],
+]);
+
+/**
+ * Visits every leaf of a state in a fixed order (keys sorted) with its path, e.g. `optimizer.m[0].w`. Two places never
+ * have the same path. Whatever a state cannot hold is an error that names the place.
+ */
+export function walkState(state: StateTree, visit: (path: string, node: StateNode) => void): void {
+  const above = new Set<unknown>();
+  const walk = (value: unknown, path: string): void => {
+    if (value instanceof Tensor) visit(path, { kind: "tensor", value });
+    else if (ArrayBuffer.isView(value)) visit(path, arrayNode(value, path));
+    else if (value === null || typeof value === "string" || typeof value === "boolean")
+      visit(path, { kind: "value", value });
+    else if (typeof value === "number") visit(path, { kind: "value", value });
+    else if (Array.isArray(value)) {
+      if (value.length === 0) visit(path, { kind: "empty", value: "array" });
+      // Not forEach, which would pass over holes.
+      enter(value, path, () => {
+        for (let i = 0; i < value.length; i++) walk(value[i], `${path}[${i}]`);
+      });
+    } else if (isPlainObject(value)) {
+      const keys = keysOf(value, path).sort();
+      if (keys.length === 0) visit(path, { kind: "empty", value: "object" });
+      enter(value, path, () => {
+        for (const key of keys) walk(value[key], join(path, key));
+      });
+    } else throw invalid(path, describe(value));
+  };
+  const enter = (value: object, path: string, inside: () => void): void => {
+    if (above.has(value)) throw invalid(path, "a state that contains itself");
+    above.add(value);
+    inside();
+    above.delete(value);
+  };
+  walk(state, "");
+}
+
+/** The path of an entry. Keys that look like paths are quoted: `{ "a.b": 1 }` is not `{ a: { b: 1 } }`. */
+export function join(path: string, key: string): string {
+  if (!/^[^.[\]"]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === "" ? key : `${path}.${key}`;
+}
+
+function keysOf(value: object, path: string): string[] {
+  if (Object.getOwnPropertySymbols(value).length > 0) throw invalid(path, "an entry named by a symbol");
+  return Object.keys(value);
+}
+
+function arrayNode(value: ArrayBufferView, path: string): StateNode {
+  const type = elementTypes.get(value.constructor);
+  if (!type) throw invalid(path, `a ${value.constructor.name}`);
+  return { kind: "array", value: value as HostArray, type: `${type}[${(value as HostArray).length}]` };
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  if (value === undefined) return "undefined";
+  if (typeof value === "object" && value !== null) return `a ${value.constructor?.name ?? "object"}`;
+  return `a ${typeof value}`;
+}
+
+function invalid(path: string, what: string): EspalierError {
+  return new EspalierError("STATE_INVALID", `the state at "${path || "the top"}" holds ${what}`, {
+    fix: "a state holds tensors, typed arrays, and JSON values in arrays and plain objects",
+  });
+}
