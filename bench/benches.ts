@@ -12,5 +12,6 @@ export const benches: Readonly<Record<string, Bench>> = {
   parts: { title: "Layers and optimizers on a CPU", load: () => import("./parts.ts") },
   "parts-gpu": { title: "Layers and optimizers on a GPU", load: () => import("./parts-gpu.ts") },
   hooks: { title: "Hooks and the trainer", load: () => import("./hooks.ts") },
+  checkpoint: { title: "Checkpoints", load: () => import("./checkpoint.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };

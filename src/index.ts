@@ -3,6 +3,7 @@
  * derivatives and loops, tensors and engines; the trainer, hooks, losses and schedules. Kinds of training have doors
  * of their own (`espalier/supervised`), and so have tests (`espalier/testing`).
  */
+export * from "./checkpoint/index.ts";
 export {
   type Clock,
   type ErrorDetails,

@@ -5,6 +5,8 @@ export const peerLabels = {
   jaxjs: "jax-js",
   lightning: "Lightning",
   bare: "a bare loop",
+  plain: "plain files",
+  safetensors: "safetensors",
 } as const;
 export type PeerName = keyof typeof peerLabels;
 
@@ -41,7 +43,7 @@ export type Bar =
 export type FigureEngine = "xla" | "wasm" | "host";
 
 export type TimeUnit = "us" | "ms" | "s";
-export type CountUnit = "MB" | "tensors";
+export type CountUnit = "MB" | "ms" | "tensors";
 
 interface AnyFigure {
   readonly name: string;

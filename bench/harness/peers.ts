@@ -28,6 +28,9 @@ const kinds: Readonly<Record<PeerName, PeerKind>> = {
   },
   // Ours without a trainer, by hand.
   bare: {},
+  // Node's own file functions.
+  plain: {},
+  safetensors: { python: ["safetensors==0.8.0", "numpy"], note: "about 70 MB" },
 };
 
 /** Starts peers when they are first needed and keeps them. */

@@ -1,5 +1,6 @@
-/** Files: safetensors, manifests, stores, and the manager that saves and restores components. */
+/** Files: safetensors, manifests, stores, the manager that saves and restores components, and the hook that uses it. */
 export { type Json, type SavedLeaf, savedLeaves } from "./component/index.ts";
+export * from "./hook/index.ts";
 export * from "./local/index.ts";
 export * from "./manager/index.ts";
 export type { ComponentRecord, ComputedBy, Manifest } from "./manifest/index.ts";

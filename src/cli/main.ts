@@ -1,14 +1,21 @@
 #!/usr/bin/env node
+import { registerCheckpoint } from "./checkpoint/command.ts";
 import { registerEngine } from "./engine/command.ts";
 import { createProgram, type RegisterCommand } from "./program.ts";
+import { registerProveResume } from "./prove-resume/command.ts";
 import { describeFailure } from "./report.ts";
 
-const commands: readonly RegisterCommand[] = [(program) => registerEngine(program)];
+const commands: readonly RegisterCommand[] = [
+  (program) => registerEngine(program),
+  (program) => registerCheckpoint(program),
+  (program) => registerProveResume(program),
+];
 
 const program = createProgram(commands);
 try {
   await program.parseAsync();
 } catch (error) {
   console.error(describeFailure(error, program.opts().debug === true));
-  process.exitCode = 1;
+  // A command may have chosen another.
+  process.exitCode ||= 1;
 }

@@ -24,6 +24,8 @@ export function createProgram(commands: readonly RegisterCommand[]): Command {
 Examples:
   espalier engine list           which engines are here, and which one runs
   espalier engine install cpu    get the XLA engine for this machine's CPU
+  espalier checkpoint verify DIR whether every checkpoint there is whole
+  espalier prove-resume FILE     whether a killed and resumed run equals an uninterrupted one
   espalier help engine           what a command takes`,
     );
   for (const register of commands) register(program);

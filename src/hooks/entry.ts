@@ -4,6 +4,13 @@ import { Stopwatch } from "./timing.ts";
 
 export type Handler = (context: HookContext) => unknown;
 
+/** What the manager does for a hook that asks for it through its context. */
+export interface EntryServices {
+  log(entry: Entry, context: HookContext, values: object, category: string | undefined): void;
+  afterEvent(entry: Entry, event: string, work: () => unknown): void;
+  inBackground(entry: Entry, event: string, work: Promise<unknown>): void;
+}
+
 /** A registered hook and what the manager knows of it. */
 export class Entry {
   readonly hook: HookSettings;
@@ -17,7 +24,7 @@ export class Entry {
   order = 0;
   /** The call in the background, while there is one. */
   inFlight: Promise<void> | undefined;
-  readonly #log: (entry: Entry, context: HookContext, values: object, category: string | undefined) => void;
+  readonly #services: EntryServices;
   #view: { event: string } | undefined;
   #viewOf: object | undefined;
 
@@ -26,13 +33,13 @@ export class Entry {
     root: HookSettings,
     handlers: ReadonlyMap<string, Handler>,
     slots: SlotAccess,
-    log: (entry: Entry, context: HookContext, values: object, category: string | undefined) => void,
+    services: EntryServices,
   ) {
     this.hook = hook;
     this.root = root;
     this.handlers = handlers;
     this.slots = slots;
-    this.#log = log;
+    this.#services = services;
   }
 
   get name(): string {
@@ -55,7 +62,15 @@ export class Entry {
       event: { value: event, writable: true, enumerable: true },
       slots: { value: this.slots, enumerable: true },
       log: {
-        value: (values: object, category?: string) => this.#log(this, view, values, category),
+        value: (values: object, category?: string) => this.#services.log(this, view, values, category),
+        enumerable: true,
+      },
+      afterEvent: {
+        value: (work: () => unknown) => this.#services.afterEvent(this, view.event, work),
+        enumerable: true,
+      },
+      inBackground: {
+        value: (work: Promise<unknown>) => this.#services.inBackground(this, view.event, work),
         enumerable: true,
       },
     }) as HookContext;

@@ -18,6 +18,16 @@ export interface HookContext extends Moment {
   readonly signal: AbortSignal;
   /** Ends the run after this batch, with the end events. */
   stop(reason: string): void;
+  /**
+   * Has something done when all hooks of this event have run, and what they asked for by this before; the host waits
+   * for it. For what looks at the state as the event leaves it, whatever the order of hooks. Not in the background.
+   */
+  afterEvent(work: () => unknown): void;
+  /**
+   * Lets something go on while the host does. Its failure is the hook's, and surfaces at the next event; the host
+   * waits for it at its end.
+   */
+  inBackground(work: Promise<unknown>): void;
 }
 
 /** A host's events: name to the context its handlers get. */
@@ -75,7 +85,10 @@ export interface HookSettings<C extends HookContext = HookContext> {
 export type UnregisterReason = "unregistered" | "replaced" | "cleared" | "closed";
 
 /** What a host gives the manager: one long-lived object. What differs from hook to hook is added to a view of it. */
-export type HostContext<C extends HookContext = HookContext> = Omit<C, "event" | "slots" | "log"> & {
+export type HostContext<C extends HookContext = HookContext> = Omit<
+  C,
+  "event" | "slots" | "log" | "afterEvent" | "inBackground"
+> & {
   /** The same, frozen now, for hooks in the background: own properties that stand for the moving ones. */
   freeze?(reads: readonly string[]): object | Promise<object>;
 };
@@ -83,6 +96,8 @@ export type HostContext<C extends HookContext = HookContext> = Omit<C, "event" |
 /** What a hook may know of whoever it is registered with. */
 export interface HookHost {
   readonly clock: Clock;
+  /** Tells what does not stop the run. */
+  warn(text: string): void;
 }
 
 /**

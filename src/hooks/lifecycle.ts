@@ -1,12 +1,11 @@
-import type { Clock } from "../core/index.ts";
 import { failure } from "./failure.ts";
-import type { UnregisterReason } from "./hook.ts";
+import type { HookHost, UnregisterReason } from "./hook.ts";
 import { family, type Registration } from "./registration.ts";
 import { Work } from "./work.ts";
 
 /** Sets hooks up and cleans them up, each once. */
 export class Lifecycle {
-  readonly #clock: Clock;
+  readonly #host: HookHost;
   /** Told of what failed and could not be raised at once. */
   readonly #failed: (failure: unknown) => void;
   readonly #setUps = new Work();
@@ -15,8 +14,8 @@ export class Lifecycle {
   /** Clean-ups that wait for the event under way to end. */
   readonly #leaving: (() => void)[] = [];
 
-  constructor(clock: Clock, failed: (failure: unknown) => void) {
-    this.#clock = clock;
+  constructor(host: HookHost, failed: (failure: unknown) => void) {
+    this.#host = host;
     this.#failed = failed;
   }
 
@@ -29,7 +28,7 @@ export class Lifecycle {
   setUp(registration: Registration): void {
     for (const each of family(registration.hook))
       try {
-        this.#setUps.add(each.onRegister?.({ clock: this.#clock }), (cause) =>
+        this.#setUps.add(each.onRegister?.(this.#host), (cause) =>
           this.#failed(failure(each, "onRegister", cause)),
         );
         registration.ready.push(each);

@@ -59,7 +59,8 @@ export class HookManager<E extends EventTable> {
     this.#trace = typeof trace === "function" ? trace : trace || debugging() ? toStandardError : undefined;
     this.#runner = new Runner({ clock, warn, changed: () => this.#registry.touch() });
     const failed = (failure: unknown): void => this.#runner.keep(failure);
-    this.#registry = new Registry({ events: this.#events, slots: this.slots, clock, logger, warn, failed });
+    const parts = { events: this.#events, slots: this.slots, clock, logger, warn, failed };
+    this.#registry = new Registry({ ...parts, work: this.#runner });
   }
 
   /** Adds a hook, from the next event on. Checks it and sets it up. */

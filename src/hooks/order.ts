@@ -78,13 +78,13 @@ function edgesBetween(hooks: readonly HookSettings[]): Omit<Ordered<unknown>, "o
 function providersOf(hooks: readonly HookSettings[]): ReadonlyMap<string, string> {
   const providers = new Map<string, string>();
   for (const hook of hooks)
-    for (const { name } of hook.provides ?? []) {
+    for (const { name, conflict } of hook.provides ?? []) {
       const other = providers.get(name);
       if (other !== undefined)
         throw new EspalierError(
           "SLOT_PROVIDED_TWICE",
           `the hooks "${other}" and "${hook.name}" both provide the slot "${name}"`,
-          { fix: "let one of them provide it; a slot has one owner" },
+          { fix: conflict ?? "let one of them provide it; a slot has one owner" },
         );
       providers.set(name, hook.name);
     }

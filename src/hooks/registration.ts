@@ -1,5 +1,5 @@
 import { EspalierError } from "../core/index.ts";
-import { Entry } from "./entry.ts";
+import { Entry, type EntryServices } from "./entry.ts";
 import type { HookSettings } from "./hook.ts";
 import { handlersOf } from "./inspect.ts";
 import type { HookLogger } from "./manager.ts";
@@ -18,19 +18,24 @@ export interface RegistrationParts {
   readonly events: readonly string[];
   readonly slots: SlotBoard;
   readonly logger: HookLogger | undefined;
+  readonly work: Pick<EntryServices, "afterEvent" | "inBackground">;
 }
 
 /** Checks a hook and its children as they come in. */
 export function registrationOf(
   hook: HookSettings,
-  { events, slots, logger }: RegistrationParts,
+  { events, slots, logger, work }: RegistrationParts,
   isTaken: (name: string) => boolean,
 ): Registration {
   const entries: Entry[] = [];
   const own = new Set<string>();
-  const log: ConstructorParameters<typeof Entry>[4] = (entry, context, values, category) =>
-    logger?.(entry.name, values as Readonly<Record<string, unknown>>, category, context.counters);
-  const walk = (each: HookSettings): void => {
+  const services: EntryServices = {
+    log: (entry, context, values, category) =>
+      logger?.(entry.name, values as Readonly<Record<string, unknown>>, category, context.counters),
+    afterEvent: (entry, event, given) => work.afterEvent(entry, event, given),
+    inBackground: (entry, event, given) => work.inBackground(entry, event, given),
+  };
+  const walk = (each: HookSettings, above: readonly HookSettings[]): void => {
     const handlers = handlersOf(each, events);
     if (own.has(each.name) || isTaken(each.name))
       throw new EspalierError("HOOK_NAME_TAKEN", `there are two hooks named "${each.name}"`, {
@@ -38,10 +43,10 @@ export function registrationOf(
       });
     own.add(each.name);
     if (handlers.size > 0 || each.state)
-      entries.push(new Entry(each, hook, handlers, slots.accessFor(each), log));
-    for (const child of each.children ?? []) walk(child);
+      entries.push(new Entry(each, hook, handlers, slots.accessFor(each, above), services));
+    for (const child of each.children ?? []) walk(child, [...above, each]);
   };
-  walk(hook);
+  walk(hook, []);
   return { hook, entries, ready: [] };
 }
 

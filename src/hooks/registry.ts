@@ -27,7 +27,7 @@ export class Registry {
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
-    this.lifecycle = new Lifecycle(parts.clock, parts.failed);
+    this.lifecycle = new Lifecycle({ clock: parts.clock, warn: parts.warn }, parts.failed);
   }
 
   get hooks(): readonly HookSettings[] {

@@ -11,11 +11,20 @@ interface RunnerParts {
   readonly changed: () => void;
 }
 
+/** What a hook asked for at the end of an event. */
+interface Afterwards {
+  readonly entry: Entry;
+  readonly event: string;
+  readonly work: () => unknown;
+}
+
 /** Calls handlers: in turn, timed, with each hook's failure policy. Synchronous until a promise appears. */
 export class Runner {
   readonly #parts: RunnerParts;
   /** Failures of what held nobody up, that nobody has heard of yet: in the background, set-ups, clean-ups. */
   readonly #unheard: unknown[] = [];
+  /** Work for the end of the event under way. */
+  readonly #afterwards: Afterwards[] = [];
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
@@ -31,12 +40,74 @@ export class Runner {
     this.#unheard.push(failure);
   }
 
+  /** Runs an event's hooks in turn, then what they asked for at its end. */
   runAll(
     entries: readonly Entry[],
     event: string,
     context: HostContext,
     results: Results,
-    from = 0,
+  ): HookResults | undefined | Promise<HookResults | undefined> {
+    // A handler may run another event of this manager by hand.
+    const outer = this.#afterwards.length;
+    try {
+      const merged = this.#runFrom(0, entries, event, context, results);
+      if (!(merged instanceof Promise) && this.#afterwards.length === outer) return merged;
+      return this.#runAfterwards(merged, outer);
+    } catch (error) {
+      this.#afterwards.length = outer;
+      throw error;
+    }
+  }
+
+  /** See {@link HookContext.afterEvent}. */
+  afterEvent(entry: Entry, event: string, work: () => unknown): void {
+    this.#afterwards.push({ entry, event, work });
+  }
+
+  /** See {@link HookContext.inBackground}. */
+  inBackground(entry: Entry, event: string, work: Promise<unknown>): void {
+    const heard = work.catch((cause: unknown) => {
+      try {
+        this.#failed(entry, event, cause);
+      } catch (error) {
+        this.keep(error);
+      }
+    });
+    const all = Promise.all([entry.inFlight, heard]).then(() => {
+      if (entry.inFlight === all) entry.inFlight = undefined;
+    });
+    entry.inFlight = all;
+  }
+
+  async #runAfterwards(
+    merged: HookResults | undefined | Promise<HookResults | undefined>,
+    outer: number,
+  ): Promise<HookResults | undefined> {
+    try {
+      const settled = await merged;
+      for (let i = outer; i < this.#afterwards.length; i++) {
+        const { entry, event, work } = this.#afterwards[i] as Afterwards;
+        const start = this.#parts.clock.now();
+        try {
+          await work();
+        } catch (cause) {
+          this.#failed(entry, event, cause);
+        } finally {
+          this.#took(entry, event, start);
+        }
+      }
+      return settled;
+    } finally {
+      this.#afterwards.length = outer;
+    }
+  }
+
+  #runFrom(
+    from: number,
+    entries: readonly Entry[],
+    event: string,
+    context: HostContext,
+    results: Results,
   ): HookResults | undefined | Promise<HookResults | undefined> {
     for (let i = from; i < entries.length; i++) {
       const entry = entries[i] as Entry;
@@ -44,7 +115,7 @@ export class Runner {
       if (result instanceof Promise)
         return result.then((settled) => {
           results.add(entry.name, settled);
-          return this.runAll(entries, event, context, results, i + 1);
+          return this.#runFrom(i + 1, entries, event, context, results);
         });
       results.add(entry.name, result);
     }

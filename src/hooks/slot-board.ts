@@ -21,10 +21,13 @@ export class SlotBoard implements Stateful {
     this.#event++;
   }
 
-  /** A hook's way to the slots it declared. */
-  accessFor(hook: HookSettings): SlotAccess {
-    const provides = new Set(hook.provides?.map(({ name }) => name));
-    const reads = new Set([...(hook.needs ?? []), ...(hook.wants ?? [])].map(({ name }) => name));
+  /** A hook's way to the slots it declared, and those that hooks it is a child of did. */
+  accessFor(hook: HookSettings, above: readonly HookSettings[] = []): SlotAccess {
+    const family = [hook, ...above];
+    const provides = new Set(family.flatMap((each) => each.provides ?? []).map(({ name }) => name));
+    const reads = new Set(
+      family.flatMap((each) => [...(each.needs ?? []), ...(each.wants ?? [])]).map(({ name }) => name),
+    );
     return {
       get: (slot) => {
         if (!reads.has(slot.name) && !provides.has(slot.name)) throw undeclared(hook, slot, "reads", "wants");

@@ -10,6 +10,8 @@ export interface Slot<T = unknown> {
   readonly name: string;
   /** Whether its newest value belongs to the state of the run. Such values are state trees. */
   readonly saved: boolean;
+  /** What to do where two hooks provide it. */
+  readonly conflict?: string | undefined;
   /** Never set: carries the type. */
   readonly type?: T | undefined;
 }
@@ -17,10 +19,12 @@ export interface Slot<T = unknown> {
 export interface SlotOptions {
   /** Default true. False for what cannot be saved or makes no sense after a resume. */
   readonly saved?: boolean;
+  /** What to do where two hooks provide it: the fix that the error names. */
+  readonly conflict?: string;
 }
 
 export function slot<T>(name: string, options: SlotOptions = {}): Slot<T> {
-  return { name, saved: options.saved ?? true };
+  return { name, saved: options.saved ?? true, ...(options.conflict && { conflict: options.conflict }) };
 }
 
 /** A hook's way to the slots it declared. */

@@ -1,4 +1,7 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../checkpoint/hook/runs.test-support.ts";
+import { CheckpointManager, checkpointHook, localStore } from "../checkpoint/index.ts";
 import type { Value } from "../engine/index.ts";
 import { loggingHook, PeriodicHook } from "../hooks/index.ts";
 import * as nn from "../nn/index.ts";
@@ -137,28 +140,30 @@ describe("document 003", () => {
     expect(validation?.loss).toBeLessThan(0.6);
   });
 
-  // In memory until there are checkpoint files.
-  it("test_trainer_checkpoint_saving_at_intervals: a hook takes the whole state at its times", async () => {
-    const taken: { readonly epochs: number; readonly frozen: Frozen }[] = [];
-    const save: TrainerHook = {
-      name: "save",
-      schedule: every({ epochs: 2 }),
-      onEpochEnd: async ({ counters, snapshot }) => {
-        taken.push({ epochs: counters.epochs, frozen: await snapshot() });
-      },
-    };
+  it("test_trainer_checkpoint_saving_at_intervals: the whole state is on disk at its times", async () => {
+    const directory = temporaryDirectory();
+    const save = checkpointHook({ directory, schedule: every({ epochs: 2 }) });
     const trainer = trainerOf({ epochs: 5 }, save);
-    await trainer.train({ trainData: clouds(16) });
-    expect(taken.map(({ epochs }) => epochs)).toEqual([2, 4]);
-    const [early, late] = taken.map(({ frozen }) => frozen.components) as [
-      Frozen["components"],
-      Frozen["components"],
-    ];
-    expect(await firstDifference(early, late)).toBeDefined();
-    expect(Object.keys(early).sort()).toEqual(Object.keys(trainer.trainer.components).sort());
+    await trainer.train({ trainData: clouds(16), valData: clouds(8, 40) });
+    const all = await new CheckpointManager({ store: localStore(directory) }).list();
+    expect(all.map(({ name }) => name)).toEqual([
+      "epoch-0002-update-000004",
+      "epoch-0004-update-000008",
+      "epoch-0005-update-000010", // What came after the last interval.
+    ]);
+    const [early, late] = all.map(({ manifest }) => manifest);
+    expect(Object.keys(early?.components ?? {}).sort()).toEqual(
+      Object.keys(trainer.trainer.components).sort(),
+    );
+    expect(early?.components.params?.sha256).not.toBe(late?.components.params?.sha256);
+    expect(early?.metrics).toMatchObject({ loss: expect.any(Number), accuracy: expect.any(Number) });
+    expect(early?.scores).toMatchObject({ "validation.loss": expect.any(Number) });
     // What was frozen has not moved on with the run: going on from it gives the same end.
     const again = trainerOf({ epochs: 5 });
-    await again.train({ trainData: clouds(16), resumeFrom: early });
+    await again.train({
+      ...{ trainData: clouds(16), valData: clouds(8, 40) },
+      resumeFrom: join(directory, "epoch-0002-update-000004"),
+    });
     expect(
       await firstDifference(lasting(await again.state()), lasting(await trainer.state())),
     ).toBeUndefined();
@@ -287,35 +292,46 @@ describe("document 003", () => {
     expect(await same({ learningRate: 0.1 }, { learningRate: 0.2 })).toBe(false);
   });
 
-  // In memory until there are checkpoint files; one of the two that failed there.
+  // One of the two that failed there.
   it("test_trainer_resume_from_checkpoint: goes on where another run stopped, with the same numbers", async () => {
     const [whole, first, second] = [losses(), losses(), losses()];
+    const directory = temporaryDirectory();
     const trainData = clouds(28);
     const config = { epochs: 3, seed: 2 };
     const uninterrupted = trainerOf(config, whole.hook);
     await uninterrupted.train({ trainData });
-    let checkpoint: Frozen | undefined;
     const stopping: TrainerHook = {
       name: "stopping",
-      onBatchEnd: async ({ counters, snapshot, stop }) => {
-        if (counters.batches !== 6) return; // The second of the second epoch's four.
-        checkpoint = await snapshot();
-        stop("enough");
-      },
+      // The second of the second epoch's four.
+      onBatchEnd: ({ counters, stop }) => (counters.batches === 6 ? stop("enough") : undefined),
     };
-    const broken = await trainerOf(config, [first.hook, stopping]).train({ trainData });
+    const saved = [first.hook, stopping, checkpointHook({ directory })];
+    const broken = await trainerOf(config, saved).train({ trainData });
     expect(broken).toMatchObject({
       outcome: "stopped",
       reason: "enough",
       counters: { batches: 6, epochs: 1 },
     });
     const resumed = trainerOf(config, second.hook);
-    const result = await resumed.train({ trainData, resumeFrom: checkpoint as Frozen });
+    // The run directory: its newest whole checkpoint.
+    const result = await resumed.train({ trainData, resumeFrom: directory });
     expect(result).toMatchObject({ outcome: "completed", counters: { epochs: 3, batches: 12, samples: 84 } });
     expect(whole.seen).toHaveLength(12);
     expect([...first.seen, ...second.seen]).toEqual(whole.seen);
     const [end, expected] = [lasting(await resumed.state()), lasting(await uninterrupted.state())];
     expect(await firstDifference(end, expected)).toBeUndefined();
+  });
+
+  it("test_trainer_resume_from_checkpoint: refuses another set-up, and takes over parameters alone where told", async () => {
+    const directory = temporaryDirectory();
+    const trainData = clouds(16);
+    await trainerOf({ epochs: 1 }, checkpointHook({ directory })).train({ trainData });
+    const other = trainerOf({ epochs: 2, batchSize: 4, learningRate: 0.5 });
+    await expect(other.train({ trainData, resumeFrom: directory })).rejects.toThrow(
+      /ramps.learningRate is "constant 0.001" in the checkpoint and "constant 0.5" here.*task.batchSize is 8 in the checkpoint and 4 here/s,
+    );
+    const warm = await other.train({ trainData, resumeFrom: directory, resume: { mode: "warmStart" } });
+    expect(warm.counters).toMatchObject({ epochs: 2, updates: 8 });
   });
 
   // The other one that failed there.

@@ -8,6 +8,7 @@ import {
 import type { Model, Params } from "../nn/index.ts";
 import type { Counters, Ramp } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
+import type { Settings } from "../trainer/index.ts";
 import type { Batch } from "./batch.ts";
 
 /** A loss as a plain function of what the model gives and of the targets: one number, the mean over the examples. */
@@ -46,6 +47,8 @@ export interface Objective {
   readonly hooks: readonly { readonly name: string }[];
   /** All losses. */
   readonly names: readonly string[];
+  /** The losses in plain values: their weights, and when they take part. */
+  readonly settings: Settings;
   /** Batches from these counters on, cut where the losses change. */
   stretches(counters: Counters, adds: Readonly<Record<string, number>>, count: number): readonly number[];
   /** The losses of a batch that begins at these counters. */
@@ -84,6 +87,7 @@ function oneFunction(model: AnyModel, loss: SupervisedLoss<never, never>, metric
     components: {},
     hooks: [],
     names,
+    settings: { loss: {} },
     stretches: (_counters, _adds, count) => (count > 0 ? [count] : []),
     active: () => names,
     perSet: (make) => {
@@ -122,6 +126,9 @@ function severalLosses(
     components: aims.components,
     hooks: aims.hooks,
     names: aims.names,
+    settings: Object.fromEntries(
+      aims.names.map((name) => [name, lossSettings(losses.find((loss) => loss.name === name))]),
+    ),
     stretches: (counters, adds, count) => aims.stretches("train", counters, adds, count),
     active: (counters, adds) => aims.active("train", counters, adds),
     perSet: (make) => aims.perSet((_evaluate, names) => make(names)),
@@ -129,6 +136,15 @@ function severalLosses(
       const result = aims.evaluate(names)(params, batch, ramps, { train, ...(key && { key }) });
       return [result.loss, { ...result.metrics, ...metricsOf(metrics, outputs, batch.y) }];
     },
+  };
+}
+
+function lossSettings(loss: SupervisedLoss<never, never> | Loss<never, never> | undefined): Settings {
+  if (loss === undefined || typeof loss === "function") return {};
+  const { weight = 1, active } = loss;
+  return {
+    weight: typeof weight === "number" ? weight : weight.describe(),
+    ...(active?.train && { train: active.train.describe() }),
   };
 }
 

@@ -1,19 +1,26 @@
+import { fileURLToPath } from "node:url";
+import { type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
 import { EspalierError, isPlainObject } from "../core/index.ts";
-import type { Stateful, StateTree } from "../state/index.ts";
-import type { Frozen } from "../trainer/index.ts";
+import type { StateTree } from "../state/index.ts";
+import type { Frozen, Trainer } from "../trainer/index.ts";
 
 /** The state of a run to go on from: states of all its components by name, alone or as a snapshot gives them. */
 export type ResumeFrom = Frozen | Readonly<Record<string, StateTree>>;
 
-/** Restores a run exactly: every component there is, and no other. */
+/**
+ * Restores a run: from files as `options` say, exactly unless told; from states exactly: every component there is, and
+ * no other.
+ */
 export async function restore(
-  components: Readonly<Record<string, Stateful>>,
+  trainer: Trainer,
   from: ResumeFrom | string | URL,
+  options: ResumeOptions = {},
 ): Promise<void> {
-  if (typeof from === "string" || from instanceof URL)
-    throw new EspalierError("CHECKPOINT_UNAVAILABLE", `resumeFrom is the path ${String(from)}`, {
-      fix: "pass the state itself: what a hook's snapshot() gave, or what state() of the trainer gave",
-    });
+  if (typeof from === "string" || from instanceof URL) {
+    await resumeTrainer(trainer, typeof from === "string" ? from : fileURLToPath(from), options);
+    return;
+  }
+  const { components } = trainer;
   const states = statesIn(from);
   const missing = Object.keys(components).filter((name) => !(name in states));
   const extra = Object.keys(states).filter((name) => !(name in components));

@@ -6,6 +6,7 @@ import type { Stateful, StateTree } from "../state/index.ts";
 import type { Frozen, Report, Request, Span, Task, TrainerHook } from "../trainer/index.ts";
 import { placed } from "./placing.ts";
 import { addsWithSteps, beginOf, type Stretch, segmentsOf } from "./segments.ts";
+import { taskSettings } from "./settings.ts";
 import { setUp } from "./setup.ts";
 import type { SupervisedData, SupervisedOptions } from "./task-options.ts";
 import { validation } from "./validation.ts";
@@ -112,6 +113,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     sampleUnit: "examples",
     stepUnit: "updates",
     ramps: rates.ramps,
+    settings: taskSettings(options as never, parts),
     hooks: objective.hooks as readonly TrainerHook[],
     begin: ({ config }) => parts.begin(config),
     epoch: (counters) => segmentsOf(loader, objective, counters, capacityOf),

@@ -1,3 +1,4 @@
+import type { ResumeOptions } from "../checkpoint/index.ts";
 import { EspalierError } from "../core/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
 import type { Model } from "../nn/index.ts";
@@ -35,8 +36,10 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
 export interface TrainInputs {
   readonly trainData: SupervisedData;
   readonly valData?: SupervisedData;
-  /** Goes on from the state of an earlier run. */
-  readonly resumeFrom?: ResumeFrom | string;
+  /** Goes on from the state of an earlier run: a checkpoint's path, a run directory, or states in memory. */
+  readonly resumeFrom?: ResumeFrom | string | URL;
+  /** How much of a checkpoint is taken over, and which differences are accepted. Default: all of it, and none. */
+  readonly resume?: Pick<ResumeOptions, "mode" | "allow">;
 }
 
 /** Trains a model on examples, once or again and again. */
@@ -135,10 +138,13 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   return {
     config,
     train: async (inputs) => {
-      checkNames("train", inputs, ["trainData", "valData", "resumeFrom"]);
+      checkNames("train", inputs, ["trainData", "valData", "resumeFrom", "resume"]);
       const begun = start(inputs);
       last = begun;
-      if (inputs.resumeFrom !== undefined) await restore(begun.trainer.components, inputs.resumeFrom);
+      const { resumeFrom, resume } = inputs;
+      const { warn } = options;
+      if (resumeFrom !== undefined)
+        await restore(begun.trainer, resumeFrom, { ...resume, ...(warn && { warn }) });
       return begun.trainer.train();
     },
     get task() {

@@ -3,6 +3,7 @@ import type { Counters } from "../schedule/index.ts";
 import { componentsOf, snapshotOf } from "./components.ts";
 import type { TrainerContext, TrainerState } from "./events.ts";
 import type { Run } from "./run.ts";
+import { settingsOf } from "./settings.ts";
 import type { Frozen } from "./task.ts";
 
 /** What handlers of the trainer's events see: one object for the whole run. The loop sets these two for each event. */
@@ -23,6 +24,9 @@ export function contextOf(run: Run): RunContext {
     rank: config.rank,
     sampleUnit: task.sampleUnit,
     signal: ending.signal,
+    get settings() {
+      return settingsOf(run);
+    },
     get state(): TrainerState {
       const { phase, values, progress } = run;
       const { rank, seed, name } = config;

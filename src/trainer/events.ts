@@ -4,6 +4,7 @@ import type { RandomStreams } from "../random/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
+import type { Settings } from "./settings.ts";
 import type { Frozen, Phase, Task } from "./task.ts";
 import type { PhaseTimings } from "./timing.ts";
 
@@ -43,6 +44,8 @@ export interface TrainerState {
 export interface TrainerContext extends HookContext {
   readonly state: TrainerState;
   readonly config: TrainingConfig;
+  /** What a run that resumes this one must share with it. */
+  readonly settings: Settings;
   /** What the task's samples are. */
   readonly sampleUnit: Task["sampleUnit"];
   /** In `onBatchesEnd`: all values since the last look, stacked. Elsewhere the values of the last stretch. */

@@ -12,6 +12,7 @@ export {
 } from "./events.ts";
 export type { TrainingResult } from "./result.ts";
 export type { TrainerOptions } from "./set-up.ts";
+export type { Setting, Settings } from "./settings.ts";
 export {
   type CheckpointRecord,
   type EvaluationScores,
@@ -29,4 +30,5 @@ export {
 export type { Frozen, Phase, Report, Request, Segment, Span, Task } from "./task.ts";
 export type { PhaseTiming, PhaseTimings } from "./timing.ts";
 export { Trainer } from "./trainer.ts";
+export type { TrainingSetup } from "./training-setup.ts";
 export { ReportValues } from "./values.ts";

@@ -78,6 +78,10 @@ export function setUp(options: TrainerOptions): Run {
   };
   const run = parts as Run & { context: Run["context"] };
   run.context = contextOf(run);
+  // Hooks that come after the one that restores see where the run is.
+  progress.moved = () => {
+    run.context.counters = progress.counters;
+  };
   return run;
 }
 

@@ -19,6 +19,8 @@ export type CheckpointRecord = {
   /** Where it was published, if it was. */
   readonly uri: string | null;
   readonly counters: Counters;
+  /** The newest that was published, if any was: this one, or one before it. */
+  readonly published?: { readonly uri: string; readonly counters: Counters };
 };
 
 /** How gradients have been since the last look. */
@@ -55,8 +57,11 @@ export type ReplayRecord = {
 export const evaluationScores = slot<EvaluationScores>("evaluation.scores");
 /** Metrics as they were last gathered: provided by metrics, wanted by checkpoints, which file them. */
 export const latestMetrics = slot<LatestMetrics>("metrics.latest");
-/** The newest whole checkpoint. */
-export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest");
+/** The newest whole checkpoint. Not part of the run's state: whoever resumes knows what it resumed from. */
+export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest", {
+  saved: false,
+  conflict: "make one of them the primary checkpoint hook, and give the others primary: false",
+});
 export const gradientHealth = slot<GradientHealth>("gradients.health");
 export const rolloutStats = slot<RolloutStats>("rollout.stats");
 export const latestReplay = slot<ReplayRecord>("replay.latest");

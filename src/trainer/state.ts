@@ -28,6 +28,8 @@ export class Progress {
   epochAt: Counters;
   validation: Readonly<Record<string, number>> | undefined;
   readonly since: Record<string, Counters | undefined>;
+  /** Told when a state was set: the run is somewhere else now. */
+  moved: () => void = () => {};
   readonly #start: Counters;
   readonly #means: EpochMeans;
   readonly #now: () => number;
@@ -108,6 +110,7 @@ export class Progress {
       this.epochAt = timed(place.epochAt);
       this.validation = validation ?? undefined;
       this.#means.setState(means);
+      this.moved();
     },
   };
 
@@ -127,6 +130,7 @@ export class Progress {
       this.set({ seconds });
       for (const [name, at] of Object.entries(this.since))
         if (at) this.since[name] = { ...at, seconds: since[name] ?? 0 };
+      this.moved();
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Counters, Ramp } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { TrainerHook } from "./events.ts";
+import type { Settings } from "./settings.ts";
 
 export type Phase = "rollout" | "train";
 
@@ -79,6 +80,11 @@ export interface Task {
   readonly stepUnit: "updates" | "samples" | "batches";
   /** Learning rate, loss weights, clip range: inputs of the compiled program. */
   readonly ramps: Readonly<Record<string, Ramp>>;
+  /**
+   * What of its set-up must stay the same for a resumed run to go on with the same bits, in plain values: the batch
+   * size, how many examples there are. Filed with checkpoints and compared.
+   */
+  readonly settings?: Settings;
   /** Counters of its own (`episodes`), from 0: `adds` may name them, and schedules then understand them as units. */
   readonly counters?: readonly string[];
   /** Hooks that come with it, its losses' among them. */

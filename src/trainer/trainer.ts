@@ -7,6 +7,7 @@ import type { TrainerEvent, TrainerEvents, TrainerHook } from "./events.ts";
 import { resultOf, type TrainingResult } from "./result.ts";
 import { emit, type Run } from "./run.ts";
 import { setUp, type TrainerOptions } from "./set-up.ts";
+import { type Settings, settingsOf } from "./settings.ts";
 import { catchSignals } from "./signals.ts";
 import { TrainingLoop } from "./training-loop.ts";
 
@@ -39,6 +40,10 @@ export class Trainer {
   /** Everything that belongs to the run's state, by name. Restore it before `train` or in `onTrainingStart`. */
   get components(): Readonly<Record<string, Stateful>> {
     return componentsOf(this.#run);
+  }
+  /** What a run that resumes this one must share with it. */
+  get settings(): Settings {
+    return settingsOf(this.#run);
   }
   /** How the run went, once it has ended; also where it failed. */
   get result(): TrainingResult | undefined {

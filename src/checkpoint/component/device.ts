@@ -2,13 +2,17 @@ import { type HostArray, put, Tensor } from "../../engine/index.ts";
 import { type HostTensor, toFileBytes } from "../safetensors/index.ts";
 import type { ImageLeaf } from "./image.ts";
 
-/** The bytes of a leaf as files hold them. `own` says that nobody else has them. */
-export async function readLeaf({ source, dtype }: ImageLeaf): Promise<{
-  readonly bytes: Uint8Array;
-  readonly own: boolean;
-}> {
-  if (!(source instanceof Tensor)) return { bytes: toFileBytes(source, dtype), own: false };
-  return { bytes: toFileBytes(await source.read(), dtype), own: true };
+/**
+ * The bytes of a leaf as files hold them; or, where its engine can give parts of it, what fills a target with the bytes
+ * from a position on.
+ */
+export async function bytesOf({
+  source,
+  dtype,
+}: ImageLeaf): Promise<Uint8Array | ((target: Uint8Array, from: number) => Promise<void>)> {
+  if (!(source instanceof Tensor)) return toFileBytes(source, dtype);
+  if (!source.backend.readBytes) return toFileBytes(await source.read(), dtype);
+  return (target, from) => source.readBytes(from, target) as Promise<void>;
 }
 
 /** Where restored tensors go: the device of a tensor that is there now, or the chosen engine's first. */

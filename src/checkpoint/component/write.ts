@@ -1,17 +1,17 @@
 import { EspalierError } from "../../core/index.ts";
 import { encodeHeader, nameOf } from "../safetensors/index.ts";
 import type { FileRecord, FileWriter } from "../store/index.ts";
-import { readLeaf } from "./device.ts";
+import { blocksTo } from "./blocks.ts";
+import { bytesOf } from "./device.ts";
 import type { ComponentImage, ImageLeaf } from "./image.ts";
-
-/** Larger arrays are handed on as they are, smaller ones gathered, so that no thread is woken for a few bytes. */
-const large = 1024 * 1024;
-const gathered = 4 * 1024 * 1024;
 
 /** The key under which a component's tree stands in its file. */
 export const treeKey = "espalier.tree";
 
-/** Writes a component as a safetensors file, reading its tensors one after another. */
+/** After copying so many bytes by itself, it lets training go on. */
+const turnAfter = 16 * 1024 * 1024;
+
+/** Writes a component as a safetensors file, reading its tensors while those before them are written. */
 export async function writeComponent(
   name: string,
   image: ComponentImage,
@@ -22,54 +22,32 @@ export async function writeComponent(
     dtype: nameOf[leaf.dtype],
     shape: leaf.shape,
   }));
-  const chunks = gather(file);
-  await chunks.add(encodeHeader(plans, { [treeKey]: image.tree }).bytes, true);
+  const blocks = blocksTo(file);
+  const header = encodeHeader(plans, { [treeKey]: image.tree }).bytes;
+  await blocks.add(header.length, (target, from) => copy(header, target, from));
+  let copied = 0;
   for (const leaf of image.leaves) {
-    const { bytes, own } = await readOf(name, leaf);
-    await chunks.add(bytes, own);
-    // Training goes on in between.
-    if (bytes.byteLength >= large) await new Promise((resolve) => setImmediate(resolve));
+    const source = await told(name, leaf, () => bytesOf(leaf));
+    if (source instanceof Uint8Array) {
+      copied += source.length;
+      await blocks.add(source.length, (target, from) => copy(source, target, from));
+    } else await blocks.add(leaf.bytes, (target, from) => told(name, leaf, async () => source(target, from)));
+    if (copied < turnAfter) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    copied = 0;
   }
-  await chunks.flush();
+  await blocks.flush();
   return file.close();
 }
 
-function gather(file: FileWriter): {
-  add(bytes: Uint8Array, own: boolean): Promise<void>;
-  flush(): Promise<void>;
-} {
-  let block = new Uint8Array(0);
-  let filled = 0;
-  const flush = async (): Promise<void> => {
-    if (filled === 0) return;
-    const full = filled === block.length ? block : block.slice(0, filled);
-    block = new Uint8Array(0);
-    filled = 0;
-    await file.write(full);
-  };
-  return {
-    add: async (bytes, own) => {
-      if (own && bytes.byteLength >= large) {
-        await flush();
-        await file.write(bytes);
-        return;
-      }
-      for (let at = 0; at < bytes.byteLength; ) {
-        if (block.length === 0) block = new Uint8Array(gathered);
-        const part = bytes.subarray(at, at + block.length - filled);
-        block.set(part, filled);
-        filled += part.length;
-        at += part.length;
-        if (filled === block.length) await flush();
-      }
-    },
-    flush,
-  };
+function copy(source: Uint8Array, target: Uint8Array, from: number): undefined {
+  target.set(source.subarray(from, from + target.length));
 }
 
-async function readOf(component: string, leaf: ImageLeaf): ReturnType<typeof readLeaf> {
+/** A tensor that is gone is told with the name under which the component has it. */
+async function told<T>(component: string, leaf: ImageLeaf, read: () => T | Promise<T>): Promise<T> {
   try {
-    return await readLeaf(leaf);
+    return await read();
   } catch (cause) {
     if (!(cause instanceof EspalierError) || !["TENSOR_DONATED", "TENSOR_DISPOSED"].includes(cause.code))
       throw cause;

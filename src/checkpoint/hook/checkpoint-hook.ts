@@ -32,13 +32,18 @@ export function checkpointHook(options: CheckpointHookOptions): TrainerHook {
   const plan = planOf(options);
   const { name, schedule, on, primary, publish, onFailure, timeBudget } = plan;
   const keeper = new CheckpointKeeper(plan);
-  const manners = { ...(onFailure && { onFailure }), ...(timeBudget !== undefined && { timeBudget }) };
+  const ranks = "all";
+  const manners = {
+    ranks,
+    ...(onFailure && { onFailure }),
+    ...(timeBudget !== undefined && { timeBudget }),
+  } as const;
   const children: readonly TrainerHook[] = [
     {
       name: `${name}.start`,
       // Before all others, so that they find the run where it goes on.
       priority: Number.POSITIVE_INFINITY,
-      ranks: "all",
+      ranks,
       onTrainingStart: (context) => keeper.start(context),
     },
     { name: `${name}.end`, ...manners, onTrainingEnd: (context) => keeper.end(context) },

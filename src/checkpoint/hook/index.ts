@@ -1,4 +1,4 @@
 export { checkpointHook } from "./checkpoint-hook.ts";
-export { compileOptionsOf } from "./filing.ts";
 export { openCheckpoint } from "./open.ts";
 export type { CheckpointHookOptions, Publication, SaveEvent } from "./options.ts";
+export { type ResumeOptions, resumeTrainer } from "./resume-trainer.ts";

@@ -1,10 +1,15 @@
-import { EspalierError } from "../../core/index.ts";
 import type { HookHost, SlotAccess } from "../../hooks/index.ts";
-import { sameState, type StateTree } from "../../state/index.ts";
+import { type StateTree, sameState } from "../../state/index.ts";
 import { latestCheckpoint, type TrainerContext } from "../../trainer/index.ts";
-import { CheckpointManager, type CheckpointMetadata, type Snapshot, snapshotOf } from "../manager/index.ts";
+import {
+  type CheckpointManager,
+  type CheckpointMetadata,
+  type Snapshot,
+  snapshotOf,
+} from "../manager/index.ts";
 import { filingOf } from "./filing.ts";
 import { PublishMarks } from "./marks.ts";
+import { openManager } from "./open-manager.ts";
 import type { CheckpointPlan, Publication } from "./options.ts";
 import { isPublishing, publish } from "./publish.ts";
 import { restoreRun } from "./restore-run.ts";
@@ -20,6 +25,7 @@ export class CheckpointKeeper {
   /** The trainer's state in the newest checkpoint, or where the run began. */
   #saved: StateTree | undefined;
   #published: { readonly uri: string; readonly counters: TrainerContext["counters"] } | undefined;
+  /** Whether a failure has put an end to saving. */
   #off = false;
 
   constructor(plan: CheckpointPlan) {
@@ -54,7 +60,7 @@ export class CheckpointKeeper {
     const due = this.marks.take(context.counters);
     context.afterEvent(async () => {
       const write = await this.#freeze(context, due);
-      context.inBackground(write());
+      if (write) context.inBackground(write());
     });
   }
 
@@ -63,13 +69,16 @@ export class CheckpointKeeper {
    * components at different steps, and the last checkpoint is whole.
    */
   async end(context: TrainerContext): Promise<void> {
-    if (this.#off || context.outcome === "failed") return;
+    const { outcome, config } = context;
+    if (this.#off || outcome === "failed") return;
+    // Ranks that were interrupted or stopped have no way to agree on a step.
+    if (config.ranks > 1 && outcome !== "completed") return;
     const now = await context.components.trainer?.getState();
     if (this.#saved !== undefined && now !== undefined && (await sameState(this.#saved, now))) return;
     const due = this.marks.take(context.counters);
     context.afterEvent(async () => {
       const write = await this.#freeze(context, due);
-      await write();
+      await write?.();
     });
   }
 
@@ -82,8 +91,12 @@ export class CheckpointKeeper {
   }
 
   /** Freezes the run as it is now, when the write before is done. Gives what writes it. */
-  async #freeze(context: TrainerContext, due: readonly Publication[]): Promise<() => Promise<void>> {
+  async #freeze(
+    context: TrainerContext,
+    due: readonly Publication[],
+  ): Promise<(() => Promise<void>) | undefined> {
     await this.#writing;
+    if (this.#off) return undefined;
     const manager = await this.#opened(context);
     const { components } = await context.snapshot();
     const frozen = snapshotOf(components);
@@ -117,7 +130,7 @@ export class CheckpointKeeper {
     } catch (error) {
       // Whatever was not written is still to be saved at the end.
       if (!isPublishing(error)) this.#saved = undefined;
-      this.#off = this.#plan.onFailure === "disable";
+      this.#off = this.#plan.onFailure !== "warn";
       throw error;
     } finally {
       frozen.release();
@@ -129,28 +142,3 @@ export class CheckpointKeeper {
     return this.#manager;
   }
 }
-
-/** Takes the store for this run. */
-async function openManager(
-  { store, keep, onStart }: CheckpointPlan,
-  { config, clock }: TrainerContext,
-  warn: (text: string) => void,
-): Promise<CheckpointManager> {
-  if (config.ranks > 1) throw severalRanks(config.ranks);
-  const manager = new CheckpointManager({ store, ...(keep && { keep }), clock, run: config.name, warn });
-  await manager.open();
-  if (onStart !== "fresh") return manager;
-  const there = await manager.list();
-  if (there.length === 0) return manager;
-  await manager.close();
-  throw new EspalierError(
-    "STORE_NOT_EMPTY",
-    `${store.location} has ${there.length} checkpoints, the newest ${there.at(-1)?.name}, and the run is to begin anew`,
-    { fix: 'use another directory or remove them; to go on from the newest, onStart: "resume"' },
-  );
-}
-
-const severalRanks = (ranks: number): EspalierError =>
-  new EspalierError("CHECKPOINT_RANKS", `checkpointHook: the run has ${ranks} ranks`, {
-    fix: "save runs of one rank; checkpoints of several need ranks that talk to each other",
-  });

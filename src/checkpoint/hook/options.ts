@@ -24,9 +24,11 @@ export interface CheckpointHookOptions
   extends Pick<RestoreOptions, "mode" | "parameters" | "optimizer" | "allow"> {
   /** Default `checkpoint`. */
   readonly name?: string;
-  /** Where checkpoints are kept: a store, or a directory. */
+  /** Where checkpoints are kept: a store, or a directory. Runs of several ranks need a directory that all see. */
   readonly store?: CheckpointStore;
   readonly directory?: string;
+  /** Seconds for which ranks wait for each other. Default 600. */
+  readonly patience?: number;
   /** When to save. Default every epoch. */
   readonly schedule?: Schedule;
   /** The event at which it looks. Default: the end of what the schedule counts. */
@@ -51,7 +53,7 @@ export interface CheckpointHookOptions
 }
 
 /** The options with everything filled in that has a default. */
-export interface CheckpointPlan extends Omit<CheckpointHookOptions, "directory" | "on"> {
+export interface CheckpointPlan extends Omit<CheckpointHookOptions, "on"> {
   readonly name: string;
   readonly store: CheckpointStore;
   readonly schedule: Schedule;
@@ -65,6 +67,7 @@ const known: Readonly<Record<keyof CheckpointHookOptions, true>> = {
   name: true,
   store: true,
   directory: true,
+  patience: true,
   schedule: true,
   on: true,
   keep: true,
@@ -88,7 +91,8 @@ export function planOf(options: CheckpointHookOptions): CheckpointPlan {
         `there is no option "${name}"${didYouMean(name, Object.keys(known))}`,
         `the options are ${Object.keys(known).join(", ")}`,
       );
-  const { directory, on, ...rest } = options;
+  const { on, ...rest } = options;
+  const { directory } = rest;
   const { name = "checkpoint", schedule = every({ epochs: 1 }), publish = [], primary = true, mode } = rest;
   const { onStart = "resume" } = rest;
   if ((rest.store === undefined) === (directory === undefined))

@@ -19,7 +19,8 @@ export async function publish(
   const { store } = manager;
   const stop = manager.use(name);
   try {
-    if (typeof to !== "function") return await copyCheckpoint(store, name, to, `publishing from ${store.location}`);
+    if (typeof to !== "function")
+      return await copyCheckpoint(store, name, to, `publishing from ${store.location}`);
     return await to(await Checkpoint.open(store, name));
   } catch (cause) {
     const where = typeof to === "function" ? "" : ` to ${to.location}`;

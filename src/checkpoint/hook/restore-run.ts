@@ -1,6 +1,8 @@
+import { basename, dirname, resolve } from "node:path";
 import type { Counters } from "../../schedule/index.ts";
-import type { TrainerContext } from "../../trainer/index.ts";
-import type { Checkpoint, CheckpointManager, RestoreMode } from "../manager/index.ts";
+import type { TrainerContext, TrainingConfig } from "../../trainer/index.ts";
+import { Checkpoint, type CheckpointManager, type RestoreMode } from "../manager/index.ts";
+import { newestWhole, rankedStore } from "../ranks/index.ts";
 import { compileOptionsOf } from "./filing.ts";
 import { openCheckpoint } from "./open.ts";
 import type { CheckpointPlan } from "./options.ts";
@@ -16,7 +18,7 @@ export async function restoreRun(
   warn: (text: string) => void,
 ): Promise<{ readonly path: string; readonly counters: Counters } | undefined> {
   if (!plan.primary) return undefined;
-  const found = await toRestore(plan, manager, context.counters, warn);
+  const found = await toRestore(plan, manager, context, warn);
   if (!found) return undefined;
   const { checkpoint, mode } = found;
   const { parameters, optimizer, allow } = plan;
@@ -34,22 +36,32 @@ export async function restoreRun(
 async function toRestore(
   { onStart, mode = "exact" }: CheckpointPlan,
   manager: CheckpointManager,
-  counters: Counters,
+  { counters, config }: TrainerContext,
   warn: (text: string) => void,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly mode: RestoreMode } | undefined> {
   if (onStart === "fresh") return undefined;
   // A run that was restored before it began, by `resumeFrom` or by hand, stays where it is.
   if (onStart === "resume" && hasBegun(counters)) return undefined;
   if (onStart === "resume" || mode !== "exact") {
-    const checkpoint = await manager.latest();
+    const checkpoint = await newestWhole(manager.store, warn);
     if (checkpoint && onStart !== "resume")
       warn(`this run has begun before: it goes on from ${checkpoint.path}, and ${onStart} is not looked at`);
     if (checkpoint) return { checkpoint, mode: "exact" };
     if (onStart === "resume") return undefined;
   }
-  const isPath = /[/\\]/.test(onStart);
-  const checkpoint = await (isPath ? openCheckpoint(onStart, warn) : manager.load(onStart));
-  return { checkpoint, mode };
+  return { checkpoint: await named(onStart, manager, config, warn), mode };
+}
+
+function named(
+  onStart: string,
+  manager: CheckpointManager,
+  { rank, ranks }: TrainingConfig,
+  warn: (text: string) => void,
+): Promise<Checkpoint> {
+  if (!/[/\\]/.test(onStart)) return manager.load(onStart);
+  if (ranks === 1) return openCheckpoint(onStart, warn);
+  const path = resolve(onStart);
+  return Checkpoint.open(rankedStore(dirname(path), { rank, ranks }), basename(path));
 }
 
 const hasBegun = (counters: Counters): boolean =>

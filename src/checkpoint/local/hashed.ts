@@ -9,6 +9,8 @@ export interface Hashing {
 
 /** Writes a file from its beginning and hashes on the way. */
 export interface HashedWriter {
+  /** See `FileWriter`. */
+  lend?(): Promise<Uint8Array>;
   write(chunk: Uint8Array): Promise<void>;
   close(): Promise<FileRecord>;
   /** Closes without making it last. */

@@ -1,17 +1,20 @@
 import type { FileRecord } from "../store/store.ts";
+import { BlockStock } from "./block-stock.ts";
 import type { HashedReader, HashedWriter } from "./hashed.ts";
-import { fileThread } from "./thread.ts";
+import { fileThread, piece } from "./thread.ts";
 
 /** Bytes that may be on their way to the disk: enough that neither side waits, little beside a model. */
-const window = 32 * 1024 * 1024;
+const window = 64 * 1024 * 1024;
 
 /** Opens a file for writing on a file thread. Writes return while there is room; the next call tells of a failure. */
 export async function createOnThread(path: string): Promise<HashedWriter> {
   const thread = fileThread();
   const file = thread.newFile();
   await thread.call({ file, kind: "create", path });
+  const stock = new BlockStock(window / piece);
   const underWay: { readonly bytes: number; readonly done: Promise<unknown> }[] = [];
   let bytes = 0;
+  let failure: { readonly error: unknown } | undefined;
   const untilBelow = async (limit: number): Promise<void> => {
     for (let first = underWay[0]; first && bytes > limit; first = underWay[0]) {
       await first.done;
@@ -20,13 +23,20 @@ export async function createOnThread(path: string): Promise<HashedWriter> {
     }
   };
   return {
+    lend: () => (failure ? Promise.reject(failure.error) : stock.lend()),
     write: async (chunk) => {
-      await untilBelow(window);
+      if (failure) throw failure.error;
       const given = sendable(chunk);
       const size = given.byteLength;
       const moved = given.buffer instanceof ArrayBuffer ? [given.buffer] : [];
       const done = thread.call({ file, kind: "write", chunk: given }, moved);
-      done.catch(() => undefined);
+      done.then(
+        () => stock.takeBack(given.buffer),
+        (error: unknown) => {
+          failure ??= { error };
+          stock.fail(error);
+        },
+      );
       underWay.push({ bytes: size, done });
       bytes += size;
       await untilBelow(window);
@@ -49,6 +59,18 @@ export async function openOnThread(path: string): Promise<HashedReader> {
     rest: async () => void (await thread.call({ file, kind: "rest" })),
     finish: async () => (await thread.call({ file, kind: "finish" })) as string,
   };
+}
+
+/** The sha256 of a file; this thread does none of the work. */
+export async function hashOnThread(path: string): Promise<string> {
+  const reader = await openOnThread(path);
+  try {
+    await reader.rest();
+  } catch (error) {
+    await reader.finish().catch(() => undefined);
+    throw error;
+  }
+  return reader.finish();
 }
 
 /** Moved to the other thread without a copy, unless it is a part of a larger memory. */

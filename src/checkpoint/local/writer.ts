@@ -38,7 +38,9 @@ export async function writeCheckpoint({
         threads ? createOnThread(path) : hashedWriter(await fs.create(path), createHash("sha256"), piece),
       );
       open.add(file);
+      const { lend } = file;
       return {
+        ...(lend && { lend: () => trying("writing", path, lend) }),
         write: (chunk) => trying("writing", path, () => file.write(chunk)),
         close: () =>
           trying("closing", path, async () => {

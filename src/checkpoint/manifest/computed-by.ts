@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { createReadStream, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { basename } from "node:path";
-import { pipeline } from "node:stream/promises";
 import own from "../../../package.json" with { type: "json" };
 import { type Device, findPlugins } from "../../engine/index.ts";
 import type { Json } from "../component/index.ts";
+import { hashOnThread } from "../local/threaded-files.ts";
 
 /** What computed a state: everything that may change the bits of what follows. */
 export interface ComputedBy {
@@ -66,19 +66,13 @@ async function pluginOf(device: Device | undefined): Promise<ComputedBy["plugin"
   const plugins = findPlugins();
   const plugin = plugins.find(({ kind }) => kind === device.kind) ?? plugins[0];
   if (!plugin) return { name: "unknown", sha256: null };
-  const sha256 = hashes.get(plugin.path) ?? hashFile(plugin.path);
+  const sha256 = hashes.get(plugin.path) ?? hashOnThread(plugin.path);
   hashes.set(plugin.path, sha256);
   return { name: basename(plugin.path), sha256: await sha256 };
 }
 
 /** A plugin is hundreds of megabytes and does not change while it is loaded. */
 const hashes = new Map<string, Promise<string>>();
-
-async function hashFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
-  return hash.digest("hex");
-}
 
 let features: string | undefined;
 

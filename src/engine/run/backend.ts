@@ -52,6 +52,11 @@ export interface Backend extends Engine {
   read(native: Native, type: TensorType): Promise<HostArray>;
   /** The same, holding the event loop until they are there. */
   readSync(native: Native, type: TensorType): HostArray;
+  /**
+   * Fills `target` with a buffer's bytes from a position on: row-major, little-endian, in the elements' own width. Does
+   * not hold up the event loop. Engines that keep numbers in another way have not got it.
+   */
+  readBytes?(native: Native, from: number, target: Uint8Array): Promise<void>;
   /** Resolves once the numbers have been computed. */
   ready(native: Native): Promise<void>;
   free(native: Native): void;

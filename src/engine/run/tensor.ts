@@ -134,6 +134,14 @@ export class Tensor implements Disposable {
     return this.#held.backend.readSync(this.native(), this.type);
   }
 
+  /**
+   * @internal Fills `target` with the tensor's bytes from a position on, as safetensors files hold them; undefined where
+   * the engine can only `read` all of it.
+   */
+  readBytes(from: number, target: Uint8Array): Promise<void> | undefined {
+    return this.#held.backend.readBytes?.(this.native(), from, target);
+  }
+
   /** Resolves once the numbers have been computed. */
   async ready(): Promise<void> {
     await this.#held.backend.ready(this.native());

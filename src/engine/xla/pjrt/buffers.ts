@@ -53,6 +53,18 @@ export class Buffers {
     await this.#reader.readAsync(alive(buffer), target);
   }
 
+  /** Fills `target` with the buffer's bytes from a position on, without holding up the event loop. */
+  async partToHost(buffer: Handle, from: number, target: Uint8Array): Promise<void> {
+    if (target.byteLength === 0) return;
+    const bytes = this.byteSize(buffer);
+    if (from + target.byteLength > bytes)
+      throw new EspalierError(
+        "XLA_RUNTIME",
+        `bytes ${from} to ${from + target.byteLength} of a buffer of ${bytes}`,
+      );
+    await this.#reader.readPart(buffer, from, target);
+  }
+
   isReady(buffer: Handle): boolean {
     const event = this.#readyEvent(buffer);
     const ready = this.#events.isReady(event);

@@ -105,6 +105,11 @@ export class PjrtClient {
     return this.#open.toHostAsync(buffer, target);
   }
 
+  /** The same for a part of it: as many bytes from a position on as `target` has room for. */
+  bufferPartToHost(buffer: Handle, from: number, target: Uint8Array): Promise<void> {
+    return this.#open.partToHost(buffer, from, target);
+  }
+
   /** Whether the program that makes this buffer has finished. */
   bufferReady(buffer: Handle): boolean {
     return this.#open.isReady(buffer);

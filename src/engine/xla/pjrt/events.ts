@@ -3,10 +3,15 @@ import { Block } from "./block.ts";
 import type { Handle } from "./koffi.ts";
 import { RESULT, SUBJECT } from "./layout.ts";
 
+/** Milliseconds between looks at events that nobody is in a hurry for. */
+const LOOK_AFTER = 1;
+
 /** Waits for PJRT events. Every event given to it is freed by it. */
 export class Events {
   readonly #api: PjrtApi;
   readonly #block = Block.struct();
+  /** Waits that are looked at by a timer, the oldest first. */
+  readonly #patient: { readonly event: Handle; readonly resolve: () => void }[] = [];
 
   constructor(api: PjrtApi) {
     this.#api = api;
@@ -45,6 +50,27 @@ export class Events {
       );
     });
     this.#finish(event, error);
+  }
+
+  /**
+   * As {@link waitAsync}, for many waits at a time that are in no hurry: looks again from time to time, and leaves the
+   * worker threads to others.
+   */
+  async waitPatiently(event: Handle): Promise<void> {
+    if (!this.isReady(event))
+      await new Promise<void>((resolve) => {
+        this.#patient.push({ event, resolve });
+        if (this.#patient.length === 1) setTimeout(() => this.#look(), LOOK_AFTER);
+      });
+    this.wait(event);
+  }
+
+  /** Events come about in the order in which they were asked for: one that has not come hides no others for long. */
+  #look(): void {
+    const waiting = this.#patient.findIndex(({ event }) => !this.isReady(event));
+    for (const { resolve } of this.#patient.splice(0, waiting < 0 ? this.#patient.length : waiting))
+      resolve();
+    if (this.#patient.length > 0) setTimeout(() => this.#look(), LOOK_AFTER);
   }
 
   #finish(event: Handle, error: Handle): void {

@@ -45,6 +45,7 @@ export const functions = {
   bufferToHost: 70,
   bufferReadyEvent: 72,
   bufferUnsafePointer: 73,
+  bufferCopyRawToHost: 100,
 } as const;
 
 /** Most structs begin with the object they are about, right after `struct_size` and `extension_start`. */
@@ -82,6 +83,7 @@ export const fromHost = {
 } as const;
 
 export const toHost = { target: 32, targetBytes: 40, event: 48 } as const;
+export const rawToHost = { target: 24, from: 32, bytes: 40, event: 48 } as const;
 export const copyToDevice = { device: 24, buffer: 32 } as const;
 
 export const memoryStats = { used: 24, peak: 32, peakIsSet: 40, limit: 80, limitIsSet: 88 } as const;

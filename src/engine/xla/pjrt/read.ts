@@ -3,12 +3,14 @@ import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
 import type { Events } from "./events.ts";
 import { type Handle, native } from "./koffi.ts";
-import { RESULT, SUBJECT, toHost } from "./layout.ts";
+import { RESULT, rawToHost, SUBJECT, toHost } from "./layout.ts";
 
 /** A way to bring a buffer's bytes to the host. */
 export interface Reader {
   read(buffer: Handle, target: Uint8Array): void;
   readAsync(buffer: Handle, target: Uint8Array): Promise<void>;
+  /** Fills `target` with the buffer's bytes from a position on. */
+  readPart(buffer: Handle, from: number, target: Uint8Array): Promise<void>;
 }
 
 /** Lets the plugin copy, on its own threads or by DMA. Works on every device. */
@@ -16,6 +18,8 @@ export class DeviceReader implements Reader {
   readonly #api: PjrtApi;
   readonly #events: Events;
   readonly #block = Block.struct();
+  /** Not the same: fields of the one would be options of the other. */
+  readonly #part = Block.struct();
   readonly #empty = new Block(8);
 
   constructor(api: PjrtApi, events: Events) {
@@ -33,6 +37,16 @@ export class DeviceReader implements Reader {
     void target.byteLength;
   }
 
+  async readPart(buffer: Handle, from: number, target: Uint8Array): Promise<void> {
+    const block = this.#part;
+    block.setPointer(SUBJECT, buffer);
+    block.setPointer(rawToHost.target, native().addressOf(target));
+    block.setPointer(rawToHost.from, from);
+    block.setPointer(rawToHost.bytes, target.byteLength);
+    await this.#events.waitPatiently(this.#api.call("bufferCopyRawToHost", block).pointer(rawToHost.event));
+    void target.byteLength;
+  }
+
   #start(buffer: Handle, target: Uint8Array): Handle {
     const block = this.#block;
     block.setPointer(SUBJECT, buffer);
@@ -46,6 +60,8 @@ export class DeviceReader implements Reader {
 
 /** Above this many bytes, an asynchronous read leaves the copying to the plugin's threads. */
 const LONG_COPY = 1 << 20;
+/** Parts are read many at a time: only the shortest copies may hold up the caller. */
+const SHORT_PART = 1 << 16;
 
 interface Waiter {
   isReady(buffer: Handle): boolean;
@@ -80,12 +96,21 @@ export class HostReader implements Reader {
     else await this.#device.readAsync(buffer, target);
   }
 
+  async readPart(buffer: Handle, from: number, target: Uint8Array): Promise<void> {
+    if (target.byteLength > SHORT_PART || !this.#buffers.isReady(buffer))
+      await this.#device.readPart(buffer, from, target);
+    else native().copyTo(target, this.#address(buffer) + from, target.byteLength);
+  }
+
   #copy(buffer: Handle, target: Uint8Array): void {
     const bytes = this.#buffers.byteSize(buffer);
     if (bytes > target.byteLength)
       throw new EspalierError("XLA_RUNTIME", `a buffer of ${bytes} bytes read into ${target.byteLength}`);
-    if (bytes === 0) return;
+    if (bytes > 0) native().copyTo(target, this.#address(buffer), bytes);
+  }
+
+  #address(buffer: Handle): Handle {
     this.#block.setPointer(SUBJECT, buffer);
-    native().copyTo(target, this.#api.call("bufferUnsafePointer", this.#block).pointer(RESULT), bytes);
+    return this.#api.call("bufferUnsafePointer", this.#block).pointer(RESULT);
   }
 }

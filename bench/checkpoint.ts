@@ -1,0 +1,10 @@
+import { reading } from "./checkpoint/loading.ts";
+import { tidy } from "./checkpoint/payload.ts";
+import { standstill } from "./checkpoint/standstill.ts";
+import { writing } from "./checkpoint/writing.ts";
+import type { Figure } from "./harness/figure.ts";
+
+tidy();
+
+/** How fast checkpoints are written and read, and what training notices of it. */
+export const figures: readonly Figure[] = [...writing, ...reading, ...standstill];

@@ -1,0 +1,154 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { every } from "../../schedule/index.ts";
+import type { TrainerHook, TrainingConfig } from "../../trainer/index.ts";
+import { localStore } from "../local/index.ts";
+import { CheckpointManager } from "../manager/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { checkpointHook } from "./checkpoint-hook.ts";
+import { resumeTrainer } from "./resume-trainer.ts";
+import { countingHook, hashesOf, stopAt, temporaryDirectory, trainerOf } from "./runs.test-support.ts";
+
+const batchesOf = ({ task }: ReturnType<typeof trainerOf>): number =>
+  task.requests.reduce((sum, { count }) => sum + count, 0);
+
+/** A run in a store that was stopped after six batches. */
+async function begun(store = memoryStore(), config: Partial<TrainingConfig> = {}) {
+  await trainerOf([checkpointHook({ store }), stopAt(6)], config).trainer.train();
+  return store;
+}
+
+describe("onStart", () => {
+  it("resume: goes on from the newest, and from the one before where that is damaged", async () => {
+    const directory = temporaryDirectory();
+    const store = await begun(localStore(directory));
+    const first = trainerOf([checkpointHook({ directory, onStart: "resume" }), stopAt(8)]);
+    await first.trainer.train();
+    expect(batchesOf(first)).toBe(2);
+    const { truncateSync } = await import("node:fs");
+    truncateSync(join(store.path("epoch-0002-update-000008"), "parameters.safetensors"), 3);
+    const second = trainerOf([checkpointHook({ directory })]);
+    await second.trainer.train();
+    expect(batchesOf(second)).toBe(6);
+    expect(second.warnings[0]).toMatch(/epoch-0002-update-000008 is passed over: .* has 3 bytes/);
+    // What is there never changes: the same place gets another name.
+    expect(await store.list()).toContain("epoch-0002-update-000008-2");
+  });
+
+  it("resume: lets hooks that come after it see where the run is", async () => {
+    const store = await begun();
+    const seen: unknown[] = [];
+    const look: TrainerHook = {
+      name: "look",
+      priority: 1000,
+      onTrainingStart: ({ counters, state }) => void seen.push([counters.batches, state.counters.batches]),
+    };
+    await trainerOf([look, checkpointHook({ store })]).trainer.train();
+    expect(seen).toEqual([[6, 6]]);
+  });
+
+  it("fresh: begins anew in an empty store, and refuses one with checkpoints", async () => {
+    const store = memoryStore();
+    await trainerOf([checkpointHook({ store, onStart: "fresh" })], { epochs: 1 }).trainer.train();
+    const second = trainerOf([checkpointHook({ store, onStart: "fresh" })]);
+    await expect(second.trainer.train()).rejects.toThrow(
+      /memory has 1 checkpoints, the newest epoch-0001-update-000004.*STORE_NOT_EMPTY/s,
+    );
+    expect(batchesOf(second)).toBe(0);
+    // The store was given back.
+    await trainerOf([checkpointHook({ store })]).trainer.train();
+  });
+
+  it("a path or a name: goes on from that one", async () => {
+    const directory = temporaryDirectory();
+    const store = await begun(localStore(directory));
+    const [first] = [...(await store.list())].sort();
+    for (const onStart of [first as string, store.path(first as string)]) {
+      const run = trainerOf([checkpointHook({ directory, onStart })]);
+      await run.trainer.train();
+      expect(batchesOf(run)).toBe(8);
+    }
+    const other = trainerOf([checkpointHook({ store: memoryStore(), onStart: `${directory}/none` })]);
+    await expect(other.trainer.train()).rejects.toThrow(/CHECKPOINT_MISSING/);
+  });
+
+  it("stops the run where it cannot restore, whatever onFailure says of saving", async () => {
+    const store = await begun();
+    const { trainer } = trainerOf([checkpointHook({ store, onFailure: "warn" })], { seed: 1 });
+    await expect(trainer.train()).rejects.toThrow(/"checkpoint.start" failed in onTrainingStart/);
+  });
+});
+
+describe("mode exact", () => {
+  it("refuses with the whole list of what differs", async () => {
+    const store = memoryStore();
+    const computedBy = { ...(await import("../manager/fakes.test-support.ts")).somebody, engine: "abacus" };
+    const saved = trainerOf([], { seed: 3, validate: every({ epochs: 2 }) });
+    const manager = new CheckpointManager({ store, computedBy: async () => computedBy });
+    const { components, settings } = saved.trainer;
+    await manager.save(
+      { ...components, extra: countingHook("x").state as never },
+      { counters: {}, config: settings },
+    );
+    await manager.close();
+    const { trainer } = trainerOf([checkpointHook({ store }), countingHook("counts")], { seed: 4 });
+    const failure = (await trainer.train().catch((error: unknown) => error)) as Error;
+    for (const part of [
+      '"hook.counts" is not in the checkpoint',
+      '"extra" is not in this run',
+      "config.seed is 3 in the checkpoint and 4 here",
+      'config.validate is "every 2 epochs" in the checkpoint and "every epoch" here',
+      'engine is "abacus" in the checkpoint',
+      "compileOptions is {} in the checkpoint",
+    ])
+      expect(failure.message).toContain(part);
+  });
+
+  it("does not mind what changes no bits: the name, how far it goes, how work is cut", async () => {
+    const store = await begun();
+    const run = trainerOf([checkpointHook({ store })], { name: "again", epochs: 5, fuse: false });
+    expect(await run.trainer.train()).toMatchObject({ outcome: "completed", counters: { epochs: 5 } });
+  });
+
+  it("accepts other settings where that is allowed, and says so", async () => {
+    const store = await begun();
+    const run = trainerOf([checkpointHook({ store, allow: ["config"] })], { seed: 7 });
+    await run.trainer.train();
+    expect(run.warnings.join()).toMatch(/config.seed is 0 in the checkpoint and 7 here/);
+    expect(batchesOf(run)).toBe(6);
+  });
+});
+
+describe("a warm start", () => {
+  it("takes over parameters alone, and goes on by itself where it was begun before", async () => {
+    const [directory, own] = [temporaryDirectory(), memoryStore()];
+    await begun(localStore(directory));
+    const hook = () =>
+      checkpointHook({ store: own, onStart: directory, mode: "warmStart", parameters: ["parameters"] });
+    const first = trainerOf([hook(), stopAt(5)], { seed: 9 });
+    const w: number[] = [];
+    first.trainer.registerHook({ name: "look", onEpochStart: () => void w.push(first.task.w) });
+    await first.trainer.train();
+    expect(w[0]).not.toBe(1);
+    expect(batchesOf(first)).toBe(5);
+    const second = trainerOf([hook()], { seed: 9 });
+    await second.trainer.train();
+    expect(batchesOf(second)).toBe(7);
+    expect(second.warnings[0]).toMatch(/this run has begun before/);
+  });
+});
+
+describe("resumeTrainer", () => {
+  it("restores from a run directory, and the hook then leaves the run where it is", async () => {
+    const directory = temporaryDirectory();
+    await begun(localStore(directory));
+    const whole = trainerOf([]);
+    await whole.trainer.train();
+    const run = trainerOf([checkpointHook({ store: memoryStore() })]);
+    const { counters } = await resumeTrainer(run.trainer, directory);
+    expect(counters.batches).toBe(6);
+    await run.trainer.train();
+    expect(batchesOf(run)).toBe(6);
+    expect(await hashesOf(run.trainer)).toEqual(await hashesOf(whole.trainer));
+  });
+});

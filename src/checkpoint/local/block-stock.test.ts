@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { BlockStock } from "./block-stock.ts";
+
+describe("a stock of blocks", () => {
+  it("lends so many, and more only when one has come back", async () => {
+    const stock = new BlockStock(2);
+    const [a, b] = [await stock.lend(), await stock.lend()];
+    expect(a.buffer).not.toBe(b.buffer);
+    const third = stock.lend();
+    let came = false;
+    void third.then(() => {
+      came = true;
+    });
+    await Promise.resolve();
+    expect(came).toBe(false);
+    stock.takeBack(a.buffer);
+    expect(await third).toBe(a);
+  });
+
+  it("lends what came back while nobody waited", async () => {
+    const stock = new BlockStock(1);
+    const block = await stock.lend();
+    stock.takeBack(block.buffer);
+    stock.takeBack(block.buffer);
+    expect(await stock.lend()).toBe(block);
+    const next = stock.lend();
+    stock.fail(new Error("no space"));
+    await expect(next).rejects.toThrow("no space");
+  });
+
+  it("does not take what it did not lend", async () => {
+    const stock = new BlockStock(1);
+    const block = await stock.lend();
+    const next = stock.lend();
+    stock.takeBack(new ArrayBuffer(8));
+    stock.takeBack(block.buffer);
+    expect(await next).toBe(block);
+  });
+});

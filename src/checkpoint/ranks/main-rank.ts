@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { EspalierError, isPlainObject } from "../../core/index.ts";
+import { nodeFileSystem as fs } from "../local/file-system.ts";
+import { type ProcessIdentity, systemProcesses } from "../local/processes.ts";
+import { readWhole, writeWhole } from "../local/whole-file.ts";
+import { until } from "./until.ts";
+
+/** The file by which rank 0 tells the others that it has the store. */
+const file = ".rank-0";
+
+/** Rank 0 has taken the store and removed what was left there. Gives what takes the word back. */
+export async function announce(root: string): Promise<() => Promise<void>> {
+  const path = join(root, file);
+  const draft = join(root, `.tmp-${file.slice(1)}`);
+  await fs.remove(draft);
+  await writeWhole(fs, draft, JSON.stringify(systemProcesses().self));
+  await fs.rename(draft, path);
+  return () => fs.remove(path);
+}
+
+/** Waits until rank 0 has the store: what another rank writes before would be taken for a leftover. */
+export async function awaitMain(root: string, patience: number): Promise<() => Promise<void>> {
+  const processes = systemProcesses();
+  await until(
+    patience,
+    async () => {
+      const main = await readIdentity(join(root, file));
+      return main !== undefined && processes.isRunning(main) !== false;
+    },
+    async () =>
+      new EspalierError("RANKS_MISSING", `rank 0 has not taken ${root}`, {
+        fix: "start rank 0 too, with the same directory",
+      }),
+  );
+  return async () => undefined;
+}
+
+async function readIdentity(path: string): Promise<ProcessIdentity | undefined> {
+  try {
+    const identity: unknown = JSON.parse(await readWhole(fs, path));
+    return isPlainObject(identity) ? (identity as unknown as ProcessIdentity) : undefined;
+  } catch {
+    return undefined; // Not there yet.
+  }
+}

@@ -1,0 +1,262 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { localStore } from "../../checkpoint/index.ts";
+import { put } from "../../engine/index.ts";
+import { checkpoint, saved, testDirectory } from "./checkpoints.test-support.ts";
+
+const { path } = testDirectory();
+const floats = (...numbers: number[]) => Float32Array.from(numbers);
+const weights = () => put(floats(1, 2, 3, 4, 5, 6), { shape: [2, 3], engine: "wasm" });
+
+const flip = (file: string, from: number) => {
+  const bytes = readFileSync(file);
+  bytes[from] = (bytes[from] ?? 0) ^ 1;
+  writeFileSync(file, bytes);
+};
+
+describe("espalier checkpoint inspect", () => {
+  it("shows counters, metrics, components, tensors with types and sizes", async () => {
+    const at = await saved(
+      path("run"),
+      {
+        params: { layers: [{ w: weights() }] },
+        trainer: { next: "onBatchStart", done: 3 },
+        memory: floats(1, 2),
+      },
+      {
+        counters: { epochs: 2, updates: 10 },
+        metrics: { loss: 0.25 },
+        scores: { reward: 7 },
+        metadata: { note: "x" },
+      },
+    );
+    const { code, text } = await checkpoint("inspect", at);
+    expect(code).toBe(0);
+    expect(text).toMatch(/^ +run +a test$/m);
+    expect(text).toMatch(/^ +counters .*epochs 2.*updates 10/m);
+    expect(text).toMatch(/^ +metrics +loss 0\.25$/m);
+    expect(text).toMatch(/^ +scores +reward 7$/m);
+    expect(text).toMatch(/^ +metadata +\{"note":"x"\}$/m);
+    expect(text).toMatch(/^ +layers\[0\]\.w +f32\[2,3\] +24 B$/m);
+    expect(text).toMatch(/^ +value +f32\[2\] +8 B$/m);
+    expect(text).toMatch(/^trainer +\d+ B\n +2 plain values$/m);
+  });
+
+  it("gives everything as JSON", async () => {
+    const at = await saved(path("run"), { params: { w: weights(), n: 3 } }, { counters: { updates: 4 } });
+    expect(JSON.parse((await checkpoint("inspect", at, "--json")).text)).toMatchObject({
+      name: "epoch-0000-update-000004",
+      counters: { updates: 4 },
+      components: [
+        {
+          name: "params",
+          tensors: [{ path: "w", kind: "tensor", dtype: "f32", shape: [2, 3], bytes: 24 }],
+          values: { n: 3 },
+        },
+      ],
+    });
+  });
+
+  it("lists a directory of checkpoints, damaged ones included", async () => {
+    await saved(path("run"), { a: 1 }, { counters: { updates: 1 }, metrics: { loss: 2 } });
+    const second = await saved(path("run"), { a: 2 }, { counters: { updates: 2 } });
+    rmSync(`${second}/manifest.json`);
+    const { text } = await checkpoint("inspect", path("run"));
+    expect(text).toMatch(/^epoch-0000-update-000001 .* loss 2$/m);
+    expect(text).toMatch(/^epoch-0000-update-000002 .*cannot be read/m);
+  });
+
+  it("says what lies beside a path that leads nowhere", async () => {
+    await saved(path("run"), { a: 1 }, { counters: { updates: 1 } });
+    const { code, error } = await checkpoint("inspect", path("run", "epoch-9"));
+    expect(code).toBe(1);
+    expect(error).toMatch(/there is nothing at .*epoch-9 \[CHECKPOINT_MISSING\]\n.*epoch-0000-update-000001/);
+    writeFileSync(path("notes.txt"), "");
+    expect((await checkpoint("inspect", path("notes.txt"))).error).toContain("is a file");
+  });
+});
+
+describe("espalier checkpoint verify", () => {
+  it("finds whole checkpoints whole", async () => {
+    const at = await saved(path("run"), { a: floats(1, 2) }, { counters: { updates: 1 } });
+    await saved(path("run"), { a: floats(3) }, { counters: { updates: 2 } });
+    expect(await checkpoint("verify", at)).toMatchObject({
+      code: 0,
+      text: "epoch-0000-update-000001: whole",
+    });
+    expect(await checkpoint("verify", path("run"))).toMatchObject({
+      code: 0,
+      text: expect.stringContaining("2 of 2 are whole"),
+    });
+  });
+
+  it.each([
+    [
+      "a flipped bit",
+      (at: string) => flip(`${at}/a.safetensors`, readFileSync(`${at}/a.safetensors`).length - 1),
+      "it was altered",
+    ],
+    ["a cut file", (at: string) => writeFileSync(`${at}/a.safetensors`, "x"), "it has 1 bytes of"],
+    ["a missing file", (at: string) => rmSync(`${at}/a.safetensors`), "its file is missing"],
+    ["a missing manifest", (at: string) => rmSync(`${at}/manifest.json`), "it has no manifest.json"],
+    ["an altered manifest", (at: string) => flip(`${at}/manifest.json`, 60), "manifest.json"],
+  ])("says what is damaged by %s, and fails", async (_what, damage, said) => {
+    const at = await saved(path("run"), { a: floats(1, 2), b: 1 }, { counters: { updates: 1 } });
+    await saved(path("run"), { a: floats(1) }, { counters: { updates: 2 } });
+    damage(at);
+    const one = await checkpoint("verify", at);
+    expect(one.code).toBe(1);
+    expect(one.text).toContain("epoch-0000-update-000001: damaged");
+    expect(one.text).toContain(said);
+    const all = await checkpoint("verify", path("run"));
+    expect(all.code).toBe(1);
+    expect(all.text).toContain("1 of 2 are whole");
+  });
+
+  it("does not take an empty directory for a whole store", async () => {
+    mkdirSync(path("empty"));
+    expect(await checkpoint("verify", path("empty"))).toMatchObject({
+      code: 1,
+      error: expect.stringContaining("holds no checkpoints"),
+    });
+  });
+});
+
+describe("espalier checkpoint diff", () => {
+  it("finds equal checkpoints the same, whatever the order of keys", async () => {
+    const a = await saved(path("a"), { params: { w: weights(), n: 1 } });
+    const b = await saved(path("b"), { params: { n: 1, w: weights() } });
+    expect(await checkpoint("diff", a, b)).toMatchObject({
+      code: 0,
+      text: "the same, bit for bit, in all 1 components",
+    });
+  });
+
+  it("names the first difference by component, tensor and index, and the greatest", async () => {
+    const other = put(floats(1, 2, 3, 4, 5.5, 8), { shape: [2, 3], engine: "wasm" });
+    const a = await saved(path("a"), {
+      same: 1,
+      params: { b: floats(1), w: weights() },
+      time: { seconds: 1 },
+    });
+    const b = await saved(path("b"), { same: 1, params: { b: floats(1), w: other }, time: { seconds: 2 } });
+    const { code, text } = await checkpoint("diff", a, b);
+    expect(code).toBe(1);
+    expect(text).toMatch(/^first difference: component params, w\[1,1\]: 5 and 5\.5$/m);
+    expect(text).toMatch(/^params +w +f32\[2,3\] +2 of 6 +2 +\[1,1\] 5 and 5\.5$/m);
+    expect(text).toMatch(/^time +seconds +1 and 2$/m);
+    expect(text).toContain("2 of 3 components differ, 1 are the same");
+    const ignoring = await checkpoint("diff", a, b, "--json", "--ignore", "time");
+    expect(ignoring.code).toBe(1);
+    expect(JSON.parse(ignoring.text)).toMatchObject([
+      { component: "same", leaves: [] },
+      {
+        component: "params",
+        leaves: [{ path: "w", numbers: { index: [1, 1], count: 2, of: 6, greatest: 2 } }],
+      },
+    ]);
+  });
+
+  it("names components, tensors and values that are missing or of another type", async () => {
+    const a = await saved(path("a"), { one: 1, both: { x: floats(1), y: [] } });
+    const b = await saved(path("b"), { two: 2, both: { x: floats(1, 2), y: ["a"] } });
+    const { text } = await checkpoint("diff", a, b);
+    expect(text).toMatch(/^one +is missing in the second$/m);
+    expect(text).toMatch(/^two +is missing in the first$/m);
+    expect(text).toMatch(/^both +x +f32\[1\] and f32\[2\]$/m);
+    expect(text).toMatch(/^both +y\[0\] +"a" is missing in the first$/m);
+  });
+
+  it("cannot compare what is damaged or missing: exit code 2", async () => {
+    const a = await saved(path("a"), { x: floats(1) });
+    const b = await saved(path("b"), { x: floats(1) });
+    expect(await checkpoint("diff", a, path("none"))).toMatchObject({
+      code: 2,
+      error: expect.stringContaining("CHECKPOINT_MISSING"),
+    });
+    expect(await checkpoint("diff", a, path("b"))).toMatchObject({
+      code: 2,
+      error: expect.stringContaining("give one of what lies in it: epoch-0000-update-000000"),
+    });
+    flip(`${b}/x.safetensors`, readFileSync(`${b}/x.safetensors`).length - 1);
+    expect(await checkpoint("diff", a, b)).toMatchObject({
+      code: 2,
+      error: expect.stringContaining("CHECKPOINT_DAMAGED"),
+    });
+  });
+});
+
+describe("espalier checkpoint prune", () => {
+  const run = async () => {
+    for (const [epochs, loss] of [
+      [1, 3],
+      [2, 1],
+      [3, 2],
+      [4, 4],
+      [5, 5],
+    ] as const)
+      await saved(path("run"), { a: epochs }, { counters: { epochs, updates: epochs }, metrics: { loss } });
+  };
+  const left = () =>
+    readdirSync(path("run"))
+      .map((name) => Number(/^epoch-(\d+)/.exec(name)?.[1]))
+      .sort();
+
+  it("keeps what a rule keeps, and says what went", async () => {
+    await run();
+    const { code, text } = await checkpoint(
+      "prune",
+      path("run"),
+      "--last",
+      "1",
+      "--best",
+      "loss:min:1",
+      "--every",
+      "epochs:3",
+    );
+    expect(code).toBe(0);
+    expect(left()).toEqual([2, 3, 5]);
+    expect(text).toMatch(/^removed epoch-0001-update-000001 \(\d+ B\)$/m);
+    expect(text).toMatch(/^kept 3 of 5 checkpoints, \d+ B freed$/m);
+  });
+
+  it("removes nothing in a dry run", async () => {
+    await run();
+    const { text } = await checkpoint("prune", path("run"), "--last", "2", "--dry-run");
+    expect(text).toMatch(/would remove epoch-0003/);
+    expect(text).toMatch(/would keep 2 of 5/);
+    expect(left()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it("refuses while another writes there", async () => {
+    await run();
+    const lock = await localStore(path("run")).lock("training");
+    const { code, error } = await checkpoint("prune", path("run"), "--last", "2");
+    await lock.release();
+    expect(code).toBe(1);
+    expect(error).toMatch(/in use by .*\(training\).*STORE_LOCKED/s);
+    expect(left()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it.each([
+    [[], "nothing says which checkpoints stay"],
+    [["--last", "0"], "--last 0 cannot be understood"],
+    [["--last", "two"], "--last two cannot be understood"],
+    [["--best", "loss"], "write metric:min:2"],
+    [["--best", "loss:low:2"], "write metric:min:2"],
+    [["--best", "loss:min:x"], "give a whole number above 0"],
+    [["--every", "10"], "write epochs:10"],
+    [["--every", "epohcs:10"], 'did you mean "epochs"?'],
+  ])("refuses the rules %j", async (rules, said) => {
+    await run();
+    const { code, error } = await checkpoint("prune", path("run"), ...rules);
+    expect(code).toBe(1);
+    expect(error).toContain(said);
+    expect(left()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it("refuses one checkpoint", async () => {
+    const at = await saved(path("run"), { a: 1 });
+    expect((await checkpoint("prune", at, "--last", "1")).error).toContain("STORE_EXPECTED");
+  });
+});

@@ -1,0 +1,137 @@
+import {
+  CheckpointManager,
+  type CheckpointStore,
+  type Manifest,
+  type SavedLeaf,
+} from "../../checkpoint/index.ts";
+import { bytesText } from "../bytes.ts";
+import { columns } from "../columns.ts";
+import { withComponent } from "./leaves.ts";
+import { locate, openCheckpoint } from "./locate.ts";
+
+/** A component as it is shown: its file and what lies in it. */
+export interface InspectedComponent {
+  readonly name: string;
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly tensors: readonly Extract<SavedLeaf, { readonly dtype: unknown }>[];
+  /** Plain values by path. */
+  readonly values: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** What a checkpoint holds. */
+export interface Inspected extends Omit<Manifest, "components"> {
+  readonly path: string;
+  readonly bytes: number;
+  readonly components: readonly InspectedComponent[];
+}
+
+/** Reads what a checkpoint holds, and none of its numbers. */
+export async function inspectCheckpoint(path: string): Promise<Inspected> {
+  const opened = await openCheckpoint(path);
+  const { manifest } = opened.checkpoint;
+  const components: InspectedComponent[] = [];
+  for (const [name, { file, bytes, sha256 }] of Object.entries(manifest.components)) {
+    const leaves = await withComponent(opened, name, async ({ leaves }) => leaves);
+    const tensors = leaves.filter((leaf) => leaf.kind !== "value");
+    const values = leaves.flatMap((leaf) =>
+      leaf.kind === "value" ? [[leaf.path, leaf.value] as const] : [],
+    );
+    components.push({ name, file, bytes, sha256, tensors, values: Object.fromEntries(values) });
+  }
+  const bytes = components.reduce((sum, component) => sum + component.bytes, 0);
+  return { path: opened.checkpoint.path, ...manifest, bytes, components };
+}
+
+/** What `inspect` prints of one checkpoint. */
+export function inspectText(found: Inspected): string {
+  const { engine, device, plugin, espalier, node } = found.computedBy;
+  const facts: readonly (readonly [string, string])[] = [
+    ["run", found.run],
+    ["saved", `${found.savedAt}, number ${found.sequence} of its directory`],
+    ["counters", listText(found.counters)],
+    ["metrics", listText(found.metrics)],
+    ["scores", listText(found.scores)],
+    ["computed by", `${engine}, ${device}, ${plugin.name}; espalier ${espalier}, Node ${node}`],
+    ["config", jsonText(found.config)],
+    ["metadata", jsonText(found.metadata)],
+    [
+      "size",
+      `${bytesText(found.bytes)} in ${found.components.length} components, format version ${found.version}`,
+    ],
+  ];
+  const rows = found.components.flatMap(({ name, bytes, tensors, values }) => {
+    const plain = Object.keys(values).length;
+    return [
+      [name, "", "", bytesText(bytes)],
+      ...tensors.map((leaf) => [
+        "",
+        leaf.path,
+        `${leaf.dtype}[${leaf.shape.join(",")}]`,
+        bytesText(leaf.bytes),
+      ]),
+      ...(plain > 0 ? [["", `${plain} plain ${plain === 1 ? "value" : "values"}`, "", ""]] : []),
+    ];
+  });
+  return [
+    found.path,
+    ...columns(facts.filter(([, text]) => text !== "").map(([what, text]) => [`  ${what}`, text])),
+    "",
+    ...columns([["component", "tensor", "type", "size"], ...rows]),
+  ].join("\n");
+}
+
+const listText = (values: Readonly<Record<string, number | undefined>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+
+const jsonText = (value: unknown): string => (value === null ? "" : JSON.stringify(value));
+
+/** One line for each checkpoint of a store. */
+export interface ListedCheckpoint {
+  readonly name: string;
+  readonly savedAt: string | undefined;
+  readonly counters: Manifest["counters"] | undefined;
+  readonly metrics: Manifest["metrics"] | undefined;
+  readonly bytes: number | undefined;
+  readonly problem: string | undefined;
+}
+
+export async function inspectStore(store: CheckpointStore): Promise<readonly ListedCheckpoint[]> {
+  return (await new CheckpointManager({ store }).list()).map(({ name, manifest, problem }) => ({
+    name,
+    savedAt: manifest?.savedAt,
+    counters: manifest?.counters,
+    metrics: manifest?.metrics,
+    bytes: manifest && sizeOf(manifest),
+    problem,
+  }));
+}
+
+/** Bytes of a checkpoint's components. */
+export const sizeOf = (manifest: Manifest): number =>
+  Object.values(manifest.components).reduce((sum, { bytes }) => sum + bytes, 0);
+
+function storeText(location: string, found: readonly ListedCheckpoint[]): string {
+  if (found.length === 0) return `${location} holds no checkpoints`;
+  const rows = found.map(({ name, savedAt = "", bytes, metrics = {}, problem }) => [
+    name,
+    savedAt,
+    bytes === undefined ? "" : bytesText(bytes),
+    problem ? `cannot be read: ${problem}` : listText(metrics),
+  ]);
+  return [location, ...columns([["checkpoint", "saved", "size", "metrics"], ...rows])].join("\n");
+}
+
+/** What `inspect PATH` prints: of a checkpoint everything but its numbers, of a directory what lies in it. */
+export async function inspect(path: string, asJson: boolean): Promise<string> {
+  const found = locate(path);
+  if (found.kind === "store") {
+    const listed = await inspectStore(found.store);
+    return asJson ? JSON.stringify(listed, null, 2) : storeText(found.store.location, listed);
+  }
+  const inspected = await inspectCheckpoint(path);
+  return asJson ? JSON.stringify(inspected, null, 2) : inspectText(inspected);
+}

@@ -1,0 +1,68 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { Checkpoint, type CheckpointStore, localStore } from "../../checkpoint/index.ts";
+import { EspalierError } from "../../core/index.ts";
+
+/** What a path leads to: one checkpoint, or a directory of them. */
+export type Located =
+  | { readonly kind: "checkpoint"; readonly store: CheckpointStore; readonly name: string }
+  | { readonly kind: "store"; readonly store: CheckpointStore };
+
+/** Finds out what a path leads to. A directory with a manifest is a checkpoint, any other may hold some. */
+export function locate(path: string): Located {
+  const full = resolve(path);
+  if (!existsSync(full)) throw missing(path, full);
+  if (!statSync(full).isDirectory()) {
+    // People point at the manifest, too.
+    if (basename(full) === "manifest.json") return locate(dirname(full));
+    throw new EspalierError("CHECKPOINT_MISSING", `${path} is a file; a checkpoint is a directory`, {
+      fix: "give the directory that holds manifest.json, or a directory of checkpoints",
+    });
+  }
+  if (existsSync(join(full, "manifest.json")) || looksWritten(full))
+    return { kind: "checkpoint", store: localStore(dirname(full)), name: basename(full) };
+  return { kind: "store", store: localStore(full) };
+}
+
+/** A checkpoint whose manifest is gone still is one, to be told what is wrong with it. */
+const looksWritten = (directory: string): boolean =>
+  readdirSync(directory).some((name) => name.endsWith(".safetensors"));
+
+function missing(path: string, full: string): EspalierError {
+  const parent = dirname(full);
+  const beside = existsSync(parent)
+    ? readdirSync(parent).filter(
+        (name) => !name.startsWith(".") && existsSync(join(parent, name, "manifest.json")),
+      )
+    : [];
+  return new EspalierError("CHECKPOINT_MISSING", `there is nothing at ${path}`, {
+    fix:
+      beside.length > 0
+        ? `checkpoints in ${parent}: ${beside.sort().slice(-5).join(", ")}`
+        : "give the path of a checkpoint or of a directory of checkpoints",
+  });
+}
+
+/** Opens the checkpoint at a path. */
+export async function openCheckpoint(path: string): Promise<{
+  readonly checkpoint: Checkpoint;
+  readonly store: CheckpointStore;
+}> {
+  const found = locate(path);
+  if (found.kind === "checkpoint")
+    return { checkpoint: await Checkpoint.open(found.store, found.name), store: found.store };
+  const names = [...(await found.store.list())].sort();
+  throw new EspalierError("CHECKPOINT_MISSING", `${path} is not a checkpoint: it has no manifest.json`, {
+    fix:
+      names.length > 0 ? `give one of what lies in it: ${names.slice(-5).join(", ")}` : "give a checkpoint",
+  });
+}
+
+/** The store at a path, refusing paths that lead elsewhere. */
+export function openStore(path: string): CheckpointStore {
+  const found = locate(path);
+  if (found.kind === "store") return found.store;
+  throw new EspalierError("STORE_EXPECTED", `${path} is one checkpoint, not a directory of checkpoints`, {
+    fix: `give the directory it lies in: ${found.store.location}`,
+  });
+}

@@ -1,0 +1,110 @@
+import {
+  CheckpointManager,
+  type CheckpointStore,
+  type Keep,
+  type StoreLock,
+} from "../../checkpoint/index.ts";
+import { didYouMean, EspalierError } from "../../core/index.ts";
+import { UNITS } from "../../schedule/index.ts";
+import { bytesText } from "../bytes.ts";
+import { sizeOf } from "./inspect.ts";
+import { openStore } from "./locate.ts";
+
+/** The rules as they are typed. */
+export interface PruneOptions {
+  readonly last?: string;
+  readonly best?: string;
+  readonly every?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Removes the checkpoints of a store that no rule keeps, or says which those are. */
+export async function prune(path: string, options: PruneOptions): Promise<string> {
+  const keep = parseKeep(options);
+  const { dryRun = false } = options;
+  const store = openStore(path);
+  const notes: string[] = [];
+  const manager = new CheckpointManager({
+    store: dryRun ? untouched(store) : store,
+    keep,
+    run: "espalier checkpoint prune",
+    warn: (text) => notes.push(text),
+  });
+  try {
+    const entries = await manager.list();
+    checkUnits(
+      keep,
+      entries.flatMap(({ manifest }) => Object.keys(manifest?.counters ?? {})),
+    );
+    const sizes = new Map(entries.map(({ name, manifest }) => [name, manifest ? sizeOf(manifest) : 0]));
+    const removed = await manager.prune();
+    const bytes = removed.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
+    return [
+      ...notes,
+      ...removed.map(
+        (name) => `${dryRun ? "would remove" : "removed"} ${name} (${bytesText(sizes.get(name) ?? 0)})`,
+      ),
+      `${dryRun ? "would keep" : "kept"} ${sizes.size - removed.length} of ${sizes.size} checkpoints, ${bytesText(bytes)} ${dryRun ? "would be freed" : "freed"}`,
+    ].join("\n");
+  } finally {
+    await manager.close();
+  }
+}
+
+/** The same store, in which nothing is removed and which needs no lock. */
+function untouched(store: CheckpointStore): CheckpointStore {
+  const nothing = async (): Promise<void> => undefined;
+  const begin: StoreLock["begin"] = async () => {
+    throw new EspalierError("STORE_READ_ONLY", "nothing is written in a dry run");
+  };
+  return { ...store, lock: async () => ({ cleaned: [], begin, remove: nothing, release: nothing }) };
+}
+
+/** `--last 3 --best loss:min:2 --every epochs:10` as rules. */
+export function parseKeep({ last, best, every }: PruneOptions): Keep {
+  if (last === undefined && best === undefined && every === undefined)
+    throw new EspalierError("KEEP_INVALID", "nothing says which checkpoints stay", {
+      fix: "give --last 3, --best loss:min:2 or --every epochs:10, or several of them",
+    });
+  return {
+    ...(last !== undefined && { last: count("--last", last, last) }),
+    ...(best !== undefined && { best: parseBest(best) }),
+    ...(every !== undefined && { every: parseEvery(every) }),
+  };
+}
+
+function parseBest(text: string): NonNullable<Keep["best"]> {
+  // From the right: names of metrics may hold colons.
+  const [, metric, direction, k] = /^(.+):(min|max):([^:]*)$/.exec(text) ?? [];
+  if (metric === undefined || k === undefined)
+    throw invalid(
+      "--best",
+      text,
+      "write metric:min:2 or metric:max:2: the metric, which way is better, how many",
+    );
+  return { metric, direction: direction as "min" | "max", k: count("--best", k, text) };
+}
+
+function parseEvery(text: string): NonNullable<Keep["every"]> {
+  const [, unit, interval] = /^(.+):([^:]*)$/.exec(text) ?? [];
+  if (unit === undefined || interval === undefined)
+    throw invalid("--every", text, "write epochs:10 or updates:1000");
+  return { [unit]: count("--every", interval, text) };
+}
+
+/** A unit that nothing counts would keep nothing. Tasks may have units of their own. */
+function checkUnits({ every = {} }: Keep, counted: readonly string[]): void {
+  const known = [...new Set([...UNITS, ...counted])].filter((unit) => unit !== "epoch");
+  for (const unit of Object.keys(every))
+    if (!known.includes(unit))
+      throw invalid("--every", unit, `the units are ${known.join(", ")}${didYouMean(unit, known)}`);
+}
+
+function count(option: string, digits: string, text: string): number {
+  const number = Number(digits);
+  if (/^\d+$/.test(digits) && Number.isSafeInteger(number) && number > 0) return number;
+  throw invalid(option, text, "give a whole number above 0");
+}
+
+const invalid = (option: string, text: string, fix: string): EspalierError =>
+  new EspalierError("KEEP_INVALID", `${option} ${text} cannot be understood`, { fix });

@@ -1,0 +1,110 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { EspalierError } from "../../core/index.ts";
+import { statusLine } from "../engine/status-line.ts";
+import { type Self, thisProgram } from "../self.ts";
+import { failedMessage, type PartMessage, type PartRequest } from "./messages.ts";
+import { proofText } from "./proof-text.ts";
+import { type Proof, proveResume } from "./prove.ts";
+import { programFor } from "./typescript.ts";
+
+interface Options {
+  readonly epochs?: string;
+  readonly killAt?: string;
+  readonly engine?: "wasm" | "xla";
+  readonly deterministic?: boolean;
+  readonly keep?: string;
+  readonly json?: boolean;
+}
+
+/** `espalier prove-resume FILE`. */
+export function registerProveResume(program: Command, self: Self = thisProgram()): void {
+  program
+    .command("prove-resume")
+    .description(
+      "train in one go, and again with a kill and a resume, and compare the end states bit for bit",
+    )
+    .argument(
+      "<file>",
+      "exports a training set-up: export const setup: TrainingSetup = () => ({ task, config })",
+    )
+    .option("--epochs <n>", "epochs in all, instead of the set-up's")
+    .option(
+      "--kill-at <batches>",
+      "kill after these batches, such as 40 or 10,25; else in the middle of an epoch",
+    )
+    .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
+    .option("--deterministic", "ask for kernels that give the same bits each time, as GPUs need it")
+    .option("--keep <directory>", "keep checkpoints and end states there; it must be empty")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExit code 0: the same, bit for bit. 1: they differ, or it failed.")
+    .action(async (file: string, options: Options) => {
+      const proof = await prove(file, options, self);
+      console.log(options.json ? JSON.stringify(proof, null, 2) : proofText(proof));
+      if (!proof.exact) process.exitCode = 1;
+    });
+
+  program
+    .command("prove-resume-part", { hidden: true })
+    .description("train one part of a proof in this process")
+    .argument("<request>", "JSON")
+    .action(async (request: string) => {
+      const tell = (message: PartMessage): void => void process.send?.(message);
+      // Without the parent nobody would end a process that waits.
+      const orphaned = (): never => process.exit(1);
+      process.on("disconnect", orphaned);
+      try {
+        // Trainer and engine are needed here alone.
+        const { runPart } = await import("./part.ts");
+        await runPart(JSON.parse(request) as PartRequest, tell);
+      } catch (error) {
+        tell(failedMessage(error));
+        process.exitCode = 1;
+      }
+      process.off("disconnect", orphaned);
+      process.disconnect?.();
+    });
+}
+
+async function prove(file: string, options: Options, self: Self): Promise<Proof> {
+  const { epochs, killAt, engine, deterministic, keep } = options;
+  const program = programFor(file, self);
+  const directory =
+    keep === undefined ? mkdtempSync(join(tmpdir(), "espalier-prove-")) : emptyDirectory(keep);
+  const status = statusLine(process.stderr);
+  try {
+    return await proveResume({
+      ...{ file: resolve(file), directory, program, say: status.say },
+      ...(epochs !== undefined && { epochs: count("--epochs", epochs) }),
+      ...(killAt !== undefined && { killAt: killAt.split(",").map((text) => count("--kill-at", text)) }),
+      ...(engine && { engine }),
+      ...(deterministic && { deterministic }),
+    });
+  } finally {
+    status.end();
+    if (keep === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function count(option: string, text: string): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text.trim()) && number > 0) return number;
+  throw new EspalierError("OPTION_INVALID", `${option} is "${text}"`, { fix: "give a whole number above 0" });
+}
+
+/** Resuming from what an earlier proof left would prove nothing. */
+function emptyDirectory(path: string): string {
+  const full = resolve(path);
+  let names: readonly string[] = [];
+  try {
+    names = readdirSync(full);
+  } catch {
+    return full; // It is made later.
+  }
+  if (names.length === 0) return full;
+  throw new EspalierError("DIRECTORY_NOT_EMPTY", `${path} is not empty`, {
+    fix: "give a new directory to --keep",
+  });
+}

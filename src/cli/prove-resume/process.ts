@@ -1,0 +1,96 @@
+import { spawn } from "node:child_process";
+import { EspalierError } from "../../core/index.ts";
+import type { Self } from "../self.ts";
+import type { PartDone, PartMessage, PartRequest } from "./messages.ts";
+
+/** A part that runs in a process of its own. */
+export interface PartProcess {
+  readonly pid: number;
+  /** Resolves when it begins to train, with the batches that were done before; rejects where it ends before. */
+  readonly begun: Promise<number>;
+  /** Resolves when its first batches are done; rejects where it ends before. */
+  readonly trained: Promise<void>;
+  /** Resolves when it waits to be killed; rejects where it ends before. */
+  readonly paused: Promise<void>;
+  /** What it told at its end; rejects where it failed or was killed. */
+  readonly done: Promise<PartDone>;
+  /** Ends it at once with SIGKILL and resolves when it is gone: false where it had ended by itself before. */
+  kill(): Promise<boolean>;
+}
+
+/** How much of what a process printed is kept for its error. */
+const keptOutput = 4000;
+
+export function startPart(
+  [node, ...args]: Self,
+  what: string,
+  request: PartRequest,
+  env: NodeJS.ProcessEnv,
+): PartProcess {
+  const child = spawn(node, [...args, "prove-resume-part", JSON.stringify(request)], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: { ...process.env, ...env },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-keptOutput);
+    });
+  let killed = false;
+  let told: PartDone | undefined;
+  let failed: Extract<PartMessage, { readonly kind: "failed" }> | undefined;
+  const gone = new Promise<string>((resolve) => {
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const early = (how: string): EspalierError => {
+    const { code, fix, text = killed ? "it was killed" : `it ended before its time (${how})` } = failed ?? {};
+    // What it printed says more only where the error does not.
+    const printed = code === undefined && output.trim() !== "" ? `\n${indented(output)}` : "";
+    return new EspalierError(
+      code ?? "PROOF_FAILED",
+      `${what}: ${text}${printed}`,
+      fix === undefined ? {} : { fix },
+    );
+  };
+  /** A message of one kind, or the failure that comes instead. */
+  const first = <K extends PartMessage["kind"]>(kind: K): Promise<Extract<PartMessage, { kind: K }>> =>
+    new Promise((resolve, reject) => {
+      child.on("message", (message: PartMessage) => {
+        if (message.kind === kind) resolve(message as Extract<PartMessage, { kind: K }>);
+      });
+      void gone.then((how) => reject(early(how)));
+    });
+  child.on("message", (message: PartMessage) => {
+    if (message.kind === "done") told = message;
+    else if (message.kind === "failed") failed = message;
+  });
+  const begun = first("begun").then(({ batches }) => batches);
+  const trained = first("trained").then(() => undefined);
+  const paused = first("paused").then(() => undefined);
+  const done = gone.then((how) => {
+    if (told && how === "exit code 0") return told;
+    throw early(how);
+  });
+  // Not all of them are waited for.
+  for (const promise of [begun, trained, paused, done]) promise.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    begun,
+    trained,
+    paused,
+    done,
+    kill: async () => {
+      killed = true;
+      child.kill("SIGKILL");
+      return (await gone) === "SIGKILL";
+    },
+  };
+}
+
+const indented = (text: string): string =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => `    ${line}`)
+    .join("\n");

@@ -1,0 +1,149 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { CheckpointManager, localStore } from "../../checkpoint/index.ts";
+import { EspalierError } from "../../core/index.ts";
+import { type ComponentDifference, diffCheckpoints } from "../checkpoint/diff.ts";
+import type { Self } from "../self.ts";
+import type { PartDone, PartRequest } from "./messages.ts";
+import { type Kill, planKills } from "./plan.ts";
+import { type PartProcess, startPart } from "./process.ts";
+
+export interface ProofOptions {
+  readonly file: string;
+  /** Where checkpoints and end states go: an empty directory. */
+  readonly directory: string;
+  readonly program: Self;
+  readonly epochs?: number;
+  /** Batches after which it is killed. */
+  readonly killAt?: readonly number[];
+  readonly engine?: "wasm" | "xla";
+  readonly deterministic?: boolean;
+  /** Told what happens. */
+  readonly say: (line: string) => void;
+}
+
+/** A kill that took place, and the checkpoint from which the next process went on. */
+export interface DoneKill extends Kill {
+  readonly pid: number;
+  readonly checkpoint: string;
+  readonly resumedAt: number;
+}
+
+export interface Proof {
+  readonly engine: string;
+  readonly epochs: number;
+  readonly batches: number;
+  readonly kills: readonly DoneKill[];
+  /** Hashes in one go and resumed, by component; a missing one is undefined. */
+  readonly components: readonly {
+    readonly name: string;
+    readonly hashes: readonly [string | undefined, string | undefined];
+  }[];
+  /** Where components differ, and the end states. */
+  readonly differences: readonly ComponentDifference[];
+  readonly endStates: readonly [string, string];
+  readonly exact: boolean;
+}
+
+/** The component that no two runs share: seconds. */
+const notCompared = ["time"];
+
+/** Trains in one go, then with kills and resumes, each in a process of its own, and compares the end states. */
+export async function proveResume(options: ProofOptions): Promise<Proof> {
+  const { file, directory, epochs, deterministic, say } = options;
+  mkdirSync(directory, { recursive: true });
+  const env = options.engine ? { ESPALIER_ENGINE: options.engine } : {};
+  const start = (what: string, rest: Omit<PartRequest, "file">): PartProcess =>
+    startPart(
+      options.program,
+      what,
+      { file, ...(epochs !== undefined && { epochs }), ...(deterministic && { deterministic }), ...rest },
+      env,
+    );
+
+  say("training in one go");
+  const straight = await start("the run in one go", {
+    checkpoints: { directory: join(directory, "in-one-go/checkpoints"), at: [] },
+    endState: join(directory, "in-one-go/end"),
+  }).done;
+  const kills = planKills(straight.course, options.killAt);
+  const checkpoints = {
+    directory: join(directory, "resumed/checkpoints"),
+    at: kills.map(({ save }) => save),
+  };
+  const endState = join(directory, "resumed/end");
+  const killed: { readonly kill: Kill; readonly pid: number; readonly checkpoint: Found }[] = [];
+  for (const kill of kills) {
+    say(`training until it is killed after batch ${kill.at}`);
+    const part = start("the run that is killed", { checkpoints, pauseAt: kill.at, endState });
+    await part.paused;
+    const checkpoint = await wholeCheckpoint(checkpoints.directory, kill, part);
+    if (!(await part.kill())) await part.done.then(neverKilled);
+    killed.push({ kill, pid: part.pid, checkpoint });
+  }
+  say("resuming to the end");
+  const resumed = await start("the resumed run", { checkpoints, endState }).done;
+  const last = killed.at(-1)?.checkpoint;
+  if (resumed.resumedAt !== last?.batches)
+    throw new EspalierError(
+      "PROOF_VOID",
+      `the resumed run began after batch ${resumed.resumedAt}, and the newest checkpoint is of batch ${last?.batches}`,
+    );
+  return compare(straight, resumed, {
+    kills: killed.map(({ kill, pid, checkpoint }) => ({
+      ...kill,
+      pid,
+      checkpoint: checkpoint.name,
+      resumedAt: checkpoint.batches,
+    })),
+  });
+}
+
+/** A process that waits to be killed does not end by itself, unless it fails. */
+function neverKilled(): never {
+  throw new EspalierError("PROOF_VOID", "the run that was to be killed came to its end");
+}
+
+interface Found {
+  readonly name: string;
+  readonly batches: number;
+}
+
+/** The newest whole checkpoint, waiting for the one that was to be taken; the process must not end meanwhile. */
+async function wholeCheckpoint(directory: string, { save }: Kill, part: PartProcess): Promise<Found> {
+  const manager = new CheckpointManager({ store: localStore(directory) });
+  let ended = false;
+  part.done.catch(() => {
+    ended = true;
+  });
+  for (;;) {
+    const newest = await manager.latest();
+    const batches = newest?.manifest.counters.batches ?? -1;
+    if (newest && batches >= save) return { name: newest.name, batches };
+    if (ended) await part.done;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function compare(
+  straight: PartDone,
+  resumed: PartDone,
+  { kills }: Pick<Proof, "kills">,
+): Promise<Proof> {
+  const names = [...new Set([...Object.keys(straight.hashes), ...Object.keys(resumed.hashes)])];
+  const components = names
+    .filter((name) => !notCompared.includes(name))
+    .map((name) => ({ name, hashes: [straight.hashes[name], resumed.hashes[name]] as const }));
+  const exact = components.every(({ hashes: [a, b] }) => a === b);
+  const endStates = [straight.endState, resumed.endState] as const;
+  return {
+    engine: straight.engine,
+    epochs: straight.course.epochStarts.length,
+    batches: straight.course.batches,
+    kills,
+    components,
+    differences: exact ? [] : await diffCheckpoints(...endStates, notCompared),
+    endStates,
+    exact,
+  };
+}
