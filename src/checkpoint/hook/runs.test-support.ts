@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { onTestFinished } from "vitest";
 import { hashState } from "../../state/index.ts";
 import { Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
 import { FakeTask, type FakeTaskOptions, train } from "../../trainer/task.test-support.ts";
 import type { CheckpointStore, CheckpointWriter } from "../store/index.ts";
 
-/** A directory that is gone when the tests are over. */
+/** A directory that is gone when the test is over. */
 export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), "espalier-checkpoint-"));
-  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
