@@ -1,7 +1,7 @@
 import { setup as rings } from "../../examples/setups/rings.ts";
 import type { TrainerHook, TrainingSetup } from "../../src/index.ts";
 
-/** Numbers of the ballast: writing them takes longer than a batch, so that writes are in flight most of the time. */
+/** Numbers of the ballast: writing them takes longer than a batch, so that writes are often in flight. */
 const numbers = 4_000_000;
 
 /** State that changes with every batch and is there to be written. */

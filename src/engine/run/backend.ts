@@ -54,7 +54,8 @@ export interface Backend extends Engine {
   readSync(native: Native, type: TensorType): HostArray;
   /**
    * Fills `target` with a buffer's bytes from a position on: row-major, little-endian, in the elements' own width. Does
-   * not hold up the event loop. Engines that keep numbers in another way have not got it.
+   * not hold up the event loop. The numbers must have been computed: `ready` says when. Engines that keep numbers in
+   * another way have not got it.
    */
   readBytes?(native: Native, from: number, target: Uint8Array): Promise<void>;
   /** Resolves once the numbers have been computed. */

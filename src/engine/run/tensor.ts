@@ -139,7 +139,10 @@ export class Tensor implements Disposable {
    * the engine can only `read` all of it.
    */
   readBytes(from: number, target: Uint8Array): Promise<void> | undefined {
-    return this.#held.backend.readBytes?.(this.native(), from, target);
+    const { backend } = this.#held;
+    if (!backend.readBytes) return undefined;
+    // It may be disposed while it is waited for, hence asked for once more.
+    return backend.ready(this.native()).then(() => backend.readBytes?.(this.native(), from, target));
   }
 
   /** Resolves once the numbers have been computed. */

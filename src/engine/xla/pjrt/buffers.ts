@@ -53,7 +53,10 @@ export class Buffers {
     await this.#reader.readAsync(alive(buffer), target);
   }
 
-  /** Fills `target` with the buffer's bytes from a position on, without holding up the event loop. */
+  /**
+   * Fills `target` with the buffer's bytes from a position on, without holding up the event loop. The buffer must be
+   * ready: the CPU plugin crashes when it is to copy a part of what has not been computed.
+   */
   async partToHost(buffer: Handle, from: number, target: Uint8Array): Promise<void> {
     if (target.byteLength === 0) return;
     const bytes = this.byteSize(buffer);
@@ -62,6 +65,8 @@ export class Buffers {
         "XLA_RUNTIME",
         `bytes ${from} to ${from + target.byteLength} of a buffer of ${bytes}`,
       );
+    if (!this.isReady(buffer))
+      throw new EspalierError("XLA_RUNTIME", "a part of a buffer that has not been computed yet");
     await this.#reader.readPart(buffer, from, target);
   }
 

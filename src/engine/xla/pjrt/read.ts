@@ -9,7 +9,7 @@ import { RESULT, rawToHost, SUBJECT, toHost } from "./layout.ts";
 export interface Reader {
   read(buffer: Handle, target: Uint8Array): void;
   readAsync(buffer: Handle, target: Uint8Array): Promise<void>;
-  /** Fills `target` with the buffer's bytes from a position on. */
+  /** Fills `target` with the bytes of a buffer that is ready from a position on. */
   readPart(buffer: Handle, from: number, target: Uint8Array): Promise<void>;
 }
 
@@ -97,8 +97,7 @@ export class HostReader implements Reader {
   }
 
   async readPart(buffer: Handle, from: number, target: Uint8Array): Promise<void> {
-    if (target.byteLength > SHORT_PART || !this.#buffers.isReady(buffer))
-      await this.#device.readPart(buffer, from, target);
+    if (target.byteLength > SHORT_PART) await this.#device.readPart(buffer, from, target);
     else native().copyTo(target, this.#address(buffer) + from, target.byteLength);
   }
 
