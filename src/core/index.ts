@@ -1,4 +1,5 @@
 export * from "./clock.ts";
 export * from "./error.ts";
+export * from "./options.ts";
 export * from "./suggest.ts";
 export * from "./tree.ts";

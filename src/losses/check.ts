@@ -1,19 +1,8 @@
-import { didYouMean, EspalierError, isPlainObject, nearest } from "../core/index.ts";
+import { EspalierError, isPlainObject, nearest } from "../core/index.ts";
 import type { Loss } from "./loss.ts";
 
 const members = ["name", "weight", "active", "fields", "rollout", "term", "reads", "gives", "state", "hooks"];
 const phases = ["rollout", "train"];
-
-/** Refuses options that are not there. */
-export function checkOptions(kind: string, options: object, known: readonly string[]): void {
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new EspalierError(
-        "OPTION_UNKNOWN",
-        `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
-        { fix: `the options of ${kind} are ${known.join(", ")}` },
-      );
-}
 
 /** Refuses losses that share a name or are not what a loss is. */
 export function checkLosses(losses: readonly Loss<never, never>[]): void {

@@ -1,10 +1,10 @@
-import { EspalierError } from "../core/index.ts";
+import { checkNames, EspalierError } from "../core/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { activeOf, batchesUntilChange, type LossPhase, scheduleOf } from "./activity.ts";
 import { type Adds, later } from "./ahead.ts";
 import { asLoss } from "./as-loss.ts";
-import { checkLosses, checkOptions } from "./check.ts";
+import { checkLosses } from "./check.ts";
 import type { Objective, ObjectiveOptions } from "./contract.ts";
 import { addedFields, fieldsOf } from "./fields.ts";
 import type { Loss } from "./loss.ts";
@@ -27,7 +27,7 @@ import { type Evaluate, sumOf, weightName } from "./sum.ts";
  * ```
  */
 export function objective<B, O>(options: ObjectiveOptions<B, O>): Objective<B, O> {
-  checkOptions("objective", options, ["forward", "losses", "maxSets", "allowNone"]);
+  checkNames("objective", options, ["forward", "losses", "maxSets", "allowNone"]);
   const { maxSets = 16, allowNone = false } = options;
   if (!(Number.isInteger(maxSets) && maxSets > 0))
     throw new EspalierError("OPTION_INVALID", `objective: maxSets is ${maxSets}`, {

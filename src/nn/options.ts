@@ -1,4 +1,6 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { badOption, checkNames, EspalierError, shown } from "../core/index.ts";
+
+export { badOption, checkSize, checkWord } from "../core/index.ts";
 
 /** Refuses options that `kind` does not have. */
 export function checkOptions(kind: string, options: object, known: readonly string[]): void {
@@ -6,29 +8,7 @@ export function checkOptions(kind: string, options: object, known: readonly stri
     throw new EspalierError("OPTION_INVALID", `${kind}: a key was given where options stand`, {
       fix: `${kind} makes an initializer: call it, as in { init: ${kind}() }`,
     });
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new EspalierError(
-        "OPTION_UNKNOWN",
-        `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
-        {
-          fix:
-            known.length === 0 ? `${kind} has no options` : `the options of ${kind} are ${known.join(", ")}`,
-        },
-      );
-}
-
-/** An error about the value of an option. */
-export const badOption = (kind: string, what: string, fix: string): EspalierError =>
-  new EspalierError("OPTION_INVALID", `${kind}: ${what}`, { fix });
-
-const shown = (given: unknown): string =>
-  typeof given === "number" ? String(given) : (JSON.stringify(given) ?? String(given));
-
-/** A size: a whole number from 1 on. */
-export function checkSize(kind: string, option: string, given: unknown): number {
-  if (typeof given === "number" && Number.isSafeInteger(given) && given >= 1) return given;
-  throw badOption(kind, `${option} is ${shown(given)}`, "give a whole number from 1 on");
+  checkNames(kind, options, known);
 }
 
 /** Sizes: one whole number from 1 on for all of `n`, or one for each. */
@@ -50,18 +30,4 @@ export function checkNumber(
 ): number {
   if (typeof given === "number" && Number.isFinite(given) && holds(given)) return given;
   throw badOption(kind, `${option} is ${shown(given)}`, fix);
-}
-
-/** One of the words an option knows. */
-export function checkWord<T extends string>(
-  kind: string,
-  option: string,
-  given: unknown,
-  known: readonly T[],
-): T {
-  const found = known.find((word) => word === given);
-  if (found !== undefined) return found;
-  const hint = typeof given === "string" ? didYouMean(given, known) : "";
-  const words = known.map((word) => `"${word}"`).join(", ");
-  throw badOption(kind, `${option} cannot be ${shown(given)}${hint}`, `use ${words}`);
 }

@@ -1,4 +1,6 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { badOption, checkNames, shown } from "../core/index.ts";
+
+export { badOption } from "../core/index.ts";
 
 /** Says what a value should be where it is not that. */
 export type Check = (value: unknown) => string | undefined;
@@ -22,10 +24,6 @@ export const patterns: Check = (value) =>
     ? undefined
     : "a path pattern, a list of them, or a function of path and value";
 
-/** An error about the value of an option. */
-export const badOption = (kind: string, what: string, fix: string): EspalierError =>
-  new EspalierError("OPTION_INVALID", `${kind}: ${what}`, { fix });
-
 /** Refuses a value that is not what it should be. */
 export function checkValue(kind: string, name: string, value: unknown, check: Check): void {
   const expected = check(value);
@@ -35,20 +33,7 @@ export function checkValue(kind: string, name: string, value: unknown, check: Ch
 
 /** Refuses options that are not there, and values they cannot have. Options that are `undefined` are not given. */
 export function checkOptions(kind: string, options: object, checks: Readonly<Record<string, Check>>): void {
-  const known = Object.keys(checks);
-  for (const [name, value] of Object.entries(options)) {
-    const check = checks[name];
-    if (!check)
-      throw new EspalierError(
-        "OPTION_UNKNOWN",
-        `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
-        { fix: `the options of ${kind} are ${known.join(", ")}` },
-      );
-    if (value !== undefined) checkValue(kind, name, value, check);
-  }
-}
-
-function shown(value: unknown): string {
-  if (typeof value === "number") return String(value);
-  return typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value));
+  checkNames(kind, options, Object.keys(checks));
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined) checkValue(kind, name, value, checks[name] as Check);
 }

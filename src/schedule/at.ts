@@ -1,5 +1,6 @@
+import { badOption } from "../core/index.ts";
 import { defineSchedule } from "./define.ts";
-import { checkCount, invalid, listed, takeUnit } from "./options.ts";
+import { checkCount, listed, takeUnit } from "./options.ts";
 import { NEVER } from "./points.ts";
 import type { Schedule } from "./schedule.ts";
 import { countOf, type InUnit, singular } from "./units.ts";
@@ -20,7 +21,7 @@ export function at(options: AtOptions): Schedule {
   const { unit, value } = takeUnit("at", options, [], "at({ epochs: [1, 5] })");
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (given.length === 0)
-    throw invalid("at", `the list of ${unit} is empty`, "give a time, or write never()");
+    throw badOption("at", `the list of ${unit} is empty`, "give a time, or write never()");
   const numbers = given.map((one) => checkCount("at", unit, one, unit, 0));
   const times = Float64Array.from(new Set(numbers)).sort();
 

@@ -1,5 +1,6 @@
+import { badOption, shown } from "../core/index.ts";
 import { defineSchedule } from "./define.ts";
-import { checkCount, invalid, shown, takeUnit } from "./options.ts";
+import { checkCount, takeUnit } from "./options.ts";
 import { AT_ONCE, NEVER } from "./points.ts";
 import type { Schedule } from "./schedule.ts";
 import { countOf, type InUnit, singular } from "./units.ts";
@@ -21,12 +22,12 @@ export function between(options: BetweenOptions): Schedule {
   const example = "between({ epochs: [2, 10] })";
   const { unit, value } = takeUnit("between", options, [], example);
   if (!Array.isArray(value) || value.length !== 2)
-    throw invalid("between", `${unit} is ${shown(value)}, which is not two numbers`, `write ${example}`);
+    throw badOption("between", `${unit} is ${shown(value)}, which is not two numbers`, `write ${example}`);
   const from = checkCount("between", `the first of ${unit}`, value[0], unit, 0);
   const open = value[1] === Number.POSITIVE_INFINITY;
   const to = open ? value[1] : checkCount("between", `the second of ${unit}`, value[1], unit, 0);
   if (to < from)
-    throw invalid("between", `${to} comes before ${from}`, `write between({ ${unit}: [${to}, ${from}] })`);
+    throw badOption("between", `${to} comes before ${from}`, `write between({ ${unit}: [${to}, ${from}] })`);
   /** Whole counts leave it one further on. Seconds leave it right after its end. */
   const end = [{ unit, at: unit === "seconds" ? to : to + 1 }];
   const start = [{ unit, at: from }];

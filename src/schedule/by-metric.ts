@@ -1,6 +1,6 @@
-import { EspalierError } from "../core/index.ts";
+import { badOption, EspalierError, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { checkCount, checkNames, checkNumber, invalid, shown } from "./options.ts";
+import { checkCount, checkNames, checkNumber } from "./options.ts";
 import type { Ramp } from "./ramp.ts";
 
 /** How a number follows a metric: mean, then transform, then moving average, then clamp. */
@@ -70,29 +70,29 @@ function checkOptions(options: ByMetricOptions): ByMetricOptions {
   checkNames(kind, options, ["metric", "initial", "mean", "transform", "ema", "clamp"]);
   const { metric, initial, mean, transform, ema, clamp } = options;
   if (typeof metric !== "string" || metric === "")
-    throw invalid(kind, `metric is ${shown(metric)}, which is not a name`, `write metric: "reward"`);
+    throw badOption(kind, `metric is ${shown(metric)}, which is not a name`, `write metric: "reward"`);
   checkNumber(kind, "initial", initial);
   if (mean !== undefined) checkCount(kind, "mean", mean, "epochs", 1);
   if (transform !== undefined && typeof transform !== "function")
-    throw invalid(
+    throw badOption(
       kind,
       `transform is ${shown(transform)}, which is not a function`,
       "write transform: (x) => 1 - x",
     );
   if (ema !== undefined && (checkNumber(kind, "ema", ema) < 0 || ema >= 1))
-    throw invalid(
+    throw badOption(
       kind,
       `ema is ${ema}, which is not from 0 to below 1`,
       "give 0.9 for a slow, 0 for no average",
     );
   if (clamp === undefined) return options;
   if (!Array.isArray(clamp) || clamp.length !== 2)
-    throw invalid(kind, `clamp is ${shown(clamp)}, which is not two numbers`, "write clamp: [0, 1]");
+    throw badOption(kind, `clamp is ${shown(clamp)}, which is not two numbers`, "write clamp: [0, 1]");
   const [least, greatest] = clamp.map((end) => checkNumber(kind, "an end of clamp", end)) as [number, number];
   if (least > greatest)
-    throw invalid(kind, `clamp has ${least} before ${greatest}`, `write clamp: [${greatest}, ${least}]`);
+    throw badOption(kind, `clamp has ${least} before ${greatest}`, `write clamp: [${greatest}, ${least}]`);
   if (initial < least || initial > greatest)
-    throw invalid(
+    throw badOption(
       kind,
       `initial is ${initial}, outside clamp from ${least} to ${greatest}`,
       "give an initial value within clamp",

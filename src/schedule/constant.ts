@@ -1,4 +1,5 @@
-import { checkNumber, invalid, shown } from "./options.ts";
+import { badOption, shown } from "../core/index.ts";
+import { checkNumber } from "./options.ts";
 import type { Ramp } from "./ramp.ts";
 
 /**
@@ -25,7 +26,7 @@ export function constant(value: number): Ramp {
 export function asRamp(value: number | Ramp): Ramp {
   if (typeof value === "number") return constant(value);
   if (typeof value?.at === "function" && typeof value.describe === "function") return value;
-  throw invalid(
+  throw badOption(
     "asRamp",
     `${shown(value)} is neither a number nor a ramp`,
     "give a number, or a ramp such as linear({ from: 1, to: 0, over: { updates: 1000 } })",

@@ -1,6 +1,7 @@
+import { badOption, shown } from "../core/index.ts";
 import type { Counters } from "./counters.ts";
 import { defineSchedule } from "./define.ts";
-import { checkCount, invalid, listed, shown, takeUnit } from "./options.ts";
+import { checkCount, listed, takeUnit } from "./options.ts";
 import { AT_ONCE, NEVER, type Points } from "./points.ts";
 import type { Schedule } from "./schedule.ts";
 import { countOf, type InUnit, singular } from "./units.ts";
@@ -62,12 +63,16 @@ export function cycle(options: CycleOptions): Schedule {
 
 function checkActive(active: unknown, length: number, example: string): readonly number[] {
   if (!Array.isArray(active))
-    throw invalid("cycle", `active is ${shown(active)}, which is not a list`, `write ${example}`);
+    throw badOption("cycle", `active is ${shown(active)}, which is not a list`, `write ${example}`);
   if (active.length === 0)
-    throw invalid("cycle", "active is empty, so that it never happens", "name a position, or write never()");
+    throw badOption(
+      "cycle",
+      "active is empty, so that it never happens",
+      "name a position, or write never()",
+    );
   for (const position of active as readonly unknown[])
     if (typeof position !== "number" || !Number.isInteger(position) || position < 1 || position > length)
-      throw invalid(
+      throw badOption(
         "cycle",
         `the position ${shown(position)} is not in a cycle of ${length}`,
         `positions are whole numbers from 1 to ${length}`,

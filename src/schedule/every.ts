@@ -1,5 +1,6 @@
+import { badOption } from "../core/index.ts";
 import { defineSchedule } from "./define.ts";
-import { checkCount, invalid, takeUnit } from "./options.ts";
+import { checkCount, takeUnit } from "./options.ts";
 import { NEVER } from "./points.ts";
 import type { Schedule } from "./schedule.ts";
 import { amount, countOf, type InUnit, singular } from "./units.ts";
@@ -32,7 +33,7 @@ export function every(options: EveryOptions): Schedule {
   const { from, until } = options;
   const first = from === undefined ? interval : checkCount("every", "from", from, unit, 0);
   if (until !== undefined && checkCount("every", "until", until, unit, 0) < first)
-    throw invalid(
+    throw badOption(
       "every",
       `until is ${until}, before the first time at ${first}, so that it never happens`,
       `give an until from ${first} on, or write never()`,

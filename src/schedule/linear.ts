@@ -1,5 +1,6 @@
+import { badOption, shown } from "../core/index.ts";
 import { checkDuration, type Duration } from "./duration.ts";
-import { checkNames, checkNumber, invalid, shown } from "./options.ts";
+import { checkNames, checkNumber } from "./options.ts";
 import type { Ramp } from "./ramp.ts";
 import { halfCosine, type Shape, straight } from "./shapes.ts";
 
@@ -60,7 +61,7 @@ export function sawtooth(options: SawtoothOptions): Ramp {
   checkNames("sawtooth", options, ["from", "to", "over", "shape"]);
   const { from, to, over, shape = "linear" } = options;
   if (shape !== "linear" && shape !== "cosine")
-    throw invalid("sawtooth", `shape is ${shown(shape)}`, `give "linear" or "cosine"`);
+    throw badOption("sawtooth", `shape is ${shown(shape)}`, `give "linear" or "cosine"`);
   const { values, duration } = checkEnds("sawtooth", from, to, over);
   const tooth = shape === "linear" ? straight : halfCosine;
   const { length, count } = duration;

@@ -1,5 +1,6 @@
+import { badOption } from "../core/index.ts";
 import { checkDuration, type Duration } from "./duration.ts";
-import { checkNames, checkNumber, invalid } from "./options.ts";
+import { checkNames, checkNumber } from "./options.ts";
 import type { Ramp } from "./ramp.ts";
 import { halfCosine } from "./shapes.ts";
 
@@ -33,7 +34,7 @@ export function oneCycle(options: OneCycleOptions): Ramp {
   const to = checkNumber("oneCycle", "to", options.to ?? from / 1e4);
   const peakAt = checkNumber("oneCycle", "peakAt", options.peakAt ?? 0.3);
   if (peakAt <= 0 || peakAt >= 1)
-    throw invalid(
+    throw badOption(
       "oneCycle",
       `peakAt is ${peakAt}, which is not a share of the cycle`,
       "give one between 0 and 1",

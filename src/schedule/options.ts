@@ -1,4 +1,10 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import {
+  badOption,
+  checkNames as checkOptionNames,
+  didYouMean,
+  EspalierError,
+  shown,
+} from "../core/index.ts";
 import type { Unit } from "./counters.ts";
 import { checkUnit, UNITS } from "./units.ts";
 
@@ -34,10 +40,6 @@ export function takeUnit(
   return { unit: first[0], value: first[1] };
 }
 
-/** An error about what a schedule or ramp was given. */
-export const invalid = (kind: string, what: string, fix: string): EspalierError =>
-  new EspalierError("OPTION_INVALID", `${kind}: ${what}`, { fix });
-
 /** A number of some unit: whole, unless it is seconds; above 0 or, for points in time, from 0 on. */
 export function checkCount(kind: string, name: string, value: unknown, unit: Unit, least: 0 | 1): number {
   const fractional = unit === "seconds";
@@ -51,32 +53,20 @@ export function checkCount(kind: string, name: string, value: unknown, unit: Uni
     ? `a number ${least === 0 ? "from 0 on" : "above 0"}`
     : `a whole number from ${least} on`;
   const off = kind === "every" && value === 0 ? "; to switch it off write never()" : "";
-  throw invalid(kind, `${name} is ${shown(value)}, which is not ${expected}`, `give ${expected}${off}`);
+  throw badOption(kind, `${name} is ${shown(value)}, which is not ${expected}`, `give ${expected}${off}`);
 }
 
 /** A finite number. */
 export function checkNumber(kind: string, name: string, value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw invalid(kind, `${name} is ${shown(value)}, which is not a finite number`, "give a finite number");
+  throw badOption(kind, `${name} is ${shown(value)}, which is not a finite number`, "give a finite number");
 }
 
 /** Refuses options that are not there. */
 export function checkNames(kind: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== "object" || options === null)
-    throw invalid(kind, `${shown(options)} is not options`, `give an object with ${listed(known)}`);
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new EspalierError(
-        "OPTION_UNKNOWN",
-        `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
-        { fix: `the options of ${kind} are ${known.join(", ")}` },
-      );
-}
-
-/** A value as messages show it. */
-export function shown(value: unknown): string {
-  if (typeof value === "number") return String(value);
-  return typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value));
+    throw badOption(kind, `${shown(options)} is not options`, `give an object with ${listed(known)}`);
+  checkOptionNames(kind, options, known);
 }
 
 /** `1, 5 and 9`; long lists are cut. */

@@ -1,4 +1,5 @@
-import { checkCount, checkNumber, invalid, shown, takeUnit } from "./options.ts";
+import { badOption, shown } from "../core/index.ts";
+import { checkCount, checkNumber, takeUnit } from "./options.ts";
 import type { Ramp } from "./ramp.ts";
 import { straight } from "./shapes.ts";
 import { countOf, type InUnit } from "./units.ts";
@@ -27,7 +28,7 @@ export function piecewise(options: PiecewiseOptions): Ramp {
   const { unit, value } = takeUnit("piecewise", options, ["interpolate"], example);
   const { interpolate = false } = options;
   if (typeof interpolate !== "boolean")
-    throw invalid("piecewise", `interpolate is ${shown(interpolate)}`, "give true or false");
+    throw badOption("piecewise", `interpolate is ${shown(interpolate)}`, "give true or false");
   const { times, values } = checkPieces(unit, value, example);
   const last = times.length - 1;
   return {
@@ -50,7 +51,7 @@ export function piecewise(options: PiecewiseOptions): Ramp {
 
 function checkPieces(unit: string, pieces: unknown, example: string) {
   if (!Array.isArray(pieces) || pieces.length === 0)
-    throw invalid(
+    throw badOption(
       "piecewise",
       `${unit} is ${shown(pieces)}, which is not a list of times and values`,
       `write ${example}`,
@@ -59,11 +60,11 @@ function checkPieces(unit: string, pieces: unknown, example: string) {
   const values: number[] = [];
   for (const piece of pieces as readonly unknown[]) {
     if (!Array.isArray(piece) || piece.length !== 2)
-      throw invalid("piecewise", `${shown(piece)} is not a time and a value`, `write ${example}`);
+      throw badOption("piecewise", `${shown(piece)} is not a time and a value`, `write ${example}`);
     const time = checkCount("piecewise", `a time in ${unit}`, piece[0], unit, 0);
     const before = times.at(-1);
     if (before !== undefined && time <= before)
-      throw invalid(
+      throw badOption(
         "piecewise",
         `${time} does not come after ${before}`,
         "give the times in order, each once",

@@ -1,6 +1,5 @@
-import { EspalierError } from "../core/index.ts";
+import { badOption, EspalierError, shown } from "../core/index.ts";
 import { defineSchedule } from "./define.ts";
-import { invalid, shown } from "./options.ts";
 import { AT_ONCE, NEVER } from "./points.ts";
 import type { Moment, Schedule } from "./schedule.ts";
 
@@ -18,7 +17,7 @@ export function when<C extends Moment = Moment>(
   words?: string,
 ): Schedule<C> {
   if (typeof condition !== "function")
-    throw invalid(
+    throw badOption(
       "when",
       `${shown(condition)} is not a function`,
       "write when((context) => context.counters.epochs > 3)",

@@ -1,7 +1,6 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, shown } from "../core/index.ts";
 import type { Ramp } from "../schedule/index.ts";
 import { type TrainingConfig, trainingConfig } from "../trainer/index.ts";
-import { shown } from "./options.ts";
 
 /** How a supervised run goes: all fields of {@link TrainingConfig}, and these. */
 export interface SupervisedFields {

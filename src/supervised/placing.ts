@@ -1,7 +1,6 @@
-import { EspalierError, isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
+import { checkNames, EspalierError, isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
 import { type ArrayTree, type Placement, placeArrays } from "../data/index.ts";
 import { type Device, evalShape, type Spec, spec, Tensor } from "../engine/index.ts";
-import { checkNames } from "./options.ts";
 import type { PlacedData, SupervisedData } from "./task-options.ts";
 
 export interface Placed {

@@ -1,9 +1,9 @@
+import { checkNames, checkWord } from "../core/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
 import type { Batch } from "./batch.ts";
 import { accuracy } from "./metrics.ts";
 import type { Metrics, SupervisedLoss } from "./objective.ts";
-import { checkNames, checkWord } from "./options.ts";
 
 /** What a kind of task makes small, and what it looks at beside. */
 export interface LossStrategy {

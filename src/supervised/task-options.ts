@@ -1,3 +1,4 @@
+import { checkNames, checkSize, checkWord } from "../core/index.ts";
 import type { ArrayTree, TensorTree } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import type { Model, Params } from "../nn/index.ts";
@@ -6,7 +7,6 @@ import type { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
 import type { Batch } from "./batch.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
-import { checkNames, checkSize, checkWord } from "./options.ts";
 import type { RateInputs } from "./rates.ts";
 
 /** Examples: inputs and targets with as many entries along their first axes. */

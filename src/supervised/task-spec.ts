@@ -1,5 +1,5 @@
+import { checkNames, checkWord } from "../core/index.ts";
 import { type ArrayTree, isIntegers } from "../data/index.ts";
-import { checkNames, checkWord } from "./options.ts";
 import {
   classification,
   type LossStrategy,

@@ -1,5 +1,5 @@
 import type { ResumeOptions } from "../checkpoint/index.ts";
-import { EspalierError } from "../core/index.ts";
+import { checkNames, EspalierError } from "../core/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
 import type { Model } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
@@ -7,7 +7,6 @@ import type { StateTree } from "../state/index.ts";
 import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
-import { checkNames } from "./options.ts";
 import { type ResumeFrom, restore } from "./restore.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
 import type { SupervisedData } from "./task-options.ts";

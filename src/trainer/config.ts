@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, shown } from "../core/index.ts";
 import { every, type Schedule } from "../schedule/index.ts";
 
 /** How a run goes, whatever it trains. Every field has a default; `trainingConfig` completes what is left out. */
@@ -121,8 +121,3 @@ export function trainingConfig(given: Partial<TrainingConfig> = {}): TrainingCon
 
 const invalid = (what: string, give: string): EspalierError =>
   new EspalierError("CONFIG_INVALID", `the training config's ${what}`, { fix: `give ${give}` });
-
-function shown(value: unknown): string {
-  if (typeof value === "number") return String(value);
-  return typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value));
-}

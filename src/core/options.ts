@@ -1,21 +1,25 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { EspalierError } from "./error.ts";
+import { didYouMean } from "./suggest.ts";
 
 /** An error about the value of an option. */
 export const badOption = (kind: string, what: string, fix: string): EspalierError =>
   new EspalierError("OPTION_INVALID", `${kind}: ${what}`, { fix });
 
-/** Refuses options that are not there. */
+/** Refuses options that `kind` does not have. */
 export function checkNames(kind: string, options: object, known: readonly string[]): void {
   for (const name of Object.keys(options))
     if (!known.includes(name))
       throw new EspalierError(
         "OPTION_UNKNOWN",
         `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
-        { fix: `the options of ${kind} are ${known.join(", ")}` },
+        {
+          fix:
+            known.length === 0 ? `${kind} has no options` : `the options of ${kind} are ${known.join(", ")}`,
+        },
       );
 }
 
-/** A whole number from 1 on. */
+/** A size: a whole number from 1 on. */
 export function checkSize(kind: string, option: string, given: unknown): number {
   if (typeof given === "number" && Number.isSafeInteger(given) && given >= 1) return given;
   throw badOption(kind, `${option} is ${shown(given)}`, "give a whole number from 1 on");
@@ -31,12 +35,12 @@ export function checkWord<T extends string>(
   const found = known.find((word) => word === given);
   if (found !== undefined) return found;
   const hint = typeof given === "string" ? didYouMean(given, known) : "";
-  throw badOption(
-    kind,
-    `${option} cannot be ${shown(given)}${hint}`,
-    `use ${known.map((w) => `"${w}"`).join(", ")}`,
-  );
+  const words = known.map((word) => `"${word}"`).join(", ");
+  throw badOption(kind, `${option} cannot be ${shown(given)}${hint}`, `use ${words}`);
 }
 
-export const shown = (given: unknown): string =>
-  typeof given === "number" ? String(given) : (JSON.stringify(given) ?? String(given));
+/** A value as messages show it. */
+export function shown(value: unknown): string {
+  if (typeof value === "number") return String(value);
+  return typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value));
+}
