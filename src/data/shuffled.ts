@@ -1,6 +1,6 @@
 /**
  * The numbers from 0 up to n in random order, from a key of two words: by exchanges, with numbers of the small fast
- * generator sfc32. Threefry's bits, as `random` draws them, would take five times as long, and a sort fifty times.
+ * generator sfc32. With threefry's bits, as `random` draws them, it took four times as long.
  */
 export function shuffled(key: Uint32Array, n: number): Int32Array {
   let [a, b] = [key[0] as number, key[1] as number];
