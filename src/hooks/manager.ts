@@ -57,10 +57,17 @@ export class HookManager<E extends EventTable> {
     const { clock = systemClock, warn = toStandardError, trace, logger } = options;
     this.#events = options.events;
     this.#trace = typeof trace === "function" ? trace : trace || debugging() ? toStandardError : undefined;
-    this.#runner = new Runner({ clock, warn, changed: () => this.#registry.touch() });
-    const failed = (failure: unknown): void => this.#runner.keep(failure);
-    const parts = { events: this.#events, slots: this.slots, clock, logger, warn, failed };
-    this.#registry = new Registry({ ...parts, work: this.#runner });
+    const runner = new Runner({ clock, warn, changed: () => this.#registry.touch() });
+    const { background } = runner;
+    this.#runner = runner;
+    this.#registry = new Registry({
+      ...{ events: this.#events, slots: this.slots, clock, logger, warn },
+      failed: (failure) => background.keep(failure),
+      work: {
+        afterEvent: (entry, event, work) => runner.afterEvent(entry, event, work),
+        inBackground: (entry, event, work) => background.goOn(entry, event, work),
+      },
+    });
   }
 
   /** Adds a hook, from the next event on. Checks it and sets it up. */
@@ -126,7 +133,7 @@ export class HookManager<E extends EventTable> {
     context: HostContext<E[K]>,
   ): HookResults | undefined | Promise<HookResults | undefined> {
     const index = this.#indexOf(event);
-    this.#runner.raise();
+    this.#runner.background.raise();
     const settingUp = this.#registry.lifecycle.settingUp;
     if (settingUp !== undefined) return settingUp.then(() => this.run(event, context));
     const host = context as unknown as HostContext;
@@ -184,13 +191,13 @@ export class HookManager<E extends EventTable> {
   /** Waits for hooks in the background, set-ups and clean-ups; their failures are raised here. */
   async settle(): Promise<void> {
     await this.#registry.lifecycle.settle();
-    await this.#runner.settle(this.#registry.entries);
+    await this.#runner.background.settle(this.#registry.entries);
   }
 
   /** Waits for hooks in the background, then cleans all hooks up, each once. They stay listed. */
   async close(): Promise<void> {
     await this.#registry.lifecycle.settle();
-    await this.#runner.join(this.#registry.entries);
+    await this.#runner.background.join(this.#registry.entries);
     await this.#registry.close();
     await this.settle();
   }

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/index.ts";
+import { Background } from "./background.ts";
 import type { Entry, Handler } from "./entry.ts";
 import { failure, failureText } from "./failure.ts";
 import type { HookContext, HookResults, HostContext } from "./hook.ts";
@@ -21,23 +22,19 @@ interface Afterwards {
 /** Calls handlers: in turn, timed, with each hook's failure policy. Synchronous until a promise appears. */
 export class Runner {
   readonly #parts: RunnerParts;
-  /** Failures of what held nobody up, that nobody has heard of yet: in the background, set-ups, clean-ups. */
-  readonly #unheard: unknown[] = [];
   /** Work for the end of the event under way. */
   readonly #afterwards: Afterwards[] = [];
 
+  /** What holds nobody up. */
+  readonly background: Background;
+
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-  }
-
-  /** Raises the first failure that nobody has heard of. */
-  raise(): void {
-    if (this.#unheard.length > 0) throw this.#unheard.shift();
-  }
-
-  /** Keeps a failure until the next event, or until hooks are waited for. */
-  keep(failure: unknown): void {
-    this.#unheard.push(failure);
+    this.background = new Background({
+      warn: parts.warn,
+      call: (entry, event, view) => this.#call(entry, event, view),
+      failed: (entry, event, cause) => this.#failed(entry, event, cause),
+    });
   }
 
   /** Runs an event's hooks in turn, then what they asked for at its end. */
@@ -62,21 +59,6 @@ export class Runner {
   /** See {@link HookContext.afterEvent}. */
   afterEvent(entry: Entry, event: string, work: () => unknown): void {
     this.#afterwards.push({ entry, event, work });
-  }
-
-  /** See {@link HookContext.inBackground}. */
-  inBackground(entry: Entry, event: string, work: Promise<unknown>): void {
-    const heard = work.catch((cause: unknown) => {
-      try {
-        this.#failed(entry, event, cause);
-      } catch (error) {
-        this.keep(error);
-      }
-    });
-    const all = Promise.all([entry.inFlight, heard]).then(() => {
-      if (entry.inFlight === all) entry.inFlight = undefined;
-    });
-    entry.inFlight = all;
   }
 
   async #runAfterwards(
@@ -128,7 +110,8 @@ export class Runner {
     } catch (cause) {
       return this.#failed(entry, event, cause);
     }
-    if (entry.hook.background) return this.#launch(entry, event, context, entry.hook.background.reads);
+    if (entry.hook.background)
+      return this.background.launch(entry, event, context, entry.hook.background.reads);
     return this.#call(entry, event, entry.viewOf(context, event));
   }
 
@@ -164,46 +147,6 @@ export class Runner {
       clearTimeout(timer);
       this.#took(entry, event, start);
     }
-  }
-
-  /** Starts a call that does not hold the loop. The one before must be done, so that there is one at a time. */
-  #launch(entry: Entry, event: string, context: HostContext, reads: readonly string[]): unknown {
-    const start = (frozen: object): void => {
-      const view = entry.freshView(
-        Object.create(context, Object.getOwnPropertyDescriptors(frozen)) as object,
-        event,
-      );
-      entry.inFlight = Promise.resolve()
-        .then(() => this.#call(entry, event, view))
-        .catch((error: unknown) => this.keep(error))
-        .then(() => {
-          entry.inFlight = undefined;
-        });
-    };
-    const freeze = (): object | Promise<object> =>
-      context.freeze?.(reads) ?? { counters: context.counters, since: context.since };
-    if (entry.inFlight)
-      return entry.inFlight
-        .then(() => this.raise())
-        .then(freeze)
-        .then(start);
-    const frozen = freeze();
-    if (frozen instanceof Promise) return frozen.then(start);
-    start(frozen);
-    return undefined;
-  }
-
-  /** Waits for hooks in the background. */
-  async join(entries: readonly Entry[]): Promise<void> {
-    await Promise.all(entries.map(({ inFlight }) => inFlight));
-  }
-
-  /** The same. Raises the first failure; what else failed is said, not lost. */
-  async settle(entries: readonly Entry[]): Promise<void> {
-    await this.join(entries);
-    const [first, ...others] = this.#unheard.splice(0);
-    for (const error of others) this.#parts.warn(error instanceof Error ? error.message : String(error));
-    if (first !== undefined) throw first;
   }
 
   #took(entry: Entry, event: string, start: number): void {
