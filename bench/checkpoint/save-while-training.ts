@@ -1,11 +1,13 @@
 // Run by standstill.ts in a fresh process: trains, saves a large snapshot meanwhile, and tells what training noticed.
 import { rmSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { CheckpointManager, localStore, snapshotOf } from "../../src/checkpoint/index.ts";
+import { Worker } from "node:worker_threads";
+import { checkpointHook, localStore } from "../../src/checkpoint/index.ts";
 import { nn } from "../../src/index.ts";
+import { when } from "../../src/schedule/index.ts";
 import type { StateTree } from "../../src/state/index.ts";
 import { supervisedTask } from "../../src/supervised/index.ts";
-import { type Task, Trainer, type TrainerHook } from "../../src/trainer/index.ts";
+import { latestCheckpoint, type Task, Trainer, type TrainerHook } from "../../src/trainer/index.ts";
 import { median } from "../harness/statistics.ts";
 import { batchSize, examples, model, optimizer, params } from "../hooks/smallest.ts";
 import { components, freshFolder } from "./payload.ts";
@@ -17,7 +19,6 @@ const [gigabytes, saves] = [Number(process.argv[2]), Number(process.argv[3])];
 const alone = 5000;
 
 const store = localStore(freshFolder());
-const manager = new CheckpointManager({ store });
 const small = supervisedTask({
   ...{ model, optimizer, data: examples(), loss: nn.mse, params: params(), batchSize, engine: "xla" },
 });
@@ -37,15 +38,32 @@ const task: Task = {
   }),
 };
 
+/** The most resident memory since it was last asked. Looked at on another thread: looking may wait for the system. */
+const memoryPeak = new Int32Array(new SharedArrayBuffer(4));
+const memoryWatch = new Worker(
+  `const { workerData } = require("node:worker_threads");
+   const look = () => {
+     const now = process.memoryUsage.rss() / 1e6;
+     if (now > Atomics.load(workerData, 0)) Atomics.store(workerData, 0, now);
+   };
+   setInterval(look, 2);`,
+  { eval: true, execArgv: [], workerData: memoryPeak },
+);
+const megabytesNow = (): number => Math.floor(process.memoryUsage.rss() / 1e6);
+
 /** What training noticed of the stretch under way: the longest batch, the most memory. */
 class Stretch {
   readonly start = performance.now();
-  readonly memoryBefore = resident();
+  readonly memoryBefore = megabytesNow();
   longest = 0;
-  memory = this.memoryBefore;
-  note(took: number): void {
-    this.longest = Math.max(this.longest, took);
-    this.memory = Math.max(this.memory, resident());
+  constructor() {
+    Atomics.store(memoryPeak, 0, this.memoryBefore);
+  }
+  get megabytes(): number {
+    return Atomics.load(memoryPeak, 0) - this.memoryBefore;
+  }
+  get seconds(): number {
+    return (performance.now() - this.start) / 1000;
   }
 }
 
@@ -54,48 +72,54 @@ interface Found {
   readonly seconds: number;
   readonly megabytes: number;
 }
-const resident = (): number => process.memoryUsage.rss() / 1e6;
 const usual: number[] = [];
 /** Saves, and after each of them a stretch without one that lasts as long. */
 const [found, without]: [Found[], number[]] = [[], []];
 let stretch: Stretch | undefined;
-let saving = false;
+/** The checkpoint before the one that is being saved, while one is. */
+let saving: { readonly before: string | undefined } | undefined;
+let due = false;
 let last = performance.now();
 
+/** Looks at each batch, and says when the checkpoint hook saves next. */
 const watch: TrainerHook = {
   name: "watch",
-  onBatchEnd: (context) => {
+  before: ["checkpoint"],
+  onBatchEnd: ({ slots, stop }) => {
     const now = performance.now();
     const took = now - last;
     last = now;
-    if (!stretch) return usual.push(took) < alone ? undefined : save(context);
-    stretch.note(took);
-    if (saving || now - stretch.start < 1000 * (found.at(-1)?.seconds ?? 0)) return undefined;
-    without.push(stretch.longest - median(usual));
-    if (found.length < saves) return save(context);
-    return context.stop("enough");
+    due = false;
+    if (!stretch) {
+      if (usual.push(took) === alone) begin(undefined);
+      return;
+    }
+    stretch.longest = Math.max(stretch.longest, took);
+    const saved = slots.previous(latestCheckpoint)?.path;
+    if (saving) {
+      if (saved === saving.before) return;
+      const { seconds, megabytes, longest } = stretch;
+      found.push({ standstill: longest - median(usual), megabytes, seconds });
+      // Whoever removes files holds training up by himself: that is neither stretch's.
+      rmSync(saved as string, { recursive: true });
+      settled(store.location);
+      [stretch, saving, last] = [new Stretch(), undefined, performance.now()];
+    } else if (stretch.seconds > (found.at(-1)?.seconds ?? 0)) {
+      without.push(stretch.longest - median(usual));
+      if (found.length < saves) begin(saved);
+      else stop("enough");
+    }
   },
 };
 
-/** What it awaits, training waits for; the rest goes on beside it. */
-async function save(context: Parameters<NonNullable<TrainerHook["onBatchEnd"]>>[0]): Promise<void> {
-  const noticed = new Stretch();
-  [stretch, saving] = [noticed, true];
-  const frozen = snapshotOf((await context.snapshot()).components);
-  void manager.write(frozen, { counters: context.counters }).then(({ path }) => {
-    const seconds = (performance.now() - noticed.start) / 1000;
-    noticed.note(performance.now() - last);
-    const megabytes = noticed.memory - noticed.memoryBefore;
-    found.push({ standstill: noticed.longest - median(usual), megabytes, seconds });
-    // Whoever removes files holds training up by himself: that is neither stretch's.
-    rmSync(path, { recursive: true });
-    settled(store.location);
-    [stretch, saving, last] = [new Stretch(), false, performance.now()];
-  });
+/** A stretch in which the run is saved. */
+function begin(before: string | undefined): void {
+  [due, stretch, saving] = [true, new Stretch(), { before }];
 }
 
-await new Trainer({ task, config: { epochs: Number.POSITIVE_INFINITY }, hooks: [watch] }).train();
-await manager.close();
+const checkpoint = checkpointHook({ store, schedule: when(() => due), on: "onBatchEnd" });
+await new Trainer({ task, config: { epochs: Number.POSITIVE_INFINITY }, hooks: [watch, checkpoint] }).train();
+await memoryWatch.terminate();
 const result: Standstill = {
   milliseconds: median(found.map(({ standstill }) => standstill)),
   without: median(without),

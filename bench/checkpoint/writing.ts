@@ -53,10 +53,7 @@ export const writing: readonly TimedFigure[] = [
       torch: script("torch_checkpoint.py", false),
       safetensors: script("safetensors_checkpoint.py", false),
     },
-    bars: [
-      { kind: "ratio", against: "plain", atMost: 1.11 },
-      { kind: "ratio", against: "torch", atMost: 1 },
-    ],
+    bars: [{ kind: "ratio", against: "plain", atMost: 1.11 }],
   },
   {
     kind: "timed",
@@ -69,6 +66,7 @@ export const writing: readonly TimedFigure[] = [
       torch: script("torch_checkpoint.py", true),
       safetensors: script("safetensors_checkpoint.py", true),
     },
-    bars: [],
+    // Without fsync torch.save is faster than any write that lasts, plain files included: like is compared with like.
+    bars: [{ kind: "ratio", against: "torch", atMost: 1 }],
   },
 ];

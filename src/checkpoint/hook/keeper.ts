@@ -51,6 +51,8 @@ export class CheckpointKeeper {
       context.slots.set(latestCheckpoint, { path, uri: null, counters });
     }
     this.#saved = await context.components.trainer?.getState();
+    // What freezing must compile is compiled now, not in the middle of training.
+    await context.snapshot();
   }
 
   /** Freezes the run once all hooks of this event have run, and writes it while training goes on. */

@@ -7,7 +7,7 @@ import type { nodeFiles } from "./node-files.ts";
 export interface Call {
   readonly id: number;
   readonly file: number;
-  readonly kind: "create" | "write" | "close" | "abandon" | "open" | "next" | "rest" | "finish";
+  readonly kind: "memory" | "create" | "write" | "close" | "abandon" | "open" | "next" | "rest" | "finish";
   readonly path?: string;
   readonly chunk?: Uint8Array;
   /** Memory that both threads share. */
@@ -43,6 +43,10 @@ export function threadMain(port: MessagePort, { files, hash, writer, reader, pie
     return found;
   };
   const perform = async ({ kind, file, path = "", chunk, into }: Call): Promise<unknown> => {
+    if (kind === "memory") {
+      queues.delete(file);
+      return new Uint8Array(new SharedArrayBuffer(piece));
+    }
     if (kind === "create") writers.set(file, writer(await files.create(path), hash("sha256"), piece));
     else if (kind === "open") {
       const opened = await files.open(path);

@@ -11,7 +11,11 @@ export async function createOnThread(path: string): Promise<HashedWriter> {
   const thread = fileThread();
   const file = thread.newFile();
   await thread.call({ file, kind: "create", path });
-  const stock = new BlockStock(window / piece);
+  // Memory is made on the other thread: the system fills it with zeros, which takes long.
+  const stock = new BlockStock(
+    window / piece,
+    () => thread.call({ file: thread.newFile(), kind: "memory" }) as Promise<Uint8Array>,
+  );
   const underWay: { readonly bytes: number; readonly done: Promise<unknown> }[] = [];
   let bytes = 0;
   let failure: { readonly error: unknown } | undefined;

@@ -3,17 +3,11 @@ import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape, TensorType } from "../trace/type.ts";
 import type { Backend, Device, Native } from "./backend.ts";
+import { type Held, release, releaseSome, releaseSoon } from "./held.ts";
 import type { HostArray } from "./host.ts";
-import { noteFreed, noteMade, turnIfDue } from "./memory.ts";
+import { noteMade, turnIfDue } from "./memory.ts";
 
-/** The engine's buffer behind a tensor, apart from it so that it can be freed when the tensor has been collected. */
-interface Held {
-  readonly backend: Backend;
-  readonly bytes: number;
-  native: Native;
-}
-
-const collected = new FinalizationRegistry<Held>((held) => release(held));
+const collected = new FinalizationRegistry<Held>(releaseSoon);
 
 /**
  * Watching for a tensor's collection costs more than making it, and most tensors of a training loop are used up by
@@ -22,14 +16,6 @@ const collected = new FinalizationRegistry<Held>((held) => release(held));
 const newest: (Tensor | undefined)[] = Array.from({ length: 256 }, () => undefined);
 let nextPlace = 0;
 const smallBytes = 64 * 1024;
-
-function release(held: Held): void {
-  if (held.native === undefined) return;
-  const { native } = held;
-  held.native = undefined;
-  held.backend.free(native);
-  noteFreed(held.bytes);
-}
 
 /**
  * Numbers on a device: what compiled functions take and give. Immutable. Freed when collected, or at once by
@@ -53,6 +39,7 @@ export class Tensor implements Disposable {
     this.type = type;
     this.device = device;
     this.#held = { backend, bytes: type.bytes, native };
+    releaseSome();
     noteMade(type.bytes);
     if (type.bytes > smallBytes) this.#watch();
     else {
