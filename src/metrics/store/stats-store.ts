@@ -1,0 +1,155 @@
+import type { Json } from "../json.ts";
+import type { MetricRecord } from "../record.ts";
+import type { RunEnding, RunInfo } from "../run-info.ts";
+
+/** A run as the store has it. */
+export interface RunRow {
+  readonly id: string;
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly endedAt: number | undefined;
+  /** `running` until it has ended. A run whose process is gone stays so: see its newest heartbeat. */
+  readonly outcome: "running" | RunEnding["outcome"];
+  readonly reason: string | undefined;
+  readonly config: Json;
+  /** How often it was gone on with. */
+  readonly resumes: number;
+  readonly counters: Readonly<Record<string, number>>;
+  /** The newest heartbeat, if there is one. */
+  readonly heartbeat: number | undefined;
+}
+
+export interface MetricRow {
+  readonly key: string;
+  readonly category: string;
+  readonly name: string;
+  readonly unit: string | undefined;
+  readonly step: number;
+  readonly axis: string;
+  readonly wall: number;
+  /** NaN and infinity included. Undefined where it is a text or a histogram. */
+  readonly value: number | undefined;
+  readonly text: string | undefined;
+  readonly histogram: MetricRecord["value"] | undefined;
+  readonly reduction: string;
+  readonly count: number;
+  readonly notFinite: number;
+}
+
+export interface EvaluationRow {
+  readonly step: number;
+  readonly name: string;
+  readonly scores: Readonly<Record<string, number>>;
+  readonly wall: number;
+}
+export interface EpisodeRow {
+  readonly step: number;
+  readonly return: number;
+  readonly length: number;
+  readonly wall: number;
+  readonly info?: Json;
+}
+export interface ReplayRow {
+  readonly step: number;
+  readonly path: string;
+  readonly uri: string | undefined;
+  readonly wall: number;
+}
+export interface CheckpointRow {
+  readonly step: number;
+  readonly path: string;
+  readonly uri: string | undefined;
+  readonly wall: number;
+}
+export interface HeartbeatRow {
+  readonly wall: number;
+  readonly step: number;
+  readonly pid: number;
+  readonly host: string;
+  readonly phase: string;
+}
+export interface HookTimingRow {
+  readonly hook: string;
+  readonly count: number;
+  /** Milliseconds. */
+  readonly mean: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly total: number;
+}
+/** Whether a hook ran at an event, over as many occurrences as it was the same for the same reason. */
+export interface DecisionRow {
+  readonly hook: string;
+  readonly event: string;
+  readonly ran: boolean;
+  readonly why: string;
+  readonly fromStep: number;
+  readonly toStep: number;
+  readonly times: number;
+}
+/** Somebody or something changed the run: a hook was disabled, a run was stopped, a monitor halted it. */
+export interface InterventionRow {
+  readonly step: number;
+  readonly wall: number;
+  readonly who: string;
+  readonly what: string;
+  readonly details?: Json;
+}
+
+/** What is filed of a run beside its metrics. */
+export interface RunEvents {
+  readonly evaluation: EvaluationRow;
+  readonly episode: EpisodeRow;
+  readonly replay: ReplayRow;
+  readonly checkpoint: CheckpointRow;
+  readonly heartbeat: HeartbeatRow;
+  readonly decision: DecisionRow;
+  readonly intervention: InterventionRow;
+}
+export type RunEventKind = keyof RunEvents;
+
+export interface SeriesChoice {
+  readonly from?: number;
+  readonly to?: number;
+  /** At most so many points, evenly chosen; the last always among them. */
+  readonly points?: number;
+}
+
+/**
+ * Where what runs did is kept and asked for: a SQLite file or a Postgres database, with one schema. Many processes may
+ * write at once. All of its functions reject with an EspalierError whose code begins with STATS_.
+ */
+export interface StatsStore {
+  /** What it is, without passwords. */
+  readonly location: string;
+  /** Files a run, or that it goes on: metrics and events after `resumedAt` are removed, because they come again. */
+  startRun(run: RunInfo): Promise<void>;
+  endRun(run: string, ending: RunEnding): Promise<void>;
+  /** Files records of a window. The same record twice is filed once. */
+  addMetrics(run: string, records: readonly MetricRecord[]): Promise<void>;
+  add<K extends RunEventKind>(run: string, kind: K, rows: readonly RunEvents[K][]): Promise<void>;
+  /** Replaces what was known of these hooks. */
+  setHookTimings(run: string, rows: readonly HookTimingRow[]): Promise<void>;
+
+  /** Newest first. */
+  runs(choice?: { readonly limit?: number }): Promise<readonly RunRow[]>;
+  /** By id, by name (the newest of that name), or by the beginning of an id that no other begins with. */
+  run(idOrName: string): Promise<RunRow>;
+  /** Keys of its metrics, with how many points each has. */
+  metrics(run: string): Promise<readonly { readonly key: string; readonly points: number }[]>;
+  /** By step, then as they came. */
+  series(run: string, key: string, choice?: SeriesChoice): Promise<readonly MetricRow[]>;
+  /** The newest of every metric. */
+  latest(run: string): Promise<readonly MetricRow[]>;
+  /** Everything after a place in the order in which it came; `next` is the place to ask from again. */
+  since(
+    run: string,
+    place: number,
+    limit?: number,
+  ): Promise<{ readonly rows: readonly MetricRow[]; readonly next: number }>;
+  /** As they came. */
+  list<K extends RunEventKind>(run: string, kind: K): Promise<readonly RunEvents[K][]>;
+  hookTimings(run: string): Promise<readonly HookTimingRow[]>;
+  close(): Promise<void>;
+}
