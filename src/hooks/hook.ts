@@ -1,6 +1,7 @@
 import type { Clock } from "../core/index.ts";
 import type { Moment, Schedule } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
+import type { HookLogger } from "./log-outlet.ts";
 import type { Slot, SlotAccess } from "./slot.ts";
 
 /** What every host's context has. Hosts keep one context and move it on; `counters` and `since` are new each time. */
@@ -98,6 +99,8 @@ export interface HookHost {
   readonly clock: Clock;
   /** Tells what does not stop the run. */
   warn(text: string): void;
+  /** From now on what hooks log goes there too. */
+  installLogger(logger: HookLogger): void;
 }
 
 /**

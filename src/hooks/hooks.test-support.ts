@@ -57,7 +57,11 @@ export function testHost(
     events: testEvents,
     clock,
     warn: (text) => warnings.push(text),
-    logger: (owner, values, category, counters) => logged.push({ owner, values, category, counters }),
+    logger: {
+      as: (owner) => ({
+        log: (values, counters, category) => logged.push({ owner, values, category, counters }),
+      }),
+    },
     ...rest,
   });
   let counters = start;

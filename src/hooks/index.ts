@@ -15,8 +15,9 @@ export type {
   HostContext,
   UnregisterReason,
 } from "./hook.ts";
+export type { HookLogger, OwnedLog } from "./log-outlet.ts";
 export { type LoggingHookOptions, loggingHook } from "./logging.ts";
-export { type HookLogger, HookManager, type HookManagerOptions } from "./manager.ts";
+export { HookManager, type HookManagerOptions } from "./manager.ts";
 export type { OrderEdge } from "./order.ts";
 export {
   type Period,

@@ -5,20 +5,13 @@ import { DueIndex, pointsOf } from "./due-index.ts";
 import type { Entry } from "./entry.ts";
 import { type Explanation, explain } from "./explain.ts";
 import type { EventName, EventTable, Hook, HookResults, HookSettings, HostContext } from "./hook.ts";
+import { type HookLogger, LogOutlet } from "./log-outlet.ts";
 import { type HookPlan, planOf } from "./plan.ts";
 import { Registry } from "./registry.ts";
 import { Results } from "./results.ts";
 import { Runner } from "./runner.ts";
 import { SlotBoard } from "./slot-board.ts";
 import type { HookTiming } from "./timing.ts";
-
-/** Where values that hooks log go: in whose name, under which counters. */
-export type HookLogger = (
-  owner: string,
-  values: Readonly<Record<string, unknown>>,
-  category: string | undefined,
-  counters: Counters,
-) => void;
 
 export interface HookManagerOptions<E> {
   /** The host's events, in the order in which they happen. */
@@ -28,6 +21,7 @@ export interface HookManagerOptions<E> {
   readonly warn?: (text: string) => void;
   /** Prints every decision, to standard error or to whoever is given. `ESPALIER_DEBUG=hooks` does the same. */
   readonly trace?: boolean | ((line: string) => void);
+  /** Where values that hooks log go. A hook may install one: `metricsHook` does. */
   readonly logger?: HookLogger;
 }
 
@@ -61,7 +55,7 @@ export class HookManager<E extends EventTable> {
     const { background } = runner;
     this.#runner = runner;
     this.#registry = new Registry({
-      ...{ events: this.#events, slots: this.slots, clock, logger, warn },
+      ...{ events: this.#events, slots: this.slots, clock, log: new LogOutlet(logger), warn },
       failed: (failure) => background.keep(failure),
       work: {
         afterEvent: (entry, event, work) => runner.afterEvent(entry, event, work),

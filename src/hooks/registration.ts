@@ -2,7 +2,7 @@ import { EspalierError } from "../core/index.ts";
 import { Entry, type EntryServices } from "./entry.ts";
 import type { HookSettings } from "./hook.ts";
 import { handlersOf } from "./inspect.ts";
-import type { HookLogger } from "./manager.ts";
+import type { LogOutlet } from "./log-outlet.ts";
 import type { SlotBoard } from "./slot-board.ts";
 
 /** A hook that was registered, with its children. */
@@ -17,21 +17,21 @@ export interface Registration {
 export interface RegistrationParts {
   readonly events: readonly string[];
   readonly slots: SlotBoard;
-  readonly logger: HookLogger | undefined;
+  readonly log: LogOutlet;
   readonly work: Pick<EntryServices, "afterEvent" | "inBackground">;
 }
 
 /** Checks a hook and its children as they come in. */
 export function registrationOf(
   hook: HookSettings,
-  { events, slots, logger, work }: RegistrationParts,
+  { events, slots, log, work }: RegistrationParts,
   isTaken: (name: string) => boolean,
 ): Registration {
   const entries: Entry[] = [];
   const own = new Set<string>();
   const services: EntryServices = {
     log: (entry, context, values, category) =>
-      logger?.(entry.name, values as Readonly<Record<string, unknown>>, category, context.counters),
+      log.log(entry.name, values as Readonly<Record<string, unknown>>, context.counters, category),
     afterEvent: (entry, event, given) => work.afterEvent(entry, event, given),
     inBackground: (entry, event, given) => work.inBackground(entry, event, given),
   };

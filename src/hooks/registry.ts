@@ -1,6 +1,6 @@
 import { type Clock, EspalierError } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
-import type { HookSettings, UnregisterReason } from "./hook.ts";
+import type { HookHost, HookSettings, UnregisterReason } from "./hook.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { inOrder, type OrderEdge } from "./order.ts";
 import { family, type Registration, type RegistrationParts, registrationOf } from "./registration.ts";
@@ -27,7 +27,7 @@ export class Registry {
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
-    this.lifecycle = new Lifecycle({ clock: parts.clock, warn: parts.warn }, parts.failed);
+    this.lifecycle = new Lifecycle(hostOf(parts), parts.failed);
   }
 
   get hooks(): readonly HookSettings[] {
@@ -173,3 +173,9 @@ export class Registry {
     }
   }
 }
+
+const hostOf = ({ clock, warn, log }: RegistryParts): HookHost => ({
+  clock,
+  warn,
+  installLogger: (logger) => log.install(logger),
+});

@@ -242,7 +242,7 @@ describe("document 003", () => {
           values: async ({ state }) => (await state.values?.last()) ?? {},
         }),
       ],
-      logger: (owner, { loss }) => logged.push({ owner, loss }),
+      logger: { as: (owner) => ({ log: ({ loss }) => logged.push({ owner, loss }) }) },
     });
     const { outcome, run, counters, metrics, validation, timings } = await trainer.train();
     expect([outcome, run, counters.epochs, counters.updates]).toEqual(["completed", "clouds", 8, 32]);
@@ -408,7 +408,7 @@ describe("documents 000 and 001", () => {
       config: { epochs: 4, handleSignals: false },
       // The order of registration is the wrong one.
       hooks: [checkpoint, metrics, evaluation],
-      logger: (_owner, values) => logged.push(values),
+      logger: { as: () => ({ log: (values) => logged.push(values) }) },
     });
     await trainer.train();
     expect(order).toEqual(["metrics", "evaluation", "metrics", "checkpoint", ...order.slice(0, 4)]);

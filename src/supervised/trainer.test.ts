@@ -48,7 +48,7 @@ describe.each(testEngines())("supervisedTrainer on %s", (engine) => {
       model,
       trainingConfig: { epochs: 2, batchSize: 50, ...quiet },
       engine,
-      logger: (owner, values) => logged.push(`${owner}: ${JSON.stringify(values)}`),
+      logger: { as: (owner) => ({ log: (values) => logged.push(`${owner}: ${JSON.stringify(values)}`) }) },
     });
     const hook: TrainerHook = {
       name: "count",

@@ -20,7 +20,7 @@ export interface TrainerOptions {
   readonly config?: Partial<TrainingConfig>;
   readonly hooks?: readonly TrainerHook[];
   readonly clock?: Clock;
-  /** Where values that hooks log go. */
+  /** Where values that hooks log go, beside what `metricsHook` does with them. */
   readonly logger?: HookLogger;
   /** Told what does not stop the run. Default: standard error. */
   readonly warn?: (text: string) => void;

@@ -228,7 +228,11 @@ describe("a run", () => {
     await run({
       task: new FakeTask(),
       hooks: [{ name: "speaker", onEpochEnd: ({ log }) => log({ x: 1 }, "c") }],
-      logger: (owner, values, category, counters) => logged.push([owner, values, category, counters.epochs]),
+      logger: {
+        as: (owner) => ({
+          log: (values, counters, category) => logged.push([owner, values, category, counters.epochs]),
+        }),
+      },
     });
     expect(logged).toEqual([["speaker", { x: 1 }, "c", 1]]);
   });

@@ -63,7 +63,11 @@ export async function simulate(
     hooks: recorded,
     clock,
     warn: (text) => warnings.push(text),
-    logger: (hook, values, category, counters) => logged.push({ hook, values, category, counters }),
+    logger: {
+      as: (hook) => ({
+        log: (values, counters, category) => logged.push({ hook, values, category, counters }),
+      }),
+    },
   });
   const plan = trainer.hooks.plan().text;
   try {
