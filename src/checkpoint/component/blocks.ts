@@ -1,4 +1,4 @@
-import type { FileWriter } from "../store/index.ts";
+import type { FileWriter, MemoryInPlace } from "../store/store.ts";
 
 /** Puts bytes of something, from a position on, into the target: at once, or it gives a promise. */
 export type Fill = (target: Uint8Array, from: number) => Promise<unknown> | undefined;
@@ -14,6 +14,8 @@ const ownBlock = 4 * 1024 * 1024;
 export function blocksTo(file: FileWriter): {
   /** Appends so many bytes. Returns once all are on their way; a failure is told here or by `flush`. */
   add(bytes: number, fill: Fill): Promise<void>;
+  /** Appends memory where it lies; see `writeInPlace` of writers. */
+  place(memory: MemoryInPlace, bytes: number): Promise<boolean>;
   /** Hands over what is left and returns once the writer has taken everything. */
   flush(): Promise<void>;
 } {
@@ -35,6 +37,10 @@ export function blocksTo(file: FileWriter): {
     filled = 0;
     filling = [];
   };
+  const flush = async (): Promise<void> => {
+    if (block) send(block.subarray(0, filled));
+    await sent;
+  };
   const room = (): Promise<Uint8Array> => {
     if (file.lend) return Promise.race([failed, file.lend()]);
     return Promise.race([failed, sent.then(() => new Uint8Array(ownBlock))]);
@@ -52,9 +58,10 @@ export function blocksTo(file: FileWriter): {
         if (filled === block.length) send(block);
       }
     },
-    flush: async () => {
-      if (block) send(block.subarray(0, filled));
-      await sent;
+    place: async (memory, bytes) => {
+      await flush();
+      return (await file.writeInPlace?.(memory, bytes)) ?? false;
     },
+    flush,
   };
 }

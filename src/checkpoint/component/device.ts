@@ -1,5 +1,6 @@
 import { type HostArray, put, Tensor } from "../../engine/index.ts";
 import { type HostTensor, toFileBytes } from "../safetensors/index.ts";
+import type { MemoryInPlace } from "../store/store.ts";
 import type { ImageLeaf } from "./image.ts";
 
 /**
@@ -13,6 +14,14 @@ export async function bytesOf({
   if (!(source instanceof Tensor)) return toFileBytes(source, dtype);
   if (!source.backend.readBytes) return toFileBytes(await source.read(), dtype);
   return (target, from) => source.readBytes(from, target) as Promise<void>;
+}
+
+/** Copying less is cheaper than a write of its own. */
+const worthwhile = 256 * 1024;
+
+/** The bytes of a large leaf where they lie, if its engine can lend them to other threads. */
+export async function inPlace({ source, bytes }: ImageLeaf): Promise<MemoryInPlace | undefined> {
+  return source instanceof Tensor && bytes >= worthwhile ? source.inPlace() : undefined;
 }
 
 /** Where restored tensors go: the device of a tensor that is there now, or the chosen engine's first. */

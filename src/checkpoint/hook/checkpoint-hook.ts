@@ -5,6 +5,7 @@ import {
   type TrainerContext,
   type TrainerHook,
 } from "../../trainer/index.ts";
+import { checkpointMark } from "./is-checkpoint-hook.ts";
 import { CheckpointKeeper } from "./keeper.ts";
 import { type CheckpointHookOptions, planOf } from "./options.ts";
 
@@ -49,6 +50,7 @@ export function checkpointHook(options: CheckpointHookOptions): TrainerHook {
     { name: `${name}.end`, ...manners, onTrainingEnd: (context) => keeper.end(context) },
   ];
   return {
+    ...checkpointMark,
     name,
     schedule,
     ...manners,

@@ -1,4 +1,4 @@
-import type { FileRecord } from "../store/store.ts";
+import type { FileRecord, FileWriter } from "../store/store.ts";
 import type { ReadableFile, WritableFile } from "./file-system.ts";
 
 /** The part of node's hashes that is used here. */
@@ -10,7 +10,8 @@ export interface Hashing {
 /** Writes a file from its beginning and hashes on the way. */
 export interface HashedWriter {
   /** See `FileWriter`. */
-  lend?(): Promise<Uint8Array>;
+  readonly lend?: FileWriter["lend"];
+  readonly writeInPlace?: FileWriter["writeInPlace"];
   write(chunk: Uint8Array): Promise<void>;
   close(): Promise<FileRecord>;
   /** Closes without making it last. */

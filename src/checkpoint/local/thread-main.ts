@@ -7,9 +7,21 @@ import type { nodeFiles } from "./node-files.ts";
 export interface Call {
   readonly id: number;
   readonly file: number;
-  readonly kind: "memory" | "create" | "write" | "close" | "abandon" | "open" | "next" | "rest" | "finish";
+  readonly kind:
+    | "memory"
+    | "view"
+    | "create"
+    | "write"
+    | "close"
+    | "abandon"
+    | "open"
+    | "next"
+    | "rest"
+    | "finish";
   readonly path?: string;
   readonly chunk?: Uint8Array;
+  /** Instead of a chunk: memory that JavaScript does not own. */
+  readonly at?: { readonly viewer: string; readonly address: number; readonly bytes: number };
   /** Memory that both threads share. */
   readonly into?: Uint8Array;
 }
@@ -22,6 +34,7 @@ export interface Answer {
 
 /** What the function below is given: it must not use anything else. */
 export interface ThreadParts {
+  readonly load: NodeJS.Require;
   readonly files: ReturnType<typeof nodeFiles>;
   readonly hash: typeof createHash;
   readonly writer: typeof hashedWriter;
@@ -33,7 +46,10 @@ export interface ThreadParts {
  * The work of a file thread. It is its text that runs there, because a file of its own would have to be found from
  * source, from the built package, and from whatever a user's bundler makes of it.
  */
-export function threadMain(port: MessagePort, { files, hash, writer, reader, piece }: ThreadParts): void {
+export function threadMain(
+  port: MessagePort,
+  { load, files, hash, writer, reader, piece }: ThreadParts,
+): void {
   const writers = new Map<number, ReturnType<typeof hashedWriter>>();
   const readers = new Map<number, ReturnType<typeof hashedReader>>();
   const queues = new Map<number, Promise<void>>();
@@ -42,7 +58,13 @@ export function threadMain(port: MessagePort, { files, hash, writer, reader, pie
     if (!found) throw new Error("the file is not open");
     return found;
   };
-  const perform = async ({ kind, file, path = "", chunk, into }: Call): Promise<unknown> => {
+  const seen = ({ viewer, address, bytes }: NonNullable<Call["at"]>): Uint8Array =>
+    new Uint8Array(load(viewer).view(address, bytes));
+  const perform = async ({ kind, file, path = "", chunk, at, into }: Call): Promise<unknown> => {
+    if (kind === "view") {
+      queues.delete(file);
+      return at && seen(at).byteLength === at.bytes;
+    }
     if (kind === "memory") {
       queues.delete(file);
       return new Uint8Array(new SharedArrayBuffer(piece));
@@ -51,7 +73,7 @@ export function threadMain(port: MessagePort, { files, hash, writer, reader, pie
     else if (kind === "open") {
       const opened = await files.open(path);
       readers.set(file, reader(opened, hash("sha256"), piece));
-    } else if (kind === "write") await find(writers, file).write(chunk ?? new Uint8Array());
+    } else if (kind === "write") await find(writers, file).write(at ? seen(at) : (chunk ?? new Uint8Array()));
     else if (kind === "next") await find(readers, file).next(into ?? new Uint8Array());
     else if (kind === "rest") await find(readers, file).rest();
     else {

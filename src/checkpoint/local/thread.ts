@@ -11,6 +11,7 @@ export const piece = 4 * 1024 * 1024;
 const source = `"use strict";
 const __name = (value) => value;
 (${threadMain})(require("node:worker_threads").parentPort, {
+  load: require,
   files: (${nodeFiles})(require("node:fs/promises").open),
   hash: require("node:crypto").createHash,
   writer: ${hashedWriter},
@@ -27,6 +28,7 @@ interface Waiting {
 export class FileThread {
   readonly #worker = new Worker(source, { eval: true, execArgv: [], name: "espalier-files" });
   readonly #waiting = new Map<number, Waiting>();
+  readonly #viewers = new Map<string, Promise<boolean>>();
   #calls = 0;
   #files = 0;
   /** Why it can do nothing more. */
@@ -65,6 +67,18 @@ export class FileThread {
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage({ ...call, id }, moved);
     });
+  }
+
+  /** Whether it can see memory that JavaScript does not own. Tries it out once for each module that views it. */
+  sees(at: NonNullable<Call["at"]>): Promise<boolean> {
+    const seen =
+      this.#viewers.get(at.viewer) ??
+      this.call({ file: this.newFile(), kind: "view", at }).then(
+        (whole) => whole === true,
+        () => false,
+      );
+    this.#viewers.set(at.viewer, seen);
+    return seen;
   }
 
   #end(error: Error): void {

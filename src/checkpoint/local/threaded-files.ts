@@ -26,6 +26,10 @@ export async function createOnThread(path: string): Promise<HashedWriter> {
       underWay.shift();
     }
   };
+  const noteFailure = (error: unknown): void => {
+    failure ??= { error };
+    stock.fail(error);
+  };
   return {
     lend: () => (failure ? Promise.reject(failure.error) : stock.lend()),
     write: async (chunk) => {
@@ -34,19 +38,22 @@ export async function createOnThread(path: string): Promise<HashedWriter> {
       const size = given.byteLength;
       const moved = given.buffer instanceof ArrayBuffer ? [given.buffer] : [];
       const done = thread.call({ file, kind: "write", chunk: given }, moved);
-      done.then(
-        () => stock.takeBack(given.buffer),
-        (error: unknown) => {
-          failure ??= { error };
-          stock.fail(error);
-        },
-      );
+      done.then(() => stock.takeBack(given.buffer), noteFailure);
       underWay.push({ bytes: size, done });
       bytes += size;
       await untilBelow(window);
     },
+    writeInPlace: async ({ address, viewer, release }, size) => {
+      const at = { viewer, address, bytes: size };
+      if (failure || !(await thread.sees(at))) return false;
+      const done = thread.call({ file, kind: "write", at }).finally(release);
+      done.catch(noteFailure);
+      // It takes no memory of its own: nobody waits for it before the end.
+      underWay.push({ bytes: 0, done });
+      return true;
+    },
     close: async () => {
-      await untilBelow(0);
+      for (const { done } of underWay) await done;
       return (await thread.call({ file, kind: "close" })) as FileRecord;
     },
     abandon: async () => void (await thread.call({ file, kind: "abandon" })),

@@ -38,9 +38,12 @@ export async function writeCheckpoint({
         threads ? createOnThread(path) : hashedWriter(await fs.create(path), createHash("sha256"), piece),
       );
       open.add(file);
-      const { lend } = file;
+      const { lend, writeInPlace } = file;
       return {
         ...(lend && { lend: () => trying("writing", path, lend) }),
+        ...(writeInPlace && {
+          writeInPlace: (memory, bytes) => trying("writing", path, () => writeInPlace(memory, bytes)),
+        }),
         write: (chunk) => trying("writing", path, () => file.write(chunk)),
         close: () =>
           trying("closing", path, async () => {

@@ -84,7 +84,9 @@ async function writeComponents(
   writer: CheckpointWriter,
   { images }: Snapshot,
 ): Promise<Readonly<Record<string, ComponentRecord>>> {
-  const waiting = [...fileNames([...images.keys()])];
+  const bytes = (component: string): number => images.get(component)?.bytes ?? 0;
+  // The largest first, so that no lane is left alone with it at the end.
+  const waiting = [...fileNames([...images.keys()])].sort(([a], [b]) => bytes(b) - bytes(a));
   const records = new Map<string, ComponentRecord>();
   let failed = false;
   const lane = async (): Promise<void> => {

@@ -4,6 +4,14 @@ export interface FileRecord {
   readonly sha256: string;
 }
 
+/** @internal Memory of this process that JavaScript does not own. It stays until it is released. */
+export interface MemoryInPlace {
+  readonly address: number;
+  /** The module whose `view(address, bytes)` gives an ArrayBuffer of it, in any thread. */
+  readonly viewer: string;
+  release(): void;
+}
+
 /** A file being written from its beginning to its end. */
 export interface FileWriter {
   /**
@@ -13,6 +21,11 @@ export interface FileWriter {
   lend?(): Promise<Uint8Array>;
   /** Appends. The chunk is given away: its memory may be gone afterwards. Resolves once more can be taken. */
   write(chunk: Uint8Array): Promise<void>;
+  /**
+   * @internal Appends memory without copying it: gives true, and releases it once it has been read or has failed to be.
+   * Otherwise, as where it cannot be read in place, the memory is still the caller's.
+   */
+  writeInPlace?(memory: MemoryInPlace, bytes: number): Promise<boolean>;
   /** Makes it last and tells what it holds. A write that failed, or this, fails the file for good. */
   close(): Promise<FileRecord>;
 }

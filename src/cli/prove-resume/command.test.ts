@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
@@ -29,10 +29,12 @@ function counting({
   saved,
   epochs = 4,
   extra = "",
+  hooks = "[]",
 }: {
   saved: boolean;
   epochs?: number;
   extra?: string;
+  hooks?: string;
 }): string {
   const file = path("setup.mjs");
   writeFileSync(
@@ -41,8 +43,9 @@ function counting({
     let w = new Float32Array(6);
     const getState = () => ({ layer: { w }, calls: ${saved ? "calls" : "0"} });
     const setState = (state) => { w = state.layer.w; ${saved ? "calls = state.calls;" : ""} };
-    export const setup = () => ({
+    export const setup = async () => ({
       config: { epochs: ${epochs} },
+      hooks: ${hooks},
       task: {
         components: { weights: { getState, setState } },
         sampleUnit: "examples",
@@ -100,6 +103,18 @@ describe("espalier prove-resume", patience, () => {
     expect(readdirSync(path("kept")).sort()).toEqual(["in-one-go", "resumed"]);
     const again = await proveResume(counting({ saved: true }), "--keep", path("kept"));
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("DIRECTORY_NOT_EMPTY") });
+  });
+
+  it("leaves out all checkpoint hooks of the set-up, the primary one and others", async () => {
+    const checkpoints = new URL("../../checkpoint/index.ts", import.meta.url).href;
+    const hooks = `await import(${JSON.stringify(checkpoints)}).then(({ checkpointHook }) => [
+      checkpointHook({ directory: ${JSON.stringify(path("own"))} }),
+      checkpointHook({ name: "second", directory: ${JSON.stringify(path("second"))}, primary: false }),
+    ])`;
+    const { code, stdout } = await proveResume(counting({ saved: true, hooks }), "--engine", "wasm");
+    expect(stdout).toContain("bit for bit");
+    expect(code).toBe(0);
+    expect([path("own"), path("second")].filter(existsSync)).toEqual([]);
   });
 
   it("says what failed in the set-up, and in training", async () => {

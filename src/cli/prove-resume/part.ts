@@ -1,8 +1,8 @@
-import { CheckpointManager, checkpointHook, localStore } from "../../checkpoint/index.ts";
+import { CheckpointManager, checkpointHook, isCheckpointHook, localStore } from "../../checkpoint/index.ts";
 import { engine } from "../../engine/index.ts";
 import { at, never } from "../../schedule/index.ts";
 import { hashState, type StateTree } from "../../state/index.ts";
-import { latestCheckpoint, Trainer, type TrainerHook } from "../../trainer/index.ts";
+import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import { loadSetup } from "./load-setup.ts";
 import type { PartMessage, PartRequest } from "./messages.ts";
 import { twoCopies } from "./two-copies.ts";
@@ -13,6 +13,7 @@ const checkpointName = "prove-resume.checkpoint";
 export async function runPart(request: PartRequest, tell: (message: PartMessage) => void): Promise<void> {
   const options = await loadSetup(request.file);
   const watch = watcher(tell);
+  // The set-up's own would go on from what an earlier process left: the proof brings one instead.
   const given = (options.hooks ?? []).filter((hook) => !isCheckpointHook(hook));
   const trainer = new Trainer({
     ...options,
@@ -55,10 +56,6 @@ export async function runPart(request: PartRequest, tell: (message: PartMessage)
     outcome,
   });
 }
-
-/** The set-up's own would go on from what an earlier process left: the proof brings one instead. */
-const isCheckpointHook = (hook: TrainerHook): boolean =>
-  hook.provides?.some(({ name }) => name === latestCheckpoint.name) ?? false;
 
 /** Notes where the run begins and where its epochs do. */
 function watcher(tell: (message: PartMessage) => void) {

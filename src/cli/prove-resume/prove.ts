@@ -45,8 +45,8 @@ export interface Proof {
   readonly exact: boolean;
 }
 
-/** The component that no two runs share: seconds. */
-const notCompared = ["time"];
+/** What no two runs share: the trainer's seconds, and what hooks know of time. */
+const isTime = (component: string): boolean => component === "time" || component.endsWith(".time");
 
 /** Trains in one go, then with kills and resumes, each in a process of its own, and compares the end states. */
 export async function proveResume(options: ProofOptions): Promise<Proof> {
@@ -132,7 +132,7 @@ async function compare(
 ): Promise<Proof> {
   const names = [...new Set([...Object.keys(straight.hashes), ...Object.keys(resumed.hashes)])];
   const components = names
-    .filter((name) => !notCompared.includes(name))
+    .filter((name) => !isTime(name))
     .map((name) => ({ name, hashes: [straight.hashes[name], resumed.hashes[name]] as const }));
   const exact = components.every(({ hashes: [a, b] }) => a === b);
   const endStates = [straight.endState, resumed.endState] as const;
@@ -142,7 +142,7 @@ async function compare(
     batches: straight.course.batches,
     kills,
     components,
-    differences: exact ? [] : await diffCheckpoints(...endStates, notCompared),
+    differences: exact ? [] : await diffCheckpoints(...endStates, names.filter(isTime)),
     endStates,
     exact,
   };

@@ -14,6 +14,15 @@ export interface Device {
   readonly description: string;
 }
 
+/** A buffer's bytes where they lie in this process's memory, for its threads to read. They stay until `release`. */
+export interface HostMemory {
+  readonly address: number;
+  /** The module whose `view(address, bytes)` gives an ArrayBuffer of them, in any thread. */
+  readonly viewer: string;
+  /** Doing it twice does no harm. */
+  release(): void;
+}
+
 /** A buffer as the engine holds it; nobody else looks inside. */
 export type Native = unknown;
 
@@ -58,6 +67,11 @@ export interface Backend extends Engine {
    * another way have not got it.
    */
   readBytes?(native: Native, from: number, target: Uint8Array): Promise<void>;
+  /**
+   * The bytes of a buffer that has been computed, as `readBytes` gives them, where they lie. Freeing the buffer does not
+   * take them away before they are released. Undefined where they are not in this process's memory.
+   */
+  inPlace?(native: Native, type: TensorType): HostMemory | undefined;
   /** Resolves once the numbers have been computed. */
   ready(native: Native): Promise<void>;
   free(native: Native): void;

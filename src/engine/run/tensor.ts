@@ -2,7 +2,7 @@ import { EspalierError } from "../../core/index.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape, TensorType } from "../trace/type.ts";
-import type { Backend, Device, Native } from "./backend.ts";
+import type { Backend, Device, HostMemory, Native } from "./backend.ts";
 import { type Held, release, releaseSome, releaseSoon } from "./held.ts";
 import type { HostArray } from "./host.ts";
 import { noteMade, turnIfDue } from "./memory.ts";
@@ -130,6 +130,17 @@ export class Tensor implements Disposable {
     if (!backend.readBytes) return undefined;
     // It may be disposed while it is waited for, hence asked for once more.
     return backend.ready(this.native()).then(() => backend.readBytes?.(this.native(), from, target));
+  }
+
+  /**
+   * @internal The tensor's bytes where they lie, as `readBytes` gives them, once they have been computed; undefined
+   * where the engine can only copy them. They stay until they are released, also where the tensor is disposed before.
+   */
+  async inPlace(): Promise<HostMemory | undefined> {
+    const { backend } = this.#held;
+    if (!backend.inPlace) return undefined;
+    await backend.ready(this.native());
+    return backend.inPlace(this.native(), this.type);
   }
 
   /** Resolves once the numbers have been computed. */

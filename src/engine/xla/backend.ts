@@ -72,6 +72,10 @@ export function startXla(plugin: Plugin): Backend {
       return fromBytes(bytes, type.dtype);
     },
     readBytes: (buffer, from, target) => client.bufferPartToHost(buffer as Handle, from, target),
+    inPlace: (buffer, { bytes }) =>
+      bytes > 0 && client.bufferByteSize(buffer as Handle) === bytes
+        ? client.bufferInPlace(buffer as Handle)
+        : undefined,
     ready: (buffer) => client.awaitBufferAsync(buffer as Handle),
     free: (buffer) => client.destroyBuffer(buffer as Handle),
   };

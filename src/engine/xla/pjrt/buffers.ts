@@ -3,6 +3,7 @@ import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
 import type { PjrtDevice } from "./device.ts";
 import { Events } from "./events.ts";
+import { type BufferMemory, InPlace, pluginReferences } from "./in-place.ts";
 import { type Handle, native } from "./koffi.ts";
 import { copyToDevice, elementBytes, fromHost, RESULT, SUBJECT } from "./layout.ts";
 import { DeviceReader, HostReader, type Reader } from "./read.ts";
@@ -16,6 +17,7 @@ export class Buffers {
   readonly #api: PjrtApi;
   readonly #events: Events;
   readonly #reader: Reader;
+  readonly #inPlace: InPlace | undefined;
   readonly #fromHost = Block.struct();
   readonly #subject = Block.struct();
   readonly #dims = new Block(MAX_RANK * 8);
@@ -27,6 +29,7 @@ export class Buffers {
     this.#events = new Events(api);
     const device = new DeviceReader(api, this.#events);
     this.#reader = onHost ? new HostReader(api, this, device) : device;
+    this.#inPlace = onHost ? new InPlace(pluginReferences(api)) : undefined;
     this.#fromHost.setPointer(SUBJECT, client);
     this.#fromHost.pointTo(fromHost.dims, this.#dims);
     this.#fromHost.setInt32(fromHost.semantics, 0); // the data is copied during the call
@@ -70,6 +73,11 @@ export class Buffers {
     await this.#reader.readPart(buffer, from, target);
   }
 
+  /** The memory of a buffer where it lies; undefined where it has not been computed, or is not the host's. */
+  inPlace(buffer: Handle): BufferMemory | undefined {
+    return this.isReady(buffer) ? this.#inPlace?.lend(buffer) : undefined;
+  }
+
   isReady(buffer: Handle): boolean {
     const event = this.#readyEvent(buffer);
     const ready = this.#events.isReady(event);
@@ -94,7 +102,9 @@ export class Buffers {
     return this.#about("bufferCopyToDevice", buffer).pointer(copyToDevice.buffer);
   }
 
+  /** Frees the buffer: now, or when nobody reads it in place any more. */
   destroy(buffer: Handle): void {
+    if (this.#inPlace?.postpones(buffer, () => this.destroy(buffer))) return;
     this.#about("bufferDestroy", buffer);
   }
 

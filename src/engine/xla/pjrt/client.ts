@@ -6,6 +6,7 @@ import { encodeCompileOptions, type FlagValue } from "./compile-options.ts";
 import { listDevices, type PjrtDevice } from "./device.ts";
 import { PjrtExecutable } from "./executable.ts";
 import { closeAtExit } from "./exit.ts";
+import type { BufferMemory } from "./in-place.ts";
 import type { Handle } from "./koffi.ts";
 import { clientCreate, compile, program, SUBJECT } from "./layout.ts";
 import { encodeNamedValues, type OptionValue } from "./named-values.ts";
@@ -108,6 +109,19 @@ export class PjrtClient {
   /** The same for a part of it: as many bytes from a position on as `target` has room for. */
   bufferPartToHost(buffer: Handle, from: number, target: Uint8Array): Promise<void> {
     return this.#open.partToHost(buffer, from, target);
+  }
+
+  /**
+   * The bytes of a buffer that is ready where they lie, until they are released; freeing the buffer waits for that.
+   * Undefined where the device's memory is not the host's.
+   */
+  bufferInPlace(buffer: Handle): BufferMemory | undefined {
+    const memory = this.#open.inPlace(buffer);
+    if (!memory) return undefined;
+    const release = (): void => {
+      if (this.#handle !== 0) memory.release();
+    };
+    return { ...memory, release };
   }
 
   /** Whether the program that makes this buffer has finished. */

@@ -22,6 +22,15 @@ interface Koffi {
   decode(pointer: Handle, type: "uint64_t", length: number): BigUint64Array;
 }
 
+/** Where koffi lies, for other threads to load it; undefined where nobody can tell. */
+export function koffiPath(): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve("koffi");
+  } catch {
+    return undefined;
+  }
+}
+
 /** What the rest of the client needs from the foreign function interface. */
 export interface Native {
   /** A function of the C library that this process already carries, such as `dlopen`. */

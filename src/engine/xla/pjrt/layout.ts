@@ -45,6 +45,8 @@ export const functions = {
   bufferToHost: 70,
   bufferReadyEvent: 72,
   bufferUnsafePointer: 73,
+  bufferAddReference: 74,
+  bufferDropReference: 75,
   bufferCopyRawToHost: 100,
 } as const;
 
