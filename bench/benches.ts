@@ -13,5 +13,6 @@ export const benches: Readonly<Record<string, Bench>> = {
   "parts-gpu": { title: "Layers and optimizers on a GPU", load: () => import("./parts-gpu.ts") },
   hooks: { title: "Hooks and the trainer", load: () => import("./hooks.ts") },
   checkpoint: { title: "Checkpoints", load: () => import("./checkpoint.ts") },
+  logging: { title: "Logging", load: () => import("./logging.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };

@@ -7,6 +7,7 @@ export const peerLabels = {
   bare: "a bare loop",
   plain: "plain files",
   safetensors: "safetensors",
+  summaryWriter: "SummaryWriter and sqlite3",
 } as const;
 export type PeerName = keyof typeof peerLabels;
 

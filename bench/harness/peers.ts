@@ -30,6 +30,10 @@ const kinds: Readonly<Record<PeerName, PeerKind>> = {
   bare: {},
   // Node's own file functions.
   plain: {},
+  summaryWriter: {
+    python: ["torch==2.15.0", "tensorboard==2.21.0", "numpy"],
+    note: "about 3 GB with the CUDA libraries that PyTorch brings",
+  },
   safetensors: { python: ["safetensors==0.8.0", "numpy"], note: "about 70 MB" },
 };
 

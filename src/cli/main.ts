@@ -4,11 +4,13 @@ import { registerEngine } from "./engine/command.ts";
 import { createProgram, type RegisterCommand } from "./program.ts";
 import { registerProveResume } from "./prove-resume/command.ts";
 import { describeFailure } from "./report.ts";
+import { registerRuns } from "./runs/command.ts";
 
 const commands: readonly RegisterCommand[] = [
   (program) => registerEngine(program),
   (program) => registerCheckpoint(program),
   (program) => registerProveResume(program),
+  (program) => registerRuns(program),
 ];
 
 const program = createProgram(commands);

@@ -26,6 +26,8 @@ Examples:
   espalier engine install cpu    get the XLA engine for this machine's CPU
   espalier checkpoint verify DIR whether every checkpoint there is whole
   espalier prove-resume FILE     whether a killed and resumed run equals an uninterrupted one
+  espalier runs                  the runs that were filed, and how they went
+  espalier show RUN              a run's curves, the time its hooks took, its health
   espalier help engine           what a command takes`,
     );
   for (const register of commands) register(program);

@@ -6,13 +6,15 @@ export function failureText({ name }: HookSettings, event: string, cause: unknow
   return `hook "${name}" failed in ${event}: ${cause instanceof Error ? cause.message : String(cause)}`;
 }
 
-/** The error that reaches the host when a hook fails. */
+/** The error that reaches the host when a hook fails. Its fix is the cause's, where that says what to do. */
 export function failure(hook: HookSettings, event: string, cause: unknown): EspalierError {
   const handler = event !== "onRegister" && event !== "onUnregister";
-  return new EspalierError("HOOK_FAILED", failureText(hook, event, cause), {
-    cause,
-    fix: handler
+  const known = cause instanceof EspalierError ? cause.fix : undefined;
+  const text = failureText(hook, event, cause).replace(`\n  fix: ${known}`, "");
+  const fix =
+    known ??
+    (handler
       ? 'mend the hook, or let training go on without it by onFailure: "warn" or "disable"'
-      : `mend the hook's ${event}`,
-  });
+      : `mend the hook's ${event}`);
+  return new EspalierError("HOOK_FAILED", text, { cause, fix });
 }

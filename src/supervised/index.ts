@@ -2,6 +2,7 @@
 export type { Batch } from "./batch.ts";
 export { type SupervisedConfig, type SupervisedFields, supervisedConfig } from "./config.ts";
 export { accuracy } from "./metrics.ts";
+export type { MonitorOptions } from "./monitor.ts";
 export type { LossInput, Metric, Metrics, SupervisedLoss } from "./objective.ts";
 export type { RateInputs } from "./rates.ts";
 export type { ResumeFrom } from "./restore.ts";

@@ -3,6 +3,7 @@ import { type CompileOptions, put, type Tensor } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Optimizer, OptimizerState } from "../optim/index.ts";
 import type { Batch } from "./batch.ts";
+import type { MonitorOptions } from "./monitor.ts";
 import type { Objective } from "./objective.ts";
 import type { Packing } from "./packing.ts";
 import { trainProgram } from "./program.ts";
@@ -17,7 +18,7 @@ export interface ProgramsSpec {
   readonly state: Packing<OptimizerState>;
   readonly batchSize: number;
   readonly batchOf: (rows: Batch) => Batch;
-  readonly gradientNorm: boolean;
+  readonly monitor: MonitorOptions;
   /** Whether loops pay on this device for this model. */
   readonly loops: boolean;
   readonly maxFuse: number;

@@ -68,7 +68,7 @@ export function setUp(kind: string, options: Options) {
   const programOf = programs({
     ...{ objective, optimizer, rates, batchSize, batchOf, loops, maxFuse },
     ...{ params: params.packing, state: state.packing },
-    gradientNorm: options.gradientNorm ?? false,
+    monitor: options.monitor ?? {},
     options: () => ({ ...compileOptions(), name: "train", ...(donated && { donate: [0, 1] }) }),
   });
 

@@ -6,6 +6,7 @@ import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
 import type { Batch } from "./batch.ts";
+import { checkMonitor, type MonitorOptions } from "./monitor.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
 import type { RateInputs } from "./rates.ts";
 
@@ -48,8 +49,8 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly streams?: RandomStreams;
   /** Parameters to start with, instead of those the model draws. */
   readonly params?: Params<Tensor>;
-  /** Whether the norm of the gradients is reported. Where the optimizer clips by it, it is anyway. */
-  readonly gradientNorm?: boolean;
+  /** What is reported of every update beside its losses and metrics: norms of gradients, parameters and updates. */
+  readonly monitor?: MonitorOptions;
   /** The most updates in one call; 256 unless told, and 1 where convolutions would run in a loop on a CPU. */
   readonly maxFuse?: number;
   readonly engine?: EngineChoice;
@@ -70,18 +71,7 @@ const names = [
     "metrics",
     "learningRate",
   ],
-  ...[
-    "rates",
-    "targets",
-    "lastBatch",
-    "shuffle",
-    "empty",
-    "seed",
-    "streams",
-    "params",
-    "gradientNorm",
-    "maxFuse",
-  ],
+  ...["rates", "targets", "lastBatch", "shuffle", "empty", "seed", "streams", "params", "monitor", "maxFuse"],
   ...["engine", "device", "deterministic"],
 ];
 
@@ -93,6 +83,7 @@ export function checkTaskOptions(kind: string, options: SupervisedOptions<never,
   checkSize(kind, "maxFuse", options.maxFuse ?? 1);
   checkWord(kind, "lastBatch", options.lastBatch ?? "keep", ["keep", "drop"]);
   checkWord(kind, "empty", options.empty ?? "error", ["error", "skip"]);
+  checkMonitor(kind, options.monitor ?? {});
 }
 
 /** Examples where the task computes. */

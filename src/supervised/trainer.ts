@@ -6,6 +6,7 @@ import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } f
 import type { StateTree } from "../state/index.ts";
 import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
+import type { MonitorOptions } from "./monitor.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
 import { type ResumeFrom, restore } from "./restore.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
@@ -24,6 +25,8 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   /** Instead of the task's. */
   readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
+  /** What is reported of every update beside its losses and metrics. */
+  readonly monitor?: MonitorOptions;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
   /** Handed to every run's trainer: where hooks' values go, the clock, who is told warnings. */
@@ -72,6 +75,7 @@ const names = [
   "optimizer",
   "loss",
   "metrics",
+  "monitor",
   "engine",
   "device",
   "logger",
@@ -102,7 +106,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   let last: { readonly task: SupervisedTask<O>; readonly trainer: Trainer } | undefined;
 
   const start = ({ trainData, valData }: TrainInputs) => {
-    const { model, engine, device, logger, clock, warn } = options;
+    const { model, engine, device, logger, clock, warn, monitor } = options;
     const handed = { ...(logger && { logger }), ...(clock && { clock }), ...(warn && { warn }) };
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
     const chosen = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
@@ -114,6 +118,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       metrics: options.metrics ?? (options.loss ? {} : ((chosen?.metrics ?? {}) as never)),
       ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate }),
       ...(valData && { validation: valData }),
+      ...(monitor !== undefined && { monitor }),
       ...(engine !== undefined && { engine }),
       ...(device !== undefined && { device }),
       empty: config.onEmpty === "finish" ? "skip" : "error",

@@ -1,14 +1,8 @@
 import { EspalierError, treeMap } from "../core/index.ts";
 import { np, random, scan, type Value, valueAndGrad } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
-import {
-  applyUpdates,
-  globalNorm,
-  type Optimizer,
-  type OptimizerState,
-  type Rates,
-  valueIn,
-} from "../optim/index.ts";
+import { applyUpdates, type Optimizer, type OptimizerState, type Rates, valueIn } from "../optim/index.ts";
+import { type MonitorOptions, statistics } from "./monitor.ts";
 import type { ObjectiveInputs } from "./objective.ts";
 
 type Values = Readonly<Record<string, Value>>;
@@ -26,8 +20,8 @@ export interface UpdateSpec {
   readonly parts: readonly MicroBatches[];
   /** Whether micro-batches go through a loop. */
   readonly loops: boolean;
-  /** Whether the norm of the gradients is reported where the optimizer does not know it. */
-  readonly gradientNorm: boolean;
+  /** What is reported of each update beside its values. */
+  readonly monitor: MonitorOptions;
 }
 
 export interface UpdateInputs {
@@ -45,17 +39,27 @@ type Gradients = readonly [values: Values, grads: Params];
 /** One update of the parameters, by one batch or by the mean gradient of several, each counted by its examples. */
 export function update(spec: UpdateSpec, inputs: UpdateInputs) {
   const [values, grads] = gradients(spec, inputs);
-  const { optimizer } = spec;
-  const next = optimizer.update(grads, inputs.state, inputs.params, inputs.rates);
-  const norm = stateValue(next.state, "norm") ?? (spec.gradientNorm ? globalNorm(grads) : undefined);
-  const before = stateValue(inputs.state, "skipped");
-  const after = stateValue(next.state, "skipped");
-  return {
-    params: applyUpdates(inputs.params, next.updates),
-    state: next.state,
-    values: { ...values, ...(norm && { gradientNorm: norm }) } as Values,
-    ...(before && after && { applied: np.subtract(1, np.subtract(after, before)) }),
-  };
+  const { optimizer, monitor } = spec;
+  const { params: before, rates } = inputs;
+  const { updates, state } = optimizer.update(grads, inputs.state, before, rates);
+  const after = applyUpdates(before, updates);
+  const applied = appliedIn(inputs.state, state);
+  const known = monitor.gradients === undefined ? knownNorm(state, applied) : {};
+  const asked = statistics(monitor, { optimizer, rates, grads, before, after, updates });
+  return { params: after, state, values: { ...values, ...known, ...asked } as Values, ...applied };
+}
+
+/** Whether the update took effect, where the optimizer may leave one out. */
+function appliedIn(before: OptimizerState, after: OptimizerState): { readonly applied?: Value } {
+  const [old, now] = [stateValue(before, "skipped"), stateValue(after, "skipped")];
+  return old && now ? { applied: np.subtract(1, np.subtract(now, old)) } : {};
+}
+
+/** The norm that the optimizer clips by. Of an update that was left out it has only that of the one before. */
+function knownNorm(state: OptimizerState, { applied }: { readonly applied?: Value }): Values {
+  const norm = stateValue(state, "norm");
+  if (!norm) return {};
+  return { gradientNorm: applied ? np.where(applied.equal(1), norm, Number.NaN) : norm };
 }
 
 function gradients(spec: UpdateSpec, inputs: UpdateInputs): Gradients {

@@ -30,8 +30,8 @@ export function contextOf(run: Run): RunContext {
     get state(): TrainerState {
       const { phase, values, progress } = run;
       const { rank, seed, name } = config;
-      const { counters } = progress;
-      return { counters, phase, values, validation: progress.validation, rank, seed, run: name };
+      const { counters, validation } = progress;
+      return { counters, phase, values, validation, rank, seed, run: name, epochShare: epochShareOf(run) };
     },
     get values() {
       return run.values;
@@ -41,6 +41,9 @@ export function contextOf(run: Run): RunContext {
     },
     get timings() {
       return run.phases.read();
+    },
+    get hookTimings() {
+      return run.hooks.timings();
     },
     get error() {
       return ending.error;
@@ -56,6 +59,11 @@ export function contextOf(run: Run): RunContext {
     freeze: (reads) => freeze(run, context, reads),
   };
   return context;
+}
+
+function epochShareOf({ progress, repeats }: Run): number {
+  const { counters, done } = progress;
+  return counters.epochs > counters.epoch || repeats === 0 ? 0 : done / repeats;
 }
 
 /** The moving parts as they are now, with the components that a hook in the background reads. */

@@ -71,7 +71,11 @@ export class Dispatch {
     const phase = rollouts === 0 ? "train" : rollouts === done ? "rollout" : "fused";
     run.phases.add(phase, this.#now - started);
     if (done > 0) {
-      run.values = new ReportValues(report, done - rollouts, rollouts);
+      run.values = new ReportValues(report, done - rollouts, rollouts, {
+        spans: request.spans,
+        began: run.progress.secondsAt(started),
+        ended: run.progress.secondsAt(this.#now),
+      });
       if (run.means.followed) run.means.add(run.values);
     }
     run.ahead = done;

@@ -21,6 +21,7 @@ export class EpochSegments {
       } catch (cause) {
         throw taskFailed("epoch", progress.epochAt, cause);
       }
+      this.#run.repeats = this.#segments.reduce((sum, { repeats }) => sum + repeats, 0);
       this.#checkPlace();
       this.#at = progress.epochAt;
     }

@@ -1,5 +1,5 @@
 import type { Tensor } from "../engine/index.ts";
-import type { EventName, Hook, HookContext } from "../hooks/index.ts";
+import type { EventName, Hook, HookContext, HookTiming } from "../hooks/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
@@ -18,8 +18,14 @@ export interface Values {
   readonly names: readonly string[];
   /** Rows of a value that count: one a batch, or one a rollout where rollouts reported it. */
   rows(name: string): number;
+  /** Which phase reported a value. */
+  phase(name: string): Phase;
+  /** The counters when a row of a value was done. Seconds are spread evenly over the stretch; all else is exact. */
+  at(name: string, row: number): Counters;
   /** A value as reported: its first axis is the repeat, and may be longer than the rows that count. */
   tensor(name: string): Tensor | undefined;
+  /** One row a batch: updates that took effect, where the task may leave some out. */
+  readonly applied: Tensor | undefined;
   /** All rows of every value, read in one go and kept: an array a name, the rows that count. */
   read(): Promise<Readonly<Record<string, Float32Array>>>;
   /** The scalars of the last row: those of the last batch. */
@@ -30,6 +36,8 @@ export interface Values {
 export interface TrainerState {
   readonly counters: Counters;
   readonly phase: Phase | "validation" | "none";
+  /** How much of the epoch under way is done, from 0 to 1; 0 between epochs. */
+  readonly epochShare: number;
   /** The values of the last stretch, undefined before the first; `last()` gives those of the last batch. */
   readonly values: Values | undefined;
   /** Metrics of the last validation. */
@@ -58,6 +66,8 @@ export interface TrainerContext extends HookContext {
   readonly random: RandomStreams;
   /** How long each phase took so far. */
   readonly timings: PhaseTimings;
+  /** How long each hook's calls took so far. */
+  readonly hookTimings: readonly HookTiming[];
   /** In `onError` and after it: what failed. */
   readonly error: unknown;
   /** In `onTrainingEnd`: how the run ended, and why. */

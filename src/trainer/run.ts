@@ -28,6 +28,8 @@ export interface Run {
   /** What the last call reported. */
   values: Values | undefined;
   phase: TrainerState["phase"];
+  /** Repeats that the epoch under way consists of. */
+  repeats: number;
   /** Repeats that the last call has done and that the loop has not come past yet. */
   ahead: number;
   /** Whether the outcome is decided. */

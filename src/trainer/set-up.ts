@@ -73,6 +73,7 @@ export function setUp(options: TrainerOptions): Run {
     hooks,
     values: undefined,
     phase: "none",
+    repeats: 0,
     ahead: 0,
     ended: false,
   };

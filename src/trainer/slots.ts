@@ -23,8 +23,9 @@ export type CheckpointRecord = {
   readonly published?: { readonly uri: string; readonly counters: Counters };
 };
 
-/** How gradients have been since the last look. */
+/** How gradients are. */
 export type GradientHealth = {
+  /** The newest norm, and the greatest finite one of the last hundred updates. */
   readonly norm: number;
   readonly maxNorm: number;
   /** Updates that did not take effect because a number was not finite. */
@@ -55,8 +56,11 @@ export type ReplayRecord = {
  * ```
  */
 export const evaluationScores = slot<EvaluationScores>("evaluation.scores");
-/** Metrics as they were last gathered: provided by metrics, wanted by checkpoints, which file them. */
-export const latestMetrics = slot<LatestMetrics>("metrics.latest");
+/**
+ * Metrics as they were last gathered: provided by metrics, wanted by checkpoints, which file them. Not part of the
+ * run's state: what has come from the device when somebody looks is a matter of time.
+ */
+export const latestMetrics = slot<LatestMetrics>("metrics.latest", { saved: false });
 /** The newest whole checkpoint. Not part of the run's state: whoever resumes knows what it resumed from. */
 export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest", {
   saved: false,

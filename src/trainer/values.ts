@@ -1,7 +1,16 @@
 import { EspalierError } from "../core/index.ts";
 import { read, type Tensor } from "../engine/index.ts";
+import type { Counters } from "../schedule/index.ts";
+import { advance } from "./advance.ts";
 import type { Values } from "./events.ts";
-import type { Report } from "./task.ts";
+import type { Phase, Report, Span } from "./task.ts";
+
+/** What a call was asked for, and the seconds of the run at which it began and ended. */
+export interface CallPlace {
+  readonly spans: readonly Span[];
+  readonly began: number;
+  readonly ended: number;
+}
 
 /** A report's values. They are read once, all together, when somebody first asks. */
 export class ReportValues implements Values {
@@ -10,11 +19,13 @@ export class ReportValues implements Values {
   readonly #report: Report;
   readonly #rows: number;
   readonly #rolloutRows: number;
+  readonly #place: CallPlace;
   #read: Promise<Readonly<Record<string, Float32Array>>> | undefined;
 
   /** `batches` and `rollouts` are the repeats done in each phase. */
-  constructor(report: Report, batches: number, rollouts: number) {
+  constructor(report: Report, batches: number, rollouts: number, place: CallPlace) {
     this.count = batches + rollouts;
+    this.#place = place;
     this.#report = report;
     this.#rows = batches > 0 ? batches : rollouts;
     this.#rolloutRows = rollouts;
@@ -25,6 +36,32 @@ export class ReportValues implements Values {
   rows(name: string): number {
     if (Object.hasOwn(this.#report.values, name)) return this.#rows;
     return this.#report.rollout && Object.hasOwn(this.#report.rollout, name) ? this.#rolloutRows : 0;
+  }
+
+  get applied(): Tensor | undefined {
+    return this.#report.applied;
+  }
+
+  phase(name: string): Phase {
+    const batches = this.#rolloutRows < this.count;
+    return batches && Object.hasOwn(this.#report.values, name) ? "train" : "rollout";
+  }
+
+  at(name: string, row: number): Counters {
+    const { spans, began, ended } = this.#place;
+    const phase = this.phase(name);
+    let [left, before] = [row, 0];
+    for (const { segment, count, at } of spans) {
+      if (segment.phase === phase) {
+        if (left < count) {
+          const share = (before + left + 1) / this.count;
+          return advance(at, segment.adds, left + 1, began + (ended - began) * share);
+        }
+        left -= count;
+      }
+      before += count;
+    }
+    throw new RangeError(`there is no row ${row} of "${name}"`);
   }
 
   tensor(name: string): Tensor | undefined {

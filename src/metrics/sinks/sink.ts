@@ -17,7 +17,8 @@ export interface SinkChoice {
 /**
  * A place where metrics go. Calls come one after the other, never two at a time; a call may be asynchronous. A call
  * that throws is made again with the same records, so that what it filed before must not be filed twice; how often,
- * when, and what happens meanwhile is the business of `delivery.ts`, not the sink's.
+ * when, and what happens meanwhile is the business of `delivery/`, not the sink's. An EspalierError with the code
+ * `SINK_REFUSED` says that these records will never do, one with `SINK_UNUSABLE` that no call will.
  *
  * @example
  * ```ts
@@ -30,7 +31,7 @@ export interface Sink extends SinkChoice {
   readonly name: string;
   /** Before all else, once a process; again where it failed. */
   open?(run: RunInfo): void | Promise<void>;
-  /** Files the records of one closed window, in order. */
+  /** Files the records of a closed window, in order; of several, where they had to wait. */
   write(records: readonly MetricRecord[]): void | Promise<void>;
   /** Shows how far the run is, for sinks that show it. Called often; must not fail. */
   progress?(progress: RunProgress): void;

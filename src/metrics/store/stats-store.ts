@@ -6,7 +6,7 @@ import type { RunEnding, RunInfo } from "../run-info.ts";
 export interface RunRow {
   readonly id: string;
   readonly name: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970 at which it began, however often it was resumed. */
   readonly startedAt: number;
   readonly endedAt: number | undefined;
   /** `running` until it has ended. A run whose process is gone stays so: see its newest heartbeat. */
@@ -112,7 +112,7 @@ export type RunEventKind = keyof RunEvents;
 export interface SeriesChoice {
   readonly from?: number;
   readonly to?: number;
-  /** At most so many points, evenly chosen; the last always among them. */
+  /** At most so many points, evenly chosen; the first and the last among them, from 4 on also the lowest and the highest. */
   readonly points?: number;
 }
 
@@ -123,11 +123,29 @@ export interface SeriesChoice {
 export interface StatsStore {
   /** What it is, without passwords. */
   readonly location: string;
-  /** Files a run, or that it goes on: metrics and events after `resumedAt` are removed, because they come again. */
+  /**
+   * Files a run, or that it goes on: metrics and events after `resumedAt` are removed, because they come again.
+   * Interventions stay: nobody makes them a second time. A run that was never ended and begins anew loses all; one that
+   * was ended is refused (STATS_RUN_EXISTS). The same call again, with the same `startedAt`, changes nothing.
+   */
   startRun(run: RunInfo): Promise<void>;
   endRun(run: string, ending: RunEnding): Promise<void>;
-  /** Files records of a window. The same record twice is filed once. */
+  /**
+   * Files records. The same record twice is filed once, whatever other records come with it: a call of which nobody
+   * knows whether it succeeded is made again. Records are the same where all of them is: metric, step, value, count
+   * and the moment at which the window was closed. So two late values of one metric at one step are both kept.
+   */
   addMetrics(run: string, records: readonly MetricRecord[]): Promise<void>;
+  /**
+   * The same at once, where that can be done without waiting, and whether it was done; where it was not, `addMetrics`
+   * will do. Throws as that one rejects. A SQLite file can, mostly.
+   */
+  addMetricsNow?(run: string, records: readonly MetricRecord[]): boolean;
+  /**
+   * Files events. One that an earlier call filed is not filed again; of events that are equal within a call, each is.
+   * A decision that says the same as the newest of its hook and event extends that one, and changes nothing where that
+   * one covers it already.
+   */
   add<K extends RunEventKind>(run: string, kind: K, rows: readonly RunEvents[K][]): Promise<void>;
   /** Replaces what was known of these hooks. */
   setHookTimings(run: string, rows: readonly HookTimingRow[]): Promise<void>;
@@ -140,7 +158,7 @@ export interface StatsStore {
   metrics(run: string): Promise<readonly { readonly key: string; readonly points: number }[]>;
   /** By step, then as they came. */
   series(run: string, key: string, choice?: SeriesChoice): Promise<readonly MetricRow[]>;
-  /** The newest of every metric. */
+  /** The newest of every metric: the furthest on its axis, of several there the one that came last. */
   latest(run: string): Promise<readonly MetricRow[]>;
   /** Everything after a place in the order in which it came; `next` is the place to ask from again. */
   since(

@@ -61,7 +61,7 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
   const { clock = manualClock(), components = {}, phase = "none", error, outcome, reason } = options;
   const config = trainingConfig(options.config);
   const counters: Counters = { ...noCounters, ...options.counters };
-  const values = options.values && hostValues(options.values);
+  const values = options.values && hostValues(options.values, counters);
   const logged: Logged[] = [];
   const stops: string[] = [];
   const works: Promise<unknown>[] = [];
@@ -84,6 +84,7 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
     state: {
       counters,
       phase,
+      epochShare: 0,
       values,
       validation: options.validation,
       rank: config.rank,
@@ -97,6 +98,7 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
     snapshot: (names = Object.keys(components)) => frozen(components, names),
     random: new RandomStreams(config.seed),
     timings: { rollout: none, train: none, fused: none, validation: none },
+    hookTimings: [],
     error,
     outcome,
     reason,
@@ -119,12 +121,15 @@ function openSlots(given: readonly (readonly [Slot, unknown])[]): SlotAccess {
 }
 
 /** Values of one batch that lie in memory. A tensor is made where somebody asks for one. */
-function hostValues(given: Readonly<Record<string, number>>): Values {
+function hostValues(given: Readonly<Record<string, number>>, counters: Counters): Values {
   const names = Object.keys(given);
   return {
     count: 1,
     names,
     rows: (name) => (names.includes(name) ? 1 : 0),
+    phase: () => "train",
+    at: () => counters,
+    applied: undefined,
     tensor: (name): Tensor | undefined =>
       names.includes(name) ? put([given[name] as number], { engine: "wasm" }) : undefined,
     read: async () => Object.fromEntries(names.map((name) => [name, Float32Array.of(given[name] as number)])),

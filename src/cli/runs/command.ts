@@ -1,0 +1,145 @@
+import { type Command, Option } from "commander";
+import type { StatsStore } from "../../metrics/index.ts";
+import { exportRun } from "./export/export.ts";
+import { FORMATS, type Format } from "./export/target.ts";
+import { listRuns, listText } from "./list.ts";
+import { withStore } from "./open-store.ts";
+import { countOf, secondsOf, stepOf } from "./options.ts";
+import { readShown, shownJson } from "./show/read.ts";
+import { showText } from "./show/text.ts";
+import { type Surroundings, thisProcess } from "./surroundings.ts";
+import { tail } from "./tail/tail.ts";
+import { jsonText } from "./text/json-text.ts";
+import { styleFor } from "./text/style.ts";
+import { decisionLines, readDecisions } from "./why.ts";
+
+interface Options {
+  readonly store?: string;
+  readonly json?: boolean;
+  readonly ascii?: boolean;
+}
+
+const RUN = "its id, the beginning of it, or its name (the newest of that name)";
+const METRIC = 'keys or names of metrics, * for any letters: train/loss, accuracy, "eval/*"';
+
+/** `espalier runs | show | export | tail | why`. */
+export function registerRuns(program: Command, around: Surroundings = thisProcess()): void {
+  const print = (lines: readonly string[]): Promise<void> => around.out.write(`${lines.join("\n")}\n`);
+  const reading = <T>(options: Options, use: (store: StatsStore) => Promise<T>): Promise<T> =>
+    withStore(options.store, around, use);
+  const style = (options: Options) => styleFor(around.out, around.env, options.ascii === true);
+  const command = (name: string, does: string, examples: string): Command =>
+    program
+      .command(name)
+      .description(does)
+      .option(
+        "--store <location>",
+        "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or runs/stats.db)",
+      )
+      .addHelpText("after", `\nExamples:\n${examples}`);
+
+  command(
+    "runs",
+    "the runs of a stats store, newest first",
+    `  espalier runs                           the newest 20
+  espalier runs --metric eval/return      with another metric than the loss
+  espalier runs --store postgres://db/ml --json`,
+  )
+    .option("--limit <n>", "at most so many", "20")
+    .option("--metric <key>", "the metric whose newest value is shown, instead of the loss")
+    .option("--json", "print JSON")
+    .action(async (options: Options & { readonly limit: string; readonly metric?: string }) => {
+      const { metric } = options;
+      const choice = {
+        limit: countOf("--limit", options.limit),
+        now: around.clock.wall(),
+        ...(metric !== undefined && { metric }),
+      };
+      await reading(options, async (store) => {
+        const found = await listRuns(store, choice);
+        await print(
+          options.json ? [jsonText(found.runs)] : listText(store.location, found, choice, style(options)),
+        );
+      });
+    });
+
+  command(
+    "show",
+    "what a run did: summary, curves, time of hooks, evaluations, checkpoints, health",
+    `  espalier show mnist
+  espalier show mnist --metric loss "eval/*"
+  espalier show 3f2a --json`,
+  )
+    .argument("<run>", RUN)
+    .option("--metric <keys...>", METRIC)
+    .option("--ascii", "draw with plain letters")
+    .option("--json", "print JSON")
+    .action(async (run: string, options: Options & { readonly metric?: readonly string[] }) => {
+      const { metric } = options;
+      const now = around.clock.wall();
+      await reading(options, async (store) => {
+        const shown = await readShown(store, run, { now, ...(metric && { metric }) });
+        await print(options.json ? [jsonText(shownJson(shown))] : showText(shown, now, style(options)));
+      });
+    });
+
+  command(
+    "export",
+    "write a run's metrics to files of another program",
+    `  espalier export mnist --to csv
+  espalier export mnist --to tensorboard --out logs/mnist
+  espalier export mnist --to jsonl --out - | head`,
+  )
+    .argument("<run>", RUN)
+    .addOption(new Option("--to <format>", "what to write").choices(FORMATS).makeOptionMandatory())
+    .option("--out <path>", "where to; - is standard output (default: named after the run's id)")
+    .option("--force", "write over what is there")
+    .action(
+      async (
+        run: string,
+        options: Options & { readonly to: Format; readonly out?: string; readonly force?: boolean },
+      ) => {
+        const whole = await reading(options, (store) => exportRun(store, run, options, around));
+        if (!whole) process.exitCode = 130; // As of a program that Ctrl-C ends.
+      },
+    );
+
+  command(
+    "tail",
+    "print a run's metrics as they come, until it ends; Ctrl-C stops watching",
+    `  espalier tail mnist
+  espalier tail mnist --metric loss --interval 5`,
+  )
+    .argument("<run>", RUN)
+    .option("--metric <keys...>", METRIC)
+    .option("--interval <seconds>", "how often to look", "1")
+    .action(
+      async (
+        run: string,
+        options: Options & { readonly metric?: readonly string[]; readonly interval: string },
+      ) => {
+        const { metric } = options;
+        const interval = 1000 * secondsOf("--interval", options.interval);
+        const choice = { interval, style: style(options), ...(metric && { metric }) };
+        await reading(options, (store) => tail(store, run, choice, around));
+      },
+    );
+
+  command(
+    "why",
+    "why a hook did or did not run in a past run",
+    `  espalier why mnist checkpoint
+  espalier why mnist evaluation --at 1200`,
+  )
+    .argument("<run>", RUN)
+    .argument("<hook>", "its name")
+    .option("--at <step>", "only what was decided at this step")
+    .option("--json", "print JSON")
+    .action(async (run: string, hook: string, options: Options & { readonly at?: string }) => {
+      const at = options.at === undefined ? undefined : stepOf("--at", options.at);
+      await reading(options, async (store) => {
+        const rows = await readDecisions(store, run, hook, at);
+        await print(options.json ? [jsonText(rows)] : decisionLines(rows, style(options)));
+      });
+    });
+}

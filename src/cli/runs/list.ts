@@ -1,0 +1,61 @@
+import type { StatsStore } from "../../metrics/index.ts";
+import { outcomeText } from "./outcome.ts";
+import { type RunSummary, summarize } from "./summary.ts";
+import { amountText, countText, numberText } from "./text/numbers.ts";
+import type { Style } from "./text/style.ts";
+import { headedTable } from "./text/table.ts";
+import { dateText, durationText } from "./text/times.ts";
+
+/** What `espalier runs` is asked for. */
+export interface ListOptions {
+  readonly limit: number;
+  readonly metric?: string;
+  readonly now: number;
+}
+
+/** The newest runs of a store, and whether there are more. */
+export async function listRuns(
+  store: StatsStore,
+  { limit, ...options }: ListOptions,
+): Promise<{ readonly runs: readonly RunSummary[]; readonly more: boolean }> {
+  const rows = await store.runs({ limit: limit + 1 });
+  const runs: RunSummary[] = [];
+  for (const row of rows.slice(0, limit)) runs.push(summarize(row, await store.latest(row.id), options));
+  return { runs, more: rows.length > limit };
+}
+
+/** The table that `espalier runs` prints. */
+export function listText(
+  location: string,
+  { runs, more }: Awaited<ReturnType<typeof listRuns>>,
+  { limit, metric, now }: ListOptions,
+  { colors }: Pick<Style, "colors">,
+): readonly string[] {
+  if (runs.length === 0) return [`${location} holds no runs`];
+  const rows = runs.map((run) => [
+    run.id,
+    run.name,
+    outcomeText(run, now),
+    dateText(run.startedAt),
+    durationText(run.duration),
+    extentText(run.counters),
+    metricText(run, metric),
+  ]);
+  return [
+    ...headedTable(["run", "name", "outcome", "started", "duration", "done", metric ?? "loss"], rows, colors),
+    ...(more ? [colors.dim(`the newest ${countText(limit)}; --limit N lists more`)] : []),
+  ];
+}
+
+/** `3 epochs, 1,200 updates`. */
+const extentText = (counters: RunSummary["counters"]): string =>
+  ["epochs", "updates"]
+    .flatMap((unit) => (counters[unit] === undefined ? [] : [amountText(counters[unit], unit)]))
+    .join(", ");
+
+/** The value alone where the heading says what it is. */
+function metricText({ metric }: RunSummary, asked = "loss"): string {
+  if (metric?.value === undefined) return "";
+  const value = numberText(metric.value);
+  return metric.name === asked || metric.key === asked ? value : `${value} (${metric.name})`;
+}

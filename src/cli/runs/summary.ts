@@ -1,0 +1,46 @@
+import type { MetricRow, RunRow } from "../../metrics/index.ts";
+import { fitsPattern, mainLoss } from "./choose-metrics.ts";
+import { isSilent } from "./outcome.ts";
+
+/** A run with what follows from its row and its newest metrics. */
+export interface RunSummary extends RunRow {
+  /** Milliseconds since 1970 of the newest thing heard of it: a heartbeat, a metric, its start, its end. */
+  readonly lastSign: number;
+  /** It has not ended, and nothing was heard of it for minutes. */
+  readonly silent: boolean;
+  /** Milliseconds it was at work. */
+  readonly duration: number;
+  /** The newest value of the metric asked for, or of its loss. */
+  readonly metric: Pick<MetricRow, "key" | "name" | "value" | "step" | "axis"> | undefined;
+}
+
+/** Makes the summary of a run. */
+export function summarize(
+  run: RunRow,
+  latest: readonly MetricRow[],
+  { now, metric }: { readonly now: number; readonly metric?: string },
+): RunSummary {
+  const walls = latest.map(({ wall }) => wall);
+  const lastSign = Math.max(run.startedAt, run.heartbeat ?? 0, run.endedAt ?? 0, ...walls);
+  const numbers = latest.filter(({ value }) => value !== undefined);
+  const chosen = metric === undefined ? mainLoss(numbers) : numbers.find(fitsPattern(metric));
+  return {
+    ...run,
+    lastSign,
+    silent: isSilent({ outcome: run.outcome, lastSign }, now),
+    duration: duration(run, lastSign),
+    metric: chosen && {
+      key: chosen.key,
+      name: chosen.name,
+      value: chosen.value,
+      step: chosen.step,
+      axis: chosen.axis,
+    },
+  };
+}
+
+/** A run that was gone on with did not work in between: then its own count of seconds is what there is. */
+function duration({ counters, resumes, startedAt, endedAt }: RunRow, lastSign: number): number {
+  const counted = (counters.seconds ?? 0) * 1000;
+  return resumes > 0 && counted > 0 ? counted : (endedAt ?? lastSign) - startedAt;
+}

@@ -1,0 +1,16 @@
+/** A measured value for people: five digits that count, and NaN and infinity by their names. */
+export function numberText(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  const short = Number(value.toPrecision(5));
+  // Whole numbers stay whole: a step of 1234567 is not 1234600.
+  return String(Number.isSafeInteger(value) ? value : short);
+}
+
+/** A count for people: `12,345`. */
+export const countText = (count: number): string =>
+  count.toLocaleString("en-US", { maximumFractionDigits: 1 });
+
+/** `1 epoch`, `2 epochs`. The word is given in its plural, which ends in s. */
+export const amountText = (count: number, plural: string): string =>
+  `${countText(count)} ${count === 1 ? plural.replace(/s$/, "") : plural}`;

@@ -1,0 +1,9 @@
+/** Whether the n-th of its kind is worth a word: the 1st, 10th, 100th, ... So that what comes often is said seldom. */
+export const isWorthSaying = (count: number): boolean => /^10*$/.test(String(count));
+
+/** "the 1st", "the 10th", and when it is said again. */
+export const countInWords = (count: number): string =>
+  `the ${count === 1 ? "1st" : `${count}th`} so far, said again at the ${count * 10}th`;
+
+/** A number as messages show it: short, and the same for the same number. */
+export const figure = (value: number): string => String(Number(value.toPrecision(4)));

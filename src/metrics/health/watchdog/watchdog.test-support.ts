@@ -1,0 +1,71 @@
+import { existsSync, readSync } from "node:fs";
+import { createRequire, syncBuiltinESMExports } from "node:module";
+import { Trainer, type TrainerHook } from "../../../trainer/index.ts";
+import { FakeTask, train } from "../../../trainer/task.test-support.ts";
+import type { WatchdogOptions } from "./options.ts";
+import { watchdogHook } from "./watchdog-hook.ts";
+
+/** A run in a process of its own that hangs in a way of its own, for `watchdog.test.ts`. */
+const [, , mode = "", file = "", onExceeded = "exit", koffi = "koffi"] = process.argv;
+
+if (koffi === "none") {
+  // As on a machine without koffi.
+  const module = createRequire(import.meta.url)("node:module") as typeof import("node:module");
+  const { createRequire: real } = module;
+  module.createRequire = (path) => {
+    const require = real(path);
+    const resolve = Object.assign(
+      (name: string) => (name === "koffi" ? real(path).resolve("no-such-package") : require.resolve(name)),
+      require.resolve,
+    );
+    return Object.assign((name: string) => require(name), require, { resolve }) as NodeJS.Require;
+  };
+  syncBuiltinESMExports();
+}
+
+function spinForEver(): void {
+  for (let i = 0; ; i++) if (i < 0) return;
+}
+
+const hangs: Readonly<Record<string, () => unknown>> = {
+  loop: spinForEver,
+  atomics: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
+  // Standard input is a pipe into which nobody writes.
+  native: () => readSync(0, new Uint8Array(1)),
+  promise: () => new Promise(() => setInterval(() => {}, 100_000)),
+  exitHandler: () => {
+    process.on("exit", spinForEver);
+    spinForEver();
+  },
+  // Goes on when it has been reported.
+  reported: function waitForReport() {
+    while (!existsSync(file));
+  },
+  none: () => undefined,
+};
+
+const hang: TrainerHook = {
+  name: "hang",
+  onEpochEnd: function hangingHook({ counters }) {
+    return counters.epochs === 2 ? hangs[mode]?.() : undefined;
+  },
+};
+process.on("exit", () => process.stdout.write("exit handler\n"));
+const deadlines: WatchdogOptions["deadlines"] = { hook: mode === "none" ? 600 : 0.3, any: 600 };
+const trainer = new Trainer({
+  task: new FakeTask({ epoch: () => [train(5)] }),
+  config: { epochs: 3, name: "hanging", handleSignals: false },
+  hooks: [
+    hang,
+    watchdogHook({
+      deadlines,
+      file,
+      onExceeded:
+        onExceeded === "function"
+          ? ({ doing, phase, event }) => void process.stdout.write(`told: ${doing} ${phase} ${event}\n`)
+          : (onExceeded as "exit" | "report"),
+    }),
+  ],
+});
+const { outcome } = await trainer.train();
+process.stdout.write(`${outcome}\n`);

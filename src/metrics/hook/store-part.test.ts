@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { checkpointHook } from "../../checkpoint/index.ts";
+import { every } from "../../schedule/index.ts";
+import { evaluationScores, latestReplay, type TrainerHook } from "../../trainer/index.ts";
+import { comparable, observed, temporaryDirectory, timeless } from "./hook.test-support.ts";
+import { MemoryStore } from "./store.test-support.ts";
+
+const evaluation: TrainerHook = {
+  name: "evaluation",
+  provides: [evaluationScores, latestReplay],
+  onEpochEnd: ({ slots, counters }) => {
+    slots.set(evaluationScores, { scores: { reward: counters.epochs }, counters });
+    slots.set(latestReplay, { path: `replay-${counters.epochs}`, uri: null, counters });
+  },
+};
+
+describe("a stats store", () => {
+  it("gets the metrics, and beside them what happened in the run", async () => {
+    const memory = new MemoryStore();
+    const directory = temporaryDirectory();
+    const checkpoint = checkpointHook({ directory, schedule: every({ epochs: 1 }) });
+    const { keep, trainer } = observed(
+      { ...timeless, statsStore: memory.store },
+      { hooks: [evaluation, checkpoint] },
+    );
+    await trainer.train();
+    expect([...memory.runs.values()]).toEqual(keep.runs);
+    expect(memory.endings).toEqual(keep.endings);
+    // Its windows are longer.
+    expect(new Set(memory.records.map(({ key }) => key))).toEqual(
+      new Set(keep.records.map(({ key }) => key)),
+    );
+    expect(memory.of("evaluation")).toMatchObject([
+      { step: 7, name: "evaluation", scores: { reward: 1 } },
+      { step: 14, scores: { reward: 2 } },
+    ]);
+    expect(memory.of("replay").map(({ step, path }) => [step, path])).toEqual([
+      [7, "replay-1"],
+      [14, "replay-2"],
+    ]);
+    expect(memory.of("checkpoint").at(-1)).toMatchObject({ step: 14, uri: undefined });
+    expect(memory.of("checkpoint").every(({ path }) => path.startsWith(directory))).toBe(true);
+    expect(memory.timings.map(({ hook, count }) => [hook, count])).toContainEqual(["evaluation", 2]);
+    expect(memory.of("heartbeat").map(({ phase }) => phase)).toEqual(["none", "completed"]);
+    expect(memory.of("intervention")).toEqual([]);
+  });
+
+  it("hears why a run ended before its time", async () => {
+    const memory = new MemoryStore();
+    const stopping: TrainerHook = { name: "stopping", onEpochEnd: ({ stop }) => stop("good enough") };
+    const { trainer } = observed({ ...timeless, statsStore: memory.store }, { hooks: [stopping] });
+    await trainer.train();
+    expect(memory.of("intervention")).toMatchObject([
+      { step: 7, who: "run", what: "stopped", details: { reason: "good enough" } },
+    ]);
+  });
+
+  it("that fails for a while is missing nothing, and changes nothing elsewhere", async () => {
+    const run = async (failing: number) => {
+      const memory = new MemoryStore();
+      memory.failing = failing;
+      const { keep, trainer } = observed(
+        { ...timeless, statsStore: memory.store, heartbeat: false },
+        { hooks: [evaluation] },
+      );
+      await trainer.train();
+      const events = memory.events.map(({ kind, row }) => [kind, row]);
+      return { records: comparable(keep.records), metrics: comparable(memory.records).length, events };
+    };
+    const good = await run(0);
+    const bad = await run(2);
+    expect(bad.records).toEqual(good.records);
+    expect(bad.events).toEqual(good.events);
+    expect(bad.metrics).toBeGreaterThanOrEqual(good.metrics);
+  });
+
+  it("is not told of the checkpoint it resumes from again", async () => {
+    const directory = temporaryDirectory();
+    const run = async (epochs: number) => {
+      const memory = new MemoryStore();
+      const checkpoint = checkpointHook({ directory, schedule: every({ epochs: 1 }) });
+      const { trainer } = observed(
+        { ...timeless, statsStore: memory.store },
+        { hooks: [evaluation, checkpoint], config: { epochs } },
+      );
+      await trainer.train();
+      return memory;
+    };
+    const first = await run(1);
+    const second = await run(3);
+    expect([...second.runs.keys()]).toEqual([...first.runs.keys()]);
+    expect([...second.runs.values()][0]).toMatchObject({ resumedAt: { updates: 7 } });
+    const steps = (memory: MemoryStore, kind: "checkpoint" | "evaluation" | "replay") =>
+      memory.of(kind).map(({ step }) => step);
+    for (const kind of ["evaluation", "replay"] as const) {
+      expect(steps(first, kind), kind).toEqual([7]);
+      expect(steps(second, kind).slice(-2), kind).toEqual([14, 21]);
+    }
+    expect(steps(first, "checkpoint")).toEqual([7]);
+    expect(steps(second, "checkpoint")).not.toContain(7);
+    expect(steps(second, "checkpoint").at(-1)).toBe(21);
+  });
+
+  it("is given to the hook and not to the logger too", async () => {
+    const memory = new MemoryStore();
+    const first = observed({ ...timeless, statsStore: memory.store });
+    const { logger } = first;
+    expect(logger.sinks.length).toBe(2);
+    expect(() => observed({ ...timeless, logger, statsStore: memory.store })).toThrow(
+      /give the stats store to metricsHook alone/,
+    );
+  });
+});

@@ -1,0 +1,18 @@
+/** What happens in a run, for people and programs: the logger and its sinks, the stats store, monitors and health. */
+export * from "./health/index.ts";
+export * from "./hook/index.ts";
+export type { Json } from "./json.ts";
+export * from "./logger/index.ts";
+export { declareMetric, type MetricDeclaration } from "./metric.ts";
+export {
+  type Axis,
+  type Histogram,
+  isHistogram,
+  isScalar,
+  isText,
+  type MetricRecord,
+  type Reduction,
+} from "./record.ts";
+export type { RunEnding, RunInfo, RunProgress } from "./run-info.ts";
+export * from "./sinks/index.ts";
+export * from "./store/index.ts";

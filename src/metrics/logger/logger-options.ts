@@ -1,0 +1,42 @@
+import type { Clock } from "../../core/index.ts";
+import type { Tensor } from "../../engine/index.ts";
+import type { Counters } from "../../schedule/index.ts";
+import type { MetricDeclaration } from "../metric.ts";
+import type { DeliveryState } from "../sinks/delivery/delivery-report.ts";
+import type { Sink } from "../sinks/sink.ts";
+import type { LoggedValue } from "./logged-value.ts";
+
+export interface LoggerOptions {
+  readonly sinks: readonly Sink[];
+  /** What is known of metrics beforehand: see `declareMetric`. */
+  readonly metrics?: readonly MetricDeclaration[];
+  /** Where values that a failing sink cannot take wait for it. Without it they wait in memory, as many as fit. */
+  readonly spill?: string;
+  readonly clock?: Clock;
+  /** Told once of each sink that fails, and of values that are lost. Default: standard error. */
+  readonly warn?: (text: string) => void;
+}
+
+/** Values as they come stacked from the device: the first axis of each is the row. */
+export interface LoggedRows {
+  readonly values: Readonly<Record<string, Tensor>>;
+  readonly rows: number;
+  /** Where a row belongs. */
+  readonly at: (row: number) => Counters;
+}
+
+/** Logs in one owner's name. */
+export interface OwnedLogger {
+  log(values: LoggedValues, at: number | Counters, category?: string): void;
+  logRows(stack: LoggedRows, category?: string): void;
+}
+
+export type LoggedValues = Readonly<Record<string, LoggedValue | unknown>>;
+
+/** What became of what was logged. */
+export interface LoggerSummary {
+  readonly sinks: readonly DeliveryState[];
+  /** Values that were undefined or null, and those that could not be read from the device. */
+  readonly missing: number;
+  readonly unreadable: number;
+}

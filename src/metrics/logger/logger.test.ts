@@ -1,0 +1,342 @@
+import { describe, expect, it } from "vitest";
+import { CheckpointManager, memoryStore } from "../../checkpoint/index.ts";
+import { EspalierError, manualClock } from "../../core/index.ts";
+import { put } from "../../engine/index.ts";
+import { type Counters, every, noCounters } from "../../schedule/index.ts";
+import { sameState } from "../../state/index.ts";
+import { declareMetric } from "../metric.ts";
+import { type Histogram, isHistogram, type MetricRecord } from "../record.ts";
+import type { Sink, SinkChoice } from "../sinks/sink.ts";
+import { Logger } from "./logger.ts";
+import type { LoggerOptions } from "./logger-options.ts";
+
+type Kept = Sink & { readonly records: MetricRecord[]; readonly windows: (readonly MetricRecord[])[] };
+
+function keep(choice: SinkChoice = {}): Kept {
+  const records: MetricRecord[] = [];
+  const windows: (readonly MetricRecord[])[] = [];
+  return {
+    name: "kept",
+    ...choice,
+    records,
+    windows,
+    write: (given) => {
+      records.push(...given);
+      windows.push(given);
+    },
+  };
+}
+
+const made = (sink: Sink | readonly Sink[], more: Partial<LoggerOptions> = {}): Logger =>
+  new Logger({ sinks: Array.isArray(sink) ? sink : [sink as Sink], clock: manualClock(), ...more });
+
+const at = (steps: number, more: Partial<Counters> = {}): Counters =>
+  ({ ...noCounters, steps, updates: steps, batches: steps, ...more }) as Counters;
+
+const brief = ({ key, step, value }: MetricRecord): string => `${key}@${step}=${JSON.stringify(value)}`;
+
+function failure(call: () => unknown): EspalierError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof EspalierError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("windows", () => {
+  it("give one value a metric when they end, and the rest at the end of the run", async () => {
+    const sink = keep();
+    const logger = made(sink);
+    for (let step = 1; step <= 250; step++) logger.log({ loss: step }, step);
+    expect(sink.records.map(brief)).toEqual(["train/loss@100=50.5", "train/loss@200=150.5"]);
+    await logger.close();
+    expect(sink.records.map(brief)[2]).toBe("train/loss@250=225.5");
+    expect(sink.records.map(({ count }) => count)).toEqual([100, 100, 50]);
+  });
+
+  it("end with all values of their last step, whoever comes first", () => {
+    const sink = keep();
+    const logger = made(sink);
+    for (let step = 1; step <= 101; step++) {
+      logger.as("a").log({ first: step }, step);
+      logger.as("b").log({ second: step }, step, "validation");
+    }
+    expect(sink.records.map(brief)).toEqual(["train/first@100=50.5", "validation/second@100=50.5"]);
+  });
+
+  it("are each sink's own", async () => {
+    const often = keep({ name: "often", schedule: every({ steps: 2 }) });
+    const seldom = keep({ name: "seldom", schedule: every({ epochs: 1 }) });
+    const logger = made([often, seldom]);
+    for (let step = 1; step <= 5; step++) logger.log({ loss: step }, at(step, { epochs: step > 2 ? 1 : 0 }));
+    await logger.close();
+    expect(often.records.map(brief)).toEqual(["train/loss@2=1.5", "train/loss@4=3.5", "train/loss@5=5"]);
+    expect(seldom.records.map(brief)).toEqual(["train/loss@3=2", "train/loss@5=4.5"]);
+  });
+
+  it("have what their sinks have chosen", async () => {
+    const sink = keep({ categories: ["train"], metrics: ["loss*", "train/grad/norm"] });
+    const logger = made(sink);
+    logger.log({ loss: 1, "loss.policy": 2, other: 3, "grad/norm": 4 }, 1);
+    logger.log({ loss: 5 }, 1, "validation");
+    await logger.close();
+    expect(sink.records.map(({ key }) => key)).toEqual([
+      "train/loss",
+      "train/loss.policy",
+      "train/grad/norm",
+    ]);
+  });
+
+  it("reduce as declared", async () => {
+    const sink = keep();
+    const names = ["mean", "last", "sum", "min", "max", "rate", "histogram"] as const;
+    const logger = made(sink, {
+      metrics: names.map((reduction) => declareMetric({ name: reduction, reduction, unit: "points" })),
+    });
+    for (const [i, value] of [3, 1, 2].entries())
+      logger.log(Object.fromEntries(names.map((name) => [name, value])), at(i + 1, { seconds: i + 1 }));
+    await logger.close();
+    const of = (name: string): MetricRecord =>
+      sink.records.find((record) => record.name === name) as MetricRecord;
+    expect(names.slice(0, 6).map((name) => of(name).value)).toEqual([2, 2, 6, 1, 3, 2]);
+    expect(of("mean").unit).toBe("points");
+    const { count, min, max, counts } = of("histogram").value as Histogram;
+    expect([count, min, max, counts.filter((n) => n > 0)]).toEqual([3, 1, 3, [1, 1, 1]]);
+  });
+
+  it("are filed under the counter that is declared", async () => {
+    const sink = keep();
+    const logger = made(sink, { metrics: [declareMetric({ name: "reward", axis: "samples" })] });
+    logger.log({ reward: 1, loss: 1 }, at(3, { samples: 96 }));
+    await logger.close();
+    expect(sink.records.map(({ step, axis }) => [step, axis])).toEqual([
+      [96, "samples"],
+      [3, "steps"],
+    ]);
+  });
+});
+
+describe("values", () => {
+  it("that are not finite are kept and counted", async () => {
+    const sink = keep();
+    const logger = made(sink);
+    for (const value of [1, Number.NaN, Number.POSITIVE_INFINITY]) logger.log({ a: value }, 1);
+    logger.log({ b: Number.NEGATIVE_INFINITY }, 1);
+    await logger.close();
+    expect(sink.records.map(({ value, count, notFinite }) => [value, count, notFinite])).toEqual([
+      [Number.NaN, 3, 2],
+      [Number.NEGATIVE_INFINITY, 1, 1],
+    ]);
+  });
+
+  it("that come late are filed under their own step", async () => {
+    const sink = keep();
+    const logger = made(sink);
+    for (let step = 1; step <= 101; step++) logger.log({ loss: 1 }, step);
+    logger.log({ score: 7 }, 40, "evaluation");
+    logger.log({ score: 9 }, 40, "evaluation");
+    logger.log({ score: 5 }, 20, "evaluation");
+    logger.log({ loss: 3 }, 102);
+    await logger.close();
+    expect(sink.records.map(brief)).toEqual([
+      "train/loss@100=1",
+      "evaluation/score@20=5",
+      "evaluation/score@40=8",
+      "train/loss@102=2",
+    ]);
+  });
+
+  it("on a device are read when a window ends, in order with the others", async () => {
+    const sink = keep({ schedule: every({ steps: 2 }) });
+    const logger = made(sink);
+    logger.log({ loss: put(1, { engine: "wasm" }), text: "hello" }, 1);
+    logger.log({ loss: 3 }, 2);
+    logger.log({ loss: put([4], { engine: "wasm" }), many: put([1, 2, 3], { engine: "wasm" }) }, 3);
+    expect(sink.records).toEqual([]);
+    await logger.close();
+    expect(sink.records.filter((record) => !isHistogram(record)).map(brief)).toEqual([
+      "train/loss@2=2",
+      'train/text@1="hello"',
+      "train/loss@3=4",
+    ]);
+    expect(sink.records.find(isHistogram)?.value.sum).toBe(6);
+  });
+
+  it("that are stacked are the same as one by one", async () => {
+    const [one, stacked] = [keep({ schedule: every({ steps: 3 }) }), keep({ schedule: every({ steps: 3 }) })];
+    const [first, second] = [made(one), made(stacked)];
+    const numbers = Float32Array.from({ length: 10 }, (_, i) => Math.sin(i));
+    for (let i = 0; i < 10; i++) first.log({ loss: numbers[i] as number }, at(i + 1));
+    const values = { loss: put(numbers, { engine: "wasm" }) };
+    second.as("program").logRows({ values, rows: 4, at: (row) => at(row + 1) });
+    const rest = { loss: put(numbers.slice(4), { engine: "wasm" }) };
+    second.as("program").logRows({ values: rest, rows: 6, at: (row) => at(row + 5) });
+    await Promise.all([first.close(), second.close()]);
+    expect(stacked.records).toEqual(one.records);
+    expect(stacked.records.map(({ step }) => step)).toEqual([3, 6, 9, 10]);
+  });
+
+  it("that are gone from their device are missed, and no others", async () => {
+    const sink = keep();
+    const warnings: string[] = [];
+    const logger = made(sink, { warn: (text) => warnings.push(text) });
+    const gone = put(1, { engine: "wasm" });
+    logger.log({ gone, loss: put(2, { engine: "wasm" }) }, 1);
+    gone.dispose();
+    expect((await logger.close()).unreadable).toBe(1);
+    expect(sink.records.map(brief)).toEqual(["train/loss@1=2"]);
+    expect(warnings.join()).toMatch(/disposed/);
+  });
+
+  it("that cannot be logged are refused by name, and the others of the call are taken", async () => {
+    const sink = keep();
+    const logger = made(sink);
+    const cases: readonly unknown[] = [{ a: 1 }, () => 1, Symbol("x"), [1, "two"], new Map()];
+    for (const [i, value] of cases.entries()) {
+      const error = failure(() => logger.log({ before: 1, bad: value, after: i }, 1));
+      expect([error.code, error.message]).toEqual(["METRIC_VALUE", expect.stringContaining("train/bad")]);
+      expect(error.fix).toBeDefined();
+    }
+    logger.log({ nothing: undefined, nil: null, big: 3n, truth: true }, 1);
+    const { missing } = await logger.close();
+    expect(missing).toBe(2);
+    expect(sink.records.map(brief)).toEqual([
+      "train/before@1=1",
+      "train/after@1=2",
+      "train/big@1=3",
+      "train/truth@1=1",
+    ]);
+    expect(failure(() => logger.log({ before: "text" }, 1)).message).toMatch(/has been a number.*a text/);
+  });
+
+  it("of huge arrays take bounded room", async () => {
+    const sink = keep();
+    const logger = made(sink);
+    logger.log({ weights: Float32Array.from({ length: 1_000_000 }, (_, i) => Math.tan(i)) }, 1);
+    await logger.close();
+    const [{ value, count }] = sink.records as [MetricRecord];
+    expect(count).toBe(1_000_000);
+    expect((value as Histogram).counts.reduce((a, b) => a + b)).toBe(1_000_000);
+    expect((value as Histogram).edges.length).toBeLessThan(2000);
+  });
+
+  it("need a step that is one", () => {
+    const logger = made(keep());
+    for (const step of [-1, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(failure(() => logger.log({ a: 1 }, step)).code).toBe("STEP_INVALID");
+  });
+});
+
+describe("metrics", () => {
+  it("have one writer: a second is refused, and both are named", () => {
+    const logger = made(keep());
+    logger.as("progress").log({ reward: 1 }, 1);
+    logger.as("evaluation").log({ reward: 1 }, 1, "evaluation");
+    const error = failure(() => logger.as("evaluation").log({ reward: 2 }, 1));
+    expect(error.code).toBe("METRIC_TWO_WRITERS");
+    expect(error.message).toMatch(/"reward".*"train".*"progress".*"evaluation"/);
+    const declared = made(keep(), { metrics: [declareMetric({ name: "x", owner: "mine" })] });
+    expect(failure(() => declared.log({ x: 1 }, 1)).message).toMatch(/"mine".*"program"/);
+  });
+
+  it("have keys that no sink stumbles over, each its own, and keep their names", async () => {
+    const sink = keep();
+    const logger = made(sink);
+    const names = [
+      "loss (mean)",
+      "loss [mean]",
+      "a/b",
+      "/a//b/",
+      "<b>x</b>",
+      "line\nbreak",
+      "..",
+      "Loss",
+      "loss",
+    ];
+    logger.log(Object.fromEntries(names.map((name, i) => [name, i])), 1);
+    logger.log({ b: 1 }, 1, "train/a");
+    await logger.close();
+    expect(sink.records.map(({ name }) => name)).toEqual([...names, "b"]);
+    const keys = sink.records.map(({ key }) => key);
+    expect(new Set(keys.map((key) => key.toLowerCase())).size).toBe(keys.length);
+    for (const key of keys) expect(key).toMatch(/^[\p{L}\p{N}_.\-/]+$/u);
+    expect(keys.slice(0, 4)).toEqual(["train/loss_mean_", "train/loss_mean__2", "train/a/b", "train/a/b_2"]);
+  });
+
+  it("may be a thousand in one call, but not without end", async () => {
+    const sink = keep();
+    const logger = made(sink);
+    const values = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${from + i}`, i]));
+    logger.log(values(0, 1000), 1);
+    await logger.flush();
+    expect(sink.records).toHaveLength(1000);
+    expect(failure(() => logger.log(values(1000, 100_000), 2)).code).toBe("METRICS_TOO_MANY");
+  });
+
+  it("are declared in words that make sense", () => {
+    expect(failure(() => declareMetric({ name: "" })).code).toBe("OPTION_INVALID");
+    expect(failure(() => declareMetric({ name: "a", reduction: "average" as never })).message).toMatch(
+      /average/,
+    );
+    expect(failure(() => declareMetric({ name: "a", units: "s" } as never)).code).toBe("OPTION_UNKNOWN");
+    const logger = made(keep(), { metrics: [declareMetric({ name: "note", reduction: "max" })] });
+    expect(failure(() => logger.log({ note: "text" }, 1)).code).toBe("METRIC_VALUE");
+  });
+});
+
+describe("a logger's state", () => {
+  const run = (logger: Logger, from: number, to: number): void => {
+    for (let step = from; step <= to; step++) {
+      logger.log({ loss: step / 7, note: `at ${step}`, many: [step, -step] }, at(step));
+      logger.as("other").log({ late: 1 / step }, at(step > 20 ? step - 20 : step), "evaluation");
+    }
+  };
+  const schedule = every({ steps: 10 });
+
+  it("lets windows go on as if nothing had happened, through files too", async () => {
+    const [whole, before, after] = [keep({ schedule }), keep({ schedule }), keep({ schedule })];
+    const uninterrupted = made(whole);
+    run(uninterrupted, 1, 57);
+    await uninterrupted.close();
+
+    const first = made(before);
+    run(first, 1, 34);
+    const manager = new CheckpointManager({ store: memoryStore() });
+    await manager.save({ logger: first }, { counters: {} });
+    const second = made(after);
+    await manager.restore({ logger: second }, await manager.load((await manager.latest())?.name ?? ""));
+    expect(await sameState(await first.getState(), await second.getState())).toBe(true);
+    run(second, 35, 57);
+    await second.close();
+    expect([...before.records, ...after.records]).toEqual(whole.records);
+  });
+
+  it("has what was logged before it was asked for, and nothing after", async () => {
+    const sink = keep({ schedule });
+    const logger = made(sink);
+    logger.log({ loss: put(1, { engine: "wasm" }) }, at(1));
+    const state = logger.getState();
+    logger.log({ loss: put(100, { engine: "wasm" }) }, at(2));
+    const other = made(keep({ schedule }));
+    other.log({ loss: 1 }, at(1));
+    expect(await sameState(await state, await other.getState())).toBe(true);
+  });
+
+  it("is refused where it is something else", () => {
+    expect(failure(() => made(keep()).setState({ a: 1 })).code).toBe("STATE_INVALID");
+  });
+});
+
+it("two sinks of one name are refused, and one can come later", async () => {
+  expect(failure(() => made([keep(), keep()])).code).toBe("SINK_NAME_TAKEN");
+  const [first, later] = [keep(), keep({ name: "later", schedule: every({ steps: 5 }) })];
+  const logger = made(first);
+  logger.log({ a: 1 }, 1);
+  logger.add(later);
+  logger.log({ a: 3 }, 2);
+  await logger.close();
+  expect([first, later].map(({ records }) => records.map(({ value }) => value))).toEqual([[2], [3]]);
+});

@@ -1,0 +1,39 @@
+import { checkNames, checkWord, EspalierError, shown } from "../core/index.ts";
+import type { Axis, Reduction } from "./record.ts";
+
+/** What is known of a metric before its first value. */
+export interface MetricDeclaration {
+  readonly name: string;
+  /** The category it is logged under; without one it is declared for all. */
+  readonly category?: string;
+  readonly unit?: string;
+  /** Default: what fits its values: numbers have a mean, arrays are histograms, of texts the last one counts. */
+  readonly reduction?: Reduction;
+  /** The counter it is filed under. Default `steps`. */
+  readonly axis?: Axis;
+  /** Who alone may log it: the name of a hook. Default: whoever does first. */
+  readonly owner?: string;
+}
+
+const reductions: readonly Reduction[] = ["mean", "last", "sum", "min", "max", "histogram", "rate"];
+
+/**
+ * Says what a metric is: its unit, how the values of a window become one, which counter it is filed under, and who may
+ * log it. Metrics that are not declared have their declaration inferred from their first value.
+ *
+ * @example
+ * ```ts
+ * const reward = declareMetric({ name: "reward", unit: "points", reduction: "mean", axis: "samples" });
+ * const logger = new Logger({ sinks: [consoleSink()], metrics: [reward] });
+ * ```
+ */
+export function declareMetric(declaration: MetricDeclaration): MetricDeclaration {
+  checkNames("declareMetric", declaration, ["name", "category", "unit", "reduction", "axis", "owner"]);
+  if (typeof declaration.name !== "string" || declaration.name === "")
+    throw new EspalierError("OPTION_INVALID", `declareMetric: name is ${shown(declaration.name)}`, {
+      fix: 'give the name under which it is logged: declareMetric({ name: "reward" })',
+    });
+  if (declaration.reduction !== undefined)
+    checkWord("declareMetric", "reduction", declaration.reduction, reductions);
+  return Object.freeze({ ...declaration });
+}

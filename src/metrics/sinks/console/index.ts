@@ -1,0 +1,1 @@
+export { type ConsoleOptions, type ConsoleStream, consoleSink } from "./console-sink.ts";

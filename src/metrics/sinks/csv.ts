@@ -1,0 +1,140 @@
+import { EspalierError } from "../../core/index.ts";
+import type { MetricRecord } from "../record.ts";
+import type { RunInfo } from "../run-info.ts";
+import { csvField, csvFields, csvQuoted, csvRows } from "./csv-row.ts";
+import { type FileSinkChoice, type LineFile, lineFile } from "./line-file.ts";
+import { comesAgain } from "./resume.ts";
+import type { Sink } from "./sink.ts";
+
+/** Before the metrics. */
+const FIRST = ["step", "axis", "wall"] as const;
+
+/**
+ * A wide table: a row for each step of a call, a column for each metric, named by its key. The first three columns
+ * are the step, what it counts (`steps`, `epochs`, ...) and the time in ISO format. A field is empty where a metric
+ * had no value; numbers that are not finite are `NaN`, `Infinity` and `-Infinity`; texts stand in quotes, always;
+ * histograms are left out. Quotes, commas and ends of lines are as RFC 4180 has them, lines end with `\n`.
+ *
+ * A metric that appears later gets a column at the end: the file is then written anew, once a call. A value that comes
+ * late has a row of its own, with its own step. When a run is resumed, the rows after that point are removed: they
+ * come again. Names and texts are data: a spreadsheet that takes `=1+1` for a formula must be told not to.
+ *
+ * @example
+ * ```ts
+ * const logger = new Logger({ sinks: [csvSink("run/metrics.csv", { categories: ["eval"] })] });
+ * ```
+ */
+export function csvSink(path: string, choice: FileSinkChoice = {}): Sink {
+  const { files: _, ...rest } = choice;
+  const file = lineFile("csvSink", path, choice);
+  let columns: readonly string[] = [];
+  return {
+    ...rest,
+    name: rest.name ?? "csv",
+    open(run) {
+      file.open();
+      columns = rewind(file, run);
+    },
+    write(records) {
+      const rows = rowsOf(records);
+      const known = new Set(columns);
+      const fresh = new Set(
+        rows.flatMap(({ fields }) => [...fields.keys()]).filter((key) => !known.has(key)),
+      );
+      if (fresh.size > 0) {
+        const wider = [...columns, ...fresh];
+        file.replace(widened(file, wider, fresh.size));
+        columns = wider;
+      }
+      if (rows.length > 0) file.append(rows.map((row) => textOf(row, columns)).join(""));
+    },
+    close() {
+      file.close();
+    },
+  };
+}
+
+interface Row {
+  readonly step: number;
+  readonly axis: string;
+  readonly wall: number;
+  readonly fields: Map<string, string>;
+}
+
+/** One row for a step, or several where a metric has several values at it. */
+function rowsOf(records: readonly MetricRecord[]): Row[] {
+  const rows: Row[] = [];
+  const newest = new Map<string, Row>();
+  for (const { key, step, axis, wall, value } of records) {
+    if (typeof value === "object") continue;
+    const place = `${step} ${axis}`;
+    let row = newest.get(place);
+    if (!row || row.fields.has(key)) {
+      row = { step, axis, wall, fields: new Map() };
+      newest.set(place, row);
+      rows.push(row);
+    }
+    row.fields.set(key, typeof value === "string" ? csvQuoted(value) : numeral(value));
+  }
+  return rows;
+}
+
+const numeral = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
+
+const textOf = ({ step, axis, wall, fields }: Row, columns: readonly string[]): string =>
+  `${step},${csvField(axis)},${new Date(wall).toISOString()}${columns.map((key) => `,${fields.get(key) ?? ""}`).join("")}\n`;
+
+/** The whole file with more columns. */
+function* widened(
+  file: LineFile,
+  columns: readonly string[],
+  added: number,
+): Generator<string, void, undefined> {
+  yield `${[...FIRST, ...columns].map(csvField).join(",")}\n`;
+  const none = ",".repeat(added);
+  let isHeader = true;
+  for (const { text } of csvRows(file.lines())) {
+    if (!isHeader) yield `${text}${none}\n`;
+    isHeader = false;
+  }
+}
+
+/** Removes what comes again, and what a crash left of a row. Gives the columns. */
+function rewind(file: LineFile, { resumedAt }: RunInfo): string[] {
+  let columns: string[] | undefined;
+  let end = 0;
+  let goes = false;
+  for (const { text, next } of csvRows(file.lines())) {
+    columns ??= columnsOf(text, file.path);
+    goes ||= end > 0 && comesAgain(placeOf(text), resumedAt);
+    end = next;
+  }
+  if (goes) file.replace(kept(file, resumedAt));
+  else file.cut(end);
+  return columns ?? [];
+}
+
+function* kept(file: LineFile, resumedAt: RunInfo["resumedAt"]): Generator<string, void, undefined> {
+  let isHeader = true;
+  for (const { text } of csvRows(file.lines())) {
+    if (isHeader || !comesAgain(placeOf(text), resumedAt)) yield `${text}\n`;
+    isHeader = false;
+  }
+}
+
+function columnsOf(header: string, path: string): string[] {
+  const columns = csvFields(header);
+  if (FIRST.every((name, i) => columns[i] === name)) return columns.slice(FIRST.length);
+  throw new EspalierError(
+    "SINK_UNUSABLE",
+    `${path} is a table of something else: its columns are ${header}`,
+    {
+      fix: "give csvSink a file of its own",
+    },
+  );
+}
+
+function placeOf(row: string): { readonly step: number; readonly axis: string } {
+  const [step, axis = ""] = csvFields(row);
+  return { step: Number(step), axis };
+}

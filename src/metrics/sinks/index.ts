@@ -1,0 +1,15 @@
+/** Places where metrics go, one file or folder each, behind one contract. */
+export * from "./console/index.ts";
+export { csvSink } from "./csv.ts";
+export { Delivery } from "./delivery/delivery.ts";
+export type { DeliveryLimits, DeliveryOptions } from "./delivery/delivery-options.ts";
+export type { DeliveryState } from "./delivery/delivery-report.ts";
+export { jsonlSink } from "./jsonl.ts";
+export type { FileSinkChoice } from "./line-file.ts";
+export { type LogFileOptions, logFileSink } from "./log-file.ts";
+export * from "./mlflow/index.ts";
+export * from "./prometheus/index.ts";
+export type { Sink, SinkChoice } from "./sink.ts";
+export { statsStoreSink } from "./stats-store.ts";
+export * from "./tensorboard/index.ts";
+export * from "./wandb/index.ts";

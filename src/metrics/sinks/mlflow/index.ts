@@ -1,0 +1,1 @@
+export { type MlflowOptions, mlflowSink } from "./mlflow-sink.ts";

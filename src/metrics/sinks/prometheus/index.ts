@@ -1,0 +1,1 @@
+export { type PrometheusOptions, type PrometheusSink, prometheusSink } from "./prometheus-sink.ts";

@@ -1,0 +1,29 @@
+import type { RunInfo } from "../run-info.ts";
+import type { StatsStore } from "../store/index.ts";
+import type { Sink, SinkChoice } from "./sink.ts";
+
+/**
+ * Files metrics in a stats store, which stays open: whoever opened it closes it. While the database is away its calls
+ * reject; made again, they file what is missing and nothing twice.
+ *
+ * @example
+ * ```ts
+ * const store = await openStatsStore("runs/stats.db");
+ * const logger = new Logger({ sinks: [statsStoreSink(store)] });
+ * ```
+ */
+export function statsStoreSink(store: StatsStore, choice: SinkChoice = {}): Sink {
+  let run: RunInfo | undefined;
+  const id = (): string => run?.id ?? "";
+  return {
+    ...choice,
+    name: choice.name ?? "stats-store",
+    async open(info) {
+      await store.startRun(info);
+      run = info;
+    },
+    // At once where that is possible, so that a long stretch of work lets nothing pile up.
+    write: (records) => (store.addMetricsNow?.(id(), records) ? undefined : store.addMetrics(id(), records)),
+    close: (ending) => store.endRun(id(), ending),
+  };
+}

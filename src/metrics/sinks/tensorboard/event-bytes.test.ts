@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { metricRecord } from "../../../testing/sinks/records.ts";
+import { EventBytes } from "./event-bytes.ts";
+import { SUMMARY, writeValue } from "./values.ts";
+
+/** The same events by tensorboard 2.21.0's own RecordWriter. */
+const original = [
+  "1800000000000000a37f4b220900002040fc54d9411a0d627261696e2e4576656e743a322b353110",
+  "100000000000000095fbfe180900002040fc54d94110ac023a020801b94512a3",
+  "34000000000000005e33175c0900004040fc54d94110f0a2042a250a110a0a747261696e2f6c6f737315cdcccc3d",
+  "0a100a096576616c2f6c6f737315000080ff0c8c0716",
+  "6e00000000000000c4bf33640900008040fc54d94110ffffffffffffffffff012a580a560a01682a51099a9999999999b93f",
+  "1100000000000000401900000000000008402100000000000010402900000000000014403210000000000000f03f",
+  "00000000000000403a10000000000000f03f0000000000000040685b7581",
+].join("");
+
+describe("EventBytes", () => {
+  it("frames events byte for byte as TensorBoard's own writer", () => {
+    const out = new EventBytes(16);
+    out.fileVersion(1_700_000_000_500);
+    out.sessionStart(1_700_000_000_500, 300);
+    out.beginEvent(1_700_000_001_000, 70_000);
+    const numbers = out.begin(SUMMARY);
+    writeValue(out, metricRecord({ step: 70_000, value: 0.1 }), true);
+    writeValue(out, metricRecord({ step: 70_000, value: -Infinity, category: "eval" }), true);
+    out.end(numbers);
+    out.endEvent();
+    out.beginEvent(1_700_000_002_000, -1);
+    const histograms = out.begin(SUMMARY);
+    const value = { edges: [0, 1, 2], counts: [1, 2], min: 0.1, max: 2, sum: 4, sumSquares: 5, count: 3 };
+    writeValue(out, metricRecord({ step: -1, value, key: "h", category: "", name: "h" }), false);
+    out.end(histograms);
+    out.endEvent();
+    expect(out.bytes().toString("hex")).toBe(original);
+  });
+});

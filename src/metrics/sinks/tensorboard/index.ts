@@ -1,0 +1,2 @@
+/** TensorBoard's event files. */
+export { type TensorBoardChoice, tensorBoardSink } from "./sink.ts";

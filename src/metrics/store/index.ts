@@ -1,0 +1,3 @@
+/** Where what runs did is kept and asked for. */
+export { openStatsStore, type StatsStoreOptions } from "./open.ts";
+export type * from "./stats-store.ts";

@@ -1,0 +1,107 @@
+import type { Kysely } from "kysely";
+import { type Clock, EspalierError } from "../../core/index.ts";
+import type { Database } from "./database.ts";
+import { addEvents, listEvents } from "./events.ts";
+import { fileMetrics, newMemory, type RunMemory } from "./filing/index.ts";
+import { addDecisions, listDecisions, listTimings, setTimings } from "./hooks.ts";
+import { endRun, startRun } from "./life.ts";
+import { patiently } from "./patience.ts";
+import { countMetrics, latest, series, since } from "./queries/index.ts";
+import { findRun, listRuns, numberOf } from "./runs.ts";
+import type { Tables } from "./schema/index.ts";
+import type { DecisionRow, RunEventKind, RunEvents, StatsStore } from "./stats-store.ts";
+
+/** The store on a database that has its tables. */
+export function storeOn(database: Database, clock: Clock): StatsStore {
+  const { location, tables } = database;
+  const memories = new Map<string, RunMemory>();
+  let closing: Promise<void> | undefined;
+
+  const check = (what: string): void => {
+    if (closing) throw new EspalierError("STATS_CLOSED", `${what}: ${location} is closed`);
+  };
+  const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    check(what);
+    try {
+      return await patiently(database.isBusy, work);
+    } catch (error) {
+      throw database.failure(what, error);
+    }
+  };
+  /** Changes of one run, all or none. */
+  const change = (what: string, work: (tables: Kysely<Tables>) => Promise<void>): Promise<void> =>
+    attempt(what, () => tables.transaction().execute(work));
+  const changeRun = (
+    what: string,
+    run: string,
+    work: (tables: Kysely<Tables>, run: number) => Promise<void>,
+  ): Promise<void> => change(what, async (db) => work(db, await numberOf(db, run)));
+  const query = <T>(what: string, run: string, work: (run: number) => Promise<T>): Promise<T> =>
+    attempt(what, async () => work(await numberOf(tables, run)));
+  const memoryOf = (run: string): RunMemory => {
+    const memory = memories.get(run) ?? newMemory();
+    memories.set(run, memory);
+    return memory;
+  };
+  const filing = "filing metrics";
+
+  return {
+    location,
+    async startRun(run) {
+      await change("filing a run", (db) => startRun(db, run));
+      memories.delete(run.id);
+    },
+    endRun: (run, ending) =>
+      change("filing the end of a run", (db) => endRun(db, run, ending, clock.wall())),
+    async addMetrics(run, records) {
+      check(filing);
+      if (records.length === 0) return;
+      const keep = await attempt(filing, () => database.file(fileMetrics(run, records, memoryOf(run))));
+      keep();
+    },
+    addMetricsNow(run, records) {
+      check(filing);
+      if (records.length === 0) return true;
+      try {
+        const filed = database.fileNow?.(fileMetrics(run, records, memoryOf(run)));
+        filed?.result();
+        return filed !== undefined;
+      } catch (error) {
+        if (database.isBusy(error)) return false;
+        throw database.failure(filing, error);
+      }
+    },
+    add: (run, kind, rows) =>
+      changeRun(`filing ${kind}s`, run, (db, number) =>
+        kind === "decision"
+          ? addDecisions(db, number, rows as readonly DecisionRow[])
+          : addEvents(db, number, kind, rows as never),
+      ),
+    setHookTimings: (run, rows) =>
+      changeRun("filing hook timings", run, (db, number) => setTimings(db, number, rows)),
+    runs: ({ limit } = {}) => attempt("listing runs", () => listRuns(tables, limit)),
+    run: (idOrName) => attempt("finding a run", () => findRun(tables, idOrName)),
+    metrics: (run) => query("listing metrics", run, (number) => countMetrics(tables, number)),
+    series: (run, key, choice = {}) =>
+      query("reading a metric", run, (number) => series(tables, number, key, choice)),
+    latest: (run) => query("reading metrics", run, (number) => latest(tables, number)),
+    since: (run, place, limit) =>
+      query("reading metrics", run, (number) => since(tables, number, place, limit)),
+    list: <K extends RunEventKind>(run: string, kind: K) =>
+      query(
+        `listing ${kind}s`,
+        run,
+        (number) =>
+          (kind === "decision"
+            ? listDecisions(tables, number)
+            : listEvents(tables, number, kind)) as Promise<readonly RunEvents[K][]>,
+      ),
+    hookTimings: (run) => query("listing hook timings", run, (number) => listTimings(tables, number)),
+    close() {
+      closing ??= database.close().catch((error: unknown) => {
+        throw database.failure("closing", error);
+      });
+      return closing;
+    },
+  };
+}

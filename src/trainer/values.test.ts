@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { manualClock } from "../core/index.ts";
+import { put } from "../engine/index.ts";
+import type { Counters } from "../schedule/index.ts";
+import type { TrainingConfig } from "./config.ts";
+import type { TrainerContext, TrainerHook } from "./events.ts";
+import { FakeTask, type FakeTaskOptions, rollout, train } from "./task.test-support.ts";
+import { Trainer } from "./trainer.ts";
+
+/** Runs a task of four epochs with a hook that looks at every call. */
+async function looked<T>(
+  look: (context: TrainerContext) => readonly T[],
+  options: FakeTaskOptions = {},
+  config: Partial<TrainingConfig> = {},
+  more: Partial<TrainerHook> = {},
+) {
+  const found: T[] = [];
+  const clock = manualClock();
+  const task = new FakeTask({ onRun: () => clock.advance(1000), ...options });
+  const hook: TrainerHook = {
+    name: "look",
+    onBatchesEnd: (context) => void found.push(...look(context)),
+    ...more,
+  };
+  await new Trainer({ task, config: { epochs: 4, ...config }, hooks: [hook], clock }).train();
+  return { found, calls: task.requests.length, task };
+}
+
+const timeless = ({ seconds: _, ...rest }: Counters) => rest;
+
+/** Every row of every value: its name, its phase and where it belongs. */
+const rowsOf = ({ values }: TrainerContext) =>
+  values?.names.flatMap((name) =>
+    Array.from({ length: values.rows(name) }, (_, row) => ({
+      ...{ name, phase: values.phase(name) },
+      at: timeless(values.at(name, row)),
+    })),
+  ) ?? [];
+
+describe("the counters of a row", () => {
+  it.each([
+    ["batches of two sizes", () => [train(3), train(1, { adds: { updates: 1, samples: 2 } })]],
+    ["rollouts and batches", () => [rollout(2), train(3)]],
+  ])("are the same however the work is cut: %s", async (_, epoch) => {
+    const fused = await looked(rowsOf, { epoch });
+    const single = await looked(rowsOf, { epoch }, { fuse: false });
+    expect(fused.calls).toBe(1);
+    expect(single.calls).toBeGreaterThan(15);
+    for (const name of ["loss", "reward"]) {
+      const of = (all: typeof fused) => all.found.filter((row) => row.name === name);
+      expect(of(fused)).toEqual(of(single));
+    }
+  });
+
+  it("are those when it was done, and the last row's those of the moment", async () => {
+    const { found } = await looked(
+      ({ values, counters }) => [[values?.at("loss", 0), values?.at("loss", 4), counters]],
+      {},
+      { fuse: 5 },
+    );
+    const [first, last, now] = found[1] as readonly Counters[];
+    expect(first).toMatchObject({ epoch: 1, epochs: 1, batches: 6, updates: 6, samples: 24, steps: 6 });
+    expect(first?.seconds).toBeCloseTo(1.2, 9);
+    expect(last).toEqual(now);
+  });
+
+  it("are refused for rows that there are not", async () => {
+    const look = ({ values }: TrainerContext) => [() => values?.at("loss", 99)];
+    const { found } = await looked(look);
+    expect(found[0]).toThrow(/no row 99 of "loss"/);
+  });
+});
+
+describe("what hooks see of a stretch", () => {
+  it("has which updates took effect, where the task says so", async () => {
+    const look = ({ values }: TrainerContext) => [values?.applied];
+    expect((await looked(look)).found).toEqual([undefined]);
+    const task = new FakeTask();
+    const run = task.run.bind(task);
+    const applied = put([1, 0, 1, 1, 1], { engine: "wasm" });
+    task.run = (request) => ({ ...(run(request) as object), values: {}, applied });
+    const seen: unknown[] = [];
+    const hook: TrainerHook = { name: "look", onBatchesEnd: (context) => void seen.push(...look(context)) };
+    await new Trainer({ task, config: { epochs: 1 }, hooks: [hook] }).train();
+    expect(seen).toEqual([applied]);
+  });
+
+  it("has how much of the epoch is done", async () => {
+    const shares: string[] = [];
+    const say = ({ event, state }: TrainerContext) => void shares.push(`${event} ${state.epochShare}`);
+    const handlers = { onEpochStart: say, onBatchEnd: say, onBatchesEnd: say, onEpochEnd: say };
+    await looked(() => [], { epoch: () => [train(2)] }, { epochs: 1 }, handlers);
+    expect(shares).toEqual([
+      "onEpochStart 0",
+      ...["onBatchesEnd 0.5", "onBatchEnd 0.5", "onBatchesEnd 1", "onBatchEnd 1"],
+      "onEpochEnd 0",
+    ]);
+  });
+
+  it("has how long each hook took so far", async () => {
+    const { found } = await looked(({ hookTimings }) => [hookTimings], {}, { fuse: 5 });
+    expect(found.map((timings) => timings.map(({ hook, count }) => [hook, count]))).toEqual([
+      [["look", 0]],
+      [["look", 1]],
+      [["look", 2]],
+      [["look", 3]],
+    ]);
+  });
+});
