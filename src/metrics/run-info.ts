@@ -11,8 +11,13 @@ export interface RunInfo {
   readonly startedAt: number;
   /** Settings of the run: hyperparameters for those who file them. */
   readonly config: Json;
-  /** Where the run goes on, if it is not new. Whatever was filed after this point comes again. */
+  /** Where the run goes on, if it is not new. Whatever happened after this point comes again. */
   readonly resumedAt?: Counters;
+  /**
+   * Of a run that goes on: up to where the metrics of this sink are filed for good. That is before `resumedAt` where a
+   * window was open there: what was filed of it comes again too. Default `resumedAt`.
+   */
+  readonly filedUpTo?: Counters;
 }
 
 /** How far a run is, for those who show it. */

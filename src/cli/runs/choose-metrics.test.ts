@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byInterest, mainLoss, matching } from "./choose-metrics.ts";
+import { byInterest, mainLoss, matching, telling } from "./choose-metrics.ts";
 
 const metrics = (...keys: string[]) => keys.map((key) => ({ key }));
 const keys = (found: readonly { readonly key: string }[]) => found.map(({ key }) => key);
@@ -26,6 +26,15 @@ describe("byInterest", () => {
       "system/cpu",
       "health/nan",
     ]);
+  });
+});
+
+describe("telling", () => {
+  it("leaves out what tells of the machine, but for the throughput", () => {
+    const found = telling(
+      metrics("time/hooks/a", "time/stepsPerSecond", "system/cpu", "train/x", "health/nan"),
+    );
+    expect(keys(found)).toEqual(["train/x", "time/stepsPerSecond"]);
   });
 });
 

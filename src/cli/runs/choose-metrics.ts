@@ -6,15 +6,17 @@ interface Named {
 }
 
 const CHECKS = /^(val|valid|validation|eval|evaluation|test)$/i;
-/** What tells of the run and the machine, not of what is learnt: the most telling first. */
+/** What tells of the run and the machine, not of what is learnt. */
 const ASIDE = ["time", "system", "health"];
+/** Ranks from here on are of those, the first of a throughput. */
+const FIRST_ASIDE = 5;
 
 /** Smaller is shown earlier: losses, then scores of validation and evaluation, then the rest, the machine last. */
 function rank(key: string): number {
   const [category = "", ...rest] = key.split("/");
   const name = rest.join("/");
   const aside = ASIDE.indexOf(category);
-  if (aside >= 0) return 5 + aside;
+  if (aside >= 0) return FIRST_ASIDE + (/PerSecond$/.test(name) ? 0 : 1 + aside);
   const isCheck = CHECKS.test(category);
   if (/^loss$/i.test(name)) return isCheck ? 1 : 0;
   if (isCheck) return /loss/i.test(name) ? 1 : 2;
@@ -25,9 +27,13 @@ function rank(key: string): number {
 export const byInterest = <M extends Named>(metrics: readonly M[]): readonly M[] =>
   metrics.toSorted((a, b) => rank(a.key) - rank(b.key) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 
+/** Those that are shown unless others are asked for: what is learnt and how fast. Tables show the rest in one line each. */
+export const telling = <M extends Named>(metrics: readonly M[]): readonly M[] =>
+  byInterest(metrics).filter(({ key }) => rank(key) <= FIRST_ASIDE);
+
 /** The metric that tells a run's state in one number: its loss, if it has one. */
 export const mainLoss = <M extends Named>(metrics: readonly M[]): M | undefined =>
-  byInterest(metrics).find(({ key }) => /loss/i.test(key) && rank(key) < 5);
+  byInterest(metrics).find(({ key }) => /loss/i.test(key) && rank(key) < FIRST_ASIDE);
 
 /**
  * The metrics that are asked for: by key, by name in any category, `*` standing for any letters. In the order asked

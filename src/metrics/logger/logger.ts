@@ -82,7 +82,7 @@ export class Logger implements Stateful {
     const outlet = new Outlet(sink, delivery);
     this.#windows.add(outlet);
     this.#outlets.push(outlet);
-    if (this.#run) delivery.open(this.#run);
+    if (this.#run) this.#openOutlet(outlet, this.#run);
   }
 
   /** The sinks' names. */
@@ -114,7 +114,7 @@ export class Logger implements Stateful {
   /** Tells the sinks which run it is. Without it, they get a run called "run" with the first window. */
   open(run: RunInfo): void {
     this.#run = run;
-    for (const { delivery } of this.#outlets) delivery.open(run);
+    for (const outlet of this.#outlets) this.#openOutlet(outlet, run);
   }
 
   /** Shows how far the run is, where a sink shows it. */
@@ -184,6 +184,11 @@ export class Logger implements Stateful {
       state = this.#windows.getState(choose);
     });
     return ready.then(() => state);
+  }
+
+  #openOutlet(outlet: Outlet, run: RunInfo): void {
+    const filedUpTo = run.resumedAt && this.#windows.filedUpTo(outlet, run.resumedAt);
+    outlet.delivery.open(filedUpTo ? { ...run, filedUpTo } : run);
   }
 
   /** Whoever does not say which run it is gets one called "run". */

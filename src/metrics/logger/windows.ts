@@ -72,6 +72,13 @@ export class Windows {
     }
   }
 
+  /** Up to where the windows of a sink have been closed, of counters that a run has. */
+  filedUpTo(outlet: Outlet, counters: Counters): Counters {
+    const group = this.#groups.find(({ outlets }) => outlets.includes(outlet));
+    const nothing = Object.fromEntries(Object.keys(counters).map((name) => [name, 0])) as unknown as Counters;
+    return { ...nothing, ...group?.closed };
+  }
+
   closeAll(): void {
     for (const group of this.#groups) this.#close(group);
   }

@@ -68,7 +68,11 @@ await new Trainer({
   hooks: [
     numbers,
     metricsHook({ logger, run: { id: "readers" }, ...off }),
-    checkpointHook({ directory: join(folder, "checkpoints"), schedule: every({ updates: 1000 }), keep: { last: 2 } }),
+    checkpointHook({
+      directory: join(folder, "checkpoints"),
+      schedule: every({ updates: 1000 }),
+      keep: { last: 2 },
+    }),
   ],
   clock,
 }).train();

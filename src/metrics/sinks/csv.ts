@@ -3,7 +3,7 @@ import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
 import { csvField, csvFields, csvQuoted, csvRows } from "./csv-row.ts";
 import { type FileSinkChoice, type LineFile, lineFile } from "./line-file.ts";
-import { comesAgain } from "./resume.ts";
+import { comesAgain, filedUpTo } from "./resume.ts";
 import type { Sink } from "./sink.ts";
 
 /** Before the metrics. */
@@ -100,24 +100,25 @@ function* widened(
 }
 
 /** Removes what comes again, and what a crash left of a row. Gives the columns. */
-function rewind(file: LineFile, { resumedAt }: RunInfo): string[] {
+function rewind(file: LineFile, run: RunInfo): string[] {
+  const filed = filedUpTo(run);
   let columns: string[] | undefined;
   let end = 0;
   let goes = false;
   for (const { text, next } of csvRows(file.lines())) {
     columns ??= columnsOf(text, file.path);
-    goes ||= end > 0 && comesAgain(placeOf(text), resumedAt);
+    goes ||= end > 0 && comesAgain(placeOf(text), filed);
     end = next;
   }
-  if (goes) file.replace(kept(file, resumedAt));
+  if (goes) file.replace(kept(file, filed));
   else file.cut(end);
   return columns ?? [];
 }
 
-function* kept(file: LineFile, resumedAt: RunInfo["resumedAt"]): Generator<string, void, undefined> {
+function* kept(file: LineFile, filed: RunInfo["filedUpTo"]): Generator<string, void, undefined> {
   let isHeader = true;
   for (const { text } of csvRows(file.lines())) {
-    if (isHeader || !comesAgain(placeOf(text), resumedAt)) yield `${text}\n`;
+    if (isHeader || !comesAgain(placeOf(text), filed)) yield `${text}\n`;
     isHeader = false;
   }
 }

@@ -1,7 +1,7 @@
 import type { RunInfo } from "../run-info.ts";
 import { jsonlWriter } from "./jsonl-line.ts";
 import { type FileSinkChoice, type LineFile, lineFile } from "./line-file.ts";
-import { comesAgain } from "./resume.ts";
+import { comesAgain, filedUpTo } from "./resume.ts";
 import type { Sink } from "./sink.ts";
 
 /**
@@ -43,19 +43,20 @@ export function jsonlSink(path: string, choice: FileSinkChoice = {}): Sink {
 }
 
 /** Removes what comes again, and what a crash left of a line. */
-function rewind(file: LineFile, { resumedAt }: RunInfo): void {
+function rewind(file: LineFile, run: RunInfo): void {
+  const filed = filedUpTo(run);
   let end = 0;
   let goes = false;
   for (const { text, next } of file.lines()) {
     end = next;
-    goes ||= resumedAt !== undefined && comesAgain(placeOf(text), resumedAt);
+    goes ||= filed !== undefined && comesAgain(placeOf(text), filed);
   }
-  if (goes) file.replace(kept(file, resumedAt));
+  if (goes) file.replace(kept(file, filed));
   else file.cut(end);
 }
 
-function* kept(file: LineFile, resumedAt: RunInfo["resumedAt"]): Generator<string, void, undefined> {
-  for (const { text } of file.lines()) if (!comesAgain(placeOf(text), resumedAt)) yield `${text}\n`;
+function* kept(file: LineFile, filed: RunInfo["filedUpTo"]): Generator<string, void, undefined> {
+  for (const { text } of file.lines()) if (!comesAgain(placeOf(text), filed)) yield `${text}\n`;
 }
 
 /** Where the value of a line belongs. Of a line that somebody else wrote: nowhere, so that it stays. */

@@ -1,5 +1,10 @@
 import type { Counters } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
+import type { RunInfo } from "../run-info.ts";
+
+/** The point after which metrics come again, where a run goes on. */
+export const filedUpTo = (run: Pick<RunInfo, "resumedAt" | "filedUpTo">): Counters | undefined =>
+  run.filedUpTo ?? run.resumedAt;
 
 /**
  * Whether a resumed run files this record once more: it lies after the point where the run goes on, on its own axis.
@@ -7,5 +12,5 @@ import type { MetricRecord } from "../record.ts";
  */
 export const comesAgain = (
   { step, axis }: Pick<MetricRecord, "step" | "axis">,
-  resumedAt: Counters | undefined,
-): boolean => step > (resumedAt?.[axis] ?? Number.POSITIVE_INFINITY);
+  filed: Counters | undefined,
+): boolean => step > (filed?.[axis] ?? Number.POSITIVE_INFINITY);

@@ -14,7 +14,12 @@ export async function addDecisions(
   rows: readonly DecisionRow[],
 ): Promise<void> {
   for (const given of rows) {
-    const row = { ...given, hook: storable(given.hook), event: storable(given.event), why: storable(given.why) };
+    const row = {
+      ...given,
+      hook: storable(given.hook),
+      event: storable(given.event),
+      why: storable(given.why),
+    };
     const ran = row.ran ? 1 : 0;
     const same = tables
       .selectFrom("hook_decisions")

@@ -21,7 +21,14 @@ export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<vo
   const known = await tables.selectFrom("runs").selectAll().where("id", "=", id).executeTakeFirst();
   if (!known) {
     const row = { ...now, id, started_at: startedAt, resumes: resumedAt ? 1 : 0 };
-    const added = await tables.insertInto("runs").values(row).returning("number").executeTakeFirstOrThrow();
+    const added = await tables
+      .insertInto("runs")
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning("number")
+      .executeTakeFirst();
+    // Another process was faster: then it goes on.
+    if (!added) return startRun(tables, run);
     const head = { run: added.number, counters, places: 0, block_rows: 0 };
     await tables.insertInto("run_heads").values(head).execute();
     return;
@@ -30,9 +37,13 @@ export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<vo
   if (known.process_started_at === startedAt) return;
   if (!resumedAt && known.outcome !== "running") throw runExists(id, known.outcome);
   // Without a point to go on from, all of it comes again.
-  await removeAfter(tables, known.number, resumedAt);
+  await removeAfter(tables, known.number, resumedAt, run.filedUpTo ?? resumedAt);
   const resumes = known.resumes + (resumedAt ? 1 : 0);
-  await tables.updateTable("runs").set({ ...now, resumes }).where("number", "=", known.number).execute();
+  await tables
+    .updateTable("runs")
+    .set({ ...now, resumes })
+    .where("number", "=", known.number)
+    .execute();
   await setCounters(tables, known.number, counters);
 }
 
@@ -57,6 +68,10 @@ const setCounters = (tables: Kysely<Tables>, run: number, counters: string) =>
   tables.updateTable("run_heads").set({ counters }).where("run", "=", run).execute();
 
 const runExists = (id: string, outcome: string): EspalierError =>
-  new EspalierError("STATS_RUN_EXISTS", `the run "${id}" is filed already (${outcome}), and this one does not resume it`, {
-    fix: "give the run an id of its own, or resume the other from a checkpoint",
-  });
+  new EspalierError(
+    "STATS_RUN_EXISTS",
+    `the run "${id}" is filed already (${outcome}), and this one does not resume it`,
+    {
+      fix: "give the run an id of its own, or resume the other from a checkpoint",
+    },
+  );

@@ -8,7 +8,10 @@ const [first, longest] = [1, 50];
  * Does something that fails while somebody else writes, again and again until it is done. Between two attempts other
  * work of the process goes on.
  */
-export async function patiently<T>(isBusy: (error: unknown) => boolean, work: () => T | Promise<T>): Promise<T> {
+export async function patiently<T>(
+  isBusy: (error: unknown) => boolean,
+  work: () => T | Promise<T>,
+): Promise<T> {
   const start = performance.now();
   for (let wait = first; ; wait = Math.min(2 * wait, longest))
     try {

@@ -17,7 +17,9 @@ export function findPostgres(): { readonly programs: string } | { readonly missi
     ...(process.env.PATH ?? "").split(delimiter),
     ...(existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : []),
   ];
-  const programs = places.findLast((place) => ["initdb", "postgres"].every((name) => existsSync(join(place, name))));
+  const programs = places.findLast((place) =>
+    ["initdb", "postgres"].every((name) => existsSync(join(place, name))),
+  );
   if (programs !== undefined) return { programs };
   const missing = `there is no initdb and postgres in PATH or ${debian}/*/bin`;
   if (process.env.ESPALIER_REQUIRE?.split(",").includes("postgres"))
@@ -59,7 +61,12 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
 
   const url = (database: string): string => `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
   const start = async (): Promise<void> => {
-    const settings = ["fsync=off", "max_connections=60", `unix_socket_directories=${folder}`, "listen_addresses=127.0.0.1"];
+    const settings = [
+      "fsync=off",
+      "max_connections=60",
+      `unix_socket_directories=${folder}`,
+      "listen_addresses=127.0.0.1",
+    ];
     const options = settings.flatMap((setting) => ["-c", setting]);
     const child = spawn(join(programs, "postgres"), ["-D", data, "-p", String(port), ...options], {
       cwd: folder,

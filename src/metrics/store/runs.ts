@@ -1,4 +1,4 @@
-import type { Kysely, SelectQueryBuilder, Selectable } from "kysely";
+import type { Kysely, Selectable, SelectQueryBuilder } from "kysely";
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { Json } from "../json.ts";
 import { unknownRun } from "./filing/index.ts";
@@ -11,7 +11,13 @@ export async function numberOf(tables: Kysely<Tables>, id: string): Promise<numb
   const row = await tables.selectFrom("runs").select("number").where("id", "=", id).executeTakeFirst();
   if (row) return row.number;
   const others = await tables.selectFrom("runs").select("id").orderBy("number", "desc").limit(1000).execute();
-  throw unknownRun(id, didYouMean(id, others.map((other) => other.id)));
+  throw unknownRun(
+    id,
+    didYouMean(
+      id,
+      others.map((other) => other.id),
+    ),
+  );
 }
 
 type Found = Selectable<Tables["runs"]> & { readonly counters: string; readonly heartbeat: number | null };
@@ -31,7 +37,10 @@ const newestFirst = (tables: Kysely<Tables>): SelectQueryBuilder<Tables, "runs" 
     .orderBy("runs.started_at", "desc")
     .orderBy("runs.number", "desc");
 
-export async function listRuns(tables: Kysely<Tables>, limit: number | undefined): Promise<readonly RunRow[]> {
+export async function listRuns(
+  tables: Kysely<Tables>,
+  limit: number | undefined,
+): Promise<readonly RunRow[]> {
   const query = newestFirst(tables);
   return (await (limit === undefined ? query : query.limit(limit)).execute()).map(runRow);
 }
@@ -45,14 +54,21 @@ export async function findRun(tables: Kysely<Tables>, idOrName: string): Promise
   if (exact) return runRow(exact);
   const all = await tables.selectFrom("runs").select(["id", "name"]).orderBy("number", "desc").execute();
   const [only, ...more] = idOrName === "" ? [] : all.filter(({ id }) => id.startsWith(idOrName));
-  if (only && more.length === 0) return runRow(await query.where("id", "=", only.id).executeTakeFirstOrThrow());
+  if (only && more.length === 0)
+    return runRow(await query.where("id", "=", only.id).executeTakeFirstOrThrow());
   if (only)
     throw new EspalierError(
       "STATS_AMBIGUOUS_RUN",
       `${more.length + 1} runs have an id that begins with "${idOrName}": ${shortList([only, ...more])}`,
       { fix: "write more of the id" },
     );
-  throw unknownRun(idOrName, didYouMean(idOrName, all.flatMap(({ id, name }) => [name, id])));
+  throw unknownRun(
+    idOrName,
+    didYouMean(
+      idOrName,
+      all.flatMap(({ id, name }) => [name, id]),
+    ),
+  );
 }
 
 const shortList = (runs: readonly { readonly id: string }[]): string =>

@@ -51,8 +51,7 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
       await change("filing a run", (db) => startRun(db, run));
       memories.delete(run.id);
     },
-    endRun: (run, ending) =>
-      change("filing the end of a run", (db) => endRun(db, run, ending, clock.wall())),
+    endRun: (run, ending) => change("filing the end of a run", (db) => endRun(db, run, ending, clock.wall())),
     async addMetrics(run, records) {
       check(filing);
       if (records.length === 0) return;
@@ -92,9 +91,9 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
         `listing ${kind}s`,
         run,
         (number) =>
-          (kind === "decision"
-            ? listDecisions(tables, number)
-            : listEvents(tables, number, kind)) as Promise<readonly RunEvents[K][]>,
+          (kind === "decision" ? listDecisions(tables, number) : listEvents(tables, number, kind)) as Promise<
+            readonly RunEvents[K][]
+          >,
       ),
     hookTimings: (run) => query("listing hook timings", run, (number) => listTimings(tables, number)),
     close() {

@@ -92,7 +92,11 @@ export const aRun = (id: string, more: Partial<RunInfo> = {}): RunInfo => ({
 });
 
 /** A record of the mean of `loss` in the category `train` at a step, unless told otherwise. */
-export function aRecord(step: number, value: MetricRecord["value"], more: Partial<MetricRecord> = {}): MetricRecord {
+export function aRecord(
+  step: number,
+  value: MetricRecord["value"],
+  more: Partial<MetricRecord> = {},
+): MetricRecord {
   const { category = "train", name = "loss" } = more;
   return {
     ...{ category, name, step, value, key: `${category}/${name}` },

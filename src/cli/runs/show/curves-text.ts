@@ -12,7 +12,8 @@ const LONGEST_KEY = 40;
 
 /** A line for each curve: key, sparkline, least, greatest and last value, and where it ends. */
 export function curveLines(curves: readonly Curve[], metrics: number, style: Style): readonly string[] {
-  if (curves.length === 0) return ["no metrics yet"];
+  if (metrics === 0) return ["no metrics yet"];
+  if (curves.length === 0) return notes(curves, metrics, style).map(style.colors.dim);
   const words = curves.map((curve) => {
     const { min, max, last, text, unit, lastStep, axis } = curve;
     const value = (number: number | undefined): string => (number === undefined ? "" : numberText(number));

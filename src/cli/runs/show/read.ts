@@ -6,7 +6,7 @@ import type {
   MetricRow,
   StatsStore,
 } from "../../../metrics/index.ts";
-import { byInterest, matching } from "../choose-metrics.ts";
+import { matching, telling } from "../choose-metrics.ts";
 import { type RunSummary, summarize } from "../summary.ts";
 import { type Curve, readCurve, thinned } from "./curve.ts";
 
@@ -30,9 +30,6 @@ export interface Shown {
   readonly health: readonly MetricRow[];
 }
 
-/** What monitors filed is shown apart, without curves. */
-const notHealth = ({ key }: { readonly key: string }): boolean => !key.startsWith("health/");
-
 /** Reads what is shown of a run; `metric` chooses curves. */
 export async function readShown(
   store: StatsStore,
@@ -42,9 +39,7 @@ export async function readShown(
   const row = await store.run(asked);
   const latest = await store.latest(row.id);
   const metrics = await store.metrics(row.id);
-  const chosen = metric
-    ? matching(metrics, metric)
-    : byInterest(metrics.filter(notHealth)).slice(0, MOST_CURVES);
+  const chosen = metric ? matching(metrics, metric) : telling(metrics).slice(0, MOST_CURVES);
   const most = Math.max(200, Math.floor(MOST_POINTS / chosen.length));
   const curves: Curve[] = [];
   for (const one of chosen) {

@@ -2,9 +2,10 @@
 export function numberText(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
-  const short = Number(value.toPrecision(5));
   // Whole numbers stay whole: a step of 1234567 is not 1234600.
-  return String(Number.isSafeInteger(value) ? value : short);
+  if (Number.isSafeInteger(value)) return String(value);
+  const short = Number(value.toPrecision(5));
+  return Math.abs(short) < 1e-3 ? short.toExponential() : String(short);
 }
 
 /** A count for people: `12,345`. */

@@ -9,7 +9,7 @@ const tsx = fileURLToPath(new URL("../../../../node_modules/tsx/dist/cli.mjs", i
 function run(end: string): Promise<{ readonly code: number | null; readonly out: string }> {
   const program = `
     import { Delivery } from ${url("./delivery.ts")};
-    import { systemClock } from ${url("../../core/index.ts")};
+    import { systemClock } from ${url("../../../core/index.ts")};
     const sink = { name: "down", write: () => Promise.reject(new Error("down")) };
     const delivery = new Delivery(sink, { clock: systemClock, warn: () => {}, limits: { closing: 300 } });
     delivery.open({ id: "a", name: "a", startedAt: 0, config: {} });

@@ -3,13 +3,13 @@ import { EspalierError } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunInfo } from "../../run-info.ts";
 import { READ_WRITE, type SinkFiles, systemFiles, tryCut, writeAll } from "../files.ts";
-import { comesAgain } from "../resume.ts";
+import { comesAgain, filedUpTo } from "../resume.ts";
 import { wholeLines } from "../whole-lines.ts";
 import { lineOf, recordOf } from "./record-line.ts";
 
 export interface SpillChoice {
   readonly sink: string;
-  readonly run: Pick<RunInfo, "id" | "resumedAt">;
+  readonly run: Pick<RunInfo, "id" | "resumedAt" | "filedUpTo">;
   /** How large the file may become. */
   readonly bytes: number;
   readonly files?: SinkFiles | undefined;
@@ -76,7 +76,7 @@ export class SpillFile {
     for (const line of wholeLines(this.#files, this.#opened(), this.#read, to)) {
       const record = readable(line.text);
       if (record === undefined) unreadable++;
-      else if (!inherited || !comesAgain(record, this.#choice.run.resumedAt)) records.push(record);
+      else if (!inherited || !comesAgain(record, filedUpTo(this.#choice.run))) records.push(record);
       next = line.next;
       if (++lines === most) break;
     }

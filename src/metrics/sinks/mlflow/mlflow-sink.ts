@@ -1,6 +1,7 @@
 import { badOption, type Clock, checkNames, EspalierError, shown, systemClock } from "../../../core/index.ts";
 import { isScalar, type MetricRecord } from "../../record.ts";
 import type { RunEnding } from "../../run-info.ts";
+import { filedUpTo } from "../resume.ts";
 import type { Sink, SinkChoice } from "../sink.ts";
 import { MlflowError, mlflowApi } from "./api.ts";
 import { History } from "./history.ts";
@@ -54,7 +55,7 @@ export function mlflowSink(options: MlflowOptions): Sink {
     name: choice.name ?? "mlflow",
     async open(info) {
       const id = await openRun(api, { experiment, runName }, info).catch(unusable);
-      run = { id, history: new History(api, id, info.resumedAt) };
+      run = { id, history: new History(api, id, filedUpTo(info)) };
     },
     async write(records) {
       if (!run) throw new EspalierError("SINK_UNAVAILABLE", "the MLflow run is not open");

@@ -1,5 +1,6 @@
 import { type Clock, checkNames, systemClock } from "../../../core/index.ts";
 import { type SinkFiles, systemFiles } from "../files.ts";
+import { filedUpTo } from "../resume.ts";
 import type { Sink, SinkChoice } from "../sink.ts";
 import { writeSessionEnd, writeSessionStart } from "./hparams.ts";
 import { EventRuns } from "./runs.ts";
@@ -38,7 +39,7 @@ export function tensorBoardSink(directory: string, choice: TensorBoardChoice = {
     open(run) {
       runs?.close();
       runs = undefined;
-      const opened = new EventRuns(files, directory, run.startedAt, run.resumedAt);
+      const opened = new EventRuns(files, directory, run.startedAt, filedUpTo(run));
       try {
         if (hparams)
           opened.writeMain((main) => main.addOther(run.startedAt, (out) => writeSessionStart(out, run)));

@@ -1,6 +1,7 @@
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
 import type { SinkFiles } from "../files.ts";
+import { filedUpTo } from "../resume.ts";
 import { type ArtifactContent, clientId, digestOf, writeArtifact } from "./artifact-record.ts";
 import { continueLog, type Held, nothingHeld } from "./continue-log.ts";
 import { History } from "./history.ts";
@@ -25,14 +26,14 @@ export class WandbRun {
   constructor(place: WandbPlace, run: RunInfo) {
     this.#place = place;
     this.#id = run.id;
-    const { resumedAt } = run;
-    const last = resumedAt && runDirectories(place.directory, run.id).at(-1);
-    const goesOn = resumedAt !== undefined && last !== undefined && !isSynced(logPath(last, run.id));
+    const filed = filedUpTo(run);
+    const last = filed && runDirectories(place.directory, run.id).at(-1);
+    const goesOn = filed !== undefined && last !== undefined && !isSynced(logPath(last, run.id));
     this.directory = goesOn ? last : newRunDirectory(place.directory, run.id, run.startedAt);
     const path = logPath(this.directory, run.id);
     let log: LogFile | undefined;
     try {
-      const continued = goesOn ? continueLog(place.files, path, resumedAt) : undefined;
+      const continued = goesOn ? continueLog(place.files, path, filed) : undefined;
       log = continued?.log ?? new LogFile(place.files, path);
       this.#log = log;
       this.#held = continued?.held ?? nothingHeld();

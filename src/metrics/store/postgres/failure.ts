@@ -13,7 +13,8 @@ const gone = [
   "ENOENT",
 ];
 /** What pg says without a code when a connection is lost, or none is made in time. */
-const lost = /connection (terminated|error|timeout)|timeout (exceeded|expired)|not queryable|client was closed/i;
+const lost =
+  /connection (terminated|error|timeout)|timeout (exceeded|expired)|not queryable|client was closed/i;
 /** Serialization failures, deadlocks, a lock that was not to be had. */
 const contended = ["40001", "40P01", "55P03"];
 
@@ -33,14 +34,24 @@ export function postgresFailure(location: string, what: string, error: unknown):
   const said = (name: string, words: string, fix?: string): EspalierError =>
     new EspalierError(name, `${what}: ${location} ${words}`, { cause: error, ...(fix && { fix }) });
   const family = code.slice(0, 2);
-  if (gone.includes(code) || family === "08" || code.startsWith("57P") || code === "53300" || lost.test(message))
+  if (
+    gone.includes(code) ||
+    family === "08" ||
+    code.startsWith("57P") ||
+    code === "53300" ||
+    lost.test(message)
+  )
     return said(
       "STATS_UNAVAILABLE",
       `cannot be reached (${message || code})`,
       "start the server, or correct host and port in the URL",
     );
   if (family === "28")
-    return said("STATS_UNAVAILABLE", `does not let us in (${message})`, "correct user and password in the URL");
+    return said(
+      "STATS_UNAVAILABLE",
+      `does not let us in (${message})`,
+      "correct user and password in the URL",
+    );
   if (code === "3D000")
     return said("STATS_UNAVAILABLE", "does not exist", "create the database, or correct its name in the URL");
   if (code === "53100") return said("STATS_FULL", "has no space left on its disk", "free space");

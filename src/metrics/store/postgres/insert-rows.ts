@@ -41,7 +41,9 @@ export function* rowInserts({ block, place, keys, records, elsewhere }: NewRows)
         lists[column]?.push(part),
       );
     }
-    const texts = lists.map((list, column) => (names.split(", ")[column] === "body" ? list : arrayText(list)));
+    const texts = lists.map((list, column) =>
+      names.split(", ")[column] === "body" ? list : arrayText(list),
+    );
     yield { sql: insert, parameters: [block, ...texts, arrayText(elsewhere)] };
   }
 }

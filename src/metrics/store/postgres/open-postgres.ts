@@ -64,7 +64,9 @@ async function follow<T>(transaction: Kysely<Tables>, filing: Filing<T>): Promis
   }
 }
 
-function* queriesOf(request: Request): Generator<{ readonly sql: string; readonly parameters: readonly unknown[] }> {
+function* queriesOf(
+  request: Request,
+): Generator<{ readonly sql: string; readonly parameters: readonly unknown[] }> {
   if ("rows" in request) yield* rowInserts(request.rows);
   else yield { sql: adapted(request.sql), parameters: request.parameters };
 }

@@ -55,7 +55,9 @@ function thinned(
         sql<number>`row_number() over (order by m.step, m.place) - 1`.as("nth"),
         sql<number>`count(*) over ()`.as("total"),
         sql<number>`first_value(m.place) over (order by (m.value is null), m.value, m.step)`.as("lowest"),
-        sql<number>`first_value(m.place) over (order by (m.value is null), m.value desc, m.step)`.as("highest"),
+        sql<number>`first_value(m.place) over (order by (m.value is null), m.value desc, m.step)`.as(
+          "highest",
+        ),
       ]),
     )
     .selectFrom("numbered")

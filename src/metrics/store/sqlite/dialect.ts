@@ -9,11 +9,15 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import { bindable } from "./bindable.ts";
-import { Statements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
 import type { Turns } from "./turns.ts";
 
 /** Kysely on a connection that is there already. Who holds `turns` has it for itself. */
-export function sqliteDialect(connection: DatabaseSyncInstance, statements: Statements, turns: Turns): Dialect {
+export function sqliteDialect(
+  connection: DatabaseSyncInstance,
+  statements: Statements,
+  turns: Turns,
+): Dialect {
   const run = async (sql: string): Promise<void> => void statements.of(sql).run();
   const queries: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {

@@ -6,7 +6,9 @@ export const sqliteCode = (error: unknown): number | undefined => {
   return typeof code === "number" ? code & 0xff : undefined;
 };
 
-const [PERM, BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [3, 5, 6, 8, 10, 11, 13, 14, 26];
+const [PERM, BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [
+  3, 5, 6, 8, 10, 11, 13, 14, 26,
+];
 
 /** Whether somebody else was at it. */
 export const isBusy = (error: unknown): boolean => [BUSY, LOCKED].includes(sqliteCode(error) ?? -1);
@@ -20,7 +22,11 @@ export function sqliteFailure(path: string, what: string, error: unknown): Espal
   switch (sqliteCode(error)) {
     case BUSY:
     case LOCKED:
-      return said("STATS_BUSY", "is kept by another process", "end that process, or give this run a file of its own");
+      return said(
+        "STATS_BUSY",
+        "is kept by another process",
+        "end that process, or give this run a file of its own",
+      );
     case CORRUPT:
     case NOTADB:
       return said(
@@ -39,7 +45,8 @@ export function sqliteFailure(path: string, what: string, error: unknown): Espal
   }
   if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ENOENT", "ENAMETOOLONG"].includes(code))
     return unwritable(said, code);
-  if (code === "ENOSPC" || code === "EDQUOT") return said("STATS_FULL", "has no space left on its disk", "free space");
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return said("STATS_FULL", "has no space left on its disk", "free space");
   return said("STATS_FAILED", `failed: ${message}`);
 }
 
@@ -47,4 +54,8 @@ const unwritable = (
   said: (name: string, words: string, fix: string) => EspalierError,
   why: string,
 ): EspalierError =>
-  said("STATS_UNWRITABLE", `cannot be written to (${why})`, "give a file in a directory that can be written to");
+  said(
+    "STATS_UNWRITABLE",
+    `cannot be written to (${why})`,
+    "give a file in a directory that can be written to",
+  );

@@ -19,7 +19,10 @@ const any = `${begin} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 const exists = "select 1 from metrics where block = ? and key = ? and step = ? and identity = ?";
 
 /** Puts rows into `metrics`, those that are there already left out. */
-export function insertRows(statements: Statements, { block, place, keys, records, elsewhere }: NewRows): void {
+export function insertRows(
+  statements: Statements,
+  { block, place, keys, records, elsewhere }: NewRows,
+): void {
   const [addTen, addOne] = [statements.of(plain), statements.of(any)];
   const isFiled = (key: number, step: number, identity: number): boolean =>
     elsewhere.some((other) => statements.of(exists).get(other, key, step, identity) !== undefined);
