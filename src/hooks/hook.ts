@@ -2,6 +2,7 @@ import type { Clock } from "../core/index.ts";
 import type { Moment, Schedule } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { HookLogger } from "./log-outlet.ts";
+import type { HookObserver } from "./observers.ts";
 import type { Slot, SlotAccess } from "./slot.ts";
 
 /** What every host's context has. Hosts keep one context and move it on; `counters` and `since` are new each time. */
@@ -101,6 +102,8 @@ export interface HookHost {
   warn(text: string): void;
   /** From now on what hooks log goes there too. */
   installLogger(logger: HookLogger): void;
+  /** From now on it hears of what happens among hooks: what is decided about them, what they provide. */
+  observe(observer: HookObserver): void;
 }
 
 /**

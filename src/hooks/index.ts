@@ -18,6 +18,7 @@ export type {
 export type { HookLogger, OwnedLog } from "./log-outlet.ts";
 export { type LoggingHookOptions, loggingHook } from "./logging.ts";
 export { HookManager, type HookManagerOptions } from "./manager.ts";
+export type { HookDecision, HookObserver } from "./observers.ts";
 export type { OrderEdge } from "./order.ts";
 export {
   type Period,

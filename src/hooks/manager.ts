@@ -6,6 +6,7 @@ import type { Entry } from "./entry.ts";
 import { type Explanation, explain } from "./explain.ts";
 import type { EventName, EventTable, Hook, HookResults, HookSettings, HostContext } from "./hook.ts";
 import { type HookLogger, LogOutlet } from "./log-outlet.ts";
+import { Observers } from "./observers.ts";
 import { type HookPlan, planOf } from "./plan.ts";
 import { Registry } from "./registry.ts";
 import { Results } from "./results.ts";
@@ -51,11 +52,13 @@ export class HookManager<E extends EventTable> {
     const { clock = systemClock, warn = toStandardError, trace, logger } = options;
     this.#events = options.events;
     this.#trace = typeof trace === "function" ? trace : trace || debugging() ? toStandardError : undefined;
-    const runner = new Runner({ clock, warn, changed: () => this.#registry.touch() });
+    const observers = new Observers();
+    this.slots.told = (slot, value) => observers.provided(slot, value);
+    const runner = new Runner({ clock, warn, observers, changed: () => this.#registry.touch() });
     const { background } = runner;
     this.#runner = runner;
     this.#registry = new Registry({
-      ...{ events: this.#events, slots: this.slots, clock, log: new LogOutlet(logger), warn },
+      ...{ events: this.#events, slots: this.slots, clock, log: new LogOutlet(logger), warn, observers },
       failed: (failure) => background.keep(failure),
       work: {
         afterEvent: (entry, event, work) => runner.afterEvent(entry, event, work),

@@ -2,12 +2,14 @@ import { type Clock, EspalierError } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
 import type { HookHost, HookSettings, UnregisterReason } from "./hook.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import type { Observers } from "./observers.ts";
 import { inOrder, type OrderEdge } from "./order.ts";
 import { family, type Registration, type RegistrationParts, registrationOf } from "./registration.ts";
 
 interface RegistryParts extends RegistrationParts {
   readonly clock: Clock;
   readonly warn: (text: string) => void;
+  readonly observers: Observers;
   /** Told of set-ups and clean-ups that failed and could not be raised at once. */
   readonly failed: (failure: unknown) => void;
 }
@@ -125,7 +127,11 @@ export class Registry {
     if (!registration) return false;
     const named = family(registration.hook).find((each) => each.name === name) as HookSettings;
     const parts = new Set(family(named));
-    for (const entry of registration.entries) if (parts.has(entry.hook)) entry.enabled = enabled;
+    for (const entry of registration.entries)
+      if (parts.has(entry.hook) && entry.enabled !== enabled) {
+        entry.enabled = enabled;
+        this.#parts.observers.switched(entry.name, enabled);
+      }
     this.touch();
     return true;
   }
@@ -174,8 +180,9 @@ export class Registry {
   }
 }
 
-const hostOf = ({ clock, warn, log }: RegistryParts): HookHost => ({
+const hostOf = ({ clock, warn, log, observers }: RegistryParts): HookHost => ({
   clock,
   warn,
   installLogger: (logger) => log.install(logger),
+  observe: (observer) => observers.add(observer),
 });

@@ -3,11 +3,13 @@ import { Background } from "./background.ts";
 import type { Entry, Handler } from "./entry.ts";
 import { failure, failureText } from "./failure.ts";
 import type { HookContext, HookResults, HostContext } from "./hook.ts";
+import type { Observers } from "./observers.ts";
 import type { Results } from "./results.ts";
 
 interface RunnerParts {
   readonly clock: Clock;
   readonly warn: (text: string) => void;
+  readonly observers: Observers;
   /** Called when a hook was disabled. */
   readonly changed: () => void;
 }
@@ -106,7 +108,10 @@ export class Runner {
 
   #runOne(entry: Entry, event: string, context: HostContext): unknown {
     try {
-      if (!entry.isDue(context, event)) return undefined;
+      const { observers } = this.#parts;
+      const asks = observers.deciding && (entry.hook.schedule ?? entry.hook.shouldRun) !== undefined;
+      const due = asks ? observers.ask(entry, context, event) : entry.isDue(context, event);
+      if (!due) return undefined;
     } catch (cause) {
       return this.#failed(entry, event, cause);
     }
@@ -167,6 +172,7 @@ export class Runner {
       case "disable":
         entry.enabled = false;
         this.#parts.changed();
+        this.#parts.observers.switched(entry.name, false);
         this.#parts.warn(`${what}; it is disabled (onFailure: "disable")`);
         return undefined;
       default:

@@ -13,6 +13,8 @@ interface Place {
 
 /** Where shared values lie. Its state is the newest value of every saved slot. */
 export class SlotBoard implements Stateful {
+  /** Called with every value that is set. */
+  told: ((slot: Slot, value: unknown) => void) | undefined;
   readonly #places = new Map<string, Place>();
   #event = 0;
 
@@ -41,6 +43,7 @@ export class SlotBoard implements Stateful {
       set: (slot, value) => {
         if (!provides.has(slot.name)) throw undeclared(hook, slot, "sets", "provides");
         this.set(slot, value);
+        this.told?.(slot, value);
       },
     };
   }

@@ -11,6 +11,14 @@ import type { PhaseTimings } from "./timing.ts";
 /** How a run ended. */
 export type Outcome = "completed" | "stopped" | "interrupted" | "failed";
 
+/** Rows of a phase that follow each other without a row of the other between. */
+export interface RowStretch {
+  readonly phase: Phase;
+  /** The first row, of those that the phase reported. */
+  readonly from: number;
+  readonly rows: number;
+}
+
 /** Values a stretch of work reported: on the device until somebody reads them. */
 export interface Values {
   /** Repeats that reported them. */
@@ -18,6 +26,8 @@ export interface Values {
   readonly names: readonly string[];
   /** Rows of a value that count: one a batch, or one a rollout where rollouts reported it. */
   rows(name: string): number;
+  /** What was done, in order: rows of one phase, then of the other. One where the call had one phase. */
+  readonly stretches: readonly RowStretch[];
   /** Which phase reported a value. */
   phase(name: string): Phase;
   /** The counters when a row of a value was done. Seconds are spread evenly over the stretch; all else is exact. */

@@ -2,6 +2,7 @@
 export { type TrainingConfig, trainingConfig } from "./config.ts";
 export {
   type Outcome,
+  type RowStretch,
   type TrainerContext,
   type TrainerEvent,
   type TrainerEvents,

@@ -2,7 +2,7 @@ import { EspalierError } from "../core/index.ts";
 import { read, type Tensor } from "../engine/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import { advance } from "./advance.ts";
-import type { Values } from "./events.ts";
+import type { RowStretch, Values } from "./events.ts";
 import type { Phase, Report, Span } from "./task.ts";
 
 /** What a call was asked for, and the seconds of the run at which it began and ended. */
@@ -40,6 +40,22 @@ export class ReportValues implements Values {
 
   get applied(): Tensor | undefined {
     return this.#report.applied;
+  }
+
+  get stretches(): readonly RowStretch[] {
+    const found: { phase: Phase; from: number; rows: number }[] = [];
+    const done = { train: 0, rollout: 0 };
+    let left = this.count;
+    for (const { segment, count } of this.#place.spans) {
+      const rows = Math.min(count, left);
+      const { phase } = segment;
+      const last = found.at(-1);
+      if (rows > 0 && last?.phase === phase) last.rows += rows;
+      else if (rows > 0) found.push({ phase, from: done[phase], rows });
+      done[phase] += rows;
+      left -= rows;
+    }
+    return found;
   }
 
   phase(name: string): Phase {

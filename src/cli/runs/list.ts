@@ -50,7 +50,7 @@ export function listText(
 /** `3 epochs, 1,200 updates`. */
 const extentText = (counters: RunSummary["counters"]): string =>
   ["epochs", "updates"]
-    .flatMap((unit) => (counters[unit] === undefined ? [] : [amountText(counters[unit], unit)]))
+    .flatMap((unit) => (counters[unit] ? [amountText(counters[unit], unit)] : []))
     .join(", ");
 
 /** The value alone where the heading says what it is. */

@@ -1,22 +1,6 @@
-import type { HookHost } from "../../hooks/index.ts";
-import type { Counters } from "../../schedule/index.ts";
+import type { HookDecision } from "../../hooks/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { DecisionRow } from "../store/stats-store.ts";
-
-/** Whether a hook that was asked ran, and why. */
-export interface HookDecision {
-  readonly hook: string;
-  readonly event: string;
-  readonly ran: boolean;
-  /** The same words for the same reason. */
-  readonly why: string;
-  readonly counters: Counters;
-}
-
-/** A host that tells what it decides about hooks that it asks: those with a schedule or a predicate. */
-export interface DecidingHost extends HookHost {
-  observe?(told: (decision: HookDecision) => void): void;
-}
 
 type Open = { -readonly [K in keyof DecisionRow]: DecisionRow[K] };
 

@@ -64,6 +64,19 @@ describe("metricsHook", () => {
     expect(await run(4)).toEqual(fused);
   });
 
+  it("gives the same records of rollouts, fused with batches or not", async () => {
+    const run = async (fuse: boolean) => {
+      const task = new FakeTask({ epoch: () => [rollout(2), train(3)] });
+      const { keep, trainer } = observed(timeless, { task, config: { epochs: 4, fuse } });
+      await trainer.train();
+      return { records: comparable(keep.records), calls: task.requests.length };
+    };
+    const [fused, single] = [await run(true), await run(false)];
+    expect([fused.calls, single.calls]).toEqual([1, 20]);
+    expect(single.records).toEqual(fused.records);
+    expect(new Set(fused.records.map(({ key }) => key))).toEqual(new Set(["train/loss", "rollout/reward"]));
+  });
+
   it("never prevents fusing, with all of its parts", async () => {
     const task = new FakeTask({ epoch: () => [rollout(2), train(3)] });
     const heartbeat = { file: `${temporaryDirectory()}/beat.json` };

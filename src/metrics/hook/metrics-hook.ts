@@ -1,8 +1,6 @@
 import {
   evaluationScores,
-  latestCheckpoint,
   latestMetrics,
-  latestReplay,
   type TrainerContext,
   type TrainerHook,
 } from "../../trainer/index.ts";
@@ -18,8 +16,8 @@ import type { RunRecord } from "./run-record.ts";
  * time goes under `time`. It shows progress, says that the run is alive, and fills the slot `latestMetrics`. At the
  * end, however it comes, everything is written out and the logger is closed.
  *
- * It watches no batch and no epoch: values are taken in stretches, unread, and what other hooks share is found when
- * the next stretch comes, under the step it belongs to. So it never prevents fusing, and never waits for the device.
+ * It watches no batch and no epoch: values are taken in stretches, unread, and what other hooks share is heard of when
+ * they provide it. So it never prevents fusing, and never waits for the device.
  * A resumed run keeps its id, and its windows go on where they were.
  *
  * @example
@@ -31,7 +29,7 @@ import type { RunRecord } from "./run-record.ts";
  */
 export function metricsHook(options: MetricsHookOptions): TrainerHook {
   const plan = planOf(options);
-  const { name, timing, system, heartbeat, gradients, statsStore } = plan;
+  const { name, timing, system, heartbeat, gradients } = plan;
   const recorder = new MetricsRecorder(plan);
   const running =
     (act: (run: RunRecord, context: TrainerContext) => unknown) =>
@@ -69,16 +67,9 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
       onValidationEnd: beat,
     });
   if (gradients) children.push(gradientMonitor(gradients));
-  if (statsStore)
-    children.push({
-      name: `${name}.store`,
-      // Not the hook itself: checkpoints want what it provides.
-      wants: [latestCheckpoint],
-      onTrainingStart: (context) => recorder.store?.start(context),
-    });
   return {
     name,
-    wants: [evaluationScores, latestReplay],
+    wants: [evaluationScores],
     provides: [latestMetrics],
     state: recorder.state,
     onRegister: (host) => recorder.begin(host),

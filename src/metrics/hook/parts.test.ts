@@ -8,7 +8,6 @@ import { SystemProbe } from "./machine.ts";
 import { metricsHook } from "./metrics-hook.ts";
 import type { MetricsHookOptions } from "./options.ts";
 import { newRunId } from "./run-id.ts";
-import { SlotWatch } from "./slot-watch.ts";
 
 const at = (steps: number): Counters => ({ ...noCounters, steps, updates: steps });
 
@@ -44,30 +43,6 @@ describe("decisions about hooks", () => {
     resumed.setState(JSON.parse(JSON.stringify(log.getState())) as never);
     resumed.note(decide(3, false, "not due"));
     expect(resumed.takeAll()).toMatchObject([{ fromStep: 1, toStep: 3, times: 3 }]);
-  });
-});
-
-describe("values of slots", () => {
-  it("are taken once, whenever they are found", () => {
-    const watch = new SlotWatch<{ readonly counters: Counters; readonly n: number }>();
-    const first = { counters: at(5), n: 1 };
-    expect(watch.take(undefined)).toBeUndefined();
-    expect(watch.take(first)).toBe(first);
-    expect(watch.take(first)).toBeUndefined();
-    const again = { counters: at(5), n: 2 };
-    expect(watch.take(again)).toBe(again);
-  });
-
-  it("are not taken again after a resume, unless they were not taken before it", () => {
-    const watch = new SlotWatch<{ readonly counters: Counters }>();
-    watch.take({ counters: at(5) });
-    const resumed = (counters: Counters) => {
-      const other = new SlotWatch<{ readonly counters: Counters }>();
-      other.setState(watch.getState());
-      return other.take({ counters });
-    };
-    expect(resumed({ ...at(5), seconds: 99 })).toBeUndefined();
-    expect(resumed(at(6))).toBeDefined();
   });
 });
 

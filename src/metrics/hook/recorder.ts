@@ -4,7 +4,6 @@ import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import type { TrainerContext } from "../../trainer/index.ts";
 import type { Logger } from "../logger/index.ts";
-import { Marks } from "./marks.ts";
 import type { MetricsPlan } from "./options.ts";
 import { newRunId } from "./run-id.ts";
 import { RunRecord } from "./run-record.ts";
@@ -16,12 +15,11 @@ type Plain = { readonly [name: string]: StateTree };
 export class MetricsRecorder {
   /** The run that trains. */
   run: RunRecord | undefined;
-  store: StorePart | undefined;
+  #store: StorePart | undefined;
   readonly #plan: MetricsPlan;
   #host: HookHost | undefined;
   #logger: Logger | undefined;
   #closed: Logger | undefined;
-  #marks = new Marks();
   #id: string | undefined;
 
   constructor(plan: MetricsPlan) {
@@ -38,20 +36,20 @@ export class MetricsRecorder {
       });
     this.#host = host;
     this.#logger = logger;
-    this.#marks = new Marks();
     this.#id = undefined;
     this.run = undefined;
-    this.store = statsStore && new StorePart(statsStore);
-    this.store?.begin(logger, host);
+    this.#store = statsStore && new StorePart(statsStore, host.clock);
+    this.#store?.joinTo(logger);
   }
 
   /** It begins to train, or goes on: where that is has been restored. */
   start(context: TrainerContext): void {
     const { name, run } = this.#plan;
     const { clock, counters, settings, state } = context;
-    const logger = this.#logger as Logger; // Set when the hook was registered.
+    // Both set when the hook was registered.
+    const [logger, host, store] = [this.#logger as Logger, this.#host as HookHost, this.#store];
     // Not before: on ranks that are not the main one nothing is logged.
-    this.#host?.installLogger(logger);
+    host.installLogger(logger);
     const runName = run.name ?? state.run;
     const id = run.id ?? this.#id ?? newRunId(runName, clock.wall());
     this.#id = id;
@@ -59,9 +57,15 @@ export class MetricsRecorder {
       ...{ id, name: runName, startedAt: clock.wall(), config: settings },
       ...(hasBegun(counters) && { resumedAt: counters }),
     });
-    const warn = (text: string): void => this.#host?.warn(`${name}: ${text}`);
-    this.run = new RunRecord({
-      ...{ plan: this.#plan, logger, store: this.store, marks: this.#marks, id, warn, context },
+    const warn = (text: string): void => host.warn(`${name}: ${text}`);
+    const record = new RunRecord({ plan: this.#plan, logger, store, id, warn, context });
+    this.run = record;
+    host.observe({
+      provided: (slot, value) => record.provided(slot, value),
+      ...(store && {
+        decided: (decision) => store.decisions.note(decision),
+        switched: (hook, enabled) => store.intervened(context, hook, enabled ? "enabled" : "disabled"),
+      }),
     });
   }
 
@@ -73,26 +77,22 @@ export class MetricsRecorder {
     await run.end();
   }
 
-  /** What every run with these bits has at this step: open windows, and what has been taken of what hooks share. */
+  /** What every run with these bits has at this step: windows that are open. */
   readonly state: Stateful = {
-    getState: () => withLogger(this.#marks.getState(), this.#logger?.getState()),
-    setState: async (state) => {
-      const { logger, ...marks } = statesIn(state);
-      this.#marks.setState(marks);
-      await this.#logger?.setState(logger);
-    },
+    getState: () => withLogger({}, this.#logger?.getState()),
+    setState: (state) => this.#logger?.setState(statesIn(state).logger),
   };
 
   /** What no two runs share: the id, open windows of times, decisions that are not filed. */
   readonly time: Stateful = {
     getState: () => {
-      const decisions = this.store?.decisions.getState() ?? null;
+      const decisions = this.#store?.decisions.getState() ?? null;
       return withLogger({ id: this.#id ?? null, decisions }, this.#logger?.time.getState());
     },
     setState: async (state) => {
       const { logger, id, decisions = null } = statesIn(state);
       this.#id = typeof id === "string" ? id : undefined;
-      if (decisions !== null) this.store?.decisions.setState(decisions);
+      if (decisions !== null) this.#store?.decisions.setState(decisions);
       await this.#logger?.time.setState(logger);
     },
   };

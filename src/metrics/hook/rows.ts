@@ -1,4 +1,5 @@
 import type { Tensor } from "../../engine/index.ts";
+import type { Counters } from "../../schedule/index.ts";
 import type { Phase, Values } from "../../trainer/index.ts";
 import type { OwnedLogger } from "../logger/index.ts";
 
@@ -7,14 +8,16 @@ import type { OwnedLogger } from "../logger/index.ts";
  * Of updates that the optimizer may leave out, `applied` says which took effect; its mean is their share.
  */
 export function logStretch(values: Values, logger: OwnedLogger): void {
-  // Of a call with both, rollouts come second: filed late, under their own steps, they disturb no window of batches.
-  for (const phase of ["train", "rollout"] as const) {
-    const found = valuesOf(values, phase);
-    const [name] = Object.keys(found);
+  const { applied } = values;
+  const stacks = {
+    train: { ...(applied && { applied }), ...valuesOf(values, "train") },
+    rollout: valuesOf(values, "rollout"),
+  };
+  for (const { phase, from, rows } of values.stretches) {
+    const name = values.names.find((each) => values.phase(each) === phase);
     if (name === undefined) continue;
-    const { applied } = values;
-    const stack = phase === "train" && applied ? { applied, ...found } : found;
-    logger.logRows({ values: stack, rows: values.rows(name), at: (row) => values.at(name, row) }, phase);
+    const at = (row: number): Counters => values.at(name, from + row);
+    logger.logRows({ values: stacks[phase], rows, from, at }, phase);
   }
 }
 

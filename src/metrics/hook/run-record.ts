@@ -1,9 +1,14 @@
-import { evaluationScores, latestMetrics, latestReplay, type TrainerContext } from "../../trainer/index.ts";
+import type { Slot } from "../../hooks/index.ts";
+import {
+  type EvaluationScores,
+  evaluationScores,
+  latestMetrics,
+  type TrainerContext,
+} from "../../trainer/index.ts";
 import { type Heartbeat, heartbeat } from "../health/heartbeat/index.ts";
 import type { Logger, OwnedLogger } from "../logger/index.ts";
 import { latestOf } from "./latest.ts";
 import { type MachineProbe, SystemProbe } from "./machine.ts";
-import type { Marks } from "./marks.ts";
 import type { MetricsPlan } from "./options.ts";
 import { Pace } from "./pace.ts";
 import { ProgressMeter } from "./progress-meter.ts";
@@ -14,7 +19,6 @@ export interface RecordParts {
   readonly plan: MetricsPlan;
   readonly logger: Logger;
   readonly store: StorePart | undefined;
-  readonly marks: Marks;
   /** The run's id. */
   readonly id: string;
   readonly warn: (text: string) => void;
@@ -48,15 +52,21 @@ export class RunRecord {
 
   /** What a call gave: handed on unread, so that nothing waits for the device. */
   batches(context: TrainerContext): Promise<void> | undefined {
-    const { plan, logger, store } = this.#parts;
-    // What was provided since the last call belongs before its values.
-    this.#takeSlots(context);
-    store?.look();
+    const { plan, logger } = this.#parts;
     const { values, counters } = context;
     if (values && plan.batches) logStretch(values, this.#own);
     if (this.#progress) logger.progress(this.#progress.look(context));
     context.slots.set(latestMetrics, latestOf(logger, counters));
     return logger.relief();
+  }
+
+  /** A hook provided something: scores belong to the state that was looked at. */
+  provided(slot: Slot, value: unknown): void {
+    if (slot.name === evaluationScores.name) {
+      const { scores, counters } = value as EvaluationScores;
+      this.#own.log(scores, counters, "evaluation");
+    }
+    this.#parts.store?.provided(slot, value);
   }
 
   validated({ state, counters }: TrainerContext): void {
@@ -82,7 +92,6 @@ export class RunRecord {
     const { outcome = "stopped", reason = outcome === "stopped" ? "the hook was removed" : undefined } =
       context;
     const { counters } = context;
-    this.#takeSlots(context);
     if (this.#pace) this.#own.log(this.#pace.end(context), counters, "time");
     this.machine(context);
     this.#machine?.close();
@@ -94,16 +103,5 @@ export class RunRecord {
     for (const { name, failures, lastError } of logger.summary().sinks)
       if (failures > 0) logger.message(`the sink "${name}" failed ${failures} times: ${lastError}`);
     await logger.close({ outcome, counters, ...(reason !== undefined && { reason }) });
-  }
-
-  #takeSlots({ slots }: TrainerContext): void {
-    const { marks, store } = this.#parts;
-    const evaluated = marks.evaluations.take(slots.get(evaluationScores));
-    if (evaluated) {
-      this.#own.log(evaluated.scores, evaluated.counters, "evaluation");
-      store?.evaluated(evaluated);
-    }
-    const replayed = marks.replays.take(slots.get(latestReplay));
-    if (replayed) store?.replayed(replayed);
   }
 }

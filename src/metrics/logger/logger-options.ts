@@ -21,7 +21,9 @@ export interface LoggerOptions {
 export interface LoggedRows {
   readonly values: Readonly<Record<string, Tensor>>;
   readonly rows: number;
-  /** Where a row belongs. */
+  /** The first of them. Default 0. */
+  readonly from?: number;
+  /** Where a row belongs, the first that counts being 0. */
   readonly at: (row: number) => Counters;
 }
 

@@ -3,6 +3,7 @@ import { Tensor } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import { healthMetrics } from "../health/declarations.ts";
+import { hookMetrics } from "../hook/declarations.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
 import { Delivery } from "../sinks/delivery/delivery.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -57,8 +58,10 @@ export class Logger implements Stateful {
     this.#clock = options.clock ?? systemClock;
     this.#warn = options.warn ?? ((text) => void process.stderr.write(`${text}\n`));
     this.#spill = options.spill;
-    this.#windows = new Windows([...(options.metrics ?? []), ...healthMetrics], this.#clock, () =>
-      this.#openUnnamed(),
+    this.#windows = new Windows(
+      [...(options.metrics ?? []), ...healthMetrics, ...hookMetrics],
+      this.#clock,
+      () => this.#openUnnamed(),
     );
     this.#timeline = new Timeline(
       (waiting, read) => this.#takeWaiting(waiting, read),
@@ -239,7 +242,7 @@ export class Logger implements Stateful {
     if (bad !== undefined) throw bad;
   }
 
-  #takeRows({ values, rows, at }: LoggedRows, category: string, owner: string): void {
+  #takeRows({ values, rows, from = 0, at }: LoggedRows, category: string, owner: string): void {
     if (rows === 0) return;
     const known = this.#windows.book.category(category);
     const names = Object.keys(values);
@@ -252,14 +255,14 @@ export class Logger implements Stateful {
     });
     const tensors = names.map((name) => values[name] as Tensor);
     this.#timeline.add(
-      { series, values: tensors, at, rows },
+      { series, values: tensors, at, rows, from },
       tensors.length,
       this.#windows.reached(at(rows - 1)),
     );
   }
 
   /** Values whose turn has come. */
-  #takeWaiting({ series, values, at, rows }: Waiting, read: Read): void {
+  #takeWaiting({ series, values, at, rows, from = 0 }: Waiting, read: Read): void {
     const numbers = values.map((value) => (isTensor(value) ? read(value) : value));
     for (let row = 0; row < (rows ?? 1); row++) {
       const counters = typeof at === "function" ? at(row) : at;
@@ -277,10 +280,11 @@ export class Logger implements Stateful {
             counters,
           );
         else if (tensor.ndim <= 1)
-          this.#windows.fold(each, Number((value as ArrayLike<number>)[row]), counters);
+          this.#windows.fold(each, Number((value as ArrayLike<number>)[from + row]), counters);
         else {
           const size = tensor.size / (tensor.shape[0] as number);
-          this.#windows.fold(each, (value as Float32Array).subarray(row * size, (row + 1) * size), counters);
+          const start = (from + row) * size;
+          this.#windows.fold(each, (value as Float32Array).subarray(start, start + size), counters);
         }
       }
     }

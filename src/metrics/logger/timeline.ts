@@ -10,6 +10,8 @@ export interface Waiting {
   readonly at: Counters | ((row: number) => Counters);
   /** How many rows stacked values have. */
   readonly rows: number | undefined;
+  /** The first of them. */
+  readonly from?: number;
 }
 
 /** A value as it was read, undefined where it could not be. */

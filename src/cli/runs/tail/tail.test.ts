@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { EspalierError } from "../../../core/index.ts";
+import type { StatsStore } from "../../../metrics/index.ts";
 import { captured, completed, espalier, filed, NOW, record, testStores } from "../runs.test-support.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -111,6 +113,37 @@ describe("espalier tail", () => {
       "no sign of the run for 5 min",
       "no sign of the run for 3 min",
     ]);
+  });
+
+  it("waits for a store that goes away, and says so once", async () => {
+    const store = await testStore();
+    await filed(store, "a", [record("train/loss", 1, 1)]);
+    let away = false;
+    const openStore = async (): Promise<StatsStore> => ({
+      ...store,
+      close: async () => undefined,
+      run: async (asked) => {
+        if (away) throw new EspalierError("STATS_UNAVAILABLE", "it is restarted");
+        return store.run(asked);
+      },
+    });
+    const { text, errors, error } = await tail(["a"], {
+      openStore,
+      ...during(
+        () => {
+          away = true;
+        },
+        () => undefined,
+        async () => {
+          await store.addMetrics("a", [record("train/loss", 2, 2)]);
+          await store.endRun("a", completed);
+          away = false;
+        },
+      ),
+    });
+    expect(error).toBe("");
+    expect(errors).toBe(`${store.location} cannot be reached; waiting until it can\n`);
+    expect([...text.matchAll(/updates (\d)/g)].map(([, step]) => step)).toEqual(["1", "2"]);
   });
 
   it("ends quietly by Ctrl-C, and when nobody reads any more", async () => {

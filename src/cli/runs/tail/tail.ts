@@ -2,7 +2,6 @@ import { EspalierError } from "../../../core/index.ts";
 import type { RunRow, StatsStore } from "../../../metrics/index.ts";
 import { fitsPattern, matching } from "../choose-metrics.ts";
 import { isSilent } from "../outcome.ts";
-import type { Output } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { plain } from "../text/plain.ts";
 import type { Style } from "../text/style.ts";
@@ -34,31 +33,30 @@ export async function tail(
   const { signal: interrupted, stop } = interrupts();
   const over = AbortSignal.any([interrupted, out.gone]);
   const wanted = metric?.map(fitsPattern);
+  const say = once((text) => err.write(`${text}\n`));
   try {
-    let run = await store.run(asked);
-    let place = await lastPlace(store, run.id, LATELY);
-    let lastSign = run.startedAt;
-    let warned = false;
+    const found = await store.run(asked);
+    if (metric) await checkMetrics(store, found, metric, say);
+    let place = await lastPlace(store, found.id, LATELY);
+    let lastSign = found.startedAt;
     let most = LATELY_LINES;
-    if (metric) await checkMetrics(store, run, metric, err);
     while (!over.aborted) {
-      // Before the rows are read: whatever the run filed before it ended is then among them.
-      run = await store.run(run.id);
-      const { rows, next } = await store.since(run.id, place, PAGE);
-      place = next;
-      const chosen = wanted ? rows.filter((row) => wanted.some((fits) => fits(row))) : rows;
-      const lines = tailLines(chosen, style).slice(-most);
-      most = Number.POSITIVE_INFINITY;
-      if (lines.length > 0) await out.write(`${lines.join("\n")}\n`);
-      if (rows.length === PAGE) continue;
-      if (run.outcome !== "running") return await out.write(`${endText(run)}\n`);
-      lastSign = Math.max(lastSign, run.heartbeat ?? 0, ...rows.map(({ wall }) => wall));
-      const silent = isSilent({ outcome: run.outcome, lastSign }, clock.wall());
-      if (silent && !warned)
-        await err.write(
-          `no sign of the run for ${ageText(clock.wall() - lastSign)}: its process may be gone. Ctrl-C ends this\n`,
-        );
-      warned = silent;
+      const news = await look(store, found.id, place);
+      await say("away", news ? undefined : `${store.location} cannot be reached; waiting until it can`);
+      if (news) {
+        const { run, rows } = news;
+        place = news.next;
+        const chosen = wanted ? rows.filter((row) => wanted.some((fits) => fits(row))) : rows;
+        const lines = tailLines(chosen, style).slice(-most);
+        most = Number.POSITIVE_INFINITY;
+        if (lines.length > 0) await out.write(`${lines.join("\n")}\n`);
+        if (rows.length === PAGE) continue;
+        if (run.outcome !== "running") return await out.write(`${endText(run)}\n`);
+        lastSign = Math.max(lastSign, run.heartbeat ?? 0, ...rows.map(({ wall }) => wall));
+        const now = clock.wall();
+        const silent = isSilent({ outcome: run.outcome, lastSign }, now);
+        await say("silent", silent ? silenceText(now - lastSign) : undefined);
+      }
       await pause(interval, over);
     }
   } finally {
@@ -66,20 +64,50 @@ export async function tail(
   }
 }
 
+/** How a run is and what came of it; undefined where its store cannot be reached now. */
+async function look(store: StatsStore, id: string, place: number) {
+  try {
+    // First how it is: whatever it filed before it ended is then among the rows.
+    const run = await store.run(id);
+    return { run, ...(await store.since(id, place, PAGE)) };
+  } catch (error) {
+    if (error instanceof EspalierError && error.code === "STATS_UNAVAILABLE") return undefined;
+    throw error;
+  }
+}
+
+type Say = (about: string, text: string | undefined) => Promise<void>;
+
+/** Says something when it begins, not as long as it lasts. */
+function once(write: (text: string) => Promise<void>): Say {
+  const said = new Set<string>();
+  return async (about, text) => {
+    if (text === undefined) said.delete(about);
+    else if (!said.has(about)) {
+      said.add(about);
+      await write(text);
+    }
+  };
+}
+
 /** What a run that goes on does not have yet may come. */
 async function checkMetrics(
   store: StatsStore,
   run: RunRow,
   asked: readonly string[],
-  err: Output,
+  say: Say,
 ): Promise<void> {
+  const metrics = await store.metrics(run.id);
   try {
-    matching(await store.metrics(run.id), asked);
+    matching(metrics, asked);
   } catch (error) {
     if (run.outcome !== "running" || !(error instanceof EspalierError)) throw error;
-    await err.write(`not yet: ${error.message.split("\n")[0]}\n`);
+    await say("metrics", `not yet: ${error.message.split("\n")[0]}`);
   }
 }
+
+const silenceText = (age: number): string =>
+  `no sign of the run for ${ageText(age)}: its process may be gone. Ctrl-C ends this`;
 
 const endText = ({ outcome, reason }: RunRow): string =>
   `the run has ended: ${outcome}${reason ? `, ${plain(reason.split("\n")[0] ?? "")}` : ""}`;

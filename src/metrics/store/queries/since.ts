@@ -17,7 +17,7 @@ export async function since(
   for (let block = 0; points.length < limit; ) {
     const blocks = await tables
       .selectFrom("metric_blocks")
-      .select("id")
+      .select(["id", "sealed"])
       .where("run", "=", run)
       .where("id", ">", block)
       .where(({ eb, or }) => or([eb("sealed", "=", 0), eb("last_place", ">", place)]))
@@ -34,6 +34,8 @@ export async function since(
       .$if(Number.isFinite(limit), (query) => query.limit(limit - points.length))
       .execute();
     for (const point of found) points.push(point);
+    // Into one that is not sealed more may have come since: what is in later blocks came after that.
+    if (blocks.some(({ sealed }) => sealed === 0)) break;
   }
   // After the points: so none is of a metric that is not known.
   const rows = metricRows(await keysOf(tables, run), points);
