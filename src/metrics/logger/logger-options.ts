@@ -2,6 +2,7 @@ import type { Clock } from "../../core/index.ts";
 import type { Tensor } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { MetricDeclaration } from "../metric.ts";
+import type { DeliveryLimits } from "../sinks/delivery/delivery-options.ts";
 import type { DeliveryState } from "../sinks/delivery/delivery-report.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { LoggedValue } from "./logged-value.ts";
@@ -12,6 +13,8 @@ export interface LoggerOptions {
   readonly metrics?: readonly MetricDeclaration[];
   /** Where values that a failing sink cannot take wait for it. Without it they wait in memory, as many as fit. */
   readonly spill?: string;
+  /** How long a sink is waited for, when it is tried again, how much waits: what differs from the defaults. */
+  readonly delivery?: Partial<DeliveryLimits>;
   readonly clock?: Clock;
   /** Told once of each sink that fails, and of values that are lost. Default: standard error. */
   readonly warn?: (text: string) => void;

@@ -6,6 +6,7 @@ import { healthMetrics } from "../health/declarations.ts";
 import { hookMetrics } from "../hook/declarations.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
 import { Delivery } from "../sinks/delivery/delivery.ts";
+import { deliveryLimits } from "../sinks/delivery/delivery-options.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { checkKind, kindOf, twoWriters } from "./checks.ts";
 import { readable } from "./logged-value.ts";
@@ -47,6 +48,7 @@ export class Logger implements Stateful {
   readonly #windows: Windows;
   readonly #timeline: Timeline;
   readonly #spill: string | undefined;
+  readonly #limits: LoggerOptions["delivery"];
   readonly #owned = new Map<string, OwnedLogger>();
   #missing = 0;
   #unreadable = 0;
@@ -54,10 +56,12 @@ export class Logger implements Stateful {
   #closed: Promise<LoggerSummary> | undefined;
 
   constructor(options: LoggerOptions) {
-    checkNames("Logger", options, ["sinks", "metrics", "spill", "clock", "warn"]);
+    checkNames("Logger", options, ["sinks", "metrics", "spill", "delivery", "clock", "warn"]);
     this.#clock = options.clock ?? systemClock;
     this.#warn = options.warn ?? ((text) => void process.stderr.write(`${text}\n`));
     this.#spill = options.spill;
+    checkNames("Logger: delivery", options.delivery ?? {}, Object.keys(deliveryLimits));
+    this.#limits = options.delivery;
     this.#windows = new Windows(
       [...(options.metrics ?? []), ...healthMetrics, ...hookMetrics],
       this.#clock,
@@ -76,11 +80,11 @@ export class Logger implements Stateful {
       throw new EspalierError("SINK_NAME_TAKEN", `there are two sinks named "${sink.name}"`, {
         fix: "give one of them another name: jsonlSink(path, { name })",
       });
-    const spill = this.#spill;
     const delivery = new Delivery(sink, {
       clock: this.#clock,
       warn: this.#warn,
-      ...(spill !== undefined && { spill }),
+      spill: this.#spill,
+      limits: this.#limits,
     });
     const outlet = new Outlet(sink, delivery);
     this.#windows.add(outlet);

@@ -61,7 +61,7 @@ const logger = new Logger({
   spill: join(folder, "spill"),
 });
 const off = { batches: false, system: false, timing: false, progress: false, heartbeat: false } as const;
-const clock = manualClock();
+const clock = manualClock(Date.now());
 await new Trainer({
   task: scriptedTask({ batches: 500 }, clock),
   config: { epochs: steps / 500, name: "readers", handleSignals: false },
