@@ -1,17 +1,18 @@
 // What `npm run demo` shows: a network learns to tell two spirals apart, on the best engine that is here.
-import { SingleBar } from "cli-progress";
 import {
   compile,
+  consoleSink,
   engine,
   engineHint,
   every,
+  Logger,
+  metricsHook,
   nn,
   np,
   optim,
   random,
   type Tensor,
   Trainer,
-  type TrainerHook,
   type Value,
 } from "../src/index.ts";
 import { supervisedTask } from "../src/supervised/index.ts";
@@ -37,28 +38,14 @@ const spirals = compile(
   { static: [0] },
 );
 
-/** A bar on a terminal, a few lines elsewhere. */
-function progressHook(): TrainerHook {
-  const bar = process.stdout.isTTY
-    ? new SingleBar({
-        format: "training {bar} {value}/{total}  loss {loss}",
-        barCompleteChar: "█",
-        barIncompleteChar: "░",
-        stream: process.stdout,
-      })
-    : undefined;
-  return {
-    name: "progress",
-    schedule: every({ epochs: bar ? EPOCHS / 60 : EPOCHS / 5 }),
-    async onEpochEnd({ counters, state }) {
-      const loss = (await state.values?.last())?.loss?.toFixed(4) ?? "";
-      if (!bar) return console.log(`epoch ${counters.epochs} of ${EPOCHS}, loss ${loss}`);
-      if (!bar.isActive) bar.start(EPOCHS, 0, { loss });
-      bar.update(counters.epochs, { loss });
-    },
-    onUnregister: () => bar?.stop(),
-  };
-}
+/** A bar and the loss now and then on a terminal, a few lines elsewhere. What else can be had is in docs/logging.md. */
+const progress = metricsHook({
+  logger: new Logger({
+    sinks: [consoleSink({ schedule: every({ steps: EPOCHS / 3 }), metrics: ["train/loss"] })],
+  }),
+  system: false,
+  timing: false,
+});
 
 console.log(engineHint());
 if (engine().name === "wasm") console.log("  in this checkout: npm run --silent espalier -- engine install");
@@ -74,7 +61,9 @@ const task = supervisedTask({
   batchSize: POINTS,
   shuffle: false,
 });
-const trainer = new Trainer({ task, config: { epochs: EPOCHS }, hooks: [progressHook()] });
+// At most 25 updates a call, so that the bar moves.
+const config = { epochs: EPOCHS, name: "spirals", fuse: 25 };
+const trainer = new Trainer({ task, config, hooks: [progress] });
 const { timings, counters } = await trainer.train();
 
 const classify = compile((params: nn.Params, points: Value) =>

@@ -67,6 +67,7 @@ export {
 } from "./engine/index.ts";
 export * from "./hooks/index.ts";
 export * from "./losses/index.ts";
+export * from "./metrics/index.ts";
 export * as nn from "./nn/index.ts";
 export * as optim from "./optim/index.ts";
 export { RandomStreams, type Stream } from "./random/index.ts";

@@ -75,12 +75,12 @@ describe("Checkpoint save/load preserves exact state", () => {
     const resumed = made("halves");
     expect((await resumed.trainer.train()).counters.updates).toBe(42);
     const expected = await hashesOf(whole.trainer);
-    expect(Object.keys(expected)).toEqual(expect.arrayContaining(["task", "hook.metrics"]));
+    expect(Object.keys(expected)).toEqual(expect.arrayContaining(["params", "optimizer", "hook.metrics"]));
     expect(await hashesOf(resumed.trainer)).toEqual(expected);
     expect(await hashesOf(half.trainer)).not.toEqual(expected);
     // And its metrics, none of them twice, are those of the run in one go.
     expect(shared(resumed.metrics)).toEqual(shared(whole.metrics));
-    expect(shared(whole.metrics).length).toBeGreaterThan(40);
+    expect(shared(whole.metrics).length).toBeGreaterThan(30);
   });
 });
 
@@ -109,7 +109,7 @@ describe("Metrics appear in CLI at correct frequency", () => {
     const sofar: Record<number, number> = {};
     const lines = () => text.split("\n").filter((line) => line.startsWith("step "));
     for (let step = 1; step <= 3500; step++) {
-      logger.as("algorithm").log({ loss: step }, step);
+      logger.as("algorithm").log({ loss: 2 * step }, step);
       // Others log when they like: it makes no difference to when the console shows anything.
       if (step % 700 === 0) logger.as("evaluation").log({ reward: step / 700 }, step, "eval");
       sofar[step] = lines().length;
@@ -123,10 +123,10 @@ describe("Metrics appear in CLI at correct frequency", () => {
   it("every 1000 steps, the rest at the end; back ends every 100", async () => {
     const { lines, backEnd, sofar } = await shown();
     expect(lines).toEqual([
-      "step 1000  train/loss 500.5  eval/reward 1",
-      "step 2000  train/loss 1500.5  eval/reward 2",
-      "step 3000  train/loss 2500.5  eval/reward 3.5",
-      "step 3500  train/loss 3250.5  eval/reward 5",
+      "step 1000  train/loss 1001  eval/reward 1",
+      "step 2000  train/loss 3001  eval/reward 2",
+      "step 3000  train/loss 5001  eval/reward 3.5",
+      "step 3500  train/loss 6501  eval/reward 5",
     ]);
     expect(backEnd).toEqual(upTo(3500, 100));
     // Each as soon as its last step is over.
@@ -188,7 +188,7 @@ describe("TensorBoard shows all metrics without overwrites", () => {
     const directory = join(folder, "tensorboard");
     const refused = await threeReturns(tensorBoardSink(directory));
     expect(refused).toMatch(twoWriters);
-    expect(refused).toMatch(/train\/return_mean.*"progress".*"comprehensive"/s);
+    expect(refused).toMatch(/"return_mean" of category "train" .*"progress".*"comprehensive"/);
     const { accumulator, loader } = await tensorBoard.read(directory);
     for (const found of [accumulator, loader]) {
       expect(Object.keys(found)).toEqual(["."]);

@@ -1,7 +1,6 @@
 /** What happens in a run, for people and programs: the logger and its sinks, the stats store, monitors and health. */
 export * from "./health/index.ts";
 export * from "./hook/index.ts";
-export type { Json } from "./json.ts";
 export * from "./logger/index.ts";
 export { declareMetric, type MetricDeclaration } from "./metric.ts";
 export {

@@ -1,2 +1,2 @@
-/** What JSON can hold. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+/** What JSON can hold, as checkpoints hold it too. */
+export type { Json } from "../checkpoint/index.ts";

@@ -45,7 +45,7 @@ export const decisionLines = (
   { colors }: Pick<Style, "colors">,
 ): readonly string[] =>
   headedTable(
-    ["steps", "event", "", "times", "because"],
+    ["steps", "event", "what", "times", "because"],
     rows.map(({ fromStep, toStep, event, ran, times, why }) => [
       fromStep === toStep ? countText(fromStep) : `${countText(fromStep)} to ${countText(toStep)}`,
       event,

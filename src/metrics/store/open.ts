@@ -1,9 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Clock, EspalierError, systemClock } from "../../core/index.ts";
 import type { Database } from "./database.ts";
-import { migrate } from "./schema/index.ts";
 import type { StatsStore } from "./stats-store.ts";
-import { storeOn } from "./store.ts";
 
 export interface StatsStoreOptions {
   /** Whether a file that is not there is made. Default true; readers say false. */
@@ -28,6 +26,7 @@ export async function openStatsStore(
   { create = true, clock = systemClock }: StatsStoreOptions = {},
 ): Promise<StatsStore> {
   const database = await openDatabase(location, create);
+  const [{ migrate }, { storeOn }] = await Promise.all([import("./schema/index.ts"), import("./store.ts")]);
   try {
     await migrate(database);
   } catch (error) {

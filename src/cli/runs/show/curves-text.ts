@@ -2,7 +2,7 @@ import { amountText, countText, numberText } from "../text/numbers.ts";
 import { plain, shortened } from "../text/plain.ts";
 import { notFiniteMark, sparkline } from "../text/sparkline.ts";
 import type { Style } from "../text/style.ts";
-import { headedTable } from "../text/table.ts";
+import { headedTable, table } from "../text/table.ts";
 import type { Curve } from "./curve.ts";
 
 /** Columns a curve has where the terminal leaves room, and where it does not. */
@@ -14,35 +14,29 @@ const LONGEST_KEY = 40;
 export function curveLines(curves: readonly Curve[], metrics: number, style: Style): readonly string[] {
   if (metrics === 0) return ["no metrics yet"];
   if (curves.length === 0) return notes(curves, metrics, style).map(style.colors.dim);
-  const words = curves.map((curve) => {
-    const { min, max, last, text, unit, lastStep, axis } = curve;
-    const value = (number: number | undefined): string => (number === undefined ? "" : numberText(number));
-    return {
-      key: shortened(plain(curve.key), LONGEST_KEY),
-      values: [value(min), value(max), text === undefined ? value(last) : shortened(plain(text), 30)],
-      place: `${unit ? `${unit}  ` : ""}${amountText(lastStep, axis)}`,
-    };
-  });
-  const heads = ["min", "max", "last", "at"];
-  const widest = (texts: readonly string[]): number => Math.max(...texts.map((text) => text.length));
-  const taken =
-    widest(["metric", ...words.map(({ key }) => key)]) +
-    heads.reduce(
-      (sum, head, i) => sum + 2 + widest([head, ...words.map(({ values, place }) => values[i] ?? place)]),
-      2,
-    );
-  const width = Math.max(NARROWEST, Math.min(WIDEST, style.width - taken));
-  const rows = curves.map(({ series }, i) => [
-    words[i]?.key ?? "",
-    sparkline(series, { width, ascii: style.ascii }),
-    ...(words[i]?.values ?? []),
-    words[i]?.place ?? "",
+  const hasUnits = curves.some(({ unit }) => unit !== undefined);
+  const headings = ["metric", "min", "max", "last", ...(hasUnits ? ["unit"] : []), "at"];
+  const cells = curves.map(({ key, min, max, last, text, unit = "", lastStep, axis }) => [
+    shortened(plain(key), LONGEST_KEY),
+    valueText(min),
+    valueText(max),
+    text === undefined ? valueText(last) : shortened(plain(text), 30),
+    ...(hasUnits ? [unit] : []),
+    amountText(lastStep, axis),
   ]);
+  // The indent of the section, and the gap beside the curve.
+  const taken = 4 + Math.max(...table([headings, ...cells]).map((line) => line.length));
+  const width = Math.max(NARROWEST, Math.min(WIDEST, style.width - taken));
+  const rows = cells.map((row, i) =>
+    row.toSpliced(1, 0, sparkline(curves[i]?.series ?? [], { width, ascii: style.ascii })),
+  );
   return [
-    ...headedTable(["metric", "curve", ...heads], rows, style.colors),
+    ...headedTable(headings.toSpliced(1, 0, "curve"), rows, style.colors),
     ...notes(curves, metrics, style).map(style.colors.dim),
   ];
 }
+
+const valueText = (value: number | undefined): string => (value === undefined ? "" : numberText(value));
 
 /** What the lines do not say themselves. */
 function notes(curves: readonly Curve[], metrics: number, { ascii }: Style): readonly string[] {
