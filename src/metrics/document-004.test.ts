@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { checkpointHook } from "../checkpoint/index.ts";
 import { manualClock } from "../core/index.ts";
 import * as nn from "../nn/index.ts";
-import { every, type Schedule } from "../schedule/index.ts";
+import { every, noCounters, type Schedule } from "../schedule/index.ts";
 import { hashState } from "../state/index.ts";
 import { Trainer } from "../trainer/index.ts";
 import { smallTask } from "./hook/hook.test-support.ts";
@@ -142,6 +142,28 @@ describe("Metrics appear in CLI at correct frequency", () => {
     });
     expect(lines.map((line) => Number(line.split(" ")[1]))).toEqual([1500, 3000, 3500]);
     expect(backEnd).toEqual(upTo(3500, 50));
+  });
+
+  it("what is logged as an epoch ends stands with its last step, not with the next line", async () => {
+    const windows: Record<string, string[]> = { steps: [], epochs: [] };
+    const sink = (name: string, schedule?: Schedule): Sink => ({
+      name,
+      ...(schedule && { schedule }),
+      write: (records) =>
+        void windows[name]?.push(records.map(({ key, step, value }) => `${key} ${step} ${value}`).join(", ")),
+    });
+    const logger = new SmartLogger({ sinks: [sink("steps"), sink("epochs", every({ epochs: 1 }))] });
+    for (let step = 1; step <= 200; step++) {
+      const at = { ...noCounters, steps: step, updates: step, batches: step, epochs: step > 100 ? 1 : 0 };
+      logger.log({ loss: 1 }, at);
+      if (step % 100 === 0) logger.log({ loss: step }, { ...at, epochs: step / 100 }, "validation");
+    }
+    await logger.close();
+    const expected = [
+      "train/loss 100 1, validation/loss 100 100",
+      "train/loss 200 1, validation/loss 200 200",
+    ];
+    expect(windows).toEqual({ steps: expected, epochs: expected });
   });
 });
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MetricRecord, Sink } from "../index.ts";
+import { Logger, type MetricRecord, type Sink } from "../index.ts";
 import { systemFiles } from "../sinks/files.ts";
 import { fileSinks } from "./file-sinks.test-support.ts";
 import { linesOf, newFolder, schedule, shared, type Trained, trained } from "./run.test-support.ts";
@@ -17,6 +17,7 @@ function hanging(call: "open" | "write" | "close"): Sink & { readonly held: Metr
     write: (records) => {
       if (call === "write" && ++calls === 6) return never;
       held.push(...records);
+      return undefined;
     },
     close: () => (call === "close" ? never : undefined),
   };
@@ -57,4 +58,8 @@ describe("a sink that hangs for ever", () => {
     expect({ waiting, all: written + lost }).toEqual({ waiting: 0, all: healthy.kept.length });
     expect(run.said.at(-1)).toBe(`sink "hanging" is missing ${lost} values of ${written + lost}`);
   });
+});
+
+it("limits that do not exist are refused", () => {
+  expect(() => new Logger({ sinks: [], delivery: { retries: 3 } as object })).toThrow(/OPTION_UNKNOWN/);
 });

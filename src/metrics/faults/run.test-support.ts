@@ -21,12 +21,13 @@ import {
   type StatsStore,
 } from "../index.ts";
 
-/** A folder that is gone when the test is over. */
-export function newFolder(): string {
+/** A folder that is gone when the test is over, unless told that somebody else removes it. */
+export function newFolder(forTest = true): string {
   const path = mkdtempSync(join(tmpdir(), "espalier-faults-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  if (forTest) onTestFinished(() => removeFolder(path));
   return path;
 }
+export const removeFolder = (path: string): void => rmSync(path, { recursive: true, force: true });
 
 /** Short enough that a test need not wait, and never what a result depends on. */
 const limits: Partial<DeliveryLimits> = { retry: [1, 4], deadline: 5, closing: 100 };
@@ -124,15 +125,12 @@ export async function trained(choice: Training = {}): Promise<Trained> {
   };
 }
 
-/** A record without what no two processes share. */
-export const shared = ({
-  key,
-  step,
-  value,
-  count,
-}: Pick<MetricRecord, "key" | "step" | "value" | "count">) => ({
-  ...{ key, step, value, count },
-});
+/** A value as all sinks know it, without what no two processes share. */
+export const shared = ({ key, step, value, count }: Comparable): Comparable => ({ key, step, value, count });
+
+interface Comparable extends Pick<MetricRecord, "key" | "step" | "count"> {
+  readonly value?: unknown;
+}
 
 /** What a JSONL sink has written. */
 export const linesOf = (path: string): MetricRecord[] =>

@@ -22,7 +22,7 @@ import type { RunRecord } from "./run-record.ts";
  *
  * @example
  * ```ts
- * const logger = new Logger({ sinks: [consoleSink(), tensorboardSink("runs/mnist")] });
+ * const logger = new Logger({ sinks: [consoleSink(), tensorBoardSink("runs/mnist")] });
  * const metrics = metricsHook({ logger, statsStore: await openStatsStore("runs/stats.db"), gradients: true });
  * await new Trainer({ task, config, hooks: [metrics, checkpointHook({ directory: "runs/mnist" })] }).train();
  * ```

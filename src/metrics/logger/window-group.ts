@@ -85,12 +85,20 @@ export class WindowGroup {
 }
 
 function recordOf(series: Series, window: Accumulator, seconds: number, wall: number): MetricRecord {
-  const { category, name, key, unit, axis, reduction } = series;
   const counters = window.counters as Counters;
+  const { axis, reduction } = series;
+  // Spelt out: this is done for every value of every window.
   return {
-    ...{ category, name, key, unit, axis, reduction, counters, wall },
-    step: counters[axis] ?? counters.steps,
+    category: series.category,
+    name: series.name,
+    key: series.key,
+    unit: series.unit,
+    step: axis === "steps" ? counters.steps : (counters[axis] ?? counters.steps),
+    axis,
+    counters,
+    wall,
     value: window.result(reduction, seconds),
+    reduction,
     count: window.count,
     notFinite: window.notFinite,
   };

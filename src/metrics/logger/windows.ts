@@ -53,7 +53,12 @@ export class Windows {
   /** The values of a moment come: where it is a new one, windows that ended with the one before are closed. */
   moveTo(counters: Counters): void {
     const now = this.#now;
-    if (counters === now || isSameMoment(counters, now) || counters.steps < now.steps) return;
+    if (counters === now || counters.steps < now.steps) return;
+    if (isSameMoment(counters, now)) {
+      // An epoch that ends with a batch adds to its moment: what is logged of both belongs to one window.
+      if (counters.epochs > now.epochs) this.#now = counters;
+      return;
+    }
     for (const group of this.#groups) if (group.ends(now, this.#previous)) this.#close(group);
     this.#previous = now;
     this.#now = counters;
@@ -118,8 +123,4 @@ export class Windows {
 }
 
 const isSameMoment = (a: Counters, b: Counters): boolean =>
-  a.steps === b.steps &&
-  a.batches === b.batches &&
-  a.updates === b.updates &&
-  a.samples === b.samples &&
-  a.epochs === b.epochs;
+  a.steps === b.steps && a.batches === b.batches && a.updates === b.updates && a.samples === b.samples;

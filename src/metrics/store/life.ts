@@ -11,7 +11,7 @@ export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<vo
   const { id, startedAt, resumedAt } = run;
   const now = {
     name: storable(run.name),
-    process_started_at: startedAt,
+    process: jsonOf([startedAt, resumedAt ?? null]),
     outcome: "running",
     ended_at: null,
     reason: null,
@@ -34,7 +34,7 @@ export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<vo
     return;
   }
   // The same call again, after one of which nobody knows whether it succeeded.
-  if (known.process_started_at === startedAt) return;
+  if (known.process === now.process) return;
   if (!resumedAt && known.outcome !== "running") throw runExists(id, known.outcome);
   // Without a point to go on from, all of it comes again.
   await removeAfter(tables, known.number, resumedAt, run.filedUpTo ?? resumedAt);

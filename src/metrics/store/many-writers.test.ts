@@ -32,6 +32,8 @@ describeStores("many processes at once", ({ location, open }) => {
     const store = await open(where);
     const seen = new Map<string, number>();
     for (let place = 0, over = false; !over; ) {
+      // SQLite answers at once: without this the loop would never hear that a process has ended.
+      await new Promise((resolve) => setImmediate(resolve));
       over = left === 0;
       const known = (await store.runs()).some(({ id }) => id === "shared");
       if (!known) continue;

@@ -126,7 +126,8 @@ export interface StatsStore {
   /**
    * Files a run, or that it goes on: metrics and events after `resumedAt` are removed, because they come again.
    * Interventions stay: nobody makes them a second time. A run that was never ended and begins anew loses all; one that
-   * was ended is refused (STATS_RUN_EXISTS). The same call again, with the same `startedAt`, changes nothing.
+   * was ended is refused (STATS_RUN_EXISTS). The same call again, with the same `startedAt` and `resumedAt`, changes
+   * nothing.
    */
   startRun(run: RunInfo): Promise<void>;
   endRun(run: string, ending: RunEnding): Promise<void>;

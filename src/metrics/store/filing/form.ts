@@ -29,7 +29,7 @@ export interface StoredValue {
 }
 
 /** The value of a row as the store gives it. */
-export function valueOf({ form, value, body }: StoredValue): {
+export function readValue({ form, value, body }: StoredValue): {
   readonly value: number | undefined;
   readonly text: string | undefined;
   readonly histogram: Histogram | undefined;
@@ -44,5 +44,5 @@ export function valueOf({ form, value, body }: StoredValue): {
 function histogramOf(body: string | null): Histogram {
   const { edges, counts, ...sums } = JSON.parse(body ?? "{}") as Histogram;
   const numbers = numbersOf(sums) as unknown as typeof sums;
-  return { ...numbers, edges: edges.map(Number), counts: counts.map(Number) };
+  return { edges: edges.map(Number), counts: counts.map(Number), ...numbers };
 }

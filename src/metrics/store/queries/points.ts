@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { valueOf } from "../filing/index.ts";
+import { readValue } from "../filing/index.ts";
 import type { Tables } from "../schema/index.ts";
 import type { MetricRow } from "../stats-store.ts";
 
@@ -69,7 +69,7 @@ const metricRow = ({ key, category, name, unit, axis, reduction }: Key, point: P
   unit: unit === "" ? undefined : unit,
   step: point.step,
   wall: point.wall,
-  ...valueOf(point),
+  ...readValue(point),
   count: point.count,
   notFinite: point.not_finite,
 });

@@ -1,4 +1,6 @@
-import { rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { manualClock } from "../../../core/index.ts";
@@ -42,8 +44,8 @@ export const fixtureEvents = [
 ];
 
 async function make(): Promise<void> {
-  const path = fileURLToPath(new URL(`../fixtures/version-${migrations.length}.db`, import.meta.url));
-  rmSync(path, { force: true });
+  const folder = mkdtempSync(join(tmpdir(), "espalier-fixture-"));
+  const path = join(folder, "stats.db");
   const store = await openStatsStore(path, { clock: manualClock(5000) });
   await store.startRun(fixtureRun);
   await store.addMetrics("fixture", fixtureRecords);
@@ -52,9 +54,13 @@ async function make(): Promise<void> {
   await store.endRun("fixture", { outcome: "completed", counters: { ...noCounters, steps: 6 } });
   await store.close();
   // One file, and a small one.
+  const small = fileURLToPath(new URL(`../fixtures/version-${migrations.length}.db`, import.meta.url));
+  rmSync(small, { force: true });
   const database = new DatabaseSync(path);
-  database.exec("pragma journal_mode = delete; pragma page_size = 512; vacuum");
+  database.exec("pragma page_size = 512");
+  database.prepare("vacuum into ?").run(small);
   database.close();
+  rmSync(folder, { recursive: true });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await make();

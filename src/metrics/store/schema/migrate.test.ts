@@ -20,7 +20,7 @@ describeStores("the schema", ({ kind, location, open, query }) => {
     const where = await location();
     const old = await openDatabase(where);
     await migrate(old, 1);
-    const row = { id: "old", name: "old", started_at: 1, process_started_at: 1, outcome: "running" };
+    const row = { id: "old", name: "old", started_at: 1, process: "[1,null]", outcome: "running" };
     await old.tables
       .insertInto("runs")
       .values({ ...row, config: "{}", resumes: 0 })

@@ -30,8 +30,8 @@ interface RunsTable {
   id: string;
   name: string;
   started_at: number;
-  /** When the process that is at it now began: a second `startRun` of the same process changes nothing. */
-  process_started_at: number;
+  /** When and where the process that is at it now began: a second `startRun` of the same process changes nothing. */
+  process: string;
   ended_at: number | null;
   outcome: string;
   reason: string | null;

@@ -6,7 +6,7 @@ export const runsAndMetrics: Migration = {
   statements: ({ counted, integer, real, clustered, nan }) => [
     `create table runs (
       number ${counted}, id text not null unique, name text not null, started_at ${real} not null,
-      process_started_at ${real} not null, ended_at ${real}, outcome text not null, reason text,
+      process text not null, ended_at ${real}, outcome text not null, reason text,
       config text not null, resumes ${integer} not null)`,
     "create index runs_by_name on runs (name)",
     `create table run_heads (

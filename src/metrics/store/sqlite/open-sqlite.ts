@@ -86,6 +86,8 @@ function sqliteDatabase(
     async close() {
       await turns.take();
       await tables.destroy();
+      // The binding closes a file for good only once its statements are collected; the log goes into it now.
+      connection.exec("pragma wal_checkpoint(truncate)");
       connection.close();
     },
   };
