@@ -15,6 +15,7 @@ it("is about these guides", () => {
   expect(guides.map(({ file }) => file)).toEqual(
     expect.arrayContaining([
       "hooks.md",
+      "logging.md",
       "losses.md",
       "models.md",
       "schedules.md",

@@ -83,7 +83,7 @@ describe.each(readable)("the disk of the %s sink is full", (kind) => {
     }
     const state = run.state(kind);
     expect(state).toMatchObject({ lost: 0, waiting: 0, lastError: expect.stringContaining("ENOSPC") });
-    expect(state.written).toBeGreaterThan(10);
+    expect(state.written).toBeGreaterThan(5);
     expect(state.spilled).toBe(total - state.written);
     expect(existsSync(join(spill, `${kind}.faulty.jsonl`))).toBe(true);
     // What it has is whole.

@@ -152,6 +152,20 @@ describeStores("a stats store", ({ location, open }) => {
       expect(await store.run("a")).toMatchObject({ resumes: 1, counters: at(401) });
     });
 
+    it("loses metrics of the window that was open, and events only after the point", async () => {
+      const store = await open();
+      await store.startRun(aRun("a"));
+      await store.addMetrics("a", [aRecord(300, 1), aRecord(350, 1), aRecord(400, 1)]);
+      const episode = { return: 1, length: 1, wall: 1 };
+      await store.add("a", "episode", [
+        { ...episode, step: 320 },
+        { ...episode, step: 360 },
+      ]);
+      await store.startRun(aRun("a", { startedAt: 2, resumedAt: at(350), filedUpTo: at(300) }));
+      expect((await store.series("a", "train/loss")).map(({ step }) => step)).toEqual([300]);
+      expect((await store.list("a", "episode")).map(({ step }) => step)).toEqual([320]);
+    });
+
     it("that the store does not know is filed", async () => {
       const store = await open();
       await store.startRun(aRun("a", { resumedAt: at(5) }));

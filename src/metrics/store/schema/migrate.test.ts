@@ -53,6 +53,26 @@ describeStores("the schema", ({ kind, location, open, query }) => {
     });
     expect(await query(where, "select id from {runs}")).toHaveLength(1);
   });
+
+  if (kind !== "postgres") return;
+
+  it("stands beside tables of the same names", async () => {
+    const where = await location();
+    await query(where, "create table runs (run_uuid text); create table migrations (id int)");
+    const store = await open(where);
+    await store.startRun(aRun("a"));
+    expect(await query(where, "select * from public.runs")).toEqual([]);
+    expect(await store.runs()).toHaveLength(1);
+  });
+
+  it("needs a database that exists", async () => {
+    const where = `${await location()}_not`;
+    await expect(openStatsStore(where)).rejects.toMatchObject({
+      code: "STATS_UNAVAILABLE",
+      message: expect.stringMatching(/store_\d+_not does not exist/),
+      fix: expect.stringContaining("create the database"),
+    });
+  });
 });
 
 it("a file that version 2 wrote is read", async () => {
