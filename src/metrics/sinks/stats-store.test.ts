@@ -64,6 +64,17 @@ describeStores("the sink of a stats store", ({ kind, location, open, server }) =
     expect(await store.metrics("a")).toEqual([{ key: "train/loss", points: 1 }]);
   });
 
+  it("says that it is of no use for a run that is filed already", async () => {
+    const store = await open();
+    await store.startRun(aRun("a"));
+    await store.endRun("a", ending);
+    const sink = statsStoreSink(store);
+    await expect(sink.open?.(aRun("a", { startedAt: 2000 }))).rejects.toMatchObject({
+      code: "SINK_UNUSABLE",
+      cause: { code: "STATS_RUN_EXISTS" },
+    });
+  });
+
   if (kind === "sqlite")
     it("files at once, so that nothing waits", async () => {
       const store = await open();

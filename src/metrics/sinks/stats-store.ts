@@ -1,3 +1,4 @@
+import { EspalierError } from "../../core/index.ts";
 import type { RunInfo } from "../run-info.ts";
 import type { StatsStore } from "../store/index.ts";
 import type { Sink, SinkChoice } from "./sink.ts";
@@ -19,7 +20,9 @@ export function statsStoreSink(store: StatsStore, choice: SinkChoice = {}): Sink
     ...choice,
     name: choice.name ?? "stats-store",
     async open(info) {
-      await store.startRun(info);
+      await store.startRun(info).catch((error: unknown) => {
+        throw isTaken(error) ? unusable(error) : error;
+      });
       run = info;
     },
     // At once where that is possible, so that a long stretch of work lets nothing pile up.
@@ -27,3 +30,10 @@ export function statsStoreSink(store: StatsStore, choice: SinkChoice = {}): Sink
     close: (ending) => store.endRun(id(), ending),
   };
 }
+
+const isTaken = (error: unknown): error is EspalierError =>
+  error instanceof EspalierError && error.code === "STATS_RUN_EXISTS";
+
+/** Asking again would not help. */
+const unusable = (cause: EspalierError): EspalierError =>
+  new EspalierError("SINK_UNUSABLE", cause.message, { cause });
