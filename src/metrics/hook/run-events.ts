@@ -59,15 +59,21 @@ export class RunEventQueue {
         await sink.open?.(run);
         this.#run = run.id;
       },
-      write: async (records) => {
-        await sink.write(records);
-        await this.file();
+      // At once where both can be, as where the store is a file and there is nothing but metrics.
+      write: (records) => {
+        const filed = sink.write(records);
+        if (!filed) return this.#isEmpty ? undefined : this.file();
+        return filed.then(() => this.file());
       },
       close: async (ending) => {
         await this.file();
         await sink.close?.(ending);
       },
     };
+  }
+
+  get #isEmpty(): boolean {
+    return this.#timings === undefined && Object.values(this.#waiting).every(({ length }) => length === 0);
   }
 
   async #file(): Promise<void> {
