@@ -1,11 +1,16 @@
 // A training set-up in a file of its own, which commands can run: `espalier prove-resume examples/setups/rings.ts`.
 // It has everything that a resumed run could get wrong: shuffled data, dropout, updates over two batches, a learning
-// rate that moves, a term that takes turns, and a weight that follows a metric.
+// rate that moves, a term that takes turns, a weight that follows a metric, and metrics in windows that a kill cuts
+// through.
 import {
   byMetric,
   compile,
   cosine,
   cycle,
+  every,
+  Logger,
+  lossSpikeDetector,
+  metricsHook,
   nn,
   np,
   optim,
@@ -47,6 +52,17 @@ export const setup: TrainingSetup = () => ({
     batchSize: 16,
     accumulate: 2,
     learningRate: cosine({ from: 1e-2, to: 1e-3, over: { epochs: 6 } }),
+    monitor: { gradients: true },
   }),
   config: { epochs: 6, seed: 7, name: "rings" },
+  hooks: [
+    metricsHook({
+      // Windows are what matters here, not where they go.
+      logger: new Logger({
+        sinks: [{ name: "nowhere", schedule: every({ steps: 7 }), write: () => undefined }],
+      }),
+      gradients: true,
+    }),
+    lossSpikeDetector(),
+  ],
 });
