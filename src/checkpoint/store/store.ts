@@ -4,7 +4,7 @@ export interface FileRecord {
   readonly sha256: string;
 }
 
-/** @internal Memory of this process that JavaScript does not own. It stays until it is released. */
+/** Memory of this process that JavaScript does not own. It stays until it is released. */
 export interface MemoryInPlace {
   readonly address: number;
   /** The module whose `view(address, bytes)` gives an ArrayBuffer of it, in any thread. */
