@@ -5,7 +5,8 @@ import { seconds } from "../harness/stopwatch.ts";
 import { allLocalSinks } from "./all-sinks.ts";
 
 const metrics = 50;
-const steps = 20_000;
+/** A tenth of a million values a round: SummaryWriter takes more than a minute for all. */
+const steps = 2000;
 const names = Array.from({ length: metrics }, (_, i) => `metric${i}`);
 
 const through = (everyStep: boolean) => async (): Promise<Subject> => ({
@@ -39,11 +40,11 @@ const summaryWriter: PeerCase = {
   params: { metrics, steps, folder: freshFolder("torch-logging") },
 };
 
-/** A million values in seven places, against the same million in two. */
+/** The same values in seven places and in two. */
 export const throughput: readonly TimedFigure[] = [
   {
     kind: "timed",
-    name: "1,000,000 values through all local sinks at their default schedules",
+    name: "100,000 values through all local sinks at their default schedules",
     engine: "host",
     unit: "s",
     steps: 1,
@@ -53,12 +54,12 @@ export const throughput: readonly TimedFigure[] = [
   },
   {
     kind: "timed",
-    name: "1,000,000 values, every one of them written by all local sinks",
+    name: "100,000 values, every one of them written by all local sinks",
     engine: "host",
     unit: "s",
     steps: 1,
     ours: through(true),
     peers: { summaryWriter },
-    bars: [{ kind: "ratio", against: "summaryWriter", atMost: 1 }],
+    bars: [{ kind: "ratio", against: "summaryWriter", atMost: 0.2 }],
   },
 ];
