@@ -25,18 +25,17 @@ export function lossOf(params: readonly Layer<Value>[], x: Value, y: Value): Val
   return np.mean(np.square(np.subtract(out, y)));
 }
 
-/** One step of Adam with bias correction, as torch.optim.Adam and optim.adam compute it: the same in every peer. */
+/** One step of Adam with bias correction: the same formula in every peer. */
 export function adamStep(params: readonly Layer<Value>[], adam: Adam<Value>, x: Value, y: Value) {
   const [loss, grads] = valueAndGrad(lossOf)(params, x, y);
   const t = np.add(adam.t, 1);
   const m = treeMap((m: Value, g: Value) => blend(beta1, m, g), adam.m, grads);
   const v = treeMap((v: Value, g: Value) => blend(beta2, v, np.square(g)), adam.v, grads);
   const [c1, c2] = [np.subtract(1, np.power(beta1, t)), np.subtract(1, np.power(beta2, t))];
-  const [step, scale] = [np.divide(learningRate, c1), np.rsqrt(c2)];
   const next = treeMap(
     (p: Value, m: Value, v: Value) => {
-      const root = np.add(np.multiply(np.sqrt(v), scale), epsilon);
-      return np.subtract(p, np.divide(np.multiply(m, step), root));
+      const scale = np.add(np.sqrt(np.divide(v, c2)), epsilon);
+      return np.subtract(p, np.divide(np.multiply(np.divide(m, c1), learningRate), scale));
     },
     params,
     m,

@@ -25,9 +25,9 @@ def adam_step(params, state, x, y):
     m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, m, grads)
     v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, v, grads)
     c1, c2 = 1 - BETA1**t, 1 - BETA2**t
-    # As torch.optim.Adam computes it: the same in every peer.
-    step, scale = LEARNING_RATE / c1, jax.lax.rsqrt(c2)
-    params = jax.tree.map(lambda p, m, v: p - m * step / (jnp.sqrt(v) * scale + EPSILON), params, m, v)
+    params = jax.tree.map(
+        lambda p, m, v: p - LEARNING_RATE * (m / c1) / (jnp.sqrt(v / c2) + EPSILON), params, m, v
+    )
     return params, (m, v, t), loss
 
 

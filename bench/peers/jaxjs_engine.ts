@@ -30,9 +30,8 @@ function lossOf(params: Layer[], x: JaxArray, y: JaxArray): JaxArray {
 function adamStep(params: Layer[], { m, v, t }: Adam, x: JaxArray, y: JaxArray): [Layer[], Adam, JaxArray] {
   const [loss, grads] = valueAndGrad(lossOf)(tree.ref(params), x, y);
   const now = t.add(1);
-  // As torch.optim.Adam computes it: the same in every peer.
-  const step = np.reciprocal(correction(beta1, now.ref)).mul(learningRate);
-  const scale = np.reciprocal(np.sqrt(correction(beta2, now.ref)));
+  const c1 = correction(beta1, now.ref);
+  const c2 = correction(beta2, now.ref);
   const nextM = tree.map(
     (m: JaxArray, g: JaxArray) => m.mul(beta1).add(g.mul(1 - beta1)),
     m,
@@ -45,13 +44,18 @@ function adamStep(params: Layer[], { m, v, t }: Adam, x: JaxArray, y: JaxArray):
   );
   const next = tree.map(
     (p: JaxArray, m: JaxArray, v: JaxArray) =>
-      p.sub(m.mul(step.ref).div(np.sqrt(v).mul(scale.ref).add(epsilon))),
+      p.sub(
+        m
+          .div(c1.ref)
+          .mul(learningRate)
+          .div(np.sqrt(v.div(c2.ref)).add(epsilon)),
+      ),
     params,
     tree.ref(nextM),
     tree.ref(nextV),
   );
-  step.dispose();
-  scale.dispose();
+  c1.dispose();
+  c2.dispose();
   return [next, { m: nextM, v: nextV, t: now }, loss];
 }
 
