@@ -1,8 +1,8 @@
 import { reading } from "./checkpoint/loading.ts";
-import { tidy } from "./checkpoint/payload.ts";
 import { standstill } from "./checkpoint/standstill.ts";
 import { writing } from "./checkpoint/writing.ts";
 import type { Figure } from "./harness/figure.ts";
+import { tidy } from "./harness/scratch.ts";
 
 tidy();
 

@@ -1,5 +1,5 @@
-import { tidy } from "./checkpoint/payload.ts";
 import type { Figure } from "./harness/figure.ts";
+import { tidy } from "./harness/scratch.ts";
 import { call } from "./logging/call.ts";
 import { memory } from "./logging/memory.ts";
 import { throughput } from "./logging/throughput.ts";

@@ -1,8 +1,9 @@
 import { CheckpointManager, localStore } from "../../src/checkpoint/index.ts";
 import { type Tensor, treeLeaves } from "../../src/index.ts";
 import type { Subject, TimedFigure } from "../harness/figure.ts";
+import { folder, freshFolder } from "../harness/scratch.ts";
 import { seconds } from "../harness/stopwatch.ts";
-import { components, folder, freshFolder } from "./payload.ts";
+import { components } from "./payload.ts";
 
 /** All states of a checkpoint, back on the device. */
 async function loading(where: string, verified: boolean): Promise<Subject> {

@@ -1,39 +1,6 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { put, type Tensor } from "../../src/index.ts";
 import type { Stateful, StateTree } from "../../src/state/index.ts";
 import { numbers } from "../engine/data.ts";
-import { benchCache } from "../harness/folders.ts";
-
-/** Where this run's files go. It is gone when the run has ended. */
-export const folder = join(benchCache(), `checkpoint-${process.pid}`);
-
-/** The folder, or one in it, made anew. */
-export function freshFolder(name = ""): string {
-  const path = join(folder, name);
-  rmSync(path, { recursive: true, force: true });
-  mkdirSync(path, { recursive: true });
-  return path;
-}
-
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-
-/** Removes what runs that were killed have left. */
-export function tidy(): void {
-  mkdirSync(benchCache(), { recursive: true });
-  for (const name of readdirSync(benchCache())) {
-    const [, pid] = /^checkpoint-(\d+)$/.exec(name) ?? [];
-    if (pid && !isRunning(Number(pid))) rmSync(join(benchCache(), name), { recursive: true, force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 /** Tensors of a third of a gigabyte: 16 MB each, some of 1 MB, some small. Parameters, and twice as much of Adam's. */
 const third: readonly (readonly [count: number, side: number])[] = [

@@ -8,9 +8,10 @@ import { when } from "../../src/schedule/index.ts";
 import type { StateTree } from "../../src/state/index.ts";
 import { supervisedTask } from "../../src/supervised/index.ts";
 import { latestCheckpoint, type Task, Trainer, type TrainerHook } from "../../src/trainer/index.ts";
+import { freshFolder } from "../harness/scratch.ts";
 import { median } from "../harness/statistics.ts";
 import { batchSize, examples, model, optimizer, params } from "../hooks/smallest.ts";
-import { components, freshFolder } from "./payload.ts";
+import { components } from "./payload.ts";
 import { settled } from "./settled.ts";
 import type { Standstill } from "./standstill.ts";
 

@@ -1,8 +1,9 @@
 import { rmSync } from "node:fs";
 import { CheckpointManager, localStore } from "../../src/checkpoint/index.ts";
 import type { PeerCase, Subject, TimedFigure } from "../harness/figure.ts";
+import { freshFolder } from "../harness/scratch.ts";
 import { seconds } from "../harness/stopwatch.ts";
-import { components, freshFolder, sides } from "./payload.ts";
+import { components, sides } from "./payload.ts";
 import { settled } from "./settled.ts";
 
 const bytes = 1e9;

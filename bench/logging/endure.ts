@@ -1,5 +1,5 @@
 // Run by memory.ts in a fresh process with --expose-gc: logs ten million values and tells what memory it took.
-import { freshFolder } from "../checkpoint/payload.ts";
+import { freshFolder } from "../harness/scratch.ts";
 import { allLocalSinks } from "./all-sinks.ts";
 
 const steps = Number(process.argv[2]);

@@ -1,6 +1,6 @@
 import { every } from "../../src/schedule/index.ts";
-import { freshFolder } from "../checkpoint/payload.ts";
 import type { PeerCase, Subject, TimedFigure } from "../harness/figure.ts";
+import { freshFolder } from "../harness/scratch.ts";
 import { seconds } from "../harness/stopwatch.ts";
 import { allLocalSinks } from "./all-sinks.ts";
 
