@@ -17,6 +17,7 @@ const ROOMS = [
   "schedule",
   "hooks",
   "losses",
+  "update",
   "trainer",
   "checkpoint",
   "metrics",

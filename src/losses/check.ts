@@ -1,7 +1,9 @@
 import { EspalierError, isPlainObject, nearest } from "../core/index.ts";
 import type { Loss } from "./loss.ts";
 
-const members = ["name", "weight", "active", "fields", "rollout", "term", "reads", "gives", "state", "hooks"];
+const members = [
+  ...["name", "weight", "rates", "active", "fields", "rollout", "term", "reads", "gives", "state", "hooks"],
+];
 const phases = ["rollout", "train"];
 
 /** Refuses losses that share a name or are not what a loss is. */
@@ -40,6 +42,12 @@ function checkLoss(loss: Loss<never, never>): void {
   const { weight = 1, active = {} } = loss;
   if (typeof weight === "number" ? !Number.isFinite(weight) : typeof weight?.at !== "function")
     refuse(`its weight is ${String(weight)}`, "give a finite number or a ramp, such as linear({ ... })");
+  for (const [name, rate] of Object.entries(loss.rates ?? {}))
+    if (typeof rate === "number" ? !Number.isFinite(rate) : typeof rate?.at !== "function")
+      refuse(
+        `its rate "${name}" is ${String(rate)}`,
+        "give a finite number or a ramp, such as linear({ ... })",
+      );
   for (const [phase, schedule] of Object.entries(active)) {
     if (!phases.includes(phase) || (schedule !== undefined && typeof schedule?.due !== "function"))
       refuse(

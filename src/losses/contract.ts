@@ -52,7 +52,7 @@ export interface Objective<B, O> {
   fields(names?: readonly string[]): Readonly<Record<string, Field>>;
   /** The fields these losses add while experience is gathered. */
   rollout(names: readonly string[], inputs: RolloutInputs<B, O>): Readonly<Record<string, Value>>;
-  /** Weights that change, as `weight.<loss>`. Their values are what `evaluate` takes as weights. */
+  /** Weights and rates that change, as `weight.<loss>` and `rate.<loss>.<rate>`. Their values are what `evaluate` takes as weights. */
   readonly ramps: Readonly<Record<string, Ramp>>;
   /** What the losses remember, as `loss.<loss>`, and schedules of theirs that do, as `schedule.<loss>.<phase>`. */
   readonly components: Readonly<Record<string, Stateful>>;

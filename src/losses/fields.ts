@@ -1,8 +1,8 @@
 import { EspalierError, isPlainObject } from "../core/index.ts";
-import type { Value } from "../engine/index.ts";
+import type { Value, ValueLike } from "../engine/index.ts";
 import { type ApplyOptions, inLayer, type Params } from "../nn/index.ts";
 import type { Field, Loss } from "./loss.ts";
-import { inputsFor } from "./sum.ts";
+import { inputsFor, rateOf } from "./sum.ts";
 
 const text = ({ shape, dtype }: Field): string => `${dtype}[${shape.join(",")}]`;
 
@@ -31,18 +31,24 @@ export interface RolloutInputs<B, O> extends ApplyOptions {
   readonly batch: B;
   /** What the policy's own forward pass gave. */
   readonly outputs: O;
+  /** Values of the objective's ramps, as for its sum. */
+  readonly weights?: Readonly<Record<string, ValueLike>>;
 }
 
 /** The fields these losses add to experience. */
 export function addedFields<B, O>(
   losses: readonly Loss<B, O>[],
-  { params, batch, outputs, ...options }: RolloutInputs<B, O>,
+  { params, batch, outputs, weights = {}, ...options }: RolloutInputs<B, O>,
 ): Readonly<Record<string, Value>> {
   const added: Record<string, Value> = {};
   const owners = new Map<string, string>();
   for (const loss of losses) {
     if (!loss.rollout) continue;
-    const inputs = inputsFor(loss, { params, batch, outputs }, options);
+    const inputs = inputsFor(
+      loss,
+      { params, batch, outputs, rate: (name) => rateOf(loss, name, weights) },
+      options,
+    );
     const fields = inLayer(`loss ${loss.name}`, () => loss.rollout?.(inputs)) ?? {};
     for (const [name, value] of Object.entries(fields)) {
       const owner = owners.get(name);

@@ -1,4 +1,4 @@
-import type { DType, Value } from "../engine/index.ts";
+import type { DType, Value, ValueLike } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Ramp, Schedule } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
@@ -14,6 +14,8 @@ export interface LossInputs<B = Named, O = unknown> {
   readonly outputs: O;
   /** A value another term gave, of those that `reads` declares. */
   readonly read: (name: string) => Value;
+  /** The present value of one of the loss's `rates`. */
+  readonly rate: (name: string) => ValueLike;
   readonly train: boolean;
   /** A key of this term alone, for terms that draw random numbers. An error where the step was given none. */
   readonly key: Value;
@@ -52,6 +54,8 @@ export interface Loss<B = Named, O = unknown> {
   readonly name: string;
   /** Default 1. A ramp's values are inputs of the compiled program, a number is part of it. */
   readonly weight?: Ramp | number;
+  /** Other numbers of it that may change over time, such as a clip range. A ramp's values are inputs of the program. */
+  readonly rates?: Readonly<Record<string, Ramp | number>>;
   /**
    * When it takes part in gathering experience and in training, each by itself; asked at the counters a phase or
    * batch begins with. Left out: always.

@@ -10,7 +10,7 @@ import { addedFields, fieldsOf } from "./fields.ts";
 import type { Loss } from "./loss.ts";
 import { giversOf, inOrder, withGivers } from "./order.ts";
 import { Sets } from "./sets.ts";
-import { type Evaluate, sumOf, weightName } from "./sum.ts";
+import { type Evaluate, rateName, sumOf, weightName } from "./sum.ts";
 
 /**
  * Puts losses together: one forward pass, the weighted sum of what is active, one compiled program for each set of
@@ -81,7 +81,12 @@ export function objective<B, O>(options: ObjectiveOptions<B, O>): Objective<B, O
     fields: (wanted = names) => fieldsOf(pick(wanted)),
     rollout: (wanted, inputs) => addedFields(pick(wanted), inputs),
     ramps: Object.fromEntries(
-      losses.flatMap(({ name, weight }) => (typeof weight === "object" ? [[weightName(name), weight]] : [])),
+      losses.flatMap(({ name, weight, rates = {} }) => [
+        ...(typeof weight === "object" ? [[weightName(name), weight] as const] : []),
+        ...Object.entries(rates).flatMap(([rate, ramp]) =>
+          typeof ramp === "object" ? [[rateName(name, rate), ramp] as const] : [],
+        ),
+      ]),
     ),
     components: componentsOf(losses),
     hooks: losses.flatMap((loss) => loss.hooks ?? []),

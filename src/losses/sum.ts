@@ -1,6 +1,7 @@
-import { EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError } from "../core/index.ts";
 import { isFloat, np, Value, type ValueLike } from "../engine/index.ts";
 import { type ApplyOptions, inLayer, type Params } from "../nn/index.ts";
+import type { Ramp } from "../schedule/index.ts";
 import type { Loss, LossInputs, LossTerm } from "./loss.ts";
 import { termKey } from "./term-key.ts";
 
@@ -13,7 +14,7 @@ export interface Evaluation {
 
 /**
  * An objective as math, for use inside `compile`. `weights` holds the values of the objective's ramps under their
- * names there, `weight.<loss>`; it may hold others.
+ * names there, `weight.<loss>` and `rate.<loss>.<rate>`; it may hold others.
  */
 export type Evaluate<B> = (
   params: Params,
@@ -24,6 +25,9 @@ export type Evaluate<B> = (
 
 /** The name of a loss's weight among ramps. */
 export const weightName = (name: string): string => `weight.${name}`;
+
+/** The name of one of a loss's rates among ramps. */
+export const rateName = (loss: string, rate: string): string => `rate.${loss}.${rate}`;
 
 /** What sums the losses in `counted`; `needed` has those too whose values they read. Both are in order. */
 export function sumOf<B, O>(
@@ -37,7 +41,12 @@ export function sumOf<B, O>(
     const metrics = new Map<string, Value>();
     let total: Value | undefined;
     for (const loss of needed) {
-      const inputs = inputsFor(loss, { params, batch, outputs: outputs as O }, options, values);
+      const inputs = inputsFor(
+        loss,
+        { params, batch, outputs: outputs as O, rate: (name) => rateOf(loss, name, weights) },
+        options,
+        values,
+      );
       const term = inLayer(`loss ${loss.name}`, () => loss.term(inputs));
       checkTerm(loss, term);
       for (const [name, value] of Object.entries(term.values ?? {})) values.set(name, value);
@@ -55,7 +64,7 @@ export function sumOf<B, O>(
 /** What a loss sees: the values it declared, and a key of its own, made when it is asked for. */
 export function inputsFor<B, O>(
   loss: Loss<B, O>,
-  shared: Pick<LossInputs<B, O>, "params" | "batch" | "outputs">,
+  shared: Pick<LossInputs<B, O>, "params" | "batch" | "outputs" | "rate">,
   { train = false, key }: ApplyOptions,
   values?: ReadonlyMap<string, Value>,
 ): LossInputs<B, O> {
@@ -86,14 +95,38 @@ export function inputsFor<B, O>(
 }
 
 function weightOf(loss: Loss<never, never>, weights: Readonly<Record<string, ValueLike>>): ValueLike {
-  const { weight = 1 } = loss;
-  if (typeof weight === "number") return weight;
-  const given = weights[weightName(loss.name)];
+  return present(loss, "weight", loss.weight ?? 1, weightName(loss.name), weights);
+}
+
+/** A rate of a loss as it is now. */
+export function rateOf(
+  loss: Loss<never, never>,
+  name: string,
+  weights: Readonly<Record<string, ValueLike>>,
+): ValueLike {
+  const rate = loss.rates?.[name];
+  if (rate !== undefined) return present(loss, `rate "${name}"`, rate, rateName(loss.name, name), weights);
+  throw new EspalierError(
+    "LOSS_RATE_UNKNOWN",
+    `loss "${loss.name}" has no rate "${name}"${didYouMean(name, Object.keys(loss.rates ?? {}))}`,
+    { fix: `add it to the loss: rates: { ${name}: 0.2 }` },
+  );
+}
+
+function present(
+  loss: Loss<never, never>,
+  what: string,
+  number: Ramp | number,
+  name: string,
+  weights: Readonly<Record<string, ValueLike>>,
+): ValueLike {
+  if (typeof number === "number") return number;
+  const given = weights[name];
   if (given !== undefined) return given;
   throw new EspalierError(
     "LOSS_WEIGHT_MISSING",
-    `loss "${loss.name}" has a ramp for its weight, and its value was not given`,
-    { fix: `pass the values of the objective's ramps: { "${weightName(loss.name)}": value }` },
+    `loss "${loss.name}" has a ramp for its ${what}, and its value was not given`,
+    { fix: `pass the values of the objective's ramps: { "${name}": value }` },
   );
 }
 

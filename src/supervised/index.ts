@@ -1,10 +1,10 @@
 /** Learning targets from inputs: the task, and a trainer for it. */
+
+export type { MonitorOptions, RateInputs } from "../update/index.ts";
 export type { Batch } from "./batch.ts";
 export { type SupervisedConfig, type SupervisedFields, supervisedConfig } from "./config.ts";
 export { accuracy } from "./metrics.ts";
-export type { MonitorOptions } from "./monitor.ts";
 export type { LossInput, Metric, Metrics, SupervisedLoss } from "./objective.ts";
-export type { RateInputs } from "./rates.ts";
 export type { ResumeFrom } from "./restore.ts";
 export {
   type ClassificationOptions,

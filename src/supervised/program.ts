@@ -1,10 +1,8 @@
 import { type CompileOptions, compile, np, random, type Value } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { OptimizerState } from "../optim/index.ts";
+import { type Packing, type RateRamps, repeat } from "../update/index.ts";
 import { type Batch, gatherRows } from "./batch.ts";
-import type { Packing } from "./packing.ts";
-import type { RateRamps } from "./rates.ts";
-import { repeat } from "./repeat.ts";
 import { type MicroBatches, type UpdateSpec, update } from "./update.ts";
 
 export interface ProgramSpec extends Omit<UpdateSpec, "parts"> {

@@ -5,15 +5,13 @@ import type { Params } from "../nn/index.ts";
 import type { OptimizerState } from "../optim/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
+import { countedKey, type RateInputs, rateRamps, TensorState } from "../update/index.ts";
 import type { Batch } from "./batch.ts";
-import { countedKey } from "./counted-key.ts";
 import { loopsPay } from "./loops-pay.ts";
 import { objectiveOf } from "./objective.ts";
 import { inputSpec, placed } from "./placing.ts";
 import { capacityOf, programs } from "./programs.ts";
-import { type RateInputs, rateRamps } from "./rates.ts";
 import { checkTaskOptions, type SupervisedOptions } from "./task-options.ts";
-import { TensorState } from "./tensor-state.ts";
 
 type Options = SupervisedOptions<never, never, unknown>;
 
@@ -35,7 +33,7 @@ export function setUp(kind: string, options: Options) {
   const batchOf = (rows: Batch): Batch => (rows.y === undefined && targets ? targets(rows.x as never) : rows);
 
   const objective = objectiveOf(model, options.loss as never, (options.metrics ?? {}) as never);
-  const rates = rateRamps(optimizer, ratesGiven(options), objective.ramps);
+  const rates = rateRamps(kind, optimizer, ratesGiven(options), objective.ramps);
 
   // On a CPU donating costs, and old tensors that are disposed of at once leave as little behind.
   const donated = device.kind !== "cpu";

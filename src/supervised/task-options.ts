@@ -5,10 +5,9 @@ import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
+import { checkMonitor, type MonitorOptions, type RateInputs } from "../update/index.ts";
 import type { Batch } from "./batch.ts";
-import { checkMonitor, type MonitorOptions } from "./monitor.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
-import type { RateInputs } from "./rates.ts";
 
 /** Examples: inputs and targets with as many entries along their first axes. */
 export interface SupervisedData {

@@ -1,8 +1,8 @@
-import { EspalierError, treeMap } from "../core/index.ts";
+import { treeMap } from "../core/index.ts";
 import { np, random, scan, type Value, valueAndGrad } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
-import { applyUpdates, type Optimizer, type OptimizerState, type Rates, valueIn } from "../optim/index.ts";
-import { type MonitorOptions, statistics } from "./monitor.ts";
+import type { Optimizer, OptimizerState, Rates } from "../optim/index.ts";
+import { applyGradients, type MonitorOptions } from "../update/index.ts";
 import type { ObjectiveInputs } from "./objective.ts";
 
 type Values = Readonly<Record<string, Value>>;
@@ -40,26 +40,8 @@ type Gradients = readonly [values: Values, grads: Params];
 export function update(spec: UpdateSpec, inputs: UpdateInputs) {
   const [values, grads] = gradients(spec, inputs);
   const { optimizer, monitor } = spec;
-  const { params: before, rates } = inputs;
-  const { updates, state } = optimizer.update(grads, inputs.state, before, rates);
-  const after = applyUpdates(before, updates);
-  const applied = appliedIn(inputs.state, state);
-  const known = monitor.gradients === undefined ? knownNorm(state, applied) : {};
-  const asked = statistics(monitor, { optimizer, rates, grads, before, after, updates });
-  return { params: after, state, values: { ...values, ...known, ...asked } as Values, ...applied };
-}
-
-/** Whether the update took effect, where the optimizer may leave one out. */
-function appliedIn(before: OptimizerState, after: OptimizerState): { readonly applied?: Value } {
-  const [old, now] = [stateValue(before, "skipped"), stateValue(after, "skipped")];
-  return old && now ? { applied: np.subtract(1, np.subtract(now, old)) } : {};
-}
-
-/** The norm that the optimizer clips by. Of an update that was left out it has only that of the one before. */
-function knownNorm(state: OptimizerState, { applied }: { readonly applied?: Value }): Values {
-  const norm = stateValue(state, "norm");
-  if (!norm) return {};
-  return { gradientNorm: applied ? np.where(applied.equal(1), norm, Number.NaN) : norm };
+  const { params, state, rates } = inputs;
+  return applyGradients({ optimizer, monitor, params, state, rates, grads, values });
 }
 
 function gradients(spec: UpdateSpec, inputs: UpdateInputs): Gradients {
@@ -113,15 +95,4 @@ function looped(one: (i: Value) => Gradients, count: number, params: Params): Gr
     { length: count },
   );
   return [treeMap((stack: Value) => np.sum(stack), stacks), grads];
-}
-
-/** A value of an optimizer's state, where it has one of this name. */
-function stateValue(state: OptimizerState, name: string): Value | undefined {
-  try {
-    return valueIn(state, name);
-  } catch (error) {
-    if (error instanceof EspalierError && (error.code === "PATH_UNKNOWN" || error.code === "STATE_MISMATCH"))
-      return undefined;
-    throw error;
-  }
 }

@@ -2,10 +2,9 @@ import { EspalierError } from "../core/index.ts";
 import type { TensorTree } from "../data/index.ts";
 import { type CompileOptions, compile, np, read, type Tensor, type Value } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
+import { type Packing, repeat } from "../update/index.ts";
 import { type Batch, sliceRows } from "./batch.ts";
 import type { Objective } from "./objective.ts";
-import type { Packing } from "./packing.ts";
-import { repeat } from "./repeat.ts";
 
 export interface ValidationSpec {
   readonly params: Packing<Params>;

@@ -18,11 +18,12 @@ export interface RateRamps {
 
 /** The optimizer's rates that are ramps, with other ramps of the objective. */
 export function rateRamps(
+  task: string,
   optimizer: Optimizer,
   given: RateInputs,
   others: Readonly<Record<string, Ramp>>,
 ): RateRamps {
-  const own = flatRates(given, optimizer.rates, "", optimizer.kind);
+  const own = flatRates(given, optimizer.rates, "", { task, kind: optimizer.kind });
   const ramps = { ...own, ...others };
   const names = Object.keys(ramps);
   return {
@@ -41,7 +42,7 @@ function flatRates(
   given: RateInputs,
   known: Rates<number>,
   path: string,
-  kind: string,
+  who: { readonly task: string; readonly kind: string },
 ): Record<string, Ramp> {
   const flat: Record<string, Ramp> = {};
   for (const [name, rate] of Object.entries(given)) {
@@ -50,27 +51,28 @@ function flatRates(
     if (at === undefined)
       throw new EspalierError(
         "RATE_UNKNOWN",
-        `supervisedTask: the optimizer (${kind}) has no rate "${place}"${didYouMean(name, Object.keys(known))}`,
+        `${who.task}: the optimizer (${who.kind}) has no rate "${place}"${didYouMean(name, Object.keys(known))}`,
         { fix: `its rates are ${Object.keys(known).join(", ") || "none"}` },
       );
     const isRamp = typeof rate === "number" || typeof rate.at === "function";
     if (isRamp !== (typeof at === "number"))
       throw new EspalierError(
         "RATE_INVALID",
-        `supervisedTask: the rate "${place}" is ${isRamp ? "a group of rates" : "one rate"}`,
+        `${who.task}: the rate "${place}" is ${isRamp ? "a group of rates" : "one rate"}`,
         {
           fix: isRamp ? `name one of its rates: ${Object.keys(at).join(", ")}` : "give a number or a ramp",
         },
       );
-    if (isRamp) flat[place] = typeof rate === "number" ? checked(place, rate) : (rate as Ramp);
-    else Object.assign(flat, flatRates(rate as RateInputs, at as Rates<number>, place, kind));
+    if (isRamp)
+      flat[place] = typeof rate === "number" ? checked(`${who.task}: ${place}`, rate) : (rate as Ramp);
+    else Object.assign(flat, flatRates(rate as RateInputs, at as Rates<number>, place, who));
   }
   return flat;
 }
 
 function checked(name: string, value: number): Ramp {
   if (Number.isFinite(value)) return constant(value);
-  throw new EspalierError("RATE_INVALID", `supervisedTask: ${name} is ${value}`, {
+  throw new EspalierError("RATE_INVALID", `${name} is ${value}`, {
     fix: "give a finite number or a ramp such as cosine({ ... })",
   });
 }

@@ -1,0 +1,27 @@
+import type { Stateful } from "../../state/index.ts";
+
+/** How a lesson's episodes went. */
+export interface LessonResult {
+  /** Index of the lesson. */
+  readonly lesson: number;
+  readonly episodes: number;
+  /** Their mean return, and the share of them whose return is above 0. */
+  readonly return: number;
+  readonly positive: number;
+}
+
+/**
+ * Decides which lesson comes next. Told how episodes went and what evaluations found; asked for the lessons' shares.
+ * Draws nothing itself: whoever runs environments draws lessons by `shares`.
+ */
+export interface Curriculum extends Stateful {
+  readonly lessons: readonly string[];
+  /** How often each lesson shall come: numbers from 0 to 1 that sum to 1. A new array whenever they change. */
+  shares(): Float32Array;
+  /** Training episodes that ended, of a rollout together; lessons without any are left out. */
+  trained(results: readonly LessonResult[]): void;
+  /** Evaluation episodes, for those lessons that were evaluated. */
+  evaluated(results: readonly LessonResult[]): void;
+  /** What is worth logging: shares, scores, unlocked, graduated. */
+  metrics(): Readonly<Record<string, number>>;
+}
