@@ -1,6 +1,6 @@
 import { EspalierError } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
-import { advance } from "./advance.ts";
+import { advance, countedIn } from "./advance.ts";
 import { taskFailed } from "./failure.ts";
 import { nextSpans } from "./fuse.ts";
 import { emit, type Run } from "./run.ts";
@@ -19,6 +19,9 @@ export class Dispatch {
   /** The clock after the last call. */
   #now = 0;
   #exhausted = false;
+  /** What the last call's rollouts counted, and how many of them the loop has come past. */
+  #counted: Report["counted"];
+  #rollouts = 0;
   /** A value of the call at the last breath. */
   #mark: Tensor | undefined;
 
@@ -79,6 +82,8 @@ export class Dispatch {
       if (run.means.followed) run.means.add(run.values);
     }
     run.ahead = done;
+    this.#counted = report.counted;
+    this.#rollouts = 0;
     this.#exhausted = exhausted !== undefined;
     if (this.#now - this.#breathed > breathAfter) this.breathDue = true;
     return this.walk((request.spans[0] as Request["spans"][0]).segment);
@@ -97,6 +102,11 @@ export class Dispatch {
       progress.since.onBatchEnd = before;
     }
     if (count > 0) progress.advance(adds, count, this.#now);
+    if (phase === "rollout" && count > 0) {
+      const from = this.#rollouts;
+      this.#rollouts += count;
+      if (this.#counted) progress.count(countedIn(this.#counted, from, this.#rollouts));
+    }
     progress.repeat += count;
     progress.done += count;
     run.ahead -= count;

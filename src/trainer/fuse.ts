@@ -20,12 +20,12 @@ export function nextSpans(run: Run, segments: readonly Segment[]): readonly Span
   const spans: Span[] = [];
   let room = most;
   let total = 0;
-  let here: Where | undefined = { segments, index, from, at: counters };
+  let here: Where | undefined = { segments, index, from, at: counters, unforeseen: [] };
   while (here) {
     const { segment, from, at } = current(here);
     room = Math.min(room, segment.maxFuse);
     if (total >= room) break;
-    const count = untilWatched(run, segment, at, Math.min(segment.repeats - from, room - total));
+    const count = untilWatched(run, segment, seen(here), Math.min(segment.repeats - from, room - total));
     spans.push({ segment, index: here.index, from, count, at });
     total += count;
     here = from + count === segment.repeats && segment.fusesWithNext ? goOn(run, here, count) : undefined;
@@ -38,9 +38,25 @@ interface Where {
   readonly index: number;
   readonly from: number;
   readonly at: Counters;
+  /** Counters that rollouts of the same call move by amounts nobody knows yet: in `at` they stand still. */
+  readonly unforeseen: readonly string[];
 }
 
-const current = ({ segments, index, from, at }: Where) => ({ segment: segments[index] as Segment, from, at });
+/** Counters as schedules are asked: how far those that cannot be foreseen will be is not known, so anywhere. */
+const seen = ({ at, unforeseen }: Pick<Where, "at" | "unforeseen">): Counters =>
+  unforeseen.length === 0
+    ? at
+    : { ...at, ...Object.fromEntries(unforeseen.map((name) => [name, Number.POSITIVE_INFINITY])) };
+
+/** Counters of the task's own that a rollout moves without having said by how much. */
+const unforeseenIn = ({ task }: Run, { phase, adds }: Segment): readonly string[] =>
+  phase === "rollout" && task.counters ? task.counters.filter((name) => !(name in adds)) : [];
+
+const current = ({ segments, index, from, at }: Omit<Where, "unforeseen">) => ({
+  segment: segments[index] as Segment,
+  from,
+  at,
+});
 
 /** Repeats of a segment until an event of theirs may be due, or a limit is reached. */
 function untilWatched(run: Run, { phase, adds }: Segment, at: Counters, most: number): number {
@@ -56,26 +72,36 @@ function untilWatched(run: Run, { phase, adds }: Segment, at: Counters, most: nu
 /** The beginning of what follows a segment, where nobody watches its end, that beginning, or anything between. */
 function goOn(run: Run, here: Where, count: number): Where | undefined {
   const { segment } = current(here);
+  const unforeseen = [...new Set([...here.unforeseen, ...unforeseenIn(run, segment)])];
+  if (unforeseen.length > here.unforeseen.length && run.ramps.follow(unforeseen)) return undefined;
   const at = advance(here.at, segment.adds, count, here.at.seconds);
-  if (watched(run, segment.phase === "rollout" ? "onRolloutEnd" : "onBatchEnd", at)) return undefined;
+  const look = (event: TrainerEvent, counters: Counters): boolean =>
+    watched(run, event, seen({ at: counters, unforeseen }));
+  if (look(segment.phase === "rollout" ? "onRolloutEnd" : "onBatchEnd", at)) return undefined;
   if (limitReached(run.config, at)) return undefined;
   const index = firstBusy(here.segments, here.index + 1);
-  const next = index < here.segments.length ? { ...here, index, from: 0, at } : nextEpoch(run, here, at);
+  const within = index < here.segments.length;
+  const next = within ? { ...here, index, from: 0, at } : nextEpoch(run, here, at, look);
   if (!next) return undefined;
   const { phase } = current(next).segment;
-  return watched(run, phase === "rollout" ? "onRolloutStart" : "onBatchStart", next.at) ? undefined : next;
+  if (look(phase === "rollout" ? "onRolloutStart" : "onBatchStart", next.at)) return undefined;
+  return { ...next, unforeseen };
 }
 
-function nextEpoch(run: Run, { segments }: Where, at: Counters): Where | undefined {
+function nextEpoch(
+  run: Run,
+  { segments }: Where,
+  at: Counters,
+  look: (event: TrainerEvent, counters: Counters) => boolean,
+): Omit<Where, "unforeseen"> | undefined {
   const { config, task, means, progress } = run;
   if (means.followed) return undefined; // A ramp may change with what this epoch gave.
   const done = { ...at, epochs: at.epochs + 1 };
-  if (segments.some(({ phase }) => phase === "train") && watched(run, "onTrainPhaseEnd", done))
-    return undefined;
+  if (segments.some(({ phase }) => phase === "train") && look("onTrainPhaseEnd", done)) return undefined;
   if (task.validate && mayBeDue(config.validate, progress.before("validation"), done)) return undefined;
-  if (watched(run, "onEpochEnd", done) || done.epochs >= config.epochs) return undefined;
+  if (look("onEpochEnd", done) || done.epochs >= config.epochs) return undefined;
   const begun = { ...done, epoch: done.epochs };
-  if (watched(run, "onEpochStart", begun)) return undefined;
+  if (look("onEpochStart", begun)) return undefined;
   const following = segmentsOf(task, begun);
   if (isEmpty(following)) return undefined;
   return { segments: following, index: firstBusy(following, 0), from: 0, at: begun };

@@ -1,5 +1,5 @@
 import { EspalierError } from "../core/index.ts";
-import type { Ramp } from "../schedule/index.ts";
+import { noCounters, type Ramp } from "../schedule/index.ts";
 import { move, type OpenCounters } from "./advance.ts";
 import type { Span } from "./task.ts";
 
@@ -34,6 +34,19 @@ export class RampInputs {
       }
     }
     return arrays;
+  }
+
+  /** Whether a ramp looks at one of these counters. */
+  follow(names: readonly string[]): boolean {
+    let looked = false;
+    const look = (): number => {
+      looked = true;
+      return 0;
+    };
+    const watch = Object.fromEntries(names.map((name) => [name, { get: look }]));
+    const counters = Object.defineProperties({ ...noCounters }, watch);
+    for (const [, ramp] of this.#ramps) ramp.at(counters);
+    return looked;
   }
 
   #arrays(count: number): Arrays {

@@ -5,6 +5,8 @@ import type { Counters } from "../schedule/index.ts";
 export type EvaluationScores = {
   readonly scores: Readonly<Record<string, number>>;
   readonly counters: Counters;
+  /** The address of the checkpoint that was evaluated, where it was one and not the run itself. */
+  readonly checkpoint?: string;
 };
 
 /** Metrics by name, and the counters they belong to. */
@@ -21,6 +23,8 @@ export type CheckpointRecord = {
   readonly counters: Counters;
   /** The newest that was published, if any was: this one, or one before it. */
   readonly published?: { readonly uri: string; readonly counters: Counters };
+  /** Keeps it from being pruned until the function that is returned is called. Missing where nobody would prune it. */
+  readonly use?: () => () => void;
 };
 
 /** How gradients are. */

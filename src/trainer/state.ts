@@ -62,6 +62,11 @@ export class Progress {
     this.counters = advance(this.counters, adds, repeats, this.secondsAt(now));
   }
 
+  /** Counts what was found out only afterwards. */
+  count(adds: Readonly<Record<string, number>>): void {
+    this.counters = advance(this.counters, adds, 1, this.counters.seconds);
+  }
+
   /** Moves the trainer's own counters. */
   set(changes: Partial<Pick<Counters, "epoch" | "epochs" | "seconds">>): void {
     this.counters = { ...this.counters, ...changes };

@@ -59,6 +59,11 @@ export interface Report {
   readonly rollout?: Readonly<Record<string, Tensor>>;
   /** One row a train repeat: updates that took effect (0 or 1 where a repeat is one update), as `skipNonFinite` counts them. */
   readonly applied?: Tensor;
+  /**
+   * What rollouts added to counters of the task's own that no segment could name beforehand (`episodes`): by name, one
+   * whole number a rollout repeat. What is scheduled in such a unit is looked at after each rollout.
+   */
+  readonly counted?: Readonly<Record<string, ArrayLike<number>>>;
   /** Repeats done where the source ended early; what follows in the epoch is left out. Values have that many rows. */
   readonly exhausted?: number;
 }
@@ -85,7 +90,10 @@ export interface Task {
    * size, how many examples there are. Filed with checkpoints and compared.
    */
   readonly settings?: Settings;
-  /** Counters of its own (`episodes`), from 0: `adds` may name them, and schedules then understand them as units. */
+  /**
+   * Counters of its own (`episodes`), from 0: schedules understand them as units. Segments' `adds` name them, or
+   * reports say afterwards what was `counted`.
+   */
   readonly counters?: readonly string[];
   /** Hooks that come with it, its losses' among them. */
   readonly hooks?: readonly TrainerHook[];

@@ -1,7 +1,7 @@
 import { EspalierError } from "../core/index.ts";
 import { read, type Tensor } from "../engine/index.ts";
 import type { Counters } from "../schedule/index.ts";
-import { advance } from "./advance.ts";
+import { advance, countedIn } from "./advance.ts";
 import type { RowStretch, Values } from "./events.ts";
 import type { Phase, Report, Span } from "./task.ts";
 
@@ -66,15 +66,19 @@ export class ReportValues implements Values {
   at(name: string, row: number): Counters {
     const { spans, began, ended } = this.#place;
     const phase = this.phase(name);
-    let [left, before] = [row, 0];
+    const { counted } = this.#report;
+    let [left, before, rollouts] = [row, 0, 0];
     for (const { segment, count, at } of spans) {
       if (segment.phase === phase) {
         if (left < count) {
           const share = (before + left + 1) / this.count;
-          return advance(at, segment.adds, left + 1, began + (ended - began) * share);
+          const here = advance(at, segment.adds, left + 1, began + (ended - began) * share);
+          if (phase === "rollout") rollouts += left + 1;
+          return counted ? advance(here, countedIn(counted, 0, rollouts), 1, here.seconds) : here;
         }
         left -= count;
       }
+      if (segment.phase === "rollout") rollouts += count;
       before += count;
     }
     throw new RangeError(`there is no row ${row} of "${name}"`);

@@ -12,6 +12,8 @@ export interface RateRamps {
   readonly ramps: Readonly<Record<string, Ramp>>;
   /** Inside the program: the numbers of every repeat by name, from all of them in one row after the other. */
   stacks(all: Value | null, capacity: number): Readonly<Record<string, Value>>;
+  /** Inside the program: the numbers of one repeat by name, from the same. */
+  at(all: Value | null, repeat: Value): Readonly<Record<string, Value>>;
   /** Inside the program: the optimizer's rates of one repeat. */
   rates(now: Readonly<Record<string, Value>>): Rates;
 }
@@ -33,6 +35,12 @@ export function rateRamps(
       if (all === null) return {};
       const table = np.reshape(all, [names.length, capacity]);
       return Object.fromEntries(names.map((name, i) => [name, np.take(table, i, { axis: 0 })]));
+    },
+    at: (all, repeat) => {
+      if (all === null) return {};
+      const table = np.reshape(all, [names.length, -1]);
+      const column = np.reshape(np.dynamicSlice(table, [0, repeat], [names.length, 1]), [-1]);
+      return Object.fromEntries(names.map((name, i) => [name, np.slice(column, i)]));
     },
     rates: (now) => nested(Object.keys(own), now),
   };

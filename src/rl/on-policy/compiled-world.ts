@@ -1,0 +1,147 @@
+import { compile, np, type Tensor, type Value } from "../../engine/index.ts";
+import type { Request } from "../../trainer/index.ts";
+import { RampNumbers, TensorState } from "../../update/index.ts";
+import type { CompiledEnvironment } from "../compiled/compiled.ts";
+import { compiledRows } from "../compiled/rows.ts";
+import { compiledProgram, planColumns, type World } from "./compiled-program.ts";
+import type { Counts } from "./counts.ts";
+import type { Gathered } from "./learn.ts";
+import type { CompiledEnvironments } from "./options.ts";
+import type { Done, Runner, RunnerParts } from "./runner.ts";
+import type { SetUp } from "./setup.ts";
+import type { Running } from "./sides.ts";
+import { placesOf, type Stretch } from "./stretch.ts";
+
+/** Compiled environments: everything that nobody watches is one call. */
+export function compiledWorld(
+  parts: SetUp,
+  environments: CompiledEnvironments,
+  shared: RunnerParts,
+  counts: Counts,
+): Runner {
+  const { sizes, updateEpochs, device, donated, on, policy, params, state } = parts;
+  const rows = compiledRows(environments.compiled as unknown as CompiledEnvironment, environments.count);
+  const { running, gathered } = shared;
+  // One more than epochs, because a call may begin in the middle of one.
+  const capacity = (parts.options.maxEpochs ?? 32) + 1;
+  const updates = updateEpochs * sizes.minibatches;
+
+  const begin = compile(
+    (key: Value, shares: Value | null): World => ({
+      rows: rows.init(key, shares ?? undefined),
+      memory: policy.initialState(sizes.rows),
+      reset: np.ones([sizes.rows], { dtype: "bool" }),
+      return: np.full([], Number.NaN),
+      length: np.full([], Number.NaN),
+    }),
+    { ...on, name: "begin" },
+  );
+  const { curriculum } = parts.options;
+  let shares: { readonly numbers: Float32Array; readonly tensor: Tensor } | undefined;
+  const sharesNow = (): Tensor | null => {
+    if (!curriculum) return null;
+    const numbers = curriculum.shares();
+    if (shares?.numbers === numbers) return shares.tensor;
+    shares?.tensor.dispose();
+    shares = { numbers, tensor: parts.put(numbers) };
+    return shares.tensor;
+  };
+  const startOf = (key: Uint32Array) => begin(key, sharesNow());
+  const world = new TensorState<World>("environments", startOf(shared.worldKey), {
+    device,
+    donated,
+    lent: false,
+  });
+
+  const programs = new Map<string, ReturnType<typeof made>>();
+  const made = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
+    const options = { ...on, ...shared.compileOptions(), name: "train" };
+    const spec = {
+      act: { policy, objective: parts.objective, losses: rolloutLosses, added: shared.added },
+      finish: parts.finishSpec,
+      learn: parts.learnSpec(trainLosses),
+      ...{ rows, capacity },
+      packing: {
+        ...{ params: params.packing, state: state.packing, world: world.packing },
+        ...{ running: running.packing, gathered: gathered.packing },
+      },
+    };
+    return {
+      program: compiledProgram(spec, { ...options, ...(donated && { donate: [0, 1, 2, 3, 4] }) }),
+      numbers: new RampNumbers(parts.rates.names, capacity * (updates + 1), options),
+    };
+  };
+  const programFor = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
+    const name = JSON.stringify([rolloutLosses, trainLosses]);
+    const known = programs.get(name) ?? made(rolloutLosses, trainLosses);
+    programs.set(name, known);
+    return known;
+  };
+
+  const calls = new Int32Array(1);
+  const plan = new Int32Array(capacity * planColumns.length);
+  const places = new Int32Array(2 * capacity * updates);
+
+  return {
+    components: { environments: world },
+    maxFuse: (capacity - 1) * (updates + 1) + 1,
+    fusesEpochs: parts.tuner === undefined && curriculum === undefined,
+    restart: (key) => {
+      world.setState(startOf(key) as never);
+    },
+    run: (request: Request, stretches: readonly Stretch[], losses): Done => {
+      calls[0] = stretches.length;
+      fillPlan(plan, stretches, counts);
+      fillPlaces(places, stretches, sizes.minibatches, updates, capacity * updates);
+      const { program, numbers } = programFor(losses.rollout, losses.train);
+      const next = program(
+        ...([params.now, state.now, world.now, running.now, gathered.now, shared.halted.now[0] as Tensor] as const),
+        ...([
+          counts.keys,
+          plan,
+          calls,
+          places,
+          numbers.tensor(request.ramps, request.count),
+        ] as const),
+        sharesNow(),
+      );
+      params.replace(next.params);
+      state.replace(next.state);
+      world.replace(next.world);
+      running.replace(next.running as never);
+      gathered.replace(next.gathered);
+      shared.halted.replace([next.halted]);
+      const { lessons, ...rollout } = next.rollout as Readonly<Record<string, Tensor>>;
+      return { values: next.values as Readonly<Record<string, Tensor>>, rollout, lessons };
+    },
+  };
+}
+
+function fillPlan(plan: Int32Array, stretches: readonly Stretch[], counts: Counts): void {
+  let { rollouts, updates } = counts;
+  stretches.forEach(({ rollouts: here, from, count, row }, e) => {
+    rollouts += here;
+    // The rollout that updates belong to is the last one, by its index.
+    plan.set([here, (rollouts - 1) % 2 ** 31, from, count, updates % 2 ** 31, row], e * planColumns.length);
+    updates += count;
+  });
+  counts.rollouts = rollouts;
+  counts.updates = updates;
+}
+
+/** Where reported values stand: of updates in the first half, of rollouts in the second. */
+function fillPlaces(
+  places: Int32Array,
+  stretches: readonly Stretch[],
+  minibatches: number,
+  updates: number,
+  half: number,
+): void {
+  let [train, rollout] = [0, half];
+  stretches.forEach((stretch, e) => {
+    for (const place of placesOf(stretch, minibatches)) places[train++] = e * updates + place;
+    if (stretch.rollouts > 0) places[rollout++] = e;
+  });
+}
+
+export type { Gathered, Running };

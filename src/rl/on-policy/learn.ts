@@ -1,0 +1,160 @@
+import { treeMap } from "../../core/index.ts";
+import { np, random, scan, type Value, valueAndGrad } from "../../engine/index.ts";
+import type { Evaluate, Named } from "../../losses/index.ts";
+import type { Params } from "../../nn/index.ts";
+import type { Optimizer, OptimizerState } from "../../optim/index.ts";
+import { applyGradients, type MonitorOptions, type RateRamps } from "../../update/index.ts";
+import type { Experience } from "../experience/experience.ts";
+import type { Layout, Sizes } from "./layout.ts";
+import type { Order } from "./order.ts";
+
+/** Experience of a rollout on the device, segment by segment. */
+export type Gathered = {
+  /** [segments, segment, columns]. */
+  readonly table: Value;
+  /** What the policy remembered before each segment: values with first axis segments. */
+  readonly memory: Named;
+};
+
+export type Learner = {
+  readonly params: Params;
+  readonly state: OptimizerState;
+  /** 1 once the policy has moved too far: what is left of this rollout's updates changes nothing. */
+  readonly halted: Value;
+};
+
+export interface LearnSpec {
+  readonly sizes: Sizes;
+  readonly layout: Layout;
+  /** The most update epochs a rollout has. */
+  readonly updateEpochs: number;
+  readonly evaluate: Evaluate<Experience>;
+  readonly optimizer: Optimizer;
+  readonly rates: RateRamps;
+  readonly monitor: MonitorOptions;
+  /** Where an update would leave this divergence (`policy.approxKl`) behind, it and those after it are left out. */
+  readonly targetKl: number | undefined;
+  /** Which segments an update epoch goes through. */
+  readonly order: Order;
+  /** Whether loops pay for this policy here; without them one update is one call. */
+  readonly loops: boolean;
+}
+
+/** Which updates of a rollout are asked for, i32 scalars. */
+export interface Asked {
+  /** The first, and how many. */
+  readonly from: Value;
+  readonly count: Value;
+  /** Updates of the run before it, the rollout's index, and the row of ramps that belongs to the first. */
+  readonly updates: Value;
+  readonly rollout: Value;
+  readonly row: Value;
+}
+
+/** Keys (u32[2]) of a run for one purpose each. */
+export interface LearnKeys {
+  readonly order: Value;
+  readonly losses: Value;
+}
+
+/** Names of reported values, known once an update has been traced. */
+export interface ValueNames {
+  names: readonly string[];
+}
+
+/**
+ * Updates from a rollout's experience, inside a program. What comes back beside the learner is [updateEpochs,
+ * minibatches, values]; the i-th epoch that was gone through is the i-th there, however far in it began.
+ */
+export function learn(
+  spec: LearnSpec,
+  learner: Learner,
+  gathered: Gathered,
+  asked: Asked,
+  ramps: Value | null,
+  keys: LearnKeys,
+  reported: ValueNames,
+): readonly [Learner, Value] {
+  const { minibatches, batch, segment } = spec.sizes;
+  const { from, count } = asked;
+  const first = np.floorDivide(from, minibatches);
+  const end = from.add(count);
+  const epochs = np.where(count.greater(0), np.floorDivide(end.sub(1), minibatches).sub(first).add(1), 0);
+
+  const one = (now: Learner, rows: Experience, index: Value): readonly [Learner, Value] => {
+    const number = index.sub(from);
+    const ramp = spec.rates.at(ramps, number.add(asked.row));
+    const key = random.foldIn(keys.losses, number.add(asked.updates));
+    const [[, metrics], grads] = valueAndGrad((params: Params) => {
+      const { loss, metrics } = spec.evaluate(params, rows, ramp, { train: true, key });
+      return [loss, metrics] as const;
+    })(now.params);
+    const values = treeMap((value: Value) => value.astype("f32"), metrics);
+    const next = applyGradients({
+      ...{ optimizer: spec.optimizer, monitor: spec.monitor, rates: spec.rates.rates(ramp) },
+      ...{ params: now.params, state: now.state, grads, values },
+    });
+    const kept = halting(spec, now, next);
+    const all = { ...kept.values, ...(kept.applied && { applied: kept.applied.astype("f32") }) };
+    reported.names = Object.keys(all);
+    return [kept.learner, np.stack(Object.values(all))];
+  };
+
+  const rowsOf = (table: Value, memory: Named, m: Value): Experience => {
+    const start = m.mul(batch);
+    const part = (x: Value): Value =>
+      np.dynamicSlice(x, [start, ...x.shape.slice(1).map(() => 0)], [batch, ...x.shape.slice(1)]);
+    const flat = np.reshape(part(table), [batch * segment, table.shape[2] as number]);
+    return { ...spec.layout.learned.fields(flat), memory: treeMap(part, memory) } as unknown as Experience;
+  };
+
+  if (!spec.loops) {
+    const u = first;
+    const ramp = spec.rates.at(ramps, asked.row);
+    const { table, memory } = spec.order(gathered, learner.params, keys.order, asked.rollout, u, ramp);
+    const [next, values] = one(learner, rowsOf(table, memory, from.sub(u.mul(minibatches))), from);
+    return [next, np.reshape(values, [1, 1, -1])];
+  }
+  const [next, values] = scan(
+    (now: Learner, _x: undefined, i: Value) => {
+      const u = first.add(i);
+      const begin = np.maximum(from.sub(u.mul(minibatches)), 0);
+      const ramp = spec.rates.at(ramps, asked.row.add(u.mul(minibatches).add(begin).sub(from)));
+      const { table, memory } = spec.order(gathered, now.params, keys.order, asked.rollout, u, ramp);
+      const until = np.minimum(end.sub(u.mul(minibatches)), minibatches);
+      return scan(
+        (inner: Learner, _y: undefined, j: Value) => {
+          const m = begin.add(j);
+          return one(inner, rowsOf(table, memory, m), u.mul(minibatches).add(m));
+        },
+        now,
+        undefined,
+        { length: until.sub(begin), maxLength: minibatches },
+      );
+    },
+    learner,
+    undefined,
+    { length: epochs, maxLength: spec.updateEpochs },
+  );
+  return [next, values];
+}
+
+type Made = ReturnType<typeof applyGradients>;
+
+/** Takes an update, unless the policy has moved too far. */
+function halting(spec: LearnSpec, now: Learner, next: Made) {
+  const { params, state, values, applied } = next;
+  const kl = values["policy.approxKl"];
+  if (spec.targetKl === undefined || kl === undefined)
+    return { learner: { ...now, params, state }, values, applied };
+  const far = np.greater(kl, spec.targetKl).astype("f32");
+  const halted = np.maximum(now.halted, far);
+  const taken = np.equal(halted, 0);
+  const keep = <T>(after: T, before: T): T =>
+    treeMap((a: Value, b: Value) => np.where(taken, a, b), after, before) as T;
+  return {
+    learner: { params: keep(params, now.params), state: keep(state, now.state), halted },
+    values,
+    applied: np.subtract(1, halted).mul(applied ? applied.astype("f32") : 1),
+  };
+}

@@ -1,0 +1,229 @@
+import { compile, type Tensor } from "../../engine/index.ts";
+import type { Named } from "../../losses/index.ts";
+import type { StateTree } from "../../state/index.ts";
+import type { Request } from "../../trainer/index.ts";
+import { RampNumbers, TensorState } from "../../update/index.ts";
+import type { LessonResult } from "../curriculum/curriculum.ts";
+import { choices, flatSize } from "../spaces/index.ts";
+import type { EpisodeEnd, VectorEnvironment } from "../vector/vector.ts";
+import type { Counts } from "./counts.ts";
+import { LessonDraw } from "./lesson-draw.ts";
+import {
+  actedColumns,
+  actProgram,
+  finishProgram,
+  learnProgram,
+  type OrdinarySpec,
+  seenColumns,
+} from "./ordinary-programs.ts";
+import { RolloutTable } from "./rollout-table.ts";
+import type { Done, Runner, RunnerParts } from "./runner.ts";
+import type { SetUp } from "./setup.ts";
+import { placesOf, type Stretch } from "./stretch.ts";
+
+type Memory = { readonly [name: string]: Tensor | Memory };
+
+/** Ordinary environments: the policy acts on the device, the environments step here. */
+export function ordinaryWorld(
+  parts: SetUp,
+  environment: VectorEnvironment,
+  shared: RunnerParts,
+  counts: Counts,
+): Runner {
+  const { sizes, updateEpochs, layout, on, policy, params, state, donated } = parts;
+  const { running, gathered, halted } = shared;
+  const { curriculum } = parts.options;
+  const updates = updateEpochs * sizes.minibatches;
+  const masked = environment.actionMasks ? choices(environment.actionSpace) : 0;
+  const seen = seenColumns(flatSize(environment.observationSpace), masked);
+  const acted = actedColumns({ policy, added: shared.added });
+  const table = new RolloutTable(environment, { sizes, layout, seen, acted });
+  const lessons = new LessonDraw(environment, curriculum);
+
+  const firstMemory = compile(() => policy.initialState(sizes.rows), { ...on, name: "memory" });
+  let memory = firstMemory() as Memory;
+  /** Memory that was saved, where it is used. */
+  const placed = (saved: StateTree): Memory => {
+    const state = new TensorState("memory", firstMemory(), { device: parts.device, donated: true, lent: false });
+    state.setState(saved);
+    return state.getState() as Memory;
+  };
+  let last = { return: Number.NaN, length: Number.NaN };
+  let begun = false;
+  const begin = (): void => {
+    if (begun) return;
+    lessons.draw(counts.rolloutKey());
+    environment.reset(shared.worldKey[0] as number);
+    begun = true;
+  };
+
+  const programs = new Map<string, ReturnType<typeof made>>();
+  const made = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
+    const spec: OrdinarySpec = {
+      act: { policy, objective: parts.objective, losses: rolloutLosses, added: shared.added },
+      finish: parts.finishSpec,
+      learn: parts.learnSpec(trainLosses),
+      packing: {
+        ...{ params: params.packing, state: state.packing },
+        ...{ running: running.packing, gathered: gathered.packing },
+      },
+    };
+    const options = { ...on, ...shared.compileOptions() };
+    return {
+      act: actProgram(spec, seen, acted, options),
+      finish: finishProgram(spec, { ...options, ...(donated && { donate: [0] }) }),
+      learn: learnProgram(spec, { ...options, ...(donated && { donate: [0, 1] }) }),
+      rollout: new RampNumbers(parts.rates.names, 1, options),
+      train: new RampNumbers(parts.rates.names, updates, options),
+    };
+  };
+  const programFor = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
+    const name = JSON.stringify([rolloutLosses, trainLosses]);
+    const known = programs.get(name) ?? made(rolloutLosses, trainLosses);
+    programs.set(name, known);
+    return known;
+  };
+  type Programs = ReturnType<typeof made>;
+
+  const rollOut = ({ act, finish, rollout }: Programs, ramps: Request["ramps"]) => {
+    begin();
+    const numbers = rollout.tensor(ramps, 1);
+    const key = parts.put(counts.rolloutKey());
+    lessons.start(counts.rolloutKey());
+    const memories: Memory[] = [];
+    const step = (t: number): Tensor => {
+      const next = act(params.now, running.now, memory as never, table.look(t), key, numbers);
+      if (t < sizes.steps) memory = next.memory as Memory;
+      return next.rows;
+    };
+    for (let t = 0; t < sizes.steps; t++) {
+      if (t % sizes.segment === 0) memories.push(memory);
+      const rows = step(t);
+      environment.step(table.act(t, rows.readSync() as Float32Array));
+      rows.dispose();
+      table.note(t);
+      lessons.next();
+    }
+    const rows = step(sizes.steps);
+    table.act(sizes.steps, rows.readSync() as Float32Array);
+    rows.dispose();
+    key.dispose();
+    counts.rollouts++;
+    const found = finish(running.now, table.numbers, memories as never);
+    running.replace(found.running as never);
+    gathered.replace(found.gathered);
+    halted.replace([found.halted]);
+  };
+
+  const asked = new Int32Array(4);
+  const places = new Int32Array(updates);
+  const learn = (
+    { learn: program, train }: Programs,
+    { from, count, row }: Stretch,
+    ramps: Request["ramps"],
+  ) => {
+    asked.set([from, count, counts.updates % 2 ** 31, (counts.rollouts - 1) % 2 ** 31]);
+    places.set(placesOf({ from, count }, sizes.minibatches));
+    const own = Object.fromEntries(
+      Object.entries(ramps).map(([name, all]) => [name, all.subarray(row, row + count)]),
+    );
+    const numbers = train.tensor(own, count);
+    const next = program(
+      params.now,
+      state.now,
+      gathered.now,
+      halted.now[0] as Tensor,
+      counts.keys,
+      asked,
+      places,
+      numbers,
+    );
+    params.replace(next.params);
+    state.replace(next.state);
+    halted.replace([next.halted]);
+    counts.updates += count;
+    return next.values as Readonly<Record<string, Tensor>>;
+  };
+
+  const statistics = (ended: readonly EpisodeEnd[]) => {
+    const mean = (of: (end: EpisodeEnd) => number): number =>
+      ended.reduce((sum, end) => sum + of(end), 0) / ended.length;
+    if (ended.length > 0) last = { return: mean((end) => end.return), length: mean((end) => end.length) };
+    const number = (value: number): Tensor => parts.put(Float32Array.of(value));
+    return {
+      episodes: number(ended.length),
+      "episode.return": number(last.return),
+      "episode.length": number(last.length),
+    };
+  };
+
+  return {
+    components: {
+      environments: {
+        getState: (): StateTree => {
+          begin();
+          return {
+            vector: environment.getState(),
+            memory: memory as StateTree,
+            last,
+            lessons: lessons.getState(),
+          };
+        },
+        setState: (saved) => {
+          const {
+            vector,
+            memory: before,
+            last: means,
+            lessons: drawn,
+          } = saved as Readonly<Record<string, StateTree>>;
+          environment.setState(vector as StateTree);
+          memory = placed(before as StateTree);
+          last = means as typeof last;
+          lessons.setState(drawn as StateTree);
+          begun = true;
+        },
+      },
+    },
+    maxFuse: parts.loops ? updates + 1 : 1,
+    fusesEpochs: false,
+    restart: () => {
+      begun = false;
+      memory = firstMemory() as Memory;
+      last = { return: Number.NaN, length: Number.NaN };
+    },
+    run: ({ ramps }, [stretch], losses): Done => {
+      const { rollouts, row, count } = stretch as Stretch;
+      const programs = programFor(losses.rollout, losses.train);
+      const ended: EpisodeEnd[] = [];
+      let rollout: Readonly<Record<string, Tensor>> = {};
+      if (rollouts > 0) {
+        rollOut(programs, ramps);
+        ended.push(...environment.ended());
+        rollout = statistics(ended);
+      }
+      const values =
+        count > 0 ? learn(programs, { ...(stretch as Stretch), row: row + rollouts }, ramps) : {};
+      return {
+        values,
+        rollout,
+        counted: { episodes: rollouts > 0 ? [ended.length] : [], lessons: lessonResults(ended) },
+      };
+    },
+  };
+}
+
+/** Episodes that ended, by lesson. */
+function lessonResults(ended: readonly EpisodeEnd[]): readonly LessonResult[] {
+  const byLesson = new Map<number, EpisodeEnd[]>();
+  for (const end of ended) byLesson.set(end.lesson, [...(byLesson.get(end.lesson) ?? []), end]);
+  return [...byLesson]
+    .sort(([a], [b]) => a - b)
+    .map(([lesson, ends]) => ({
+      lesson,
+      episodes: ends.length,
+      return: ends.reduce((sum, end) => sum + end.return, 0) / ends.length,
+      positive: ends.filter((end) => end.return > 0).length / ends.length,
+    }));
+}
+
+export type { Named };

@@ -1,0 +1,47 @@
+import type { CompileOptions, Tensor, Value } from "../../engine/index.ts";
+import type { Stateful } from "../../state/index.ts";
+import type { Request } from "../../trainer/index.ts";
+import type { TensorState } from "../../update/index.ts";
+import type { LessonResult } from "../curriculum/curriculum.ts";
+import type { Gathered } from "./learn.ts";
+import type { RunningState } from "./sides.ts";
+import type { Stretch } from "./stretch.ts";
+
+/** What a call gave. */
+export interface Done {
+  /** One row an update. */
+  readonly values: Readonly<Record<string, Tensor>>;
+  /** One row a rollout: episodes, episode.return, episode.length. */
+  readonly rollout: Readonly<Record<string, Tensor>>;
+  /** [rollouts, lessons, 3] on the device, where lessons are counted there. */
+  readonly lessons?: Tensor | undefined;
+  /** Where the host knows them already. */
+  readonly counted?: { readonly episodes: readonly number[]; readonly lessons: readonly LessonResult[] };
+}
+
+/** The part of a task that differs with where its environments run. */
+export interface Runner {
+  readonly components: Readonly<Record<string, Stateful>>;
+  readonly maxFuse: number;
+  /** Whether it can go on into the next epoch by itself. */
+  readonly fusesEpochs: boolean;
+  /** Begins episodes anew. */
+  restart(key: Uint32Array): void;
+  run(
+    request: Request,
+    stretches: readonly Stretch[],
+    losses: { readonly rollout: readonly string[]; readonly train: readonly string[] },
+  ): Done;
+}
+
+/** What runners share with the task. */
+export interface RunnerParts {
+  readonly running: RunningState;
+  readonly gathered: TensorState<Gathered>;
+  readonly halted: TensorState<Value>;
+  /** Fields that losses add, with their shapes. */
+  readonly added: Readonly<Record<string, readonly number[]>>;
+  readonly worldKey: Uint32Array;
+  /** Asked when a program is made. */
+  readonly compileOptions: () => CompileOptions;
+}

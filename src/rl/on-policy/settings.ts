@@ -1,0 +1,39 @@
+import type { Setting, Settings } from "../../trainer/index.ts";
+import type { OnPolicyOptions } from "./options.ts";
+import { isCompiled, type SetUp } from "./setup.ts";
+
+/**
+ * What of a task's set-up decides the bits that training gives, as far as plain values tell it. The policy and the
+ * environment's name are what an evaluator makes them from again.
+ */
+export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp): Settings {
+  const { environment, optimizer, gamma = 0.99, lambda = 0.95, seed, updateEpochs = 1 } = options;
+  const { steps, rows, segment, minibatches } = sizes;
+  const { normalize = {}, normalizeAdvantages = false, centerRewards = false, targetKl, vtrace } = options;
+  return {
+    environment: isCompiled(environment) ? environment.compiled.name : environment.name,
+    compiled: isCompiled(environment),
+    policy: policy.spec as Setting,
+    ...{ steps, rows, segment, minibatches, gamma, lambda, normalizeAdvantages, centerRewards },
+    normalize: normalize as Setting,
+    updateEpochs:
+      typeof updateEpochs === "number" ? updateEpochs : `${updateEpochs.min} to ${updateEpochs.max}`,
+    ...(targetKl !== undefined && { targetKl }),
+    ...(vtrace && { vtrace }),
+    losses: Object.fromEntries(options.losses.map((loss) => [loss.name, lossSettings(loss)])),
+    optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
+    ...(seed !== undefined && { seed }),
+    ...(options.deterministic !== undefined && { deterministic: options.deterministic }),
+  };
+}
+
+function lossSettings({ weight = 1, rates = {}, active }: OnPolicyOptions["losses"][number]): Settings {
+  const text = (number: number | { describe(): string }): Setting =>
+    typeof number === "number" ? number : number.describe();
+  return {
+    weight: text(weight),
+    ...Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, text(rate)])),
+    ...(active?.rollout && { rollout: active.rollout.describe() }),
+    ...(active?.train && { train: active.train.describe() }),
+  };
+}

@@ -1,0 +1,228 @@
+import { didYouMean, EspalierError } from "../../core/index.ts";
+import { compile, np, read, type Tensor, type Value } from "../../engine/index.ts";
+import type { Params } from "../../nn/index.ts";
+import { RandomStreams } from "../../random/index.ts";
+import type { Counters } from "../../schedule/index.ts";
+import type { Stateful, StateTree } from "../../state/index.ts";
+import type { Frozen, Report, Request, Segment, Task, TrainerHook } from "../../trainer/index.ts";
+import { TensorState } from "../../update/index.ts";
+import type { LessonResult } from "../curriculum/curriculum.ts";
+import type { Player } from "../evaluation/player.ts";
+import type { Policy } from "../policies/policy.ts";
+import { compiledWorld } from "./compiled-world.ts";
+import { countsOf } from "./counts.ts";
+import type { Gathered } from "./learn.ts";
+import type { OnPolicyOptions } from "./options.ts";
+import { ordinaryWorld } from "./ordinary-world.ts";
+import type { Done, RunnerParts } from "./runner.ts";
+import { taskSettings } from "./settings.ts";
+import { checkCurriculum, drawKeys, isCompiled, kind, setUp } from "./setup.ts";
+import { RunningState } from "./sides.ts";
+import { stretchesOf } from "./stretch.ts";
+import { TunerWatch } from "./tuner-watch.ts";
+
+/** A task that learns from its own latest experience: PPO, A2C and their kin. */
+export interface OnPolicyTask extends Task {
+  readonly policy: Policy;
+  /** What plays episodes with this task's policy, given a snapshot. */
+  readonly player: Player;
+  /** The parameters as they are now. They stay as they are while training goes on. */
+  readonly params: Params<Tensor>;
+  /** Agent steps in an epoch. */
+  readonly samplesPerEpoch: number;
+  /** Ends the environments' threads, where they have some. */
+  close(): void;
+}
+
+/**
+ * Reinforcement learning on policy. An epoch is a rollout and the updates from it: `steps` steps of all environments,
+ * then `updateEpochs` times through the experience in `minibatches` parts. With compiled environments all of it, and
+ * many epochs, are one call where nobody watches.
+ *
+ * @example
+ * ```ts
+ * const task = onPolicyTask({
+ *   environment: { compiled: compiledEnvironment("CartPole-v1"), count: 4 },
+ *   losses: [policyLoss(), valueLoss(), entropyLoss()],
+ *   optimizer: optim.chain(optim.clipByGlobalNorm(0.5), optim.adam({ learningRate: 2.5e-4, epsilon: 1e-5 })),
+ *   ...{ steps: 128, updateEpochs: 4, minibatches: 4 },
+ * });
+ * await new Trainer({ task, config: { epochs: 200 } }).train();
+ * ```
+ */
+export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
+  checkCurriculum(options);
+  const parts = setUp(options);
+  const { environment, curriculum } = options;
+  const { params, state, objective, sizes, policy, device, donated, on, tuner, layout } = parts;
+  const keys = drawKeys(new RandomStreams(options.seed ?? 0));
+  const counts = countsOf(keys.steps, parts.put);
+  const running = new RunningState(parts.sides, device, donated);
+  const empty = compile(
+    (): Gathered => ({
+      table: np.zeros([sizes.segments, sizes.segment, layout.learned.width]),
+      memory: policy.initialState(sizes.segments),
+    }),
+    { ...on, name: "experience" },
+  );
+  const gathered = new TensorState<Gathered>("experience", empty(), { device, donated, lent: false });
+  const halted = new TensorState<Value>("halted", parts.put(Float32Array.of(0), []), {
+    ...{ device, donated: false, lent: false },
+  });
+  let deterministic = options.deterministic ?? false;
+  let worldKey = keys.world;
+  const shared: RunnerParts = {
+    ...{ running, gathered, halted, added: layout.added },
+    get worldKey() {
+      return worldKey;
+    },
+    compileOptions: () => ({ deterministic }),
+  };
+  const runner = isCompiled(environment)
+    ? compiledWorld(parts, environment, shared, counts)
+    : ordinaryWorld(parts, environment, shared, counts);
+
+  const watch = tuner && new TunerWatch(tuner);
+  const components: Readonly<Record<string, Stateful>> = {
+    params,
+    optimizer: state,
+    ...running.components,
+    experience: gathered,
+    halted,
+    ...runner.components,
+    keys: counts,
+    ...(curriculum && { curriculum }),
+    ...(watch && { updateEpochs: watch }),
+    ...objective.components,
+  };
+
+  const rolloutAdds = { samples: sizes.steps * sizes.rows };
+  const trainAdds = { batches: 1, updates: 1 };
+  const constant = options.losses.every(({ active }) => !active?.rollout && !active?.train);
+  const epoch = (at: Counters): readonly Segment[] => {
+    const updates = (tuner?.epochs ?? parts.updateEpochs) * sizes.minibatches;
+    const { maxFuse } = runner;
+    const rollout: Segment = {
+      ...{ phase: "rollout" as const, repeats: 1, adds: rolloutAdds, maxFuse },
+      fusesWithNext: constant && maxFuse > 1,
+    };
+    const after = { ...at, samples: at.samples + rolloutAdds.samples, steps: at.steps + rolloutAdds.samples };
+    const stretches = constant ? [updates] : objective.stretches("train", after, trainAdds, updates);
+    let from = 0;
+    const train = stretches.map((repeats): Segment => {
+      const first = from;
+      from += repeats;
+      const fusesWithNext = constant && runner.fusesEpochs;
+      return { phase: "train", repeats, adds: trainAdds, maxFuse, fusesWithNext, data: first };
+    });
+    return [rollout, ...train];
+  };
+
+  const run = (request: Request): Report | Promise<Report> => {
+    const stretches = stretchesOf(request);
+    const rolloutAt = stretches[0]?.rolloutSpan?.at ?? request.at;
+    const trainAt = stretches[0]?.trainSpan?.at ?? request.at;
+    const losses = constant
+      ? { rollout: objective.names, train: objective.names }
+      : {
+          rollout: objective.active("rollout", rolloutAt, rolloutAdds),
+          train: stretches[0]?.trainSpan ? objective.active("train", trainAt, trainAdds) : objective.names,
+        };
+    const done = runner.run(request, stretches, losses);
+    const rollouts = stretches.reduce((sum, { rollouts }) => sum + rollouts, 0);
+    const last = stretches.at(-1)?.trainSpan;
+    const epochEnds = last !== undefined && last.from + last.count === last.segment.repeats;
+    if (watch && last) watch.add(done.values, last.count);
+    if (watch && epochEnds) return watch.end().then(() => reportOf(done, rollouts));
+    return reportOf(done, rollouts);
+  };
+
+  const reportOf = (done: Done, rollouts: number): Report | Promise<Report> => {
+    const { applied, ...values } = done.values;
+    const rest = {
+      ...(applied && { applied }),
+      ...(Object.keys(values).length === 0 ? { values: done.rollout } : { values, rollout: done.rollout }),
+    };
+    const known = done.counted;
+    if (known) {
+      if (known.lessons.length > 0) curriculum?.trained(known.lessons);
+      return { ...rest, counted: { episodes: known.episodes } };
+    }
+    if (rollouts === 0) return { values };
+    return read({
+      episodes: done.rollout.episodes as Tensor,
+      ...(done.lessons && curriculum && { lessons: done.lessons }),
+    }).then((found) => {
+      if (curriculum && found.lessons)
+        curriculum.trained(lessonResults(found.lessons as Float32Array, curriculum.lessons.length));
+      return { ...rest, counted: { episodes: found.episodes as Float32Array } };
+    });
+  };
+
+  const begin: NonNullable<Task["begin"]> = ({ config }) => {
+    deterministic = options.deterministic ?? config.deterministic;
+    if (options.seed !== undefined || config.seed === 0 || params.restored || counts.rollouts > 0) return;
+    const drawn = drawKeys(new RandomStreams(config.seed));
+    if (!options.params) {
+      params.setState(policy.init(drawn.params, on as never) as StateTree);
+      state.setState(parts.init(params.now) as StateTree);
+    }
+    counts.restart(drawn.steps);
+    worldKey = drawn.world;
+    runner.restart(worldKey);
+  };
+
+  return {
+    ...{ components, policy, epoch, run, begin },
+    sampleUnit: "agentSteps",
+    stepUnit: "samples",
+    counters: ["episodes"],
+    ramps: parts.rates.ramps,
+    settings: taskSettings(options, parts),
+    hooks: objective.hooks as readonly TrainerHook[],
+    samplesPerEpoch: rolloutAdds.samples,
+    player: { policy, reads: ["params", ...("normalizer" in running.components ? ["normalizer"] : [])] },
+    snapshot: (names = Object.keys(components)) => frozen(components, names),
+    get params() {
+      return params.getState() as Params<Tensor>;
+    },
+    close: () => {
+      if (!isCompiled(environment)) environment.close();
+    },
+  };
+}
+/** The last rollout's episodes by lesson, of [rollouts, lessons, 3]. */
+function lessonResults(sums: Float32Array, lessons: number): readonly LessonResult[] {
+  return Array.from({ length: lessons }, (_, lesson) => {
+    const [episodes, returns, positive] = sums.subarray(lesson * 3, lesson * 3 + 3) as unknown as number[];
+    const count = episodes as number;
+    return {
+      lesson,
+      episodes: count,
+      return: (returns as number) / count,
+      positive: (positive as number) / count,
+    };
+  }).filter(({ episodes }) => episodes > 0);
+}
+
+/** States of some components. Tensors never change, so they are frozen as they are. */
+function frozen(
+  components: Readonly<Record<string, Stateful>>,
+  names: readonly string[],
+): Frozen | Promise<Frozen> {
+  const states = names.map((name) => {
+    const part = components[name];
+    if (part) return part.getState();
+    throw new EspalierError(
+      "COMPONENT_UNKNOWN",
+      `${kind}: there is no component "${name}"${didYouMean(name, Object.keys(components))}`,
+      { fix: `the components are ${Object.keys(components).join(", ")}` },
+    );
+  });
+  const named = (all: readonly StateTree[]): Frozen => ({
+    components: Object.fromEntries(names.map((name, i) => [name, all[i] as StateTree])),
+  });
+  return states.some((part) => part instanceof Promise)
+    ? Promise.all(states).then(named)
+    : named(states as readonly StateTree[]);
+}
