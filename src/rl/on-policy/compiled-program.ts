@@ -103,7 +103,7 @@ export function compiledProgram(spec: CompiledSpec, options: CompileOptions) {
           };
           const learner = { params: now.params, state: now.state, halted: after.halted };
           const lent = { order: key(1), losses: key(2) };
-          const [learned, values] = learn(
+          const [learned, experience, values] = learn(
             spec.learn,
             learner,
             after.experience,
@@ -113,7 +113,7 @@ export function compiledProgram(spec: CompiledSpec, options: CompileOptions) {
             reported,
           );
           return [
-            { ...after, ...learned },
+            { ...after, ...learned, experience },
             { values, stats },
           ] as const;
         },

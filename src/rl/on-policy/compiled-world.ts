@@ -95,14 +95,15 @@ export function compiledWorld(
       fillPlaces(places, stretches, sizes.minibatches, updates, capacity * updates);
       const { program, numbers } = programFor(losses.rollout, losses.train);
       const next = program(
-        ...([params.now, state.now, world.now, running.now, gathered.now, shared.halted.now[0] as Tensor] as const),
         ...([
-          counts.keys,
-          plan,
-          calls,
-          places,
-          numbers.tensor(request.ramps, request.count),
+          params.now,
+          state.now,
+          world.now,
+          running.now,
+          gathered.now,
+          shared.halted.now[0] as Tensor,
         ] as const),
+        ...([counts.keys, plan, calls, places, numbers.tensor(request.ramps, request.count)] as const),
         sharesNow(),
       );
       params.replace(next.params);

@@ -34,6 +34,8 @@ export interface LearnSpec {
   readonly monitor: MonitorOptions;
   /** Where an update would leave this divergence (`policy.approxKl`) behind, it and those after it are left out. */
   readonly targetKl: number | undefined;
+  /** Finds advantages again, before each update epoch. */
+  readonly correct: ((gathered: Gathered, params: Params) => Value) | undefined;
   /** Which segments an update epoch goes through. */
   readonly order: Order;
   /** Whether loops pay for this policy here; without them one update is one call. */
@@ -74,7 +76,7 @@ export function learn(
   ramps: Value | null,
   keys: LearnKeys,
   reported: ValueNames,
-): readonly [Learner, Value] {
+): readonly [Learner, Gathered, Value] {
   const { minibatches, batch, segment } = spec.sizes;
   const { from, count } = asked;
   const first = np.floorDivide(from, minibatches);
@@ -108,35 +110,46 @@ export function learn(
     return { ...spec.layout.learned.fields(flat), memory: treeMap(part, memory) } as unknown as Experience;
   };
 
+  /** Experience for the updates from `begin` on: a cut in the middle of an epoch finds nothing again. */
+  const correct = (now: Gathered, params: Params, begin: Value): Gathered =>
+    spec.correct
+      ? { ...now, table: np.where(np.equal(begin, 0), spec.correct(now, params), now.table) }
+      : now;
+
   if (!spec.loops) {
-    const u = first;
+    const begin = from.sub(first.mul(minibatches));
+    const found = correct(gathered, learner.params, begin);
     const ramp = spec.rates.at(ramps, asked.row);
-    const { table, memory } = spec.order(gathered, learner.params, keys.order, asked.rollout, u, ramp);
-    const [next, values] = one(learner, rowsOf(table, memory, from.sub(u.mul(minibatches))), from);
-    return [next, np.reshape(values, [1, 1, -1])];
+    const { table, memory } = spec.order(found, keys.order, asked.rollout, first, ramp);
+    const [next, values] = one(learner, rowsOf(table, memory, begin), from);
+    return [next, found, np.reshape(values, [1, 1, -1])];
   }
+  const carried = { learner, table: spec.correct ? gathered.table : null };
   const [next, values] = scan(
-    (now: Learner, _x: undefined, i: Value) => {
+    (now: typeof carried, _x: undefined, i: Value) => {
       const u = first.add(i);
       const begin = np.maximum(from.sub(u.mul(minibatches)), 0);
-      const ramp = spec.rates.at(ramps, asked.row.add(u.mul(minibatches).add(begin).sub(from)));
-      const { table, memory } = spec.order(gathered, now.params, keys.order, asked.rollout, u, ramp);
       const until = np.minimum(end.sub(u.mul(minibatches)), minibatches);
-      return scan(
+      const present = { ...gathered, table: now.table ?? gathered.table };
+      const found = correct(present, now.learner.params, begin);
+      const ramp = spec.rates.at(ramps, asked.row.add(u.mul(minibatches).add(begin).sub(from)));
+      const { table, memory } = spec.order(found, keys.order, asked.rollout, u, ramp);
+      const [after, each] = scan(
         (inner: Learner, _y: undefined, j: Value) => {
           const m = begin.add(j);
           return one(inner, rowsOf(table, memory, m), u.mul(minibatches).add(m));
         },
-        now,
+        now.learner,
         undefined,
         { length: until.sub(begin), maxLength: minibatches },
       );
+      return [{ learner: after, table: now.table && found.table }, each] as const;
     },
-    learner,
+    carried,
     undefined,
     { length: epochs, maxLength: spec.updateEpochs },
   );
-  return [next, values];
+  return [next.learner, { ...gathered, table: next.table ?? gathered.table }, values];
 }
 
 type Made = ReturnType<typeof applyGradients>;

@@ -1,19 +1,14 @@
 import { treeMap } from "../../core/index.ts";
 import { np, random, type Value } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
-import type { Params } from "../../nn/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
-import { advantages } from "../experience/advantages.ts";
 import { prioritizedSegments } from "../experience/prioritized-segments.ts";
-import type { Policy } from "../policies/policy.ts";
-import { forward } from "./forward.ts";
 import type { Layout, Sizes } from "./layout.ts";
 import type { Gathered } from "./learn.ts";
 
 /** Experience in the order in which an update epoch goes through it. */
 export type Order = (
   gathered: Gathered,
-  params: Params,
   key: Value,
   rollout: Value,
   epoch: Value,
@@ -21,13 +16,8 @@ export type Order = (
 ) => { readonly table: Value; readonly memory: Named };
 
 export interface OrderSpec {
-  readonly policy: Policy;
   readonly layout: Layout;
   readonly sizes: Sizes;
-  readonly gamma: number;
-  readonly lambda: number;
-  /** Advantages are found again before each update epoch, in V-trace form: what ratios count at most. */
-  readonly correct: { readonly rhoBar: number; readonly cBar: number } | undefined;
   /** Segments with large advantages come more often; otherwise each comes once. */
   readonly priority: { readonly alpha: number; readonly beta: number | Ramp } | undefined;
 }
@@ -37,10 +27,10 @@ export const betaRamp = "priority.beta";
 
 /** Every segment once in random order, or drawn by how much there is to learn from it. */
 export function orderOf(spec: OrderSpec): Order {
-  const { sizes, priority, correct, layout } = spec;
-  return (gathered, params, key, rollout, epoch, ramp) => {
+  const { sizes, priority, layout } = spec;
+  return (gathered, key, rollout, epoch, ramp) => {
     const own = random.foldIn(random.foldIn(key, rollout), epoch);
-    const table = correct ? corrected(spec, gathered, params, correct) : gathered.table;
+    const { table } = gathered;
     const pick = (indices: Value, from: Value) => ({
       table: np.take(from, indices, { axis: 0 }),
       memory: treeMap((x: Value) => np.take(x, indices, { axis: 0 }), gathered.memory),
@@ -59,34 +49,6 @@ export function orderOf(spec: OrderSpec): Order {
     const after = np.slice(picked.table, "...", [column + 1, layout.learned.width]);
     return { ...picked, table: np.concatenate([before, rows, after], { axis: 2 }) };
   };
-}
-
-/** The table with advantages and returns as the policy of now has them. */
-function corrected(
-  { policy, layout, sizes, gamma, lambda }: OrderSpec,
-  { table, memory }: Gathered,
-  params: Params,
-  { rhoBar, cBar }: { readonly rhoBar: number; readonly cBar: number },
-): Value {
-  const { learned } = layout;
-  const { segments, segment } = sizes;
-  const flat = np.reshape(table, [segments * segment, learned.width]);
-  const batch = { ...learned.fields(flat), memory } as never;
-  const { logProb } = forward(policy, sizes)(params, batch);
-  const ratio = np.exp(np.clip(logProb.sub(learned.field(flat, "logProb")), -10, 10));
-  const time = (x: Value): Value => toTime(np.reshape(x, [segments, segment]), sizes);
-  const field = (name: string): Value => time(learned.field(flat, name));
-  const found = advantages({
-    ...{ rewards: field("reward"), values: field("value"), nextValues: field("nextValue") },
-    ...{ terminated: field("terminated"), ends: field("ends"), valid: field("valid") },
-    ...{ ratio: time(ratio), rhoBar, cBar, gamma, lambda },
-  });
-  const fields = {
-    ...learned.fields(table),
-    advantage: toSegments(found.advantages, sizes),
-    return: toSegments(found.returns, sizes),
-  };
-  return learned.pack(fields);
 }
 
 /**

@@ -42,10 +42,11 @@ export function actProgram(spec: OrdinarySpec, seen: Columns, acted: Columns, op
       params: readonly Value[],
       running: readonly Value[],
       memory: Named,
-      rows: Value,
+      numbers: Value,
       key: Value,
       ramps: Value | null,
     ) => {
+      const rows = np.reshape(numbers, [-1, seen.width]);
       const step = np.slice(seen.field(rows, "step"), 0).astype("i32");
       const done = act(spec.act, {
         params: packing.params.unpack(params),
@@ -105,7 +106,7 @@ export function learnProgram(spec: OrdinarySpec, options: CompileOptions) {
     ) => {
       const reported: ValueNames = { names: [] };
       const at = (name: (typeof askedColumns)[number]): Value => np.slice(asked, askedColumns.indexOf(name));
-      const [next, values] = learn(
+      const [next, found, values] = learn(
         spec.learn,
         { params: packing.params.unpack(params), state: packing.state.unpack(state), halted },
         packing.gathered.unpack(gathered),
@@ -123,6 +124,8 @@ export function learnProgram(spec: OrdinarySpec, options: CompileOptions) {
         params: packing.params.pack(next.params),
         state: packing.state.pack(next.state),
         halted: next.halted,
+        // What does not change need not come back.
+        gathered: spec.learn.correct ? packing.gathered.pack(found) : null,
         values: Object.fromEntries(reported.names.map((name, i) => [name, np.slice(picked, ":", i)])),
       };
     },

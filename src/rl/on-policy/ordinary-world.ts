@@ -44,7 +44,11 @@ export function ordinaryWorld(
   let memory = firstMemory() as Memory;
   /** Memory that was saved, where it is used. */
   const placed = (saved: StateTree): Memory => {
-    const state = new TensorState("memory", firstMemory(), { device: parts.device, donated: true, lent: false });
+    const state = new TensorState("memory", firstMemory(), {
+      device: parts.device,
+      donated: true,
+      lent: false,
+    });
     state.setState(saved);
     return state.getState() as Memory;
   };
@@ -141,6 +145,7 @@ export function ordinaryWorld(
     params.replace(next.params);
     state.replace(next.state);
     halted.replace([next.halted]);
+    if (next.gathered) gathered.replace(next.gathered as readonly Tensor[]);
     counts.updates += count;
     return next.values as Readonly<Record<string, Tensor>>;
   };

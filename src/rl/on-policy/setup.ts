@@ -16,6 +16,7 @@ import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import type { UpdateEpochs } from "../experience/update-epochs.ts";
 import { buildPolicy } from "../policies/build.ts";
 import type { Policy } from "../policies/policy.ts";
+import { corrected } from "./correct.ts";
 import { forward } from "./forward.ts";
 import { layoutOf, type PolicyObjective, type Sizes } from "./layout.ts";
 import type { LearnSpec } from "./learn.ts";
@@ -106,10 +107,12 @@ export function setUp(options: OnPolicyOptions) {
   const parallel = !(device.engine === "xla" && device.kind === "cpu");
   const sides = sidesOf(options, policy, rows, parallel);
   const loops = !(policy.convolves && device.engine === "xla" && device.kind === "cpu");
-  const order = orderOf({ policy, layout, sizes, gamma, lambda, correct, priority });
+  const order = orderOf({ layout, sizes, priority });
+  const correction = correct && { policy, layout, sizes, gamma, lambda, ...correct };
 
   const learnSpec = (losses: readonly string[]): LearnSpec => ({
     ...{ sizes, layout, updateEpochs, optimizer, rates, order, loops },
+    correct: correction && ((gathered, params) => corrected(correction, gathered, params)),
     evaluate: objective.evaluate(losses),
     monitor: options.monitor ?? {},
     targetKl: options.targetKl,

@@ -1,0 +1,135 @@
+import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
+import type { EngineChoice } from "../../engine/index.ts";
+import {
+  type Task,
+  Trainer,
+  type TrainerHook,
+  type TrainerOptions,
+  type TrainingConfig,
+  type TrainingResult,
+} from "../../trainer/index.ts";
+import type { EnvironmentSource } from "../evaluation/environment-source.ts";
+import type { EpisodeResult } from "../evaluation/episode.ts";
+import { playEpisodes } from "../evaluation/play.ts";
+import type { Player } from "../evaluation/player.ts";
+import { scoresOf } from "../evaluation/scores.ts";
+
+/** What an agent's kinds of training have in common. */
+export interface AgentTask extends Task {
+  readonly player: Player;
+  /** Agent steps in an epoch. */
+  readonly samplesPerEpoch: number;
+  close?(): void;
+}
+
+export interface AgentTraining {
+  /** Agent steps of the whole training, those before a resume included. Default: the settings' own. */
+  readonly steps?: number;
+  readonly hooks?: readonly TrainerHook[];
+  /** Everything else about the run; `epochs` follows from the steps. */
+  readonly config?: Partial<Omit<TrainingConfig, "epochs">>;
+  readonly warn?: TrainerOptions["warn"];
+}
+
+export interface AgentEvaluation {
+  /** Default 20. */
+  readonly episodes?: number;
+  /** Default 0. */
+  readonly seed?: number;
+  readonly deterministic?: boolean;
+  /** Another environment, or another lesson of it. */
+  readonly env?: EnvironmentSource;
+  readonly lesson?: string | number;
+}
+
+/** What an evaluation found. */
+export interface AgentScore {
+  /** Mean over the episodes. */
+  readonly return: number;
+  readonly length: number;
+  readonly returns: readonly number[];
+  readonly scores: Readonly<Record<string, number>>;
+  readonly episodes: readonly EpisodeResult[];
+}
+
+/** Something that learns to act in an environment. */
+export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
+  readonly settings: S;
+  /** A new run: from the beginning, unless a checkpoint hook resumes one. */
+  train(training?: AgentTraining): Promise<TrainingResult>;
+  /** What a `Trainer` needs for such a run, made anew: for commands that train by themselves. */
+  setup(training?: AgentTraining): TrainerOptions;
+  /** Plays episodes with the policy as it is now. */
+  evaluate(evaluation?: AgentEvaluation): Promise<AgentScore>;
+  /** The task of the last run. */
+  readonly task: T;
+  /** Ends threads that the environments have. */
+  close(): void;
+}
+
+export interface AgentSpec<T extends AgentTask, S> {
+  readonly kind: string;
+  readonly env: EnvironmentSource;
+  readonly settings: S;
+  readonly totalSteps: number;
+  readonly engine?: EngineChoice | undefined;
+  readonly seed?: number | undefined;
+  /** Hooks that come with it. */
+  readonly hooks?: (task: T) => readonly TrainerHook[];
+  /** The task of a training of so many epochs. */
+  readonly task: (epochs: number) => T;
+  readonly samplesPerEpoch: number;
+}
+
+/** Puts an agent together: a task is made for each run, when it is known how long that is. */
+export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T, S> {
+  const { kind, settings, env, engine } = spec;
+  let task: T | undefined;
+  const made = (): T => {
+    if (task) return task;
+    throw new EspalierError("NOT_TRAINED", `${kind}: there has been no run yet`, {
+      fix: "call train() first",
+    });
+  };
+  const setup = (training: AgentTraining = {}): TrainerOptions => {
+    checkNames(`${kind}.train`, training, ["steps", "hooks", "config", "warn"]);
+    const steps = checkSize(`${kind}.train`, "steps", training.steps ?? spec.totalSteps);
+    const epochs = Math.ceil(steps / spec.samplesPerEpoch);
+    task?.close?.();
+    const own = spec.task(epochs);
+    task = own;
+    return {
+      task: own,
+      config: { ...(spec.seed !== undefined && { seed: spec.seed }), ...training.config, epochs },
+      hooks: [...(spec.hooks?.(own) ?? []), ...(training.hooks ?? [])],
+      ...(training.warn && { warn: training.warn }),
+    };
+  };
+  return {
+    settings,
+    setup,
+    train: (training) => new Trainer(setup(training)).train(),
+    evaluate: async (evaluation = {}) => {
+      checkNames(`${kind}.evaluate`, evaluation, ["episodes", "seed", "deterministic", "env", "lesson"]);
+      const { episodes = 20, seed = 0, deterministic = true, lesson } = evaluation;
+      const { player, snapshot } = made();
+      const { components } = await snapshot(player.reads);
+      const played = await playEpisodes({
+        ...{ player, state: components, environment: evaluation.env ?? env, episodes, seed, deterministic },
+        ...(lesson !== undefined && { lesson }),
+        ...(engine !== undefined && { engine }),
+      });
+      const scores = scoresOf(played);
+      return {
+        return: scores.return as number,
+        length: scores.length as number,
+        returns: played.map((episode) => episode.return),
+        ...{ scores, episodes: played },
+      };
+    },
+    get task() {
+      return made();
+    },
+    close: () => task?.close?.(),
+  };
+}

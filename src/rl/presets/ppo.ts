@@ -1,0 +1,98 @@
+import { checkNames, checkWord } from "../../core/index.ts";
+import type { Device, EngineChoice } from "../../engine/index.ts";
+import type { Loss } from "../../losses/index.ts";
+import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
+import { linear, type Ramp } from "../../schedule/index.ts";
+import { curriculumHook } from "../curriculum/curriculum-hook.ts";
+import type { Experience, PolicyOutputs } from "../experience/experience.ts";
+import { entropyLoss } from "../losses/entropy.ts";
+import { policyLoss } from "../losses/policy.ts";
+import { valueLoss } from "../losses/value.ts";
+import type { OnPolicyOptions } from "../on-policy/options.ts";
+import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
+import { type Agent, agentOf } from "./agent.ts";
+import { type EnvironmentChoice, environmentsOf } from "./environments.ts";
+import { type PpoSettings, type PresetName, ppoSettings, presetNames } from "./ppo-settings.ts";
+
+/** Options of {@link ppo}: the environment, a preset, and whatever is to differ from it. */
+export interface PpoOptions
+  extends EnvironmentChoice,
+    Partial<Omit<PpoSettings, "updateEpochs">>,
+    Pick<
+      OnPolicyOptions,
+      "updateEpochs" | "centerRewards" | "targetKl" | "vtrace" | "segment" | "prioritized"
+    >,
+    Pick<OnPolicyOptions, "curriculum" | "monitor" | "params" | "maxEpochs" | "deterministic"> {
+  /** Whose settings what is left out has. Default "tuned": those known to be good for the environment. */
+  readonly preset?: PresetName;
+  /** Further losses beside those of PPO. */
+  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
+  readonly seed?: number;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+}
+
+const settingNames: readonly (keyof PpoSettings)[] = [
+  ...(["totalSteps", "environments", "steps", "updateEpochs", "minibatches", "learningRate"] as const),
+  ...(["annealRate", "annealClip", "gamma", "lambda", "clip", "valueClip", "valueWeight"] as const),
+  ...(["entropyWeight", "maxNorm", "adamEpsilon", "normalizeObservations", "normalizeRewards"] as const),
+  ...(["normalizeAdvantages", "policy"] as const),
+];
+const taskNames = [
+  ...(["centerRewards", "targetKl", "vtrace", "segment", "prioritized", "curriculum", "monitor"] as const),
+  ...(["params", "maxEpochs", "seed", "engine", "device", "deterministic"] as const),
+];
+const names = [...settingNames, ...taskNames, "env", "compiled", "threads", "preset", "losses"];
+
+/**
+ * PPO with settings that work: give an environment and train. Every setting can be changed by its name, and losses can
+ * be added to those of PPO.
+ *
+ * @example
+ * ```ts
+ * const agent = ppo({ env: "CartPole-v1" });
+ * await agent.train();
+ * console.log((await agent.evaluate({ episodes: 20 })).return);
+ * ```
+ */
+export function ppo(options: PpoOptions): Agent<OnPolicyTask, PpoSettings> {
+  const kind = "ppo";
+  checkNames(kind, options, names);
+  const preset = checkWord(kind, "preset", options.preset ?? "tuned", presetNames);
+  const base = ppoSettings(preset, typeof options.env === "string" ? options.env : "");
+  const changed = picked(options, settingNames);
+  const settings = { ...base, ...changed } as PpoSettings;
+  const task = (epochs: number): OnPolicyTask => {
+    const falling = (from: number): Ramp => linear({ from, to: 0, over: { epochs } });
+    const { learningRate, annealRate, annealClip, clip, valueClip } = settings;
+    return onPolicyTask({
+      environment: environmentsOf(kind, options, settings.environments),
+      losses: [
+        policyLoss({ clip: annealClip ? falling(clip) : clip, normalize: settings.normalizeAdvantages }),
+        valueLoss({ weight: settings.valueWeight, ...(valueClip !== undefined && { clip: valueClip }) }),
+        entropyLoss({ weight: settings.entropyWeight }),
+        ...(options.losses ?? []),
+      ],
+      optimizer: chain(clipByGlobalNorm(settings.maxNorm), adam({ epsilon: settings.adamEpsilon })),
+      learningRate: annealRate && typeof learningRate === "number" ? falling(learningRate) : learningRate,
+      ...picked(settings, ["steps", "updateEpochs", "minibatches", "gamma", "lambda", "policy"]),
+      steps: settings.steps,
+      normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
+      normalizeAdvantages: settings.normalizeAdvantages === "batch",
+      ...picked(options, taskNames),
+    });
+  };
+  return agentOf({
+    ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps, task },
+    ...{ engine: options.engine, seed: options.seed },
+    samplesPerEpoch: settings.steps * settings.environments,
+    hooks: () => (options.curriculum ? [curriculumHook(options.curriculum)] : []),
+  });
+}
+
+/** Some of an object's fields, those that are there. */
+function picked<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Partial<Pick<T, K>> {
+  return Object.fromEntries(
+    keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]]),
+  ) as Partial<Pick<T, K>>;
+}
