@@ -64,11 +64,7 @@ export interface Policy {
   /** What it remembers before an episode, for so many rows: values with first axis rows; {} where it does not. */
   initialState(rows: number): Named;
   /** One step of all rows. */
-  step(
-    params: Params,
-    input: PolicyStep,
-    options?: ApplyOptions,
-  ): PolicyOutput & { readonly state: Named };
+  step(params: Params, input: PolicyStep, options?: ApplyOptions): PolicyOutput & { readonly state: Named };
   /**
    * The same over time: observation [rows, time, size], reset [rows, time], mask [rows, time, choices], state as it was
    * before the first step. Gives [rows, time, ...]. Agrees with `step` after `step` up to rounding.

@@ -51,6 +51,8 @@ export interface VectorEnvironment {
   ended(): readonly EpisodeEnd[];
   /** The lesson each environment's next episode has, by index; all the first unless told. Kept until told otherwise. */
   readonly nextLessons: Int32Array;
+  /** How often each environment was made anew after a failure, by index, where such a thing can happen. */
+  readonly restarts?: Int32Array;
   /** Unfinished episodes, returns so far and all: it goes on from there in the same way. */
   getState(): StateTree;
   setState(state: StateTree): void;

@@ -1,0 +1,79 @@
+import { EspalierError } from "../../core/index.ts";
+import type { Environment } from "../environments/environment.ts";
+import { readAction } from "../spaces/flat.ts";
+import { actionSize, partNames, partOf } from "../spaces/sizes.ts";
+import type { Space, SpaceValue } from "../spaces/space.ts";
+
+/** Reads what an environment is to do from its rows. A single choice is a number; all else is made anew each time. */
+export function actionReader(
+  space: Space,
+  agents: number,
+): (actions: Float32Array, i: number) => Parameters<Environment["step"]>[0] {
+  const size = actionSize(space);
+  if (agents === 1) return (actions, i) => readAction(space, actions, i * size);
+  return (actions, i) => {
+    const list: SpaceValue[] = [];
+    for (let agent = 0; agent < agents; agent++)
+      list.push(readAction(space, actions, (i * agents + agent) * size));
+    return list;
+  };
+}
+
+/** What is wrong with the action at a place, in words. */
+function actionFault(space: Space, actions: Float32Array, at: number): string | undefined {
+  switch (space.kind) {
+    case "discrete":
+      return choiceFault(actions[at] as number, space.n);
+    case "multiDiscrete":
+      for (let i = 0; i < space.choices.length; i++) {
+        const fault = choiceFault(actions[at + i] as number, space.choices[i] as number);
+        if (fault !== undefined) return fault;
+      }
+      return undefined;
+    case "box":
+      for (let i = 0; i < actionSize(space); i++) {
+        const value = actions[at + i] as number;
+        if (!Number.isFinite(value)) return `${value} at ${i}`;
+      }
+      return undefined;
+    case "dict": {
+      let from = at;
+      for (const name of partNames(space)) {
+        const part = partOf(space, name);
+        const fault = actionFault(part, actions, from);
+        if (fault !== undefined) return `${fault} in "${name}"`;
+        from += actionSize(part);
+      }
+      return undefined;
+    }
+  }
+}
+
+const choiceFault = (value: number, n: number): string | undefined =>
+  value >= 0 && value < n && Number.isInteger(value)
+    ? undefined
+    : `${value}, where a whole number from 0 to ${n - 1} is expected`;
+
+/** Refuses actions that are not of their space. `ignored` tells of rows whose action counts nothing. */
+export function checkActions(
+  space: Space,
+  size: number,
+  actions: Float32Array,
+  rows: number,
+  ignored: (row: number) => boolean,
+): void {
+  if (actions.length !== rows * size)
+    throw new EspalierError(
+      "SHAPE_MISMATCH",
+      `step() was given ${actions.length} numbers, and the actions of ${rows} rows are ${rows * size}`,
+      { fix: `pass a Float32Array of [${rows}, ${size}]` },
+    );
+  for (let row = 0; row < rows; row++) {
+    if (ignored(row)) continue;
+    const fault = actionFault(space, actions, row * size);
+    if (fault !== undefined)
+      throw new EspalierError("ACTION_INVALID", `the action of row ${row} is ${fault}`, {
+        fix: "look at what chose it: a NaN mostly comes from a policy whose numbers have diverged",
+      });
+  }
+}

@@ -1,0 +1,170 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import type { EspalierError } from "../../../core/index.ts";
+import { firstDifference } from "../../../state/index.ts";
+import * as tiny from "../environments.test-support.ts";
+import { actionsFor, show } from "../naive.test-support.ts";
+import { vectorEnvironment } from "../vector-environment.ts";
+import type { RestartingVector } from "../vector-options.ts";
+import { type ThreadedEnvironmentOptions, threadedEnvironment } from "./threaded-environment.ts";
+
+const module = new URL("../environments.test-support.ts", import.meta.url);
+const { actionOf } = tiny;
+const makers = { makeWanderer: tiny.makeWanderer, makePair: tiny.makePair };
+const open: RestartingVector[] = [];
+
+function threaded(
+  name: keyof typeof tiny,
+  options: Omit<ThreadedEnvironmentOptions, "make" | "count"> & { readonly count?: number } = {},
+): RestartingVector {
+  const vector = threadedEnvironment({ make: { module, name }, count: 5, threads: 2, ...options });
+  open.push(vector);
+  return vector;
+}
+
+afterEach(() => {
+  for (const vector of open.splice(0)) vector.close();
+});
+
+const errorOf = (work: () => void): EspalierError => {
+  try {
+    work();
+  } catch (error) {
+    return error as EspalierError;
+  }
+  throw new Error("nothing was thrown");
+};
+
+describe("environments in threads", () => {
+  it.each(["makeWanderer", "makePair"] as const)(
+    "give bit for bit what those in one thread give: %s",
+    async (name) => {
+      const vector = threaded(name);
+      const same = vectorEnvironment({ make: makers[name], count: 5 });
+      expect({ ...described(vector) }).toEqual(described(same));
+      for (const one of [vector, same]) one.reset(7);
+      expect(show(vector)).toEqual(show(same));
+      for (let t = 0; t < 300; t++) {
+        for (const one of [vector, same]) {
+          if (one.lessons && t % 10 === 0) one.nextLessons.fill((t / 10) % 2);
+          one.step(actionsFor(one, t));
+        }
+        expect(show(vector)).toEqual(show(same));
+      }
+      expect(await firstDifference(vector.getState(), same.getState())).toBeUndefined();
+    },
+  );
+
+  it("go on from a state in the middle of episodes, of their own or of one thread", async () => {
+    const vector = threaded("makeWanderer");
+    vector.reset(3);
+    for (let t = 0; t < 13; t++) vector.step(actionsFor(vector, t));
+    const state = vector.getState();
+    const other = threaded("makeWanderer", { threads: 3 });
+    const same = vectorEnvironment({ make: tiny.makeWanderer, count: 5 });
+    for (const one of [other, same]) {
+      one.setState(state);
+      expect(await firstDifference(one.getState(), state)).toBeUndefined();
+    }
+    for (let t = 13; t < 40; t++) {
+      for (const one of [vector, other, same]) one.step(actionsFor(vector, t));
+      const shown = show(vector);
+      expect(show(other)).toEqual(shown);
+      expect(show(same)).toEqual(shown);
+    }
+    expect(await firstDifference(other.getState(), vector.getState())).toBeUndefined();
+  });
+
+  it("are made by name from what is built in", () => {
+    const vector = threadedEnvironment({ make: "CartPole-v1", count: 2, threads: 1 });
+    open.push(vector);
+    const same = vectorEnvironment({ make: "CartPole-v1", count: 2 });
+    for (const one of [vector, same]) {
+      one.reset(1);
+      one.step(Float32Array.of(0, 1));
+    }
+    expect(show(vector)).toEqual(show(same));
+  });
+
+  it("end when they are closed, and do not keep the process alive when they are not", () => {
+    const script = fileURLToPath(new URL("./forgotten.test-support.ts", import.meta.url));
+    const child = spawnSync(process.execPath, ["--import", "tsx", script], {
+      encoding: "utf8",
+      timeout: 50_000,
+    });
+    expect([child.status, child.signal, child.stdout]).toEqual([0, null, "1 0\n"]);
+    const vector = threaded("makeWanderer");
+    vector.close();
+    expect(errorOf(() => vector.reset(1)).code).toBe("ENVIRONMENT_CLOSED");
+  });
+});
+
+describe("an environment that fails in a thread", () => {
+  it.each([
+    ["throw", "ENVIRONMENT_FAILED", /threw TypeError: out of order/],
+    ["NaN", "ENVIRONMENT_INVALID", /gave an observation that is NaN at 1/],
+    ["hang", "ENVIRONMENT_HANGS", /has not returned within 700 ms/],
+    ["exit", "ENVIRONMENT_FAILED", /ended its thread/],
+  ] as const)("by %s is named, and stops the vector until it begins anew", (fault, code, what) => {
+    const vector = threaded("makeFragile", { timeout: 700 });
+    vector.reset(1);
+    for (let t = 0; t < 3; t++) vector.step(new Float32Array(5));
+    const state = vector.getState();
+    const error = errorOf(() => vector.step(Float32Array.of(0, 0, 0, actionOf(fault), 0)));
+    expect(error).toMatchObject({ code, fix: expect.any(String) });
+    expect(error.message).toMatch(/^Fragile \(environment 3 of its vector, step 4\): step\(\) /);
+    expect(error.message).toMatch(what);
+    expect(errorOf(() => vector.step(new Float32Array(5)))).toBe(error);
+    expect(errorOf(() => vector.getState())).toBe(error);
+    vector.setState(state);
+    const same = vectorEnvironment({ make: tiny.makeFragile, count: 5 });
+    same.setState(state);
+    for (const one of [vector, same]) one.step(new Float32Array(5));
+    expect(show(vector)).toEqual(show(same));
+    vector.reset(1);
+    expect(vector.observations[1]).toBe(0);
+  });
+
+  it("keeps what it threw as the cause", () => {
+    const vector = threaded("makeFragile");
+    vector.reset(1);
+    const error = errorOf(() => vector.step(Float32Array.of(actionOf("throw"), 0, 0, 0, 0)));
+    expect(error.cause).toMatchObject({ name: "TypeError", message: "out of order" });
+  });
+
+  it("is told when it cannot be made", () => {
+    expect(errorOf(() => threaded("makeNothing"))).toMatchObject({
+      code: "ENVIRONMENT_FAILED",
+      message: expect.stringMatching(
+        /environment 0 of its vector, step 0\): make\(\) threw RangeError: no such world/,
+      ),
+    });
+    const nobody = errorOf(() => threaded("nobody" as "makeNothing"));
+    expect(nobody.message).toMatch(/exports no function "nobody"/);
+    const make = { module: new URL("./nowhere.ts", import.meta.url), name: "make" };
+    const nowhere = errorOf(() => threadedEnvironment({ make, count: 1 }));
+    expect(nowhere.message).toMatch(/a thread of environments could not start: .*nowhere\.ts/);
+    expect(errorOf(() => threadedEnvironment({ make: tiny.makePair as never, count: 1 })).message).toMatch(
+      /make is a function/,
+    );
+  });
+});
+
+const described = ({
+  name,
+  count,
+  agents,
+  rows,
+  observationSpace,
+  actionSpace,
+  lessons,
+}: RestartingVector) => ({
+  name,
+  count,
+  agents,
+  rows,
+  observationSpace,
+  actionSpace,
+  lessons,
+});
