@@ -39,6 +39,43 @@ describe("judge", () => {
     expect(judge({ ...exampleResult, bars })[0]?.bar).toBe("at most 5 ms (003)");
   });
 
+  it("asks for more where more is better, and of the worst round too", () => {
+    const rates = {
+      ...exampleResult,
+      unit: "frames/s",
+      ours: [60, 100, 90],
+      peers: { jax: [100, 95, 110] },
+    } as const;
+    const bar = { kind: "ratio", against: "jax" } as const;
+    expect(judge({ ...rates, bars: [{ ...bar, atLeast: 0.9 }] })[0]).toEqual({
+      bar: "at least 0.9 x JAX",
+      measured: "0.900 x JAX",
+      outcome: "holds",
+    });
+    expect(judge({ ...rates, bars: [{ ...bar, atLeast: 0.7, worst: true }] })[0]).toEqual({
+      bar: "the worst at least 0.7 x JAX",
+      measured: "0.600 x JAX",
+      outcome: "falls short",
+    });
+    expect(judge({ ...rates, bars: [{ kind: "absolute", above: 90 }] })[0]).toMatchObject({
+      bar: "above 90 frames/s",
+      outcome: "falls short",
+    });
+  });
+
+  it("compares a mean with the spread of a peer's samples", () => {
+    const bars = [{ kind: "spread", against: "jax" }] as const;
+    const learned = { ...exampleResult, unit: "return", statistic: "mean", bars } as const;
+    const peers = { jax: [90, 100, 110] };
+    expect(judge({ ...learned, ours: [85, 95, 96], peers })[0]).toEqual({
+      bar: "within a standard deviation of JAX",
+      measured: "-8.00 of 10.0",
+      outcome: "holds",
+    });
+    expect(judge({ ...learned, ours: [85, 100, 82], peers })[0]?.outcome).toBe("falls short");
+    expect(judge({ ...learned, ours: [111, 112, 113], peers })[0]?.outcome).toBe("falls short");
+  });
+
   it("has not measured a ratio without its peer, nor anything without ours", () => {
     expect(judge({ ...exampleResult, peers: {} })[0]?.outcome).toBe("not measured");
     expect(judge({ ...exampleResult, ours: undefined })[0]?.outcome).toBe("not measured");

@@ -32,6 +32,11 @@ describe("Peer", () => {
     expect(await subject.run(4)).toBe(2);
   });
 
+  it("gives a sample for each number it is asked by", async () => {
+    const subject = await peerAnswering("{ sample: request.index * 100 }").setUp(wanted);
+    expect(await subject.sample(3)).toBe(300);
+  });
+
   it("passes on an error that the peer reports, and goes on", async () => {
     const peer = peerAnswering(
       'request.do === "setup" ? { error: "KeyError: adam" } : { text: "1.0 on cpu" }',

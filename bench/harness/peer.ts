@@ -1,13 +1,14 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { EspalierError } from "../../src/core/index.ts";
-import type { PeerCase, Subject } from "./figure.ts";
+import type { PeerCase, Sampler, Subject } from "./figure.ts";
 
 /** What a peer's process understands: one JSON object a line, answered by one line. */
 export type PeerRequest =
   | { readonly do: "describe" }
   | { readonly do: "setup"; readonly case: string; readonly params: unknown }
   | { readonly do: "run"; readonly steps: number }
+  | { readonly do: "sample"; readonly index: number }
   | { readonly do: "drop" };
 
 interface Waiting {
@@ -45,11 +46,12 @@ export class Peer {
   }
 
   /** Makes the case ready. A process holds one case at a time. */
-  async setUp(wanted: PeerCase): Promise<Subject> {
+  async setUp(wanted: PeerCase): Promise<Subject & Sampler> {
     const { check } = await this.#ask({ do: "setup", case: wanted.case, params: wanted.params });
     return {
       ...(typeof check === "number" ? { check } : {}),
       run: async (steps) => Number((await this.#ask({ do: "run", steps })).seconds),
+      sample: async (index) => Number((await this.#ask({ do: "sample", index })).sample),
     };
   }
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type PeerCase, type PeerName, peerLabels, type Subject } from "./figure.ts";
+import { type PeerCase, type PeerName, peerLabels, type Sampler, type Subject } from "./figure.ts";
 import { peersFolder } from "./folders.ts";
 import { Peer } from "./peer.ts";
 import { pythonWith } from "./python.ts";
@@ -9,8 +9,17 @@ interface PeerKind {
   readonly python?: readonly string[];
   /** Said before they are downloaded. */
   readonly note?: string;
+  /** Where they are installed, if several peers share them; else by the peer's name. */
+  readonly folder?: string;
   readonly env?: NodeJS.ProcessEnv;
 }
+
+/** What both peers with PyTorch that learn by reinforcement need. Stable-Baselines3 takes no newer gymnasium. */
+const torchAndGymnasium: PeerKind = {
+  python: ["torch==2.15.0", "gymnasium==1.3.0", "stable-baselines3==2.9.2", "numpy"],
+  note: "about 3 GB with the CUDA libraries that PyTorch brings",
+  folder: "torch-gymnasium",
+};
 
 /** What each peer needs. Versions are fixed: figures are about them. */
 const kinds: Readonly<Record<PeerName, PeerKind>> = {
@@ -34,6 +43,14 @@ const kinds: Readonly<Record<PeerName, PeerKind>> = {
     python: ["torch==2.15.0", "tensorboard==2.21.0", "numpy"],
     note: "about 3 GB with the CUDA libraries that PyTorch brings",
   },
+  torchPpo: torchAndGymnasium,
+  sb3: torchAndGymnasium,
+  jaxPpo: {
+    // gymnax imports six and does not say so.
+    python: ["jax==0.10.2", "numpy", "gymnax==1.0.1", "six"],
+    note: "about 300 MB with what gymnax brings",
+    env: { XLA_PYTHON_CLIENT_PREALLOCATE: "false" },
+  },
   safetensors: { python: ["safetensors==0.8.0", "numpy"], note: "about 70 MB" },
 };
 
@@ -43,7 +60,7 @@ export class Peers {
   readonly #descriptions = new Map<PeerName, string>();
 
   /** The case, ready to be timed, in the process of its peer. */
-  async setUp(name: PeerName, wanted: PeerCase): Promise<Subject> {
+  async setUp(name: PeerName, wanted: PeerCase): Promise<Subject & Sampler> {
     const key = `${name} ${wanted.script}`;
     const starting = this.#running.get(key) ?? this.#start(name, wanted.script);
     this.#running.set(key, starting);
@@ -57,7 +74,12 @@ export class Peers {
     const file = join(peersFolder(), script);
     const label = peerLabels[name];
     const peer = kind.python
-      ? new Peer(label, await pythonWith(name, kind.python, kind.note ?? ""), ["-u", file], kind.env)
+      ? new Peer(
+          label,
+          await pythonWith(kind.folder ?? name, kind.python, kind.note ?? ""),
+          ["-u", file],
+          kind.env,
+        )
       : new Peer(label, process.execPath, [...process.execArgv, file]);
     this.#descriptions.set(name, await peer.describe());
     return peer;

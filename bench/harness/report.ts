@@ -1,11 +1,13 @@
-import type { Bar, CountUnit, FigureEngine, PeerName, TimeUnit } from "./figure.ts";
+import type { Bar, CountUnit, FigureEngine, PeerName, RateUnit, TimeUnit } from "./figure.ts";
 import type { Machine } from "./machine.ts";
 
-/** What one figure gave. Samples are in the figure's unit, one a round. */
+/** What one figure gave. Samples are in the figure's unit, one a round or seed. */
 export interface Result {
   readonly name: string;
   readonly engine: FigureEngine;
-  readonly unit: TimeUnit | CountUnit;
+  readonly unit: TimeUnit | RateUnit | CountUnit;
+  /** What stands for the samples: the median unless given. */
+  readonly statistic?: "mean";
   readonly bars: readonly Bar[];
   readonly ours?: readonly number[] | undefined;
   readonly peers: Readonly<Partial<Record<PeerName, readonly number[]>>>;

@@ -31,6 +31,12 @@ describe("runFigure", () => {
     expect(result.problems).toEqual({});
   });
 
+  it("gives work a second where that is the unit, in the figure's own number of rounds", async () => {
+    const rates = { ...figure, unit: "frames/s", rounds: 3 } as const;
+    expect((await runFigure(rates, { ...options, quick: false })).ours).toEqual([500, 500, 500]);
+    expect((await runFigure(rates, options)).ours).toEqual([500, 500]);
+  });
+
   it("does not compare with a peer that computes something else", async () => {
     const result = await runFigure(figure, {
       ...options,

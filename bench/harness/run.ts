@@ -1,7 +1,9 @@
 import type { CountedFigure, Figure, PeerName, Subject, TimedFigure } from "./figure.ts";
 import { measureInTurn } from "./measure.ts";
+import { oneLine } from "./one-line.ts";
 import type { Peers } from "./peers.ts";
 import type { Result } from "./report.ts";
+import { runSampled } from "./sampled.ts";
 
 export interface RunOptions {
   /** Undefined: ours alone. */
@@ -13,12 +15,21 @@ export interface RunOptions {
 
 /** Measures one figure. What fails is noted in the result; the other figures go on. */
 export function runFigure(figure: Figure, options: RunOptions): Promise<Result> {
-  return figure.kind === "timed" ? runTimed(figure, options) : runCounted(figure, options);
+  if (figure.kind === "timed") return runTimed(figure, options);
+  return figure.kind === "sampled" ? runSampled(figure, options) : runCounted(figure, options);
 }
 
-const factors = { us: 1e6, ms: 1e3, s: 1 };
+/** From seconds a step to the figure's unit. */
+const inUnit: Readonly<Record<TimedFigure["unit"], (seconds: number) => number>> = {
+  us: (seconds) => seconds * 1e6,
+  ms: (seconds) => seconds * 1e3,
+  s: (seconds) => seconds,
+  "frames/s": (seconds) => 1 / seconds,
+};
 
-async function runTimed(figure: TimedFigure, { peers, rounds, batchSeconds }: RunOptions): Promise<Result> {
+async function runTimed(figure: TimedFigure, options: RunOptions): Promise<Result> {
+  const { peers, batchSeconds, quick } = options;
+  const rounds = quick ? options.rounds : (figure.rounds ?? options.rounds);
   const subjects = new Map<string, Subject>();
   const problems: Record<string, string> = {};
   const setUp = async (name: string, make: () => Promise<Subject>): Promise<void> => {
@@ -28,7 +39,7 @@ async function runTimed(figure: TimedFigure, { peers, rounds, batchSeconds }: Ru
       if (difference) problems[name] = difference;
       else subjects.set(name, subject);
     } catch (cause) {
-      problems[name] = message(cause);
+      problems[name] = oneLine(cause);
     }
   };
   await setUp("ours", figure.ours);
@@ -41,11 +52,11 @@ async function runTimed(figure: TimedFigure, { peers, rounds, batchSeconds }: Ru
   try {
     const measured = await measureInTurn(subjects, { rounds, batchSeconds, steps: figure.steps });
     const { ours, ...others } = Object.fromEntries(
-      [...measured].map(([who, samples]) => [who, samples.map((seconds) => seconds * factors[unit])]),
+      [...measured].map(([who, samples]) => [who, samples.map(inUnit[unit])]),
     );
     return { ...base, ours, peers: others };
   } catch (cause) {
-    return { ...base, problems: { ...problems, ours: message(cause) }, peers: {} };
+    return { ...base, problems: { ...problems, ours: oneLine(cause) }, peers: {} };
   } finally {
     for (const subject of subjects.values()) await subject.dispose?.();
   }
@@ -57,7 +68,7 @@ async function runCounted(figure: CountedFigure, { quick }: RunOptions): Promise
   try {
     return { ...base, ours: [await figure.ours({ quick })], problems: {} };
   } catch (cause) {
-    return { ...base, problems: { ours: message(cause) } };
+    return { ...base, problems: { ours: oneLine(cause) } };
   }
 }
 
@@ -68,7 +79,3 @@ function disagreement(ours: Subject | undefined, theirs: Subject): string | unde
   if (apart <= 1e-3 * Math.max(Math.abs(ours.check), Math.abs(theirs.check))) return undefined;
   return `it computes something else: its check number is ${theirs.check}, ours ${ours.check}`;
 }
-
-/** In one line, for a table. */
-const message = (cause: unknown): string =>
-  (cause instanceof Error ? cause.message : String(cause)).replace(/\s*\n\s*/g, "; ");

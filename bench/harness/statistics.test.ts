@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { digits, median } from "./statistics.ts";
+import { deviation, digits, mean, median } from "./statistics.ts";
 
 describe("median", () => {
   it.each([
@@ -9,6 +9,13 @@ describe("median", () => {
     [[10, 9, 1], 9],
   ])("of %j is %d", (samples, expected) => {
     expect(median(samples)).toBe(expected);
+  });
+});
+
+describe("mean and deviation", () => {
+  it("are those of a sample", () => {
+    expect(mean([2, 4, 9])).toBe(5);
+    expect(deviation([2, 4, 9])).toBeCloseTo(Math.sqrt(13), 12);
   });
 });
 

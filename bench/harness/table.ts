@@ -1,7 +1,7 @@
 import { type PeerName, peerLabels } from "./figure.ts";
-import { judge, peersIn } from "./judge.ts";
+import { judge, middleOf, peersIn } from "./judge.ts";
 import type { Report, Result } from "./report.ts";
-import { digits, median } from "./statistics.ts";
+import { deviation, digits } from "./statistics.ts";
 
 /** The rows of a report's table, header first: one for each bar of each figure. */
 export function tableRows(report: Report): readonly (readonly string[])[] {
@@ -14,10 +14,10 @@ function figureRows(result: Result, peers: readonly PeerName[]): readonly (reado
   const { name, engine, unit, ours, problems } = result;
   const first = [
     `${engine}: ${name}`,
-    ours ? `${spread(ours)} ${unit}` : (problems.ours ?? ""),
+    ours ? `${spread(result, ours)} ${unit}` : (problems.ours ?? ""),
     ...peers.map((peer) => {
       const samples = result.peers[peer];
-      return samples ? `${spread(samples)} ${unit}` : "";
+      return samples ? `${spread(result, samples)} ${unit}` : "";
     }),
   ];
   const verdicts = judge(result);
@@ -30,10 +30,12 @@ function figureRows(result: Result, peers: readonly PeerName[]): readonly (reado
   ]);
 }
 
-/** The median, and in brackets the least and the most. */
-function spread(samples: readonly number[]): string {
-  if (samples.length < 2) return digits(median(samples));
-  return `${digits(median(samples))} (${digits(Math.min(...samples))}-${digits(Math.max(...samples))})`;
+/** The median, or the mean and the standard deviation; and in brackets the least and the most. */
+function spread(result: Result, samples: readonly number[]): string {
+  const middle = digits(middleOf(result, samples));
+  if (samples.length < 2) return middle;
+  const around = result.statistic === "mean" ? ` ± ${digits(deviation(samples))}` : "";
+  return `${middle}${around} (${digits(Math.min(...samples))}-${digits(Math.max(...samples))})`;
 }
 
 /** Columns aligned for a terminal. */

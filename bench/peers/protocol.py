@@ -2,7 +2,7 @@
 
 One JSON object a line comes in, one goes out. Case functions take the case's parameters and give
 (run, check): run(n) does the work n times and waits for the results; check is a number that the same work gives in
-every implementation, or None.
+every implementation, or None. Where samples are asked for instead of times, run(index) gives the sample.
 """
 
 import json
@@ -51,6 +51,8 @@ def serve(describe, cases):
                 run = None
                 run, check = cases[request["case"]](**request["params"])
                 reply = {} if check is None else {"check": check}
+            elif request["do"] == "sample":
+                reply = {"sample": run(request["index"])}
             elif request["do"] == "drop":
                 run, reply = None, {}
             else:

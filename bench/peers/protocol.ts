@@ -41,6 +41,9 @@ export async function serve(
         const took = (performance.now() - start) / 1000;
         return { seconds: result instanceof Seconds ? result.value : took };
       }
+      case "sample":
+        if (!ready) throw new Error("nothing is set up");
+        return { sample: await ready.run(request.index) };
       case "drop":
         ready = undefined;
         return {};

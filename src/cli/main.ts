@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { registerCheckpoint } from "./checkpoint/command.ts";
 import { registerEngine } from "./engine/command.ts";
+import { registerEvaluate } from "./evaluate/command.ts";
 import { createProgram, type RegisterCommand } from "./program.ts";
 import { registerProveResume } from "./prove-resume/command.ts";
+import { registerReplay } from "./replay/command.ts";
 import { describeFailure } from "./report.ts";
 import { registerRuns } from "./runs/command.ts";
 
@@ -11,6 +13,8 @@ const commands: readonly RegisterCommand[] = [
   (program) => registerCheckpoint(program),
   (program) => registerProveResume(program),
   (program) => registerRuns(program),
+  (program) => registerEvaluate(program),
+  (program) => registerReplay(program),
 ];
 
 const program = createProgram(commands);

@@ -28,6 +28,8 @@ Examples:
   espalier prove-resume FILE     whether a killed and resumed run equals an uninterrupted one
   espalier runs                  the runs that were filed, and how they went
   espalier show RUN              a run's curves, the time its hooks took, its health
+  espalier evaluate CHECKPOINT   how good a policy is, by playing episodes with it
+  espalier replay FILE           a recorded episode, in the terminal or as a film
   espalier help engine           what a command takes`,
     );
   for (const register of commands) register(program);

@@ -9,6 +9,7 @@ interface Place {
   before: unknown;
   event: number;
   saved: boolean;
+  save: ((value: never) => unknown) | undefined;
 }
 
 /** Where shared values lie. Its state is the newest value of every saved slot. */
@@ -55,7 +56,13 @@ export class SlotBoard implements Stateful {
   set<T>(slot: Slot<T>, value: T): void {
     const place = this.#places.get(slot.name);
     if (!place) {
-      this.#places.set(slot.name, { value, before: undefined, event: this.#event, saved: slot.saved });
+      this.#places.set(slot.name, {
+        value,
+        before: undefined,
+        event: this.#event,
+        saved: slot.saved,
+        save: slot.save,
+      });
       return;
     }
     if (place.event !== this.#event) place.before = place.value;
@@ -66,13 +73,15 @@ export class SlotBoard implements Stateful {
   getState(): StateTree {
     const saved = [...this.#places].filter(([, { saved, value }]) => saved && value !== undefined);
     saved.sort(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(saved.map(([name, { value }]) => [name, value as StateTree]));
+    return Object.fromEntries(
+      saved.map(([name, { value, save }]) => [name, (save ? save(value as never) : value) as StateTree]),
+    );
   }
 
   setState(state: StateTree): void {
     this.#places.clear();
     for (const [name, value] of Object.entries(state as Readonly<Record<string, StateTree>>))
-      this.#places.set(name, { value, before: value, event: -1, saved: true });
+      this.#places.set(name, { value, before: value, event: -1, saved: true, save: undefined });
   }
 }
 

@@ -10,21 +10,26 @@ export interface Slot<T = unknown> {
   readonly name: string;
   /** Whether its newest value belongs to the state of the run. Such values are state trees. */
   readonly saved: boolean;
+  /** What of a value is saved, where not all of it is: no two runs share seconds, or paths. */
+  save?(value: T): T;
   /** What to do where two hooks provide it. */
   readonly conflict?: string | undefined;
   /** Never set: carries the type. */
   readonly type?: T | undefined;
 }
 
-export interface SlotOptions {
+export interface SlotOptions<T = unknown> {
   /** Default true. False for what cannot be saved or makes no sense after a resume. */
   readonly saved?: boolean;
+  /** What of a value is saved. Default all of it. */
+  readonly save?: (value: T) => T;
   /** What to do where two hooks provide it: the fix that the error names. */
   readonly conflict?: string;
 }
 
-export function slot<T>(name: string, options: SlotOptions = {}): Slot<T> {
-  return { name, saved: options.saved ?? true, ...(options.conflict && { conflict: options.conflict }) };
+export function slot<T>(name: string, options: SlotOptions<T> = {}): Slot<T> {
+  const { saved = true, save, conflict } = options;
+  return { name, saved, ...(save && { save }), ...(conflict && { conflict }) };
 }
 
 /** A hook's way to the slots it declared. */

@@ -40,10 +40,10 @@ function checkLoss(loss: Loss<never, never>): void {
         );
     }
   const { weight = 1, active = {} } = loss;
-  if (typeof weight === "number" ? !Number.isFinite(weight) : typeof weight?.at !== "function")
+  if (!isNumber(weight))
     refuse(`its weight is ${String(weight)}`, "give a finite number or a ramp, such as linear({ ... })");
   for (const [name, rate] of Object.entries(loss.rates ?? {}))
-    if (typeof rate === "number" ? !Number.isFinite(rate) : typeof rate?.at !== "function")
+    if (!isNumber(rate))
       refuse(
         `its rate "${name}" is ${String(rate)}`,
         "give a finite number or a ramp, such as linear({ ... })",
@@ -59,3 +59,11 @@ function checkLoss(loss: Loss<never, never>): void {
     if (!Array.isArray(shape) || !shape.every((n) => Number.isInteger(n) && n >= 0))
       refuse(`its field "${name}" has the shape ${JSON.stringify(shape)}`, "use whole numbers from 0 on");
 }
+
+/** A finite number or a ramp. Text and lists have an `at`, too. */
+const isNumber = (given: unknown): boolean =>
+  typeof given === "number"
+    ? Number.isFinite(given)
+    : typeof given === "object" &&
+      !Array.isArray(given) &&
+      typeof (given as { readonly at?: unknown } | null)?.at === "function";

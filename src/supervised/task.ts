@@ -1,9 +1,16 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { EspalierError } from "../core/index.ts";
 import { type ArrayTree, placeArrays } from "../data/index.ts";
 import { compile, type Fetch, put, type Tensor, type Value } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
-import type { Stateful, StateTree } from "../state/index.ts";
-import type { Frozen, Report, Request, Span, Task, TrainerHook } from "../trainer/index.ts";
+import type { Stateful } from "../state/index.ts";
+import {
+  frozenStates,
+  type Report,
+  type Request,
+  type Span,
+  type Task,
+  type TrainerHook,
+} from "../trainer/index.ts";
 import { placed } from "./placing.ts";
 import { addsWithSteps, beginOf, type Stretch, segmentsOf } from "./segments.ts";
 import { taskSettings } from "./settings.ts";
@@ -119,33 +126,11 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     epoch: (counters) => segmentsOf(loader, objective, counters, capacityOf),
     run,
     ...(validate && { validate }),
-    snapshot: (names = Object.keys(components)) => frozen(components, names),
+    snapshot: (names = Object.keys(components)) => frozenStates(kind, components, names),
     get params() {
       return params.getState() as Params<Tensor>;
     },
     predict: (x) =>
       predictor(params.now, placeArrays(`${kind}: predict`, x, where).tree as never) as Fetch<O>,
   };
-}
-
-/** States of some components. Tensors never change, so they are frozen as they are. */
-function frozen(
-  components: Readonly<Record<string, Stateful>>,
-  names: readonly string[],
-): Frozen | Promise<Frozen> {
-  const states = names.map((name) => {
-    const part = components[name];
-    if (part) return part.getState();
-    throw new EspalierError(
-      "COMPONENT_UNKNOWN",
-      `${kind}: there is no component "${name}"${didYouMean(name, Object.keys(components))}`,
-      { fix: `the components are ${Object.keys(components).join(", ")}` },
-    );
-  });
-  const named = (all: readonly StateTree[]): Frozen => ({
-    components: Object.fromEntries(names.map((name, i) => [name, all[i] as StateTree])),
-  });
-  return states.some((state) => state instanceof Promise)
-    ? Promise.all(states).then(named)
-    : named(states as readonly StateTree[]);
 }

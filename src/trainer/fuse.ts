@@ -25,7 +25,8 @@ export function nextSpans(run: Run, segments: readonly Segment[]): readonly Span
     const { segment, from, at } = current(here);
     room = Math.min(room, segment.maxFuse);
     if (total >= room) break;
-    const count = untilWatched(run, segment, seen(here), Math.min(segment.repeats - from, room - total));
+    const left = Math.min(segment.repeats - from, room - total);
+    const count = untilWatched(run, segment, seen(here), atMost(run, segment, at, left));
     spans.push({ segment, index: here.index, from, count, at });
     total += count;
     here = from + count === segment.repeats && segment.fusesWithNext ? goOn(run, here, count) : undefined;
@@ -52,6 +53,13 @@ const seen = ({ at, unforeseen }: Pick<Where, "at" | "unforeseen">): Counters =>
 const unforeseenIn = ({ task }: Run, { phase, adds }: Segment): readonly string[] =>
   phase === "rollout" && task.counters ? task.counters.filter((name) => !(name in adds)) : [];
 
+/** Repeats of a segment until ramps may depend on what is found out only then. */
+function atMost(run: Run, segment: Segment, at: Counters, left: number): number {
+  if (left === 1) return 1;
+  const unforeseen = unforeseenIn(run, segment);
+  return unforeseen.length > 0 && run.ramps.follow(unforeseen, at) ? 1 : left;
+}
+
 const current = ({ segments, index, from, at }: Omit<Where, "unforeseen">) => ({
   segment: segments[index] as Segment,
   from,
@@ -73,15 +81,15 @@ function untilWatched(run: Run, { phase, adds }: Segment, at: Counters, most: nu
 function goOn(run: Run, here: Where, count: number): Where | undefined {
   const { segment } = current(here);
   const unforeseen = [...new Set([...here.unforeseen, ...unforeseenIn(run, segment)])];
-  if (unforeseen.length > here.unforeseen.length && run.ramps.follow(unforeseen)) return undefined;
   const at = advance(here.at, segment.adds, count, here.at.seconds);
+  if (unforeseen.length > here.unforeseen.length && run.ramps.follow(unforeseen, at)) return undefined;
   const look = (event: TrainerEvent, counters: Counters): boolean =>
     watched(run, event, seen({ at: counters, unforeseen }));
   if (look(segment.phase === "rollout" ? "onRolloutEnd" : "onBatchEnd", at)) return undefined;
   if (limitReached(run.config, at)) return undefined;
   const index = firstBusy(here.segments, here.index + 1);
   const within = index < here.segments.length;
-  const next = within ? { ...here, index, from: 0, at } : nextEpoch(run, here, at, look);
+  const next = within ? { ...here, index, from: 0, at } : nextEpoch(run, here, at, unforeseen, look);
   if (!next) return undefined;
   const { phase } = current(next).segment;
   if (look(phase === "rollout" ? "onRolloutStart" : "onBatchStart", next.at)) return undefined;
@@ -92,13 +100,15 @@ function nextEpoch(
   run: Run,
   { segments }: Where,
   at: Counters,
+  unforeseen: readonly string[],
   look: (event: TrainerEvent, counters: Counters) => boolean,
 ): Omit<Where, "unforeseen"> | undefined {
   const { config, task, means, progress } = run;
   if (means.followed) return undefined; // A ramp may change with what this epoch gave.
   const done = { ...at, epochs: at.epochs + 1 };
   if (segments.some(({ phase }) => phase === "train") && look("onTrainPhaseEnd", done)) return undefined;
-  if (task.validate && mayBeDue(config.validate, progress.before("validation"), done)) return undefined;
+  const validation = seen({ at: done, unforeseen });
+  if (task.validate && mayBeDue(config.validate, progress.before("validation"), validation)) return undefined;
   if (look("onEpochEnd", done) || done.epochs >= config.epochs) return undefined;
   const begun = { ...done, epoch: done.epochs };
   if (look("onEpochStart", begun)) return undefined;

@@ -11,6 +11,7 @@ export {
   trainerEvents,
   type Values,
 } from "./events.ts";
+export { frozenStates } from "./frozen.ts";
 export type { TrainingResult } from "./result.ts";
 export type { TrainerOptions } from "./set-up.ts";
 export type { Setting, Settings } from "./settings.ts";

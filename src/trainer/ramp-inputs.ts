@@ -1,5 +1,5 @@
 import { EspalierError } from "../core/index.ts";
-import { noCounters, type Ramp } from "../schedule/index.ts";
+import type { Counters, Ramp } from "../schedule/index.ts";
 import { move, type OpenCounters } from "./advance.ts";
 import type { Span } from "./task.ts";
 
@@ -36,15 +36,15 @@ export class RampInputs {
     return arrays;
   }
 
-  /** Whether a ramp looks at one of these counters. */
-  follow(names: readonly string[]): boolean {
+  /** Whether a ramp looks at one of these counters where the run is. One that copies all of them looks at all. */
+  follow(names: readonly string[], at: Counters): boolean {
     let looked = false;
     const look = (): number => {
       looked = true;
       return 0;
     };
-    const watch = Object.fromEntries(names.map((name) => [name, { get: look }]));
-    const counters = Object.defineProperties({ ...noCounters }, watch);
+    const watch = Object.fromEntries(names.map((name) => [name, { get: look, enumerable: true }]));
+    const counters = Object.defineProperties({ ...at }, watch);
     for (const [, ramp] of this.#ramps) ramp.at(counters);
     return looked;
   }

@@ -59,7 +59,10 @@ export type ReplayRecord = {
  * };
  * ```
  */
-export const evaluationScores = slot<EvaluationScores>("evaluation.scores");
+export const evaluationScores = slot<EvaluationScores>("evaluation.scores", {
+  // Where a checkpoint lies, and how long the run took, no two runs share.
+  save: ({ scores, counters }) => ({ scores, counters: { ...counters, seconds: 0 } }),
+});
 /**
  * Metrics as they were last gathered: provided by metrics, wanted by checkpoints, which file them. Not part of the
  * run's state: what has come from the device when somebody looks is a matter of time.
@@ -72,4 +75,5 @@ export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest", {
 });
 export const gradientHealth = slot<GradientHealth>("gradients.health");
 export const rolloutStats = slot<RolloutStats>("rollout.stats");
-export const latestReplay = slot<ReplayRecord>("replay.latest");
+/** The newest recorded episode. Not part of the run's state: it lies somewhere else in each run. */
+export const latestReplay = slot<ReplayRecord>("replay.latest", { saved: false });

@@ -10,6 +10,8 @@ export interface FakeTaskOptions {
   readonly epoch?: (at: Counters) => readonly Segment[];
   readonly ramps?: Readonly<Record<string, Ramp>>;
   readonly counters?: readonly string[];
+  /** What a rollout is found to have counted, by how many rollouts were before it. */
+  readonly counted?: (rollout: number) => Readonly<Record<string, number>>;
   readonly hooks?: readonly TrainerHook[];
   readonly validate?: boolean;
   /** Batches there are in all. */
@@ -51,6 +53,7 @@ export class FakeTask implements Task {
   readonly validate?: NonNullable<Task["validate"]>;
   w = 1;
   #used = 0;
+  #rollouts = 0;
   readonly #options: FakeTaskOptions;
 
   constructor(options: FakeTaskOptions = {}) {
@@ -64,11 +67,12 @@ export class FakeTask implements Task {
 
   readonly components = {
     parameters: {
-      getState: () => ({ w: this.w, used: this.#used }),
+      getState: () => ({ w: this.w, used: this.#used, rollouts: this.#rollouts }),
       setState: (state: StateTree) => {
-        const { w, used } = state as { w: number; used: number };
+        const { w, used, rollouts } = state as { w: number; used: number; rollouts: number };
         this.w = w;
         this.#used = used;
+        this.#rollouts = rollouts;
       },
     },
   };
@@ -84,6 +88,7 @@ export class FakeTask implements Task {
     this.#options.onRun?.(request);
     const losses: number[] = [];
     const returns: number[] = [];
+    const counted: Record<string, number[]> = {};
     let row = 0;
     let done = 0;
     for (const { segment, count } of request.spans)
@@ -91,10 +96,16 @@ export class FakeTask implements Task {
         this.#used++;
         this.w = this.w * 0.5 + (request.ramps.rate?.[row] ?? 0.1) + (segment.adds.samples ?? 0);
         (segment.phase === "train" ? losses : returns).push(this.w);
+        if (segment.phase === "rollout")
+          for (const [name, found] of Object.entries(this.#options.counted?.(this.#rollouts++) ?? {})) {
+            counted[name] ??= [];
+            counted[name].push(found);
+          }
       }
     const report: Report = {
       values: losses.length > 0 ? { loss: rows(losses) } : {},
       ...(returns.length > 0 && { rollout: { reward: rows(returns) } }),
+      ...(this.#options.counted && { counted }),
       ...(done < request.count && { exhausted: done }),
     };
     return this.#options.slow ? Promise.resolve(report) : report;

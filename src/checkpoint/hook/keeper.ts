@@ -125,7 +125,8 @@ export class CheckpointKeeper {
       const tell = (uri: string | null): void => {
         if (uri !== null) this.#published = { uri, counters };
         const published = this.#published && { published: this.#published };
-        if (this.#plan.primary) slots.set(latestCheckpoint, { path, uri, counters, ...published });
+        const use = (): (() => void) => manager.use(name);
+        if (this.#plan.primary) slots.set(latestCheckpoint, { path, uri, counters, ...published, use });
       };
       tell(null);
       for (const { to } of due) tell(await publish(manager, name, to));

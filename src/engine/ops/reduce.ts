@@ -14,7 +14,7 @@ import { convert } from "./convert.ts";
 import { div, equal, mul, select } from "./elementwise.ts";
 import type { DTypeRule } from "./rules.ts";
 import { checkDType } from "./rules.ts";
-import { broadcastInDim } from "./shape.ts";
+import { broadcastInDim, reshape } from "./shape.ts";
 
 interface Axes {
   readonly axes: readonly number[];
@@ -64,7 +64,12 @@ function reduction(row: {
       return [row.wasm(j, x, [...params.axes], inputs[0].dtype)];
     },
   });
-  return (x, axes) => (axes.length === 0 ? x : emit1(op, [x], { axes }));
+  return (x, axes) => {
+    if (axes.length === 0) return x;
+    // Nothing is put together along axes of length 1, and jax-js fails on such booleans when others join them.
+    const long = axes.filter((axis) => x.shape[axis] !== 1);
+    return long.length === 0 ? reshape(x, kept(x.type, axes)) : emit1(op, [x], { axes });
+  };
 }
 
 /** Ties share the cotangent equally, as the true derivative is not defined there. */

@@ -55,8 +55,9 @@ export class StorePart {
   provided(slot: Slot, value: unknown): void {
     const wall = this.#clock.wall();
     if (slot.name === evaluationScores.name) {
-      const { scores, counters } = value as EvaluationScores;
-      this.#events.add("evaluation", { step: counters.steps, name: "evaluation", scores, wall });
+      const { scores, counters, checkpoint } = value as EvaluationScores;
+      const of = checkpoint !== undefined && { checkpoint };
+      this.#events.add("evaluation", { step: counters.steps, name: "evaluation", scores, wall, ...of });
     } else if (slot.name === latestCheckpoint.name || slot.name === latestReplay.name) {
       const { path, uri, counters } = value as CheckpointRecord | ReplayRecord;
       const row = { step: counters.steps, path, uri: uri ?? undefined, wall };

@@ -34,8 +34,15 @@ const files = {
 const eventTables: { readonly [K in PlainEvent]: EventTable<K> } = {
   evaluation: {
     table: "evaluations",
-    cells: ({ name, scores }) => ({ name: storable(name), scores: jsonOf(scores) }),
-    row: ({ name, scores }) => ({ name: String(name), scores: numbersOf(jsonFrom(scores) as object) }),
+    cells: ({ name, scores, checkpoint }) => ({
+      ...{ name: storable(name), scores: jsonOf(scores) },
+      // Left out, so that a row of an older version is known when it comes again.
+      ...(checkpoint !== undefined && { checkpoint: storable(checkpoint) }),
+    }),
+    row: ({ name, scores, checkpoint }) => ({
+      ...{ name: String(name), scores: numbersOf(jsonFrom(scores) as object) },
+      ...(checkpoint !== null && { checkpoint: String(checkpoint) }),
+    }),
   },
   episode: {
     table: "episodes",

@@ -42,6 +42,8 @@ export interface EvaluationRow {
   readonly name: string;
   readonly scores: Readonly<Record<string, number>>;
   readonly wall: number;
+  /** The address of the checkpoint that was evaluated, where it was one and not the run itself. */
+  readonly checkpoint?: string;
 }
 export interface EpisodeRow {
   readonly step: number;

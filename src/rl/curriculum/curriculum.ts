@@ -24,4 +24,12 @@ export interface Curriculum extends Stateful {
   evaluated(results: readonly LessonResult[]): void;
   /** What is worth logging: shares, scores, unlocked, graduated. */
   metrics(): Readonly<Record<string, number>>;
+  /** What happened since this was last asked, in order. Until then it is part of the state. */
+  takeEvents?(): readonly CurriculumEvent[];
 }
+
+/** Something that happens to a lesson once in a while, and that people want to hear of. */
+export type CurriculumEvent = {
+  readonly lesson: string;
+  readonly what: "unlocked" | "graduated" | "taken back";
+};

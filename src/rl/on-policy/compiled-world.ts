@@ -1,15 +1,15 @@
+import { EspalierError } from "../../core/index.ts";
 import { compile, np, type Tensor, type Value } from "../../engine/index.ts";
 import type { Request } from "../../trainer/index.ts";
 import { RampNumbers, TensorState } from "../../update/index.ts";
 import type { CompiledEnvironment } from "../compiled/compiled.ts";
-import { compiledRows } from "../compiled/rows.ts";
-import { compiledProgram, planColumns, type World } from "./compiled-program.ts";
+import { type CompiledRows, compiledRows } from "../compiled/rows.ts";
+import { compiledProgram, planColumns } from "./compiled-program.ts";
+import type { World } from "./compiled-rollout.ts";
 import type { Counts } from "./counts.ts";
-import type { Gathered } from "./learn.ts";
 import type { CompiledEnvironments } from "./options.ts";
 import type { Done, Runner, RunnerParts } from "./runner.ts";
 import type { SetUp } from "./setup.ts";
-import type { Running } from "./sides.ts";
 import { placesOf, type Stretch } from "./stretch.ts";
 
 /** Compiled environments: everything that nobody watches is one call. */
@@ -59,7 +59,8 @@ export function compiledWorld(
     const spec = {
       act: { policy, objective: parts.objective, losses: rolloutLosses, added: shared.added },
       finish: parts.finishSpec,
-      learn: parts.learnSpec(trainLosses),
+      // Loops do not pay for convolutions on a CPU, but this program is one anyway.
+      learn: { ...parts.learnSpec(trainLosses), loops: true },
       ...{ rows, capacity },
       packing: {
         ...{ params: params.packing, state: state.packing, world: world.packing },
@@ -90,6 +91,7 @@ export function compiledWorld(
       world.setState(startOf(key) as never);
     },
     run: (request: Request, stretches: readonly Stretch[], losses): Done => {
+      const before = counts.rollouts;
       calls[0] = stretches.length;
       fillPlan(plan, stretches, counts);
       fillPlaces(places, stretches, sizes.minibatches, updates, capacity * updates);
@@ -112,8 +114,14 @@ export function compiledWorld(
       running.replace(next.running as never);
       gathered.replace(next.gathered);
       shared.halted.replace([next.halted]);
-      const { lessons, ...rollout } = next.rollout as Readonly<Record<string, Tensor>>;
-      return { values: next.values as Readonly<Record<string, Tensor>>, rollout, lessons };
+      const { lessons, fault, ...rollout } = next.rollout as Readonly<Record<string, Tensor>>;
+      return {
+        ...{ values: next.values as Readonly<Record<string, Tensor>>, rollout, lessons },
+        fault: fault && {
+          found: fault,
+          error: (index, code) => notFinite(rows, (before + index) * sizes.steps, code),
+        },
+      };
     },
   };
 }
@@ -145,4 +153,17 @@ function fillPlaces(
   });
 }
 
-export type { Gathered, Running };
+/** The error about an environment that gave no number. `steps` are those of the vector before the rollout. */
+function notFinite({ environment, agents, rows }: CompiledRows, steps: number, code: number): EspalierError {
+  const place = Math.floor(code / 2);
+  const [step, row] = [Math.floor(place / rows), place % rows];
+  // An observation comes from the step before, or from the reset.
+  const [what, at] = code % 2 === 1 ? ["a reward", steps + step + 1] : ["an observation", steps + step];
+  return new EspalierError(
+    "ENVIRONMENT_INVALID",
+    `${environment.name} (environment ${Math.floor(row / agents)} of its vector, step ${at}): gave ${what} that is not finite`,
+    {
+      fix: "look for a division by zero, a root or a logarithm of a negative number; the run goes on from the checkpoint before it",
+    },
+  );
+}

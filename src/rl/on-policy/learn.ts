@@ -157,11 +157,10 @@ type Made = ReturnType<typeof applyGradients>;
 /** Takes an update, unless the policy has moved too far. */
 function halting(spec: LearnSpec, now: Learner, next: Made) {
   const { params, state, values, applied } = next;
+  if (spec.targetKl === undefined) return { learner: { ...now, params, state }, values, applied };
+  // Where the policy's loss does not take part, nothing tells how far it moves, and what was halted stays so.
   const kl = values["policy.approxKl"];
-  if (spec.targetKl === undefined || kl === undefined)
-    return { learner: { ...now, params, state }, values, applied };
-  const far = np.greater(kl, spec.targetKl).astype("f32");
-  const halted = np.maximum(now.halted, far);
+  const halted = kl ? np.maximum(now.halted, np.greater(kl, spec.targetKl).astype("f32")) : now.halted;
   const taken = np.equal(halted, 0);
   const keep = <T>(after: T, before: T): T =>
     treeMap((a: Value, b: Value) => np.where(taken, a, b), after, before) as T;

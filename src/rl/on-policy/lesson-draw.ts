@@ -3,6 +3,9 @@ import type { Stateful, StateTree } from "../../state/index.ts";
 import type { Curriculum } from "../curriculum/curriculum.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 
+/** Folded into a rollout's key, whose other uses are counted by steps from 0 on. */
+const purpose = 2 ** 31 - 1;
+
 /**
  * Draws the lessons of coming episodes by a curriculum's shares, for ordinary environments: a new one for each
  * environment whose episode has just ended. What is drawn follows from the rollout's key and the step.
@@ -21,13 +24,13 @@ export class LessonDraw implements Stateful {
   /** For every environment. */
   draw(key: Uint32Array): void {
     if (!this.#curriculum) return;
-    const numbers = hostRandom.hostUniform(key, this.#environment.count);
+    const numbers = hostRandom.hostUniform(hostRandom.hostFoldIn(key, purpose), this.#environment.count);
     for (let i = 0; i < this.#environment.count; i++) this.#choose(i, numbers[i] as number);
   }
 
   /** A rollout begins. */
   start(key: Uint32Array): void {
-    this.#key = key;
+    this.#key = hostRandom.hostFoldIn(key, purpose);
     this.#step = 0;
   }
 

@@ -1,7 +1,7 @@
 import type { EngineName } from "../../engine/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
 import { linear } from "../../schedule/index.ts";
-import { hashState, type StateTree } from "../../state/index.ts";
+import { hashState } from "../../state/index.ts";
 import { Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
 import { compiledEnvironment } from "../environments/registry.ts";
 import { entropyLoss } from "../losses/entropy.ts";
@@ -60,10 +60,4 @@ export async function trained(
   const trainer = new Trainer({ task, config: { epochs: 4, seed: 3, ...config }, hooks });
   const result = await trainer.train();
   return { hashes: await hashes(task), counters: { ...result.counters, seconds: 0 }, trainer, result };
-}
-
-/** All states of a run. */
-export async function statesOf(trainer: Trainer): Promise<Readonly<Record<string, StateTree>>> {
-  const { components } = await trainer.snapshot();
-  return components;
 }

@@ -1,3 +1,4 @@
+import type { EspalierError } from "../../core/index.ts";
 import type { CompileOptions, Tensor, Value } from "../../engine/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import type { Request } from "../../trainer/index.ts";
@@ -15,6 +16,10 @@ export interface Done {
   readonly rollout: Readonly<Record<string, Tensor>>;
   /** [rollouts, lessons, 3] on the device, where lessons are counted there. */
   readonly lessons?: Tensor | undefined;
+  /** Where environments are compiled: i32 [rollouts] on the device, from 0 on where one gave a number that is none. */
+  readonly fault?:
+    | { readonly found: Tensor; error(rollout: number, code: number): EspalierError }
+    | undefined;
   /** Where the host knows them already. */
   readonly counted?: { readonly episodes: readonly number[]; readonly lessons: readonly LessonResult[] };
 }

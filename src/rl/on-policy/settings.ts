@@ -1,6 +1,7 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
+import { isCompiled } from "./check-options.ts";
 import type { OnPolicyOptions } from "./options.ts";
-import { isCompiled, type SetUp } from "./setup.ts";
+import type { SetUp } from "./setup.ts";
 
 /**
  * What of a task's set-up decides the bits that training gives, as far as plain values tell it. The policy and the
@@ -10,6 +11,7 @@ export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp)
   const { environment, optimizer, gamma = 0.99, lambda = 0.95, seed, updateEpochs = 1 } = options;
   const { steps, rows, segment, minibatches } = sizes;
   const { normalize = {}, normalizeAdvantages = false, centerRewards = false, targetKl, vtrace } = options;
+  const { prioritized } = options;
   return {
     environment: isCompiled(environment) ? environment.compiled.name : environment.name,
     compiled: isCompiled(environment),
@@ -20,6 +22,7 @@ export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp)
       typeof updateEpochs === "number" ? updateEpochs : `${updateEpochs.min} to ${updateEpochs.max}`,
     ...(targetKl !== undefined && { targetKl }),
     ...(vtrace && { vtrace }),
+    ...(prioritized && { prioritized: { ...prioritized, beta: text(prioritized.beta ?? 0.2) } }),
     losses: Object.fromEntries(options.losses.map((loss) => [loss.name, lossSettings(loss)])),
     optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
     ...(seed !== undefined && { seed }),
@@ -28,8 +31,6 @@ export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp)
 }
 
 function lossSettings({ weight = 1, rates = {}, active }: OnPolicyOptions["losses"][number]): Settings {
-  const text = (number: number | { describe(): string }): Setting =>
-    typeof number === "number" ? number : number.describe();
   return {
     weight: text(weight),
     ...Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, text(rate)])),
@@ -37,3 +38,6 @@ function lossSettings({ weight = 1, rates = {}, active }: OnPolicyOptions["losse
     ...(active?.train && { train: active.train.describe() }),
   };
 }
+
+const text = (number: number | { describe(): string }): Setting =>
+  typeof number === "number" ? number : number.describe();

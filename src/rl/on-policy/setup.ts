@@ -1,4 +1,4 @@
-import { badOption, checkNames, checkSize, EspalierError, treeLeaves } from "../../core/index.ts";
+import { checkSize, treeLeaves } from "../../core/index.ts";
 import {
   type CompileOptions,
   compile,
@@ -11,51 +11,30 @@ import { objective as lossesObjective } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
 import { RandomStreams } from "../../random/index.ts";
-import { checkMonitor, rateRamps, TensorState } from "../../update/index.ts";
+import { rateRamps, TensorState } from "../../update/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
-import type { UpdateEpochs } from "../experience/update-epochs.ts";
 import { buildPolicy } from "../policies/build.ts";
 import type { Policy } from "../policies/policy.ts";
+import { checkDivergence, checkOptions, checkPolicy, isCompiled, kind } from "./check-options.ts";
 import { corrected } from "./correct.ts";
 import { forward } from "./forward.ts";
-import { layoutOf, type PolicyObjective, type Sizes } from "./layout.ts";
+import { layoutOf, type PolicyObjective } from "./layout.ts";
 import type { LearnSpec } from "./learn.ts";
-import type { CompiledEnvironments, OnPolicyOptions } from "./options.ts";
+import type { OnPolicyOptions } from "./options.ts";
 import { betaRamp, orderOf } from "./order.ts";
+import { reportedNames } from "./reported-names.ts";
 import { sidesOf } from "./sides.ts";
-
-export const kind = "onPolicyTask";
-
-const names = [
-  ...[
-    "environment",
-    "policy",
-    "losses",
-    "optimizer",
-    "steps",
-    "updateEpochs",
-    "minibatches",
-    "gamma",
-    "lambda",
-  ],
-  ...["normalize", "normalizeAdvantages", "centerRewards", "targetKl", "vtrace", "segment", "prioritized"],
-  ...["curriculum", "learningRate", "rates", "monitor", "params", "seed", "maxEpochs", "engine", "device"],
-  "deterministic",
-];
-
-export const isCompiled = (
-  environment: OnPolicyOptions["environment"],
-): environment is CompiledEnvironments => "compiled" in environment;
+import { sizesOf } from "./sizes.ts";
 
 /** Everything a task consists of but its environments: policy, losses, parameters, how experience is laid out. */
 export function setUp(options: OnPolicyOptions) {
-  checkNames(kind, options, names);
-  checkMonitor(kind, options.monitor ?? {});
+  checkOptions(options);
   const { environment, optimizer, gamma = 0.99, lambda = 0.95 } = options;
   const within = isCompiled(environment);
   const { observationSpace, actionSpace } = within ? environment.compiled : environment;
   const rows = within ? environment.count * (environment.compiled.agents ?? 1) : environment.rows;
   const policy = policyFor(options.policy, { observationSpace, actionSpace });
+  checkPolicy(policy, { observationSpace, actionSpace });
   const tuner = typeof options.updateEpochs === "object" ? options.updateEpochs : undefined;
   const updateEpochs = tuner ? tuner.max : checkSize(kind, "updateEpochs", options.updateEpochs ?? 1);
   const sizes = sizesOf(options, policy, rows);
@@ -99,16 +78,22 @@ export function setUp(options: OnPolicyOptions) {
   const masks = within
     ? environment.compiled.actionMask !== undefined
     : environment.actionMasks !== undefined;
-  const lessons = within && (environment.compiled.lessons?.length ?? 0) > 1;
+  // Ordinary environments tell themselves which lessons their episodes had.
+  const lessons = within && options.curriculum !== undefined;
   const layout = layoutOf(policy, objective, first, rows, {
     ...{ masks, lessons, correct: correct !== undefined, prioritized: priority !== undefined },
   });
+  if (tuner || options.targetKl !== undefined)
+    checkDivergence(options, reportedNames({ policy, objective, layout, sizes, params: first }));
   // By one loop on xla on a CPU, by halving elsewhere: as each is faster.
   const parallel = !(device.engine === "xla" && device.kind === "cpu");
   const sides = sidesOf(options, policy, rows, parallel);
   const loops = !(policy.convolves && device.engine === "xla" && device.kind === "cpu");
   const order = orderOf({ layout, sizes, priority });
-  const correction = correct && { policy, layout, sizes, gamma, lambda, ...correct };
+  const normalizeBatch = options.normalizeAdvantages ?? false;
+  const correction = correct && {
+    ...{ policy, layout, sizes, gamma, lambda, normalizeBatch, parallel, ...correct },
+  };
 
   const learnSpec = (losses: readonly string[]): LearnSpec => ({
     ...{ sizes, layout, updateEpochs, optimizer, rates, order, loops },
@@ -118,9 +103,7 @@ export function setUp(options: OnPolicyOptions) {
     targetKl: options.targetKl,
   });
   const finishSpec = {
-    ...{ sizes, layout, sides, gamma, lambda },
-    normalizeBatch: options.normalizeAdvantages ?? false,
-    parallel,
+    ...{ sizes, layout, sides, gamma, lambda, normalizeBatch, parallel },
   };
   return {
     ...{
@@ -161,49 +144,9 @@ function policyFor(
   return given && "step" in given ? given : buildPolicy(given ?? {}, spaces);
 }
 
-function sizesOf(options: OnPolicyOptions, policy: Policy, rows: number): Sizes {
-  const steps = checkSize(kind, "steps", options.steps);
-  const minibatches = checkSize(kind, "minibatches", options.minibatches ?? 1);
-  const segment = checkSize(kind, "segment", options.segment ?? (policy.recurrent ? steps : 1));
-  if (steps % segment !== 0)
-    throw badOption(
-      kind,
-      `${steps} steps cannot be cut into segments of ${segment}`,
-      "let segment divide steps",
-    );
-  const segments = (steps / segment) * rows;
-  if (segments % minibatches !== 0)
-    throw badOption(
-      kind,
-      `${segments} ${segment === 1 ? "steps" : "segments"} (${steps} steps of ${rows} rows) cannot be cut into ${minibatches} minibatches of one size`,
-      segment > 1
-        ? "take fewer minibatches, more environments, or a shorter segment"
-        : "let minibatches divide steps times environments",
-    );
-  return { steps, rows, segment, segments, batch: segments / minibatches, minibatches };
-}
-
 /** The rates that are inputs of the program: those given, and the learning rate always. */
 function ratesGiven({ optimizer, learningRate, rates }: OnPolicyOptions) {
   const own = optimizer.rates.learningRate;
   const rate = learningRate ?? (typeof own === "number" ? own : undefined);
   return { ...(rate !== undefined && { learningRate: rate }), ...rates };
-}
-
-export type { UpdateEpochs };
-
-/** Refuses a curriculum that does not fit. */
-export function checkCurriculum({ curriculum, environment }: OnPolicyOptions): void {
-  if (!curriculum) return;
-  const lessons = (isCompiled(environment) ? environment.compiled.lessons : environment.lessons) ?? [];
-  if (
-    lessons.length === curriculum.lessons.length &&
-    lessons.every((name, i) => name === curriculum.lessons[i])
-  )
-    return;
-  throw new EspalierError(
-    "CURRICULUM_MISMATCH",
-    `${kind}: the curriculum has the lessons ${curriculum.lessons.join(", ")}, and the environment ${lessons.join(", ") || "none"}`,
-    { fix: "give the curriculum the environment's lessons, in its order" },
-  );
 }

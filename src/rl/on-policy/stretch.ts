@@ -1,5 +1,11 @@
 import type { Request, Span } from "../../trainer/index.ts";
 
+/** Where a train segment stands: the first of its updates among those of the rollout, and how many these are. */
+export interface UpdatePlace {
+  readonly first: number;
+  readonly of: number;
+}
+
 /** An epoch, or a part of one, within a call. */
 export interface Stretch {
   /** 1 where it begins with a rollout. */
@@ -22,7 +28,7 @@ export function stretchesOf({ spans }: Request): readonly Stretch[] {
     if (span.segment.phase === "rollout")
       found.push({ rollouts: 1, from: 0, count: 0, row, rolloutSpan: span, trainSpan: undefined });
     else {
-      const from = (span.segment.data as number) + span.from;
+      const from = (span.segment.data as UpdatePlace).first + span.from;
       const train = { from, count: span.count, trainSpan: span };
       if (last && last.trainSpan === undefined) found[found.length - 1] = { ...last, ...train };
       else found.push({ rollouts: 0, row, rolloutSpan: undefined, ...train });
@@ -43,4 +49,11 @@ export function placesOf({ from, count }: Pick<Stretch, "from" | "count">, minib
     const within = ((from + k) % minibatches) - (epoch === 0 ? from % minibatches : 0);
     return epoch * minibatches + within;
   });
+}
+
+/** Whether a call does the last update from a rollout. */
+export function endsRollout(stretches: readonly Stretch[]): boolean {
+  const last = stretches.at(-1);
+  const place = last?.trainSpan?.segment.data as UpdatePlace | undefined;
+  return last !== undefined && place !== undefined && last.from + last.count === place.of;
 }

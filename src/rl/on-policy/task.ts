@@ -1,24 +1,31 @@
-import { didYouMean, EspalierError } from "../../core/index.ts";
-import { compile, np, read, type Tensor, type Value } from "../../engine/index.ts";
+import { compile, np, type Tensor, type Value } from "../../engine/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
-import type { Frozen, Report, Request, Segment, Task, TrainerHook } from "../../trainer/index.ts";
+import {
+  frozenStates,
+  type Report,
+  type Request,
+  type Segment,
+  type Task,
+  type TrainerHook,
+} from "../../trainer/index.ts";
 import { TensorState } from "../../update/index.ts";
-import type { LessonResult } from "../curriculum/curriculum.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { Policy } from "../policies/policy.ts";
+import { isCompiled, kind } from "./check-options.ts";
 import { compiledWorld } from "./compiled-world.ts";
 import { countsOf } from "./counts.ts";
 import type { Gathered } from "./learn.ts";
 import type { OnPolicyOptions } from "./options.ts";
 import { ordinaryWorld } from "./ordinary-world.ts";
-import type { Done, RunnerParts } from "./runner.ts";
+import { reportOf } from "./report.ts";
+import type { RunnerParts } from "./runner.ts";
 import { taskSettings } from "./settings.ts";
-import { checkCurriculum, drawKeys, isCompiled, kind, setUp } from "./setup.ts";
+import { drawKeys, setUp } from "./setup.ts";
 import { RunningState } from "./sides.ts";
-import { stretchesOf } from "./stretch.ts";
+import { endsRollout, type Stretch, stretchesOf, type UpdatePlace } from "./stretch.ts";
 import { TunerWatch } from "./tuner-watch.ts";
 
 /** A task that learns from its own latest experience: PPO, A2C and their kin. */
@@ -51,7 +58,6 @@ export interface OnPolicyTask extends Task {
  * ```
  */
 export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
-  checkCurriculum(options);
   const parts = setUp(options);
   const { environment, curriculum } = options;
   const { params, state, objective, sizes, policy, device, donated, on, tuner, layout } = parts;
@@ -100,7 +106,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
   const trainAdds = { batches: 1, updates: 1 };
   const constant = options.losses.every(({ active }) => !active?.rollout && !active?.train);
   const epoch = (at: Counters): readonly Segment[] => {
-    const updates = (tuner?.epochs ?? parts.updateEpochs) * sizes.minibatches;
+    const updates = (watch?.updateEpochs(at) ?? parts.updateEpochs) * sizes.minibatches;
     const { maxFuse } = runner;
     const rollout: Segment = {
       ...{ phase: "rollout" as const, repeats: 1, adds: rolloutAdds, maxFuse },
@@ -113,50 +119,26 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
       const first = from;
       from += repeats;
       const fusesWithNext = constant && runner.fusesEpochs;
-      return { phase: "train", repeats, adds: trainAdds, maxFuse, fusesWithNext, data: first };
+      const data: UpdatePlace = { first, of: updates };
+      return { phase: "train", repeats, adds: trainAdds, maxFuse, fusesWithNext, data };
     });
     return [rollout, ...train];
   };
 
   const run = (request: Request): Report | Promise<Report> => {
     const stretches = stretchesOf(request);
-    const rolloutAt = stretches[0]?.rolloutSpan?.at ?? request.at;
-    const trainAt = stretches[0]?.trainSpan?.at ?? request.at;
-    const losses = constant
-      ? { rollout: objective.names, train: objective.names }
-      : {
-          rollout: objective.active("rollout", rolloutAt, rolloutAdds),
-          train: stretches[0]?.trainSpan ? objective.active("train", trainAt, trainAdds) : objective.names,
-        };
-    const done = runner.run(request, stretches, losses);
-    const rollouts = stretches.reduce((sum, { rollouts }) => sum + rollouts, 0);
-    const last = stretches.at(-1)?.trainSpan;
-    const epochEnds = last !== undefined && last.from + last.count === last.segment.repeats;
-    if (watch && last) watch.add(done.values, last.count);
-    if (watch && epochEnds) return watch.end().then(() => reportOf(done, rollouts));
-    return reportOf(done, rollouts);
-  };
-
-  const reportOf = (done: Done, rollouts: number): Report | Promise<Report> => {
-    const { applied, ...values } = done.values;
-    const rest = {
-      ...(applied && { applied }),
-      ...(Object.keys(values).length === 0 ? { values: done.rollout } : { values, rollout: done.rollout }),
+    const { rolloutSpan, trainSpan } = stretches[0] as Stretch;
+    // A phase that a call does not have is compiled with all losses, whatever the counters.
+    const losses = {
+      rollout:
+        constant || !rolloutSpan ? objective.names : objective.active("rollout", rolloutSpan.at, rolloutAdds),
+      train: constant || !trainSpan ? objective.names : objective.active("train", trainSpan.at, trainAdds),
     };
-    const known = done.counted;
-    if (known) {
-      if (known.lessons.length > 0) curriculum?.trained(known.lessons);
-      return { ...rest, counted: { episodes: known.episodes } };
-    }
-    if (rollouts === 0) return { values };
-    return read({
-      episodes: done.rollout.episodes as Tensor,
-      ...(done.lessons && curriculum && { lessons: done.lessons }),
-    }).then((found) => {
-      if (curriculum && found.lessons)
-        curriculum.trained(lessonResults(found.lessons as Float32Array, curriculum.lessons.length));
-      return { ...rest, counted: { episodes: found.episodes as Float32Array } };
-    });
+    const done = runner.run(request, stretches, losses);
+    const report = () => reportOf(done, stretches, curriculum);
+    const updates = stretches.at(-1)?.count ?? 0;
+    if (watch && updates > 0) watch.add(done.values, updates);
+    return watch && endsRollout(stretches) ? watch.end().then(report) : report();
   };
 
   const begin: NonNullable<Task["begin"]> = ({ config }) => {
@@ -182,7 +164,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     hooks: objective.hooks as readonly TrainerHook[],
     samplesPerEpoch: rolloutAdds.samples,
     player: { policy, reads: ["params", ...("normalizer" in running.components ? ["normalizer"] : [])] },
-    snapshot: (names = Object.keys(components)) => frozen(components, names),
+    snapshot: (names = Object.keys(components)) => frozenStates(kind, components, names),
     get params() {
       return params.getState() as Params<Tensor>;
     },
@@ -190,39 +172,4 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
       if (!isCompiled(environment)) environment.close();
     },
   };
-}
-/** The last rollout's episodes by lesson, of [rollouts, lessons, 3]. */
-function lessonResults(sums: Float32Array, lessons: number): readonly LessonResult[] {
-  return Array.from({ length: lessons }, (_, lesson) => {
-    const [episodes, returns, positive] = sums.subarray(lesson * 3, lesson * 3 + 3) as unknown as number[];
-    const count = episodes as number;
-    return {
-      lesson,
-      episodes: count,
-      return: (returns as number) / count,
-      positive: (positive as number) / count,
-    };
-  }).filter(({ episodes }) => episodes > 0);
-}
-
-/** States of some components. Tensors never change, so they are frozen as they are. */
-function frozen(
-  components: Readonly<Record<string, Stateful>>,
-  names: readonly string[],
-): Frozen | Promise<Frozen> {
-  const states = names.map((name) => {
-    const part = components[name];
-    if (part) return part.getState();
-    throw new EspalierError(
-      "COMPONENT_UNKNOWN",
-      `${kind}: there is no component "${name}"${didYouMean(name, Object.keys(components))}`,
-      { fix: `the components are ${Object.keys(components).join(", ")}` },
-    );
-  });
-  const named = (all: readonly StateTree[]): Frozen => ({
-    components: Object.fromEntries(names.map((name, i) => [name, all[i] as StateTree])),
-  });
-  return states.some((part) => part instanceof Promise)
-    ? Promise.all(states).then(named)
-    : named(states as readonly StateTree[]);
 }

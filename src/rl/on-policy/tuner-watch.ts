@@ -1,8 +1,7 @@
-import { EspalierError } from "../../core/index.ts";
 import { read, type Tensor } from "../../engine/index.ts";
+import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import type { UpdateEpochs } from "../experience/update-epochs.ts";
-import { kind } from "./setup.ts";
 
 /** Shows a tuner of update epochs what all updates from a rollout were like together, however they were cut. */
 export class TunerWatch implements Stateful {
@@ -12,27 +11,30 @@ export class TunerWatch implements Stateful {
   #found: { readonly kl: number[]; readonly clipFraction: number[] } = { kl: [], clipFraction: [] };
   #waiting: { readonly kl: Tensor; readonly clipFraction: Tensor; readonly count: number }[] = [];
 
+  /** The trainer's epoch under way, by the samples it began with, and its update epochs. */
+  #epoch = { samples: -1, updateEpochs: 0 };
+
   constructor(tuner: UpdateEpochs) {
     this.#tuner = tuner;
   }
 
-  /** Notes so many updates. */
+  /** How often the rollout of an epoch is gone through: the same answer all the while, whatever comes after it. */
+  updateEpochs({ samples }: Counters): number {
+    if (this.#epoch.samples !== samples) this.#epoch = { samples, updateEpochs: this.#tuner.epochs };
+    return this.#epoch.updateEpochs;
+  }
+
+  /** Notes so many updates; those without the policy's loss tell nothing. */
   add(values: Readonly<Record<string, Tensor>>, count: number): void {
     const { "policy.approxKl": kl, "policy.clipFraction": clipFraction } = values;
-    if (!kl || !clipFraction)
-      throw new EspalierError(
-        "OPTION_INVALID",
-        `${kind}: update epochs are chosen by policy.approxKl and policy.clipFraction, which no loss reports`,
-        { fix: 'add policyLoss() under its own name, "policy", or give updateEpochs as a number' },
-      );
-    this.#waiting.push({ kl, clipFraction, count });
+    if (kl && clipFraction) this.#waiting.push({ kl, clipFraction, count });
   }
 
   /** The rollout's updates are done. */
   async end(): Promise<void> {
     await this.#settle();
     const { kl, clipFraction } = this.#found;
-    this.#tuner.observe({ kl: meanOf(kl), clipFraction: meanOf(clipFraction) });
+    if (kl.length > 0) this.#tuner.observe({ kl: meanOf(kl), clipFraction: meanOf(clipFraction) });
     this.#found = { kl: [], clipFraction: [] };
   }
 
@@ -51,14 +53,16 @@ export class TunerWatch implements Stateful {
     const { kl, clipFraction } = this.#found;
     return {
       tuner: await this.#tuner.getState(),
+      epoch: { ...this.#epoch },
       kl: Float32Array.from(kl),
       clipFraction: Float32Array.from(clipFraction),
     };
   }
 
   setState(state: StateTree): void {
-    const { tuner, kl, clipFraction } = state as Readonly<Record<string, StateTree>>;
+    const { tuner, epoch, kl, clipFraction } = state as Readonly<Record<string, StateTree>>;
     void this.#tuner.setState(tuner as StateTree);
+    this.#epoch = { ...(epoch as { readonly samples: number; readonly updateEpochs: number }) };
     this.#found = { kl: [...(kl as Float32Array)], clipFraction: [...(clipFraction as Float32Array)] };
     this.#waiting = [];
   }

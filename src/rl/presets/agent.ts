@@ -22,10 +22,11 @@ export interface AgentTask extends Task {
   close?(): void;
 }
 
-export interface AgentTraining {
+export interface AgentTraining<T extends AgentTask = AgentTask> {
   /** Agent steps of the whole training, those before a resume included. Default: the settings' own. */
   readonly steps?: number;
-  readonly hooks?: readonly TrainerHook[];
+  /** Hooks, or a function that makes them for the run's task: evaluation needs its `player`. */
+  readonly hooks?: readonly TrainerHook[] | ((task: T) => readonly TrainerHook[]);
   /** Everything else about the run; `epochs` follows from the steps. */
   readonly config?: Partial<Omit<TrainingConfig, "epochs">>;
   readonly warn?: TrainerOptions["warn"];
@@ -56,9 +57,9 @@ export interface AgentScore {
 export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
   readonly settings: S;
   /** A new run: from the beginning, unless a checkpoint hook resumes one. */
-  train(training?: AgentTraining): Promise<TrainingResult>;
+  train(training?: AgentTraining<T>): Promise<TrainingResult>;
   /** What a `Trainer` needs for such a run, made anew: for commands that train by themselves. */
-  setup(training?: AgentTraining): TrainerOptions;
+  setup(training?: AgentTraining<T>): TrainerOptions;
   /** Plays episodes with the policy as it is now. */
   evaluate(evaluation?: AgentEvaluation): Promise<AgentScore>;
   /** The task of the last run. */
@@ -91,9 +92,10 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
       fix: "call train() first",
     });
   };
-  const setup = (training: AgentTraining = {}): TrainerOptions => {
+  const setup = (training: AgentTraining<T> = {}): TrainerOptions => {
     checkNames(`${kind}.train`, training, ["steps", "hooks", "config", "warn"]);
     const steps = checkSize(`${kind}.train`, "steps", training.steps ?? spec.totalSteps);
+    const { hooks = [] } = training;
     const epochs = Math.ceil(steps / spec.samplesPerEpoch);
     task?.close?.();
     const own = spec.task(epochs);
@@ -101,7 +103,7 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     return {
       task: own,
       config: { ...(spec.seed !== undefined && { seed: spec.seed }), ...training.config, epochs },
-      hooks: [...(spec.hooks?.(own) ?? []), ...(training.hooks ?? [])],
+      hooks: [...(spec.hooks?.(own) ?? []), ...(typeof hooks === "function" ? hooks(own) : hooks)],
       ...(training.warn && { warn: training.warn }),
     };
   };

@@ -44,6 +44,8 @@ const sb3: PpoSettings = {
   ...cleanrl,
   ...{ totalSteps: 1_000_000, environments: 1, steps: 2048, updateEpochs: 10, minibatches: 32 },
   ...{ learningRate: 3e-4, annealRate: false, valueClip: undefined, entropyWeight: 0 },
+  // Its 0.5 is of whole squares, ours are half ones.
+  valueWeight: 1,
 };
 
 /** Settings by environment. */
@@ -66,7 +68,7 @@ const tuned: Readonly<Record<string, PpoSettings>> = {
   "MountainCarContinuous-v0": {
     ...sb3,
     ...{ totalSteps: 300_000, environments: 16, steps: 256, updateEpochs: 10, minibatches: 16 },
-    ...{ gamma: 0.9999, lambda: 0.9, entropyWeight: 0.004, maxNorm: 5, valueWeight: 0.2 },
+    ...{ gamma: 0.9999, lambda: 0.9, entropyWeight: 0.004, maxNorm: 5, valueWeight: 0.38 },
     ...{ normalizeObservations: true, normalizeRewards: true },
   },
   "Pendulum-v1": {

@@ -1,5 +1,6 @@
 import { runsAndMetrics } from "./version-1.ts";
 import { eventsAndHooks } from "./version-2.ts";
+import { evaluatedCheckpoints } from "./version-3.ts";
 
 /** Words of a database for what both have. */
 export interface Words {
@@ -20,4 +21,4 @@ export interface Migration {
 }
 
 /** The first leads to version 1. */
-export const migrations: readonly Migration[] = [runsAndMetrics, eventsAndHooks];
+export const migrations: readonly Migration[] = [runsAndMetrics, eventsAndHooks, evaluatedCheckpoints];

@@ -115,6 +115,7 @@ interface EventColumns {
 interface EvaluationsTable extends EventColumns {
   name: string;
   scores: string;
+  checkpoint: string | null;
 }
 interface EpisodesTable extends EventColumns {
   return: number | null;

@@ -1,0 +1,83 @@
+import { type Command, Option } from "commander";
+import { EspalierError } from "../../core/index.ts";
+import { jsonText } from "../runs/text/json-text.ts";
+import { type EvaluateRequest, evaluate, evaluationText } from "./evaluate.ts";
+
+interface Options {
+  readonly env?: string;
+  readonly suite?: string;
+  readonly episodes: string;
+  readonly seed?: string;
+  readonly sample?: boolean;
+  readonly engine?: "wasm" | "xla";
+  readonly store?: string;
+  readonly run?: string;
+  readonly json?: boolean;
+}
+
+/** `espalier evaluate CHECKPOINT`. */
+export function registerEvaluate(program: Command): void {
+  program
+    .command("evaluate")
+    .description("play episodes with the policy of a checkpoint and print how good it is")
+    .argument("<checkpoint>", "its path or file: URI; of a directory of checkpoints the newest whole one")
+    .option("--env <name>", "the environment, instead of the one it was trained on")
+    .option("--suite <lessons|JSON>", "a suite for each lesson, or suites as evaluationHook has them")
+    .option("--episodes <n>", "episodes of each suite", "10")
+    .option("--seed <n>", "where episodes begin (default: as in the run's own evaluations)")
+    .option("--sample", "draw actions instead of taking the best ones")
+    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
+    .option("--store <location>", "file the scores there, too: a SQLite file or a postgres:// URL")
+    .option("--run <id>", "the run that they are filed under (default: the checkpoint's)")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  espalier evaluate runs/cartpole --episodes 100
+  espalier evaluate runs/maze/epoch-0040-update-001600 --suite lessons --json
+  espalier evaluate runs/cartpole --store runs/stats.db --run cartpole`,
+    )
+    .action(async (checkpoint: string, options: Options) => {
+      const found = await evaluate(checkpoint, requestOf(options));
+      console.log(options.json ? jsonText(found) : evaluationText(found));
+    });
+}
+
+function requestOf(options: Options): EvaluateRequest {
+  const { env, suite, seed, sample, engine, store, run } = options;
+  if (run !== undefined && store === undefined)
+    throw new EspalierError("OPTION_INVALID", "--run is given, and --store is not", {
+      fix: "say where scores are filed: --store runs/stats.db",
+    });
+  return {
+    episodes: wholeNumber("--episodes", options.episodes, 1),
+    ...(env !== undefined && { environment: env }),
+    ...(suite !== undefined && { suites: suitesIn(suite) }),
+    ...(seed !== undefined && { seed: wholeNumber("--seed", seed, 0) }),
+    ...(sample && { deterministic: false }),
+    ...(engine && { engine }),
+    ...(store !== undefined && { store }),
+    ...(run !== undefined && { run }),
+  };
+}
+
+function suitesIn(text: string): NonNullable<EvaluateRequest["suites"]> {
+  if (text === "lessons") return text;
+  try {
+    return JSON.parse(text) as NonNullable<EvaluateRequest["suites"]>;
+  } catch (cause) {
+    throw new EspalierError("OPTION_INVALID", `--suite is "${text}", which is neither "lessons" nor JSON`, {
+      fix: `write --suite lessons, or --suite '{"all":{"environment":"CartPole-v1"}}'`,
+      cause,
+    });
+  }
+}
+
+function wholeNumber(option: string, text: string, least: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text.trim()) && Number.isSafeInteger(number) && number >= least) return number;
+  throw new EspalierError("OPTION_INVALID", `${option} is "${text}"`, {
+    fix: `give a whole number from ${least} on`,
+  });
+}

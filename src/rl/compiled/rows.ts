@@ -1,0 +1,164 @@
+import { treeMap } from "../../core/index.ts";
+import { np, type Value, vmap } from "../../engine/index.ts";
+import type { Named } from "../../losses/index.ts";
+import { actionSize, flatSize } from "../spaces/index.ts";
+import type { CompiledEnvironment } from "./compiled.ts";
+import { environmentKeys } from "./keys.ts";
+import { drawLessons } from "./lessons.ts";
+
+/** What rows remember between steps: the carry of a scan, and what a checkpoint keeps of unfinished episodes. */
+export type RowsState<S extends Named = Named> = {
+  /** Of every environment, each value with a first axis of `count`. */
+  readonly environment: S;
+  /** Booleans [count]: the last step ended the episode, and the next one resets. */
+  readonly resetDue: Value;
+  /** f32 [rows]: rewards of the present episode so far. */
+  readonly return: Value;
+  /** i32 [count]: its steps so far. */
+  readonly length: Value;
+  /** i32 [count], where the environment has lessons. */
+  readonly lesson?: Value;
+};
+
+/** What a step of all rows gave. What is not used costs nothing. */
+export interface RowsStep<S extends Named = Named> {
+  readonly state: RowsState<S>;
+  /** f32 [rows]; 0 where this step reset. */
+  readonly reward: Value;
+  /** Booleans [rows]. */
+  readonly terminated: Value;
+  readonly truncated: Value;
+  /** Where this step began an episode instead of acting. */
+  readonly reset: Value;
+  /** Booleans [rows]: where this step ended an episode, and f32 [rows] its return and length; 0 elsewhere. */
+  readonly ended: Value;
+  readonly endedReturn: Value;
+  readonly endedLength: Value;
+}
+
+/** Environments that step together inside a program. A row is an agent of one of them: `count * agents` rows. */
+export interface CompiledRows<S extends Named = Named> {
+  readonly environment: CompiledEnvironment<S>;
+  readonly count: number;
+  readonly agents: number;
+  readonly rows: number;
+  /** Numbers in a row of observations, and in a row of actions. */
+  readonly size: number;
+  readonly actions: number;
+  /** How many lessons the environment has; 0 for none. */
+  readonly lessons: number;
+  /** Begins an episode everywhere. Without `shares` all have the first lesson. */
+  init(key: Value, shares?: Value): RowsState<S>;
+  /**
+   * One step of every environment. `actions` is f32 [rows, actions], `key` of this step alone, and `shares` f32
+   * [lessons] says how often episodes that begin here have each lesson; without it all have the first.
+   */
+  step(state: RowsState<S>, actions: Value, key: Value, shares?: Value): RowsStep<S>;
+  /** f32 [rows, size]. */
+  observe(state: RowsState<S>): Value;
+  /** Booleans [rows, choices], where the environment has action masks. */
+  mask?(state: RowsState<S>): Value;
+}
+
+/** What one key of a step is used for. */
+const purposes = { step: 0, reset: 1, lesson: 2 };
+
+/**
+ * Runs so many of an environment together, inside the compiled program. They reset by themselves one step after an
+ * episode's end, as vector environments do: that step ignores the row's action, gives a reward of 0 and neither ending,
+ * and says so in `reset`.
+ *
+ * @example
+ * ```ts
+ * const carts = compiledRows(cartPole, 4);
+ * const collect = compile((state: RowsState<CartPoleState>, key: Value) =>
+ *   scan((now, _, i) => {
+ *     const actions = policy(carts.observe(now)); // f32 [4, 1]
+ *     const { state, reward } = carts.step(now, actions, random.foldIn(key, i));
+ *     return [state, reward];
+ *   }, state, undefined, { length: 128 }),
+ * );
+ * ```
+ */
+export function compiledRows<S extends Named>(
+  environment: CompiledEnvironment<S>,
+  count: number,
+): CompiledRows<S> {
+  const agents = environment.agents ?? 1;
+  const lessons = environment.lessons?.length ?? 0;
+  const rows = count * agents;
+  const size = flatSize(environment.observationSpace);
+  const actions = actionSize(environment.actionSpace);
+  /** From one an environment to one a row, and rows of an environment side by side. */
+  const toRows = (x: Value): Value => (agents === 1 ? x : np.repeat(x, agents));
+  const byRow = (x: Value): Value => (agents === 1 ? x : np.reshape(x, [rows, ...x.shape.slice(2)]));
+  const byEnvironment = (x: Value): Value =>
+    agents === 1 ? x : np.reshape(x, [count, agents, ...x.shape.slice(1)]);
+
+  const begin = (key: Value, shares: Value | undefined): { state: S; lesson: Value } => {
+    const lesson =
+      shares && lessons > 1
+        ? drawLessons(environmentKeys(key, count, purposes.lesson), shares)
+        : np.zeros([count], { dtype: "i32" });
+    return { state: vmap(environment.reset)(environmentKeys(key, count, purposes.reset), lesson), lesson };
+  };
+  const { actionMask } = environment;
+
+  return {
+    environment,
+    count,
+    agents,
+    rows,
+    size,
+    actions,
+    lessons,
+    init: (key, shares) => {
+      const { state, lesson } = begin(key, shares);
+      return {
+        environment: state,
+        resetDue: np.zeros([count], { dtype: "bool" }),
+        return: np.zeros([rows]),
+        length: np.zeros([count], { dtype: "i32" }),
+        ...(lessons > 0 && { lesson }),
+      };
+    },
+    step: (state, given, key, shares) => {
+      const due = state.resetDue;
+      const acting = np.logicalNot(due);
+      const stepKeys = environmentKeys(key, count, purposes.step);
+      const next = vmap(environment.step)(state.environment, byEnvironment(given), stepKeys);
+      const fresh = begin(key, shares);
+      const terminated = np.logicalAnd(next.terminated, acting);
+      const truncated = np.logicalAnd(next.truncated, acting);
+      const over = np.logicalOr(terminated, truncated);
+      const dueRows = toRows(due);
+      const reward = np.where(dueRows, 0, byRow(next.reward));
+      const total = np.where(dueRows, 0, state.return.add(reward));
+      const length = np.where(due, 0, state.length.add(1));
+      const lesson = state.lesson && np.where(due, fresh.lesson, state.lesson);
+      const ended = toRows(over);
+      return {
+        state: {
+          environment: treeMap((a: Value, b: Value) => chosen(due, a, b), fresh.state, next.state),
+          resetDue: over,
+          return: total,
+          length,
+          ...(lesson && { lesson }),
+        },
+        reward,
+        terminated: toRows(terminated),
+        truncated: toRows(truncated),
+        reset: dueRows,
+        ended,
+        endedReturn: np.where(ended, total, 0),
+        endedLength: np.where(ended, toRows(length).astype("f32"), 0),
+      };
+    },
+    observe: (state) => byRow(vmap(environment.observe)(state.environment)),
+    ...(actionMask && { mask: (state) => byRow(vmap(actionMask)(state.environment)) }),
+  };
+}
+
+/** a where the environment's flag holds and b elsewhere, whatever axes follow the first. */
+const chosen = (flags: Value, a: Value, b: Value): Value =>
+  np.where(np.reshape(flags, [flags.shape[0] as number, ...a.shape.slice(1).fill(1)]), a, b);

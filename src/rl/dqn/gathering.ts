@@ -1,0 +1,116 @@
+import type { Tensor } from "../../engine/index.ts";
+import type { Field } from "../../losses/index.ts";
+import type { Stateful, StateTree } from "../../state/index.ts";
+import type { ReplayBuffer } from "../experience/replay-buffer.ts";
+import { choices as choicesOf, flatSize } from "../spaces/index.ts";
+import type { VectorEnvironment } from "../vector/vector.ts";
+import type { DqnCounts } from "./counts.ts";
+import { explore } from "./explore.ts";
+
+/** What of a transition is kept. */
+export function transitionFields(environment: VectorEnvironment): Readonly<Record<string, Field>> {
+  const observation: Field = { shape: [flatSize(environment.observationSpace)], dtype: "f32" };
+  const number: Field = { shape: [], dtype: "f32" };
+  const masks: Field = { shape: [choicesOf(environment.actionSpace)], dtype: "f32" };
+  return {
+    ...{ observation, action: { shape: [1], dtype: "f32" }, reward: number },
+    ...{ nextObservation: observation, terminated: number },
+    ...(environment.actionMasks && { nextMask: masks }),
+  };
+}
+
+type Means = { readonly return: number; readonly length: number };
+const nothing: Means = { return: Number.NaN, length: Number.NaN };
+
+/** What the episodes that ended in a stretch were like; of the last ones where none did, and NaN before the first. */
+export interface EpisodeMeans extends Means {
+  readonly episodes: number;
+}
+
+/** Steps environments and keeps what comes of it. Steps that begin an episode are no transitions. */
+export class Gathering implements Stateful {
+  readonly #environment: VectorEnvironment;
+  readonly #buffer: ReplayBuffer;
+  readonly #counts: DqnCounts;
+  readonly #before: Float32Array;
+  readonly #actions: Float32Array;
+  readonly #choices: number;
+  readonly #rows: Readonly<Record<string, ArrayLike<number>>>;
+  #seed: number;
+  #begun = false;
+  #last: Means = nothing;
+
+  constructor(environment: VectorEnvironment, buffer: ReplayBuffer, counts: DqnCounts, seed: number) {
+    this.#environment = environment;
+    this.#buffer = buffer;
+    this.#counts = counts;
+    this.#seed = seed;
+    this.#before = new Float32Array(environment.observations.length);
+    this.#actions = new Float32Array(environment.rows);
+    this.#choices = choicesOf(environment.actionSpace);
+    this.#rows = {
+      ...{ observation: this.#before, action: this.#actions, reward: environment.rewards },
+      ...{ nextObservation: environment.observations, terminated: environment.terminated },
+      ...(environment.actionMasks && { nextMask: environment.actionMasks }),
+    };
+  }
+
+  #begin(): void {
+    if (!this.#begun) this.#environment.reset(this.#seed);
+    this.#begun = true;
+  }
+
+  /** So many steps of all rows. `greedy` gives the best actions for observations and masks, [rows]. */
+  run(
+    steps: number,
+    epsilon: number,
+    greedy: (observations: Float32Array, masks: Uint8Array | undefined) => Tensor,
+  ): EpisodeMeans {
+    this.#begin();
+    const { rows, observations, actionMasks, resets } = this.#environment;
+    const best = (): ArrayLike<number> => {
+      const tensor = greedy(observations, actionMasks);
+      const found = tensor.readSync();
+      tensor.dispose();
+      return found;
+    };
+    for (let t = 0; t < steps; t++) {
+      this.#before.set(observations);
+      const choice = { key: this.#counts.stepKey(), epsilon, choices: this.#choices, masks: actionMasks };
+      explore(this.#actions, choice, best);
+      this.#environment.step(this.#actions);
+      for (let row = 0; row < rows; row++) if (resets[row] === 0) this.#buffer.addFrom(this.#rows, row);
+      this.#counts.steps++;
+    }
+    return this.#means();
+  }
+
+  #means(): EpisodeMeans {
+    const ended = this.#environment.ended();
+    const mean = (of: (end: (typeof ended)[number]) => number): number =>
+      ended.reduce((sum, end) => sum + of(end), 0) / ended.length;
+    if (ended.length > 0)
+      this.#last = { return: mean((end) => end.return), length: mean((end) => end.length) };
+    return { episodes: ended.length, ...this.#last };
+  }
+
+  /** Begins episodes anew, when it is next needed. */
+  restart(seed: number): void {
+    this.#seed = seed;
+    this.#begun = false;
+    this.#last = nothing;
+    this.#buffer.clear();
+  }
+
+  getState(): StateTree {
+    this.#begin();
+    return { vector: this.#environment.getState(), last: { ...this.#last } };
+  }
+
+  setState(state: StateTree): void {
+    const { vector, last } = state as { readonly vector: StateTree; readonly last: Means };
+    this.#environment.setState(vector);
+    this.#last = { ...last };
+    this.#begun = true;
+  }
+}

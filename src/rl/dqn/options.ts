@@ -1,0 +1,98 @@
+import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
+import type { Loss } from "../../losses/index.ts";
+import type { Params } from "../../nn/index.ts";
+import type { Optimizer } from "../../optim/index.ts";
+import type { Ramp } from "../../schedule/index.ts";
+import { checkMonitor, type MonitorOptions, type RateInputs } from "../../update/index.ts";
+import type { ActionValues, TransitionTargets } from "../losses/td.ts";
+import type { Policy } from "../policies/policy.ts";
+import type { PolicySpec } from "../policies/spec.ts";
+import type { VectorEnvironment } from "../vector/vector.ts";
+
+/** What a task that learns what actions are worth is made of. */
+export interface DqnOptions {
+  /** Of one choice an action. */
+  readonly environment: VectorEnvironment;
+  /**
+   * The parameters of its distribution, the logits of choices, are taken for the actions' values; its value function is
+   * not used. Without memory. Default one tower of 120 and 84, relu.
+   */
+  readonly policy?: Policy | PolicySpec;
+  readonly optimizer: Optimizer;
+  /** Default [tdLoss()]. */
+  readonly losses?: readonly Loss<TransitionTargets, ActionValues>[];
+  /** Steps that every row takes before it is learned again. Default 10. */
+  readonly steps?: number;
+  /** Updates after these steps. Default 1. */
+  readonly updates?: number;
+  /** How often an epoch does both. Default 100. */
+  readonly cycles?: number;
+  /** Transitions in an update. Default 128. */
+  readonly batchSize?: number;
+  /** Transitions that are kept. Default 10,000. */
+  readonly capacity?: number;
+  /** Agent steps before the first update. Default 1000. */
+  readonly learningStarts?: number;
+  /** How often an action is drawn at random: a ramp over `samples`, say. Default from 1 to 0.05 over 10,000. */
+  readonly epsilon?: Ramp | number;
+  /** How much what comes later counts. Default 0.99. */
+  readonly gamma?: number;
+  /** The learning network chooses the next action and the target network values it. Default false. */
+  readonly double?: boolean;
+  /** Every so many updates the target network goes this part of the way to the learning one. Default 50 and 1. */
+  readonly target?: { readonly every?: number; readonly tau?: number };
+  readonly learningRate?: Ramp | number;
+  /** Others of the optimizer's rates. */
+  readonly rates?: RateInputs;
+  /** What is reported of every update beside its losses. */
+  readonly monitor?: MonitorOptions;
+  /** Parameters to start with, instead of those the policy draws. */
+  readonly params?: Params<Tensor>;
+  /** Where everything random comes from; the trainer's seed unless told. */
+  readonly seed?: number;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+  readonly deterministic?: boolean;
+}
+
+export const kind = "dqnTask";
+
+const names = [
+  ...["environment", "policy", "optimizer", "losses", "steps", "updates", "cycles", "batchSize", "capacity"],
+  ...["learningStarts", "epsilon", "gamma", "double", "target", "learningRate", "rates", "monitor", "params"],
+  ...["seed", "engine", "device", "deterministic"],
+];
+
+/** The plain numbers among the options, checked and filled in. */
+export function numbersOf(options: DqnOptions) {
+  checkNames(kind, options, names);
+  checkNames(`${kind}: target`, options.target ?? {}, ["every", "tau"]);
+  checkMonitor(kind, options.monitor ?? {});
+  const { gamma = 0.99, learningStarts = 1000, double = false } = options;
+  const { every = 50, tau = 1 } = options.target ?? {};
+  const between = (name: string, x: number, fits: boolean): void => {
+    if (!fits) throw badOption(kind, `${name} is ${shown(x)}`, "give a number from 0 to 1");
+  };
+  between("gamma", gamma, gamma >= 0 && gamma <= 1);
+  between("target.tau", tau, tau > 0 && tau <= 1);
+  if (!(Number.isInteger(learningStarts) && learningStarts >= 0))
+    throw badOption(kind, `learningStarts is ${shown(learningStarts)}`, "give a whole number from 0 on");
+  if (options.environment.actionSpace.kind !== "discrete")
+    throw new EspalierError(
+      "SPACE_UNSUPPORTED",
+      `${kind}: ${options.environment.name} has ${options.environment.actionSpace.kind} actions, and values are learned of single choices`,
+      { fix: "use an environment with discrete actions, or onPolicyTask" },
+    );
+  return {
+    ...{ gamma, learningStarts, double, tau },
+    every: checkSize(kind, "target.every", every),
+    steps: checkSize(kind, "steps", options.steps ?? 10),
+    updates: checkSize(kind, "updates", options.updates ?? 1),
+    cycles: checkSize(kind, "cycles", options.cycles ?? 100),
+    batchSize: checkSize(kind, "batchSize", options.batchSize ?? 128),
+    capacity: checkSize(kind, "capacity", options.capacity ?? 10_000),
+  };
+}
+
+export type DqnNumbers = ReturnType<typeof numbersOf>;

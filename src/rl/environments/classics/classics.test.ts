@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import type { Environment } from "../environment.ts";
+import { SeededRandom } from "../random.ts";
+import { makeAcrobot } from "./acrobot.ts";
+import { makeCartPole } from "./cart-pole.ts";
+import fixture from "./gymnasium.fixture.json" with { type: "json" };
+import { type Fixture, findGymnasium, recorded } from "./gymnasium.test-support.ts";
+import { makeMountainCar } from "./mountain-car.ts";
+import { makeMountainCarContinuous } from "./mountain-car-continuous.ts";
+import { makePendulum } from "./pendulum.ts";
+
+interface Classic {
+  readonly make: () => Environment;
+  /** What Gymnasium holds in its states, in order. */
+  readonly parts: readonly string[];
+  /**
+   * How far rewards may be apart. Pendulum's are squares, which NumPy takes by the power function of its C library: in
+   * some rows of ten thousand their last digit is another, for the torque's in single precision.
+   */
+  readonly reward: number;
+  readonly name: string;
+}
+
+const classics: readonly Classic[] = [
+  { make: makeCartPole, parts: ["x", "speed", "angle", "turn"], reward: 0 },
+  { make: makeAcrobot, parts: ["upper", "lower", "upperTurn", "lowerTurn"], reward: 0 },
+  { make: makeMountainCar, parts: ["position", "velocity"], reward: 0 },
+  { make: makeMountainCarContinuous, parts: ["position", "velocity"], reward: 0 },
+  { make: makePendulum, parts: ["angle", "turn"], reward: 1e-9 },
+].map((classic) => ({ ...classic, name: classic.make().name }));
+
+/** The bounds of Gymnasium's initial states. */
+const starts: Readonly<Record<string, readonly (readonly [low: number, high: number])[]>> = {
+  "CartPole-v1": Array.from({ length: 4 }, () => [-0.05, 0.05] as const),
+  "Acrobot-v1": Array.from({ length: 4 }, () => [-0.1, 0.1] as const),
+  "MountainCar-v0": [
+    [-0.6, -0.4],
+    [0, 0],
+  ],
+  "MountainCarContinuous-v0": [
+    [-0.6, -0.4],
+    [0, 0],
+  ],
+  "Pendulum-v1": [
+    [-Math.PI, Math.PI],
+    [-1, 1],
+  ],
+};
+
+interface Saved {
+  readonly state: Readonly<Record<string, number>>;
+}
+
+/** The largest difference of states and observations over all steps; rewards and ends must be equal. */
+function compare({ make, parts, reward }: Classic, found: Fixture): number {
+  const environment = make();
+  const steps = recorded(found, environment.name);
+  const random = new SeededRandom(0).getState();
+  const width = steps.observation.length / steps.rows;
+  let [most, unlike] = [0, 0];
+  for (let row = 0; row < steps.rows; row++) {
+    const state = Object.fromEntries(
+      parts.map((part, i) => [part, steps.state[row * parts.length + i] as number]),
+    );
+    environment.setState({ phase: "going", steps: steps.elapsed[row] as number, random, state });
+    const action = steps.action[row] as number;
+    const step = environment.step(environment.actionSpace.kind === "box" ? [action] : action);
+    const ends = [steps.terminated[row] === 1, steps.truncated[row] === 1];
+    expect([step.terminated, step.truncated], `row ${row}`).toEqual(ends);
+    const apart = Math.abs((step.reward as number) - (steps.reward[row] as number));
+    expect(apart, `reward of row ${row}`).toBeLessThanOrEqual(reward);
+    if (apart > 0) unlike++;
+    const after = (environment.getState() as unknown as Saved).state;
+    parts.forEach((part, i) => {
+      most = Math.max(
+        most,
+        Math.abs((after[part] as number) - (steps.next[row * parts.length + i] as number)),
+      );
+    });
+    const seen = step.observation as Float32Array;
+    for (let i = 0; i < width; i++)
+      most = Math.max(most, Math.abs((seen[i] as number) - (steps.observation[row * width + i] as number)));
+  }
+  expect(unlike / steps.rows).toBeLessThan(0.005);
+  return most;
+}
+
+describe.each(classics)("$name", (classic) => {
+  it("steps as Gymnasium's does in the fixture", () => {
+    const { terminated, truncated } = recorded(fixture, classic.name);
+    expect([...terminated, ...truncated]).toContain(1);
+    expect(compare(classic, fixture)).toBeLessThan(1e-6);
+  });
+
+  it("begins where Gymnasium's does", () => {
+    const environment = classic.make();
+    const begun = Array.from({ length: 2000 }, (_, seed) => {
+      environment.reset({ seed });
+      const { state } = environment.getState() as unknown as Saved;
+      return classic.parts.map((part) => state[part] as number);
+    });
+    const column = (i: number): number[] => begun.map((state) => state[i] as number);
+    // Uniform between bounds: the least and the most of 2,000 are within a hundredth of them, the mean in the middle.
+    starts[classic.name]?.forEach(([low, high], i) => {
+      const [values, width] = [column(i), high - low];
+      expect(Math.min(...values)).toBeGreaterThanOrEqual(Math.fround(low));
+      expect(Math.max(...values)).toBeLessThanOrEqual(Math.fround(high));
+      expect(Math.min(...values) - low).toBeLessThanOrEqual(width / 100);
+      expect(high - Math.max(...values)).toBeLessThanOrEqual(width / 100);
+      const mean = values.reduce((sum, x) => sum + x, 0) / values.length;
+      expect(Math.abs(mean - (low + high) / 2)).toBeLessThanOrEqual(width / 25);
+    });
+  });
+
+  it("draws itself", () => {
+    const environment = classic.make();
+    environment.reset({ seed: 1 });
+    const before = environment.render?.();
+    environment.step(environment.actionSpace.kind === "box" ? [1] : 0);
+    for (let i = 0; i < 5; i++) environment.step(environment.actionSpace.kind === "box" ? [1] : 0);
+    const after = environment.render?.();
+    expect(after).not.toEqual(before);
+    expect(after?.shapes.length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+const gymnasium = findGymnasium();
+
+describe.skipIf(gymnasium.missing)(
+  `10,000 steps of Gymnasium as it is installed${gymnasium.missing ? ` (${gymnasium.missing})` : ""}`,
+  () => {
+    let found: Fixture | undefined;
+
+    it.each(classics)(
+      "$name",
+      (classic) => {
+        found ??= gymnasium.run?.("gymnasium_classics.py", "10000") as Fixture;
+        expect(found.rows).toBe(10_000);
+        const { terminated, truncated } = recorded(found, classic.name);
+        if (classic.name !== "Pendulum-v1") expect(terminated.includes(1)).toBe(true);
+        expect(truncated.includes(1)).toBe(true);
+        expect(compare(classic, found)).toBeLessThan(1e-6);
+      },
+      120_000,
+    );
+  },
+);

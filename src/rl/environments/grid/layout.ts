@@ -1,0 +1,121 @@
+import { badOption, shown } from "../../../core/index.ts";
+import { gridLessons } from "./lessons.ts";
+import type { GridWorldOptions } from "./options.ts";
+
+/**
+ * All that decides a grid world, as tables: the ordinary one and the compiled one both go by it. A cell is a number:
+ * rows lie one after the other, and around each map are walls as wide as an agent sees, so that no index needs a check.
+ */
+export interface GridLayout {
+  readonly name: string;
+  readonly agents: number;
+  readonly timeLimit: number;
+  readonly masks: boolean;
+  readonly lessons: readonly string[];
+  readonly width: number;
+  readonly height: number;
+  /** Cells an agent sees in each direction. */
+  readonly view: number;
+  /** Cells in a row, and in a map. */
+  readonly stride: number;
+  readonly cells: number;
+  /** 1 for walls: [lessons * cells]. Doors are none. */
+  readonly walls: Uint8Array;
+  /** The door's cell in each lesson; 0, a cell nobody comes to, where there is none. */
+  readonly doors: Int32Array;
+  /** Where things may lie at the beginning, for each lesson. No keys where there is no door. */
+  readonly starts: readonly Int32Array[];
+  readonly goals: readonly Int32Array[];
+  readonly keys: readonly Int32Array[];
+  /** How a cell's number changes: up, right, down, left. */
+  readonly moves: Int32Array;
+  /** How the numbers of the cells in view differ from an agent's own. */
+  readonly seen: Int32Array;
+  /** What distances are multiplied with: a power of two, so that no digit is lost. */
+  readonly scale: number;
+  /** Numbers in an agent's observation. */
+  readonly size: number;
+}
+
+const signs = { starts: "s*&", goals: "g*", keys: "k&" };
+
+/** Reads the maps and checks them. */
+export function gridLayout(options: GridWorldOptions): GridLayout {
+  const { agents = 1, lessons = gridLessons, timeLimit = 100, view = 2, masks = false } = options;
+  const name = options.name ?? (agents === 1 ? "GridWorld-v0" : "GridWorldTeam-v0");
+  const maps = Object.entries(lessons);
+  if (maps.length === 0)
+    throw badOption(name, "it has no lessons", "give maps by name, or leave lessons out");
+  for (const [label, n, least] of [
+    ["agents", agents, 1],
+    ["timeLimit", timeLimit, 1],
+    ["view", view, 1],
+  ] as const)
+    if (!Number.isInteger(n) || n < least)
+      throw badOption(name, `${label} is ${shown(n)}`, `give a whole number from ${least}`);
+  const height = Math.max(...maps.map(([, map]) => map.length));
+  const width = Math.max(...maps.flatMap(([, map]) => map.map((row) => row.length)));
+  const stride = width + 2 * view;
+  const cells = stride * (height + 2 * view);
+  const cell = (x: number, y: number): number => (y + view) * stride + x + view;
+  const places = ([lesson, map]: (typeof maps)[number], wanted: string): Int32Array => {
+    const found: number[] = [];
+    map.forEach((row, y) => {
+      for (let x = 0; x < row.length; x++) {
+        const sign = row[x] as string;
+        if (!"#.+sgk*&".includes(sign)) throw unknownSign(name, lesson, sign, x, y);
+        if (wanted.includes(sign)) found.push(cell(x, y));
+      }
+    });
+    return Int32Array.from(found);
+  };
+  const walls = new Uint8Array(maps.length * cells).fill(1);
+  maps.forEach((map, i) => {
+    for (const at of places(map, ".+sgk*&")) walls[i * cells + at] = 0;
+  });
+  const doors = maps.map((map) => places(map, "+"));
+  const around = Array.from({ length: 2 * view + 1 }, (_, i) => i - view);
+  const layout: GridLayout = {
+    name,
+    agents,
+    timeLimit,
+    masks,
+    lessons: maps.map(([lesson]) => lesson),
+    width,
+    height,
+    view,
+    stride,
+    cells,
+    walls,
+    doors: Int32Array.from(doors, (found) => found[0] ?? 0),
+    starts: maps.map((map) => places(map, signs.starts)),
+    goals: maps.map((map) => places(map, signs.goals)),
+    keys: maps.map((map, i) => (doors[i]?.length === 0 ? new Int32Array() : places(map, signs.keys))),
+    moves: Int32Array.of(-stride, 1, stride, -1),
+    seen: Int32Array.from(around.flatMap((y) => around.map((x) => y * stride + x))),
+    scale: 2 ** -Math.ceil(Math.log2(Math.max(width, height))),
+    size: around.length ** 2 + 9 + (agents > 1 ? 1 + 3 * (agents - 1) : 0),
+  };
+  layout.lessons.forEach((lesson, i) => {
+    checkLesson(layout, lesson, i, doors[i]?.length ?? 0);
+  });
+  return layout;
+}
+
+function checkLesson({ name, ...layout }: GridLayout, lesson: string, i: number, doors: number): void {
+  const wrong = (what: string, fix: string) => badOption(name, `lesson "${lesson}" ${what}`, fix);
+  const [starts, goals, keys] = [layout.starts[i], layout.goals[i], layout.keys[i]];
+  if (!starts?.length) throw wrong("has no cell to start from", "mark some with s");
+  // A goal that would lie under the agent moves on to the next place for goals.
+  if (!goals?.length || (goals.length === 1 && starts.includes(goals[0] as number)))
+    throw wrong("has no cell for a goal", "mark some with g, or several with *");
+  if (doors > 1) throw wrong(`has ${doors} doors`, "leave one");
+  if (doors === 1 && !keys?.length) throw wrong("has a door and no key", "mark cells for the key with k");
+}
+
+const unknownSign = (name: string, lesson: string, sign: string, x: number, y: number) =>
+  badOption(
+    name,
+    `lesson "${lesson}" has ${JSON.stringify(sign)} in row ${y}, column ${x}`,
+    "use # . + s g k * and &",
+  );

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { makeCartPole } from "./classics/cart-pole.ts";
+import {
+  compiledEnvironment,
+  environmentNames,
+  hasCompiled,
+  makeEnvironment,
+  registerEnvironment,
+} from "./registry.ts";
+
+describe("environments by name", () => {
+  it.each(environmentNames())("%s is there in both forms, which agree about their spaces", (name) => {
+    const [environment, compiled] = [makeEnvironment(name), compiledEnvironment(name)];
+    expect(environment.name).toBe(name);
+    expect(compiled.name).toBe(name);
+    expect(compiled.observationSpace).toEqual(environment.observationSpace);
+    expect(compiled.actionSpace).toEqual(environment.actionSpace);
+    expect(compiled.agents ?? 1).toBe(environment.agents ?? 1);
+    expect(compiled.lessons).toEqual(environment.lessons);
+    environment.reset({ seed: 1 });
+  });
+
+  it("are made anew each time", () => {
+    expect(makeEnvironment("CartPole-v1")).not.toBe(makeEnvironment("CartPole-v1"));
+  });
+
+  it("may be one's own, and be given again", () => {
+    registerEnvironment("Own", { make: makeCartPole });
+    expect(environmentNames()).toContain("Own");
+    expect(hasCompiled("Own")).toBe(false);
+    expect(() => compiledEnvironment("Own")).toThrow(
+      expect.objectContaining({ code: "ENVIRONMENT_NOT_COMPILED" }),
+    );
+    const other = makeCartPole();
+    registerEnvironment("Own", { make: () => other });
+    expect(makeEnvironment("Own")).toBe(other);
+  });
+
+  it("refuse a built-in name and what makes nothing", () => {
+    expect(() => registerEnvironment("Pendulum-v1", { make: makeCartPole })).toThrow(
+      expect.objectContaining({ code: "ENVIRONMENT_EXISTS" }),
+    );
+    expect(() => registerEnvironment("Other", {} as never)).toThrow(/make of "Other" is undefined/);
+    expect(() => registerEnvironment("", { make: makeCartPole })).toThrow(/the name is ""/);
+  });
+
+  it("that nobody knows are an error with a suggestion", () => {
+    const unknown = (): unknown => makeEnvironment("CartPole-v2");
+    expect(unknown).toThrow(expect.objectContaining({ code: "ENVIRONMENT_UNKNOWN" }));
+    expect(unknown).toThrow(/no environment "CartPole-v2"; did you mean "CartPole-v1"\?/);
+    expect(() => makeEnvironment("toString")).toThrow(
+      expect.objectContaining({ code: "ENVIRONMENT_UNKNOWN" }),
+    );
+  });
+});

@@ -1,0 +1,3 @@
+/** Drawings as text and as SVG. */
+export { asSvg, asSvgAnimation, type SvgAnimationOptions, type SvgOptions } from "./svg.ts";
+export { asText, type TextOptions } from "./text.ts";

@@ -1,0 +1,40 @@
+import { fileURLToPath } from "node:url";
+import type { Checkpoint } from "../../checkpoint/index.ts";
+import { EspalierError, isPlainObject } from "../../core/index.ts";
+import type { PolicySpec } from "../policies/spec.ts";
+import type { EnvironmentSource } from "./environment-source.ts";
+
+/** Where a checkpoint lies, by its path or `file:` URI. */
+export function pathOf(address: string): string {
+  if (address.startsWith("file:")) return fileURLToPath(address);
+  // One letter is a drive.
+  if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return address;
+  throw new EspalierError("CHECKPOINT_ADDRESS", `${address} cannot be opened from here`, {
+    fix: "give a path or a file: URI; publish checkpoints that are to be evaluated to a directory",
+  });
+}
+
+/** What a run's settings say of its policy: enough to make it again. */
+export interface Described {
+  readonly policy: PolicySpec;
+  readonly environment: EnvironmentSource | undefined;
+  readonly seed: number;
+}
+
+/** Reads it from a checkpoint's manifest. */
+export function describedIn({ path, manifest }: Checkpoint): Described {
+  const { task, seed } = (isPlainObject(manifest.config) ? manifest.config : {}) as Readonly<
+    Record<string, unknown>
+  >;
+  const { policy, environment } = (isPlainObject(task) ? task : {}) as Readonly<Record<string, unknown>>;
+  if (!isPlainObject(policy))
+    throw new EspalierError("CHECKPOINT_WITHOUT_POLICY", `the settings of ${path} describe no policy`, {
+      fix: "give a checkpoint of a run that trains a policy; a task of one's own has { policy, environment } in its settings",
+    });
+  const isModule = isPlainObject(environment) && typeof environment.module === "string";
+  return {
+    policy: policy as PolicySpec,
+    environment: typeof environment === "string" || isModule ? (environment as EnvironmentSource) : undefined,
+    seed: typeof seed === "number" ? seed : 0,
+  };
+}

@@ -1,0 +1,56 @@
+import { isAbsolute } from "node:path";
+import { pathToFileURL } from "node:url";
+import { badOption, EspalierError, isPlainObject, shown } from "../../core/index.ts";
+import type { Environment } from "../environments/environment.ts";
+import { makeEnvironment } from "../environments/registry.ts";
+
+/** An environment of one's own by the file that exports a function that makes it: it can be made anywhere. */
+export interface EnvironmentModule {
+  /** The file's URL, such as `import.meta.url`, or its absolute path. */
+  readonly module: string;
+  /** The function's name there: `() => Environment`. */
+  readonly name: string;
+}
+
+/** Where environments come from: a registered name, a file, or a function of this process. */
+export type EnvironmentSource = string | EnvironmentModule | (() => Environment);
+
+/** Whether it means the same in another thread or process. */
+export const isPortable = (source: EnvironmentSource): source is string | EnvironmentModule =>
+  typeof source !== "function";
+
+/** Refuses what is no source. */
+export function checkSource(kind: string, option: string, source: unknown): void {
+  if (typeof source === "function" || (typeof source === "string" && source !== "")) return;
+  if (isPlainObject(source) && typeof source.module === "string" && typeof source.name === "string") return;
+  throw badOption(
+    kind,
+    `${option} is ${shown(source)}`,
+    'give the name of an environment, such as "CartPole-v1", a function that makes one, or { module, name }',
+  );
+}
+
+/** Gives what makes environments of a source. Files are loaded here. */
+export async function environmentMaker(source: EnvironmentSource): Promise<() => Environment> {
+  if (typeof source === "function") return source;
+  if (typeof source === "string") return () => makeEnvironment(source);
+  const { module: file, name } = source;
+  const failed = (what: string, cause?: unknown): EspalierError =>
+    new EspalierError("ENVIRONMENT_UNKNOWN", what, {
+      fix: `export a function ${name}() from that file that gives an environment`,
+      cause,
+    });
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    const url = isAbsolute(file) ? pathToFileURL(file).href : file;
+    module = (await import(url)) as Readonly<Record<string, unknown>>;
+  } catch (cause) {
+    throw failed(
+      `the environment ${name} of ${file} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
+      cause,
+    );
+  }
+  const make = module[name];
+  if (typeof make !== "function") throw failed(`${file} exports no function "${name}"`);
+  return make as () => Environment;
+}

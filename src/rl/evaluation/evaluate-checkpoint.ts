@@ -1,0 +1,133 @@
+import { pathToFileURL } from "node:url";
+import { type Checkpoint, type Manifest, openCheckpoint } from "../../checkpoint/index.ts";
+import { EspalierError, systemClock } from "../../core/index.ts";
+import { openStatsStore } from "../../metrics/index.ts";
+import { RandomStreams } from "../../random/index.ts";
+import type { StateTree } from "../../state/index.ts";
+import { loadPolicy, type PolicySpaces } from "../policies/build.ts";
+import { describedIn, pathOf } from "./described.ts";
+import { type EnvironmentSource, environmentMaker } from "./environment-source.ts";
+import { type EvaluateOptions, evaluateSuites } from "./evaluate-suites.ts";
+import { fileEvaluation, runIn } from "./filing.ts";
+import { normalizer } from "./player.ts";
+import type { SuiteResult } from "./scores.ts";
+import { checkSuites, lessonSuites, type Suites } from "./suites.ts";
+
+export interface CheckpointEvaluationOptions
+  extends Pick<
+    EvaluateOptions,
+    "deterministic" | "engine" | "vectorCount" | "maxLength" | "signal" | "record"
+  > {
+  /** Default: that of the run. */
+  readonly environment?: EnvironmentSource;
+  /** Suites, or `lessons`: one for each lesson of the environment. Default: the environment in one suite of its name. */
+  readonly suites?: Suites | "lessons";
+  /** Episodes of each suite. Default 10. */
+  readonly episodes?: number;
+  /** Default: as the run's own evaluations have it, from the run's seed. */
+  readonly seed?: number;
+  /** Where the scores are filed, too, under the checkpoint's step: a SQLite file or a postgres:// URL. */
+  readonly store?: string;
+  /** The run's id or name there. Default: the name of the checkpoint's run. */
+  readonly run?: string;
+}
+
+/** What a checkpoint was found to be worth. */
+export interface CheckpointEvaluation {
+  /** Where it lies. */
+  readonly path: string;
+  readonly uri: string;
+  readonly manifest: Manifest;
+  readonly results: readonly SuiteResult[];
+}
+
+/**
+ * Evaluates a checkpoint by its address alone: a path, or a `file:` URI; of a directory of checkpoints the newest whole
+ * one. Policy and environment are those that the run's settings describe in its manifest.
+ *
+ * @example
+ * ```ts
+ * const { results } = await evaluateCheckpoint("runs/cartpole", { episodes: 100 });
+ * console.log(results[0]?.scores.return);
+ * ```
+ */
+export async function evaluateCheckpoint(
+  address: string,
+  options: CheckpointEvaluationOptions = {},
+): Promise<CheckpointEvaluation> {
+  const { episodes = 10, seed, suites, environment, store, run, ...rest } = options;
+  const checkpoint = await openCheckpoint(pathOf(address));
+  const { path, manifest } = checkpoint;
+  const described = describedIn(checkpoint);
+  const own = environment ?? described.environment;
+  const played = checkSuites(
+    "evaluateCheckpoint",
+    suites === undefined || suites === "lessons" ? ownSuites(checkpoint, own, suites) : suites,
+  );
+  const policy = await loadPolicy(described.policy, await spacesOf(described.environment, played));
+  const reads = ["params", normalizer].filter((name) => checkpoint.components.includes(name));
+  const state: Record<string, StateTree> = {};
+  for (const name of ["params", ...reads]) state[name] ??= await checkpoint.state(name);
+  const results = await evaluateSuites({
+    ...{ ...rest, player: { policy, reads }, state, suites: played, episodes },
+    seed: seed ?? evaluationSeed(described.seed),
+  });
+  const evaluated = { path, uri: pathToFileURL(path).href, manifest, results };
+  if (store !== undefined) await file(evaluated, store, run ?? manifest.run);
+  return evaluated;
+}
+
+async function file(
+  { uri, manifest, results }: CheckpointEvaluation,
+  location: string,
+  run: string,
+): Promise<void> {
+  const store = await openStatsStore(location);
+  try {
+    const filing = { step: manifest.counters.steps, results, checkpoint: uri };
+    const id = await runIn(store, run, systemClock);
+    await fileEvaluation(store, id, filing, { clock: systemClock, episodes: false });
+  } finally {
+    await store.close();
+  }
+}
+
+/** The seed of a run's evaluations: of a stream of their own, which moves no other. */
+export const evaluationSeed = (seed: number): number => new RandomStreams(seed).get("evaluation").seed();
+
+function ownSuites(
+  { path }: Checkpoint,
+  environment: EnvironmentSource | undefined,
+  suites: "lessons" | undefined,
+): Suites {
+  if (environment === undefined)
+    throw new EspalierError("ENVIRONMENT_MISSING", `the settings of ${path} name no environment`, {
+      fix: "say which: suites, or --env of espalier evaluate",
+    });
+  const name = nameOf(environment);
+  if (suites === undefined) return { [name]: { environment } };
+  if (typeof environment === "string") return lessonSuites(environment);
+  throw new EspalierError("LESSONS_MISSING", `the lessons of ${name} are not known by name`, {
+    fix: "give suites: { easy: { environment, lesson: 0 } }",
+  });
+}
+
+const nameOf = (environment: EnvironmentSource): string =>
+  typeof environment === "string" ? environment : environment.name;
+
+/** The spaces that the policy was made for: of the run's environment, or where nobody here has that, of the suites'. */
+async function spacesOf(own: EnvironmentSource | undefined, suites: Suites): Promise<PolicySpaces> {
+  const [first] = Object.values(suites);
+  const sources = [own, first?.environment].filter((source) => source !== undefined);
+  for (const [i, source] of sources.entries())
+    try {
+      const environment = (await environmentMaker(source))();
+      const { observationSpace, actionSpace } = environment;
+      environment.close?.();
+      return { observationSpace, actionSpace };
+    } catch (error) {
+      const unknown = error instanceof EspalierError && error.code === "ENVIRONMENT_UNKNOWN";
+      if (!unknown || i === sources.length - 1) throw error;
+    }
+  throw new EspalierError("ENVIRONMENT_MISSING", "there is no environment to evaluate on");
+}

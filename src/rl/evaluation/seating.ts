@@ -1,0 +1,67 @@
+import type { Environment, Reset } from "../environments/environment.ts";
+import type { Policy } from "../policies/policy.ts";
+import { writeFlat } from "../spaces/flat.ts";
+import { actionSize, choices, flatSize } from "../spaces/sizes.ts";
+import type { Space, SpaceValue } from "../spaces/space.ts";
+
+/** What the policy is shown at a step: a row for each agent of each environment, and rows that nobody has. */
+export interface Seating {
+  readonly rows: number;
+  readonly agents: number;
+  /** Numbers in a row of observations, of actions and of masks. */
+  readonly size: number;
+  readonly actions: number;
+  readonly choices: number;
+  readonly observations: Float32Array;
+  /** 1 where an episode begins with this observation. */
+  readonly resets: Uint8Array;
+  /** Where the policy's actions can be masked; all ones where the environment says nothing. */
+  readonly masks: Uint8Array | undefined;
+  /** Two words a row from which its action is drawn. */
+  readonly keys: Uint32Array;
+}
+
+/** Room for so many environments like this one. */
+export function seatingFor(policy: Policy, environment: Environment, environments: number): Seating {
+  const { agents = 1, observationSpace, actionSpace } = environment;
+  const rows = environments * agents;
+  const size = flatSize(observationSpace);
+  const masked = policy.distribution.masked === undefined ? 0 : choices(actionSpace);
+  return {
+    ...{ rows, agents, size },
+    actions: actionSize(actionSpace),
+    choices: masked,
+    observations: new Float32Array(rows * size),
+    resets: new Uint8Array(rows).fill(1),
+    masks: masked === 0 ? undefined : new Uint8Array(rows * masked).fill(1),
+    keys: new Uint32Array(rows * 2),
+  };
+}
+
+/** Writes what an environment gave into its rows. Returns what is wrong with it, in words. */
+export function takeIn(
+  { agents, size, choices, observations, masks }: Seating,
+  space: Space,
+  index: number,
+  { observation, actionMask }: Reset<SpaceValue | readonly SpaceValue[]>,
+): string | undefined {
+  for (let agent = 0; agent < agents; agent++) {
+    const from = (index * agents + agent) * size;
+    const seen = agents === 1 ? observation : (observation as readonly SpaceValue[])[agent];
+    try {
+      writeFlat(space, seen as SpaceValue, observations, from);
+    } catch (cause) {
+      return `an observation that does not fit: ${cause instanceof Error ? cause.message.split("\n")[0] : String(cause)}`;
+    }
+    for (let i = 0; i < size; i++)
+      if (!Number.isFinite(observations[from + i]))
+        return `an observation with ${observations[from + i]} at ${i}`;
+  }
+  const [first, all] = [index * agents * choices, agents * choices];
+  if (actionMask === undefined) masks?.fill(1, first, first + all);
+  else if (!masks) return "action masks, and the policy's actions cannot be masked";
+  else if (actionMask.length !== all)
+    return `an action mask of ${actionMask.length} entries, where ${all} are expected`;
+  else masks.set(actionMask, first);
+  return undefined;
+}

@@ -1,0 +1,58 @@
+import { np, random, type Value, type ValueLike } from "../../engine/index.ts";
+
+export interface PrioritizedSegmentsOptions {
+  /** How many segments are drawn. */
+  readonly count: number;
+  /** How much size matters: 0 draws all alike, 1 by size. Default 0.8. */
+  readonly alpha?: ValueLike | undefined;
+  /** How far drawing some more often is made up for: 0 not, 1 wholly. Default 0.2. See {@link annealedBeta}. */
+  readonly beta?: ValueLike | undefined;
+}
+
+/** Segments that were drawn. */
+export interface DrawnSegments {
+  /** i32 [count]. */
+  readonly indices: Value;
+  /** What the advantages of each are to be multiplied by: f32 [count]. */
+  readonly importance: Value;
+}
+
+/**
+ * Draws segments of experience, with replacement, the more often the more there is to learn from them, inside
+ * `compile`. `sizes` [segments] are the sums of absolute advantages. With w = sizes^alpha a segment has the probability
+ * p = (w + 1e-6) / (sum w + 1e-6) and the importance (segments p)^-beta.
+ *
+ * @example
+ * ```ts
+ * const sizes = np.sum(np.absolute(advantages), { axis: 0 }); // [time, segments]
+ * const { indices, importance } = prioritizedSegments(sizes, key, { count: 16, alpha: 0.8, beta: 0.2 });
+ * ```
+ */
+export function prioritizedSegments(
+  sizes: Value,
+  key: Value,
+  options: PrioritizedSegmentsOptions,
+): DrawnSegments {
+  const { count, alpha = 0.8, beta = 0.2 } = options;
+  const [segments = 0] = sizes.shape;
+  const weights = np.power(sizes, alpha);
+  const probabilities = weights.add(1e-6).div(np.sum(weights).add(1e-6));
+  // They sum to a little more than 1, hence the last of the sums and not 1.
+  const sums = np.cumsum(probabilities, { axis: 0 });
+  const drawn = random.uniform(key, [count]).mul(np.take(sums, segments - 1));
+  const found = np.searchsorted(sums, drawn, { side: "right" }).astype("i32");
+  const indices = np.minimum(found, segments - 1);
+  const importance = np.power(np.take(probabilities, indices).mul(segments), np.negative(beta));
+  return { indices, importance };
+}
+
+/**
+ * Beta as it grows to 1 while training goes on: beta + (1 - beta) alpha progress, with progress from 0 to 1.
+ *
+ * @example
+ * ```ts
+ * annealedBeta(0.2, 0.8, 0.5); // 0.52
+ * ```
+ */
+export const annealedBeta = (beta: number, alpha: number, progress: number): number =>
+  beta + (1 - beta) * alpha * progress;

@@ -1,0 +1,97 @@
+import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import { checkMonitor } from "../../update/index.ts";
+import type { Policy } from "../policies/policy.ts";
+import { actionSize, choices, flatSize, type Space } from "../spaces/index.ts";
+import type { CompiledEnvironments, OnPolicyOptions } from "./options.ts";
+
+export const kind = "onPolicyTask";
+
+const names = [
+  ...["environment", "policy", "losses", "optimizer", "steps", "updateEpochs", "minibatches", "gamma"],
+  ...["lambda", "normalize", "normalizeAdvantages", "centerRewards", "targetKl", "vtrace", "segment"],
+  ...["prioritized", "curriculum", "learningRate", "rates", "monitor", "params", "seed", "maxEpochs"],
+  ...["engine", "device", "deterministic"],
+];
+
+export const isCompiled = (
+  environment: OnPolicyOptions["environment"],
+): environment is CompiledEnvironments => "compiled" in environment;
+
+/** Refuses options that are misspelt or make no sense, before anything is made of them. */
+export function checkOptions(options: OnPolicyOptions): void {
+  checkNames(kind, options, names);
+  checkMonitor(kind, options.monitor ?? {});
+  const { environment, normalize = {}, vtrace = {}, prioritized = {}, centerRewards } = options;
+  checkNames(`${kind}: normalize`, normalize, ["observations", "rewards"]);
+  checkNames(`${kind}: vtrace`, vtrace, ["rhoBar", "cBar"]);
+  checkNames(`${kind}: prioritized`, prioritized, ["alpha", "beta"]);
+  if (isCompiled(environment)) checkSize(kind, "environment.count", environment.count);
+  if (options.maxEpochs !== undefined) checkSize(kind, "maxEpochs", options.maxEpochs);
+  for (const name of ["gamma", "lambda"] as const) share(name, options[name]);
+  share("prioritized.alpha", prioritized.alpha);
+  if (typeof prioritized.beta !== "object") share("prioritized.beta", prioritized.beta);
+  if (typeof centerRewards === "number") share("centerRewards", centerRewards);
+  above("targetKl", options.targetKl);
+  above("vtrace.rhoBar", vtrace.rhoBar);
+  above("vtrace.cBar", vtrace.cBar);
+  checkCurriculum(options);
+}
+
+function share(name: string, given: number | undefined): void {
+  if (given !== undefined && !(given >= 0 && given <= 1))
+    throw badOption(kind, `${name} is ${shown(given)}`, "give a number from 0 to 1");
+}
+
+function above(name: string, given: number | undefined): void {
+  if (given !== undefined && !(given > 0))
+    throw badOption(kind, `${name} is ${shown(given)}`, "give a number above 0");
+}
+
+/** Refuses a curriculum that does not fit. */
+function checkCurriculum({ curriculum, environment }: OnPolicyOptions): void {
+  if (!curriculum) return;
+  const lessons = (isCompiled(environment) ? environment.compiled.lessons : environment.lessons) ?? [];
+  if (
+    lessons.length === curriculum.lessons.length &&
+    lessons.every((name, i) => name === curriculum.lessons[i])
+  )
+    return;
+  throw new EspalierError(
+    "CURRICULUM_MISMATCH",
+    `${kind}: the curriculum has the lessons ${curriculum.lessons.join(", ")}, and the environment ${lessons.join(", ") || "none"}`,
+    { fix: "give the curriculum the environment's lessons, in its order" },
+  );
+}
+
+/** Refuses a policy that was made for other spaces. */
+export function checkPolicy(
+  policy: Policy,
+  spaces: { readonly observationSpace: Space; readonly actionSpace: Space },
+): void {
+  const of = ({ observationSpace, actionSpace }: typeof spaces): string => {
+    const many = actionSpace.kind === "box" ? "" : ` of ${choices(actionSpace)} choices`;
+    return `observations of ${flatSize(observationSpace)} numbers and ${actionSpace.kind} actions of ${actionSize(actionSpace)}${many}`;
+  };
+  if (of(policy) === of(spaces)) return;
+  throw new EspalierError(
+    "POLICY_MISMATCH",
+    `${kind}: the policy is made for ${of(policy)}, and the environment has ${of(spaces)}`,
+    { fix: "make it for the environment: buildPolicy(spec, environment), or give its description" },
+  );
+}
+
+/** Refuses options that go by how far the policy moves where no loss tells it. */
+export function checkDivergence(
+  { targetKl, updateEpochs }: OnPolicyOptions,
+  reported: readonly string[],
+): void {
+  const refuse = (what: string, missing: string, instead: string): never => {
+    throw new EspalierError("OPTION_INVALID", `${kind}: ${what} goes by ${missing}, which no loss reports`, {
+      fix: `add policyLoss() under its own name, "policy", or ${instead}`,
+    });
+  };
+  const [kl, clipped] = ["policy.approxKl", "policy.clipFraction"] as const;
+  if (targetKl !== undefined && !reported.includes(kl)) refuse("targetKl", kl, "leave targetKl out");
+  if (typeof updateEpochs !== "object" || [kl, clipped].every((name) => reported.includes(name))) return;
+  refuse("what chooses updateEpochs", `${kl} and ${clipped}`, "give updateEpochs as a number");
+}

@@ -1,0 +1,136 @@
+import { badOption, checkNames, checkSize, shown } from "../../core/index.ts";
+import type { Drawing } from "../environments/environment.ts";
+import { lzw } from "./lzw.ts";
+import { Palette, rasterise } from "../environments/rendering/raster.ts";
+
+export interface GifOptions {
+  /** Pixels. Default 400. */
+  readonly width?: number;
+  /** Drawings a second. Default 30. */
+  readonly fps?: number;
+  /** Default white. */
+  readonly background?: string;
+  /** Seconds for which the last picture stays. Default 1. */
+  readonly rest?: number;
+}
+
+/** Players take a shorter time than two hundredths of a second for a tenth. */
+const SHORTEST = 2;
+
+/**
+ * Drawings as an animated GIF that begins again at its end. Captions are left out. Where there are more drawings a
+ * second than GIF can show, some are left out too.
+ *
+ * @example
+ * ```ts
+ * await writeFile("episode.gif", asGif(replayFrames(replay, environment), { width: 320 }));
+ * ```
+ */
+export function asGif(drawings: readonly Drawing[], options: GifOptions = {}): Uint8Array {
+  checkNames("asGif", options, ["width", "fps", "background", "rest"]);
+  const { fps = 30, background = "white", rest = 1 } = options;
+  const width = checkSize("asGif", "width", options.width ?? 400);
+  const [first] = drawings;
+  if (!first) throw badOption("asGif", "there are no drawings", "give one at least");
+  if (!(fps > 0 && fps <= 1000))
+    throw badOption("asGif", `fps is ${shown(fps)}`, "give from 0 to 1000 a second");
+  const scale = width / first.width;
+  const height = Math.max(1, Math.round(first.height * scale));
+  if (width > 4096 || height > 4096)
+    throw badOption(
+      "asGif",
+      `the pictures are ${width} x ${height} pixels`,
+      "give a smaller width: 4096 is the most",
+    );
+  const palette = new Palette();
+  const draw = (drawing: Drawing): Uint8Array =>
+    rasterise(drawing, { width, height, scale, palette, background });
+
+  const stride = Math.max(1, Math.ceil((SHORTEST * fps) / 100));
+  const shownOnes = drawings.filter((_, i) => i % stride === 0 || i === drawings.length - 1);
+  /** Hundredths of a second from the beginning: so that rounding does not add up. */
+  const time = (i: number): number => Math.round((100 * i * stride) / fps);
+  const frames: Frame[] = [];
+  let before: Uint8Array | undefined;
+  shownOnes.forEach((drawing, i) => {
+    const pixels = draw(drawing);
+    const last = i === shownOnes.length - 1;
+    const delay = last ? Math.max(SHORTEST, Math.round(100 * rest)) : time(i + 1) - time(i);
+    const part = partThatChanged(before, pixels, width, height);
+    const previous = frames.at(-1);
+    if (part) frames.push({ ...part, delay });
+    else if (previous) previous.delay += delay;
+    before = pixels;
+  });
+  return encoded(width, height, palette.colors, frames);
+}
+
+interface Part {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint8Array;
+}
+interface Frame extends Part {
+  /** Hundredths of a second. */
+  delay: number;
+}
+
+/** The smallest rectangle outside which nothing changed; undefined where nothing did at all. */
+function partThatChanged(
+  before: Uint8Array | undefined,
+  now: Uint8Array,
+  width: number,
+  height: number,
+): Part | undefined {
+  if (!before) return { left: 0, top: 0, width, height, pixels: now };
+  let [left, top, right, bottom] = [width, height, -1, -1];
+  for (let i = 0; i < now.length; i++) {
+    if (now[i] === before[i]) continue;
+    const [x, y] = [i % width, Math.floor(i / width)];
+    [left, top] = [Math.min(left, x), Math.min(top, y)];
+    [right, bottom] = [Math.max(right, x), Math.max(bottom, y)];
+  }
+  if (right < 0) return undefined;
+  const [w, h] = [right - left + 1, bottom - top + 1];
+  const pixels = new Uint8Array(w * h);
+  for (let y = 0; y < h; y++) {
+    const from = (top + y) * width + left;
+    pixels.set(now.subarray(from, from + w), y * w);
+  }
+  return { left, top, width: w, height: h, pixels };
+}
+
+function encoded(
+  width: number,
+  height: number,
+  colors: readonly number[],
+  frames: readonly Frame[],
+): Uint8Array {
+  const bits = Math.max(1, Math.ceil(Math.log2(colors.length)));
+  const table = Array.from({ length: 1 << bits }, (_, i) => colors[i] ?? 0);
+  const u16 = (n: number): readonly number[] => [n & 255, (n >> 8) & 255];
+  const chunks: Uint8Array[] = [];
+  const put = (...bytes: number[]): void => void chunks.push(Uint8Array.from(bytes));
+  chunks.push(Buffer.from("GIF89a", "latin1"));
+  put(...u16(width), ...u16(height), 0x80 | 0x70 | (bits - 1), 0, 0);
+  put(...table.flatMap((rgb) => [rgb >> 16, (rgb >> 8) & 255, rgb & 255]));
+  // Again and again: the extension every player knows.
+  put(0x21, 0xff, 11, ...Buffer.from("NETSCAPE2.0", "latin1"), 3, 1, 0, 0, 0);
+  const least = Math.max(2, bits);
+  for (const { left, top, width: w, height: h, pixels, delay } of frames) {
+    // What was drawn stays: the next frame is what changed.
+    put(0x21, 0xf9, 4, 1 << 2, ...u16(Math.min(delay, 65_535)), 0, 0);
+    put(0x2c, ...u16(left), ...u16(top), ...u16(w), ...u16(h), 0, least);
+    const packed = lzw(pixels, least);
+    for (let at = 0; at < packed.length; at += 255) {
+      const block = packed.subarray(at, at + 255);
+      put(block.length);
+      chunks.push(block);
+    }
+    put(0);
+  }
+  put(0x3b);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,91 @@
+import { shown } from "../../core/index.ts";
+import { boundAt } from "./make.ts";
+import { boxSize, partNames, partOf } from "./sizes.ts";
+import type { Box, Space, SpaceValue } from "./space.ts";
+
+/**
+ * Whether a value lies in a space. Bounds are compared in single precision, as values travel.
+ *
+ * @example
+ * ```ts
+ * contains(discrete(3), 2); // true
+ * contains(box({ shape: [2], low: 0 }), [1, -1]); // false
+ * ```
+ */
+export const contains = (space: Space, value: unknown): value is SpaceValue =>
+  whyOutside(space, value) === undefined;
+
+/**
+ * Why a value does not lie in a space, in words; undefined where it does. `name` is what the words call the value.
+ *
+ * @example
+ * ```ts
+ * whyOutside(box({ shape: [2], low: 0 }), [1, -1]); // "it is -1 at 1, below 0"
+ * ```
+ */
+export function whyOutside(space: Space, value: unknown, name = "it"): string | undefined {
+  switch (space.kind) {
+    case "discrete":
+      return whyNoChoice(value, space.n, name, undefined);
+    case "multiDiscrete": {
+      const wrong = whyNotNumbers(value, space.choices.length, name);
+      if (wrong !== undefined) return wrong;
+      const chosen = value as ArrayLike<number>;
+      for (let i = 0; i < chosen.length; i++) {
+        const why = whyNoChoice(chosen[i], space.choices[i] as number, name, i);
+        if (why !== undefined) return why;
+      }
+      return undefined;
+    }
+    case "box":
+      return whyNotNumbers(value, boxSize(space), name) ?? whyOutOfBounds(space, value as never, name);
+    case "dict":
+      return whyNotParts(space, value, name);
+  }
+}
+
+function whyNoChoice(value: unknown, n: number, name: string, at: number | undefined): string | undefined {
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < n) return undefined;
+  const place = at === undefined ? "" : ` at ${at}`;
+  return `${name} is ${kindOf(value)}${place}, where a whole number from 0 to ${n - 1} is expected`;
+}
+
+function whyNotNumbers(value: unknown, size: number, name: string): string | undefined {
+  const isList = value instanceof Float32Array || value instanceof Int32Array || Array.isArray(value);
+  if (!isList) return `${name} is ${kindOf(value)}, where ${size} numbers in a Float32Array are expected`;
+  if (value.length !== size) return `${name} has ${value.length} numbers, where ${size} are expected`;
+  return undefined;
+}
+
+function whyOutOfBounds(space: Box, value: readonly unknown[], name: string): string | undefined {
+  for (let i = 0; i < value.length; i++) {
+    const element = value[i];
+    if (typeof element !== "number" || Number.isNaN(element)) return `${name} is ${kindOf(element)} at ${i}`;
+    const low = boundAt(space.low, i);
+    if (Math.fround(element) < Math.fround(low)) return `${name} is ${element} at ${i}, below ${low}`;
+    const high = boundAt(space.high, i);
+    if (Math.fround(element) > Math.fround(high)) return `${name} is ${element} at ${i}, above ${high}`;
+  }
+  return undefined;
+}
+
+function whyNotParts(space: Extract<Space, { kind: "dict" }>, value: unknown, name: string) {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || ArrayBuffer.isView(value))
+    return `${name} is ${kindOf(value)}, where an object of ${partNames(space).join(", ")} is expected`;
+  const parts = value as Readonly<Record<string, unknown>>;
+  for (const part of partNames(space)) {
+    const path = name === "it" ? `"${part}"` : `${name}."${part}"`;
+    if (!(part in parts)) return `${path} is missing`;
+    const why = whyOutside(partOf(space, part), parts[part], path);
+    if (why !== undefined) return why;
+  }
+  for (const part in parts)
+    if (!(part in space.spaces)) return `${name} has "${part}", which its space does not have`;
+  return undefined;
+}
+
+function kindOf(value: unknown): string {
+  if (ArrayBuffer.isView(value)) return `a ${value.constructor.name}`;
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" && value !== null ? "an object" : shown(value);
+}

@@ -1,0 +1,133 @@
+import { EspalierError } from "../../core/index.ts";
+import { whyOutside } from "./contains.ts";
+import { actionSize, boxSize, partNames, partOf } from "./sizes.ts";
+import type { Dict, Space, SpaceValue } from "./space.ts";
+import type { ValueIn } from "./values.ts";
+
+type Numbers = Float32Array | Int32Array | readonly number[];
+type Parts = Readonly<Record<string, SpaceValue>>;
+
+/**
+ * Writes an observation into a row as `flatSize` counts it, from `at` on, and returns where it ends. It checks that
+ * the numbers are as many as they should be and nothing else, and allocates nothing.
+ *
+ * @example
+ * ```ts
+ * const row = new Float32Array(flatSize(space));
+ * writeFlat(space, observation, row, 0);
+ * ```
+ */
+export function writeFlat(space: Space, value: SpaceValue, into: Float32Array, at: number): number {
+  switch (space.kind) {
+    case "box":
+      return writeNumbers(space, value as Numbers, boxSize(space), into, at);
+    case "discrete": {
+      const end = writeOneHot(value as number, space.n, into, at);
+      if (Number.isNaN(end)) throw misfit(space, value);
+      return end;
+    }
+    case "multiDiscrete": {
+      const chosen = value as Numbers;
+      if (chosen.length !== space.choices.length) throw misfit(space, value);
+      let end = at;
+      for (let i = 0; i < chosen.length; i++)
+        end = writeOneHot(chosen[i] as number, space.choices[i] as number, into, end);
+      if (Number.isNaN(end)) throw misfit(space, value);
+      return end;
+    }
+    case "dict":
+      return writeParts(space, value as Parts, into, at, writeFlat);
+  }
+}
+
+/**
+ * Writes an action into a row as `actionSize` counts it: what {@link readAction} reads. Returns where it ends.
+ *
+ * @example
+ * ```ts
+ * writeAction(multiDiscrete([5, 2]), [4, 1], row, 0); // row is [4, 1]
+ * ```
+ */
+export function writeAction(space: Space, value: SpaceValue, into: Float32Array, at: number): number {
+  switch (space.kind) {
+    case "box":
+      return writeNumbers(space, value as Numbers, boxSize(space), into, at);
+    case "discrete":
+      if (typeof value !== "number") throw misfit(space, value);
+      into[at] = value;
+      return at + 1;
+    case "multiDiscrete":
+      return writeNumbers(space, value as Numbers, space.choices.length, into, at);
+    case "dict":
+      return writeParts(space, value as Parts, into, at, writeAction);
+  }
+}
+
+function writeNumbers(space: Space, value: Numbers, size: number, into: Float32Array, at: number): number {
+  if (value.length !== size) throw misfit(space, value);
+  for (let i = 0; i < size; i++) into[at + i] = value[i] as number;
+  return at + size;
+}
+
+/** Where it ends; NaN for what is no choice. */
+function writeOneHot(value: number, n: number, into: Float32Array, at: number): number {
+  if (!(Number.isInteger(value) && value >= 0 && value < n)) return Number.NaN;
+  for (let i = 0; i < n; i++) into[at + i] = i === value ? 1 : 0;
+  return at + n;
+}
+
+function writeParts(
+  space: Dict,
+  value: Parts,
+  into: Float32Array,
+  at: number,
+  write: typeof writeFlat,
+): number {
+  let end = at;
+  for (const name of partNames(space)) {
+    const part = value[name];
+    if (part === undefined) throw misfit(space, value);
+    end = write(partOf(space, name), part, into, end);
+  }
+  return end;
+}
+
+function misfit(space: Space, value: SpaceValue): EspalierError {
+  const why = whyOutside(space, value) ?? "it does not fit";
+  return new EspalierError("SPACE_MISMATCH", `this value is not of its space: ${why}`, {
+    fix: "give a value as the space describes it, or describe the space as the values are",
+  });
+}
+
+/**
+ * The action in a row, as an environment's `step` takes it: a whole number, whole numbers (Int32Array), numbers
+ * (Float32Array), or such things by name. It shares nothing with the row.
+ *
+ * @example
+ * ```ts
+ * environment.step(readAction(environment.actionSpace, row, 0));
+ * ```
+ */
+export const readAction = <S extends Space>(space: S, row: Float32Array, at: number): ValueIn<S> =>
+  read(space, row, at) as ValueIn<S>;
+
+function read(space: Space, row: Float32Array, at: number): SpaceValue {
+  switch (space.kind) {
+    case "discrete":
+      return row[at] as number;
+    case "multiDiscrete":
+      return Int32Array.from(row.subarray(at, at + space.choices.length));
+    case "box":
+      return row.slice(at, at + boxSize(space));
+    case "dict": {
+      const parts: Record<string, SpaceValue> = {};
+      let from = at;
+      for (const name of partNames(space)) {
+        const part = partOf(space, name);
+        parts[name] = read(part, row, from);
+        from += actionSize(part);
+      }
+      return parts;
+    }
+  }
+}

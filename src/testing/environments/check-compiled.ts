@@ -1,0 +1,117 @@
+import { EspalierError } from "../../core/index.ts";
+import { compile, type EngineChoice, evalShape, np, spec, type Value, vmap } from "../../engine/index.ts";
+import type { Named } from "../../losses/index.ts";
+import type { CompiledEnvironment, Environment, Reset, SpaceValue } from "../../rl/index.ts";
+import type { StateTree } from "../../state/index.ts";
+import { playSteps } from "./play-steps.ts";
+import { type PlainState, stateRows } from "./state-rows.ts";
+
+/** How {@link checkCompiledEnvironment} compares. */
+export interface CompiledCheckOptions {
+  /** What the ordinary environment saves, as the state of the compiled one. */
+  readonly state: (saved: StateTree) => PlainState;
+  /** How many steps, with random actions. Default 1000. */
+  readonly steps?: number;
+  readonly seed?: number;
+  /** How episodes begin, to reach what random actions seldom reach. Default by `reset`, lessons taking turns. */
+  readonly begin?: (environment: Environment) => Reset<SpaceValue | readonly SpaceValue[]>;
+  /** How far numbers may differ, relative to those larger than 1. Default 1e-5. */
+  readonly tolerance?: number;
+  readonly engine?: EngineChoice;
+}
+
+/**
+ * Plays an ordinary environment with random actions, and lets the compiled one take each step from the same state.
+ * Spaces, observations, rewards, endings, action masks and the states reached must agree; the first that does not is
+ * named in the error.
+ *
+ * @example
+ * ```ts
+ * await checkCompiledEnvironment(compiledWalk, makeWalk(), {
+ *   state: (saved) => ({ at: (saved as { state: { at: number } }).state.at }),
+ * });
+ * ```
+ */
+export async function checkCompiledEnvironment<S extends Named>(
+  compiled: CompiledEnvironment<S>,
+  ordinary: Environment,
+  options: CompiledCheckOptions,
+): Promise<void> {
+  const { name, agents = 1 } = compiled;
+  const differ = (what: string, ours: unknown, theirs: unknown): EspalierError =>
+    new EspalierError(
+      "COMPILED_ENVIRONMENT_DISAGREES",
+      `${name}: ${what} is ${ours} in the compiled environment and ${theirs} in the ordinary one`,
+      { fix: "let both follow the same rules; a converted state that lacks something looks like this, too" },
+    );
+  for (const part of ["name", "observationSpace", "actionSpace", "agents", "lessons"] as const) {
+    const [ours, theirs] = [described(compiled[part], part), described(ordinary[part], part)];
+    if (ours !== theirs) throw differ(part, ours, theirs);
+  }
+  const shape = evalShape(
+    (key: Value, lesson: Value) => compiled.reset(key, lesson),
+    spec([2], "u32"),
+    spec([], "i32"),
+  );
+  const rows = stateRows(name, shape as never);
+  const { steps = 1000, seed = 0, tolerance = 1e-5 } = options;
+  const played = playSteps(ordinary, {
+    ...options,
+    ...{ steps, seed, state: (saved) => rows.plain(options.state(saved)) },
+  });
+  const follow = compile(
+    (states: Value, actions: Value) => {
+      const one = (row: Value, action: Value) => {
+        const before = rows.read(row) as S;
+        const given = agents > 1 ? np.reshape(action, [agents, -1]) : action;
+        const { state, reward, terminated, truncated } = compiled.step(
+          before,
+          given,
+          np.zeros([2], { dtype: "u32" }),
+        );
+        const mask = compiled.actionMask?.(state);
+        const found = {
+          ...{
+            before: compiled.observe(before),
+            observation: compiled.observe(state),
+            reward,
+            terminated,
+            truncated,
+          },
+          ...(mask && { mask }),
+          state: rows.write(state),
+        };
+        return Object.fromEntries(
+          Object.entries(found).map(([part, x]) => [part, np.ravel(x).astype("f32")]),
+        );
+      };
+      return vmap(one)(np.reshape(states, [steps, -1]), np.reshape(actions, [steps, -1]));
+    },
+    { ...(options.engine && { engine: options.engine }), name },
+  );
+  const found = follow(played.states, played.actions);
+  const width = rows.names.length;
+  for (const [part, theirs] of Object.entries(played.results)) {
+    const ours = await found[part]?.read();
+    if (ours?.length !== theirs.length)
+      throw differ(`the number of ${part} numbers`, ours?.length ?? 0, theirs.length);
+    const wrong = theirs.findIndex((x, i) => !near(ours[i] as number, x, tolerance));
+    if (wrong < 0) continue;
+    const size = theirs.length / steps;
+    const step = Math.floor(wrong / size);
+    const within = part === "state" ? rows.names[wrong % width] : size === 1 ? "" : `[${wrong % size}]`;
+    const action = played.actions
+      .subarray((step * played.actions.length) / steps)
+      .slice(0, played.actions.length / steps);
+    throw differ(`step ${step}, action [${action}]: ${part} ${within}`.trim(), ours[wrong], theirs[wrong]);
+  }
+}
+
+const near = (a: number, b: number, tolerance: number): boolean =>
+  Object.is(a, b) || Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b));
+
+/** As text, with infinite bounds told from null. */
+const described = (value: unknown, part: string): string =>
+  JSON.stringify(value ?? (part === "agents" ? 1 : "none"), (_, x) =>
+    x === Infinity || x === -Infinity ? `${x}` : x,
+  );

@@ -1,0 +1,3 @@
+export type { EnvironmentCheck } from "./bench.ts";
+export { type CompiledCheckOptions, checkCompiledEnvironment } from "./check-compiled.ts";
+export { checkEnvironment, environmentFaults } from "./check-environment.ts";
