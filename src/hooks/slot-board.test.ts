@@ -150,4 +150,18 @@ describe("the state of the board", () => {
     board.setState({});
     expect(board.get(scores)).toBeUndefined();
   });
+
+  it("leaves out what a slot says is not to be saved, after a resume too", () => {
+    const timed = slot<{ readonly score: number; readonly seconds: number }>("timed", {
+      save: ({ score }) => ({ score, seconds: 0 }),
+    });
+    const board = new SlotBoard();
+    board.set(timed, { score: 1, seconds: 9 });
+    expect(board.getState()).toEqual({ timed: { score: 1, seconds: 0 } });
+    expect(board.get(timed)?.seconds).toBe(9);
+    const resumed = new SlotBoard();
+    resumed.setState(board.getState());
+    resumed.set(timed, { score: 2, seconds: 4 });
+    expect(resumed.getState()).toEqual({ timed: { score: 2, seconds: 0 } });
+  });
 });

@@ -68,6 +68,8 @@ export class SlotBoard implements Stateful {
     if (place.event !== this.#event) place.before = place.value;
     place.value = value;
     place.event = this.#event;
+    // A restored value came without its slot.
+    place.save = slot.save;
   }
 
   getState(): StateTree {
