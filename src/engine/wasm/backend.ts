@@ -7,6 +7,7 @@ import type { Jax, JaxArray } from "../trace/op.ts";
 import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
 import { jaxEmpty, jaxName } from "./dtype.ts";
+import { withSharedInstances } from "./instances.ts";
 import { wasmFunction } from "./program.ts";
 import { programText } from "./text.ts";
 
@@ -22,7 +23,12 @@ function start(j: Jax): Backend {
   j.defaultDevice("wasm");
   const device: Device = { engine: "wasm", index: 0, kind: "cpu", description: "WebAssembly on one thread" };
   const readSync = (native: Native, type: TensorType): HostArray =>
-    type.size === 0 ? hostArray(type.dtype, 0) : fromJax((native as JaxArray).ref.dataSync(), type.dtype);
+    type.size === 0
+      ? hostArray(type.dtype, 0)
+      : fromJax(
+          withSharedInstances(() => (native as JaxArray).ref.dataSync()),
+          type.dtype,
+        );
   return {
     name: "wasm",
     description: "jax-js kernels in WebAssembly",
@@ -50,14 +56,15 @@ function compileProgram(j: Jax, program: Program, _request: CompileRequest): Exe
   const sizes = program.outputs.map((output) => output.size || Number.POSITIVE_INFINITY);
   const smallest = sizes.indexOf(Math.min(...sizes));
   return {
-    run(inputs, outputs) {
-      const results = run(inputs.map((native) => (native as JaxArray).ref));
-      results.forEach((result, i) => {
-        outputs[i] = result;
-      });
-      // jax-js only notes what is to be done; its notes grow from call to call unless something is read.
-      if (program.outputs[smallest]?.size) results[smallest]?.ref.dataSync();
-    },
+    run: (inputs, outputs) =>
+      withSharedInstances(() => {
+        const results = run(inputs.map((native) => (native as JaxArray).ref));
+        results.forEach((result, i) => {
+          outputs[i] = result;
+        });
+        // jax-js only notes what is to be done; its notes grow from call to call unless something is read.
+        if (program.outputs[smallest]?.size) results[smallest]?.ref.dataSync();
+      }),
   };
 }
 
