@@ -6,9 +6,12 @@ const promised = Object.values(manifest.exports)
   .flatMap((target) => (typeof target === "string" ? [] : [target.default]))
   .concat(Object.values(manifest.bin).map((path) => `./${path}`));
 
+// What threads import, by its place in dist.
+const threads = ["./dist/rl/vector/threads/thread-main.js", "./dist/rl/evaluation/thread-main.js"];
+
 export default defineConfig({
   entry: Object.fromEntries(
-    promised.map((file) => {
+    [...promised, ...threads].map((file) => {
       const name = file.replace(/^\.\/dist\//, "").replace(/\.js$/, "");
       return [name, `src/${name}.ts`];
     }),

@@ -18,6 +18,7 @@ it("is about these guides", () => {
       "logging.md",
       "losses.md",
       "models.md",
+      "reinforcement.md",
       "schedules.md",
       "supervised.md",
       "trainer.md",
@@ -25,7 +26,10 @@ it("is about these guides", () => {
   );
 });
 
-describe.each(guides)("the programs of docs/$file", ({ programs }) => {
+/** Agents that learn take their time, and their programs are compiled. */
+const patience = { timeout: 300_000 };
+
+describe.each(guides)("the programs of docs/$file", patience, ({ programs }) => {
   it.each(testEngines())("run on %s and come to what they promise", (engine) => {
     runPrograms(programs, { ESPALIER_ENGINE: engine });
   });

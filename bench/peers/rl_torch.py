@@ -5,6 +5,7 @@ limit too: CleanRL does not bootstrap there.
 """
 
 import time
+from functools import cache
 
 import gymnasium
 import numpy as np
@@ -157,16 +158,18 @@ def training():
     return run, None
 
 
+@cache
+def learned(seed, frames, episodes, greedy):
+    """What a seed gives, which is the same each time: several figures of a run ask for it."""
+    ppo = Ppo(seed, frames // BATCH)
+    for _ in range(frames // BATCH):
+        ppo.update()
+    return float(ppo.evaluate(episodes, 1000 * seed, greedy).mean())
+
+
 def learning(frames, episodes, greedy):
     """The mean return of evaluation episodes after training for so many frames from a seed."""
-
-    def sample(seed):
-        ppo = Ppo(seed, frames // BATCH)
-        for _ in range(frames // BATCH):
-            ppo.update()
-        return float(ppo.evaluate(episodes, 1000 * (seed + 1), greedy).mean())
-
-    return sample, None
+    return lambda seed: learned(seed, frames, episodes, greedy), None
 
 
 def describe():

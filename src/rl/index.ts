@@ -126,7 +126,10 @@ export { type GaussianOptions, gaussian } from "./policies/distributions/gaussia
 export { squashedGaussian } from "./policies/distributions/squashed-gaussian.ts";
 export type { Distribution, Policy, PolicyOutput, PolicyStep } from "./policies/policy.ts";
 export type { ActivationName, CnnSpec, MlpSpec, PolicySpec } from "./policies/spec.ts";
+export { type A2cOptions, a2c } from "./presets/a2c.ts";
+export { type A2cSettings, a2cSettings } from "./presets/a2c-settings.ts";
 export type { Agent, AgentEvaluation, AgentScore, AgentTraining } from "./presets/agent.ts";
+export { type DqnAgentOptions, type DqnSettings, dqn } from "./presets/dqn.ts";
 export { type PpoOptions, ppo } from "./presets/ppo.ts";
 export { type PpoSettings, type PresetName, ppoSettings } from "./presets/ppo-settings.ts";
 export {

@@ -40,8 +40,7 @@ export function rollOut(
   const { rows } = spec;
   const { sizes, layout, sides } = spec.finish;
   const { steps, segment } = sizes;
-  const keys = random.split(key, steps * 2 + 1) as unknown as readonly Value[];
-  const stacked = np.reshape(np.stack(keys.slice(0, steps * 2)), [steps / segment, segment, 2, 2]);
+  const stacked = np.reshape(random.splitKeys(key, steps * 2), [steps / segment, segment, 2, 2]);
   type Carry = Pick<World, "rows" | "memory" | "reset">;
   const step = ({ rows: state, memory, reset }: Carry, own: Value): readonly [Carry, Value] => {
     const observation = rows.observe(state);

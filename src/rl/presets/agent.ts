@@ -8,7 +8,7 @@ import {
   type TrainingConfig,
   type TrainingResult,
 } from "../../trainer/index.ts";
-import type { EnvironmentSource } from "../evaluation/environment-source.ts";
+import { checkSource, type EnvironmentSource } from "../evaluation/environment-source.ts";
 import type { EpisodeResult } from "../evaluation/episode.ts";
 import { playEpisodes } from "../evaluation/play.ts";
 import type { Player } from "../evaluation/player.ts";
@@ -77,14 +77,17 @@ export interface AgentSpec<T extends AgentTask, S> {
   readonly seed?: number | undefined;
   /** Hooks that come with it. */
   readonly hooks?: (task: T) => readonly TrainerHook[];
-  /** The task of a training of so many epochs. */
-  readonly task: (epochs: number) => T;
-  readonly samplesPerEpoch: number;
+  /** Makes the environments of a run. How many agent steps an epoch has is known then, and with it how many epochs. */
+  readonly begin: () => {
+    readonly samplesPerEpoch: number;
+    readonly task: (epochs: number) => T;
+  };
 }
 
 /** Puts an agent together: a task is made for each run, when it is known how long that is. */
 export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T, S> {
   const { kind, settings, env, engine } = spec;
+  checkSource(kind, "env", env);
   let task: T | undefined;
   const made = (): T => {
     if (task) return task;
@@ -96,9 +99,10 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     checkNames(`${kind}.train`, training, ["steps", "hooks", "config", "warn"]);
     const steps = checkSize(`${kind}.train`, "steps", training.steps ?? spec.totalSteps);
     const { hooks = [] } = training;
-    const epochs = Math.ceil(steps / spec.samplesPerEpoch);
     task?.close?.();
-    const own = spec.task(epochs);
+    const { samplesPerEpoch, task: made } = spec.begin();
+    const epochs = Math.ceil(steps / samplesPerEpoch);
+    const own = made(epochs);
     task = own;
     return {
       task: own,

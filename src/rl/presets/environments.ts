@@ -1,8 +1,9 @@
 import { badOption } from "../../core/index.ts";
-import { devices, type EngineChoice } from "../../engine/index.ts";
+import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { compiledEnvironment, hasCompiled } from "../environments/registry.ts";
-import type { EnvironmentSource } from "../evaluation/environment-source.ts";
+import { checkSource, type EnvironmentSource } from "../evaluation/environment-source.ts";
+import { isCompiled } from "../on-policy/check-options.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { threadedEnvironment } from "../vector/threads/threaded-environment.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
@@ -17,6 +18,7 @@ export interface EnvironmentChoice {
   /** On so many threads; default 0: in this one. */
   readonly threads?: number | undefined;
   readonly engine?: EngineChoice | undefined;
+  readonly device?: number | Device | undefined;
 }
 
 /** So many of the chosen environments, compiled or not. */
@@ -25,18 +27,43 @@ export function environmentsOf(
   choice: EnvironmentChoice,
   count: number,
 ): OnPolicyOptions["environment"] {
-  const { env, threads = 0 } = choice;
+  const { env, threads = 0, compiled } = choice;
+  checkSource(kind, "env", env);
   const there = typeof env === "string" && hasCompiled(env);
-  const onXla = (): boolean =>
-    (choice.engine ?? devices()[0]?.engine) === "xla" || devices()[0]?.engine === "xla";
-  const compiled = choice.compiled ?? (there && threads === 0 && choice.engine !== "wasm" && onXla());
-  if (!compiled) return ordinaryEnvironments(kind, choice, count);
-  if (there) return { compiled: compiledEnvironment(env as string) as never, count };
-  throw badOption(
-    kind,
-    `there is no compiled form of ${typeof env === "string" ? env : "this environment"}`,
-    "leave compiled out, or register one: registerEnvironment(name, { make, compiled })",
-  );
+  if (!(compiled ?? (there && threads === 0 && onXla(choice))))
+    return ordinaryEnvironments(kind, choice, count);
+  if (!there)
+    throw badOption(
+      kind,
+      `there is no compiled form of ${typeof env === "string" ? env : "this environment"}`,
+      "leave compiled out, or register one: registerEnvironment(name, { make, compiled })",
+    );
+  if (threads > 0)
+    throw badOption(
+      kind,
+      `environments inside the compiled program have no threads, and threads is ${threads}`,
+      "leave out threads, or compiled",
+    );
+  return { compiled: compiledEnvironment(env) as never, count };
+}
+
+/** Whether the engine that is chosen, or comes by itself, is xla: there environments inside the program are faster. */
+function onXla({ engine: choice, device }: EnvironmentChoice): boolean {
+  return engine(choice ?? (typeof device === "object" ? device.engine : undefined)).name === "xla";
+}
+
+/** How many agents step together. */
+export const rowsIn = (environment: OnPolicyOptions["environment"]): number =>
+  isCompiled(environment) ? environment.count * (environment.compiled.agents ?? 1) : environment.rows;
+
+/** Makes a task of environments, which end with it where that fails. */
+export function withEnvironments<T>(environment: OnPolicyOptions["environment"], make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (!isCompiled(environment)) environment.close();
+    throw error;
+  }
 }
 
 /** So many of the chosen environments, in this process or on threads. */
@@ -45,6 +72,7 @@ export function ordinaryEnvironments(
   { env, threads = 0 }: EnvironmentChoice,
   count: number,
 ): VectorEnvironment {
+  checkSource(kind, "env", env);
   if (threads === 0) {
     if (typeof env === "object")
       throw badOption(

@@ -17,8 +17,9 @@ export interface PpoSettings {
   readonly gamma: number;
   readonly lambda: number;
   readonly clip: number;
-  /** How far the value may move in an update; undefined for any distance. */
-  readonly valueClip: number | undefined;
+  /** How far the value may move from what it was at gathering before it earns nothing more. */
+  readonly valueClip: number | "none";
+  /** Of half the square: see `valueLoss`. */
   readonly valueWeight: number;
   readonly entropyWeight: number;
   /** Gradients are clipped to this norm. */
@@ -43,7 +44,7 @@ const cleanrl: PpoSettings = {
 const sb3: PpoSettings = {
   ...cleanrl,
   ...{ totalSteps: 1_000_000, environments: 1, steps: 2048, updateEpochs: 10, minibatches: 32 },
-  ...{ learningRate: 3e-4, annealRate: false, valueClip: undefined, entropyWeight: 0 },
+  ...{ learningRate: 3e-4, annealRate: false, valueClip: "none", entropyWeight: 0 },
   // Its 0.5 is of whole squares, ours are half ones.
   valueWeight: 1,
 };

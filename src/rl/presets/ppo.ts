@@ -11,7 +11,8 @@ import { valueLoss } from "../losses/value.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import { type Agent, agentOf } from "./agent.ts";
-import { type EnvironmentChoice, environmentsOf } from "./environments.ts";
+import { type EnvironmentChoice, environmentsOf, rowsIn, withEnvironments } from "./environments.ts";
+import { picked } from "./picked.ts";
 import { type PpoSettings, type PresetName, ppoSettings, presetNames } from "./ppo-settings.ts";
 
 /** Options of {@link ppo}: the environment, a preset, and whatever is to differ from it. */
@@ -27,6 +28,7 @@ export interface PpoOptions
   readonly preset?: PresetName;
   /** Further losses beside those of PPO. */
   readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
+  /** Where everything random comes from. Default 0. */
   readonly seed?: number;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
@@ -62,37 +64,40 @@ export function ppo(options: PpoOptions): Agent<OnPolicyTask, PpoSettings> {
   const base = ppoSettings(preset, typeof options.env === "string" ? options.env : "");
   const changed = picked(options, settingNames);
   const settings = { ...base, ...changed } as PpoSettings;
-  const task = (epochs: number): OnPolicyTask => {
-    const falling = (from: number): Ramp => linear({ from, to: 0, over: { epochs } });
-    const { learningRate, annealRate, annealClip, clip, valueClip } = settings;
+  const losses = (epochs: number) => {
+    const { clip, valueClip, valueWeight, entropyWeight, normalizeAdvantages: normalize } = settings;
+    return [
+      policyLoss({ clip: settings.annealClip ? falling(clip, epochs) : clip, normalize }),
+      valueLoss({ weight: valueWeight, ...(valueClip !== "none" && { clip: valueClip }) }),
+      entropyLoss({ weight: entropyWeight }),
+      ...(options.losses ?? []),
+    ];
+  };
+  const task = (environment: OnPolicyOptions["environment"], epochs: number): OnPolicyTask => {
+    const { learningRate, annealRate } = settings;
     return onPolicyTask({
-      environment: environmentsOf(kind, options, settings.environments),
-      losses: [
-        policyLoss({ clip: annealClip ? falling(clip) : clip, normalize: settings.normalizeAdvantages }),
-        valueLoss({ weight: settings.valueWeight, ...(valueClip !== undefined && { clip: valueClip }) }),
-        entropyLoss({ weight: settings.entropyWeight }),
-        ...(options.losses ?? []),
-      ],
+      ...{ environment, losses: losses(epochs), steps: settings.steps },
       optimizer: chain(clipByGlobalNorm(settings.maxNorm), adam({ epsilon: settings.adamEpsilon })),
-      learningRate: annealRate && typeof learningRate === "number" ? falling(learningRate) : learningRate,
-      ...picked(settings, ["steps", "updateEpochs", "minibatches", "gamma", "lambda", "policy"]),
-      steps: settings.steps,
+      learningRate:
+        annealRate && typeof learningRate === "number" ? falling(learningRate, epochs) : learningRate,
+      ...picked(settings, ["updateEpochs", "minibatches", "gamma", "lambda", "policy"]),
       normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
       normalizeAdvantages: settings.normalizeAdvantages === "batch",
       ...picked(options, taskNames),
     });
   };
   return agentOf({
-    ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps, task },
+    ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps },
     ...{ engine: options.engine, seed: options.seed },
-    samplesPerEpoch: settings.steps * settings.environments,
+    begin: () => {
+      const environment = environmentsOf(kind, options, settings.environments);
+      return {
+        samplesPerEpoch: settings.steps * rowsIn(environment),
+        task: (epochs) => withEnvironments(environment, () => task(environment, epochs)),
+      };
+    },
     hooks: () => (options.curriculum ? [curriculumHook(options.curriculum)] : []),
   });
 }
 
-/** Some of an object's fields, those that are there. */
-function picked<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Partial<Pick<T, K>> {
-  return Object.fromEntries(
-    keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]]),
-  ) as Partial<Pick<T, K>>;
-}
+const falling = (from: number, epochs: number): Ramp => linear({ from, to: 0, over: { epochs } });

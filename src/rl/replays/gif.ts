@@ -1,7 +1,7 @@
 import { badOption, checkNames, checkSize, shown } from "../../core/index.ts";
 import type { Drawing } from "../environments/environment.ts";
-import { lzw } from "./lzw.ts";
 import { Palette, rasterise } from "../environments/rendering/raster.ts";
+import { lzw } from "./lzw.ts";
 
 export interface GifOptions {
   /** Pixels. Default 400. */

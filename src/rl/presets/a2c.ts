@@ -1,0 +1,92 @@
+import { checkNames } from "../../core/index.ts";
+import type { Device, EngineChoice } from "../../engine/index.ts";
+import type { Loss } from "../../losses/index.ts";
+import { chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
+import { linear } from "../../schedule/index.ts";
+import { curriculumHook } from "../curriculum/curriculum-hook.ts";
+import type { Experience, PolicyOutputs } from "../experience/experience.ts";
+import { entropyLoss } from "../losses/entropy.ts";
+import { policyGradientLoss } from "../losses/policy.ts";
+import { valueLoss } from "../losses/value.ts";
+import type { OnPolicyOptions } from "../on-policy/options.ts";
+import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
+import { type A2cSettings, a2cSettings } from "./a2c-settings.ts";
+import { type Agent, agentOf } from "./agent.ts";
+import { type EnvironmentChoice, environmentsOf, rowsIn, withEnvironments } from "./environments.ts";
+import { picked } from "./picked.ts";
+
+/** Options of {@link a2c}: the environment, and whatever is to differ from Stable-Baselines3's settings. */
+export interface A2cOptions
+  extends EnvironmentChoice,
+    Partial<A2cSettings>,
+    Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "monitor" | "params">,
+    Pick<OnPolicyOptions, "maxEpochs" | "deterministic"> {
+  /** Further losses beside those of A2C. */
+  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
+  /** Where everything random comes from. Default 0. */
+  readonly seed?: number;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+}
+
+const settingNames: readonly (keyof A2cSettings)[] = [
+  ...(["totalSteps", "environments", "steps", "learningRate", "annealRate", "gamma", "lambda"] as const),
+  ...(["valueWeight", "entropyWeight", "maxNorm", "epsilon", "decay", "normalizeObservations"] as const),
+  ...(["normalizeRewards", "normalizeAdvantages", "policy"] as const),
+];
+const taskNames = [
+  ...(["centerRewards", "segment", "curriculum", "monitor", "params", "maxEpochs", "seed"] as const),
+  ...(["engine", "device", "deterministic"] as const),
+];
+const names = [...settingNames, ...taskNames, "env", "compiled", "threads", "losses"];
+
+/**
+ * A2C, the policy gradient itself: a few steps of many environments, and one update from each. Every setting can be
+ * changed by its name, and losses can be added.
+ *
+ * @example
+ * ```ts
+ * const agent = a2c({ env: "CartPole-v1", seed: 1 });
+ * await agent.train({ steps: 200_000 });
+ * console.log((await agent.evaluate({ episodes: 20 })).return);
+ * ```
+ */
+export function a2c(options: A2cOptions): Agent<OnPolicyTask, A2cSettings> {
+  const kind = "a2c";
+  checkNames(kind, options, names);
+  const base = a2cSettings(typeof options.env === "string" ? options.env : "");
+  const settings = { ...base, ...picked(options, settingNames) } as A2cSettings;
+  const task = (environment: OnPolicyOptions["environment"], epochs: number): OnPolicyTask => {
+    const { learningRate, annealRate, epsilon, decay, normalizeAdvantages: normalize } = settings;
+    return onPolicyTask({
+      ...{ environment, steps: settings.steps },
+      losses: [
+        policyGradientLoss({ normalize }),
+        valueLoss({ weight: settings.valueWeight }),
+        entropyLoss({ weight: settings.entropyWeight }),
+        ...(options.losses ?? []),
+      ],
+      optimizer: chain(clipByGlobalNorm(settings.maxNorm), rmsprop({ epsilon, decay })),
+      learningRate:
+        annealRate && typeof learningRate === "number"
+          ? linear({ from: learningRate, to: 0, over: { epochs } })
+          : learningRate,
+      ...picked(settings, ["gamma", "lambda", "policy"]),
+      normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
+      normalizeAdvantages: normalize === "batch",
+      ...picked(options, taskNames),
+    });
+  };
+  return agentOf({
+    ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps },
+    ...{ engine: options.engine, seed: options.seed },
+    begin: () => {
+      const environment = environmentsOf(kind, options, settings.environments);
+      return {
+        samplesPerEpoch: settings.steps * rowsIn(environment),
+        task: (epochs) => withEnvironments(environment, () => task(environment, epochs)),
+      };
+    },
+    hooks: () => (options.curriculum ? [curriculumHook(options.curriculum)] : []),
+  });
+}

@@ -1,0 +1,104 @@
+import { checkNames } from "../../core/index.ts";
+import type { Device, EngineChoice } from "../../engine/index.ts";
+import { adam } from "../../optim/index.ts";
+import { linear, type Ramp } from "../../schedule/index.ts";
+import type { DqnOptions as DqnTaskOptions } from "../dqn/options.ts";
+import { type DqnTask, dqnTask } from "../dqn/task.ts";
+import type { PolicySpec } from "../policies/spec.ts";
+import { type Agent, agentOf } from "./agent.ts";
+import { type EnvironmentChoice, ordinaryEnvironments, withEnvironments } from "./environments.ts";
+import { picked } from "./picked.ts";
+
+/** All settings of deep Q learning. */
+export interface DqnSettings {
+  /** Agent steps of the whole training. */
+  readonly totalSteps: number;
+  readonly environments: number;
+  /** Steps that every environment takes before it is learned again, and updates then; an epoch does that so often. */
+  readonly steps: number;
+  readonly updates: number;
+  readonly cycles: number;
+  readonly batchSize: number;
+  /** Transitions that are kept, and agent steps before the first update. */
+  readonly capacity: number;
+  readonly learningStarts: number;
+  /** How often actions are random: from and to which share, over which part of the training; or a ramp. */
+  readonly epsilon: { readonly from: number; readonly to: number; readonly over: number } | Ramp;
+  readonly learningRate: number | Ramp;
+  readonly gamma: number;
+  readonly double: boolean;
+  /** Every so many updates the target network goes this part of the way to the learning one. */
+  readonly target: { readonly every?: number; readonly tau?: number };
+  readonly policy: PolicySpec;
+}
+
+/** Options of {@link dqn}: the environment, and whatever is to differ from CleanRL's settings. */
+export interface DqnAgentOptions
+  extends Omit<EnvironmentChoice, "compiled">,
+    Partial<DqnSettings>,
+    Pick<DqnTaskOptions, "losses" | "monitor" | "params" | "deterministic"> {
+  /** Where everything random comes from. Default 0. */
+  readonly seed?: number;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+}
+
+/** CleanRL's dqn.py. */
+const cleanrl: DqnSettings = {
+  ...{ totalSteps: 500_000, environments: 1, steps: 10, updates: 1, cycles: 100, batchSize: 128 },
+  ...{ capacity: 10_000, learningStarts: 10_000, epsilon: { from: 1, to: 0.05, over: 0.5 } },
+  ...{ learningRate: 2.5e-4, gamma: 0.99, double: false, target: { every: 50, tau: 1 } },
+  policy: { encoder: { kind: "mlp", hidden: [120, 84], activation: "relu" }, towers: "shared" },
+};
+
+const taskSettings = [
+  ...(["steps", "updates", "cycles", "batchSize", "capacity", "learningStarts", "gamma"] as const),
+  ...(["double", "target", "policy"] as const),
+];
+const settingNames: readonly (keyof DqnSettings)[] = [
+  ...taskSettings,
+  ...(["totalSteps", "environments", "epsilon", "learningRate"] as const),
+];
+const taskNames = [
+  ...(["losses", "monitor", "params", "seed", "engine", "device", "deterministic"] as const),
+];
+const names = [...settingNames, ...taskNames, "env", "threads"];
+
+/**
+ * Deep Q learning with CleanRL's settings, for environments with one choice an action. Every setting can be changed by
+ * its name.
+ *
+ * @example
+ * ```ts
+ * const agent = dqn({ env: "CartPole-v1", double: true, seed: 1 });
+ * await agent.train({ steps: 100_000 });
+ * console.log((await agent.evaluate({ episodes: 20 })).return);
+ * ```
+ */
+export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
+  const kind = "dqn";
+  checkNames(kind, options, names);
+  const settings = { ...cleanrl, ...picked(options, settingNames) } as DqnSettings;
+  return agentOf({
+    ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps },
+    ...{ engine: options.engine, seed: options.seed },
+    begin: () => {
+      const environment = ordinaryEnvironments(kind, options, settings.environments);
+      const samplesPerEpoch = settings.cycles * settings.steps * environment.rows;
+      const task = (epochs: number): DqnTask =>
+        dqnTask({
+          ...{ environment, optimizer: adam(), learningRate: settings.learningRate },
+          epsilon: epsilonOf(settings.epsilon, epochs * samplesPerEpoch),
+          ...picked(settings, taskSettings),
+          ...picked(options, taskNames),
+        });
+      return { samplesPerEpoch, task: (epochs) => withEnvironments(environment, () => task(epochs)) };
+    },
+  });
+}
+
+function epsilonOf(epsilon: DqnSettings["epsilon"], samples: number): Ramp {
+  if ("at" in epsilon) return epsilon;
+  const { from, to, over } = epsilon;
+  return linear({ from, to, over: { samples: Math.max(1, Math.round(over * samples)) } });
+}

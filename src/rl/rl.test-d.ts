@@ -1,0 +1,42 @@
+import { expectTypeOf } from "vitest";
+import { autoUpdateEpochs } from "./experience/update-epochs.ts";
+import type { OnPolicyTask } from "./on-policy/task.ts";
+import { a2c } from "./presets/a2c.ts";
+import type { A2cSettings } from "./presets/a2c-settings.ts";
+import type { Agent } from "./presets/agent.ts";
+import { dqn } from "./presets/dqn.ts";
+import { ppo } from "./presets/ppo.ts";
+import type { PpoSettings } from "./presets/ppo-settings.ts";
+
+// Agents as users write them.
+
+const agent = ppo({ env: "CartPole-v1", preset: "cleanrl", steps: 64, valueClip: "none", compiled: false });
+expectTypeOf(agent).toEqualTypeOf<Agent<OnPolicyTask, PpoSettings>>();
+expectTypeOf(agent.settings.clip).toEqualTypeOf<number>();
+ppo({ env: "CartPole-v1", updateEpochs: autoUpdateEpochs({ max: 4 }), targetKl: 0.02 });
+void agent.train({ hooks: ({ player }) => [{ name: player.policy.distribution.kind }] });
+
+const simple = a2c({ env: { module: "file:///world.js", name: "makeWorld" }, threads: 2, decay: 0.95 });
+expectTypeOf(simple.settings).toEqualTypeOf<A2cSettings>();
+expectTypeOf(dqn({ env: "CartPole-v1", double: true }).task.buffer.ready).toEqualTypeOf<boolean>();
+
+// @ts-expect-error an environment is needed
+ppo({ steps: 64 });
+// @ts-expect-error misspelt
+ppo({ env: "CartPole-v1", minibatch: 4 });
+// @ts-expect-error no such preset
+ppo({ env: "CartPole-v1", preset: "sb4" });
+// @ts-expect-error words have their own spelling
+ppo({ env: "CartPole-v1", normalizeAdvantages: "mini-batch" });
+// @ts-expect-error PPO clips, A2C does not
+a2c({ env: "CartPole-v1", clip: 0.2 });
+// @ts-expect-error one update from each rollout
+a2c({ env: "CartPole-v1", updateEpochs: 4 });
+// @ts-expect-error DQN's environments are not compiled
+dqn({ env: "CartPole-v1", compiled: true });
+// @ts-expect-error epochs follow from steps
+void agent.train({ config: { epochs: 3 } });
+// @ts-expect-error misspelt
+void agent.evaluate({ episode: 20 });
+// @ts-expect-error a tower is described by its kind
+ppo({ env: "CartPole-v1", policy: { encoder: { kind: "mpl" } } });
