@@ -1,0 +1,68 @@
+// Actions that are numbers: a motor too weak to lift a pendulum has to swing it up. New ideas: a space of actions that is
+// a box, for which the policy is a Gaussian; settings of one's own instead of the known ones; and a replay, an episode
+// kept as its seed and its actions, that can be watched for ever.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { every, latestReplay, type TrainerHook } from "../src/index.ts";
+import {
+  asText,
+  evaluationHook,
+  makeEnvironment,
+  ppo,
+  readReplay,
+  replayFrames,
+  verifyReplay,
+} from "../src/rl/index.ts";
+
+const environment = "Pendulum-v1";
+// An episode costs about 1200 for one who acts at random, and about 150 for one who can do it.
+const PROMISED = -300;
+
+const directory = mkdtempSync(join(tmpdir(), "espalier-pendulum-"));
+try {
+  let newest = "";
+  const note: TrainerHook = {
+    name: "note",
+    needs: [latestReplay],
+    onTrainingEnd: ({ slots }) => {
+      newest = slots.previous(latestReplay)?.path ?? "";
+    },
+  };
+  // Larger minibatches and faster steps than the known settings have, and fewer of them.
+  const agent = ppo({
+    env: environment,
+    ...{ totalSteps: 60_000, environments: 8, steps: 256, minibatches: 16 },
+    ...{ learningRate: 2e-3, annealRate: true, seed: 1 },
+  });
+  console.log(`actions: ${JSON.stringify(makeEnvironment(environment).actionSpace)}`);
+  await agent.train({
+    hooks: ({ player }) => [
+      evaluationHook({
+        player,
+        suites: { swing: { environment } },
+        schedule: every({ epochs: 15 }),
+        replays: { directory },
+      }),
+      note,
+    ],
+  });
+  const { return: mean, returns } = await agent.evaluate({ episodes: 20, seed: 100 });
+  console.log(`mean return ${mean.toFixed(1)}, from ${Math.min(...returns).toFixed(1)} on`);
+
+  // The last evaluation's first episode. `espalier replay FILE` plays it in the terminal, or makes a film of it.
+  const replay = await readReplay(newest);
+  assert.deepEqual(verifyReplay(replay, makeEnvironment(environment)), { fits: true });
+  const frames = replayFrames(replay, makeEnvironment(environment));
+  for (const step of [0, 20, 199]) {
+    const frame = frames[step];
+    if (frame) console.log(asText(frame, { columns: 24 }));
+  }
+  console.log(
+    `${replay.length} steps, return ${replay.return.toFixed(1)}, in ${replay.actions.length} numbers`,
+  );
+  assert.ok(mean > PROMISED, `it promises a mean return above ${PROMISED}`);
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}

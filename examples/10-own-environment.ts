@@ -1,0 +1,61 @@
+// A world of one's own in twenty lines: a ball falls, and a bat has to be there. New ideas: what comes by itself with an
+// environment that is written in functions of its state (seeds, checkpoints, pictures), a suite that says what is wrong
+// with one, and a name by which evaluations, replays and commands find it.
+import assert from "node:assert/strict";
+import {
+  asText,
+  box,
+  defineEnvironment,
+  discrete,
+  makeEnvironment,
+  ppo,
+  registerEnvironment,
+  wrap,
+} from "../src/rl/index.ts";
+import { environmentFaults } from "../src/testing/index.ts";
+
+const makeCatch = defineEnvironment({
+  name: "Catch",
+  observation: box({ shape: [3], low: 0, high: 7 }),
+  action: discrete(3), // left, stay, right
+  initial: (random) => ({ x: random.integer(8), y: 0, bat: 3 }),
+  step: ({ x, y, bat }, action) => {
+    const state = { x, y: y + 1, bat: Math.min(Math.max(bat + action - 1, 0), 7) };
+    const terminated = state.y === 7;
+    return { state, reward: terminated ? (state.bat === x ? 1 : -1) : 0, terminated };
+  },
+  observe: ({ x, y, bat }) => [x, y, bat],
+  draw: ({ x, y, bat }) => ({
+    width: 8,
+    height: 8,
+    shapes: [
+      { kind: "circle", at: [x + 0.5, y + 0.5], radius: 0.5, color: "crimson" },
+      { kind: "rectangle", at: [bat, 7.5], size: [1, 0.5], color: "black" },
+    ],
+  }),
+});
+
+// Whether the same seed gives the same episode, a state brings the future back, what is seen lies in its space, ...
+assert.deepEqual(await environmentFaults(makeCatch), []);
+// The same with a mistake in it, by `wrap`, which all wrappers are made with.
+const broken = () => wrap(makeCatch(), { step: (stepped) => ({ ...stepped, reward: Number.NaN }) });
+const faults = await environmentFaults(broken);
+console.log(`of one that is wrong: ${faults[0]}`);
+assert.notEqual(faults.length, 0);
+
+registerEnvironment("Catch", { make: makeCatch });
+const agent = ppo({
+  env: "Catch",
+  ...{ totalSteps: 50_000, environments: 16, steps: 64, learningRate: 2e-3, seed: 1 },
+  normalizeObservations: true,
+});
+await agent.train();
+const { return: mean } = await agent.evaluate({ episodes: 100 });
+console.log(`mean return ${mean} over 100 episodes, from -1 to 1`);
+
+const environment = makeEnvironment("Catch");
+environment.reset({ seed: 3 });
+for (const action of [2, 2, 1]) environment.step(action);
+const drawing = environment.render?.();
+if (drawing) console.log(asText(drawing, { columns: 16 }));
+assert.ok(mean > 0.9, "it catches nearly every ball");
