@@ -46,7 +46,7 @@ export function act({ policy, objective, losses, added }: ActSpec, seen: Seen): 
   const logProb = distribution.logProb(parameters, action);
   const fields = { action, logProb, value, parameters };
   const outputs: PolicyOutputs = { parameters, logProb, value, entropy: distribution.entropy(parameters) };
-  const batch = { observation, ...(mask && { mask }) } as unknown as Experience;
+  const batch = { observation, action, ...(mask && { mask }) } as unknown as Experience;
   const extra = objective.rollout(losses, { params, batch, outputs, weights, key });
   const none = (shape: readonly number[]): Value => np.zeros([observation.shape[0] as number, ...shape]);
   const all = Object.entries(added).map(([name, shape]) => [name, extra[name] ?? none(shape)]);

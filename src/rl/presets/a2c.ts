@@ -38,7 +38,17 @@ const taskNames = [
   ...(["centerRewards", "segment", "curriculum", "monitor", "params", "maxEpochs", "seed"] as const),
   ...(["engine", "device", "deterministic"] as const),
 ];
-const names = [...settingNames, ...taskNames, "env", "compiled", "threads", "losses"];
+const names = [
+  ...settingNames,
+  ...taskNames,
+  "env",
+  "compiled",
+  "threads",
+  "onFailure",
+  "onRestart",
+  "timeout",
+  "losses",
+];
 
 /**
  * A2C, the policy gradient itself: a few steps of many environments, and one update from each. Every setting can be

@@ -62,7 +62,7 @@ const settingNames: readonly (keyof DqnSettings)[] = [
 const taskNames = [
   ...(["losses", "monitor", "params", "seed", "engine", "device", "deterministic"] as const),
 ];
-const names = [...settingNames, ...taskNames, "env", "threads"];
+const names = [...settingNames, ...taskNames, "env", "threads", "onFailure", "onRestart", "timeout"];
 
 /**
  * Deep Q learning with CleanRL's settings, for environments with one choice an action. Every setting can be changed by

@@ -8,6 +8,7 @@ import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { threadedEnvironment } from "../vector/threads/threaded-environment.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 import { vectorEnvironment } from "../vector/vector-environment.ts";
+import type { VectorOptions } from "../vector/vector-options.ts";
 
 /** Where an agent's environments run. */
 export interface EnvironmentChoice {
@@ -15,8 +16,14 @@ export interface EnvironmentChoice {
   readonly env: EnvironmentSource;
   /** Inside the compiled program; default where there is such a form of it and the engine is xla. */
   readonly compiled?: boolean | undefined;
-  /** On so many threads; default 0: in this one. */
+  /** On so many threads; default 0: in this one; 1 for environments of a file, which threads load. */
   readonly threads?: number | undefined;
+  /** What happens when an ordinary environment fails, for all or by index. Default "stop". */
+  readonly onFailure?: VectorOptions["onFailure"] | undefined;
+  /** Told why an environment was made anew, under `onFailure: "restart"`. Default a warning of the process. */
+  readonly onRestart?: VectorOptions["onRestart"] | undefined;
+  /** Milliseconds after which an environment on a thread is taken for one that hangs. Default 30,000. */
+  readonly timeout?: number | undefined;
   readonly engine?: EngineChoice | undefined;
   readonly device?: number | Device | undefined;
 }
@@ -30,7 +37,7 @@ export function environmentsOf(
   const { env, threads = 0, compiled } = choice;
   checkSource(kind, "env", env);
   const there = typeof env === "string" && hasCompiled(env);
-  if (!(compiled ?? (there && threads === 0 && onXla(choice))))
+  if (!(compiled ?? (there && threads === 0 && choice.onFailure === undefined && onXla(choice))))
     return ordinaryEnvironments(kind, choice, count);
   if (!there)
     throw badOption(
@@ -69,27 +76,30 @@ export function withEnvironments<T>(environment: OnPolicyOptions["environment"],
 /** So many of the chosen environments, in this process or on threads. */
 export function ordinaryEnvironments(
   kind: string,
-  { env, threads = 0 }: EnvironmentChoice,
+  choice: EnvironmentChoice,
   count: number,
 ): VectorEnvironment {
+  const { env, onFailure, onRestart, timeout } = choice;
   checkSource(kind, "env", env);
+  const threads = choice.threads ?? (typeof env === "object" ? 1 : 0);
+  const manners = { count, ...(onFailure && { onFailure }), ...(onRestart && { onRestart }) };
   if (threads === 0) {
     if (typeof env === "object")
       throw badOption(
         kind,
         "env is a file, which only threads load",
-        "give the function itself, or threads: 2",
+        "give the function itself, or leave threads out",
       );
-    return vectorEnvironment({ make: env as string | (() => Environment), count });
+    return vectorEnvironment({ make: env as string | (() => Environment), ...manners });
   }
   if (typeof env === "function")
     throw badOption(
       kind,
       "env is a function, which threads cannot be given",
-      "register it and give its name, or { module, name }: the file that exports it, and under which name",
+      "give { module, name }: the file that exports it, such as import.meta.url, and under which name",
     );
   return threadedEnvironment({
     make: typeof env === "string" ? env : { module: new URL(env.module), name: env.name },
-    ...{ count, threads },
+    ...{ ...manners, threads, ...(timeout !== undefined && { timeout }) },
   });
 }

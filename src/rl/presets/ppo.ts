@@ -44,7 +44,18 @@ const taskNames = [
   ...(["centerRewards", "targetKl", "vtrace", "segment", "prioritized", "curriculum", "monitor"] as const),
   ...(["params", "maxEpochs", "seed", "engine", "device", "deterministic"] as const),
 ];
-const names = [...settingNames, ...taskNames, "env", "compiled", "threads", "preset", "losses"];
+const names = [
+  ...settingNames,
+  ...taskNames,
+  "env",
+  "compiled",
+  "threads",
+  "onFailure",
+  "onRestart",
+  "timeout",
+  "preset",
+  "losses",
+];
 
 /**
  * PPO with settings that work: give an environment and train. Every setting can be changed by its name, and losses can
