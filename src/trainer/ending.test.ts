@@ -192,7 +192,7 @@ describe("hooks in the background", () => {
         { name: "end", onTrainingEnd: () => void order.push("end") },
       ],
     }).train();
-    expect(order).toEqual([[2, 2, { w: then, used: 10 }], "end"]);
+    expect(order).toEqual([[2, 2, { w: then, used: 10, rollouts: 0 }], "end"]);
     expect(task.w).not.toBe(then);
   });
 
