@@ -7,6 +7,7 @@ import { type CompiledRows, compiledRows } from "../compiled/rows.ts";
 import { compiledProgram, planColumns } from "./compiled-program.ts";
 import type { World } from "./compiled-rollout.ts";
 import type { Counts } from "./counts.ts";
+import { type CallLosses, perLosses } from "./loss-programs.ts";
 import type { CompiledEnvironments } from "./options.ts";
 import type { Done, Runner, RunnerParts } from "./runner.ts";
 import type { SetUp } from "./setup.ts";
@@ -53,14 +54,13 @@ export function compiledWorld(
     lent: false,
   });
 
-  const programs = new Map<string, ReturnType<typeof made>>();
-  const made = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
+  const programFor = perLosses((losses: CallLosses) => {
     const options = { ...on, ...shared.compileOptions(), name: "train" };
     const spec = {
-      act: { policy, objective: parts.objective, losses: rolloutLosses, added: shared.added },
+      act: { policy, objective: parts.objective, losses: losses.rollout, added: shared.added },
       finish: parts.finishSpec,
       // Loops do not pay for convolutions on a CPU, but this program is one anyway.
-      learn: { ...parts.learnSpec(trainLosses), loops: true },
+      learn: { ...parts.learnSpec(losses.train), loops: true },
       ...{ rows, capacity },
       packing: {
         ...{ params: params.packing, state: state.packing, world: world.packing },
@@ -71,13 +71,7 @@ export function compiledWorld(
       program: compiledProgram(spec, { ...options, ...(donated && { donate: [0, 1, 2, 3, 4] }) }),
       numbers: new RampNumbers(parts.rates.names, capacity * (updates + 1), options),
     };
-  };
-  const programFor = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
-    const name = JSON.stringify([rolloutLosses, trainLosses]);
-    const known = programs.get(name) ?? made(rolloutLosses, trainLosses);
-    programs.set(name, known);
-    return known;
-  };
+  });
 
   const calls = new Int32Array(1);
   const plan = new Int32Array(capacity * planColumns.length);
@@ -95,7 +89,7 @@ export function compiledWorld(
       calls[0] = stretches.length;
       fillPlan(plan, stretches, counts);
       fillPlaces(places, stretches, sizes.minibatches, updates, capacity * updates);
-      const { program, numbers } = programFor(losses.rollout, losses.train);
+      const { program, numbers } = programFor(losses);
       const next = program(
         ...([
           params.now,

@@ -1,13 +1,13 @@
 import { compile, type Tensor } from "../../engine/index.ts";
-import type { Named } from "../../losses/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Request } from "../../trainer/index.ts";
 import { RampNumbers, TensorState } from "../../update/index.ts";
-import type { LessonResult } from "../curriculum/curriculum.ts";
 import { choices, flatSize } from "../spaces/index.ts";
 import type { EpisodeEnd, VectorEnvironment } from "../vector/vector.ts";
 import type { Counts } from "./counts.ts";
+import { type EpisodeMeans, lessonResults, meansOf, noMeans } from "./episodes.ts";
 import { LessonDraw } from "./lesson-draw.ts";
+import { type CallLosses, perLosses } from "./loss-programs.ts";
 import {
   actedColumns,
   actProgram,
@@ -52,7 +52,7 @@ export function ordinaryWorld(
     state.setState(saved);
     return state.getState() as Memory;
   };
-  let last = { return: Number.NaN, length: Number.NaN };
+  let last = noMeans;
   let begun = false;
   const begin = (): void => {
     if (begun) return;
@@ -61,12 +61,11 @@ export function ordinaryWorld(
     begun = true;
   };
 
-  const programs = new Map<string, ReturnType<typeof made>>();
-  const made = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
+  const made = (losses: CallLosses) => {
     const spec: OrdinarySpec = {
-      act: { policy, objective: parts.objective, losses: rolloutLosses, added: shared.added },
+      act: { policy, objective: parts.objective, losses: losses.rollout, added: shared.added },
       finish: parts.finishSpec,
-      learn: parts.learnSpec(trainLosses),
+      learn: parts.learnSpec(losses.train),
       packing: {
         ...{ params: params.packing, state: state.packing },
         ...{ running: running.packing, gathered: gathered.packing },
@@ -81,12 +80,7 @@ export function ordinaryWorld(
       train: new RampNumbers(parts.rates.names, updates, options),
     };
   };
-  const programFor = (rolloutLosses: readonly string[], trainLosses: readonly string[]) => {
-    const name = JSON.stringify([rolloutLosses, trainLosses]);
-    const known = programs.get(name) ?? made(rolloutLosses, trainLosses);
-    programs.set(name, known);
-    return known;
-  };
+  const programsFor = perLosses(made);
   type Programs = ReturnType<typeof made>;
 
   const rollOut = ({ act, finish, rollout }: Programs, ramps: Request["ramps"]) => {
@@ -95,8 +89,9 @@ export function ordinaryWorld(
     const key = parts.put(counts.rolloutKey());
     lessons.start(counts.rolloutKey());
     const memories: Memory[] = [];
+    const [weights, known] = [params.now, running.now];
     const step = (t: number): Tensor => {
-      const next = act(params.now, running.now, memory as never, table.look(t), key, numbers);
+      const next = act(weights, known, memory as never, table.look(t), key, numbers);
       if (t < sizes.steps) memory = next.memory as Memory;
       return next.rows;
     };
@@ -151,9 +146,7 @@ export function ordinaryWorld(
   };
 
   const statistics = (ended: readonly EpisodeEnd[]) => {
-    const mean = (of: (end: EpisodeEnd) => number): number =>
-      ended.reduce((sum, end) => sum + of(end), 0) / ended.length;
-    if (ended.length > 0) last = { return: mean((end) => end.return), length: mean((end) => end.length) };
+    last = meansOf(ended, last);
     const number = (value: number): Tensor => parts.put(Float32Array.of(value));
     return {
       episodes: number(ended.length),
@@ -170,7 +163,7 @@ export function ordinaryWorld(
           return {
             vector: environment.getState(),
             memory: memory as StateTree,
-            last,
+            last: { ...last },
             lessons: lessons.getState(),
           };
         },
@@ -183,7 +176,7 @@ export function ordinaryWorld(
           } = saved as Readonly<Record<string, StateTree>>;
           environment.setState(vector as StateTree);
           memory = placed(before as StateTree);
-          last = means as typeof last;
+          last = means as unknown as EpisodeMeans;
           lessons.setState(drawn as StateTree);
           begun = true;
         },
@@ -194,11 +187,11 @@ export function ordinaryWorld(
     restart: () => {
       begun = false;
       memory = firstMemory() as Memory;
-      last = { return: Number.NaN, length: Number.NaN };
+      last = noMeans;
     },
     run: ({ ramps }, [stretch], losses): Done => {
       const { rollouts, row, count } = stretch as Stretch;
-      const programs = programFor(losses.rollout, losses.train);
+      const programs = programsFor(losses);
       const ended: EpisodeEnd[] = [];
       let rollout: Readonly<Record<string, Tensor>> = {};
       if (rollouts > 0) {
@@ -216,19 +209,3 @@ export function ordinaryWorld(
     },
   };
 }
-
-/** Episodes that ended, by lesson. */
-function lessonResults(ended: readonly EpisodeEnd[]): readonly LessonResult[] {
-  const byLesson = new Map<number, EpisodeEnd[]>();
-  for (const end of ended) byLesson.set(end.lesson, [...(byLesson.get(end.lesson) ?? []), end]);
-  return [...byLesson]
-    .sort(([a], [b]) => a - b)
-    .map(([lesson, ends]) => ({
-      lesson,
-      episodes: ends.length,
-      return: ends.reduce((sum, end) => sum + end.return, 0) / ends.length,
-      positive: ends.filter((end) => end.return > 0).length / ends.length,
-    }));
-}
-
-export type { Named };

@@ -87,9 +87,8 @@ export class RolloutTable {
     const { sizes, layout } = this.#spec;
     const { gathered } = layout;
     const { rewards, terminated, truncated, resets } = this.#environment;
-    const [reward, over, cut, valid] = ["reward", "terminated", "truncated", "valid"].map((name) =>
-      gathered.at(name),
-    ) as [number, number, number, number];
+    const [reward, over] = [gathered.at("reward"), gathered.at("terminated")];
+    const [cut, valid] = [gathered.at("truncated"), gathered.at("valid")];
     for (let row = 0; row < sizes.rows; row++) {
       const at = (t * sizes.rows + row) * gathered.width;
       this.numbers[at + reward] = rewards[row] as number;
