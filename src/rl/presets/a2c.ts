@@ -3,7 +3,6 @@ import type { Device, EngineChoice } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
 import { linear } from "../../schedule/index.ts";
-import { curriculumHook } from "../curriculum/curriculum-hook.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { entropyLoss } from "../losses/entropy.ts";
 import { policyGradientLoss } from "../losses/policy.ts";
@@ -11,8 +10,9 @@ import { valueLoss } from "../losses/value.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import { type A2cSettings, a2cSettings } from "./a2c-settings.ts";
-import { type Agent, agentOf } from "./agent.ts";
-import { type EnvironmentChoice, environmentsOf, rowsIn, withEnvironments } from "./environments.ts";
+import type { Agent } from "./agent.ts";
+import { choiceNames, type EnvironmentChoice } from "./environments.ts";
+import { onPolicyAgent } from "./on-policy-agent.ts";
 import { picked } from "./picked.ts";
 
 /** Options of {@link a2c}: the environment, and whatever is to differ from Stable-Baselines3's settings. */
@@ -38,17 +38,7 @@ const taskNames = [
   ...(["centerRewards", "segment", "curriculum", "monitor", "params", "maxEpochs", "seed"] as const),
   ...(["engine", "device", "deterministic"] as const),
 ];
-const names = [
-  ...settingNames,
-  ...taskNames,
-  "env",
-  "compiled",
-  "threads",
-  "onFailure",
-  "onRestart",
-  "timeout",
-  "losses",
-];
+const names = [...settingNames, ...taskNames, ...choiceNames, "losses"];
 
 /**
  * A2C, the policy gradient itself: a few steps of many environments, and one update from each. Every setting can be
@@ -87,16 +77,5 @@ export function a2c(options: A2cOptions): Agent<OnPolicyTask, A2cSettings> {
       ...picked(options, taskNames),
     });
   };
-  return agentOf({
-    ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps },
-    ...{ engine: options.engine, seed: options.seed },
-    begin: () => {
-      const environment = environmentsOf(kind, options, settings.environments);
-      return {
-        samplesPerEpoch: settings.steps * rowsIn(environment),
-        task: (epochs) => withEnvironments(environment, () => task(environment, epochs)),
-      };
-    },
-    hooks: () => (options.curriculum ? [curriculumHook(options.curriculum)] : []),
-  });
+  return onPolicyAgent(kind, options, settings, task);
 }

@@ -28,6 +28,9 @@ export interface EnvironmentChoice {
   readonly device?: number | Device | undefined;
 }
 
+/** Names of these options, but for engine and device, which tasks have too. */
+export const choiceNames = ["env", "compiled", "threads", "onFailure", "onRestart", "timeout"] as const;
+
 /** So many of the chosen environments, compiled or not. */
 export function environmentsOf(
   kind: string,

@@ -3,15 +3,15 @@ import type { Device, EngineChoice } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
 import { linear, type Ramp } from "../../schedule/index.ts";
-import { curriculumHook } from "../curriculum/curriculum-hook.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { entropyLoss } from "../losses/entropy.ts";
 import { policyLoss } from "../losses/policy.ts";
 import { valueLoss } from "../losses/value.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
-import { type Agent, agentOf } from "./agent.ts";
-import { type EnvironmentChoice, environmentsOf, rowsIn, withEnvironments } from "./environments.ts";
+import type { Agent } from "./agent.ts";
+import { choiceNames, type EnvironmentChoice } from "./environments.ts";
+import { onPolicyAgent } from "./on-policy-agent.ts";
 import { picked } from "./picked.ts";
 import { type PpoSettings, type PresetName, ppoSettings, presetNames } from "./ppo-settings.ts";
 
@@ -44,18 +44,7 @@ const taskNames = [
   ...(["centerRewards", "targetKl", "vtrace", "segment", "prioritized", "curriculum", "monitor"] as const),
   ...(["params", "maxEpochs", "seed", "engine", "device", "deterministic"] as const),
 ];
-const names = [
-  ...settingNames,
-  ...taskNames,
-  "env",
-  "compiled",
-  "threads",
-  "onFailure",
-  "onRestart",
-  "timeout",
-  "preset",
-  "losses",
-];
+const names = [...settingNames, ...taskNames, ...choiceNames, "preset", "losses"];
 
 /**
  * PPO with settings that work: give an environment and train. Every setting can be changed by its name, and losses can
@@ -97,18 +86,7 @@ export function ppo(options: PpoOptions): Agent<OnPolicyTask, PpoSettings> {
       ...picked(options, taskNames),
     });
   };
-  return agentOf({
-    ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps },
-    ...{ engine: options.engine, seed: options.seed },
-    begin: () => {
-      const environment = environmentsOf(kind, options, settings.environments);
-      return {
-        samplesPerEpoch: settings.steps * rowsIn(environment),
-        task: (epochs) => withEnvironments(environment, () => task(environment, epochs)),
-      };
-    },
-    hooks: () => (options.curriculum ? [curriculumHook(options.curriculum)] : []),
-  });
+  return onPolicyAgent(kind, options, settings, task);
 }
 
 const falling = (from: number, epochs: number): Ramp => linear({ from, to: 0, over: { epochs } });

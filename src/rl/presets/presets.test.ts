@@ -43,9 +43,9 @@ describe("where environments run", () => {
     expect(() => environmentsOf("ppo", { env: matching.make, threads: 2 }, 2)).toThrow(
       /env is a function, which threads cannot be given/,
     );
-    expect(() => environmentsOf("ppo", { env: { module: "file:///a.js", name: "a" } }, 2)).toThrow(
-      /env is a file, which only threads load/,
-    );
+    expect(() =>
+      environmentsOf("ppo", { env: { module: "file:///a.js", name: "a" }, threads: 0 }, 2),
+    ).toThrow(/env is a file, which only threads load/);
     expect(() => isCompiled({}, "Matchin")).toThrow(/no environment "Matchin"; did you mean "Matching"/);
   });
 });

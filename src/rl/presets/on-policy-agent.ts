@@ -1,0 +1,32 @@
+import { curriculumHook } from "../curriculum/curriculum-hook.ts";
+import type { OnPolicyOptions } from "../on-policy/options.ts";
+import type { OnPolicyTask } from "../on-policy/task.ts";
+import { type Agent, agentOf } from "./agent.ts";
+import { type EnvironmentChoice, environmentsOf, rowsIn, withEnvironments } from "./environments.ts";
+
+interface OnPolicySettings {
+  readonly totalSteps: number;
+  readonly environments: number;
+  readonly steps: number;
+}
+
+/** An agent that learns on policy: its environments, a task of theirs for each training, its curriculum's hook. */
+export function onPolicyAgent<S extends OnPolicySettings>(
+  kind: string,
+  options: EnvironmentChoice & Pick<OnPolicyOptions, "curriculum"> & { readonly seed?: number },
+  settings: S,
+  task: (environment: OnPolicyOptions["environment"], epochs: number) => OnPolicyTask,
+): Agent<OnPolicyTask, S> {
+  const { env, engine, seed, curriculum } = options;
+  return agentOf({
+    ...{ kind, env, settings, totalSteps: settings.totalSteps, engine, seed },
+    begin: () => {
+      const environment = environmentsOf(kind, options, settings.environments);
+      return {
+        samplesPerEpoch: settings.steps * rowsIn(environment),
+        task: (epochs) => withEnvironments(environment, () => task(environment, epochs)),
+      };
+    },
+    hooks: () => (curriculum ? [curriculumHook(curriculum)] : []),
+  });
+}
