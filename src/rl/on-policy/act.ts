@@ -23,7 +23,7 @@ export interface Acted {
   /** For the environments. */
   readonly actions: Value;
   readonly memory: Named;
-  /** action, logProb, value, parameters, and what losses add. */
+  /** action, parameters, value, and what losses add. */
   readonly fields: Readonly<Record<string, Value>>;
 }
 
@@ -43,9 +43,11 @@ export function act({ policy, objective, losses, added }: ActSpec, seen: Seen): 
   const given = policy.step(params, { observation, state: memory, reset, ...(mask && { mask }) });
   const { parameters, value } = given;
   const action = distribution.sample(parameters, key);
-  const logProb = distribution.logProb(parameters, action);
-  const fields = { action, logProb, value, parameters };
-  const outputs: PolicyOutputs = { parameters, logProb, value, entropy: distribution.entropy(parameters) };
+  const fields = { action, parameters, value };
+  const outputs: PolicyOutputs = {
+    ...{ parameters, value, logProb: distribution.logProb(parameters, action) },
+    entropy: distribution.entropy(parameters),
+  };
   const batch = { observation, action, ...(mask && { mask }) } as unknown as Experience;
   const extra = objective.rollout(losses, { params, batch, outputs, weights, key });
   const none = (shape: readonly number[]): Value => np.zeros([observation.shape[0] as number, ...shape]);

@@ -4,6 +4,7 @@ import type { Params } from "../../nn/index.ts";
 import type { CompiledRows, RowsState } from "../compiled/rows.ts";
 import { type ActSpec, act } from "./act.ts";
 import { type FinishSpec, finish } from "./finish.ts";
+import { inHindsight } from "./hindsight.ts";
 import type { Running } from "./sides.ts";
 
 /** What compiled environments and those who act in them remember between calls. */
@@ -66,13 +67,15 @@ export function rollOut(
     stacked,
   );
   const flat = np.reshape(table, [steps, sizes.rows, layout.gathered.width]);
-  const observation = sides.seen(running, rows.observe(end.rows));
-  const mask = rows.mask?.(end.rows);
-  const last = spec.act.policy.step(params, {
-    ...{ observation, state: end.memory, reset: end.reset },
-    ...(mask && { mask }),
-  }).value;
-  const [gathered, next] = finish(spec.finish, flat, last, memory, running);
+  const { policy } = spec.act;
+  const observation = rows.observe(end.rows);
+  const value = () =>
+    policy.step(params, {
+      ...{ observation: sides.seen(running, observation), state: end.memory, reset: end.reset },
+    }).value;
+  const last = { observation, ...(policy.recurrent && { value: value() }) };
+  const thought = inHindsight({ policy, layout, sides }, params, running, flat, last);
+  const [gathered, next] = finish(spec.finish, flat, thought, memory, running);
   return { ...statistics(spec, flat, world, end), gathered, running: next };
 }
 

@@ -3,6 +3,7 @@ import { np, type Value } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
 import { advantages } from "../experience/advantages.ts";
 import { normalizedOver } from "../losses/valid.ts";
+import type { Hindsight } from "./hindsight.ts";
 import type { Layout, Sizes } from "./layout.ts";
 import type { Gathered } from "./learn.ts";
 import { toSegments } from "./order.ts";
@@ -22,13 +23,12 @@ export interface FinishSpec {
 
 /**
  * A rollout that is over: rewards as they are learned from, advantages, and everything in segments. `rows` is
- * [steps, rows, columns], `last` what the policy expects after it, [rows], `memory` what it remembered before each
- * segment, [steps / segment, rows, ...].
+ * [steps, rows, columns], `memory` what the policy remembered before each segment, [steps / segment, rows, ...].
  */
 export function finish(
   spec: FinishSpec,
   rows: Value,
-  last: Value,
+  { logProb, values }: Hindsight,
   memory: Named,
   running: Running,
 ): readonly [Gathered, Running] {
@@ -44,17 +44,17 @@ export function finish(
     ends,
     valid,
   });
-  const values = np.concatenate([field("value"), np.expandDims(last, 0)], { axis: 0 });
   const found = advantages({
     ...{ rewards: reward, values, terminated: field("terminated"), ends, valid },
     ...{ gamma, lambda, parallel: spec.parallel },
   });
   const advantage = spec.normalizeBatch ? normalizedOver(found.advantages, valid) : found.advantages;
+  const value = np.slice(values, [0, sizes.steps]);
   const nextValue = np.slice(values, [1, sizes.steps + 1]);
   const all: Record<string, Value> = {
     ...fields,
-    ...{ observation: sides.seen(running, field("observation")), reward, ends, nextValue },
-    ...{ advantage, return: found.returns, importance: valid },
+    ...{ observation: sides.seen(running, field("observation")), reward, ends },
+    ...{ logProb, value, nextValue, advantage, return: found.returns, importance: valid },
   };
   const table = toSegments(learned.pack(all), sizes);
   const flat = treeMap((x: Value) => np.reshape(x, [sizes.segments, ...x.shape.slice(2)]), memory);

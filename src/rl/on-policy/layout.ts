@@ -49,21 +49,18 @@ export function layoutOf(
   const size = flatSize(policy.observationSpace);
   const mask = masks ? { mask: [choices(policy.actionSpace)] } : {};
   const added = addedShapes(policy, objective, params, rows, masks);
-  const acted: FieldShapes = {
-    action: [distribution.actions],
-    logProb: [],
-    value: [],
-    parameters: [distribution.parameters],
-  };
+  const acted: FieldShapes = { action: [distribution.actions], parameters: [distribution.parameters] };
+  const thought: FieldShapes = { logProb: [], value: [] };
   const seen: FieldShapes = { observation: [size], ...mask, reset: [] };
   const outcome: FieldShapes = { reward: [], terminated: [], truncated: [], valid: [] };
   const ended: FieldShapes = { ended: [], endedReturn: [], endedLength: [], ...(lessons && { lesson: [] }) };
   return {
-    gathered: new Columns({ ...seen, ...acted, ...added, ...outcome, ...ended }),
+    gathered: new Columns({
+      ...{ ...seen, ...acted, ...(policy.recurrent && { value: [] }), ...added },
+      ...{ ...outcome, ...ended },
+    }),
     learned: new Columns({
-      ...seen,
-      ...acted,
-      ...added,
+      ...{ ...seen, ...acted, ...thought, ...added },
       ...{ advantage: [], return: [], valid: [] },
       ...(correct && { reward: [], terminated: [], ends: [], nextValue: [] }),
       ...(prioritized && { importance: [] }),

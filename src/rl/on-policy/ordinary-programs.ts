@@ -7,6 +7,7 @@ import type { Packing } from "../../update/index.ts";
 import { type ActSpec, act } from "./act.ts";
 import { Columns } from "./columns.ts";
 import { type FinishSpec, finish } from "./finish.ts";
+import { inHindsight } from "./hindsight.ts";
 import { type Gathered, type LearnSpec, learn, type ValueNames } from "./learn.ts";
 import type { Packs, Running } from "./sides.ts";
 
@@ -29,7 +30,8 @@ export const seenColumns = (size: number, choices: number): Columns =>
 export const actedColumns = ({ policy, added }: Pick<ActSpec, "policy" | "added">): Columns => {
   const { actions, parameters } = policy.distribution;
   return new Columns({
-    ...{ actions: [actions], action: [actions], logProb: [], value: [], parameters: [parameters] },
+    ...{ actions: [actions], action: [actions], parameters: [parameters] },
+    ...(policy.recurrent && { value: [] }),
     ...added,
   });
 };
@@ -66,17 +68,25 @@ export function actProgram(spec: OrdinarySpec, seen: Columns, acted: Columns, op
   );
 }
 
-/** A rollout of ordinary environments that is over. `rows` has one step more: of the last only the value counts. */
+/** A rollout of ordinary environments that is over. `rows` has one step more: what is seen after it. */
 export function finishProgram(spec: OrdinarySpec, options: CompileOptions) {
   const { packing } = spec;
   const { sizes, layout } = spec.finish;
   return compile(
-    (running: readonly Value[], rows: Value, memories: readonly Named[]) => {
-      const table = np.reshape(rows, [sizes.steps + 1, sizes.rows, layout.gathered.width]);
-      const last = np.slice(layout.gathered.field(table, "value"), sizes.steps);
+    (params: readonly Value[], running: readonly Value[], rows: Value, memories: readonly Named[]) => {
+      const all = np.reshape(rows, [sizes.steps + 1, sizes.rows, layout.gathered.width]);
+      const [table, end] = [np.slice(all, [0, sizes.steps]), np.slice(all, sizes.steps)];
+      const last = (name: string): Value => layout.gathered.field(end, name);
       const memory = treeMap((...parts: Value[]) => np.stack(parts), ...(memories as [Named]));
       const before = packing.running.unpack(running);
-      const [found, next] = finish(spec.finish, np.slice(table, [0, sizes.steps]), last, memory, before);
+      const thought = inHindsight(
+        { ...spec.finish, policy: spec.act.policy },
+        packing.params.unpack(params),
+        before,
+        table,
+        { observation: last("observation"), value: layout.gathered.has("value") ? last("value") : undefined },
+      );
+      const [found, next] = finish(spec.finish, table, thought, memory, before);
       return {
         running: packing.running.pack(next),
         gathered: packing.gathered.pack(found),

@@ -74,7 +74,7 @@ export function ordinaryWorld(
     const options = { ...on, ...shared.compileOptions() };
     return {
       act: actProgram(spec, seen, acted, options),
-      finish: finishProgram(spec, { ...options, ...(donated && { donate: [0] }) }),
+      finish: finishProgram(spec, { ...options, ...(donated && { donate: [1] }) }),
       learn: learnProgram(spec, { ...options, ...(donated && { donate: [0, 1] }) }),
       rollout: new RampNumbers(parts.rates.names, 1, options),
       train: new RampNumbers(parts.rates.names, updates, options),
@@ -103,12 +103,14 @@ export function ordinaryWorld(
       table.note(t);
       lessons.next();
     }
-    const rows = step(sizes.steps);
-    table.act(sizes.steps, rows.readSync() as Float32Array);
-    rows.dispose();
+    if (policy.recurrent) {
+      const rows = step(sizes.steps);
+      table.act(sizes.steps, rows.readSync() as Float32Array);
+      rows.dispose();
+    } else table.look(sizes.steps);
     key.dispose();
     counts.rollouts++;
-    const found = finish(running.now, table.numbers, memories as never);
+    const found = finish(params.now, running.now, table.numbers, memories as never);
     running.replace(found.running as never);
     gathered.replace(found.gathered);
     halted.replace([found.halted]);

@@ -74,7 +74,11 @@ async function updated(one: Case, engine: EngineName) {
             : np.zeros([settings.steps, settings.rows]),
         ]),
       );
-      const [experience] = finish(parts.finishSpec, gathered.pack(fields), np.array(fixture.last), {}, {});
+      const thought = {
+        logProb: np.array(rollout.logProb),
+        values: np.concatenate([np.array(rollout.value), np.array([fixture.last])], { axis: 0 }),
+      };
+      const [experience] = finish(parts.finishSpec, gathered.pack(fields), thought, {}, {});
       const number = (x: number): Value => np.full([], x, { dtype: "i32" });
       const asked = {
         from: number(0),

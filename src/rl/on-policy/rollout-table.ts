@@ -15,7 +15,7 @@ export interface RolloutTableSpec {
  * columns that the device takes at its end. Filled in place, step by step, without making anything.
  */
 export class RolloutTable {
-  /** [steps + 1, rows, columns]; of the last step only the value counts. */
+  /** [steps + 1, rows, columns]; of the last step only what is seen, and the value of a policy that remembers. */
   readonly numbers: Float32Array;
   readonly #environment: VectorEnvironment;
   readonly #spec: RolloutTableSpec;
