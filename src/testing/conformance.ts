@@ -1,6 +1,7 @@
 import type { EngineName } from "../engine/index.ts";
 import { checkBatching } from "./checks/batching.ts";
 import { checkDerivatives } from "./checks/derivatives.ts";
+import { checkInLoop } from "./checks/loops.ts";
 import { checkTable } from "./checks/table.ts";
 import { checkValues } from "./checks/values.ts";
 import { controlCases } from "./control/index.ts";
@@ -23,7 +24,8 @@ export interface ConformanceCase {
 
 /**
  * The conformance suite of engines: every row of the op table over shapes, element types, empty axes and axes of
- * length 1, its derivatives by differences, its batching rule against loops, then loops and branches.
+ * length 1, its derivatives by differences, its batching rule against loops, the row inside a loop, then loops and
+ * branches.
  *
  * @example
  * ```ts
@@ -36,6 +38,7 @@ export function engineConformance(options: ConformanceOptions): readonly Conform
     { name: `${row}: values`, run: () => checkValues(row, make, engine, reference, seed) },
     { name: `${row}: derivatives`, run: () => checkDerivatives(row, make, engine, reference, seed) },
     { name: `${row}: batching`, run: () => checkBatching(row, make, engine, seed) },
+    { name: `${row}: in a loop`, run: () => checkInLoop(row, make, engine, seed) },
   ]);
   return [{ name: "the op table is whole", run: async () => checkTable() }, ...rows, ...controlCases(engine)];
 }

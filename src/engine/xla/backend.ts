@@ -119,8 +119,10 @@ function compileProgram(
   request: CompileRequest,
   device: PjrtDevice,
 ): Executable {
-  const aliases = client.platform === "cpu" ? undefined : aliasDonated(program, request.donated);
-  const module = writeModule(program, aliases ? { aliases } : {});
+  const module = writeModule(
+    program,
+    client.platform === "cpu" ? { smallLoops: true } : { aliases: aliasDonated(program, request.donated) },
+  );
   const flags = { ...chooseFlags(client.platform, program, request.deterministic), ...request.flags };
   const executable = shared(client, module, flags, device);
   return {

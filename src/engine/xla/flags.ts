@@ -1,10 +1,16 @@
+import type { ScanParams } from "../ops/scan.ts";
 import type { Program } from "../trace/program.ts";
 import { regionProgram } from "../trace/program.ts";
 import { regionsOf } from "../trace/region.ts";
 import type { Node } from "../trace/value.ts";
+import { multiplyAdds } from "./products.ts";
+import { isSmallLoop } from "./small-loops.ts";
 
 /** Multiply-adds of the largest product above which the CPU's threads pay. */
 const manyProducts = 4_000_000;
+
+/** Those of the largest product in a step of a loop from which an order that keeps two threads busy pays. */
+const someProducts = 100_000;
 
 /** By default the CPU compiler's minima and maxima drop NaN on one side, and a diverged loss would look healthy. */
 const strict = { xla_cpu_enable_fast_min_max: false };
@@ -20,24 +26,22 @@ export function chooseFlags(
   return {
     ...strict,
     xla_cpu_multi_thread_eigen: false,
-    xla_cpu_enable_concurrency_optimized_scheduler: false,
+    xla_cpu_enable_concurrency_optimized_scheduler: isWorthSharing(program),
     xla_cpu_copy_insertion_use_region_analysis: true,
   };
+}
+
+/** Whether what is done without a loop inside is enough for two threads, wherever it is. Small loops are one kernel. */
+function isWorthSharing(program: Program): boolean {
+  const loops = program.nodes.filter((node) => regionsOf(node).length > 0);
+  const large = loops.filter((node) => node.op.name !== "scan" || !isSmallLoop(node as Node<ScanParams>));
+  if (loops.length === 0) return largestProduct(program) >= someProducts;
+  return large.flatMap(regionsOf).every((region) => isWorthSharing(regionProgram(region)));
 }
 
 function largestProduct(program: Program): number {
   return program.nodes.reduce((largest, node) => {
     const inside = regionsOf(node).map((region) => largestProduct(regionProgram(region)));
-    return Math.max(largest, products(node), ...inside);
+    return Math.max(largest, multiplyAdds(node), ...inside);
   }, 0);
-}
-
-/** Multiply-adds of one node. */
-function products({ op, inputs, outputs, params }: Node): number {
-  if (op.name === "dotGeneral") {
-    const { lhsContract } = params as { readonly lhsContract: readonly number[] };
-    return lhsContract.reduce((product, axis) => product * (inputs[0].shape[axis] ?? 1), outputs[0].size);
-  }
-  if (op.name === "convolution") return outputs[0].size * inputs[1].size;
-  return 0;
 }

@@ -2,6 +2,7 @@ import type { ScanParams } from "../ops/scan.ts";
 import type { TensorType } from "../trace/type.ts";
 import { tensorType } from "../trace/type.ts";
 import type { Node } from "../trace/value.ts";
+import { isSingle, isSmallLoop } from "./small-loops.ts";
 import type { HloWriter } from "./writer.ts";
 import { hloType } from "./writer.ts";
 
@@ -27,6 +28,7 @@ export function writeScan(
   // No step can run, and stacks without slices cannot be sliced.
   if (length === 0) return [...carryNames, ...ysNames];
   const zero = w.scalar(0, "i32");
+  if (isSingle(node)) return writeStep(w, inputs, node, zero);
   const count = counted ? (inputs[0] as string) : w.scalar(length ?? 0, "i32");
   const starts = [zero, count, ...carryNames, ...ysNames, ...readNames];
   const all = [
@@ -67,18 +69,45 @@ export function writeScan(
     `stablehlo.return ${[next, n, ...nextCarry, ...nextYs, ...reads].join(", ")} : ${all.join(", ")}`,
   );
 
-  const results = w.putMany(
-    all.length,
+  const loop = (from: readonly string[]): string =>
     [
-      `stablehlo.while(${names.map((name, i) => `${name} = ${starts[i]}`).join(", ")}) : ${all.join(", ")}`,
+      `stablehlo.while(${names.map((name, i) => `${name} = ${from[i]}`).join(", ")}) : ${all.join(", ")}`,
       "    cond {",
       ...test.lines,
       "    } do {",
       ...step.lines,
       "    }",
-    ].join("\n"),
-  );
+    ].join("\n");
+  const results =
+    w.smallLoops && isSmallLoop(node) ? w.putSmall(starts, all, loop) : w.putMany(all.length, loop(starts));
   return results.slice(2, 2 + carries + ysTypes.length);
+}
+
+/** A loop of one step is that step. */
+function writeStep(
+  w: HloWriter,
+  inputs: readonly string[],
+  node: Node<ScanParams>,
+  zero: string,
+): readonly string[] {
+  const { body, carries, stacked } = node.params;
+  const reads = inputs.slice(carries);
+  const slices = reads
+    .slice(0, stacked)
+    .map((name, i) => unstacked(w, name, node.inputs[carries + i]?.type as TensorType));
+  const region = w.region(body, [zero, ...inputs.slice(0, carries), ...slices, ...reads.slice(stacked)]);
+  w.lines.push(...region.lines);
+  const ys = node.outputs.slice(carries).map(({ type }, i) => {
+    const one = tensorType(type.dtype, type.shape.slice(1));
+    return w.put(`stablehlo.reshape ${region.results[carries + i]} : (${hloType(one)}) -> ${hloType(type)}`);
+  });
+  return [...region.results.slice(0, carries), ...ys];
+}
+
+/** A stack of one slice as that slice. */
+function unstacked(w: HloWriter, name: string, type: TensorType): string {
+  const less = tensorType(type.dtype, type.shape.slice(1));
+  return w.put(`stablehlo.reshape ${name} : (${hloType(type)}) -> ${hloType(less)}`);
 }
 
 function readSlice(w: HloWriter, stack: string, type: TensorType, index: string, zero: string): string {
@@ -87,9 +116,7 @@ function readSlice(w: HloWriter, stack: string, type: TensorType, index: string,
   const slice = w.put(
     `stablehlo.dynamic_slice ${stack}, ${starts.join(", ")}, sizes = [${one.shape.join(", ")}] : (${[hloType(type), ...starts.map(() => i32)].join(", ")}) -> ${hloType(one)}`,
   );
-  return w.put(
-    `stablehlo.reshape ${slice} : (${hloType(one)}) -> ${hloType(tensorType(type.dtype, type.shape.slice(1)))}`,
-  );
+  return unstacked(w, slice, one);
 }
 
 function writeSlice(

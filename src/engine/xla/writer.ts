@@ -31,21 +31,34 @@ export const hloElement = (dtype: DType): string => elementText[dtype];
 export const i64s = (values: readonly number[]): string =>
   values.length === 0 ? "array<i64>" : `array<i64: ${values.join(", ")}>`;
 
+/** What all writers of a module share. */
+interface Shared {
+  next: number;
+  /** Functions beside the main one. */
+  readonly functions: string[];
+  readonly smallLoops: boolean;
+}
+
 /** Writes the operations of one function or region as StableHLO text. */
 export class HloWriter {
   readonly lines: string[] = [];
   readonly #names = new Map<Value, string>();
-  readonly #counter: { next: number };
+  readonly #shared: Shared;
   readonly #indent: string;
 
-  constructor(counter = { next: 0 }, indent = "    ") {
-    this.#counter = counter;
+  constructor(shared: Shared = { next: 0, functions: [], smallLoops: false }, indent = "    ") {
+    this.#shared = shared;
     this.#indent = indent;
+  }
+
+  /** Whether the compiler makes one kernel of a small loop. */
+  get smallLoops(): boolean {
+    return this.#shared.smallLoops;
   }
 
   /** A name no other value has. */
   fresh(prefix = "v"): string {
-    return `%${prefix}${this.#counter.next++}`;
+    return `%${prefix}${this.#shared.next++}`;
   }
 
   line(text: string): void {
@@ -64,6 +77,28 @@ export class HloWriter {
     const name = this.fresh();
     this.line(`${name}:${count} = ${text}`);
     return Array.from({ length: count }, (_, i) => `${name}#${i}`);
+  }
+
+  /** Writes an operation over values of given types, of which the compiler makes one kernel, and gives the results. */
+  putSmall(
+    inputs: readonly string[],
+    types: readonly string[],
+    text: (inputs: readonly string[]) => string,
+  ): readonly string[] {
+    const name = `small${this.#shared.next++}`;
+    const args = types.map((_, i) => `%arg${i}`);
+    const all = types.join(", ");
+    this.#shared.functions.push(
+      `  func.func private @${name}(${types.map((type, i) => `${args[i]}: ${type}`).join(", ")}) -> (${all}) {`,
+      `    %all:${types.length} = ${text(args)}`,
+      `    return ${types.map((_, i) => `%all#${i}`).join(", ")} : ${all}`,
+      "  }",
+    );
+    const marks = 'mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}';
+    return this.putMany(
+      types.length,
+      `func.call @${name}(${inputs.join(", ")}) {${marks}} : (${all}) -> (${all})`,
+    );
   }
 
   /** A constant of one repeated number. */
@@ -110,7 +145,7 @@ export class HloWriter {
     region: Region,
     names: readonly string[],
   ): { readonly lines: readonly string[]; readonly results: readonly string[] } {
-    const nested = new HloWriter(this.#counter, `${this.#indent}    `);
+    const nested = new HloWriter(this.#shared, `${this.#indent}    `);
     [...region.params, ...region.captures].forEach((value, i) => {
       nested.bind(value, names[i] as string);
     });
@@ -120,7 +155,7 @@ export class HloWriter {
 
   /** A nested writer for lines inside a region that no graph describes. */
   nested(): HloWriter {
-    return new HloWriter(this.#counter, `${this.#indent}    `);
+    return new HloWriter(this.#shared, `${this.#indent}    `);
   }
 }
 
@@ -143,15 +178,19 @@ export function literal(value: number, dtype: DType): string {
 export interface ModuleOptions {
   /** Indices of inputs whose memory an output may take over, each with that output's index. */
   readonly aliases?: ReadonlyMap<number, number>;
+  /** Whether the compiler makes one kernel of a small loop: that of the CPU does. */
+  readonly smallLoops?: boolean;
 }
 
 /** The StableHLO module of a program. */
 export function writeModule(program: Program, options: ModuleOptions = {}): string {
-  const writer = new HloWriter();
+  const { aliases, smallLoops = false } = options;
+  const functions: string[] = [];
+  const writer = new HloWriter({ next: 0, functions, smallLoops });
   const args = program.inputs.map((input, i) => {
     const name = `%arg${i}`;
     writer.bind(input, name);
-    const alias = options.aliases?.get(i);
+    const alias = aliases?.get(i);
     const attribute = alias === undefined ? "" : ` {tf.aliasing_output = ${alias} : i32}`;
     return `${name}: ${hloType(input.type)}${attribute}`;
   });
@@ -163,6 +202,7 @@ export function writeModule(program: Program, options: ModuleOptions = {}): stri
     ...writer.lines,
     `    return ${results.join(", ")} : ${types}`,
     "  }",
+    ...functions,
     "}",
   ];
   return results.length === 0 ? lines.join("\n").replace(/return {2}: $/m, "return") : lines.join("\n");
