@@ -96,6 +96,52 @@ describe.each(testEngines())("small loops on %s", (engine) => {
     expect(new Set(a).size).toBe(steps * rows);
   });
 
+  it.each([
+    ["keep their carry", (c) => [c, null], [1, 2, 3], []],
+    [
+      "begin with numbers known beforehand",
+      (_c, x) => [np.zeros([3]).add(x), np.ones([])],
+      [5, 5, 5],
+      [1, 1, 1, 1],
+    ],
+    ["do not look at what they go through", (c) => [c.mul(2), c.sum()], [16, 32, 48], [6, 12, 24, 48]],
+    ["count", (c, _x, i) => [c.add(i), i], [7, 8, 9], [0, 1, 2, 3]],
+    ["give constants", (c) => [c, np.full([], 4)], [1, 2, 3], [4, 4, 4, 4]],
+  ] as readonly [
+    string,
+    (c: Value, x: Value, i: Value) => readonly [Value, Value | null],
+    number[],
+    number[],
+  ][])("that %s work", async (_, body, carry, ys) => {
+    const run = compile((start: Value, xs: Value) => scan(body, start, xs), { engine });
+    const counted = compile(
+      (start: Value, xs: Value, n: Value) => scan(body, start, xs, { length: np.slice(n, 0) }),
+      { engine },
+    );
+    const given = [
+      put(Float32Array.of(1, 2, 3), { engine }),
+      put(Float32Array.of(2, 3, 4, 5), { engine }),
+    ] as const;
+    for (const [last, stack] of [run(...given), counted(...given, put(Int32Array.of(4), { engine }))]) {
+      expect([...(await last.read())]).toEqual(carry);
+      expect(stack ? [...(await stack.read())] : []).toEqual(ys);
+    }
+  });
+
+  it("whose results nobody needs, and that start with a scalar of the program, work", async () => {
+    const run = compile(
+      (xs: Value) => {
+        const [sum] = scan((c: Value, x: Value) => [c.add(x), c.mul(x)], np.zeros([]), xs);
+        const [, stack] = scan((c: Value, x: Value) => [c.add(x), c], np.ones([]), xs);
+        return { sum, stack };
+      },
+      { engine },
+    );
+    const { sum, stack } = run(put(Float32Array.of(2, 3, 4, 5), { engine }));
+    expect([...(await sum.read())]).toEqual([14]);
+    expect([...(await stack.read())]).toEqual([1, 3, 6, 10]);
+  });
+
   it("of one step are that step, stacked", async () => {
     const one = compile(
       (x: Value) => scan((c: Value, y: Value, i: Value) => [c.add(y), c.mul(2).add(i)], x, np.stack([x])),

@@ -86,19 +86,24 @@ export class HloWriter {
     text: (inputs: readonly string[]) => string,
   ): readonly string[] {
     const name = `small${this.#shared.next++}`;
-    const args = types.map((_, i) => `%arg${i}`);
     const all = types.join(", ");
+    const tuple = `tuple<${all}>`;
+    // In one tuple: with arguments of their own, of which one turns out not to be needed, the compiler gives up.
+    const element = (from: string, i: number): string =>
+      `stablehlo.get_tuple_element ${from}[${i}] : (${tuple}) -> ${types[i]}`;
+    const args = types.map((_, i) => `%arg${i}`);
     this.#shared.functions.push(
-      `  func.func private @${name}(${types.map((type, i) => `${args[i]}: ${type}`).join(", ")}) -> (${all}) {`,
+      `  func.func private @${name}(%given: ${tuple}) -> ${tuple} {`,
+      ...args.map((arg, i) => `    ${arg} = ${element("%given", i)}`),
       `    %all:${types.length} = ${text(args)}`,
-      `    return ${types.map((_, i) => `%all#${i}`).join(", ")} : ${all}`,
+      `    %result = stablehlo.tuple ${types.map((_, i) => `%all#${i}`).join(", ")} : ${tuple}`,
+      `    return %result : ${tuple}`,
       "  }",
     );
     const marks = 'mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}';
-    return this.putMany(
-      types.length,
-      `func.call @${name}(${inputs.join(", ")}) {${marks}} : (${all}) -> (${all})`,
-    );
+    const given = this.put(`stablehlo.tuple ${inputs.join(", ")} : ${tuple}`);
+    const result = this.put(`func.call @${name}(${given}) {${marks}} : (${tuple}) -> ${tuple}`);
+    return types.map((_, i) => this.put(element(result, i)));
   }
 
   /** A constant of one repeated number. */
