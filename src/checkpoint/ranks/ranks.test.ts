@@ -19,7 +19,7 @@ interface Told {
 /** Runs all ranks at once; undefined for one that was killed. */
 function launched(
   directory: string,
-  { quitAt = {}, patience = "20" }: { quitAt?: Readonly<Record<number, number>>; patience?: string } = {},
+  { quitAt = {}, patience = "120" }: { quitAt?: Readonly<Record<number, number>>; patience?: string } = {},
 ): Promise<readonly (Told | undefined)[]> {
   return Promise.all(
     [0, 1, 2].map(
@@ -51,6 +51,7 @@ describe("several ranks, each a process, one directory", () => {
   it("write one checkpoint with the parts of all, lose none when one is killed, and go on alike", async () => {
     const [whole, broken] = [temporaryDirectory(), temporaryDirectory()];
     const expected = await launched(whole);
+    expect(expected.map((told) => told?.error)).toEqual([undefined, undefined, undefined]);
     expect(listed(whole)).toEqual([eight, twelve]);
     expect(listed(join(whole, twelve as string))).toEqual(["rank-0000", "rank-0001", "rank-0002"]);
     expect(new Set(expected.map((told) => told?.w)).size).toBe(3);

@@ -12,8 +12,11 @@ const manyProducts = 4_000_000;
 /** Those of the largest product in a step of a loop from which an order that keeps two threads busy pays. */
 const someProducts = 100_000;
 
-/** By default the CPU compiler's minima and maxima drop NaN on one side, and a diverged loss would look healthy. */
-const strict = { xla_cpu_enable_fast_min_max: false };
+/**
+ * For all programs on a CPU. By default minima and maxima drop NaN on one side, and a diverged loss would look healthy;
+ * and XNNPACK multiplies matrices of some hundred rows, though Eigen is faster.
+ */
+const always = { xla_cpu_enable_fast_min_max: false, xla_cpu_use_xnnpack: false };
 
 /** Compiler flags that suit a program: measured, see docs/engines.md. */
 export function chooseFlags(
@@ -22,9 +25,9 @@ export function chooseFlags(
   deterministic: boolean,
 ): Record<string, boolean> {
   if (platform !== "cpu") return deterministic ? { xla_gpu_deterministic_ops: true } : {};
-  if (largestProduct(program) > manyProducts) return strict;
+  if (largestProduct(program) > manyProducts) return always;
   return {
-    ...strict,
+    ...always,
     xla_cpu_multi_thread_eigen: false,
     xla_cpu_enable_concurrency_optimized_scheduler: isWorthSharing(program),
     xla_cpu_copy_insertion_use_region_analysis: true,
