@@ -1,5 +1,5 @@
 import type { Backend, Native } from "./backend.ts";
-import { noteFreed } from "./memory.ts";
+import { noteFreed, noteWaiting } from "./memory.ts";
 
 /** The engine's buffer behind a tensor, apart from it so that it can be freed when the tensor has been collected. */
 export interface Held {
@@ -29,8 +29,12 @@ const perTurn = 256;
  * are freed.
  */
 export function releaseSoon(held: Held): void {
-  if (held.bytes > smallBytes) release(held);
-  else if (waiting.push(held) === 1) setImmediate(sweep);
+  if (held.bytes > smallBytes) {
+    release(held);
+    return;
+  }
+  noteWaiting(1, held.bytes);
+  if (waiting.push(held) === 1) setImmediate(sweep);
 }
 
 /** Frees a few of those that wait. */
@@ -38,6 +42,7 @@ export function releaseSome(count = perTensor): void {
   for (let i = 0; i < count; i++) {
     const held = waiting.pop();
     if (!held) return;
+    noteWaiting(-1, held.bytes);
     release(held);
   }
 }

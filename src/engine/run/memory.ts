@@ -3,6 +3,8 @@ import { runInNewContext } from "node:vm";
 
 let liveTensors = 0;
 let liveBytes = 0;
+let waitingTensors = 0;
+let waitingBytes = 0;
 let sinceTurn = 0;
 
 /** How many tensors are alive and how much memory they hold, over all engines. */
@@ -15,7 +17,8 @@ export const memory = (): { readonly tensors: number; readonly bytes: number } =
 const each = 32 * 1024;
 /** How much may pile up on top of what is in use before the collector is asked to look for what is not. */
 const slack = 256 * 1024 * 1024;
-const weight = (): number => liveBytes + liveTensors * each;
+/** Of what is in use: what waits to be freed is found already, and looking for it again would find nothing. */
+const weight = (): number => liveBytes - waitingBytes + (liveTensors - waitingTensors) * each;
 /** Tensors made without a turn of the event loop, in which alone collected ones are freed. */
 const turnEvery = 4096;
 let ceiling = slack;
@@ -31,6 +34,12 @@ export function noteMade(bytes: number): void {
 export function noteFreed(bytes: number): void {
   liveTensors--;
   liveBytes -= bytes;
+}
+
+/** One more that was collected and waits to be freed; one less once it is. */
+export function noteWaiting(tensors: 1 | -1, bytes: number): void {
+  waitingTensors += tensors;
+  waitingBytes += tensors * bytes;
 }
 
 let collector: (() => void) | undefined;
