@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -73,6 +73,26 @@ describe("espalier evaluate", patience, () => {
     const rows = await store.list("mine", "evaluation");
     expect(rows).toMatchObject([{ step: 4, name: "CartPole-v1", checkpoint: uri, scores: { episodes: 2 } }]);
     await store.close();
+  });
+
+  it("knows environments that a module registers", async () => {
+    const file = join(directory, "mine.mts");
+    const rl = new URL("../../rl/index.ts", import.meta.url).href;
+    writeFileSync(
+      file,
+      `import { makeEnvironment, registerEnvironment } from ${JSON.stringify(rl)};
+      registerEnvironment("Mine-v0", { make: () => makeEnvironment("CartPole-v1") });`,
+    );
+    const asked = [directory, "--env", "Mine-v0", "--episodes", "2"];
+    const [alone, known, missing] = await Promise.all([
+      run(...asked),
+      run(...asked, "--module", file, "--json"),
+      run(...asked, "--module", join(directory, "none.mjs")),
+    ]);
+    expect([alone.code, known.code, missing.code]).toEqual([1, 0, 1]);
+    expect(alone.errors).toMatch(/ENVIRONMENT_UNKNOWN/);
+    expect(missing.errors).toMatch(/MODULE_MISSING/);
+    expect(JSON.parse(known.out).scores["Mine-v0"].episodes).toBe(2);
   });
 
   it("says what is wrong, and what to do", async () => {

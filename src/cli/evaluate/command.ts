@@ -1,10 +1,13 @@
 import { type Command, Option } from "commander";
 import { EspalierError } from "../../core/index.ts";
+import { loadModule } from "../load-module.ts";
 import { jsonText } from "../runs/text/json-text.ts";
+import { thisProgram } from "../self.ts";
 import { type EvaluateRequest, evaluate, evaluationText } from "./evaluate.ts";
 
 interface Options {
   readonly env?: string;
+  readonly module?: string;
   readonly suite?: string;
   readonly episodes: string;
   readonly seed?: string;
@@ -22,6 +25,10 @@ export function registerEvaluate(program: Command): void {
     .description("play episodes with the policy of a checkpoint and print how good it is")
     .argument("<checkpoint>", "its path or file: URI; of a directory of checkpoints the newest whole one")
     .option("--env <name>", "the environment, instead of the one it was trained on")
+    .option(
+      "--module <file>",
+      "import this first: it registers environments of your own by registerEnvironment",
+    )
     .option("--suite <lessons|JSON>", "a suite for each lesson, or suites as evaluationHook has them")
     .option("--episodes <n>", "episodes of each suite", "10")
     .option("--seed <n>", "where episodes begin (default: as in the run's own evaluations)")
@@ -36,10 +43,19 @@ export function registerEvaluate(program: Command): void {
 Examples:
   espalier evaluate runs/cartpole --episodes 100
   espalier evaluate runs/maze/epoch-0040-update-001600 --suite lessons --json
-  espalier evaluate runs/cartpole --store runs/stats.db --run cartpole`,
+  espalier evaluate runs/cartpole --store runs/stats.db --run cartpole
+  espalier evaluate runs/mine --module ./my-environment.mts`,
     )
     .action(async (checkpoint: string, options: Options) => {
-      const found = await evaluate(checkpoint, requestOf(options));
+      const request = requestOf(options);
+      if (options.module !== undefined) {
+        const code = await loadModule(options.module, thisProgram(), process.argv.slice(2));
+        if (code !== undefined) {
+          process.exitCode = code;
+          return;
+        }
+      }
+      const found = await evaluate(checkpoint, request);
       console.log(options.json ? jsonText(found) : evaluationText(found));
     });
 }

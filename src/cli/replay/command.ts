@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { EspalierError } from "../../core/index.ts";
 import type { Environment, Replay } from "../../rl/index.ts";
+import { loadModule } from "../load-module.ts";
 import { type Surroundings, thisProcess } from "../runs/surroundings.ts";
 import { jsonText } from "../runs/text/json-text.ts";
 import { type Self, thisProgram } from "../self.ts";
 import { checkFree, writePicture } from "./export.ts";
 import { textFrames } from "./frames.ts";
-import { loadModule } from "./load-module.ts";
 import { locateReplay } from "./locate.ts";
 import { fpsOf, type ReplayCommandOptions, widthOf } from "./options.ts";
 import { replayJson, replayText, verdictText } from "./text.ts";

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { EspalierError } from "../../core/index.ts";
-import { programFor, type Runtime } from "../prove-resume/typescript.ts";
-import type { Self } from "../self.ts";
+import { EspalierError } from "../core/index.ts";
+import { programFor, type Runtime } from "./prove-resume/typescript.ts";
+import type { Self } from "./self.ts";
 
 /**
  * Imports a file of the user's that registers environments. Where this Node cannot import it, the whole command is run

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
+import { testDirectory } from "./checkpoint/checkpoints.test-support.ts";
 import { loadModule } from "./load-module.ts";
 
 const { path } = testDirectory();
