@@ -7,7 +7,7 @@ import { applyRow } from "../math.ts";
 import type { Sample, SampleMaker } from "../sample.ts";
 import { sampler } from "../sampler.ts";
 import { type FromSample, inOneProgram, nameOf } from "./apply.ts";
-import { closeness, expectedOf } from "./values.ts";
+import { closeness, expectedOf, furtherSamples } from "./values.ts";
 
 const steps = 2;
 
@@ -18,7 +18,7 @@ export async function checkInLoop(
   engine: EngineName,
   seed: number,
 ): Promise<void> {
-  const samples = make(sampler(seed), "f32");
+  const samples = [...make(sampler(seed), "f32"), ...furtherSamples(make, engine, seed)];
   const given = samples.map((sample) => sample.inputs.map((input) => stacked([input, input])));
   const inside = samples.map((sample, i): Sample => ({ ...sample, inputs: given[i] as readonly Dense[] }));
   const results = await inOneProgram(engine, row, inside, looped(row))(given);

@@ -24,6 +24,12 @@ export const furtherFloats = (engine: EngineName): readonly DType[] =>
 
 const hasFloats = ({ inputs }: Sample): boolean => inputs.some((input) => isFloat(input.dtype));
 
+/** Samples in the floating-point types that the engine has beside f32, but for edges. */
+export const furtherSamples = (make: SampleMaker, engine: EngineName, seed: number): readonly Sample[] =>
+  furtherFloats(engine).flatMap((dtype) =>
+    make(sampler(seed), dtype).filter((sample) => sample.for !== "values" && hasFloats(sample)),
+  );
+
 /** A row's values: against its reference, and against another engine. */
 export async function checkValues(
   row: string,
@@ -33,10 +39,7 @@ export async function checkValues(
   seed: number,
 ): Promise<void> {
   const shared = make(sampler(seed), "f32");
-  const further = furtherFloats(engine).flatMap((dtype) =>
-    make(sampler(seed), dtype).filter((sample) => sample.for !== "values" && hasFloats(sample)),
-  );
-  const all = [...shared, ...further];
+  const all = [...shared, ...furtherSamples(make, engine, seed)];
   const results = await apply(engine, row, all);
   all.forEach((sample, i) => {
     const name = nameOf(row, sample);
