@@ -1,6 +1,6 @@
 // Run by endurance.ts in a fresh process: trains for a long time and watches the memory.
-import { setImmediate } from "node:timers/promises";
-import { compile, memory } from "../../src/index.ts";
+import { compile } from "../../src/index.ts";
+import { heldTensors } from "../harness/held-tensors.ts";
 import type { Endurance } from "./endurance.ts";
 import { adamStep, start } from "./mlp.ts";
 import { smallestNet } from "./nets.ts";
@@ -17,19 +17,6 @@ async function train(count: number): Promise<void> {
     adam = nextAdam;
     await loss.item();
   }
-}
-
-/** What is really held: after a collection, and turns of the event loop for as long as its finds are freed in them. */
-async function heldTensors(): Promise<number> {
-  let held = Number.POSITIVE_INFINITY;
-  for (let still = 0; still < 3; still++) {
-    globalThis.gc?.();
-    await setImmediate();
-    const now = memory().tensors;
-    if (now < held) still = 0;
-    held = now;
-  }
-  return held;
 }
 
 const megabytes = (): number => process.memoryUsage.rss() / 2 ** 20;

@@ -1,23 +1,14 @@
 // Run by memory.ts in a fresh process: trains for a long time and watches the memory.
-import { setImmediate } from "node:timers/promises";
-import { memory, nn } from "../../src/index.ts";
+import { nn } from "../../src/index.ts";
 import { every } from "../../src/schedule/index.ts";
 import { supervisedTask } from "../../src/supervised/index.ts";
 import { Trainer, type TrainerHook } from "../../src/trainer/index.ts";
 import type { Endurance } from "../engine/endurance.ts";
+import { heldTensors } from "../harness/held-tensors.ts";
 import { tenHooks } from "./idle-task.ts";
 import { batchSize, examples, model, optimizer, params } from "./smallest.ts";
 
 const [updates, watching] = [Number(process.argv[2]), process.argv[3] === "watching"];
-
-/** What is really held: after a collection, and a turn of the event loop in which its finds are freed. */
-async function heldTensors(): Promise<number> {
-  for (let i = 0; i < 2; i++) {
-    globalThis.gc?.();
-    await setImmediate();
-  }
-  return memory().tensors;
-}
 
 const seen: { readonly megabytes: number; readonly tensors: number }[] = [];
 const look: TrainerHook = {
