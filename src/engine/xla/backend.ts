@@ -83,9 +83,7 @@ export function startXla(plugin: Plugin): Backend {
 
 /** A wait shorter than this, in milliseconds, is not worth another thread, which costs tens of microseconds. */
 const shortWait = 2;
-/** Copying more than this takes longer, however soon the numbers are there. */
-const longRead = 4 * 1024 * 1024;
-/** Copying more than this takes long enough by itself. */
+/** Copying more than this takes long enough by itself, and says nothing about how long others wait. */
 const muchToCopy = 1 << 20;
 
 /**
@@ -98,9 +96,6 @@ function patientReader(client: PjrtClient): (buffer: Handle, type: TensorType) =
     const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
     if (type.size === 0) return Promise.resolve(fromBytes(bytes, type.dtype));
     if (type.bytes > muchToCopy)
-      return client.bufferToHostAsync(buffer, bytes).then(() => fromBytes(bytes, type.dtype));
-    // Says nothing about how long others wait.
-    if (type.bytes > longRead)
       return client.bufferToHostAsync(buffer, bytes).then(() => fromBytes(bytes, type.dtype));
     const start = performance.now();
     const done = (): HostArray => {

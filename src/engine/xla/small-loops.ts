@@ -4,10 +4,10 @@ import type { Region } from "../trace/region.ts";
 import type { Node } from "../trace/value.ts";
 import { multiplyAdds } from "./products.ts";
 
-/** Elements of the largest array up to which one kernel without vector instructions beats many with them. */
+/** Elements of the largest array up to which one kernel was measured to beat many. */
 const fewElements = 1024;
 
-/** Multiply-adds of a product up to which the one kernel multiplies as fast: above it, ten times slower. */
+/** Multiply-adds of a product up to which the one kernel multiplies as fast: above it, several times slower. */
 const fewProducts = 28_000;
 
 /** What the compiler cannot put into one kernel, or turns into a loop of its own. */

@@ -69,12 +69,9 @@ export function rollOut(
   const flat = np.reshape(table, [steps, sizes.rows, layout.gathered.width]);
   const { policy } = spec.act;
   const observation = rows.observe(end.rows);
-  const value = () =>
-    policy.step(params, {
-      ...{ observation: sides.seen(running, observation), state: end.memory, reset: end.reset },
-    }).value;
-  const last = { observation, ...(policy.recurrent && { value: value() }) };
-  const thought = inHindsight({ policy, layout, sides }, params, running, flat, last);
+  const after = { observation: sides.seen(running, observation), state: end.memory, reset: end.reset };
+  const value = policy.recurrent ? policy.step(params, after).value : undefined;
+  const thought = inHindsight({ policy, layout, sides }, params, running, flat, { observation, value });
   const [gathered, next] = finish(spec.finish, flat, thought, memory, running);
   return { ...statistics(spec, flat, world, end), gathered, running: next };
 }

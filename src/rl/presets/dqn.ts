@@ -6,7 +6,12 @@ import type { DqnOptions as DqnTaskOptions } from "../dqn/options.ts";
 import { type DqnTask, dqnTask } from "../dqn/task.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import { type Agent, agentOf } from "./agent.ts";
-import { type EnvironmentChoice, ordinaryEnvironments, withEnvironments } from "./environments.ts";
+import {
+  choiceNames,
+  type EnvironmentChoice,
+  ordinaryEnvironments,
+  withEnvironments,
+} from "./environments.ts";
 import { picked } from "./picked.ts";
 
 /** All settings of deep Q learning. */
@@ -62,7 +67,7 @@ const settingNames: readonly (keyof DqnSettings)[] = [
 const taskNames = [
   ...(["losses", "monitor", "params", "seed", "engine", "device", "deterministic"] as const),
 ];
-const names = [...settingNames, ...taskNames, "env", "threads", "onFailure", "onRestart", "timeout"];
+const names = [...settingNames, ...taskNames, ...choiceNames.filter((name) => name !== "compiled")];
 
 /**
  * Deep Q learning with CleanRL's settings, for environments with one choice an action. Every setting can be changed by
