@@ -93,12 +93,6 @@ export {
   scaleRewards,
 } from "./experience/reward-scaling.ts";
 export {
-  type Rollout,
-  type RolloutBuffer,
-  type RolloutBufferOptions,
-  rolloutBuffer,
-} from "./experience/rollout-buffer.ts";
-export {
   type AutoUpdateEpochsOptions,
   autoUpdateEpochs,
   type UpdateEpochs,

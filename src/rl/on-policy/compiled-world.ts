@@ -22,7 +22,7 @@ export function compiledWorld(
 ): Runner {
   const { sizes, updateEpochs, device, donated, on, policy, params, state } = parts;
   const rows = compiledRows(environments.compiled as unknown as CompiledEnvironment, environments.count);
-  const { running, gathered } = shared;
+  const { running, experience } = shared;
   // One more than epochs, because a call may begin in the middle of one.
   const capacity = (parts.options.maxEpochs ?? 32) + 1;
   const updates = updateEpochs * sizes.minibatches;
@@ -64,7 +64,7 @@ export function compiledWorld(
       ...{ rows, capacity },
       packing: {
         ...{ params: params.packing, state: state.packing, world: world.packing },
-        ...{ running: running.packing, gathered: gathered.packing },
+        ...{ running: running.packing, gathered: experience.packing },
       },
     };
     return {
@@ -96,7 +96,7 @@ export function compiledWorld(
           state.now,
           world.now,
           running.now,
-          gathered.now,
+          (stretches[0] as Stretch).rollouts > 0 ? experience.room : experience.sample(),
           shared.halted.now[0] as Tensor,
         ] as const),
         ...([counts.keys, plan, calls, places, numbers.tensor(request.ramps, request.count)] as const),
@@ -106,7 +106,7 @@ export function compiledWorld(
       state.replace(next.state);
       world.replace(next.world);
       running.replace(next.running as never);
-      gathered.replace(next.gathered);
+      experience.add(next.gathered);
       shared.halted.replace([next.halted]);
       const { lessons, fault, ...rollout } = next.rollout as Readonly<Record<string, Tensor>>;
       return {

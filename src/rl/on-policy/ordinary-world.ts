@@ -31,7 +31,7 @@ export function ordinaryWorld(
   counts: Counts,
 ): Runner {
   const { sizes, updateEpochs, layout, on, policy, params, state, donated } = parts;
-  const { running, gathered, halted } = shared;
+  const { running, experience, halted } = shared;
   const { curriculum } = parts.options;
   const updates = updateEpochs * sizes.minibatches;
   const masked = environment.actionMasks ? choices(environment.actionSpace) : 0;
@@ -68,7 +68,7 @@ export function ordinaryWorld(
       learn: parts.learnSpec(losses.train),
       packing: {
         ...{ params: params.packing, state: state.packing },
-        ...{ running: running.packing, gathered: gathered.packing },
+        ...{ running: running.packing, gathered: experience.packing },
       },
     };
     const options = { ...on, ...shared.compileOptions() };
@@ -112,7 +112,7 @@ export function ordinaryWorld(
     counts.rollouts++;
     const found = finish(params.now, running.now, table.numbers, memories as never);
     running.replace(found.running as never);
-    gathered.replace(found.gathered);
+    experience.add(found.gathered);
     halted.replace([found.halted]);
   };
 
@@ -132,7 +132,7 @@ export function ordinaryWorld(
     const next = program(
       params.now,
       state.now,
-      gathered.now,
+      experience.sample(),
       halted.now[0] as Tensor,
       counts.keys,
       asked,
@@ -142,7 +142,7 @@ export function ordinaryWorld(
     params.replace(next.params);
     state.replace(next.state);
     halted.replace([next.halted]);
-    if (next.gathered) gathered.replace(next.gathered as readonly Tensor[]);
+    if (next.gathered) experience.add(next.gathered as readonly Tensor[]);
     counts.updates += count;
     return next.values as Readonly<Record<string, Tensor>>;
   };

@@ -4,7 +4,7 @@ import type { Stateful } from "../../state/index.ts";
 import type { Request } from "../../trainer/index.ts";
 import type { TensorState } from "../../update/index.ts";
 import type { LessonResult } from "../curriculum/curriculum.ts";
-import type { Gathered } from "./learn.ts";
+import type { RolloutExperience } from "./rollout-experience.ts";
 import type { RunningState } from "./sides.ts";
 import type { Stretch } from "./stretch.ts";
 
@@ -42,7 +42,7 @@ export interface Runner {
 /** What runners share with the task. */
 export interface RunnerParts {
   readonly running: RunningState;
-  readonly gathered: TensorState<Gathered>;
+  readonly experience: RolloutExperience;
   readonly halted: TensorState<Value>;
   /** Fields that losses add, with their shapes. */
   readonly added: Readonly<Record<string, readonly number[]>>;

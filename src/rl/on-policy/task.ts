@@ -21,6 +21,7 @@ import type { Gathered } from "./learn.ts";
 import type { OnPolicyOptions } from "./options.ts";
 import { ordinaryWorld } from "./ordinary-world.ts";
 import { reportOf } from "./report.ts";
+import { RolloutExperience } from "./rollout-experience.ts";
 import type { RunnerParts } from "./runner.ts";
 import { taskSettings } from "./settings.ts";
 import { drawKeys, setUp } from "./setup.ts";
@@ -71,14 +72,14 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     }),
     { ...on, name: "experience" },
   );
-  const gathered = new TensorState<Gathered>("experience", empty(), { device, donated, lent: false });
+  const experience = new RolloutExperience(empty(), { device, donated });
   const halted = new TensorState<Value>("halted", parts.put(Float32Array.of(0), []), {
     ...{ device, donated: false, lent: false },
   });
   let deterministic = options.deterministic ?? false;
   let worldKey = keys.world;
   const shared: RunnerParts = {
-    ...{ running, gathered, halted, added: layout.added },
+    ...{ running, experience, halted, added: layout.added },
     get worldKey() {
       return worldKey;
     },
@@ -93,7 +94,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     params,
     optimizer: state,
     ...running.components,
-    experience: gathered,
+    experience,
     halted,
     ...runner.components,
     keys: counts,
@@ -138,7 +139,9 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     const report = () => reportOf(done, stretches, curriculum);
     const updates = stretches.at(-1)?.count ?? 0;
     if (watch && updates > 0) watch.add(done.values, updates);
-    return watch && endsRollout(stretches) ? watch.end().then(report) : report();
+    if (!endsRollout(stretches)) return report();
+    experience.clear();
+    return watch ? watch.end().then(report) : report();
   };
 
   const begin: NonNullable<Task["begin"]> = ({ config }) => {

@@ -19,6 +19,8 @@ export interface Recorded {
   readonly next: Float64Array;
   readonly observation: Float32Array;
   readonly reward: Float64Array;
+  /** Rewards of the same code over arrays, for which NumPy squares by multiplying: see the script. */
+  readonly arrays: Float64Array;
   readonly terminated: Uint8Array;
   readonly truncated: Uint8Array;
 }
@@ -34,6 +36,7 @@ export function recorded({ rows, environments }: Fixture, name: string): Recorde
     next: new Float64Array(buffer("next")),
     observation: new Float32Array(buffer("observation")),
     reward: new Float64Array(buffer("reward")),
+    arrays: new Float64Array(buffer("arrays")),
     terminated: new Uint8Array(buffer("terminated")),
     truncated: new Uint8Array(buffer("truncated")),
   };

@@ -4,7 +4,6 @@ import { testEngines } from "../../engine/run/engines.test-support.ts";
 import type { Field } from "../../losses/index.ts";
 import { firstDifference } from "../../state/index.ts";
 import { replayBuffer } from "./replay-buffer.ts";
-import { rolloutBuffer } from "./rollout-buffer.ts";
 
 const fields: Readonly<Record<string, Field>> = {
   place: { shape: [2], dtype: "f32" },
@@ -116,55 +115,5 @@ describe.each(testEngines())("a replay buffer on %s", (engine) => {
     expect(() => other.setState(buffer.getState() as never)).toThrow(/"place" does not fit/);
     expect(() => replayBuffer({ capacity: 5, minimum: 6, fields, engine })).toThrow(/only 5 are kept/);
     expect(() => replayBuffer({ capacity: 5, fields: {}, engine })).toThrow(/no fields/);
-  });
-});
-
-describe.each(testEngines())("a rollout buffer on %s", (engine) => {
-  const made = () => rolloutBuffer({ steps: 3, rows: 2, fields, engine });
-  const step = (t: number) => ({
-    place: Float32Array.of(t, t + 0.1, t + 0.2, t + 0.3),
-    choice: Int32Array.of(t, -t),
-    flag: Uint8Array.of(t % 2, 1),
-  });
-
-  it("holds steps in their order and gives them all", async () => {
-    const buffer = made();
-    const reused = step(0);
-    for (let t = 0; t < 3; t++) {
-      expect(buffer.ready).toBe(false);
-      for (const [name, numbers] of Object.entries(step(t)))
-        reused[name as keyof typeof reused].set(numbers as never);
-      buffer.add(reused);
-    }
-    expect(buffer.ready).toBe(true);
-    const rollout = buffer.sample();
-    expect(rollout.place?.shape).toEqual([3, 2, 2]);
-    const { place, choice, flag } = await read(rollout);
-    expect(place).toEqual(Float32Array.from([0, 1, 2].flatMap((t) => [t, t + 0.1, t + 0.2, t + 0.3])));
-    expect([...(choice as Int32Array)]).toEqual([0, -0, 1, -1, 2, -2].map((x) => x + 0));
-    expect([...(flag as Uint8Array)]).toEqual([0, 1, 1, 1, 0, 1]);
-  });
-
-  it("is full at its end and empty when cleared", () => {
-    const buffer = made();
-    expect(() => buffer.sample()).toThrow(/0 of 3 steps/);
-    for (let t = 0; t < 3; t++) buffer.add(step(t));
-    expect(() => buffer.add(step(3))).toThrow(expect.objectContaining({ code: "BUFFER_FULL" }));
-    buffer.clear();
-    buffer.add(step(0));
-    expect(buffer.size).toBe(1);
-  });
-
-  it("goes on exactly from the middle", async () => {
-    const [whole, half, resumed] = [made(), made(), made()];
-    for (let t = 0; t < 3; t++) whole.add(step(t));
-    half.add(step(0));
-    const state = await half.getState();
-    half.add(step(9));
-    resumed.setState(state);
-    for (let t = 1; t < 3; t++) resumed.add(step(t));
-    expect(await read(resumed.sample())).toEqual(await read(whole.sample()));
-    expect(await firstDifference(await resumed.getState(), await whole.getState())).toBeUndefined();
-    expect(() => resumed.setState({ size: 4, fields: {} })).toThrow(/up to 3 steps/);
   });
 });
