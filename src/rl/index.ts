@@ -1,5 +1,7 @@
 /** Learning to act: environments, policies, losses, tasks, evaluation, replays and curricula. */
 
+export { type Actor, type ActorOptions, type OpenActorOptions, openActor } from "./acting/actor.ts";
+export { type LoadActorOptions, loadActor } from "./acting/load-actor.ts";
 export { acrobot, cartPole, mountainCar, mountainCarContinuous, pendulum } from "./compiled/classics.ts";
 export type { CompiledEnvironment } from "./compiled/compiled.ts";
 export { type CompiledRows, compiledRows, type RowsState, type RowsStep } from "./compiled/rows.ts";

@@ -1,6 +1,7 @@
 import type { ResumeOptions } from "../checkpoint/index.ts";
 import { checkNames, EspalierError } from "../core/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
+import { withProgress } from "../metrics/index.ts";
 import type { Model } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
 import type { StateTree } from "../state/index.ts";
@@ -42,6 +43,8 @@ export interface TrainInputs {
   readonly resumeFrom?: ResumeFrom | string | URL;
   /** How much of a checkpoint is taken over, and which differences are accepted. Default: all of it, and none. */
   readonly resume?: Pick<ResumeOptions, "mode" | "allow">;
+  /** Whether its progress is shown. Default: on a terminal, unless a hook logs metrics or there is a logger. */
+  readonly progress?: boolean;
 }
 
 /** Trains a model on examples, once or again and again. */
@@ -105,7 +108,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   let last: { readonly task: SupervisedTask<O>; readonly trainer: Trainer } | undefined;
 
-  const start = ({ trainData, valData }: TrainInputs) => {
+  const start = ({ trainData, valData, progress }: TrainInputs) => {
     const { model, engine, device, logger, clock, warn, monitor } = options;
     const handed = { ...(logger && { logger }), ...(clock && { clock }), ...(warn && { warn }) };
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
@@ -123,7 +126,8 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       ...(device !== undefined && { device }),
       empty: config.onEmpty === "finish" ? "skip" : "error",
     });
-    return { task, trainer: new Trainer({ task, config: coreConfig(config), hooks, ...handed }) };
+    const shown = withProgress(hooks, logger ? (progress ?? false) : progress);
+    return { task, trainer: new Trainer({ task, config: coreConfig(config), hooks: shown, ...handed }) };
   };
   const run = () => {
     if (last) return last;
@@ -142,7 +146,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   return {
     config,
     train: async (inputs) => {
-      checkNames("train", inputs, ["trainData", "valData", "resumeFrom", "resume"]);
+      checkNames("train", inputs, ["trainData", "valData", "resumeFrom", "resume", "progress"]);
       const begun = start(inputs);
       last = begun;
       const { resumeFrom, resume } = inputs;

@@ -4,3 +4,4 @@ export { metricsHook } from "./metrics-hook.ts";
 export type { LookOptions, MetricsHookOptions } from "./options.ts";
 export { profilerHook } from "./profiler-hook.ts";
 export type { ProfilerHookOptions } from "./profiler-options.ts";
+export { progressHook, withProgress } from "./progress-hook.ts";

@@ -29,7 +29,7 @@ import type { RunRecord } from "./run-record.ts";
  */
 export function metricsHook(options: MetricsHookOptions): TrainerHook {
   const plan = planOf(options);
-  const { name, timing, system, heartbeat, gradients } = plan;
+  const { name, timing, system, heartbeat, gradients, primary } = plan;
   const recorder = new MetricsRecorder(plan);
   const running =
     (act: (run: RunRecord, context: TrainerContext) => unknown) =>
@@ -70,7 +70,7 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
   return {
     name,
     wants: [evaluationScores],
-    provides: [latestMetrics],
+    provides: primary ? [latestMetrics] : [],
     state: recorder.state,
     onRegister: (host) => recorder.begin(host),
     onUnregister: () => recorder.end(),

@@ -39,6 +39,8 @@ export interface MetricsHookOptions {
    * 30 seconds.
    */
   readonly heartbeat?: boolean | (LookOptions & { readonly file?: string });
+  /** Whether it provides the slot `latestMetrics`; of several hooks one does. Default true. */
+  readonly primary?: boolean;
 }
 
 /** The options with everything filled in that has a default. What is undefined is off. */
@@ -52,19 +54,21 @@ export interface MetricsPlan {
   readonly system: { readonly schedule: Schedule; readonly probe?: () => MachineProbe } | undefined;
   readonly timing: { readonly schedule: Schedule } | undefined;
   readonly progress: boolean;
+  readonly primary: boolean;
   readonly heartbeat: { readonly schedule: Schedule; readonly file?: string } | undefined;
 }
 
 const kind = "metricsHook";
 const names = [
   ...["logger", "statsStore", "name", "run", "batches"],
-  ...["gradients", "system", "timing", "progress", "heartbeat"],
+  ...["gradients", "system", "timing", "progress", "heartbeat", "primary"],
 ];
 
 /** Completes and checks what the hook is made with. */
 export function planOf(options: MetricsHookOptions): MetricsPlan {
   checkNames(kind, options, names);
-  const { logger, statsStore, name = "metrics", run = {}, batches = true, progress = true } = options;
+  const { logger, statsStore, name = "metrics", run = {}, batches = true } = options;
+  const { progress = true, primary = true } = options;
   if (typeof logger !== "function" && typeof logger?.as !== "function")
     throw badOption(kind, `logger is ${shown(logger)}`, "give new Logger({ sinks: [consoleSink()] })");
   checkNames(`${kind}: run`, run, ["id", "name"]);
@@ -72,7 +76,7 @@ export function planOf(options: MetricsHookOptions): MetricsPlan {
     throw badOption(kind, `run.id is ${shown(run.id)}`, "use letters, digits, - and _ only");
   return {
     makeLogger: typeof logger === "function" ? logger : () => logger,
-    ...{ statsStore, name, run, batches, progress },
+    ...{ statsStore, name, run, batches, progress, primary },
     gradients: part(options.gradients ?? false),
     system: look("system", options.system ?? true, ["schedule", "probe"]),
     timing: look("timing", options.timing ?? true, ["schedule"]),

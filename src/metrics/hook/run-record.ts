@@ -56,7 +56,7 @@ export class RunRecord {
     const { values, counters } = context;
     if (values && plan.batches) logStretch(values, this.#own);
     if (this.#progress) logger.progress(this.#progress.look(context));
-    context.slots.set(latestMetrics, latestOf(logger, counters));
+    if (plan.primary) context.slots.set(latestMetrics, latestOf(logger, counters));
     return logger.relief();
   }
 

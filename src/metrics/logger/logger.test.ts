@@ -66,6 +66,30 @@ describe("windows", () => {
     expect(sink.records.map(brief)).toEqual(["train/first@100=50.5", "validation/second@100=50.5"]);
   });
 
+  it.each([every({ steps: 100 }), every({ seconds: 1 }), every({ updates: 3 })])(
+    "never end within a step: updates belong to the rollout that they follow",
+    async (schedule) => {
+      const sink = keep({ schedule });
+      const logger = made(sink);
+      let updates = 0;
+      for (let epoch = 1; epoch <= 3; epoch++) {
+        const seconds = 2 * epoch;
+        const now = () => at(128 * epoch, { updates, batches: updates, epochs: epoch - 1, seconds });
+        logger.log({ return: epoch }, now(), "rollout");
+        for (let i = 0; i < 4; i++) {
+          updates++;
+          logger.log({ loss: updates }, now());
+        }
+      }
+      await logger.close();
+      expect(sink.windows.map((window) => window.map(brief))).toEqual([
+        ["rollout/return@128=1", "train/loss@128=2.5"],
+        ["rollout/return@256=2", "train/loss@256=6.5"],
+        ["rollout/return@384=3", "train/loss@384=10.5"],
+      ]);
+    },
+  );
+
   it("are each sink's own", async () => {
     const often = keep({ name: "often", schedule: every({ steps: 2 }) });
     const seldom = keep({ name: "seldom", schedule: every({ epochs: 1 }) });

@@ -10,7 +10,8 @@ import { WindowGroup } from "./window-group.ts";
 
 /**
  * All open windows of a logger. A window ends with all values of its last step: it is closed when the first value of a
- * later moment comes, so that the order of those who log at one moment makes no difference.
+ * later step comes, so that the order of those who log at one step makes no difference, and what a step leads to
+ * belongs to it: the updates from a rollout, the epoch that ends with a batch.
  */
 export class Windows {
   readonly book: SeriesBook;
@@ -18,7 +19,7 @@ export class Windows {
   readonly #clock: Clock;
   readonly #first: () => void;
   readonly #latest = new Map<string, number>();
-  /** The moment whose values are coming in, and the one before it. */
+  /** The latest of the step whose values are coming in, and of the step before it. */
   #now: Counters = noCounters;
   #previous: Counters = noCounters;
 
@@ -50,13 +51,12 @@ export class Windows {
     return this.#groups.some((group) => group.reached(counters));
   }
 
-  /** The values of a moment come: where it is a new one, windows that ended with the one before are closed. */
+  /** Values come: where they are of a new step, windows that ended with the one before are closed. */
   moveTo(counters: Counters): void {
     const now = this.#now;
     if (counters === now || counters.steps < now.steps) return;
-    if (isSameMoment(counters, now)) {
-      // An epoch that ends with a batch adds to its moment: what is logged of both belongs to one window.
-      if (counters.epochs > now.epochs) this.#now = counters;
+    if (counters.steps === now.steps) {
+      if (isLater(counters, now)) this.#now = counters;
       return;
     }
     for (const group of this.#groups) if (group.ends(now, this.#previous)) this.#close(group);
@@ -122,5 +122,6 @@ export class Windows {
   }
 }
 
-const isSameMoment = (a: Counters, b: Counters): boolean =>
-  a.steps === b.steps && a.batches === b.batches && a.updates === b.updates && a.samples === b.samples;
+/** Of the same step. */
+const isLater = (a: Counters, b: Counters): boolean =>
+  a.batches > b.batches || a.updates > b.updates || a.samples > b.samples || a.epochs > b.epochs;

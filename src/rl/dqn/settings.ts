@@ -1,4 +1,5 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
+import { spacesSetting } from "../policies/spaces-setting.ts";
 import type { DqnOptions } from "./options.ts";
 import type { DqnParts } from "./setup.ts";
 
@@ -9,6 +10,7 @@ export function taskSettings(options: DqnOptions, { numbers, policy, objective }
     environment: environment.name,
     rows: environment.rows,
     policy: policy.spec as Setting,
+    spaces: spacesSetting(policy),
     ...numbers,
     ...(epsilon !== undefined && { epsilon: typeof epsilon === "number" ? epsilon : epsilon.describe() }),
     losses: objective.names,

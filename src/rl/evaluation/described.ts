@@ -1,8 +1,11 @@
 import { fileURLToPath } from "node:url";
 import type { Checkpoint } from "../../checkpoint/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
+import type { StateTree } from "../../state/index.ts";
+import { loadPolicy, type PolicySpaces } from "../policies/build.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import type { EnvironmentSource } from "./environment-source.ts";
+import { normalizer, type Player, type PlayerState } from "./player.ts";
 
 /** Where a checkpoint lies, by its path or `file:` URI. */
 export function pathOf(address: string): string {
@@ -17,6 +20,8 @@ export function pathOf(address: string): string {
 /** What a run's settings say of its policy: enough to make it again. */
 export interface Described {
   readonly policy: PolicySpec;
+  /** What it was made for. */
+  readonly spaces: PolicySpaces | undefined;
   readonly environment: EnvironmentSource | undefined;
   readonly seed: number;
 }
@@ -26,7 +31,9 @@ export function describedIn({ path, manifest }: Checkpoint): Described {
   const { task, seed } = (isPlainObject(manifest.config) ? manifest.config : {}) as Readonly<
     Record<string, unknown>
   >;
-  const { policy, environment } = (isPlainObject(task) ? task : {}) as Readonly<Record<string, unknown>>;
+  const { policy, spaces, environment } = (isPlainObject(task) ? task : {}) as Readonly<
+    Record<string, unknown>
+  >;
   if (!isPlainObject(policy))
     throw new EspalierError("CHECKPOINT_WITHOUT_POLICY", `the settings of ${path} describe no policy`, {
       fix: "give a checkpoint of a run that trains a policy; a task of one's own has { policy, environment } in its settings",
@@ -34,7 +41,20 @@ export function describedIn({ path, manifest }: Checkpoint): Described {
   const isModule = isPlainObject(environment) && typeof environment.module === "string";
   return {
     policy: policy as PolicySpec,
+    spaces: isPlainObject(spaces) ? (spaces as unknown as PolicySpaces) : undefined,
     environment: typeof environment === "string" || isModule ? (environment as EnvironmentSource) : undefined,
     seed: typeof seed === "number" ? seed : 0,
   };
+}
+
+/** The policy of a checkpoint, with the states that it needs to act. */
+export async function playerIn(
+  checkpoint: Checkpoint,
+  { policy }: Described,
+  spaces: PolicySpaces,
+): Promise<{ readonly player: Player; readonly state: PlayerState }> {
+  const reads = ["params", ...(checkpoint.components.includes(normalizer) ? [normalizer] : [])];
+  const state: Record<string, StateTree> = {};
+  for (const name of reads) state[name] = await checkpoint.state(name);
+  return { player: { policy: await loadPolicy(policy, spaces), reads }, state };
 }

@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { badOption, EspalierError, isPlainObject, shown } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
+import type { PolicySpaces } from "../policies/build.ts";
 
 /** An environment of one's own by the file that exports a function that makes it: it can be made anywhere. */
 export interface EnvironmentModule {
@@ -53,4 +54,12 @@ export async function environmentMaker(source: EnvironmentSource): Promise<() =>
   const make = module[name];
   if (typeof make !== "function") throw failed(`${file} exports no function "${name}"`);
   return make as () => Environment;
+}
+
+/** What environments of a source observe and do: one is made to find out. */
+export async function spacesOf(source: EnvironmentSource): Promise<PolicySpaces> {
+  const environment = (await environmentMaker(source))();
+  const { observationSpace, actionSpace } = environment;
+  environment.close?.();
+  return { observationSpace, actionSpace };
 }

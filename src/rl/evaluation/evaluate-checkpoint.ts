@@ -3,13 +3,11 @@ import { type Checkpoint, type Manifest, openCheckpoint } from "../../checkpoint
 import { EspalierError, systemClock } from "../../core/index.ts";
 import { openStatsStore } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
-import type { StateTree } from "../../state/index.ts";
-import { loadPolicy, type PolicySpaces } from "../policies/build.ts";
-import { describedIn, pathOf } from "./described.ts";
-import { type EnvironmentSource, environmentMaker } from "./environment-source.ts";
+import type { PolicySpaces } from "../policies/build.ts";
+import { type Described, describedIn, pathOf, playerIn } from "./described.ts";
+import { type EnvironmentSource, spacesOf } from "./environment-source.ts";
 import { type EvaluateOptions, evaluateSuites } from "./evaluate-suites.ts";
 import { fileEvaluation, runIn } from "./filing.ts";
-import { normalizer } from "./player.ts";
 import type { SuiteResult } from "./scores.ts";
 import { checkSuites, lessonSuites, type Suites } from "./suites.ts";
 
@@ -64,12 +62,9 @@ export async function evaluateCheckpoint(
     "evaluateCheckpoint",
     suites === undefined || suites === "lessons" ? ownSuites(checkpoint, own, suites) : suites,
   );
-  const policy = await loadPolicy(described.policy, await spacesOf(described.environment, played));
-  const reads = ["params", normalizer].filter((name) => checkpoint.components.includes(name));
-  const state: Record<string, StateTree> = {};
-  for (const name of ["params", ...reads]) state[name] ??= await checkpoint.state(name);
+  const { player, state } = await playerIn(checkpoint, described, await spacesFor(described, played));
   const results = await evaluateSuites({
-    ...{ ...rest, player: { policy, reads }, state, suites: played, episodes },
+    ...{ ...rest, player, state, suites: played, episodes },
     seed: seed ?? evaluationSeed(described.seed),
   });
   const evaluated = { path, uri: pathToFileURL(path).href, manifest, results };
@@ -115,16 +110,14 @@ function ownSuites(
 const nameOf = (environment: EnvironmentSource): string =>
   typeof environment === "string" ? environment : environment.name;
 
-/** The spaces that the policy was made for: of the run's environment, or where nobody here has that, of the suites'. */
-async function spacesOf(own: EnvironmentSource | undefined, suites: Suites): Promise<PolicySpaces> {
+/** What the policy was made for: as the run says, else as its environment has it, or where nobody here knows that, the suites'. */
+async function spacesFor({ spaces, environment }: Described, suites: Suites): Promise<PolicySpaces> {
+  if (spaces) return spaces;
   const [first] = Object.values(suites);
-  const sources = [own, first?.environment].filter((source) => source !== undefined);
+  const sources = [environment, first?.environment].filter((source) => source !== undefined);
   for (const [i, source] of sources.entries())
     try {
-      const environment = (await environmentMaker(source))();
-      const { observationSpace, actionSpace } = environment;
-      environment.close?.();
-      return { observationSpace, actionSpace };
+      return await spacesOf(source);
     } catch (error) {
       const unknown = error instanceof EspalierError && error.code === "ENVIRONMENT_UNKNOWN";
       if (!unknown || i === sources.length - 1) throw error;

@@ -1,11 +1,11 @@
 import { badOption, checkNames, checkSize, didYouMean, EspalierError, shown } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import type { Environment } from "../environments/environment.ts";
-import { Actor } from "./actor.ts";
 import { checkSource, type EnvironmentSource, environmentMaker } from "./environment-source.ts";
 import type { EpisodeResult, RecordEpisode } from "./episode.ts";
 import { checkFits } from "./fit.ts";
 import type { Player, PlayerState } from "./player.ts";
+import { PolicySteps } from "./policy-steps.ts";
 import { Seat } from "./seat.ts";
 import { seatingFor } from "./seating.ts";
 
@@ -76,7 +76,7 @@ export async function playEpisodes(options: PlayOptions): Promise<readonly Episo
     checkFits(player.policy, first);
     const lesson = lessonOf(first, options.lesson);
     const seating = seatingFor(player.policy, first, Math.max(count, width));
-    const actor = await Actor.open({ player, state, rows: seating.rows, deterministic, engine });
+    const policy = await PolicySteps.open({ player, state, rows: seating.rows, deterministic, engine });
     const results: EpisodeResult[] = [];
     const seats = environments.map(
       (environment, index) =>
@@ -93,7 +93,7 @@ export async function playEpisodes(options: PlayOptions): Promise<readonly Episo
     );
     while (seats.some(({ plays }) => plays)) {
       signal?.throwIfAborted();
-      const actions = await actor.act(seating);
+      const actions = await policy.act(seating);
       for (const seat of seats) if (seat.plays) seat.step(actions);
     }
     return results;

@@ -22,7 +22,11 @@ export interface Seating {
 }
 
 /** Room for so many environments like this one. */
-export function seatingFor(policy: Policy, environment: Environment, environments: number): Seating {
+export function seatingFor(
+  policy: Policy,
+  environment: Pick<Environment, "agents" | "observationSpace" | "actionSpace">,
+  environments: number,
+): Seating {
   const { agents = 1, observationSpace, actionSpace } = environment;
   const rows = environments * agents;
   const size = flatSize(observationSpace);

@@ -1,4 +1,5 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
+import { spacesSetting } from "../policies/spaces-setting.ts";
 import { isCompiled } from "./check-options.ts";
 import type { OnPolicyOptions } from "./options.ts";
 import type { SetUp } from "./setup.ts";
@@ -16,6 +17,7 @@ export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp)
     environment: isCompiled(environment) ? environment.compiled.name : environment.name,
     compiled: isCompiled(environment),
     policy: policy.spec as Setting,
+    spaces: spacesSetting(policy),
     ...{ steps, rows, segment, minibatches, gamma, lambda, normalizeAdvantages, centerRewards },
     normalize: normalize as Setting,
     updateEpochs:

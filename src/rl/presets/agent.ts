@@ -1,5 +1,6 @@
 import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
+import { withProgress } from "../../metrics/index.ts";
 import {
   type Task,
   Trainer,
@@ -8,11 +9,13 @@ import {
   type TrainingConfig,
   type TrainingResult,
 } from "../../trainer/index.ts";
+import { type Actor, type ActorOptions, actorNames, openActor } from "../acting/actor.ts";
 import { checkSource, type EnvironmentSource } from "../evaluation/environment-source.ts";
 import type { EpisodeResult } from "../evaluation/episode.ts";
 import { playEpisodes } from "../evaluation/play.ts";
 import type { Player } from "../evaluation/player.ts";
 import { scoresOf } from "../evaluation/scores.ts";
+import type { SpaceValue } from "../spaces/space.ts";
 
 /** What an agent's kinds of training have in common. */
 export interface AgentTask extends Task {
@@ -30,6 +33,8 @@ export interface AgentTraining<T extends AgentTask = AgentTask> {
   /** Everything else about the run; `epochs` follows from the steps. */
   readonly config?: Partial<Omit<TrainingConfig, "epochs">>;
   readonly warn?: TrainerOptions["warn"];
+  /** Whether its progress is shown. Default: on a terminal, unless a hook logs metrics. */
+  readonly progress?: boolean;
 }
 
 export interface AgentEvaluation {
@@ -62,6 +67,8 @@ export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
   setup(training?: AgentTraining<T>): TrainerOptions;
   /** Plays episodes with the policy as it is now. */
   evaluate(evaluation?: AgentEvaluation): Promise<AgentScore>;
+  /** The policy as it is now, to act with; training that goes on does not change it. */
+  actor<A extends SpaceValue = SpaceValue>(options?: ActorOptions): Promise<Actor<A>>;
   /** The task of the last run. */
   readonly task: T;
   /** Ends threads that the environments have. */
@@ -96,7 +103,7 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     });
   };
   const setup = (training: AgentTraining<T> = {}): TrainerOptions => {
-    checkNames(`${kind}.train`, training, ["steps", "hooks", "config", "warn"]);
+    checkNames(`${kind}.train`, training, ["steps", "hooks", "config", "warn", "progress"]);
     const steps = checkSize(`${kind}.train`, "steps", training.steps ?? spec.totalSteps);
     const { hooks = [] } = training;
     task?.close?.();
@@ -114,7 +121,10 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
   return {
     settings,
     setup,
-    train: (training) => new Trainer(setup(training)).train(),
+    train: (training) => {
+      const { hooks = [], ...options } = setup(training);
+      return new Trainer({ ...options, hooks: withProgress([hooks].flat(), training?.progress) }).train();
+    },
     evaluate: async (evaluation = {}) => {
       checkNames(`${kind}.evaluate`, evaluation, ["episodes", "seed", "deterministic", "env", "lesson"]);
       const { episodes = 20, seed = 0, deterministic = true, lesson } = evaluation;
@@ -132,6 +142,12 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
         returns: played.map((episode) => episode.return),
         ...{ scores, episodes: played },
       };
+    },
+    actor: async (options = {}) => {
+      checkNames(`${kind}.actor`, options, actorNames);
+      const { player, snapshot } = made();
+      const { components } = await snapshot(player.reads);
+      return openActor({ ...(engine !== undefined && { engine }), ...options, player, state: components });
     },
     get task() {
       return made();

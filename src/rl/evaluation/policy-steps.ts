@@ -69,7 +69,7 @@ function normalized(observation: Value, { mean, variance }: Named): Value {
   return normalize(observation, moments);
 }
 
-export interface ActorOptions {
+export interface PolicyStepsOptions {
   readonly player: Player;
   readonly state: PlayerState;
   readonly rows: number;
@@ -78,7 +78,7 @@ export interface ActorOptions {
 }
 
 /** The policy with a run's parameters, for so many rows at a time. It remembers, where the policy does. */
-export class Actor {
+export class PolicySteps {
   readonly #step: StepProgram;
   readonly #deterministic: boolean;
   readonly #params: Params<Tensor>;
@@ -99,7 +99,13 @@ export class Actor {
     this.#memory = memory;
   }
 
-  static async open({ player, state, rows, deterministic, engine }: ActorOptions): Promise<Actor> {
+  static async open({
+    player,
+    state,
+    rows,
+    deterministic,
+    engine,
+  }: PolicyStepsOptions): Promise<PolicySteps> {
     checkState(player, state);
     const { policy } = player;
     const params = (await onEngine(state.params ?? {}, engine)) as Params<Tensor>;
@@ -114,11 +120,26 @@ export class Actor {
         normalizer[name] = put(Float32Array.from(numbers), place);
       }
     const step = stepProgram(policy, rows, deterministic);
-    return new Actor(step, deterministic, params, normalizer, memory as Named<Tensor>);
+    return new PolicySteps(step, deterministic, params, normalizer, memory as Named<Tensor>);
   }
 
   /** What the environments are given: a row of actions for each row. */
-  async act({ observations, resets, masks, keys }: Seating): Promise<Float32Array> {
+  async act(shown: Seating): Promise<Float32Array> {
+    const action = this.#next(shown);
+    const numbers = await action.read();
+    action.dispose();
+    return numbers as Float32Array;
+  }
+
+  /** The same at once, waiting for the device. */
+  actNow(shown: Seating): Float32Array {
+    const action = this.#next(shown);
+    const numbers = action.readSync();
+    action.dispose();
+    return numbers as Float32Array;
+  }
+
+  #next({ observations, resets, masks, keys }: Seating): Tensor {
     const shown = {
       observations,
       resets,
@@ -132,9 +153,7 @@ export class Actor {
       shown as never,
     );
     this.#memory = memory as Named<Tensor>;
-    const numbers = await action.read();
-    action.dispose();
-    return numbers as Float32Array;
+    return action;
   }
 }
 

@@ -1,0 +1,54 @@
+import { every } from "../../schedule/index.ts";
+import { latestMetrics, type TrainerHook } from "../../trainer/index.ts";
+import { Logger } from "../logger/index.ts";
+import { type ConsoleOptions, type ConsoleStream, consoleSink } from "../sinks/console/index.ts";
+import { metricsHook } from "./metrics-hook.ts";
+
+/** How good it is comes before how it gets there. */
+const important = ["rollout/episode.return", "evaluation/return", "validation/*", "train/loss"];
+
+/**
+ * Shows how far a run is and what it reports, and does nothing else: a bar and a table on a terminal, a line now and
+ * then elsewhere. It remembers nothing, so that a run goes on from a checkpoint with it or without. Where metrics are
+ * to go to other places too, give a `metricsHook` a logger with a `consoleSink` instead.
+ *
+ * @example
+ * ```ts
+ * await new Trainer({ task, config, hooks: [progressHook()] }).train();
+ * ```
+ */
+export function progressHook(options: ConsoleOptions = {}): TrainerHook {
+  const { stream = process.stdout, schedule = every({ seconds: stream.isTTY ? 10 : 30 }) } = options;
+  const {
+    state,
+    children = [],
+    ...hook
+  } = metricsHook({
+    name: "progress",
+    logger: () => new Logger({ sinks: [consoleSink({ important, limit: 6, ...options, stream, schedule })] }),
+    ...{ system: false, timing: false, heartbeat: false, primary: false },
+  });
+  return { ...hook, children: children.map(({ state: _, ...child }) => child) };
+}
+
+/**
+ * A run's hooks, with one that shows its progress: where that is asked for, or where nothing is said and somebody sits
+ * at a terminal who would see nothing otherwise.
+ *
+ * @example
+ * ```ts
+ * await new Trainer({ task, config, hooks: withProgress([checkpointHook({ directory: "runs/mine" })]) }).train();
+ * ```
+ */
+export function withProgress(
+  hooks: readonly TrainerHook[],
+  progress?: boolean,
+  stream: ConsoleStream = process.stdout,
+): readonly TrainerHook[] {
+  const shown = progress ?? (stream.isTTY === true && !hooks.some(hasMetrics));
+  return shown ? [...hooks, progressHook({ stream })] : hooks;
+}
+
+/** Whether it brings a logger of its own. */
+const hasMetrics = ({ provides = [], children = [] }: TrainerHook): boolean =>
+  provides.includes(latestMetrics) || children.some((child) => hasMetrics(child as TrainerHook));
