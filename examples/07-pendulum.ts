@@ -33,7 +33,7 @@ try {
   // Larger minibatches and faster steps than the known settings have, and fewer of them.
   const agent = ppo({
     env: environment,
-    ...{ totalSteps: 60_000, environments: 8, steps: 256, minibatches: 16 },
+    ...{ totalSteps: 60_000, environments: 8, rolloutSteps: 256, minibatches: 16 },
     ...{ learningRate: 2e-3, annealRate: true, seed: 1 },
   });
   console.log(`actions: ${JSON.stringify(makeEnvironment(environment).actionSpace)}`);

@@ -25,7 +25,7 @@ async function trained(memory: PolicySpec["memory"]): Promise<number> {
   const agent = ppo({
     env: makeRecall,
     policy: { encoder: { kind: "mlp", hidden: [32] }, ...(memory && { memory }), towers: "shared" },
-    ...{ totalSteps: 40_000, environments: 16, steps: 64, learningRate: 3e-3, seed: 1 },
+    ...{ totalSteps: 40_000, environments: 16, rolloutSteps: 64, learningRate: 3e-3, seed: 1 },
   });
   const { counters } = await agent.train();
   const { return: mean } = await agent.evaluate({ episodes: 200 });

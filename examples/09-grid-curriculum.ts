@@ -35,7 +35,14 @@ const watch: TrainerHook = {
 const agent = ppo({
   env: "GridWorld-v0",
   curriculum,
-  ...{ environments: 64, steps: 64, minibatches: 4, learningRate: 2e-3, totalSteps: 1_000_000, seed: 1 },
+  ...{
+    environments: 64,
+    rolloutSteps: 64,
+    minibatches: 4,
+    learningRate: 2e-3,
+    totalSteps: 1_000_000,
+    seed: 1,
+  },
 });
 const { outcome, reason, counters } = await agent.train({
   hooks: ({ player }) => [

@@ -1,17 +1,8 @@
 // A world of one's own in twenty lines: a ball falls, and a bat has to be there. New ideas: what comes by itself with an
 // environment that is written in functions of its state (seeds, checkpoints, pictures), a suite that says what is wrong
-// with one, and a name by which evaluations, replays and commands find it.
+// with one, a name by which evaluations, replays and commands find it, and a policy that plays in a loop of one's own.
 import assert from "node:assert/strict";
-import {
-  asText,
-  box,
-  defineEnvironment,
-  discrete,
-  makeEnvironment,
-  ppo,
-  registerEnvironment,
-  wrap,
-} from "../src/rl/index.ts";
+import { asText, box, defineEnvironment, discrete, ppo, registerEnvironment, wrap } from "../src/rl/index.ts";
 import { environmentFaults } from "../src/testing/index.ts";
 
 const makeCatch = defineEnvironment({
@@ -46,16 +37,23 @@ assert.notEqual(faults.length, 0);
 registerEnvironment("Catch", { make: makeCatch });
 const agent = ppo({
   env: "Catch",
-  ...{ totalSteps: 50_000, environments: 16, steps: 64, learningRate: 2e-3, seed: 1 },
+  ...{ totalSteps: 50_000, environments: 16, rolloutSteps: 64, learningRate: 2e-3, seed: 1 },
   normalizeObservations: true,
 });
 await agent.train();
 const { return: mean } = await agent.evaluate({ episodes: 100 });
 console.log(`mean return ${mean} over 100 episodes, from -1 to 1`);
 
-const environment = makeEnvironment("Catch");
-environment.reset({ seed: 3 });
-for (const action of [2, 2, 1]) environment.step(action);
-const drawing = environment.render?.();
+// In a game it is the game that calls: it shows what is seen and gets an action.
+const player = await agent.actor<number>();
+const game = makeCatch();
+let { observation } = game.reset({ seed: 3 });
+let caught = 0;
+for (let over = false; !over; ) {
+  const stepped = game.step(player.act(observation));
+  [observation, over, caught] = [stepped.observation, stepped.terminated, stepped.reward];
+}
+const drawing = game.render?.();
 if (drawing) console.log(asText(drawing, { columns: 16 }));
+assert.equal(caught, 1, "it catches this one");
 assert.ok(mean > 0.9, "it catches nearly every ball");

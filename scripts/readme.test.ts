@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { programsIn, runPrograms, typeErrors } from "./doc-programs.ts";
 
-const [example] = programsIn("README.md", "ts");
+const [example, agent] = programsIn("README.md", "ts");
 
 describe("the README's first example", () => {
   if (!example) throw new Error("the README has no example");
@@ -16,5 +16,19 @@ describe("the README's first example", () => {
 
   it("compiles", () => {
     expect(typeErrors([example])).toEqual([]);
+  });
+});
+
+describe("the README's agent", () => {
+  if (!agent) throw new Error("the README has no agent");
+
+  it("balances to the end and acts, as it says", () => {
+    const [mean, choice] = runPrograms([agent]).trim().split("\n");
+    expect(Number(mean)).toBeGreaterThanOrEqual(475);
+    expect(choice).toBe("1");
+  }, 240_000);
+
+  it("compiles", () => {
+    expect(typeErrors([agent])).toEqual([]);
   });
 });

@@ -16,7 +16,14 @@ export interface CartPoleOptions {
 /** Runs at CleanRL's settings, all of one task, which compiles once; a step is a frame. */
 export async function trainingOf(options: CartPoleOptions): Promise<Subject> {
   const { environments = cartPole.environments } = options;
-  const agent = ppo({ env: "CartPole-v1", preset: "cleanrl", steps, seed: 0, ...options, environments });
+  const agent = ppo({
+    env: "CartPole-v1",
+    preset: "cleanrl",
+    rolloutSteps: steps,
+    seed: 0,
+    ...options,
+    environments,
+  });
   const { config, ...setup } = agent.setup();
   const train = async (frames: number): Promise<void> => {
     const trainer = new Trainer({ ...setup, config: { ...config, epochs: frames / (environments * steps) } });

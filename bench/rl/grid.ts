@@ -13,7 +13,7 @@ const hardest = lessons.length - 1;
 const frames = 2_000_000;
 const settings: PpoOptions = {
   ...{ env, preset: "cleanrl", compiled: true, engine: "xla" },
-  ...{ environments: 64, steps: 64, minibatches: 8, learningRate: 1e-3 },
+  ...{ environments: 64, rolloutSteps: 64, minibatches: 8, learningRate: 1e-3 },
 };
 /** Solved: the goal is reached in so many of a hundred episodes, the policy acting as in training. */
 const solved = 90;

@@ -10,7 +10,7 @@ const { lessons = [] } = makeEnvironment(environment);
 export const setup: TrainingSetup = () => {
   const agent = ppo({
     env: environment,
-    ...{ environments: 4, steps: 16, updateEpochs: 2, minibatches: 2, segment: 8, totalSteps: 6 * 64 },
+    ...{ environments: 4, rolloutSteps: 16, updateEpochs: 2, minibatches: 2, segment: 8, totalSteps: 6 * 64 },
     policy: { encoder: { kind: "mlp", hidden: [16] }, memory: { kind: "gru", width: 8 } },
     ...{ normalizeObservations: true, normalizeRewards: true },
     curriculum: lessonCurriculum({

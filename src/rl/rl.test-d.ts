@@ -10,7 +10,13 @@ import type { PpoSettings } from "./presets/ppo-settings.ts";
 
 // Agents as users write them.
 
-const agent = ppo({ env: "CartPole-v1", preset: "cleanrl", steps: 64, valueClip: "none", compiled: false });
+const agent = ppo({
+  env: "CartPole-v1",
+  preset: "cleanrl",
+  rolloutSteps: 64,
+  valueClip: "none",
+  compiled: false,
+});
 expectTypeOf(agent).toEqualTypeOf<Agent<OnPolicyTask, PpoSettings>>();
 expectTypeOf(agent.settings.clip).toEqualTypeOf<number>();
 ppo({ env: "CartPole-v1", updateEpochs: autoUpdateEpochs({ max: 4 }), targetKl: 0.02 });
@@ -21,7 +27,7 @@ expectTypeOf(simple.settings).toEqualTypeOf<A2cSettings>();
 expectTypeOf(dqn({ env: "CartPole-v1", double: true }).task.buffer.ready).toEqualTypeOf<boolean>();
 
 // @ts-expect-error an environment is needed
-ppo({ steps: 64 });
+ppo({ rolloutSteps: 64 });
 // @ts-expect-error misspelt
 ppo({ env: "CartPole-v1", minibatch: 4 });
 // @ts-expect-error no such preset

@@ -17,7 +17,14 @@ import { loadActor } from "./load-actor.ts";
 const directory = mkdtempSync(join(tmpdir(), "espalier-actor-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const small = { totalSteps: 256, environments: 4, steps: 16, updateEpochs: 1, minibatches: 2, seed: 1 };
+const small = {
+  totalSteps: 256,
+  environments: 4,
+  rolloutSteps: 16,
+  updateEpochs: 1,
+  minibatches: 2,
+  seed: 1,
+};
 const saving = (name: string) =>
   checkpointHook({ directory: join(directory, name), schedule: every({ epochs: 4 }) });
 

@@ -23,7 +23,7 @@ export interface DqnOptions {
   /** Default [tdLoss()]. */
   readonly losses?: readonly Loss<TransitionTargets, ActionValues>[];
   /** Steps that every row takes before it is learned again. Default 10. */
-  readonly steps?: number;
+  readonly rolloutSteps?: number;
   /** Updates after these steps. Default 1. */
   readonly updates?: number;
   /** How often an epoch does both. Default 100. */
@@ -59,7 +59,17 @@ export interface DqnOptions {
 export const kind = "dqnTask";
 
 const names = [
-  ...["environment", "policy", "optimizer", "losses", "steps", "updates", "cycles", "batchSize", "capacity"],
+  ...[
+    "environment",
+    "policy",
+    "optimizer",
+    "losses",
+    "rolloutSteps",
+    "updates",
+    "cycles",
+    "batchSize",
+    "capacity",
+  ],
   ...["learningStarts", "epsilon", "gamma", "double", "target", "learningRate", "rates", "monitor", "params"],
   ...["seed", "engine", "device", "deterministic"],
 ];
@@ -87,7 +97,7 @@ export function numbersOf(options: DqnOptions) {
   return {
     ...{ gamma, learningStarts, double, tau },
     every: checkSize(kind, "target.every", every),
-    steps: checkSize(kind, "steps", options.steps ?? 10),
+    rolloutSteps: checkSize(kind, "rolloutSteps", options.rolloutSteps ?? 10),
     updates: checkSize(kind, "updates", options.updates ?? 1),
     cycles: checkSize(kind, "cycles", options.cycles ?? 100),
     batchSize: checkSize(kind, "batchSize", options.batchSize ?? 128),

@@ -116,7 +116,7 @@ describe.each(testEngines())("targets on %s", (engine) => {
         environment: vectorEnvironment({ make: makeMasked, count: 2 }),
         policy: { encoder: { kind: "mlp", hidden: [8] }, towers: "shared" },
         optimizer: optim.sgd({ learningRate: 0.1 }),
-        ...{ steps: 2, updates: 2, cycles: 20, batchSize: 8, learningStarts: 8, epsilon: 0.5, engine },
+        ...{ rolloutSteps: 2, updates: 2, cycles: 20, batchSize: 8, learningStarts: 8, epsilon: 0.5, engine },
         target: { every: 3 },
       });
       const config = { epochs: 1, maxUpdates, handleSignals: false };

@@ -35,8 +35,8 @@ export interface DqnTask extends Task {
 }
 
 /**
- * Deep Q learning, off policy: `steps` steps of all environments, some of them at random, then `updates` updates from
- * transitions drawn out of a replay buffer; `cycles` times over in an epoch.
+ * Deep Q learning, off policy: `rolloutSteps` steps of all environments, some of them at random, then `updates` updates
+ * from transitions drawn out of a replay buffer; `cycles` times over in an epoch.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
   };
   const epsilon: Ramp = rampOf(options.epsilon ?? linear({ from: 1, to: 0.05, over: { samples: 10_000 } }));
 
-  const rolloutAdds = { samples: numbers.steps * environment.rows };
+  const rolloutAdds = { samples: numbers.rolloutSteps * environment.rows };
   const trainAdds = { batches: 1, updates: 1 };
   const rollout: Segment = {
     ...{ phase: "rollout", repeats: 1, adds: rolloutAdds, fusesWithNext: false, maxFuse: 1 },
@@ -82,7 +82,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
   const number = (value: number): Tensor => put(Float32Array.of(value), on);
   const gather = (ramps: Request["ramps"]): Report => {
     const share = ramps.epsilon?.[0] as number;
-    const found = gathering.run(numbers.steps, share, parts.greedy);
+    const found = gathering.run(numbers.rolloutSteps, share, parts.greedy);
     return {
       values: {
         ...{ episodes: number(found.episodes), epsilon: number(share) },

@@ -29,7 +29,7 @@ describe.each(testEngines())("PPO on %s", (engine) => {
     const task = smallTask("ordinary", engine, {
       normalize: { observations: true },
       policy: { encoder: { kind: "mlp", hidden: [8] }, memory: { kind: "gru", width: 8 } },
-      ...{ steps: 8, updateEpochs: 1, minibatches: 1 },
+      ...{ rolloutSteps: 8, updateEpochs: 1, minibatches: 1 },
     });
     const evaluation = evaluationHook({
       ...{ player: task.player, suites, episodes: 4, schedule: every({ epochs: 4 }) },

@@ -7,7 +7,7 @@ import type { CompiledEnvironments, OnPolicyOptions } from "./options.ts";
 export const kind = "onPolicyTask";
 
 const names = [
-  ...["environment", "policy", "losses", "optimizer", "steps", "updateEpochs", "minibatches", "gamma"],
+  ...["environment", "policy", "losses", "optimizer", "rolloutSteps", "updateEpochs", "minibatches", "gamma"],
   ...["lambda", "normalize", "normalizeAdvantages", "centerRewards", "targetKl", "vtrace", "segment"],
   ...["prioritized", "curriculum", "learningRate", "rates", "monitor", "params", "seed", "maxEpochs"],
   ...["engine", "device", "deterministic"],

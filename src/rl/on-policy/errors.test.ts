@@ -27,7 +27,7 @@ describe("a task refuses", () => {
   it.each<[string, RegExp, Partial<OnPolicyOptions>]>([
     [
       "minibatches that do not divide",
-      /64 steps \(16 steps of 4 rows\) cannot be cut into 5 minibatches.*OPTION_INVALID.*divide steps times/s,
+      /64 steps \(16 steps of 4 rows\) cannot be cut into 5 minibatches.*OPTION_INVALID.*divide rolloutSteps times/s,
       { minibatches: 5 },
     ],
     [
@@ -40,7 +40,7 @@ describe("a task refuses", () => {
       /4 segments \(16 steps of 4 rows\) cannot be cut into 8 minibatches.*shorter segment/s,
       { segment: 16, minibatches: 8 },
     ],
-    ["no steps", /steps is 0/, { steps: 0 }],
+    ["no steps", /rolloutSteps is 0/, { rolloutSteps: 0 }],
     ["part of an update epoch", /updateEpochs is 1.5/, { updateEpochs: 1.5 }],
     [
       "an unknown option",
@@ -191,7 +191,7 @@ describe("an environment that gives no number", () => {
   it("is found in whichever of many rollouts of a call it is", async () => {
     const task = onPolicyTask({
       ...{ environment: compiled("reward"), losses: [policyLoss(), valueLoss()], optimizer: adam() },
-      ...{ steps: 4, engine: "wasm", maxEpochs: 16 },
+      ...{ rolloutSteps: 4, engine: "wasm", maxEpochs: 16 },
     });
     await expect(trained(task, { epochs: 10 })).rejects.toThrow(/step 21\): gave a reward/);
   });

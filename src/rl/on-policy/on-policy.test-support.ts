@@ -38,7 +38,12 @@ export function smallTask(
     ],
     optimizer: chain(clipByGlobalNorm(0.5), adam({ epsilon: 1e-5 })),
     learningRate: linear({ from: 1e-3, to: 0, over: { epochs: 10 } }),
-    ...{ steps: 16, updateEpochs: 2, minibatches: 2, policy: { encoder: { kind: "mlp", hidden: [8] } } },
+    ...{
+      rolloutSteps: 16,
+      updateEpochs: 2,
+      minibatches: 2,
+      policy: { encoder: { kind: "mlp", hidden: [8] } },
+    },
     ...{ engine, maxEpochs: 3, ...more },
   });
 }

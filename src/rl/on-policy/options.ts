@@ -26,7 +26,7 @@ export interface OnPolicyOptions {
   readonly losses: readonly Loss<Experience, PolicyOutputs>[];
   readonly optimizer: Optimizer;
   /** Steps that every row takes before it is learned from. */
-  readonly steps: number;
+  readonly rolloutSteps: number;
   /** How often experience is gone through; a number, or `autoUpdateEpochs({ ... })`. Default 1. */
   readonly updateEpochs?: number | UpdateEpochs;
   /** Into how many parts it is cut each time. Default 1. */

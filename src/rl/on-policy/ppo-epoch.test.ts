@@ -46,7 +46,7 @@ const setUpFor = ({ batch = false, vtrace, targetKl }: Case, engine: EngineName)
     optimizer: chain(clipByGlobalNorm(settings.norm), adam({ epsilon: settings.epsilon })),
     learningRate: settings.rate,
     params: placed(fixture.params, engine),
-    ...{ steps: settings.steps, updateEpochs: 2, minibatches: 2, normalizeAdvantages: batch, engine },
+    ...{ rolloutSteps: settings.steps, updateEpochs: 2, minibatches: 2, normalizeAdvantages: batch, engine },
     ...{ gamma: settings.gamma, lambda: settings.lambda },
     ...(vtrace && { vtrace }),
     ...(targetKl !== undefined && { targetKl }),

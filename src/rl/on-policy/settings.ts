@@ -18,7 +18,8 @@ export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp)
     compiled: isCompiled(environment),
     policy: policy.spec as Setting,
     spaces: spacesSetting(policy),
-    ...{ steps, rows, segment, minibatches, gamma, lambda, normalizeAdvantages, centerRewards },
+    rolloutSteps: steps,
+    ...{ rows, segment, minibatches, gamma, lambda, normalizeAdvantages, centerRewards },
     normalize: normalize as Setting,
     updateEpochs:
       typeof updateEpochs === "number" ? updateEpochs : `${updateEpochs.min} to ${updateEpochs.max}`,

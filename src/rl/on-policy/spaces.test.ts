@@ -30,7 +30,7 @@ async function returnsOf(
   };
   const task = smallTask(where, engine, {
     losses: [policyLoss(), valueLoss(), entropyLoss()],
-    ...{ optimizer: adam(), learningRate: 0.02, steps: 20, gamma: 0.5, ...more },
+    ...{ optimizer: adam(), learningRate: 0.02, rolloutSteps: 20, gamma: 0.5, ...more },
   });
   const done = await trained(task, { epochs, ...config }, [hook]);
   expect(losses.length).toBeGreaterThan(0);
@@ -57,7 +57,7 @@ describe.each(both)("with %s environments", (where) => {
   it("two agents of one world are two rows", async () => {
     const { counters, returns } = await returnsOf(where, "wasm", 2, {
       environment: environments(where, "GridWorldTeam-v0", 3),
-      steps: 64,
+      rolloutSteps: 64,
     });
     expect(counters.samples).toBe(2 * 64 * 3 * 2);
     expect(returns).toHaveLength(2);
@@ -65,7 +65,7 @@ describe.each(both)("with %s environments", (where) => {
 
   it("continuous actions are drawn and bounded", async () => {
     const { returns } = await returnsOf(where, "wasm", 2, {
-      ...{ environment: environments(where, "Pendulum-v1", 2), steps: 256, minibatches: 1 },
+      ...{ environment: environments(where, "Pendulum-v1", 2), rolloutSteps: 256, minibatches: 1 },
       ...{ normalize: { observations: true, rewards: true }, learningRate: 1e-3 },
     });
     expect(returns.every((x) => x < 0 && x > -2000)).toBe(true);

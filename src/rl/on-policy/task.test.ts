@@ -33,7 +33,7 @@ function rowsOf() {
 }
 
 const task = (where: (typeof both)[number], engine: "wasm" | "xla", more = {}) =>
-  smallTask(where, engine, { environment: worlds(where, counting), steps: 6, ...more });
+  smallTask(where, engine, { environment: worlds(where, counting), rolloutSteps: 6, ...more });
 
 describe.each(both)("a task of %s environments", (where) => {
   it("reports episodes as a count by hand has them", async () => {
@@ -53,7 +53,7 @@ describe.each(both)("a task of %s environments", (where) => {
 
   it("has no means before an episode has ended, and keeps those of the last", async () => {
     const { hook, rows } = rowsOf();
-    await trained(task(where, "wasm", { steps: 2 }), {}, [hook]);
+    await trained(task(where, "wasm", { rolloutSteps: 2 }), {}, [hook]);
     const of = (name: string) => rows.filter((row) => row.name === name).map(({ value }) => value);
     // Steps 3 and 7 end an episode; of two steps each, that is the second rollout and the fourth.
     expect(of("episodes")).toEqual([0, 2, 0, 2]);
@@ -123,7 +123,15 @@ describe.each(testEngines())("values of a world of two states, on %s", (engine) 
   it.each(some)("%s: whose episodes are %s", async (where, ended) => {
     const made = onPolicyTask({
       ...{ environment: worlds(where, turning(ended)), losses: [valueLoss({ weight: 1 })] },
-      ...{ optimizer: adam(), learningRate: 0.02, steps: 12, updateEpochs: 4, gamma, lambda: 0.9, engine },
+      ...{
+        optimizer: adam(),
+        learningRate: 0.02,
+        rolloutSteps: 12,
+        updateEpochs: 4,
+        gamma,
+        lambda: 0.9,
+        engine,
+      },
       policy: { encoder: { kind: "mlp", hidden: [8] } },
     });
     await trained(made, { epochs: 60 });

@@ -43,9 +43,9 @@ export interface OnPolicyTask extends Task {
 }
 
 /**
- * Reinforcement learning on policy. An epoch is a rollout and the updates from it: `steps` steps of all environments,
- * then `updateEpochs` times through the experience in `minibatches` parts. With compiled environments all of it, and
- * many epochs, are one call where nobody watches.
+ * Reinforcement learning on policy. An epoch is a rollout and the updates from it: `rolloutSteps` steps of all
+ * environments, then `updateEpochs` times through the experience in `minibatches` parts. With compiled environments all
+ * of it, and many epochs, are one call where nobody watches.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export interface OnPolicyTask extends Task {
  *   environment: { compiled: compiledEnvironment("CartPole-v1"), count: 4 },
  *   losses: [policyLoss(), valueLoss(), entropyLoss()],
  *   optimizer: optim.chain(optim.clipByGlobalNorm(0.5), optim.adam({ learningRate: 2.5e-4, epsilon: 1e-5 })),
- *   ...{ steps: 128, updateEpochs: 4, minibatches: 4 },
+ *   ...{ rolloutSteps: 128, updateEpochs: 4, minibatches: 4 },
  * });
  * await new Trainer({ task, config: { epochs: 200 } }).train();
  * ```

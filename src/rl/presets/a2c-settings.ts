@@ -7,7 +7,7 @@ export interface A2cSettings {
   readonly totalSteps: number;
   /** How many environments there are, and how many steps each takes before it is learned from. */
   readonly environments: number;
-  readonly steps: number;
+  readonly rolloutSteps: number;
   readonly learningRate: number | Ramp;
   /** Whether the learning rate falls to 0 by the end. */
   readonly annealRate: boolean;
@@ -29,7 +29,7 @@ export interface A2cSettings {
 
 /** The defaults of Stable-Baselines3's A2C, whose 0.5 is of the whole square of the value's error, with 8 environments. */
 const sb3: A2cSettings = {
-  ...{ totalSteps: 500_000, environments: 8, steps: 5, learningRate: 7e-4, annealRate: false },
+  ...{ totalSteps: 500_000, environments: 8, rolloutSteps: 5, learningRate: 7e-4, annealRate: false },
   ...{
     gamma: 0.99,
     lambda: 1,

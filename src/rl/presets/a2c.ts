@@ -30,7 +30,15 @@ export interface A2cOptions
 }
 
 const settingNames: readonly (keyof A2cSettings)[] = [
-  ...(["totalSteps", "environments", "steps", "learningRate", "annealRate", "gamma", "lambda"] as const),
+  ...([
+    "totalSteps",
+    "environments",
+    "rolloutSteps",
+    "learningRate",
+    "annealRate",
+    "gamma",
+    "lambda",
+  ] as const),
   ...(["valueWeight", "entropyWeight", "maxNorm", "epsilon", "decay", "normalizeObservations"] as const),
   ...(["normalizeRewards", "normalizeAdvantages", "policy"] as const),
 ];
@@ -59,7 +67,7 @@ export function a2c(options: A2cOptions): Agent<OnPolicyTask, A2cSettings> {
   const task = (environment: OnPolicyOptions["environment"], epochs: number): OnPolicyTask => {
     const { learningRate, annealRate, epsilon, decay, normalizeAdvantages: normalize } = settings;
     return onPolicyTask({
-      ...{ environment, steps: settings.steps },
+      ...{ environment, rolloutSteps: settings.rolloutSteps },
       losses: [
         policyGradientLoss({ normalize }),
         valueLoss({ weight: settings.valueWeight }),

@@ -20,7 +20,7 @@ export interface DqnSettings {
   readonly totalSteps: number;
   readonly environments: number;
   /** Steps that every environment takes before it is learned again, and updates then; an epoch does that so often. */
-  readonly steps: number;
+  readonly rolloutSteps: number;
   readonly updates: number;
   readonly cycles: number;
   readonly batchSize: number;
@@ -50,14 +50,14 @@ export interface DqnAgentOptions
 
 /** CleanRL's dqn.py. */
 const cleanrl: DqnSettings = {
-  ...{ totalSteps: 500_000, environments: 1, steps: 10, updates: 1, cycles: 100, batchSize: 128 },
+  ...{ totalSteps: 500_000, environments: 1, rolloutSteps: 10, updates: 1, cycles: 100, batchSize: 128 },
   ...{ capacity: 10_000, learningStarts: 10_000, epsilon: { from: 1, to: 0.05, over: 0.5 } },
   ...{ learningRate: 2.5e-4, gamma: 0.99, double: false, target: { every: 50, tau: 1 } },
   policy: { encoder: { kind: "mlp", hidden: [120, 84], activation: "relu" }, towers: "shared" },
 };
 
 const taskSettings = [
-  ...(["steps", "updates", "cycles", "batchSize", "capacity", "learningStarts", "gamma"] as const),
+  ...(["rolloutSteps", "updates", "cycles", "batchSize", "capacity", "learningStarts", "gamma"] as const),
   ...(["double", "target", "policy"] as const),
 ];
 const settingNames: readonly (keyof DqnSettings)[] = [
@@ -89,7 +89,7 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
     ...{ engine: options.engine, seed: options.seed },
     begin: () => {
       const environment = ordinaryEnvironments(kind, options, settings.environments);
-      const samplesPerEpoch = settings.cycles * settings.steps * environment.rows;
+      const samplesPerEpoch = settings.cycles * settings.rolloutSteps * environment.rows;
       const task = (epochs: number): DqnTask =>
         dqnTask({
           ...{ environment, optimizer: adam(), learningRate: settings.learningRate },

@@ -7,7 +7,7 @@ import { type EnvironmentChoice, environmentsOf, rowsIn, withEnvironments } from
 interface OnPolicySettings {
   readonly totalSteps: number;
   readonly environments: number;
-  readonly steps: number;
+  readonly rolloutSteps: number;
 }
 
 /** An agent that learns on policy: its environments, a task of theirs for each training, its curriculum's hook. */
@@ -23,7 +23,7 @@ export function onPolicyAgent<S extends OnPolicySettings>(
     begin: () => {
       const environment = environmentsOf(kind, options, settings.environments);
       return {
-        samplesPerEpoch: settings.steps * rowsIn(environment),
+        samplesPerEpoch: settings.rolloutSteps * rowsIn(environment),
         task: (epochs) => withEnvironments(environment, () => task(environment, epochs)),
       };
     },

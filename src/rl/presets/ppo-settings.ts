@@ -7,7 +7,7 @@ export interface PpoSettings {
   readonly totalSteps: number;
   /** How many environments there are, and how many steps each takes before it is learned from. */
   readonly environments: number;
-  readonly steps: number;
+  readonly rolloutSteps: number;
   readonly updateEpochs: number;
   readonly minibatches: number;
   readonly learningRate: number | Ramp;
@@ -33,7 +33,7 @@ export interface PpoSettings {
 
 /** CleanRL's ppo.py. */
 const cleanrl: PpoSettings = {
-  ...{ totalSteps: 500_000, environments: 4, steps: 128, updateEpochs: 4, minibatches: 4 },
+  ...{ totalSteps: 500_000, environments: 4, rolloutSteps: 128, updateEpochs: 4, minibatches: 4 },
   ...{ learningRate: 2.5e-4, annealRate: true, annealClip: false, gamma: 0.99, lambda: 0.95 },
   ...{ clip: 0.2, valueClip: 0.2, valueWeight: 0.5, entropyWeight: 0.01, maxNorm: 0.5, adamEpsilon: 1e-5 },
   ...{ normalizeObservations: false, normalizeRewards: false, normalizeAdvantages: "minibatch" },
@@ -43,7 +43,7 @@ const cleanrl: PpoSettings = {
 /** The defaults of Stable-Baselines3's PPO. */
 const sb3: PpoSettings = {
   ...cleanrl,
-  ...{ totalSteps: 1_000_000, environments: 1, steps: 2048, updateEpochs: 10, minibatches: 32 },
+  ...{ totalSteps: 1_000_000, environments: 1, rolloutSteps: 2048, updateEpochs: 10, minibatches: 32 },
   ...{ learningRate: 3e-4, annealRate: false, valueClip: "none", entropyWeight: 0 },
   // Its 0.5 is of whole squares, ours are half ones.
   valueWeight: 1,
@@ -53,28 +53,28 @@ const sb3: PpoSettings = {
 const tuned: Readonly<Record<string, PpoSettings>> = {
   "CartPole-v1": {
     ...sb3,
-    ...{ totalSteps: 100_000, environments: 8, steps: 32, updateEpochs: 20, minibatches: 1 },
+    ...{ totalSteps: 100_000, environments: 8, rolloutSteps: 32, updateEpochs: 20, minibatches: 1 },
     ...{ gamma: 0.98, lambda: 0.8, learningRate: 1e-3, annealRate: true, annealClip: true },
   },
   "Acrobot-v1": {
     ...sb3,
-    ...{ totalSteps: 1_000_000, environments: 16, steps: 256, updateEpochs: 4, minibatches: 64 },
+    ...{ totalSteps: 1_000_000, environments: 16, rolloutSteps: 256, updateEpochs: 4, minibatches: 64 },
     ...{ lambda: 0.94, normalizeObservations: true, normalizeRewards: true },
   },
   "MountainCar-v0": {
     ...sb3,
-    ...{ totalSteps: 1_000_000, environments: 16, steps: 16, updateEpochs: 4, minibatches: 4 },
+    ...{ totalSteps: 1_000_000, environments: 16, rolloutSteps: 16, updateEpochs: 4, minibatches: 4 },
     ...{ lambda: 0.98, normalizeObservations: true, normalizeRewards: true },
   },
   "MountainCarContinuous-v0": {
     ...sb3,
-    ...{ totalSteps: 300_000, environments: 16, steps: 256, updateEpochs: 10, minibatches: 16 },
+    ...{ totalSteps: 300_000, environments: 16, rolloutSteps: 256, updateEpochs: 10, minibatches: 16 },
     ...{ gamma: 0.9999, lambda: 0.9, entropyWeight: 0.004, maxNorm: 5, valueWeight: 0.38 },
     ...{ normalizeObservations: true, normalizeRewards: true },
   },
   "Pendulum-v1": {
     ...sb3,
-    ...{ totalSteps: 100_000, environments: 4, steps: 1024, updateEpochs: 10, minibatches: 64 },
+    ...{ totalSteps: 100_000, environments: 4, rolloutSteps: 1024, updateEpochs: 10, minibatches: 64 },
     ...{ gamma: 0.9, lambda: 0.95, learningRate: 1e-3 },
   },
 };
@@ -88,7 +88,7 @@ export type PresetName = (typeof presetNames)[number];
  *
  * @example
  * ```ts
- * ppoSettings("tuned", "CartPole-v1").steps; // 32
+ * ppoSettings("tuned", "CartPole-v1").rolloutSteps; // 32
  * ```
  */
 export function ppoSettings(preset: PresetName, environment: string): PpoSettings {

@@ -35,7 +35,7 @@ export interface PpoOptions
 }
 
 const settingNames: readonly (keyof PpoSettings)[] = [
-  ...(["totalSteps", "environments", "steps", "updateEpochs", "minibatches", "learningRate"] as const),
+  ...(["totalSteps", "environments", "rolloutSteps", "updateEpochs", "minibatches", "learningRate"] as const),
   ...(["annealRate", "annealClip", "gamma", "lambda", "clip", "valueClip", "valueWeight"] as const),
   ...(["entropyWeight", "maxNorm", "adamEpsilon", "normalizeObservations", "normalizeRewards"] as const),
   ...(["normalizeAdvantages", "policy"] as const),
@@ -76,7 +76,7 @@ export function ppo(options: PpoOptions): Agent<OnPolicyTask, PpoSettings> {
   const task = (environment: OnPolicyOptions["environment"], epochs: number): OnPolicyTask => {
     const { learningRate, annealRate } = settings;
     return onPolicyTask({
-      ...{ environment, losses: losses(epochs), steps: settings.steps },
+      ...{ environment, losses: losses(epochs), rolloutSteps: settings.rolloutSteps },
       optimizer: chain(clipByGlobalNorm(settings.maxNorm), adam({ epsilon: settings.adamEpsilon })),
       learningRate:
         annealRate && typeof learningRate === "number" ? falling(learningRate, epochs) : learningRate,

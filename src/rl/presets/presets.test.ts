@@ -62,7 +62,7 @@ describe("an agent", () => {
 
   it("counts the steps of all agents", async () => {
     for (const compiled of [true, false]) {
-      const more = { env: "GridWorldTeam-v0", environments: 3, steps: 8, policy: small } as const;
+      const more = { env: "GridWorldTeam-v0", environments: 3, rolloutSteps: 8, policy: small } as const;
       const agent = ppo({ ...more, compiled, minibatches: 1, updateEpochs: 1, engine: "wasm" });
       const { task, config } = agent.setup({ steps: 4 * 8 * 3 * 2 });
       expect(agent.task.samplesPerEpoch).toBe(48);
@@ -80,7 +80,7 @@ describe("an agent", () => {
       made++;
       return Object.assign(matching.make(), { close: () => void closed++ });
     };
-    const agent = ppo({ env: make, environments: 2, steps: 3, minibatches: 4, engine: "wasm" });
+    const agent = ppo({ env: make, environments: 2, rolloutSteps: 3, minibatches: 4, engine: "wasm" });
     expect(() => agent.setup()).toThrow(/cannot be cut into 4 minibatches/);
     expect(made).toBeGreaterThanOrEqual(2);
     expect(closed).toBe(made);
@@ -91,9 +91,9 @@ describe("an agent", () => {
     expect(ppo({ env: matching.make }).settings).toEqual(ppoSettings("cleanrl", "any"));
     const { settings } = ppo({ env: "CartPole-v1", preset: "cleanrl", valueClip: "none", gamma: 0.5 });
     expect(settings).toEqual({ ...ppoSettings("cleanrl", ""), valueClip: "none", gamma: 0.5 });
-    expect(a2c({ env: "CartPole-v1", steps: 9 }).settings).toEqual({
+    expect(a2c({ env: "CartPole-v1", rolloutSteps: 9 }).settings).toEqual({
       ...a2cSettings("CartPole-v1"),
-      steps: 9,
+      rolloutSteps: 9,
     });
     expect([a2cSettings("CartPole-v1").entropyWeight, a2cSettings("Pendulum-v1").entropyWeight]).toEqual([
       0, 0.01,
@@ -102,7 +102,7 @@ describe("an agent", () => {
 
   it("takes losses beside its own, and falls to 0 by the end of the run", async () => {
     const agent = ppo({
-      ...{ env: "Matching", compiled: true, environments: 2, steps: 8, policy: small, engine: "wasm" },
+      ...{ env: "Matching", compiled: true, environments: 2, rolloutSteps: 8, policy: small, engine: "wasm" },
       losses: [valueLoss({ name: "further" })],
     });
     const { metrics } = await agent.train({ steps: 64 });
@@ -131,7 +131,7 @@ describe("an agent", () => {
             seed: 2,
             engine: "wasm",
           },
-          ...{ policy: small, environments: 4, steps: 5 },
+          ...{ policy: small, environments: 4, rolloutSteps: 5 },
         }),
       8000,
     ],
