@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { byMetric } from "./by-metric.ts";
 import { cosine, linear } from "./linear.ts";
 import { counted, range } from "./moments.test-support.ts";
+import type { Ramp } from "./ramp.ts";
 import { warmup } from "./warmup.ts";
 
 describe("warmup", () => {
@@ -34,6 +35,20 @@ describe("warmup", () => {
     const ramp = warmup({ updates: 10 }, linear({ from: 1, to: 0, over: { epochs: 4 } }));
     expect(ramp.at(counted({ updates: 5, epochs: 2 }))).toBe(0.25);
     expect(ramp.at(counted({ updates: 20, epochs: 2 }))).toBe(0.5);
+  });
+
+  it("looks at no other counters than it and what follows need, and copies are whole", () => {
+    const looked = new Set<PropertyKey>();
+    const watched = new Proxy(counted({ updates: 5, epochs: 2 }), {
+      get: (target, name) => {
+        looked.add(name);
+        return Reflect.get(target, name);
+      },
+    });
+    warmup({ updates: 10 }, linear({ from: 1, to: 0, over: { epochs: 4 } })).at(watched);
+    expect([...looked].sort()).toEqual(["epochs", "updates"]);
+    const copies: Ramp = { at: (counters) => ({ ...counters }).updates, describe: () => "copies" };
+    expect(warmup({ updates: 10 }, copies).at(counted({ updates: 25 }))).toBe(15);
   });
 
   it("passes on the metrics and the state of what follows", () => {

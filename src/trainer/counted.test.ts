@@ -123,6 +123,7 @@ describe("ramps that follow such counters", () => {
       constant(0.3),
       linear({ from: 1, to: 0, over: { updates: 20 } }),
       linear({ from: 1, to: 0, over: { games: 20 } }),
+      warmup({ updates: 4 }, linear({ from: 1, to: 0, over: { samples: 90 } })),
     ];
     for (const rate of rates) {
       const epoch = () => [rollout(1, { adds: { samples: 7, games: 1 } }), train(3)];
