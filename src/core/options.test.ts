@@ -10,6 +10,14 @@ describe("options", () => {
     checkNames("dense", { size: 3 }, ["size", "bias"]);
   });
 
+  it("that are none are refused, with what to give", () => {
+    for (const bad of ["runs/mine", 3, null, [1]])
+      expect(() => checkNames("dense", bad as never, ["size", "bias"])).toThrow(
+        `dense: its options are ${shown(bad)} [OPTION_INVALID]\n  fix: give an object: { size: ... }`,
+      );
+    expect(() => checkNames("relu", "x" as never, [])).toThrow("leave them out");
+  });
+
   it("that are sizes are whole numbers from 1 on", () => {
     expect(checkSize("dense", "size", 3)).toBe(3);
     for (const bad of [0, -1, 1.5, Number.NaN, "3", undefined])

@@ -5,8 +5,14 @@ import { didYouMean } from "./suggest.ts";
 export const badOption = (kind: string, what: string, fix: string): EspalierError =>
   new EspalierError("OPTION_INVALID", `${kind}: ${what}`, { fix });
 
-/** Refuses options that `kind` does not have. */
+/** Refuses options that `kind` does not have, and what are no options at all. */
 export function checkNames(kind: string, options: object, known: readonly string[]): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw badOption(
+      kind,
+      `its options are ${shown(options)}`,
+      known.length === 0 ? "leave them out" : `give an object: { ${known[0]}: ... }`,
+    );
   for (const name of Object.keys(options))
     if (!known.includes(name))
       throw new EspalierError(

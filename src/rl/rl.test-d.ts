@@ -1,4 +1,5 @@
 import { expectTypeOf } from "vitest";
+import { loadActor } from "./acting/load-actor.ts";
 import { autoUpdateEpochs } from "./experience/update-epochs.ts";
 import type { OnPolicyTask } from "./on-policy/task.ts";
 import { a2c } from "./presets/a2c.ts";
@@ -7,6 +8,7 @@ import type { Agent } from "./presets/agent.ts";
 import { dqn } from "./presets/dqn.ts";
 import { ppo } from "./presets/ppo.ts";
 import type { PpoSettings } from "./presets/ppo-settings.ts";
+import type { SpaceValue } from "./spaces/space.ts";
 
 // Agents as users write them.
 
@@ -25,6 +27,16 @@ void agent.train({ hooks: ({ player }) => [{ name: player.policy.distribution.ki
 const simple = a2c({ env: { module: "file:///world.js", name: "makeWorld" }, threads: 2, decay: 0.95 });
 expectTypeOf(simple.settings).toEqualTypeOf<A2cSettings>();
 expectTypeOf(dqn({ env: "CartPole-v1", double: true }).task.buffer.ready).toEqualTypeOf<boolean>();
+
+const pilot = await agent.actor<number>({ deterministic: false, seed: 3 });
+expectTypeOf(pilot.act([0, 0, 0, 0])).toEqualTypeOf<number>();
+expectTypeOf(pilot.actAll([Float32Array.of(0, 0, 0, 0)], [[1, 0]])).toEqualTypeOf<number[]>();
+expectTypeOf((await loadActor("runs/cartpole")).act({ seen: [1], gear: 2 })).toEqualTypeOf<SpaceValue>();
+void agent.train({ progress: false });
+// @ts-expect-error an action is of a space
+void agent.actor<string>();
+// @ts-expect-error misspelt
+void loadActor("runs/cartpole", { counts: 2 });
 
 // @ts-expect-error an environment is needed
 ppo({ rolloutSteps: 64 });
