@@ -8,6 +8,7 @@ export const hookMetrics: readonly MetricDeclaration[] = [
   declareMetric({ name: "samplesPerSecond", category: "time", unit: "samples/s" }),
   declareMetric({ name: "stepsPerSecond", category: "time", unit: "steps/s" }),
   declareMetric({ name: "applied", category: "train", unit: "share" }),
+  declareMetric({ name: "episodes", category: "rollout", unit: "episodes", reduction: "sum" }),
   system("cpu.process", "share", "mean"),
   system("cpu.machine", "share", "mean"),
   system("memory.resident", "bytes", "last"),

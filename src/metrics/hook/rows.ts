@@ -5,7 +5,8 @@ import type { OwnedLogger } from "../logger/index.ts";
 
 /**
  * Hands all rows of a stretch to the logger, unread: what batches gave as `train`, what rollouts gave as `rollout`.
- * Of updates that the optimizer may leave out, `applied` says which took effect; its mean is their share.
+ * Of updates that the optimizer may leave out, `applied` says which took effect; its mean is their share. A rollout in
+ * which there was nothing to measure, because no episode ended, gives NaN, which is not logged.
  */
 export function logStretch(values: Values, logger: OwnedLogger): void {
   const { applied } = values;
@@ -17,7 +18,7 @@ export function logStretch(values: Values, logger: OwnedLogger): void {
     const name = values.names.find((each) => values.phase(each) === phase);
     if (name === undefined) continue;
     const at = (row: number): Counters => values.at(name, from + row);
-    logger.logRows({ values: stacks[phase], rows, from, at }, phase);
+    logger.logRows({ values: stacks[phase], rows, from, at, nanIsNone: phase === "rollout" }, phase);
   }
 }
 

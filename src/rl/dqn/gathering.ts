@@ -2,6 +2,7 @@ import type { Tensor } from "../../engine/index.ts";
 import type { Field } from "../../losses/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import type { ReplayBuffer } from "../experience/replay-buffer.ts";
+import { episodeValues } from "../on-policy/episodes.ts";
 import { choices as choicesOf, flatSize } from "../spaces/index.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 import type { DqnCounts } from "./counts.ts";
@@ -19,14 +20,6 @@ export function transitionFields(environment: VectorEnvironment): Readonly<Recor
   };
 }
 
-type Means = { readonly return: number; readonly length: number };
-const nothing: Means = { return: Number.NaN, length: Number.NaN };
-
-/** What the episodes that ended in a stretch were like; of the last ones where none did, and NaN before the first. */
-export interface EpisodeMeans extends Means {
-  readonly episodes: number;
-}
-
 /** Steps environments and keeps what comes of it. Steps that begin an episode are no transitions. */
 export class Gathering implements Stateful {
   readonly #environment: VectorEnvironment;
@@ -38,7 +31,6 @@ export class Gathering implements Stateful {
   readonly #rows: Readonly<Record<string, ArrayLike<number>>>;
   #seed: number;
   #begun = false;
-  #last: Means = nothing;
 
   constructor(environment: VectorEnvironment, buffer: ReplayBuffer, counts: DqnCounts, seed: number) {
     this.#environment = environment;
@@ -65,7 +57,7 @@ export class Gathering implements Stateful {
     steps: number,
     epsilon: number,
     greedy: (observations: Float32Array, masks: Uint8Array | undefined) => Tensor,
-  ): EpisodeMeans {
+  ): Readonly<Record<string, number>> {
     this.#begin();
     const { rows, observations, actionMasks, resets } = this.#environment;
     const best = (): ArrayLike<number> => {
@@ -82,35 +74,23 @@ export class Gathering implements Stateful {
       for (let row = 0; row < rows; row++) if (resets[row] === 0) this.#buffer.addFrom(this.#rows, row);
       this.#counts.steps++;
     }
-    return this.#means();
-  }
-
-  #means(): EpisodeMeans {
-    const ended = this.#environment.ended();
-    const mean = (of: (end: (typeof ended)[number]) => number): number =>
-      ended.reduce((sum, end) => sum + of(end), 0) / ended.length;
-    if (ended.length > 0)
-      this.#last = { return: mean((end) => end.return), length: mean((end) => end.length) };
-    return { episodes: ended.length, ...this.#last };
+    return episodeValues(this.#environment.ended());
   }
 
   /** Begins episodes anew, when it is next needed. */
   restart(seed: number): void {
     this.#seed = seed;
     this.#begun = false;
-    this.#last = nothing;
     this.#buffer.clear();
   }
 
   getState(): StateTree {
     this.#begin();
-    return { vector: this.#environment.getState(), last: { ...this.#last } };
+    return { vector: this.#environment.getState() };
   }
 
   setState(state: StateTree): void {
-    const { vector, last } = state as { readonly vector: StateTree; readonly last: Means };
-    this.#environment.setState(vector);
-    this.#last = { ...last };
+    this.#environment.setState((state as { readonly vector: StateTree }).vector);
     this.#begun = true;
   }
 }

@@ -1,5 +1,5 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
-import { spacesSetting } from "../policies/spaces-setting.ts";
+import { environmentSetting, spacesSetting } from "../vector/filed.ts";
 import type { DqnOptions } from "./options.ts";
 import type { DqnParts } from "./setup.ts";
 
@@ -7,7 +7,7 @@ import type { DqnParts } from "./setup.ts";
 export function taskSettings(options: DqnOptions, { numbers, policy, objective }: DqnParts): Settings {
   const { environment, optimizer, epsilon, seed } = options;
   return {
-    environment: environment.name,
+    environment: environmentSetting(environment),
     rows: environment.rows,
     policy: policy.spec as Setting,
     spaces: spacesSetting(policy),

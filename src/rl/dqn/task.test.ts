@@ -64,7 +64,7 @@ describe.each(testEngines())("DQN on %s", (engine) => {
   it.each([
     ["by itself", {}],
     ["double, with a target that follows slowly", { double: true, target: { every: 1, tau: 0.05 } }],
-    ["by squares", { losses: [tdLoss({ huber: null })] }],
+    ["by Huber's distance", { losses: [tdLoss({ huber: 1 })] }],
   ] as const)("learns what actions are worth, %s", async (_name, more) => {
     const task = made(engine, more);
     const { result } = await trained(task, 8);

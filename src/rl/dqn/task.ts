@@ -84,11 +84,10 @@ export function dqnTask(options: DqnOptions): DqnTask {
     const share = ramps.epsilon?.[0] as number;
     const found = gathering.run(numbers.rolloutSteps, share, parts.greedy);
     return {
-      values: {
-        ...{ episodes: number(found.episodes), epsilon: number(share) },
-        ...{ "episode.return": number(found.return), "episode.length": number(found.length) },
-      },
-      counted: { episodes: [found.episodes] },
+      values: Object.fromEntries(
+        Object.entries({ ...found, epsilon: share }).map(([name, value]) => [name, number(value)]),
+      ),
+      counted: { episodes: [found.episodes as number] },
     };
   };
 

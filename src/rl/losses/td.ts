@@ -19,22 +19,25 @@ export interface ActionValues {
 }
 
 export interface TdLossOptions extends LossSettings {
-  /** Where squares end and straight lines begin; null for squares all the way, as a mean squared error. Default 1. */
+  /**
+   * Where squares end and straight lines begin. Default nowhere: a mean squared error. Straight lines lean towards
+   * medians: where episodes seldom end, what follows an end is hardly heard, and values may grow without bound.
+   */
   readonly huber?: number | null | undefined;
 }
 
 /**
- * The distance of action values to their targets, as DQN learns it: Huber's, or the squared one. Reports `error`, the
+ * The distance of action values to their targets, as DQN learns it: the squared one, or Huber's. Reports `error`, the
  * mean absolute distance, and `value`, the mean of the action values.
  *
  * @example
  * ```ts
- * const td = tdLoss({ huber: null });
+ * const td = tdLoss({ huber: 1 });
  * ```
  */
 export function tdLoss(options: TdLossOptions = {}): Loss<TransitionTargets, ActionValues> {
   checkNames("tdLoss", options, ["huber", "weight", "active", "name"]);
-  const { huber = 1 } = options;
+  const { huber = null } = options;
   if (huber !== null && !(huber > 0))
     throw badOption("tdLoss", `huber is ${shown(huber)}`, "give a number above 0, or null for squares");
   return {

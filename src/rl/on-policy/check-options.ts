@@ -1,7 +1,9 @@
-import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
 import { checkMonitor } from "../../update/index.ts";
 import type { Policy } from "../policies/policy.ts";
 import { actionSize, choices, flatSize, type Space } from "../spaces/index.ts";
+import { checkAbove, checkFlag, checkFromZero, checkShare, orRamp } from "./check-numbers.ts";
+import { checkParts } from "./check-parts.ts";
 import type { CompiledEnvironments, OnPolicyOptions } from "./options.ts";
 
 export const kind = "onPolicyTask";
@@ -20,6 +22,7 @@ export const isCompiled = (
 /** Refuses options that are misspelt or make no sense, before anything is made of them. */
 export function checkOptions(options: OnPolicyOptions): void {
   checkNames(kind, options, names);
+  checkParts(kind, options);
   checkMonitor(kind, options.monitor ?? {});
   const { environment, normalize = {}, vtrace = {}, prioritized = {}, centerRewards } = options;
   checkNames(`${kind}: normalize`, normalize, ["observations", "rewards"]);
@@ -27,28 +30,21 @@ export function checkOptions(options: OnPolicyOptions): void {
   checkNames(`${kind}: prioritized`, prioritized, ["alpha", "beta"]);
   if (isCompiled(environment)) checkSize(kind, "environment.count", environment.count);
   if (options.maxEpochs !== undefined) checkSize(kind, "maxEpochs", options.maxEpochs);
-  for (const name of ["gamma", "lambda"] as const) share(name, options[name]);
-  share("prioritized.alpha", prioritized.alpha);
-  if (typeof prioritized.beta !== "object") share("prioritized.beta", prioritized.beta);
-  if (typeof centerRewards === "number") share("centerRewards", centerRewards);
-  above("targetKl", options.targetKl);
-  above("vtrace.rhoBar", vtrace.rhoBar);
-  above("vtrace.cBar", vtrace.cBar);
-  checkCurriculum(options);
-}
-
-function share(name: string, given: number | undefined): void {
-  if (given !== undefined && !(given >= 0 && given <= 1))
-    throw badOption(kind, `${name} is ${shown(given)}`, "give a number from 0 to 1");
-}
-
-function above(name: string, given: number | undefined): void {
-  if (given !== undefined && !(given > 0))
-    throw badOption(kind, `${name} is ${shown(given)}`, "give a number above 0");
+  for (const name of ["gamma", "lambda"] as const) checkShare(kind, name, options[name]);
+  for (const name of ["observations", "rewards"] as const)
+    checkFlag(kind, `normalize.${name}`, normalize[name]);
+  for (const name of ["normalizeAdvantages", "deterministic"] as const) checkFlag(kind, name, options[name]);
+  checkShare(kind, "prioritized.alpha", prioritized.alpha);
+  orRamp(checkShare)(kind, "prioritized.beta", prioritized.beta);
+  if (typeof centerRewards !== "boolean") checkShare(kind, "centerRewards", centerRewards);
+  orRamp(checkFromZero)(kind, "learningRate", options.learningRate);
+  checkAbove(kind, "targetKl", options.targetKl);
+  for (const name of ["rhoBar", "cBar"] as const) checkAbove(kind, `vtrace.${name}`, vtrace[name]);
+  checkLessons(options);
 }
 
 /** Refuses a curriculum that does not fit. */
-function checkCurriculum({ curriculum, environment }: OnPolicyOptions): void {
+function checkLessons({ curriculum, environment }: OnPolicyOptions): void {
   if (!curriculum) return;
   const lessons = (isCompiled(environment) ? environment.compiled.lessons : environment.lessons) ?? [];
   if (

@@ -13,9 +13,6 @@ export type World = {
   readonly memory: Named;
   /** Where the next observation begins an episode, booleans [rows]. */
   readonly reset: Value;
-  /** Means over the episodes of the last rollout in which one ended; NaN before the first. */
-  readonly return: Value;
-  readonly length: Value;
 };
 
 export interface RolloutSpec {
@@ -42,8 +39,7 @@ export function rollOut(
   const { sizes, layout, sides } = spec.finish;
   const { steps, segment } = sizes;
   const stacked = np.reshape(random.splitKeys(key, steps * 2), [steps / segment, segment, 2, 2]);
-  type Carry = Pick<World, "rows" | "memory" | "reset">;
-  const step = ({ rows: state, memory, reset }: Carry, own: Value): readonly [Carry, Value] => {
+  const step = ({ rows: state, memory, reset }: World, own: Value): readonly [World, Value] => {
     const observation = rows.observe(state);
     const mask = rows.mask?.(state);
     const seen = { params, observation: sides.seen(running, observation), memory, reset, mask };
@@ -57,13 +53,12 @@ export function rollOut(
     };
     return [{ rows: next.state, memory: acted.memory, reset: next.reset }, layout.gathered.pack(fields)];
   };
-  const begin: Carry = { rows: world.rows, memory: world.memory, reset: world.reset };
   const [end, { table, memory }] = scan(
-    (now: Carry, chunk: Value) => {
+    (now: World, chunk: Value) => {
       const [after, part] = scan(step, now, chunk);
       return [after, { table: part, memory: now.memory }] as const;
     },
-    begin,
+    world,
     stacked,
   );
   const flat = np.reshape(table, [steps, sizes.rows, layout.gathered.width]);
@@ -73,34 +68,24 @@ export function rollOut(
   const value = policy.recurrent ? policy.step(params, after).value : undefined;
   const thought = inHindsight({ policy, layout, sides }, params, running, flat, { observation, value });
   const [gathered, next] = finish(spec.finish, flat, thought, memory, running);
-  return { ...statistics(spec, flat, world, end), gathered, running: next };
+  return { world: end, values: statistics(spec, flat), gathered, running: next };
 }
 
-/** What the episodes that ended in a rollout were like, by lesson where there are some. */
-function statistics(
-  { rows, finish: { layout } }: RolloutSpec,
-  flat: Value,
-  world: World,
-  end: Pick<World, "rows" | "memory" | "reset">,
-) {
+/** What the episodes that ended in a rollout were like, NaN where none did; by lesson where there are some. */
+function statistics({ rows, finish: { layout } }: RolloutSpec, flat: Value) {
   const field = (name: string): Value => layout.gathered.field(flat, name);
   const ended = field("ended");
   const episodes = np.sum(ended);
-  const mean = (name: string, before: Value): Value =>
-    np.where(episodes.greater(0), np.sum(field(name)).div(np.maximum(episodes, 1)), before);
-  const [found, length] = [mean("endedReturn", world.return), mean("endedLength", world.length)];
+  const mean = (name: string): Value => np.sum(field(name)).div(episodes);
   const lessons = layout.gathered.has("lesson") && {
     lessons: lessonSums(field("lesson"), ended, field("endedReturn"), rows.lessons),
   };
   return {
-    world: { ...end, return: found, length },
-    values: {
-      episodes,
-      "episode.return": found,
-      "episode.length": length,
-      fault: faultIn(field),
-      ...lessons,
-    },
+    episodes,
+    "episode.return": mean("endedReturn"),
+    "episode.length": mean("endedLength"),
+    fault: faultIn(field),
+    ...lessons,
   };
 }
 

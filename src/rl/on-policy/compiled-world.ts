@@ -32,8 +32,6 @@ export function compiledWorld(
       rows: rows.init(key, shares ?? undefined),
       memory: policy.initialState(sizes.rows),
       reset: np.ones([sizes.rows], { dtype: "bool" }),
-      return: np.full([], Number.NaN),
-      length: np.full([], Number.NaN),
     }),
     { ...on, name: "begin" },
   );

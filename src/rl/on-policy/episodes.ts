@@ -1,19 +1,12 @@
 import type { LessonResult } from "../curriculum/curriculum.ts";
 import type { EpisodeEnd } from "../vector/vector.ts";
 
-/** Means over the episodes of the last rollout in which one ended; NaN before the first. */
-export interface EpisodeMeans {
-  readonly return: number;
-  readonly length: number;
-}
-
-export const noMeans: EpisodeMeans = { return: Number.NaN, length: Number.NaN };
-
-/** Means over episodes that ended, or those before where none did. */
-export function meansOf(ended: readonly EpisodeEnd[], before: EpisodeMeans): EpisodeMeans {
-  if (ended.length === 0) return before;
-  return { return: meanOf(ended, (end) => end.return), length: meanOf(ended, (end) => end.length) };
-}
+/** What a rollout reports of the episodes that ended in it: how many, and their means; NaN where none did. */
+export const episodeValues = (ended: readonly EpisodeEnd[]): Readonly<Record<string, number>> => ({
+  episodes: ended.length,
+  "episode.return": meanOf(ended, (end) => end.return),
+  "episode.length": meanOf(ended, (end) => end.length),
+});
 
 /** Episodes that ended, by lesson. */
 export function lessonResults(ended: readonly EpisodeEnd[]): readonly LessonResult[] {

@@ -54,6 +54,42 @@ describe("a task refuses", () => {
     ],
     ["an unknown bound", /vtrace: there is no option "rho"/, { vtrace: { rho: 1 } } as never],
     ["a discount above 1", /gamma is 1.5.*from 0 to 1/s, { gamma: 1.5 }],
+    ["a learning rate below 0", /learningRate is -1.*from 0 on.*/s, { learningRate: -1 }],
+    ["a learning rate that is no number", /learningRate is NaN/, { learningRate: Number.NaN }],
+    [
+      "a word for a switch",
+      /normalize.observations is "yes".*OPTION_INVALID.*true or false/s,
+      { normalize: { observations: "yes" } } as never,
+    ],
+    [
+      "no optimizer",
+      /optimizer is undefined.*OPTION_INVALID.*optim.adam/s,
+      { optimizer: undefined } as never,
+    ],
+    ["no list of losses", /losses is undefined.*policyLoss\(\)/s, { losses: undefined } as never],
+    [
+      "no environment at all",
+      /environment is undefined.*vectorEnvironment/s,
+      { environment: undefined } as never,
+    ],
+    [
+      "the name of an environment",
+      /environment.compiled is "CartPole-v1".*compiledEnvironment\("CartPole-v1"\)/s,
+      { environment: { compiled: "CartPole-v1", count: 2 } } as never,
+    ],
+    [
+      "an object that is no curriculum",
+      /curriculum is an object of another kind.*OPTION_INVALID.*lessonCurriculum/s,
+      { curriculum: {} } as never,
+    ],
+    [
+      "what does not choose update epochs",
+      /updateEpochs is an object.*autoUpdateEpochs/s,
+      { updateEpochs: {} } as never,
+    ],
+    ["no parameters", /params have no tensors.*OPTION_INVALID.*policy.init/s, { params: {} }],
+    ["arrays as parameters", /params hold something else/, { params: { w: new Float32Array(2) } } as never],
+    ["a word for a policy", /policy: it is "mlp".*OPTION_INVALID/s, { policy: "mlp" } as never],
     ["a divergence of 0", /targetKl is 0.*above 0/s, { targetKl: 0 }],
     ["no room for epochs", /maxEpochs is 0/, { maxEpochs: 0 }],
     [

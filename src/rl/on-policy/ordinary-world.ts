@@ -5,7 +5,7 @@ import { RampNumbers, TensorState } from "../../update/index.ts";
 import { choices, flatSize } from "../spaces/index.ts";
 import type { EpisodeEnd, VectorEnvironment } from "../vector/vector.ts";
 import type { Counts } from "./counts.ts";
-import { type EpisodeMeans, lessonResults, meansOf, noMeans } from "./episodes.ts";
+import { episodeValues, lessonResults } from "./episodes.ts";
 import { LessonDraw } from "./lesson-draw.ts";
 import { type CallLosses, perLosses } from "./loss-programs.ts";
 import {
@@ -52,7 +52,6 @@ export function ordinaryWorld(
     state.setState(saved);
     return state.getState() as Memory;
   };
-  let last = noMeans;
   let begun = false;
   const begin = (): void => {
     if (begun) return;
@@ -147,15 +146,10 @@ export function ordinaryWorld(
     return next.values as Readonly<Record<string, Tensor>>;
   };
 
-  const statistics = (ended: readonly EpisodeEnd[]) => {
-    last = meansOf(ended, last);
-    const number = (value: number): Tensor => parts.put(Float32Array.of(value));
-    return {
-      episodes: number(ended.length),
-      "episode.return": number(last.return),
-      "episode.length": number(last.length),
-    };
-  };
+  const statistics = (ended: readonly EpisodeEnd[]): Readonly<Record<string, Tensor>> =>
+    Object.fromEntries(
+      Object.entries(episodeValues(ended)).map(([name, value]) => [name, parts.put(Float32Array.of(value))]),
+    );
 
   return {
     components: {
@@ -165,20 +159,13 @@ export function ordinaryWorld(
           return {
             vector: environment.getState(),
             memory: memory as StateTree,
-            last: { ...last },
             lessons: lessons.getState(),
           };
         },
         setState: (saved) => {
-          const {
-            vector,
-            memory: before,
-            last: means,
-            lessons: drawn,
-          } = saved as Readonly<Record<string, StateTree>>;
+          const { vector, memory: before, lessons: drawn } = saved as Readonly<Record<string, StateTree>>;
           environment.setState(vector as StateTree);
           memory = placed(before as StateTree);
-          last = means as unknown as EpisodeMeans;
           lessons.setState(drawn as StateTree);
           begun = true;
         },
@@ -189,7 +176,6 @@ export function ordinaryWorld(
     restart: () => {
       begun = false;
       memory = firstMemory() as Memory;
-      last = noMeans;
     },
     run: ({ ramps }, [stretch], losses): Done => {
       const { rollouts, row, count } = stretch as Stretch;

@@ -1,5 +1,5 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
-import { spacesSetting } from "../policies/spaces-setting.ts";
+import { environmentSetting, spacesSetting } from "../vector/filed.ts";
 import { isCompiled } from "./check-options.ts";
 import type { OnPolicyOptions } from "./options.ts";
 import type { SetUp } from "./setup.ts";
@@ -14,7 +14,7 @@ export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp)
   const { normalize = {}, normalizeAdvantages = false, centerRewards = false, targetKl, vtrace } = options;
   const { prioritized } = options;
   return {
-    environment: isCompiled(environment) ? environment.compiled.name : environment.name,
+    environment: isCompiled(environment) ? environment.compiled.name : environmentSetting(environment),
     compiled: isCompiled(environment),
     policy: policy.spec as Setting,
     spaces: spacesSetting(policy),

@@ -141,7 +141,7 @@ function policyFor(
   given: OnPolicyOptions["policy"],
   spaces: Pick<Policy, "observationSpace" | "actionSpace">,
 ): Policy {
-  return given && "step" in given ? given : buildPolicy(given ?? {}, spaces);
+  return given && typeof given === "object" && "step" in given ? given : buildPolicy(given ?? {}, spaces);
 }
 
 /** The rates that are inputs of the program: those given, and the learning rate always. */

@@ -1,4 +1,4 @@
-import { checkNames } from "../../core/index.ts";
+import { badOption, checkNames } from "../../core/index.ts";
 import type { Device, EngineChoice } from "../../engine/index.ts";
 import { adam } from "../../optim/index.ts";
 import { linear, type Ramp } from "../../schedule/index.ts";
@@ -27,8 +27,8 @@ export interface DqnSettings {
   /** Transitions that are kept, and agent steps before the first update. */
   readonly capacity: number;
   readonly learningStarts: number;
-  /** How often actions are random: from and to which share, over which part of the training; or a ramp. */
-  readonly epsilon: { readonly from: number; readonly to: number; readonly over: number } | Ramp;
+  /** How often actions are random: from and to which share, over which part of the training; or a number or a ramp. */
+  readonly epsilon: { readonly from: number; readonly to: number; readonly over: number } | Ramp | number;
   readonly learningRate: number | Ramp;
   readonly gamma: number;
   readonly double: boolean;
@@ -90,20 +90,32 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
     begin: () => {
       const environment = ordinaryEnvironments(kind, options, settings.environments);
       const samplesPerEpoch = settings.cycles * settings.rolloutSteps * environment.rows;
-      const task = (epochs: number): DqnTask =>
-        dqnTask({
+      const task = (epochs: number): DqnTask => {
+        const steps = epochs * samplesPerEpoch;
+        checkLearns(settings, steps);
+        return dqnTask({
           ...{ environment, optimizer: adam(), learningRate: settings.learningRate },
-          epsilon: epsilonOf(settings.epsilon, epochs * samplesPerEpoch),
+          epsilon: epsilonOf(settings.epsilon, steps),
           ...picked(settings, taskSettings),
           ...picked(options, taskNames),
         });
+      };
       return { samplesPerEpoch, task: (epochs) => withEnvironments(environment, () => task(epochs)) };
     },
   });
 }
 
-function epsilonOf(epsilon: DqnSettings["epsilon"], samples: number): Ramp {
-  if ("at" in epsilon) return epsilon;
+function checkLearns({ learningStarts }: DqnSettings, steps: number): void {
+  if (learningStarts > steps)
+    throw badOption(
+      "dqn",
+      `learningStarts is ${learningStarts}, and the training has ${steps} steps: nothing would be learned`,
+      "train for longer, or give a smaller learningStarts",
+    );
+}
+
+function epsilonOf(epsilon: DqnSettings["epsilon"], samples: number): Ramp | number {
+  if (typeof epsilon === "number" || "at" in epsilon) return epsilon;
   const { from, to, over } = epsilon;
   return linear({ from, to, over: { samples: Math.max(1, Math.round(over * samples)) } });
 }

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { EspalierError } from "../../core/index.ts";
 import { defineEnvironment } from "../environments/define.ts";
@@ -39,11 +40,12 @@ describe("an agent's environments", () => {
     );
   });
 
-  it("of a file go to a thread by themselves", () => {
-    const env = {
-      module: new URL("../environments/classics/cart-pole.ts", import.meta.url).href,
-      name: "makeCartPole",
-    };
+  it.each([
+    ["URL", (url: URL) => url.href],
+    ["path", fileURLToPath],
+  ])("of a file go to a thread by themselves, by its %s", (_, module) => {
+    const file = new URL("../environments/classics/cart-pole.ts", import.meta.url);
+    const env = { module: module(file), name: "makeCartPole" };
     const vector = ordinaryEnvironments("ppo", { env }, 2);
     try {
       vector.reset(1);
@@ -52,5 +54,10 @@ describe("an agent's environments", () => {
     } finally {
       vector.close();
     }
+  });
+
+  it("of a file need to know where it is", () => {
+    const env = { module: "./world.ts", name: "makeWorld" };
+    expect(() => ordinaryEnvironments("ppo", { env }, 1)).toThrow(/neither a URL nor an absolute path/);
   });
 });

@@ -1,4 +1,6 @@
-import { badOption } from "../../core/index.ts";
+import { isAbsolute } from "node:path";
+import { pathToFileURL } from "node:url";
+import { badOption, shown } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { compiledEnvironment, hasCompiled } from "../environments/registry.ts";
@@ -102,7 +104,18 @@ export function ordinaryEnvironments(
       "give { module, name }: the file that exports it, such as import.meta.url, and under which name",
     );
   return threadedEnvironment({
-    make: typeof env === "string" ? env : { module: new URL(env.module), name: env.name },
+    make: typeof env === "string" ? env : { module: moduleUrl(kind, env.module), name: env.name },
     ...{ ...manners, threads, ...(timeout !== undefined && { timeout }) },
   });
+}
+
+/** A file by its URL or absolute path. */
+function moduleUrl(kind: string, module: string): URL {
+  if (isAbsolute(module)) return pathToFileURL(module);
+  if (URL.canParse(module)) return new URL(module);
+  throw badOption(
+    kind,
+    `env.module is ${shown(module)}, which is neither a URL nor an absolute path`,
+    'give new URL("./my-environment.ts", import.meta.url).href',
+  );
 }

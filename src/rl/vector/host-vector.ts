@@ -1,5 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
+import { meansAnother } from "../environments/registry.ts";
 import type { Space } from "../spaces/space.ts";
 import { checkActions } from "./actions.ts";
 import type { Description } from "./description.ts";
@@ -13,6 +14,7 @@ import { checkState, packRows, unpackRows } from "./vector-state.ts";
 /** The vector of environments that run as ordinary code, wherever they are stepped. */
 export class HostVector implements VectorEnvironment {
   readonly name: string;
+  readonly unlikeNamed: boolean;
   readonly count: number;
   readonly agents: number;
   readonly rows: number;
@@ -43,9 +45,17 @@ export class HostVector implements VectorEnvironment {
     description: Description,
     outputs: Memory,
     stepper: Stepper,
-    onRestart: ((error: EspalierError) => void) | undefined,
+    {
+      onRestart,
+      make,
+    }: {
+      readonly onRestart: ((error: EspalierError) => void) | undefined;
+      /** Where the environments came from: a name, or something else. */
+      readonly make: unknown;
+    },
   ) {
     this.name = description.name;
+    this.unlikeNamed = typeof make !== "string" && meansAnother(description.name, make);
     this.count = outputs.lengths.length;
     this.agents = description.agents;
     this.rows = outputs.rewards.length;

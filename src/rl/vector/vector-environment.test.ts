@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { firstDifference } from "../../state/index.ts";
+import { makeCartPole } from "../environments/classics/cart-pole.ts";
+import type { Environment } from "../environments/environment.ts";
+import { timeLimit } from "../environments/wrappers/index.ts";
 import { makePair, makeWanderer, Wanderer } from "./environments.test-support.ts";
 import { actionsFor, NaiveLoop, show } from "./naive.test-support.ts";
 import { vectorEnvironment } from "./vector-environment.ts";
@@ -148,6 +151,14 @@ describe("a vector of environments", () => {
     vector.close();
     expect(made.map(({ closed }) => closed)).toEqual(made.map(() => 1));
     expect(() => vector.reset(1)).toThrow(expect.objectContaining({ code: "ENVIRONMENT_CLOSED" }));
+  });
+
+  it("says whether its name leads to others than its own", () => {
+    const unlike = (make: string | (() => Environment)) => vectorEnvironment({ make, count: 1 }).unlikeNamed;
+    expect(unlike("CartPole-v1")).toBe(false);
+    expect(unlike(makeCartPole)).toBe(false);
+    expect(unlike(() => timeLimit(makeCartPole(), 10))).toBe(true);
+    expect(unlike(makeWanderer as never)).toBe(false); // a name that nobody has registered
   });
 
   it("makes registered environments by name", () => {

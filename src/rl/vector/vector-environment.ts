@@ -44,7 +44,10 @@ export function vectorEnvironment(options: VectorEnvironmentOptions): Restarting
   const memory = ownMemory(sizesOf(description, count));
   const policies = failurePolicies(options.onFailure, count);
   const stepper = new OwnStepper(description, memory, { environments, make, policies });
-  return new HostVector(description, memory, stepper, options.onRestart ?? warnOfRestart);
+  return new HostVector(description, memory, stepper, {
+    onRestart: options.onRestart ?? warnOfRestart,
+    make: given,
+  });
 }
 
 /** Steps environments in this thread. */

@@ -22,6 +22,8 @@ export interface EpisodeEnd {
  */
 export interface VectorEnvironment {
   readonly name: string;
+  /** Whether `makeEnvironment(name)` would make others: where a function made these that is registered under no name. */
+  readonly unlikeNamed?: boolean;
   readonly count: number;
   readonly agents: number;
   readonly rows: number;

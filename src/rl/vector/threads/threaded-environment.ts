@@ -59,7 +59,10 @@ export function threadedEnvironment(options: ThreadedEnvironmentOptions): Restar
       return { source, first, count: end - first, policies: policies.slice(first, end), timeout };
     }),
   );
-  return new HostVector(stepper.description, stepper.outputs, stepper, options.onRestart ?? warnOfRestart);
+  return new HostVector(stepper.description, stepper.outputs, stepper, {
+    onRestart: options.onRestart ?? warnOfRestart,
+    make: options.make,
+  });
 }
 
 function checkTimeout(given: unknown): number {

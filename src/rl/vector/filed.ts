@@ -1,6 +1,14 @@
 import type { Setting } from "../../trainer/index.ts";
+import type { PolicySpaces } from "../policies/build.ts";
 import type { Space } from "../spaces/space.ts";
-import type { PolicySpaces } from "./tower-policy.ts";
+import type { VectorEnvironment } from "./vector.ts";
+
+/**
+ * The environment of a run as it files it: the name by which an evaluator finds it. Where that name leads elsewhere, as
+ * for CartPole in a wrapper, it is no name, and whoever evaluates has to say which environment is meant.
+ */
+export const environmentSetting = ({ name, unlikeNamed }: VectorEnvironment): Setting =>
+  unlikeNamed ? { madeByFunction: name } : name;
 
 /** What a policy observes and does, as a run files it: from this and its description it is made again anywhere. */
 export const spacesSetting = ({ observationSpace, actionSpace }: PolicySpaces): Setting => ({
