@@ -37,4 +37,19 @@ describe("options", () => {
       ...'NaN|"a"|undefined|a function|[1]'.split("|"),
     ]);
   });
+
+  it("are shown whatever they are, and cut where they are long", () => {
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    class Ring {
+      readonly self = this;
+    }
+    const list: unknown[] = [];
+    list.push(list);
+    const bare = Object.assign(Object.create(null), { circle });
+    expect([circle, new Ring(), list, bare, 3n, { n: 3n }].map(shown)).toEqual([
+      ..."an object|an object of class Ring|a list|an object|3n|an object".split("|"),
+    ]);
+    expect(shown("x".repeat(500))).toBe(`"${"x".repeat(116)}...`);
+  });
 });

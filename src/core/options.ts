@@ -45,8 +45,25 @@ export function checkWord<T extends string>(
   throw badOption(kind, `${option} cannot be ${shown(given)}${hint}`, `use ${words}`);
 }
 
-/** A value as messages show it. */
+/** As long as a value may be in a message. */
+const longest = 120;
+
+/** A value as messages show it, whatever it is; long ones are cut. */
 export function shown(value: unknown): string {
+  const text = inWords(value);
+  return text.length > longest ? `${text.slice(0, longest - 3)}...` : text;
+}
+
+function inWords(value: unknown): string {
   if (typeof value === "number") return String(value);
-  return typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value));
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return "a function";
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // It refers to itself, or has something within that JSON does not know.
+    if (Array.isArray(value)) return "a list";
+    const name = value?.constructor?.name ?? "Object";
+    return name === "Object" ? "an object" : `an object of class ${name}`;
+  }
 }

@@ -1,3 +1,4 @@
+import { EspalierError } from "../core/index.ts";
 import type { HookContext, HookSettings, HostContext } from "./hook.ts";
 import type { SlotAccess } from "./slot.ts";
 import { Stopwatch } from "./timing.ts";
@@ -24,6 +25,8 @@ export class Entry {
   order = 0;
   /** The call in the background, while there is one. */
   inFlight: Promise<void> | undefined;
+  /** How often it failed in an event and was only told of. */
+  readonly failures = new Map<string, number>();
   readonly #services: EntryServices;
   #view: { event: string } | undefined;
   #viewOf: object | undefined;
@@ -84,6 +87,19 @@ export class Entry {
     if (hook.schedule === undefined && hook.shouldRun === undefined) return true;
     const view = this.viewOf(context, event);
     if (hook.schedule !== undefined && !hook.schedule.due(view)) return false;
-    return hook.shouldRun === undefined || hook.shouldRun(view);
+    return wants(hook, view);
   }
+}
+
+/** What a hook's predicate says; true where it has none. A promise is no answer: it would always count as true. */
+export function wants(hook: HookSettings, view: HookContext): boolean {
+  if (hook.shouldRun === undefined) return true;
+  const answer: unknown = hook.shouldRun(view);
+  if (!(answer instanceof Promise)) return Boolean(answer);
+  answer.catch(() => {}); // Refused whatever comes of it.
+  throw new EspalierError(
+    "CONDITION_INVALID",
+    `the shouldRun of hook "${hook.name}" gave a promise, which is not true or false`,
+    { fix: "give true or false, at once; what takes time belongs into the handler" },
+  );
 }

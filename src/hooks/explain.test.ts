@@ -184,6 +184,30 @@ describe("trace", () => {
     expect(ran(true)).toEqual(ran(false));
   });
 
+  it("asks each hook once, and none that is not asked without it", () => {
+    const asked = (trace: boolean, observed: boolean): string[] => {
+      const questions: string[] = [];
+      const host = testHost(trace ? { trace: () => {} } : {});
+      const odd = (name: string) => () => questions.push(name) % 2 === 1;
+      if (observed)
+        host.register({
+          name: "o",
+          onRegister: (h) => h.observe({ decided: () => {} }),
+          onStart: onEpochEnd,
+        });
+      host.register(
+        { name: "a", shouldRun: odd("a"), onEpochEnd: () => void questions.push("a runs") },
+        { name: "b", schedule: when(odd("b")), onEpochEnd: () => void questions.push("b runs") },
+        { name: "c", schedule: when(odd("c")).and(every({ epochs: 3 })), onEpochEnd },
+      );
+      for (let epochs = 1; epochs < 9; epochs++) host.at("onEpochEnd", { epochs });
+      return questions;
+    };
+    const plain = asked(false, false);
+    expect(plain).toContain("a runs");
+    for (const observed of [false, true]) expect(asked(true, observed)).toEqual(plain);
+  });
+
   it("leaves a failing predicate to the hook's policy", () => {
     const lines: string[] = [];
     const { at: run, warnings } = testHost({ trace: (line) => lines.push(line) }).register({
@@ -255,7 +279,9 @@ describe("trace", () => {
     });
     manager.run("onEpochEnd", context);
     vi.restoreAllMocks();
-    expect(written).toEqual(['hook "a" failed in onEpochEnd: no; training goes on (onFailure: "warn")\n']);
+    expect(written).toEqual([
+      'hook "a" failed in onEpochEnd: no; training goes on (onFailure: "warn"); said again at the 10th time\n',
+    ]);
   });
 });
 

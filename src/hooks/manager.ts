@@ -54,7 +54,11 @@ export class HookManager<E extends EventTable> {
     this.#trace = typeof trace === "function" ? trace : trace || debugging() ? toStandardError : undefined;
     const observers = new Observers();
     this.slots.told = (slot, value) => observers.provided(slot, value);
-    const runner = new Runner({ clock, warn, observers, changed: () => this.#registry.touch() });
+    const runner = new Runner({
+      ...{ clock, warn, observers },
+      trace: this.#trace && ((host, decision) => this.#trace?.(placeOf(host) + decision)),
+      changed: () => this.#registry.touch(),
+    });
     const { background } = runner;
     this.#runner = runner;
     this.#registry = new Registry({
@@ -134,13 +138,16 @@ export class HookManager<E extends EventTable> {
     const settingUp = this.#registry.lifecycle.settingUp;
     if (settingUp !== undefined) return settingUp.then(() => this.run(event, context));
     const host = context as unknown as HostContext;
-    const entries = this.#trace ? this.#traced(index, event, host) : index.collect(host);
+    const asked = index.collect(host);
+    // Those that are not asked are told of in their places.
+    const waiting = this.#trace && allBut(index.entries, new Set(asked));
+    const entries = waiting ? index.entries : asked;
     if (entries.length === 0) return undefined;
     this.slots.begin();
     this.#registry.lifecycle.hold();
     let results: ReturnType<Runner["runAll"]>;
     try {
-      results = this.#runner.runAll(entries, event, host, new Results(event));
+      results = this.#runner.runAll(entries, event, host, new Results(event), waiting);
     } catch (error) {
       this.#registry.lifecycle.release();
       throw error;
@@ -241,14 +248,13 @@ export class HookManager<E extends EventTable> {
     }
     return index;
   }
-
-  #traced(index: DueIndex, event: string, context: HostContext): readonly Entry[] {
-    const { epochs, batches } = context.counters;
-    for (const entry of index.entries)
-      this.#trace?.(`hooks: epochs ${epochs}, batches ${batches}: ${explain(entry, event, context).text}`);
-    return index.entries.filter(({ enabled }) => enabled);
-  }
 }
+
+const allBut = (entries: readonly Entry[], some: ReadonlySet<Entry>): ReadonlySet<Entry> =>
+  new Set(entries.filter((entry) => !some.has(entry)));
+
+const placeOf = ({ counters: { epochs, batches } }: HostContext): string =>
+  `hooks: epochs ${epochs}, batches ${batches}: `;
 
 const nameOf = (hook: HookSettings | string): string => (typeof hook === "string" ? hook : hook.name);
 

@@ -1,5 +1,6 @@
 import type { Counters } from "../schedule/index.ts";
 import type { Entry } from "./entry.ts";
+import type { Verdict } from "./explain.ts";
 import type { HostContext } from "./hook.ts";
 import type { Slot } from "./slot.ts";
 
@@ -37,12 +38,10 @@ export class Observers {
     this.deciding ||= observer.decided !== undefined;
   }
 
-  /** Asks a hook, as `isDue` does, and tells what came of it. */
-  ask(entry: Entry, context: HostContext, event: string): boolean {
-    const { ran, why } = verdict(entry, context, event);
+  /** Tells what came of asking a hook. */
+  decided(entry: Entry, context: HostContext, event: string, { runs: ran, why }: Verdict): void {
     const { counters } = context;
     for (const each of this.#all) each.decided?.({ hook: entry.name, event, ran, why, counters });
-    return ran;
   }
 
   provided(slot: Slot, value: unknown): void {
@@ -52,14 +51,4 @@ export class Observers {
   switched(hook: string, enabled: boolean): void {
     for (const each of this.#all) each.switched?.(hook, enabled);
   }
-}
-
-function verdict(entry: Entry, context: HostContext, event: string): Pick<HookDecision, "ran" | "why"> {
-  const { schedule, shouldRun, ranks } = entry.hook;
-  if (context.rank !== 0 && ranks !== "all") return { ran: false, why: "it runs on the main rank alone" };
-  const view = entry.viewOf(context, event);
-  const when = schedule?.describe();
-  if (schedule && !schedule.due(view)) return { ran: false, why: `${when} is not due` };
-  if (shouldRun && !shouldRun.call(entry.hook, view)) return { ran: false, why: "its shouldRun says no" };
-  return { ran: true, why: when === undefined ? "its shouldRun says yes" : `${when} is due` };
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { EspalierError } from "../core/index.ts";
 import { every } from "../schedule/index.ts";
 import { counted, deferred, failureOf, rejectionOf, type TestHook, testHost } from "./hooks.test-support.ts";
 
@@ -189,6 +190,50 @@ const failing: readonly [string, Partial<TestHook>][] = [
   ],
 ];
 
+describe("a failure that says what to do", () => {
+  it("keeps its fix, and its code in the cause", () => {
+    const cause = new EspalierError("DISK_FULL", "the disk is full", { fix: "make room" });
+    const { at } = testHost().register({
+      name: "writer",
+      onBatchEnd: () => {
+        throw cause;
+      },
+    });
+    const error = failureOf(() => at("onBatchEnd"));
+    expect(error).toMatchObject({ code: "HOOK_FAILED", fix: "make room", cause: { code: "DISK_FULL" } });
+    expect(error.message.match(/make room/g)).toHaveLength(1);
+  });
+});
+
+describe("a predicate that gives a promise", () => {
+  it.each([
+    ["asked", {}],
+    ["asked with a trace", { trace: () => {} }],
+  ])("is refused when it is %s", (_how, options) => {
+    const onBatchEnd = vi.fn();
+    const shouldRun = (async () => false) as unknown as () => boolean;
+    const host = testHost(options).register({ name: "slow", shouldRun, onBatchEnd });
+    const error = failureOf(() => host.at("onBatchEnd", { batches: 1 }));
+    expect(error.message).toContain('the shouldRun of hook "slow" gave a promise');
+    expect(error.cause).toMatchObject({ code: "CONDITION_INVALID" });
+    expect(onBatchEnd).not.toHaveBeenCalled();
+    const { text, runs } = host.manager.explain("slow", "onBatchEnd", { counters: counted() });
+    expect([runs, text]).toEqual([false, expect.stringContaining("gave a promise")]);
+  });
+
+  it("is refused where somebody observes", () => {
+    const host = testHost().register(
+      { name: "observer", onRegister: (h) => h.observe({ decided: () => {} }), onStart: () => {} },
+      {
+        name: "slow",
+        shouldRun: (async () => false) as unknown as () => boolean,
+        onBatchEnd: () => {},
+      },
+    );
+    expect(failureOf(() => host.at("onBatchEnd", { batches: 1 })).message).toContain("gave a promise");
+  });
+});
+
 describe.each(failing)("a hook that %s", (_name, hook) => {
   it("stops the run by default, with its name, the event and the cause", async () => {
     const after = vi.fn();
@@ -201,18 +246,22 @@ describe.each(failing)("a hook that %s", (_name, hook) => {
     expect(after).not.toHaveBeenCalled();
   });
 
-  it("only warns if it says so, each time", async () => {
+  it("only warns if it says so, the 1st, 10th, 100th, ... time in an event", async () => {
     const after = vi.fn();
     const { at, warnings } = testHost().register(
-      { name: "writer", onFailure: "warn", ...hook },
+      { name: "writer", onFailure: "warn", onEpochEnd: fails, ...hook },
       { name: "after", onBatchEnd: after },
     );
-    await at("onBatchEnd", { batches: 1 });
-    await at("onBatchEnd", { batches: 2 });
-    expect(after).toHaveBeenCalledTimes(2);
-    expect(warnings).toEqual(
-      Array(2).fill('hook "writer" failed in onBatchEnd: disk full; training goes on (onFailure: "warn")'),
-    );
+    for (let batches = 1; batches <= 120; batches++) await at("onBatchEnd", { batches });
+    expect(after).toHaveBeenCalledTimes(120);
+    const said = 'hook "writer" failed in onBatchEnd: disk full; training goes on (onFailure: "warn")';
+    expect(warnings).toEqual([
+      `${said}; said again at the 10th time`,
+      `${said}; the 10th time, said again at the 100th time`,
+      `${said}; the 100th time, said again at the 1000th time`,
+    ]);
+    await at("onEpochEnd", { batches: 120 });
+    expect(warnings[3]).toContain('hook "writer" failed in onEpochEnd: disk full');
   });
 
   it("is disabled if it says so, and can be enabled again", async () => {

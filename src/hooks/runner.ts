@@ -1,7 +1,8 @@
 import type { Clock } from "../core/index.ts";
 import { Background } from "./background.ts";
 import type { Entry, Handler } from "./entry.ts";
-import { failure, failureText } from "./failure.ts";
+import { askingFails, inWords, unasked, type Verdict, verdict } from "./explain.ts";
+import { failure, failureText, isWorthSaying, timesInWords } from "./failure.ts";
 import type { HookContext, HookResults, HostContext } from "./hook.ts";
 import type { Observers } from "./observers.ts";
 import type { Results } from "./results.ts";
@@ -10,6 +11,8 @@ interface RunnerParts {
   readonly clock: Clock;
   readonly warn: (text: string) => void;
   readonly observers: Observers;
+  /** Prints every decision. */
+  readonly trace: ((context: HostContext, decision: string) => void) | undefined;
   /** Called when a hook was disabled. */
   readonly changed: () => void;
 }
@@ -39,17 +42,21 @@ export class Runner {
     });
   }
 
-  /** Runs an event's hooks in turn, then what they asked for at its end. */
+  /**
+   * Runs an event's hooks in turn, then what they asked for at its end. `waiting` are those among them that are not
+   * asked, but told of where decisions are printed.
+   */
   runAll(
     entries: readonly Entry[],
     event: string,
     context: HostContext,
     results: Results,
+    waiting?: ReadonlySet<Entry>,
   ): HookResults | undefined | Promise<HookResults | undefined> {
     // A handler may run another event of this manager by hand.
     const outer = this.#afterwards.length;
     try {
-      const merged = this.#runFrom(0, entries, event, context, results);
+      const merged = this.#runFrom(0, entries, event, context, results, waiting);
       if (!(merged instanceof Promise) && this.#afterwards.length === outer) return merged;
       return this.#runAfterwards(merged, outer);
     } catch (error) {
@@ -92,14 +99,19 @@ export class Runner {
     event: string,
     context: HostContext,
     results: Results,
+    waiting: ReadonlySet<Entry> | undefined,
   ): HookResults | undefined | Promise<HookResults | undefined> {
     for (let i = from; i < entries.length; i++) {
       const entry = entries[i] as Entry;
+      if (waiting?.has(entry)) {
+        this.#parts.trace?.(context, inWords(entry, event, unasked(entry, context)));
+        continue;
+      }
       const result = this.#runOne(entry, event, context);
       if (result instanceof Promise)
         return result.then((settled) => {
           results.add(entry.name, settled);
-          return this.#runFrom(i + 1, entries, event, context, results);
+          return this.#runFrom(i + 1, entries, event, context, results, waiting);
         });
       results.add(entry.name, result);
     }
@@ -108,16 +120,30 @@ export class Runner {
 
   #runOne(entry: Entry, event: string, context: HostContext): unknown {
     try {
-      const { observers } = this.#parts;
-      const asks = observers.deciding && (entry.hook.schedule ?? entry.hook.shouldRun) !== undefined;
-      const due = asks ? observers.ask(entry, context, event) : entry.isDue(context, event);
-      if (!due) return undefined;
+      const { observers, trace } = this.#parts;
+      const heard = observers.deciding || trace !== undefined;
+      if (!(heard ? this.#ask(entry, event, context) : entry.isDue(context, event))) return undefined;
     } catch (cause) {
       return this.#failed(entry, event, cause);
     }
     if (entry.hook.background)
       return this.background.launch(entry, event, context, entry.hook.background.reads);
     return this.#call(entry, event, entry.viewOf(context, event));
+  }
+
+  /** Asks a hook, once, and tells whoever wants to know. */
+  #ask(entry: Entry, event: string, context: HostContext): boolean {
+    const { observers, trace } = this.#parts;
+    let found: Verdict;
+    try {
+      found = verdict(entry, context, entry.viewOf(context, event));
+    } catch (error) {
+      trace?.(context, inWords(entry, event, askingFails(error)));
+      throw error;
+    }
+    trace?.(context, inWords(entry, event, found));
+    if (entry.hook.schedule ?? entry.hook.shouldRun) observers.decided(entry, context, event, found);
+    return found.runs;
   }
 
   #call(entry: Entry, event: string, view: HookContext): unknown {
@@ -166,9 +192,13 @@ export class Runner {
     const { hook } = entry;
     const what = failureText(hook, event, cause);
     switch (hook.onFailure) {
-      case "warn":
-        this.#parts.warn(`${what}; training goes on (onFailure: "warn")`);
+      case "warn": {
+        const times = (entry.failures.get(event) ?? 0) + 1;
+        entry.failures.set(event, times);
+        if (isWorthSaying(times))
+          this.#parts.warn(`${what}; training goes on (onFailure: "warn"); ${timesInWords(times)}`);
         return undefined;
+      }
       case "disable":
         entry.enabled = false;
         this.#parts.changed();

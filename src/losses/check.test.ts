@@ -46,6 +46,12 @@ describe("an objective refuses", () => {
       () => make([named("a", { weight: Number.NaN })]),
     ],
     [
+      "a weight that is a list of numbers",
+      "LOSS_INVALID",
+      /weight is 1,2/,
+      () => make([named("a", { weight: Float32Array.of(1, 2) as never })]),
+    ],
+    [
       "a schedule without its phase",
       "LOSS_INVALID",
       /loss "a": active has "due"/,

@@ -1,4 +1,5 @@
 import { EspalierError, isPlainObject, nearest } from "../core/index.ts";
+import { isRamp } from "../schedule/index.ts";
 import type { Loss } from "./loss.ts";
 
 const members = [
@@ -60,10 +61,6 @@ function checkLoss(loss: Loss<never, never>): void {
       refuse(`its field "${name}" has the shape ${JSON.stringify(shape)}`, "use whole numbers from 0 on");
 }
 
-/** A finite number or a ramp. Text and lists have an `at`, too. */
+/** A finite number or a ramp. */
 const isNumber = (given: unknown): boolean =>
-  typeof given === "number"
-    ? Number.isFinite(given)
-    : typeof given === "object" &&
-      !Array.isArray(given) &&
-      typeof (given as { readonly at?: unknown } | null)?.at === "function";
+  typeof given === "number" ? Number.isFinite(given) : isRamp(given);

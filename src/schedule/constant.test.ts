@@ -11,7 +11,7 @@ describe("asRamp", () => {
     expect(asRamp(3).at(noCounters)).toBe(3);
   });
 
-  it.each([undefined, null, "3", {}, () => 3])("refuses %o", (value) => {
+  it.each([undefined, null, "3", [3], Float32Array.of(3), {}, () => 3])("refuses %o", (value) => {
     expect(() => asRamp(value as never)).toThrow(/asRamp: .* is neither a number nor a ramp/);
   });
 });

@@ -16,6 +16,20 @@ export function constant(value: number): Ramp {
 }
 
 /**
+ * Whether something is a ramp. Its `at` alone does not tell: texts and lists have one, too.
+ *
+ * @example
+ * ```ts
+ * isRamp(linear({ from: 1, to: 0, over: { updates: 1000 } })); // true
+ * isRamp([0.1, 0.01]); // false
+ * ```
+ */
+export function isRamp(value: unknown): value is Ramp {
+  const { at, describe } = (value ?? {}) as Partial<Ramp>;
+  return typeof at === "function" && typeof describe === "function";
+}
+
+/**
  * A number as a ramp; a ramp as it is. For options that take either.
  *
  * @example
@@ -25,7 +39,7 @@ export function constant(value: number): Ramp {
  */
 export function asRamp(value: number | Ramp): Ramp {
   if (typeof value === "number") return constant(value);
-  if (typeof value?.at === "function" && typeof value.describe === "function") return value;
+  if (isRamp(value)) return value;
   throw badOption(
     "asRamp",
     `${shown(value)} is neither a number nor a ramp`,

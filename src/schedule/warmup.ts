@@ -13,7 +13,12 @@ export interface WarmupOptions {
 
 /**
  * A straight line up to the first value of another ramp, which begins when the warm-up is over: a warm-up over 100
- * updates before a cosine over 10_000 ends at 10_100. A ramp in another unit runs from the start.
+ * updates before a cosine over 10_000 ends at 10_100. A ramp in another unit runs from the start, during the warm-up
+ * too, and the line goes up to the value it has at the moment: from 0, the share of the warm-up that is done times that
+ * value.
+ *
+ * Give it updates. Epochs count those completed, so `warmup({ epochs: 1 }, 0.1)` is `from` (0) for the whole first
+ * epoch, which then trains nothing, and 0.1 from the second on.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 import { didYouMean, EspalierError, shown } from "../core/index.ts";
-import type { Ramp } from "../schedule/index.ts";
+import { isRamp, type Ramp } from "../schedule/index.ts";
 import { type TrainingConfig, trainingConfig } from "../trainer/index.ts";
 
 /** How a supervised run goes: all fields of {@link TrainingConfig}, and these. */
@@ -41,8 +41,7 @@ const fields: Readonly<Record<keyof SupervisedFields, Field>> = {
   learningRate: {
     default: 1e-3,
     is: "a finite number from 0 on, or a ramp such as cosine({ ... })",
-    holds: (value) =>
-      (notNegative(value) && Number.isFinite(value)) || typeof (value as Ramp | null)?.at === "function",
+    holds: (value) => (notNegative(value) && Number.isFinite(value)) || isRamp(value),
   },
   batchSize: { default: 32, ...size },
   accumulate: { default: 1, ...size },

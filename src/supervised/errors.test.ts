@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { put } from "../engine/index.ts";
+import { np, put } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { supervisedConfig } from "./config.ts";
@@ -41,10 +41,27 @@ describe("a supervised task refuses", () => {
     ["a misspelt option", { batchsize: 4 }, /did you mean "batchSize"/],
     ["a rate the optimizer has not", { rates: { beta3: 0.5 } }, /no rate "beta3".*did you mean "beta1"/s],
     ["a rate that is no number", { learningRate: Number.NaN }, /learningRate is NaN.*RATE_INVALID/s],
+    [
+      "a list of rates",
+      { learningRate: [0.1, 0.01] },
+      /"learningRate" is one rate, and \[0.1,0.01\].*RATE_INVALID/s,
+    ],
+    ["a rate in words", { rates: { beta1: "0.9" } }, /"beta1" is one rate, and "0.9"/],
+    ["a rate that is null", { rates: { beta1: null } }, /"beta1" is one rate, and null/],
     ["a metric called loss", { metrics: { loss: nn.mse } }, /can be called "loss"/],
     ["nothing to validate on", { validation: examples([0, 3], [0, 2]) }, /to validate on.*DATA_EMPTY/s],
   ])("%s", (_name, options, message) => {
     expect(() => task(options)).toThrow(message);
+  });
+
+  it.each<[string, () => unknown, RegExp]>([
+    ["of several numbers", () => np.zeros([16]), /metric "v" gave f32\[16\].*METRIC_INVALID/s],
+    ["that is no value", () => 2, /metric "v" gave 2, which is no value.*METRIC_INVALID/s],
+    ["that is nothing", () => undefined, /metric "v" gave undefined/],
+  ])("a metric %s", async (_name, v, message) => {
+    await expect(drive(task({ metrics: { v } }), { epochs: 1 })).rejects.toThrow(message);
+    const other = task({ metrics: { v }, loss: [nn.mse] });
+    await expect(drive(other, { epochs: 1 })).rejects.toThrow(message);
   });
 
   it("a state of another model, naming what differs", async () => {
@@ -109,6 +126,8 @@ describe("supervisedConfig", () => {
     [{ epoch: 1 }, /did you mean "epochs"/],
     [{ batchSize: 0 }, /batchSize is 0, which is not a whole number from 1 on/],
     [{ learningRate: -1 }, /learningRate is -1/],
+    [{ learningRate: [0.1, 0.01] }, /learningRate is \[0.1,0.01\], which is not a finite number/],
+    [{ learningRate: "0.1" }, /learningRate is "0.1"/],
     [{ gradientClip: 0 }, /gradientClip is 0/],
     [{ weightDecay: Number.NaN }, /weightDecay is NaN/],
     [{ epochs: -1 }, /epochs is -1/],

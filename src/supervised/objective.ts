@@ -10,6 +10,7 @@ import type { Counters, Ramp } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { Settings } from "../trainer/index.ts";
 import type { Batch } from "./batch.ts";
+import { metricValues } from "./metric-values.ts";
 
 /** A loss as a plain function of what the model gives and of the targets: one number, the mean over the examples. */
 export type SupervisedLoss<O = Value, Y = Value> = (outputs: O, y: Y) => Value;
@@ -100,7 +101,7 @@ function oneFunction(model: AnyModel, loss: SupervisedLoss<never, never>, metric
     compute: (_names, { params, batch, train, key }) => {
       const outputs = model.apply(params, batch.x as never, { train, ...(key && { key }) });
       const value = loss(outputs as never, batch.y as never);
-      return [value, { loss: value, ...metricsOf(metrics, outputs, batch.y) }];
+      return [value, { loss: value, ...metricValues(metrics, outputs, batch.y) }];
     },
   };
 }
@@ -134,7 +135,7 @@ function severalLosses(
     perSet: (make) => aims.perSet((_evaluate, names) => make(names)),
     compute: (names, { params, batch, train, key, ramps }) => {
       const result = aims.evaluate(names)(params, batch, ramps, { train, ...(key && { key }) });
-      return [result.loss, { ...result.metrics, ...metricsOf(metrics, outputs, batch.y) }];
+      return [result.loss, { ...result.metrics, ...metricValues(metrics, outputs, batch.y) }];
     },
   };
 }
@@ -153,8 +154,3 @@ function ofBatch(loss: SupervisedLoss<never, never>): AnyLossFunction<Batch, unk
   const whole: AnyLossFunction<Batch, unknown> = (outputs, batch) => loss(outputs as never, batch.y as never);
   return Object.defineProperty(whole, "name", { value: loss.name });
 }
-
-const metricsOf = (metrics: AnyMetrics, outputs: unknown, y: unknown): Readonly<Record<string, Value>> =>
-  Object.fromEntries(
-    Object.entries(metrics).map(([name, metric]) => [name, metric(outputs as never, y as never)]),
-  );

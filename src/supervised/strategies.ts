@@ -1,4 +1,4 @@
-import { checkNames, checkWord } from "../core/index.ts";
+import { checkNames, checkWord, EspalierError } from "../core/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
 import type { Batch } from "./batch.ts";
@@ -34,7 +34,8 @@ export interface LanguageModelingOptions {
  *
  * @example
  * ```ts
- * supervisedTask({ ...languageModeling(), model, optimizer, data: { x: tokens }, batchSize: 8 });
+ * const { name, ...how } = languageModeling();
+ * supervisedTask({ ...how, model, optimizer, data: { x: tokens }, batchSize: 8 });
  * ```
  */
 export function languageModeling(options: LanguageModelingOptions = {}): LossStrategy {
@@ -102,5 +103,14 @@ export function regression(options: RegressionOptions = {}): LossStrategy {
 
 const errors = { mse, mae, huber };
 
-const alike = (y: Value, outputs: Value): Value =>
-  y.ndim === outputs.ndim - 1 && outputs.shape.at(-1) === 1 ? np.expandDims(y, -1) : y;
+function alike(y: Value, outputs: Value): Value {
+  if (y.ndim !== outputs.ndim - 1) return y;
+  if (outputs.shape.at(-1) === 1) return np.expandDims(y, -1);
+  throw new EspalierError(
+    "SHAPE_MISMATCH",
+    `regression: the targets, ${y.type.text}, are taken for numbers to predict, and the model gives ${outputs.type.text}`,
+    {
+      fix: 'for classes give whole numbers by their type, y: Int32Array.from(labels), or taskSpec: { modality: "tabular", strategy: "classification" }; for numbers give the model as many outputs as an example has targets',
+    },
+  );
+}

@@ -15,6 +15,7 @@ import { placed } from "./placing.ts";
 import { addsWithSteps, beginOf, type Stretch, segmentsOf } from "./segments.ts";
 import { taskSettings } from "./settings.ts";
 import { setUp } from "./setup.ts";
+import { SkippedUpdates } from "./skipped.ts";
 import type { SupervisedData, SupervisedOptions } from "./task-options.ts";
 import { validation } from "./validation.ts";
 
@@ -59,6 +60,9 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     keys: random,
     ...objective.components,
   };
+
+  const skipped = new SkippedUpdates(state);
+  let warn: (text: string) => void = () => {};
 
   let order: { readonly rows: Int32Array; readonly tensor: Tensor } | undefined;
   const orderOnDevice = (): Tensor => {
@@ -108,10 +112,13 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     const spec = { params: packing, objective, ...held, batchSize: options.batchSize, batchOf };
     const capacity = loops ? maxFuse : 1;
     let go: ReturnType<typeof validation> | undefined;
-    return ({ counters, signal }) => {
+    return async ({ counters, signal }) => {
       go ??= validation({ ...spec, capacity, options: compileOptions() });
       const weights = Object.entries(objective.ramps).map(([name, ramp]) => [name, ramp.at(counters)]);
-      return go(params.now, Object.fromEntries(weights), signal);
+      const metrics = await go(params.now, Object.fromEntries(weights), signal);
+      // The device has been waited for just now.
+      if (!skipped.told) await skipped.look(random.count, warn);
+      return metrics;
     };
   }
 
@@ -122,7 +129,11 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     ramps: rates.ramps,
     settings: taskSettings(options as never, parts),
     hooks: objective.hooks as readonly TrainerHook[],
-    begin: ({ config }) => parts.begin(config),
+    begin: (given) => {
+      warn = given.warn;
+      parts.begin(given.config);
+    },
+    end: () => skipped.look(random.count, warn),
     epoch: (counters) => segmentsOf(loader, objective, counters, capacityOf),
     run,
     ...(validate && { validate }),

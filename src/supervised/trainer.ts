@@ -8,6 +8,7 @@ import type { StateTree } from "../state/index.ts";
 import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
 import type { MonitorOptions } from "../update/index.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
+import { withLabelsChecked } from "./labels.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
 import { type ResumeFrom, restore } from "./restore.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
@@ -112,7 +113,9 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     const { model, engine, device, logger, clock, warn, monitor } = options;
     const handed = { ...(logger && { logger }), ...(clock && { clock }), ...(warn && { warn }) };
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
-    const chosen = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
+    const found = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
+    const classes = found?.name === "classification" || found?.name === "visionClassification";
+    const chosen = classes ? withLabelsChecked(found, { trainData, valData }) : found;
     const task = supervisedTask<X, Y, O>({
       ...{ model, data: trainData, batchSize, accumulate, shuffle, lastBatch, seed, deterministic },
       ...(chosen?.targets && { targets: chosen.targets as never }),

@@ -1,3 +1,4 @@
+import { EspalierError } from "../core/index.ts";
 import type { HostContext } from "../hooks/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import { componentsOf, snapshotOf } from "./components.ts";
@@ -71,6 +72,21 @@ function freeze(run: Run, context: RunContext, reads: readonly string[]): object
   const { counters, since, state, values, timings, error, outcome, reason } = context;
   const frozen: Frozen | Promise<Frozen> = reads.length > 0 ? snapshotOf(run, reads) : { components: {} };
   const snapshot = (): Frozen | Promise<Frozen> => frozen;
-  const parts = { counters, since, state, values, timings, error, outcome, reason, components: {}, snapshot };
+  const components = noLiveComponents(Object.keys(componentsOf(run)));
+  const parts = { counters, since, state, values, timings, error, outcome, reason, components, snapshot };
   return frozen instanceof Promise ? frozen.then(() => parts) : parts;
+}
+
+/** The run goes on: what a hook in the background would read of live components is not what it was started with. */
+const noLiveComponents = (names: readonly string[]): object =>
+  Object.defineProperties({}, Object.fromEntries(names.map((name) => [name, { get: () => notLive(name) }])));
+
+function notLive(name: string): never {
+  throw new EspalierError(
+    "COMPONENT_LIVE",
+    `context.components["${name}"] moves on while a hook in the background works`,
+    {
+      fix: `read (await context.snapshot()).components["${name}"], and name it in the hook's background: { reads: ["${name}"] }`,
+    },
+  );
 }

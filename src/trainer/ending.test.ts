@@ -196,6 +196,16 @@ describe("hooks in the background", () => {
     expect(task.w).not.toBe(then);
   });
 
+  it("are told where the components are that they look for", async () => {
+    const task = new FakeTask();
+    const hook = waiting(({ components }) => components.parameters?.getState());
+    const trainer = new Trainer({ task, config: { epochs: 2 }, hooks: [hook] });
+    await expect(trainer.train()).rejects.toMatchObject({
+      cause: { code: "COMPONENT_LIVE" },
+      fix: expect.stringContaining('(await context.snapshot()).components["parameters"]'),
+    });
+  });
+
   it("fail the run that would have been complete", async () => {
     const { hook, lines } = ends();
     const broken = waiting(() => {

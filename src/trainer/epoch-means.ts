@@ -38,10 +38,13 @@ export class EpochMeans {
     }
   }
 
-  /** Shows the ramps what the epoch gave, validation's metrics as `validation.<name>`, and begins anew. */
+  /**
+   * Shows the ramps what the epoch gave, validation's metrics as `validation.<name>`, and begins anew. `validation` is
+   * undefined in epochs that did not validate, and null where none will.
+   */
   async observe(
-    validation: Readonly<Record<string, number>> | undefined,
-    reported: readonly string[],
+    validation: Readonly<Record<string, number>> | null | undefined,
+    values: readonly string[],
     warn: (text: string) => void,
   ): Promise<void> {
     await this.#sumUp();
@@ -49,18 +52,29 @@ export class EpochMeans {
     for (const [name, { total, count }] of this.#sums) metrics[name] = total / count;
     for (const [name, value] of Object.entries(validation ?? {})) metrics[`validation.${name}`] = value;
     this.#sums = new Map();
+    const reported = [...values, ...Object.keys(validation ?? {}).map((name) => `validation.${name}`)];
     for (const [ramp, { follows = [], observe }] of Object.entries(this.#ramps)) {
-      for (const name of follows) if (!(name in metrics)) this.#missing(ramp, name, reported, warn);
+      for (const name of follows) {
+        const later = name.startsWith("validation.") && validation === undefined;
+        if (!(name in metrics) && !later) this.#missing(ramp, name, reported, validation !== null, warn);
+      }
       if (follows.length > 0) observe?.call(this.#ramps[ramp], metrics);
     }
   }
 
-  #missing(ramp: string, name: string, reported: readonly string[], warn: (text: string) => void): void {
-    if (this.#unknown.has(name) || name.startsWith("validation.")) return;
+  #missing(
+    ramp: string,
+    name: string,
+    reported: readonly string[],
+    validates: boolean,
+    warn: (text: string) => void,
+  ): void {
+    if (this.#unknown.has(name)) return;
     this.#unknown.add(name);
     warn(
       `the ramp "${ramp}" follows "${name}", which this epoch did not report${didYouMean(name, reported)}; ` +
-        `reported were ${reported.join(", ") || "no values"}`,
+        `reported were ${reported.join(", ") || "no values"}` +
+        (validates || !name.startsWith("validation.") ? "" : ", and the run has no validation"),
     );
   }
 

@@ -1,7 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../core/index.ts";
-import { at, between, byMetric, cycle, every, linear, type Schedule, when } from "../schedule/index.ts";
+import {
+  at,
+  between,
+  byMetric,
+  cycle,
+  every,
+  linear,
+  never,
+  type Schedule,
+  when,
+} from "../schedule/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { TrainerEvent, TrainerHook } from "./events.ts";
 import { FakeTask, type FakeTaskOptions, recorder, rollout, train } from "./task.test-support.ts";
@@ -144,6 +154,21 @@ describe("ramps", () => {
     await new Trainer({ task: new FakeTask({ ramps: { rate } }), config: { epochs: 2 }, warn }).train();
     expect(warnings).toEqual([expect.stringContaining('follows "lsos"')]);
     expect(warnings[0]).toContain('did you mean "loss"?');
+  });
+
+  it.each<[string, string, boolean, Partial<TrainingConfig>, string | undefined]>([
+    ["without validation", "validation.at", false, {}, "the run has no validation"],
+    ["that never validates", "validation.at", true, { validate: never() }, "the run has no validation"],
+    ["whose validation reports other names", "validation.ta", true, {}, 'did you mean "validation.at"?'],
+    ["that validates later", "validation.at", true, { validate: at({ epochs: [2] }) }, undefined],
+    ["that has validated", "validation.at", true, { validate: at({ epochs: [1] }) }, undefined],
+  ])("say that they follow validation in a run %s", async (_run, metric, validate, config, told) => {
+    const warnings: string[] = [];
+    const task = new FakeTask({ ramps: { rate: byMetric({ metric, initial: 1 }) }, validate });
+    const warn = (text: string) => void warnings.push(text);
+    await new Trainer({ task, config: { epochs: 2, ...config }, warn }).train();
+    expect(warnings).toEqual(told === undefined ? [] : [expect.stringContaining(told)]);
+    if (told) expect(warnings[0]).toContain(`follows "${metric}"`);
   });
 
   it("must be finite", async () => {

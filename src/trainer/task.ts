@@ -97,8 +97,14 @@ export interface Task {
   readonly counters?: readonly string[];
   /** Hooks that come with it, its losses' among them. */
   readonly hooks?: readonly TrainerHook[];
-  /** Called once, before `onTrainingStart`: the run it is part of. */
-  begin?(run: { readonly config: TrainingConfig; readonly random: RandomStreams }): void | Promise<void>;
+  /** Called once, before `onTrainingStart`: the run it is part of. `warn` is told what does not stop it. */
+  begin?(run: {
+    readonly config: TrainingConfig;
+    readonly random: RandomStreams;
+    readonly warn: (text: string) => void;
+  }): void | Promise<void>;
+  /** Called once, when all work is done and before `onTrainingEnd`; not where the run has failed. */
+  end?(): void | Promise<void>;
   /** What this epoch consists of, from its beginning: the same answer each time it is asked for one epoch. */
   epoch(at: Counters): readonly Segment[];
   /** Does a stretch of it. */

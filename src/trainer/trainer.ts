@@ -94,7 +94,7 @@ export class Trainer {
       });
     this.#used = true;
     const run = this.#run;
-    const { ending, hooks, task, progress, config, random } = run;
+    const { ending, hooks, task, progress, config, random, warn } = run;
     const signals = config.handleSignals
       ? catchSignals(
           (signal) => run.ended || ending.interrupt(`interrupted by ${signal}`),
@@ -104,7 +104,7 @@ export class Trainer {
     try {
       try {
         hooks.check();
-        await task.begin?.({ config, random });
+        await task.begin?.({ config, random, warn });
       } catch (error) {
         ending.fail(error);
         await this.#attempt(() => hooks.close());
@@ -130,6 +130,7 @@ export class Trainer {
       await hooks.settle();
       // What failed on the device comes to light here, before the run can look completed.
       metrics = (await run.values?.last()) ?? {};
+      await run.task.end?.();
     } catch (error) {
       ending.fail(error);
       run.ahead = 0;

@@ -1,7 +1,7 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, shown } from "../core/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import type { Optimizer, Rates } from "../optim/index.ts";
-import { constant, type Ramp } from "../schedule/index.ts";
+import { constant, isRamp, type Ramp } from "../schedule/index.ts";
 
 /** Rates of an optimizer that change over time, by name; of groups by path. */
 export type RateInputs = { readonly [name: string]: Ramp | number | RateInputs };
@@ -62,16 +62,16 @@ function flatRates(
         `${who.task}: the optimizer (${who.kind}) has no rate "${place}"${didYouMean(name, Object.keys(known))}`,
         { fix: `its rates are ${Object.keys(known).join(", ") || "none"}` },
       );
-    const isRamp = typeof rate === "number" || typeof rate.at === "function";
-    if (isRamp !== (typeof at === "number"))
+    const isOne = typeof rate === "number" || isRamp(rate);
+    if (isOne !== (typeof at === "number"))
       throw new EspalierError(
         "RATE_INVALID",
-        `${who.task}: the rate "${place}" is ${isRamp ? "a group of rates" : "one rate"}`,
+        `${who.task}: the rate "${place}" is ${isOne ? "a group of rates" : `one rate, and ${shown(rate)} is neither a number nor a ramp`}`,
         {
-          fix: isRamp ? `name one of its rates: ${Object.keys(at).join(", ")}` : "give a number or a ramp",
+          fix: isOne ? `name one of its rates: ${Object.keys(at).join(", ")}` : "give a number or a ramp",
         },
       );
-    if (isRamp)
+    if (isOne)
       flat[place] = typeof rate === "number" ? checked(`${who.task}: ${place}`, rate) : (rate as Ramp);
     else Object.assign(flat, flatRates(rate as RateInputs, at as Rates<number>, place, who));
   }

@@ -52,6 +52,18 @@ describe.each(testEngines().flatMap((engine) => [[engine, false] as const, [engi
       expect(step.programs).toBe(1);
     });
 
+    it("reads one leaf, wherever it is kept", async () => {
+      const state = stateOf(treeOn(engine), false);
+      run(state, stepOf(state));
+      const read = async (leaf: number) => Array.from(await state.readLeaf(leaf)).slice(0, 4);
+      expect([await read(0), await read(1), await read(2), await read(3)]).toEqual([
+        [10, 11, 12, 13],
+        [8, 10, 12],
+        [-1, -1, -1, -1],
+        [8],
+      ]);
+    });
+
     it("leaves what it gave out as it was", async () => {
       const state = stateOf(treeOn(engine), false);
       const step = stepOf(state);

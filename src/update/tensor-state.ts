@@ -16,7 +16,7 @@ import {
   type Value,
 } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { Packing } from "./packing.ts";
+import { type Group, Packing } from "./packing.ts";
 
 export interface TensorStateOptions {
   readonly device: Device;
@@ -113,6 +113,17 @@ export class TensorState<T> implements Stateful {
     });
     this.#lent = true;
     return unflatten(this.packing.shape, leaves) as StateTree;
+  }
+
+  /** The numbers of one leaf as they are now, by its place among the leaves. Compiles nothing. */
+  async readLeaf(leaf: number): Promise<HostArray> {
+    const { groups, types } = this.packing;
+    const k = groups.findIndex(({ leaves }) => leaves.includes(leaf));
+    const { leaves } = groups[k] as Group;
+    const sizes = leaves.slice(0, leaves.indexOf(leaf)).map((before) => (types[before] as TensorType).size);
+    const from = sizes.reduce((sum, size) => sum + size, 0);
+    const numbers = await (this.#arrays[k] as Tensor).read();
+    return numbers.subarray(from, from + (types[leaf] as TensorType).size);
   }
 
   setState(state: StateTree): void {

@@ -207,6 +207,56 @@ describe("keeping", () => {
   });
 });
 
+describe("keeping by what is not there", () => {
+  const best = (metric: string) => ({ best: { metric, k: 1, direction: "min" } }) as const;
+
+  it("removes nothing by a misspelt score, and says so", async () => {
+    const store = memoryStore();
+    const run = trainerOf([checkpointHook({ store, keep: best("val_loss") })]);
+    await run.trainer.train();
+    expect(await names(store)).toHaveLength(3);
+    expect(run.warnings).toHaveLength(1);
+    expect(run.warnings[0]).toMatch(/"val_loss" .*; did you mean "validation\.loss"\?/);
+    expect(run.warnings[0]).not.toMatch(/are saved at/);
+  });
+
+  it("removes nothing by a score that comes after saving, the last save included, and says why", async () => {
+    const store = memoryStore();
+    const hook = checkpointHook({ store, schedule: every({ updates: 4 }), keep: best("validation.loss") });
+    const run = trainerOf([hook]);
+    await run.trainer.train();
+    // At each update that is due, and at the end of the run, which was validated.
+    expect(await names(store)).toHaveLength(4);
+    expect((await manifests(store)).at(-1)?.scores).toHaveProperty(["validation.loss"]);
+    expect(run.warnings).toHaveLength(1);
+    expect(run.warnings[0]).toMatch(
+      /saved at onBatchEnd, and scores are measured later, .* on: "onEpochEnd"/,
+    );
+  });
+
+  it("refuses units that the run does not count when it starts, and takes the task's own", async () => {
+    const hook = (every: Readonly<Record<string, number>>) =>
+      checkpointHook({ store: memoryStore(), keep: { every } });
+    await expect(trainerOf([hook({ epocs: 2 })]).trainer.train()).rejects.toThrow(
+      /keep\.every: nothing here counts "epocs"; did you mean "epochs"\? \[UNIT_UNKNOWN\]/,
+    );
+    await trainerOf([hook({ episodes: 2 })], {}, { counters: ["episodes"] }).trainer.train();
+  });
+});
+
+describe("a state that cannot be saved", () => {
+  it("is told with the component that has it", async () => {
+    const bad: TrainerHook = {
+      name: "p",
+      onEpochEnd: () => {},
+      state: { getState: () => ({ a: undefined }) as never, setState() {} },
+    };
+    await expect(trainerOf([checkpointHook({ store: memoryStore() }), bad]).trainer.train()).rejects.toThrow(
+      /component "hook\.p": the state at "a" holds undefined \[STATE_INVALID\]/,
+    );
+  });
+});
+
 describe("the slot", () => {
   it("has the newest whole checkpoint, and after a resume the one that was resumed from", async () => {
     const store = memoryStore();
@@ -293,6 +343,13 @@ describe("options", () => {
       "a second one that restores",
       { store: memoryStore(), primary: false, onStart: "a/b" },
       /is not primary/,
+    ],
+    ["an empty directory", { directory: " " }, /directory is " "/],
+    ["no start", { store: memoryStore(), onStart: "" }, /onStart is ""/],
+    [
+      "misspelt rules",
+      { store: memoryStore(), keep: { lst: 2 } },
+      /"lst"; did you mean "last".*OPTION_UNKNOWN/,
     ],
     ["rules that keep nothing", { store: memoryStore(), keep: { last: 0 } }, /keep.last is 0/],
   ])("refuses %s", (_title, options, message) => {

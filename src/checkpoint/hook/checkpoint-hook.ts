@@ -22,7 +22,7 @@ import { type CheckpointHookOptions, planOf } from "./options.ts";
  * ```ts
  * const checkpoint = checkpointHook({
  *   directory: "runs/mnist",
- *   schedule: every({ updates: 500 }),
+ *   schedule: every({ epochs: 1 }), // At the end of epochs, where scores have been measured.
  *   keep: { last: 3, best: { metric: "validation.accuracy", k: 1, direction: "max" } },
  *   publish: [{ to: localStore("published"), schedule: every({ epochs: 10 }) }],
  * });

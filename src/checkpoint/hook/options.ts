@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError, shown } from "../../core/index.ts";
 import { every, noCounters, type Schedule } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerEvent, TrainerHook } from "../../trainer/index.ts";
 import type { Json } from "../component/index.ts";
@@ -38,7 +38,7 @@ export interface CheckpointHookOptions
   readonly publish?: readonly Publication[];
   /**
    * What happens before training. `resume`, the default: goes on from the newest whole checkpoint of the store, if
-   * there is one. `fresh`: begins anew, and refuses a store that has checkpoints. A path, or a name in the store: goes
+   * there is one; where there are some and none is whole, that is an error. `fresh`: begins anew, and refuses a store that has checkpoints. A path, or a name in the store: goes
    * on from that one.
    */
   readonly onStart?: "resume" | "fresh" | (string & Record<never, never>);
@@ -100,6 +100,10 @@ export function planOf(options: CheckpointHookOptions): CheckpointPlan {
       rest.store ? "both store and directory are given" : "it is not said where checkpoints are kept",
       'give one of store and directory: checkpointHook({ directory: "runs/mnist" })',
     );
+  if (directory !== undefined && (typeof directory !== "string" || directory.trim() === ""))
+    throw invalid(`directory is ${shown(directory)}`, 'name one: "runs/mnist", or "." for the one at work');
+  if (typeof onStart !== "string" || onStart === "")
+    throw invalid(`onStart is ${shown(onStart)}`, 'write "resume", "fresh", a name or a path');
   const store = rest.store ?? localStore(directory as string);
   new CheckpointManager({ store, ...(rest.keep && { keep: rest.keep }) }); // Refuses rules that make no sense.
   const isPath = onStart !== "resume" && onStart !== "fresh";

@@ -1,10 +1,12 @@
 import { basename, dirname, resolve } from "node:path";
+import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { TrainerContext, TrainingConfig } from "../../trainer/index.ts";
+import { latestWhole } from "../manager/catalog.ts";
 import { Checkpoint, type CheckpointManager, type RestoreMode } from "../manager/index.ts";
-import { newestWhole, rankedStore } from "../ranks/index.ts";
+import { rankedStore } from "../ranks/index.ts";
 import { compileOptionsOf } from "./filing.ts";
-import { openCheckpoint } from "./open.ts";
+import { openCheckpoint, someOf } from "./open.ts";
 import type { CheckpointPlan } from "./options.ts";
 
 /**
@@ -43,7 +45,7 @@ async function toRestore(
   // A run that was restored before it began, by `resumeFrom` or by hand, stays where it is.
   if (onStart === "resume" && hasBegun(counters)) return undefined;
   if (onStart === "resume" || mode !== "exact") {
-    const checkpoint = await newestWhole(manager.store, warn);
+    const checkpoint = await newestOf(manager, warn);
     if (checkpoint && onStart !== "resume")
       warn(`this run has begun before: it goes on from ${checkpoint.path}, and ${onStart} is not looked at`);
     if (checkpoint) return { checkpoint, mode: "exact" };
@@ -52,13 +54,43 @@ async function toRestore(
   return { checkpoint: await named(onStart, manager, config, warn), mode };
 }
 
-function named(
+/** The newest whole checkpoint. Beside damaged ones nothing begins anew: whoever looks again would find two runs. */
+async function newestOf(
+  { store }: CheckpointManager,
+  warn: (text: string) => void,
+): Promise<Checkpoint | undefined> {
+  const passedOver: string[] = [];
+  const newest = await latestWhole(store, (text) => void passedOver.push(text));
+  if (newest || passedOver.length === 0) {
+    for (const text of passedOver) warn(text);
+    return newest;
+  }
+  throw new EspalierError(
+    "CHECKPOINT_DAMAGED",
+    `${store.location} has checkpoints, and none of them is whole:${passedOver.map((text) => `\n  - ${text}`).join("")}`,
+    {
+      fix: "bring back a whole copy of one; to begin anew, use another directory, or move these out of it",
+    },
+  );
+}
+
+async function named(
   onStart: string,
   manager: CheckpointManager,
   { rank, ranks }: TrainingConfig,
   warn: (text: string) => void,
 ): Promise<Checkpoint> {
-  if (!/[/\\]/.test(onStart)) return manager.load(onStart);
+  if (!/[/\\]/.test(onStart)) {
+    const there = (await manager.list()).map(({ name }) => name);
+    if (there.includes(onStart)) return manager.load(onStart);
+    throw new EspalierError(
+      "CHECKPOINT_MISSING",
+      `onStart is "${onStart}", and ${manager.store.location} has no checkpoint of that name${didYouMean(onStart, ["resume", "fresh", ...there])}`,
+      {
+        fix: `${there.length > 0 ? `there are ${someOf(there)}` : "it has none"}; else write "resume", "fresh", or a path (with a slash: "./runs")`,
+      },
+    );
+  }
   if (ranks === 1) return openCheckpoint(onStart, warn);
   const path = resolve(onStart);
   return Checkpoint.open(rankedStore(dirname(path), { rank, ranks }), basename(path));

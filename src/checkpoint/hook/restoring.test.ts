@@ -1,3 +1,4 @@
+import { rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { every } from "../../schedule/index.ts";
@@ -25,7 +26,6 @@ describe("onStart", () => {
     const first = trainerOf([checkpointHook({ directory, onStart: "resume" }), stopAt(8)]);
     await first.trainer.train();
     expect(batchesOf(first)).toBe(2);
-    const { truncateSync } = await import("node:fs");
     truncateSync(join(store.path("epoch-0002-update-000008"), "parameters.safetensors"), 3);
     const second = trainerOf([checkpointHook({ directory })]);
     await second.trainer.train();
@@ -70,6 +70,47 @@ describe("onStart", () => {
     }
     const other = trainerOf([checkpointHook({ store: memoryStore(), onStart: `${directory}/none` })]);
     await expect(other.trainer.train()).rejects.toThrow(/CHECKPOINT_MISSING/);
+  });
+
+  it.each([
+    [
+      "resum",
+      /onStart is "resum".*did you mean "resume"\?.*there are epoch-0001-update-000004, epoch-0001-/s,
+    ],
+    ["epoch-0001-update-000005", /did you mean "epoch-0001-update-00000[46]"\?.*CHECKPOINT_MISSING/s],
+  ])("a name that is not there (%s): says which there are", async (onStart, message) => {
+    const store = await begun();
+    await expect(trainerOf([checkpointHook({ store, onStart })]).trainer.train()).rejects.toThrow(message);
+  });
+
+  it("a path that is not there: says what lies beside it", async () => {
+    const directory = temporaryDirectory();
+    await begun(localStore(directory));
+    const onStart = join(directory, "epoch-0001-update-000007");
+    const { trainer } = trainerOf([checkpointHook({ store: memoryStore(), onStart })]);
+    await expect(trainer.train()).rejects.toThrow(
+      /no whole checkpoint at .*; did you mean "epoch-0001-.*there are epoch-0001-update-000004, epoch/s,
+    );
+  });
+
+  it("a directory that is a file, or lies below one, is told as such", async () => {
+    const file = join(temporaryDirectory(), "file");
+    writeFileSync(file, "");
+    for (const directory of [file, join(file, "run")])
+      await expect(trainerOf([checkpointHook({ directory })]).trainer.train()).rejects.toThrow(
+        /file.*: it is a file.*STORE_NOT_DIRECTORY/s,
+      );
+  });
+
+  it("resume: does not begin anew beside checkpoints that are all damaged", async () => {
+    const directory = temporaryDirectory();
+    const store = await begun(localStore(directory));
+    for (const name of await store.list()) rmSync(join(store.path(name), "parameters.safetensors"));
+    const run = trainerOf([checkpointHook({ directory })]);
+    await expect(run.trainer.train()).rejects.toThrow(
+      /none of them is whole:\n.*000006 is passed over.*\n.*000004 is passed over.*CHECKPOINT_DAMAGED/,
+    );
+    expect(batchesOf(run)).toBe(0);
   });
 
   it("stops the run where it cannot restore, whatever onFailure says of saving", async () => {

@@ -22,6 +22,12 @@ export function fileFailure(what: string, path: string, error: unknown): Espalie
       `it may not be written to (${code})`,
       "give a directory that can be written to",
     );
+  if (["listing", "locking"].includes(what) && (code === "ENOTDIR" || code === "EEXIST"))
+    return said(
+      "STORE_NOT_DIRECTORY",
+      code === "EEXIST" ? "it is a file" : "it is a file, or lies below one",
+      "give a directory, or a path at which one can be made",
+    );
   // A file where a directory should be: what is below it is missing too.
   if (code === "ENOENT" || code === "ENOTDIR") return missingFile(path, error);
   if (code === "TRUNCATED") return said("FILE_TRUNCATED", "it ends before it should");

@@ -48,6 +48,11 @@ function byAge(a: CheckpointEntry, b: CheckpointEntry): number {
   );
 }
 
+/** A store whose checkpoints several wrote together. Reading one opens a part of it; it is whole if all parts are. */
+export interface PartedStore extends CheckpointStore {
+  partsOf(name: string): Promise<readonly Pick<CheckpointStore, "path" | "open">[]>;
+}
+
 /** The newest checkpoint that is whole, verified; others are passed over with a warning. */
 export async function latestWhole(
   store: CheckpointStore,
@@ -65,10 +70,21 @@ export async function latestWhole(
   return undefined;
 }
 
-/** Everything that is wrong with a checkpoint. */
-export async function problemsOf(store: CheckpointStore, name: string): Promise<readonly string[]> {
+/** Everything that is wrong with a checkpoint, with the parts of all who wrote it. */
+export async function problemsOf(
+  store: CheckpointStore | PartedStore,
+  name: string,
+): Promise<readonly string[]> {
+  const parts = "partsOf" in store ? await store.partsOf(name) : [store];
+  return (await Promise.all(parts.map((part) => problemsOfPart(part, name)))).flat();
+}
+
+async function problemsOfPart(
+  part: Pick<CheckpointStore, "path" | "open">,
+  name: string,
+): Promise<readonly string[]> {
   try {
-    return await (await Checkpoint.open(store, name)).verify();
+    return await (await Checkpoint.open(part, name)).verify();
   } catch (error) {
     return [firstLine(error)];
   }

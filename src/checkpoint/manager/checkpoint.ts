@@ -20,7 +20,7 @@ export class Checkpoint {
     this.#stored = stored;
   }
 
-  static async open(store: CheckpointStore, name: string): Promise<Checkpoint> {
+  static async open(store: Pick<CheckpointStore, "path" | "open">, name: string): Promise<Checkpoint> {
     const stored = await store.open(name);
     const path = store.path(name);
     const file = await stored.file(manifestFile).catch((cause: unknown) => {

@@ -9,8 +9,8 @@ import { Checkpoint } from "./checkpoint.ts";
 import { InUse } from "./in-use.ts";
 import { checkpointName } from "./names.ts";
 import type { CheckpointManagerOptions, SavedCheckpoint } from "./options.ts";
+import { Pruning } from "./pruning.ts";
 import { type RestoreOptions, restoreFrom } from "./restore.ts";
-import { checkKeep, expendable, type Keep } from "./retention.ts";
 import { type CheckpointMetadata, writeSnapshot } from "./save.ts";
 import { type Snapshot, snapshot } from "./snapshot.ts";
 
@@ -28,12 +28,12 @@ import { type Snapshot, snapshot } from "./snapshot.ts";
  */
 export class CheckpointManager {
   readonly store: CheckpointStore;
-  readonly #keep: Keep | undefined;
   readonly #clock: Clock;
   readonly #run: string;
   readonly #warn: (text: string) => void;
   readonly #computedBy: typeof computedBy;
   readonly #used = new InUse();
+  readonly #pruning: Pruning;
   #lock: Promise<StoreLock> | undefined;
   #sequence: number | undefined;
   /** The write under way and those that wait for it. Never rejects. */
@@ -42,12 +42,11 @@ export class CheckpointManager {
 
   constructor(options: CheckpointManagerOptions) {
     this.store = options.store;
-    this.#keep = options.keep;
     this.#clock = options.clock ?? systemClock;
     this.#run = options.run ?? "a run";
     this.#warn = options.warn ?? (() => undefined);
     this.#computedBy = options.computedBy ?? computedBy;
-    if (this.#keep) checkKeep(this.#keep);
+    this.#pruning = new Pruning(options, this.#used);
   }
 
   /** Takes the store for this process, and removes what killed writers left. Saving does it where it was not done. */
@@ -94,7 +93,7 @@ export class CheckpointManager {
     const manifest = await writeSnapshot(lock, frozen, metadata, filing);
     this.#sequence = sequence;
     try {
-      await this.#prune(lock, [name]);
+      await this.#pruning.follow(lock, name);
     } catch (error) {
       // The checkpoint is there; that old ones could not be removed is no reason to lose it.
       this.#warn(
@@ -158,20 +157,13 @@ export class CheckpointManager {
     return this.#used.use(name);
   }
 
-  /** Removes what no rule of `keep` keeps, and never the newest whole one, nor one in use. Gives their names. */
+  /**
+   * Removes what no rule of `keep` keeps, and never the newest whole one, nor one in use. Gives their names. A rule by a
+   * score that no checkpoint has is an error.
+   */
   async prune(): Promise<readonly string[]> {
     const newest = await this.latest();
-    return this.#prune(await this.#locked(), newest ? [newest.name] : []);
-  }
-
-  async #prune(lock: StoreLock, also: readonly string[]): Promise<readonly string[]> {
-    if (!this.#keep) return [];
-    const manifests = (await this.list()).flatMap(({ manifest }) => (manifest ? [manifest] : []));
-    const removed = expendable(manifests, this.#keep).filter(
-      (name) => !also.includes(name) && !this.#used.has(name),
-    );
-    for (const name of removed) await lock.remove(name);
-    return removed;
+    return this.#pruning.prune(await this.#locked(), newest?.name);
   }
 
   /** Waits for writes and gives the store back. It can be used again: the next save takes the store anew. */

@@ -12,6 +12,8 @@ export interface CheckpointManagerOptions {
   readonly run?: string;
   /** Gets warnings: checkpoints passed over, leftovers removed. */
   readonly warn?: (text: string) => void;
+  /** @internal What to do where no checkpoint has the score that `keep.best` goes by. */
+  readonly hint?: string;
   /** How it is found out what computes; for tests. */
   readonly computedBy?: typeof computedBy;
 }

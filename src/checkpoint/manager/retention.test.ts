@@ -70,12 +70,74 @@ describe("retention", () => {
     expect(left(all, { best: { metric: "reward", k: 1, direction: "max" } })).toBe("1 3");
   });
 
+  it("keeps all while none has the score or the unit of a rule, whatever other rules say", () => {
+    const unscored = manifests([undefined, undefined, undefined]);
+    const best = { metric: "reward", k: 1, direction: "max" } as const;
+    expect(left(unscored, { best })).toBe("1 2 3");
+    expect(left(unscored, { best, last: 1 })).toBe("1 2 3");
+    expect(left(unscored, { last: 1, every: { episodes: 2 } })).toBe("1 2 3");
+    expect(left(manifests([undefined, 1, undefined]), { best })).toBe("2 3");
+    expect(left(manifests([undefined, Number.NaN, undefined]), { best })).toBe("3");
+  });
+
+  it("does not let the first score of all cost the others as it comes", () => {
+    const best = { metric: "reward", k: 1, direction: "max" } as const;
+    expect(expendable(manifests([undefined, undefined, 1]), { best }, "3")).toEqual([]);
+    expect(expendable(manifests([undefined, 1, undefined]), { best }, "3")).toEqual(["1"]);
+  });
+
   it.each<[unknown, RegExp]>([
+    [{ lst: 2 }, /keep: there is no option "lst"; did you mean "last"\? \[OPTION_UNKNOWN\]/],
+    [
+      { best: { metrik: "loss", k: 1, direction: "min" } },
+      /keep\.best: there is no option "metrik".*OPTION_UNKNOWN/,
+    ],
+    [{ best: { metric: "", k: 1, direction: "min" } }, /keep\.best\.metric is ""/],
+    [{ best: { metric: "loss", direction: "min" } }, /keep\.best\.k is NaN/],
+    [{ every: {} }, /keep\.every names no unit/],
+    [{ every: { epoch: 2 } }, /"epoch" is not a unit; did you mean "epochs"\? \[UNIT_UNKNOWN\]/],
     [{ last: 0 }, /keep\.last is 0/],
     [{ every: { epochs: -1 } }, /keep\.every\.epochs is -1/],
     [{ best: { metric: "loss", k: 1 } }, /direction is undefined/],
   ])("refuses %j", (keep, message) => {
     expect(() => new CheckpointManager({ store: memoryStore(), keep: keep as Keep })).toThrow(message);
+  });
+});
+
+describe("a score that nobody has", () => {
+  const made = (metric: string, hint?: string) => {
+    const warnings: string[] = [];
+    const manager = new CheckpointManager({
+      store: memoryStore(),
+      keep: { best: { metric, k: 1, direction: "min" } },
+      computedBy: async () => somebody,
+      warn: (text) => void warnings.push(text),
+      ...(hint !== undefined && { hint }),
+    });
+    const save = (epochs: number, scores: Readonly<Record<string, number>>) =>
+      manager.save({ part: new Holder(epochs) }, { counters: { epochs }, metrics: { loss: 1 }, scores });
+    return { manager, warnings, save };
+  };
+
+  it("removes nothing, and is told once with what there is and with what may be meant", async () => {
+    const { manager, warnings, save } = made("val_loss", "look later");
+    for (const epoch of [1, 2, 3, 4]) await save(epoch, { "validation.loss": epoch });
+    expect(await manager.list()).toHaveLength(4);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(
+      /score or metric "val_loss" \(there are validation\.loss, loss\); did you mean "validation\.loss"\?/,
+    );
+    expect(warnings[0]).toMatch(/fix: look later\n.*is removed until one has it\./);
+    await expect(manager.prune()).rejects.toThrow(/none of 4 checkpoints has a .*METRIC_UNKNOWN/);
+    expect(await manager.list()).toHaveLength(4);
+  });
+
+  it("says nothing where it comes with the second, and then goes by it", async () => {
+    const { manager, warnings, save } = made("reward");
+    await save(1, {});
+    for (const epoch of [2, 3, 4]) await save(epoch, { reward: epoch });
+    expect((await manager.list()).map(({ manifest }) => manifest?.counters.epochs)).toEqual([2, 4]);
+    expect(warnings).toEqual([]);
   });
 });
 

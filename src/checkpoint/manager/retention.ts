@@ -1,12 +1,13 @@
-import { EspalierError } from "../../core/index.ts";
-import type { Unit } from "../../schedule/index.ts";
+import { checkNames, EspalierError, shown } from "../../core/index.ts";
+import { every, type Unit } from "../../schedule/index.ts";
 import type { Manifest } from "../manifest/index.ts";
+import { unmetRule } from "./unmet-rule.ts";
 
 /** Which checkpoints stay. One that any rule keeps stays; so do the newest, and those in use. */
 export interface Keep {
   /** The last so many. */
   readonly last?: number;
-  /** The best so many by a score, or else a metric, of this name. */
+  /** The best so many by a score, or else a metric, of this name. While no checkpoint has it, none is removed. */
   readonly best?: { readonly metric: string; readonly k: number; readonly direction: "min" | "max" };
   /** One of each such stretch: `{ epochs: 10 }` keeps the first at or after 10, 20, 30, ... */
   readonly every?: Readonly<Partial<Record<Unit, number>>>;
@@ -16,13 +17,17 @@ export interface Keep {
 
 /** Refuses rules that would keep nothing or that nobody can have meant. */
 export function checkKeep(keep: Keep): void {
+  checkNames("keep", keep, ["last", "best", "every", "protect"]);
+  if (keep.best !== undefined) checkNames("keep.best", keep.best, ["metric", "k", "direction"]);
   const count = (what: string, value: number | undefined): void => {
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
       throw invalid(`${what} is ${value}`, "give a whole number above 0, or leave it out");
   };
   count("keep.last", keep.last);
-  count("keep.best.k", keep.best?.k);
-  for (const [unit, interval] of Object.entries(keep.every ?? {})) count(`keep.every.${unit}`, interval);
+  if (keep.best) count("keep.best.k", keep.best.k ?? Number.NaN);
+  if (keep.best && (typeof keep.best.metric !== "string" || keep.best.metric === ""))
+    throw invalid(`keep.best.metric is ${shown(keep.best.metric)}`, "name a score or metric");
+  if (keep.every) checkEvery(keep.every, count);
   if (keep.best && keep.best.direction !== "min" && keep.best.direction !== "max")
     throw invalid(
       `keep.best.direction is ${String(keep.best.direction)}`,
@@ -30,15 +35,36 @@ export function checkKeep(keep: Keep): void {
     );
 }
 
+function checkEvery(
+  rule: NonNullable<Keep["every"]>,
+  count: (what: string, value: number | undefined) => void,
+): void {
+  const given = Object.entries(rule).filter(([, interval]) => interval !== undefined);
+  if (given.length === 0)
+    throw invalid("keep.every names no unit", "name one: every: { epochs: 10 }, or leave it out");
+  for (const [unit, interval] of given) {
+    count(`keep.every.${unit}`, interval);
+    every({ [unit]: interval } as never); // Refuses slips such as `epoch`, as everywhere.
+  }
+}
+
 const invalid = (what: string, fix: string): EspalierError =>
   new EspalierError("KEEP_INVALID", `CheckpointManager: ${what}`, { fix });
 
 /**
  * The checkpoints that no rule keeps, from manifests ordered from the oldest to the newest. Without rules all stay.
- * The newest always stays.
+ * The newest always stays. A rule that goes by what no checkpoint has would keep none, which nobody can mean: then all
+ * stay. `saved`, one that has come just now, does not count for that: a score that only the end of a run has must not
+ * cost the others.
  */
-export function expendable(manifests: readonly Manifest[], keep: Keep | undefined): readonly string[] {
+export function expendable(
+  manifests: readonly Manifest[],
+  keep: Keep | undefined,
+  saved?: string,
+): readonly string[] {
   if (!keep || (!keep.last && !keep.best && !keep.every)) return [];
+  const before = manifests.filter(({ name }) => name !== saved);
+  if (unmetRule(before, keep)) return [];
   const kept = new Set<string>();
   const last = manifests.at(-1);
   if (last) kept.add(last.name);

@@ -65,10 +65,10 @@ export async function snapshot(components: Readonly<Record<string, Stateful>>): 
  * nobody may write to their arrays until it has been written.
  */
 export function snapshotOf(states: Readonly<Record<string, StateTree>>): Snapshot {
+  // First, as it says of which component a state is that cannot be saved.
+  const images = Object.entries(states).map(([name, state]) => [name, imageIn(name, state, false)] as const);
   checkOwners(states);
-  return new Snapshot(
-    new Map(Object.entries(states).map(([name, state]) => [name, imageIn(name, state, false)])),
-  );
+  return new Snapshot(new Map(images));
 }
 
 function imageIn(name: string, state: StateTree, copyArrays: boolean): ComponentImage {
@@ -76,6 +76,10 @@ function imageIn(name: string, state: StateTree, copyArrays: boolean): Component
     return imageOf(state, copyArrays);
   } catch (cause) {
     if (!(cause instanceof EspalierError)) throw cause;
-    throw new EspalierError(cause.code, `component "${name}": ${cause.message}`, { cause });
+    const [what] = cause.message.split(` [${cause.code}]`);
+    throw new EspalierError(cause.code, `component "${name}": ${what}`, {
+      ...(cause.fix !== undefined && { fix: cause.fix }),
+      cause,
+    });
   }
 }

@@ -1,2 +1,5 @@
-export { newestWhole } from "./newest-of-all.ts";
-export { type RankedStore, type RankedStoreOptions, rankedStore } from "./ranked-store.ts";
+export type { PartedStore } from "../manager/catalog.ts";
+export { anyRanksStore } from "./any-ranks-store.ts";
+export { checkRanks } from "./check-ranks.ts";
+export { partName, ranksOf } from "./parts.ts";
+export { type RankedStoreOptions, rankedStore } from "./ranked-store.ts";

@@ -3,8 +3,10 @@ import { EspalierError } from "../../core/index.ts";
 import { nodeFileSystem as fs } from "../local/file-system.ts";
 import { localStore } from "../local/index.ts";
 import { writeCheckpoint } from "../local/writer.ts";
-import type { CheckpointStore, CheckpointWriter, StoreLock } from "../store/index.ts";
+import type { PartedStore } from "../manager/catalog.ts";
+import type { CheckpointWriter, StoreLock } from "../store/index.ts";
 import { announce, awaitMain } from "./main-rank.ts";
+import { partName } from "./parts.ts";
 import { until } from "./until.ts";
 
 export interface RankedStoreOptions {
@@ -12,12 +14,6 @@ export interface RankedStoreOptions {
   readonly ranks: number;
   /** Seconds for which ranks wait for each other. Default 600. */
   readonly patience?: number;
-}
-
-/** A store of one rank, with the same view of what the others wrote. */
-export interface RankedStore extends CheckpointStore {
-  /** The parts of all ranks, for reading. */
-  readonly parts: readonly Pick<CheckpointStore, "path" | "list" | "open">[];
 }
 
 /**
@@ -31,13 +27,12 @@ export interface RankedStore extends CheckpointStore {
  *   rank-0001/...
  * ```
  */
-export function rankedStore(directory: string, options: RankedStoreOptions): RankedStore {
+export function rankedStore(directory: string, options: RankedStoreOptions): PartedStore {
   const { rank, ranks, patience = 600 } = options;
   const root = resolve(directory);
   const whole = localStore(root);
   const parts = Array.from({ length: ranks }, (_, r) => ({
     path: (name: string) => join(root, name, partName(r)),
-    list: whole.list,
     open: (name: string) => localStore(join(root, name)).open(partName(r)),
   }));
   const own = parts[rank] as (typeof parts)[number];
@@ -57,10 +52,8 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Ran
       },
     };
   }
-  return { location: root, ...own, lock, parts };
+  return { location: root, list: whole.list, ...own, lock, partsOf: async () => parts };
 }
-
-const partName = (rank: number): string => `rank-${String(rank).padStart(4, "0")}`;
 
 interface Part extends Required<RankedStoreOptions> {
   readonly root: string;

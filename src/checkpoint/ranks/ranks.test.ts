@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { checkpointHook } from "../hook/checkpoint-hook.ts";
+import type { CheckpointHookOptions } from "../hook/options.ts";
 import { temporaryDirectory, trainerOf } from "../hook/runs.test-support.ts";
 import { memoryStore } from "../store/index.ts";
 
@@ -78,6 +79,51 @@ describe("several ranks, each a process, one directory", () => {
     truncateSync(join(directory, twelve as string, "rank-0002", "parameters.safetensors"), 3);
     const again = await launched(directory);
     expect(again.map((told) => told?.resumedAt)).toEqual([8, 8, 8]);
+  });
+});
+
+describe("another number of ranks", () => {
+  const train = (directory: string, ranks: number, options: Partial<CheckpointHookOptions> = {}) =>
+    Promise.allSettled(
+      Array.from({ length: ranks }, (_, rank) =>
+        trainerOf([checkpointHook({ directory, patience: 20, ...options })], {
+          epochs: 1,
+          rank,
+          ranks,
+        }).trainer.train(),
+      ),
+    ).then((ends) => ends.map((end) => (end.status === "rejected" ? String(end.reason) : "")));
+
+  it.each([
+    [2, 1],
+    [1, 2],
+    [2, 3],
+  ])("is refused in a directory of %i by a run of %i, which writes nothing", async (saved, here) => {
+    const directory = temporaryDirectory();
+    expect(await train(directory, saved)).toEqual(new Array(saved).fill(""));
+    const before = listed(directory);
+    for (const said of await train(directory, here)) {
+      expect(said).toContain(`ranks is ${saved} in the checkpoint and ${here} here`);
+      expect(said).toContain("CHECKPOINT_MISMATCH");
+    }
+    expect(listed(directory)).toEqual(before);
+  });
+
+  it("says of a checkpoint of several which part to give, and takes that", async () => {
+    const directory = temporaryDirectory();
+    await train(directory, 2);
+    const path = join(directory, four as string);
+    for (const onStart of [directory, path]) {
+      const [said] = await train(temporaryDirectory(), 1, { onStart });
+      expect(said).toMatch(/of 2 ranks \[CHECKPOINT_RANKS\].*\n.*update-000004.rank-0000/);
+    }
+    const warm = { onStart: join(path, "rank-0000"), mode: "warmStart", parameters: ["parameters"] } as const;
+    expect(await train(temporaryDirectory(), 1, warm)).toEqual([""]);
+    const plain = temporaryDirectory();
+    await train(plain, 1);
+    const onStart = join(plain, four as string);
+    for (const said of await train(temporaryDirectory(), 2, { onStart }))
+      expect(said).toContain("ranks is 1 in the checkpoint and 2 here");
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { localStore } from "../../checkpoint/index.ts";
 import { put } from "../../engine/index.ts";
@@ -167,6 +167,14 @@ describe("espalier checkpoint diff", () => {
     expect(text).toMatch(/^both +y\[0\] +"a" is missing in the first$/m);
   });
 
+  it("refuses to leave out what neither has", async () => {
+    const a = await saved(path("a"), { time: 1, params: 1 });
+    expect(await checkpoint("diff", a, a, "--ignore", "tme")).toMatchObject({
+      code: 2,
+      error: expect.stringMatching(/--ignore tme: neither .*; did you mean "time"\? \[COMPONENT_UNKNOWN\]/),
+    });
+  });
+
   it("cannot compare what is damaged or missing: exit code 2", async () => {
     const a = await saved(path("a"), { x: floats(1) });
     const b = await saved(path("b"), { x: floats(1) });
@@ -247,6 +255,8 @@ describe("espalier checkpoint prune", () => {
     [["--best", "loss:min:x"], "give a whole number above 0"],
     [["--every", "10"], "write epochs:10"],
     [["--every", "epohcs:10"], 'did you mean "epochs"?'],
+    [["--best", "los:min:1"], 'score or metric "los" (there are loss); did you mean "loss"?'],
+    [["--best", "val:min:1", "--last", "1"], "(there are loss)"],
   ])("refuses the rules %j", async (rules, said) => {
     await run();
     const { code, error } = await checkpoint("prune", path("run"), ...rules);
@@ -258,5 +268,74 @@ describe("espalier checkpoint prune", () => {
   it("refuses one checkpoint", async () => {
     const at = await saved(path("run"), { a: 1 });
     expect((await checkpoint("prune", at, "--last", "1")).error).toContain("STORE_EXPECTED");
+  });
+});
+
+describe("a directory of several ranks", () => {
+  /** Two checkpoints of two ranks. */
+  const run = async () => {
+    for (const epochs of [1, 2])
+      for (const rank of [0, 1]) {
+        const metadata = {
+          counters: { epochs, updates: epochs },
+          metrics: { loss: epochs },
+          config: { ranks: 2 },
+        };
+        const at = await saved(path("parts"), { a: floats(epochs, rank) }, metadata);
+        const whole = path("run", `epoch-000${epochs}-update-00000${epochs}`);
+        mkdirSync(whole, { recursive: true });
+        renameSync(at, `${whole}/rank-000${rank}`);
+      }
+  };
+  const [one, two] = ["epoch-0001-update-000001", "epoch-0002-update-000002"];
+
+  it("is verified with the parts of all", async () => {
+    await run();
+    for (const at of [path("run"), path("run", two)])
+      expect(await checkpoint("verify", at)).toMatchObject({
+        code: 0,
+        text: expect.stringContaining(`${two}: whole`),
+      });
+    expect(await checkpoint("verify", path("run", two, "rank-0001"))).toMatchObject({ code: 0 });
+    rmSync(path("run", two, "rank-0001"), { recursive: true });
+    flip(path("run", one, "rank-0001", "manifest.json"), 60);
+    const { code, text } = await checkpoint("verify", path("run"));
+    expect(code).toBe(1);
+    expect(text).toMatch(/000001: damaged\n.*rank-0001.*\n.*000002: damaged\n.*rank-0001/);
+    expect(await checkpoint("verify", path("run", two))).toMatchObject({ code: 1 });
+  });
+
+  it("is listed as what it is, and so are the parts", async () => {
+    await run();
+    expect((await checkpoint("inspect", path("run"))).text).toMatch(
+      /^epoch-0001-update-000001 \(2 ranks\) .* loss 1$/m,
+    );
+    expect((await checkpoint("inspect", path("run", one))).text).toMatch(/^rank-0001 .* loss 1$/m);
+    expect((await checkpoint("inspect", path("run", one, "rank-0001"))).text).toMatch(/value +f32\[2\]/);
+  });
+
+  it("is pruned by wholes", async () => {
+    await run();
+    const { code, text } = await checkpoint("prune", path("run"), "--last", "1");
+    expect(code).toBe(0);
+    expect(text).toMatch(/^removed epoch-0001-update-000001/m);
+    expect(readdirSync(path("run"))).toEqual([two]);
+  });
+
+  it("does not lose its newest whole one to a damaged newer one", async () => {
+    await run();
+    rmSync(path("run", two, "rank-0001"), { recursive: true });
+    await checkpoint("prune", path("run"), "--last", "1");
+    expect(readdirSync(path("run")).sort()).toEqual([one, two]);
+  });
+
+  it("is compared part by part", async () => {
+    await run();
+    const { code, error } = await checkpoint("diff", path("run", one), path("run", two));
+    expect(code).toBe(2);
+    expect(error).toMatch(/is a checkpoint of several ranks \[CHECKPOINT_RANKS\]\n.*rank-0000, .*rank-0001/);
+    expect(
+      (await checkpoint("diff", path("run", one, "rank-0000"), path("run", two, "rank-0000"))).code,
+    ).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 import { type Checkpoint, type CheckpointStore, readTensor, type SavedLeaf } from "../../checkpoint/index.ts";
-import { EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError } from "../../core/index.ts";
 import { type NumberDifference, numberDifference } from "./difference.ts";
 import { type OpenComponent, withComponent } from "./leaves.ts";
 import { openCheckpoint } from "./locate.ts";
@@ -34,7 +34,15 @@ export async function diffCheckpoints(
     readonly string[],
     readonly string[],
   ];
-  const names = [...new Set([...here, ...there])].filter((name) => !ignore.includes(name));
+  const all = [...new Set([...here, ...there])];
+  for (const name of ignore)
+    if (!all.includes(name))
+      throw new EspalierError(
+        "COMPONENT_UNKNOWN",
+        `--ignore ${name}: neither checkpoint has such a component${didYouMean(name, all)}`,
+        { fix: `the components are ${all.join(", ")}` },
+      );
+  const names = all.filter((name) => !ignore.includes(name));
   const found: ComponentDifference[] = [];
   for (const component of names) {
     if (!here.includes(component)) found.push({ component, missing: "first", leaves: [] });

@@ -1,7 +1,9 @@
 import {
+  Checkpoint,
   CheckpointManager,
   type CheckpointStore,
   type Manifest,
+  type PartedStore,
   type SavedLeaf,
 } from "../../checkpoint/index.ts";
 import { bytesText } from "../bytes.ts";
@@ -92,6 +94,8 @@ const jsonText = (value: unknown): string => (value === null ? "" : JSON.stringi
 /** One line for each checkpoint of a store. */
 export interface ListedCheckpoint {
   readonly name: string;
+  /** How many ranks wrote it, each its part. */
+  readonly ranks: number;
   readonly savedAt: string | undefined;
   readonly counters: Manifest["counters"] | undefined;
   readonly metrics: Manifest["metrics"] | undefined;
@@ -99,25 +103,37 @@ export interface ListedCheckpoint {
   readonly problem: string | undefined;
 }
 
-export async function inspectStore(store: CheckpointStore): Promise<readonly ListedCheckpoint[]> {
-  return (await new CheckpointManager({ store }).list()).map(({ name, manifest, problem }) => ({
-    name,
-    savedAt: manifest?.savedAt,
-    counters: manifest?.counters,
-    metrics: manifest?.metrics,
-    bytes: manifest && sizeOf(manifest),
-    problem,
-  }));
+export async function inspectStore(
+  store: CheckpointStore | PartedStore,
+): Promise<readonly ListedCheckpoint[]> {
+  const entries = await new CheckpointManager({ store }).list();
+  return Promise.all(
+    entries.map(async ({ name, manifest, problem }) => {
+      const parts = "partsOf" in store ? await store.partsOf(name) : [store];
+      const sizes = await Promise.all(
+        parts.map(async (part) => sizeOf((await Checkpoint.open(part, name)).manifest)),
+      ).catch(() => undefined);
+      return {
+        name,
+        ranks: parts.length,
+        savedAt: manifest?.savedAt,
+        counters: manifest?.counters,
+        metrics: manifest?.metrics,
+        bytes: sizes?.reduce((sum, bytes) => sum + bytes, 0),
+        problem,
+      };
+    }),
+  );
 }
 
 /** Bytes of a checkpoint's components. */
-export const sizeOf = (manifest: Manifest): number =>
+const sizeOf = (manifest: Manifest): number =>
   Object.values(manifest.components).reduce((sum, { bytes }) => sum + bytes, 0);
 
 function storeText(location: string, found: readonly ListedCheckpoint[]): string {
   if (found.length === 0) return `${location} holds no checkpoints`;
-  const rows = found.map(({ name, savedAt = "", bytes, metrics = {}, problem }) => [
-    name,
+  const rows = found.map(({ name, ranks, savedAt = "", bytes, metrics = {}, problem }) => [
+    ranks > 1 ? `${name} (${ranks} ranks)` : name,
     savedAt,
     bytes === undefined ? "" : bytesText(bytes),
     problem ? `cannot be read: ${problem}` : listText(metrics),
@@ -128,9 +144,10 @@ function storeText(location: string, found: readonly ListedCheckpoint[]): string
 /** What `inspect PATH` prints: of a checkpoint everything but its numbers, of a directory what lies in it. */
 export async function inspect(path: string, asJson: boolean): Promise<string> {
   const found = locate(path);
-  if (found.kind === "store") {
-    const listed = await inspectStore(found.store);
-    return asJson ? JSON.stringify(listed, null, 2) : storeText(found.store.location, listed);
+  if (found.kind !== "checkpoint") {
+    const store = found.kind === "ranks" ? found.parts : found.store;
+    const listed = await inspectStore(store);
+    return asJson ? JSON.stringify(listed, null, 2) : storeText(store.location, listed);
   }
   const inspected = await inspectCheckpoint(path);
   return asJson ? JSON.stringify(inspected, null, 2) : inspectText(inspected);

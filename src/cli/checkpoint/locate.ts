@@ -1,12 +1,24 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { Checkpoint, type CheckpointStore, localStore } from "../../checkpoint/index.ts";
+import {
+  anyRanksStore,
+  Checkpoint,
+  type CheckpointStore,
+  localStore,
+  type PartedStore,
+} from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
 
-/** What a path leads to: one checkpoint, or a directory of them. */
+/** What a path leads to: one checkpoint, one that several ranks wrote, each its part, or a directory of them. */
 export type Located =
   | { readonly kind: "checkpoint"; readonly store: CheckpointStore; readonly name: string }
-  | { readonly kind: "store"; readonly store: CheckpointStore };
+  | {
+      readonly kind: "ranks";
+      readonly store: PartedStore;
+      readonly name: string;
+      readonly parts: CheckpointStore;
+    }
+  | { readonly kind: "store"; readonly store: PartedStore };
 
 /** Finds out what a path leads to. A directory with a manifest is a checkpoint, any other may hold some. */
 export function locate(path: string): Located {
@@ -21,7 +33,14 @@ export function locate(path: string): Located {
   }
   if (existsSync(join(full, "manifest.json")) || looksWritten(full))
     return { kind: "checkpoint", store: localStore(dirname(full)), name: basename(full) };
-  return { kind: "store", store: localStore(full) };
+  if (readdirSync(full).some((name) => /^rank-\d{4,}$/.test(name)))
+    return {
+      kind: "ranks",
+      store: anyRanksStore(dirname(full)),
+      name: basename(full),
+      parts: localStore(full),
+    };
+  return { kind: "store", store: anyRanksStore(full) };
 }
 
 /** A checkpoint whose manifest is gone still is one, to be told what is wrong with it. */
@@ -32,7 +51,9 @@ function missing(path: string, full: string): EspalierError {
   const parent = dirname(full);
   const beside = existsSync(parent)
     ? readdirSync(parent).filter(
-        (name) => !name.startsWith(".") && existsSync(join(parent, name, "manifest.json")),
+        (name) =>
+          !name.startsWith(".") &&
+          ["manifest.json", "rank-0000"].some((part) => existsSync(join(parent, name, part))),
       )
     : [];
   return new EspalierError("CHECKPOINT_MISSING", `there is nothing at ${path}`, {
@@ -51,7 +72,14 @@ export async function openCheckpoint(path: string): Promise<{
   const found = locate(path);
   if (found.kind === "checkpoint")
     return { checkpoint: await Checkpoint.open(found.store, found.name), store: found.store };
-  const names = [...(await found.store.list())].sort();
+  const names = [...(await (found.kind === "ranks" ? found.parts : found.store).list())].sort();
+  if (found.kind === "ranks")
+    throw new EspalierError("CHECKPOINT_RANKS", `${path} is a checkpoint of several ranks`, {
+      fix: `give the part of one rank: ${names
+        .slice(0, 5)
+        .map((name) => join(path, name))
+        .join(", ")}`,
+    });
   throw new EspalierError("CHECKPOINT_MISSING", `${path} is not a checkpoint: it has no manifest.json`, {
     fix:
       names.length > 0 ? `give one of what lies in it: ${names.slice(-5).join(", ")}` : "give a checkpoint",
@@ -59,7 +87,7 @@ export async function openCheckpoint(path: string): Promise<{
 }
 
 /** The store at a path, refusing paths that lead elsewhere. */
-export function openStore(path: string): CheckpointStore {
+export function openStore(path: string): PartedStore {
   const found = locate(path);
   if (found.kind === "store") return found.store;
   throw new EspalierError("STORE_EXPECTED", `${path} is one checkpoint, not a directory of checkpoints`, {

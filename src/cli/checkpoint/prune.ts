@@ -2,12 +2,13 @@ import {
   CheckpointManager,
   type CheckpointStore,
   type Keep,
+  type PartedStore,
   type StoreLock,
 } from "../../checkpoint/index.ts";
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import { UNITS } from "../../schedule/index.ts";
 import { bytesText } from "../bytes.ts";
-import { sizeOf } from "./inspect.ts";
+import { inspectStore } from "./inspect.ts";
 import { openStore } from "./locate.ts";
 
 /** The rules as they are typed. */
@@ -31,12 +32,12 @@ export async function prune(path: string, options: PruneOptions): Promise<string
     warn: (text) => notes.push(text),
   });
   try {
-    const entries = await manager.list();
+    const entries = await inspectStore(store);
     checkUnits(
       keep,
-      entries.flatMap(({ manifest }) => Object.keys(manifest?.counters ?? {})),
+      entries.flatMap(({ counters = {} }) => Object.keys(counters)),
     );
-    const sizes = new Map(entries.map(({ name, manifest }) => [name, manifest ? sizeOf(manifest) : 0]));
+    const sizes = new Map(entries.map(({ name, bytes = 0 }) => [name, bytes]));
     const removed = await manager.prune();
     const bytes = removed.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
     return [
@@ -52,7 +53,7 @@ export async function prune(path: string, options: PruneOptions): Promise<string
 }
 
 /** The same store, in which nothing is removed and which needs no lock. */
-function untouched(store: CheckpointStore): CheckpointStore {
+function untouched(store: PartedStore): CheckpointStore {
   const nothing = async (): Promise<void> => undefined;
   const begin: StoreLock["begin"] = async () => {
     throw new EspalierError("STORE_READ_ONLY", "nothing is written in a dry run");

@@ -13,7 +13,7 @@ export interface Verified {
 export async function verify(path: string): Promise<Verified> {
   const found = locate(path);
   const manager = new CheckpointManager({ store: found.store });
-  const names = found.kind === "checkpoint" ? [found.name] : (await manager.list()).map(({ name }) => name);
+  const names = found.kind === "store" ? (await manager.list()).map(({ name }) => name) : [found.name];
   if (names.length === 0)
     throw new EspalierError("CHECKPOINT_MISSING", `${path} holds no checkpoints`, {
       fix: "give the path of a checkpoint or of a directory of checkpoints",

@@ -90,7 +90,9 @@ describe("espalier evaluate", patience, () => {
       run(...asked, "--module", join(directory, "none.mjs")),
     ]);
     expect([alone.code, known.code, missing.code]).toEqual([1, 0, 1]);
-    expect(alone.errors).toMatch(/ENVIRONMENT_UNKNOWN/);
+    expect(alone.errors).toMatch(
+      /"Mine-v0".*ENVIRONMENT_UNKNOWN.*--module FILE, .*registerEnvironment\("Mine-v0"/s,
+    );
     expect(missing.errors).toMatch(/MODULE_MISSING/);
     expect(JSON.parse(known.out).scores["Mine-v0"].episodes).toBe(2);
   });

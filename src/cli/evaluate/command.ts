@@ -55,7 +55,9 @@ Examples:
           return;
         }
       }
-      const found = await evaluate(checkpoint, request);
+      const found = await evaluate(checkpoint, request).catch((cause: unknown) => {
+        throw withModule(cause, options.module);
+      });
       console.log(options.json ? jsonText(found) : evaluationText(found));
     });
 }
@@ -76,6 +78,22 @@ function requestOf(options: Options): EvaluateRequest {
     ...(store !== undefined && { store }),
     ...(run !== undefined && { run }),
   };
+}
+
+/** Where nobody knows an environment by its name, what to do about it here. */
+function withModule(cause: unknown, module: string | undefined): unknown {
+  const [, name] = /there is no environment "(.+?)"/.exec(cause instanceof Error ? cause.message : "") ?? [];
+  if (!(cause instanceof EspalierError) || cause.code !== "ENVIRONMENT_UNKNOWN" || !name) return cause;
+  const [text = ""] = cause.message.split(` [${cause.code}]`);
+  const registers = `registerEnvironment("${name}", { make })`;
+  return new EspalierError(cause.code, text, {
+    fix:
+      module === undefined
+        ? `where it is your own, give --module FILE, a file that calls ${registers}: names of one process are not known in another; in suites give { module, name }`
+        : `let ${module} call ${registers}; where it does, it has a copy of Espalier to itself: ` +
+          'name it .mts or .mjs, or put "type": "module" into its package.json',
+    cause,
+  });
 }
 
 function suitesIn(text: string): NonNullable<EvaluateRequest["suites"]> {

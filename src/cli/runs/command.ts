@@ -11,7 +11,7 @@ import { type Surroundings, thisProcess } from "./surroundings.ts";
 import { tail } from "./tail/tail.ts";
 import { jsonText } from "./text/json-text.ts";
 import { styleFor } from "./text/style.ts";
-import { decisionLines, readDecisions } from "./why.ts";
+import { readWhy, whyJson, whyLines } from "./why.ts";
 
 interface Options {
   readonly store?: string;
@@ -133,13 +133,13 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
   )
     .argument("<run>", RUN)
     .argument("<hook>", "its name")
-    .option("--at <step>", "only what was decided at this step")
+    .option("--at <step>", "what is known of this step alone")
     .option("--json", "print JSON")
     .action(async (run: string, hook: string, options: Options & { readonly at?: string }) => {
       const at = options.at === undefined ? undefined : stepOf("--at", options.at);
       await reading(options, async (store) => {
-        const rows = await readDecisions(store, run, hook, at);
-        await print(options.json ? [jsonText(rows)] : decisionLines(rows, style(options)));
+        const why = await readWhy(store, run, hook, at);
+        await print(options.json ? [jsonText(whyJson(why))] : whyLines(why, style(options)));
       });
     });
 }

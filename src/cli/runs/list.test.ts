@@ -1,4 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
+import { noCounters } from "../../schedule/index.ts";
 import { completed, espalier, filed, NOW, record, testStores } from "./runs.test-support.ts";
 
 const { path, testStore } = testStores();
@@ -25,11 +28,43 @@ describe("espalier runs", () => {
     await store.add("a", "heartbeat", [
       { wall: NOW - 310_000, step: 1, pid: 1, host: "here", phase: "train" },
     ]);
-    expect((await runs()).text).toContain("running, no sign for 5 min");
+    expect((await runs()).text).toContain(" no sign of life since 2026-11-15 11:54 ");
+    expect(JSON.parse((await runs("--json")).text)).toMatchObject([
+      { outcome: "running", silent: true, lastSign: NOW - 310_000 },
+    ]);
     await store.add("a", "heartbeat", [
       { wall: NOW - 20_000, step: 1, pid: 1, host: "here", phase: "train" },
     ]);
     expect((await runs()).text).toMatch(/ running {2,}2026/);
+  });
+
+  it("shows how far a run was that was killed, by what it filed last", async () => {
+    const store = await testStore();
+    await filed(store, "a", [record("train/loss", 100, 1, { axis: "steps", wall: NOW - 500_000 })]);
+    await store.add("a", "checkpoint", [{ step: 120, path: "c", uri: undefined, wall: NOW - 480_000 }]);
+    expect((await runs()).text).toMatch(/ 2 min 00 s +120 steps +1$/m);
+    const resumedAt = { ...noCounters, steps: 120, updates: 120, epochs: 30, seconds: 60 };
+    await store.startRun({ id: "a", name: "a", startedAt: NOW - 400_000, config: null, resumedAt });
+    const beats = [130, 140].map((step, i) => ({ step, wall: NOW - 400_000 + i * 30_000 }));
+    const beat = { pid: 1, host: "elsewhere", phase: "train" };
+    await store.add("a", "heartbeat", [{ ...beat, step: 120, wall: NOW - 400_000 }]);
+    expect((await runs()).text).toMatch(/ 1 min 00 s +30 epochs, 120 updates +1$/m);
+    for (const { step, wall } of beats) await store.add("a", "heartbeat", [{ ...beat, step, wall }]);
+    // What it counted up to its checkpoint, and since.
+    expect((await runs()).text).toMatch(
+      /no sign of life since 2026-11-15 11:53 .* 1 min 30 s +140 steps +1$/m,
+    );
+  });
+
+  it("does not wait for minutes where the process was one of this machine and is gone", async () => {
+    const store = await testStore();
+    await filed(store, "a", []);
+    const beat = { step: 5, phase: "train", host: hostname(), wall: NOW - 1000 };
+    const { pid = 0 } = spawnSync(process.execPath, ["-e", ""]);
+    await store.add("a", "heartbeat", [{ ...beat, pid }]);
+    expect((await runs()).text).toMatch(/no sign of life since 2026-11-15 11:59 .* 5 steps/);
+    await store.add("a", "heartbeat", [{ ...beat, pid: process.pid }]);
+    expect((await runs()).text).toMatch(/ running /);
   });
 
   it("shows another metric, by name where the heading does not say it", async () => {
@@ -44,7 +79,7 @@ describe("espalier runs", () => {
     const store = await testStore();
     for (const id of ["a", "b", "c"]) await filed(store, id, []);
     const { text } = await runs("--limit", "2");
-    expect(text.match(/running/g)).toHaveLength(2);
+    expect(text.match(/no sign of life/g)).toHaveLength(2);
     expect(text).toContain("the newest 2; --limit N lists more");
     expect((await runs("--limit", "3")).text).not.toContain("--limit");
   });

@@ -1,5 +1,6 @@
 import type { StatsStore } from "../../metrics/index.ts";
 import { outcomeText } from "./outcome.ts";
+import { readSigns } from "./signs.ts";
 import { type RunSummary, summarize } from "./summary.ts";
 import { amountText, countText, numberText } from "./text/numbers.ts";
 import type { Style } from "./text/style.ts";
@@ -20,7 +21,11 @@ export async function listRuns(
 ): Promise<{ readonly runs: readonly RunSummary[]; readonly more: boolean }> {
   const rows = await store.runs({ limit: limit + 1 });
   const runs: RunSummary[] = [];
-  for (const row of rows.slice(0, limit)) runs.push(summarize(row, await store.latest(row.id), options));
+  for (const row of rows.slice(0, limit)) {
+    const latest = await store.latest(row.id);
+    const signs = await readSigns(store, row, latest);
+    runs.push(summarize(row, latest, { ...options, ...(signs && { signs }) }));
+  }
   return { runs, more: rows.length > limit };
 }
 
@@ -28,14 +33,14 @@ export async function listRuns(
 export function listText(
   location: string,
   { runs, more }: Awaited<ReturnType<typeof listRuns>>,
-  { limit, metric, now }: ListOptions,
+  { limit, metric }: ListOptions,
   { colors }: Pick<Style, "colors">,
 ): readonly string[] {
   if (runs.length === 0) return [`${location} holds no runs`];
   const rows = runs.map((run) => [
     run.id,
     run.name,
-    outcomeText(run, now),
+    outcomeText(run),
     dateText(run.startedAt),
     durationText(run.duration),
     extentText(run.counters),
@@ -47,11 +52,13 @@ export function listText(
   ];
 }
 
-/** `3 epochs, 1,200 updates`. */
-const extentText = (counters: RunSummary["counters"]): string =>
-  ["epochs", "updates"]
-    .flatMap((unit) => (counters[unit] ? [amountText(counters[unit], unit)] : []))
-    .join(", ");
+/** `3 epochs, 1,200 updates`, or `1,200 steps` where no more is known. */
+function extentText(counters: RunSummary["counters"]): string {
+  const known = (units: readonly string[]): readonly string[] =>
+    units.flatMap((unit) => (counters[unit] ? [amountText(counters[unit], unit)] : []));
+  const usual = known(["epochs", "updates"]);
+  return (usual.length > 0 ? usual : known(["steps"])).join(", ");
+}
 
 /** The value alone where the heading says what it is. */
 function metricText({ metric }: RunSummary, asked = "loss"): string {

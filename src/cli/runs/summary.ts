@@ -1,14 +1,15 @@
 import type { MetricRow, RunRow } from "../../metrics/index.ts";
 import { fitsPattern, mainLoss } from "./choose-metrics.ts";
 import { isSilent } from "./outcome.ts";
+import type { LastSigns } from "./signs.ts";
 
 /** A run with what follows from its row and its newest metrics. */
 export interface RunSummary extends RunRow {
-  /** Milliseconds since 1970 of the newest thing heard of it: a heartbeat, a metric, its start, its end. */
+  /** Milliseconds since 1970 of the newest thing heard of it: a heartbeat, a checkpoint, a metric, its start, its end. */
   readonly lastSign: number;
-  /** It has not ended, and nothing was heard of it for minutes. */
+  /** It has not ended, and nothing was heard of it for minutes, or its process is gone. */
   readonly silent: boolean;
-  /** Milliseconds it was at work. */
+  /** Milliseconds it was at work; of one that has not ended, up to its last sign. */
   readonly duration: number;
   /** The newest value of the metric asked for, or of its loss. */
   readonly metric: Pick<MetricRow, "key" | "name" | "value" | "step" | "axis"> | undefined;
@@ -18,17 +19,18 @@ export interface RunSummary extends RunRow {
 export function summarize(
   run: RunRow,
   latest: readonly MetricRow[],
-  { now, metric }: { readonly now: number; readonly metric?: string },
+  { now, metric, signs }: { readonly now: number; readonly metric?: string; readonly signs?: LastSigns },
 ): RunSummary {
   const walls = latest.map(({ wall }) => wall);
-  const lastSign = Math.max(run.startedAt, run.heartbeat ?? 0, run.endedAt ?? 0, ...walls);
+  const lastSign = Math.max(signs?.wall ?? 0, run.startedAt, run.heartbeat ?? 0, run.endedAt ?? 0, ...walls);
   const numbers = latest.filter(({ value }) => value !== undefined);
   const chosen = metric === undefined ? mainLoss(numbers) : numbers.find(fitsPattern(metric));
   return {
     ...run,
+    counters: signs?.counters ?? run.counters,
     lastSign,
-    silent: isSilent({ outcome: run.outcome, lastSign }, now),
-    duration: duration(run, lastSign),
+    silent: isSilent({ outcome: run.outcome, lastSign, ...signs }, now),
+    duration: duration(run, lastSign, signs?.began),
     metric: chosen && {
       key: chosen.key,
       name: chosen.name,
@@ -40,7 +42,12 @@ export function summarize(
 }
 
 /** A run that was gone on with did not work in between: then its own count of seconds is what there is. */
-function duration({ counters, resumes, startedAt, endedAt }: RunRow, lastSign: number): number {
+function duration(
+  { counters, resumes, startedAt, endedAt }: RunRow,
+  lastSign: number,
+  began = lastSign,
+): number {
   const counted = (counters.seconds ?? 0) * 1000;
-  return resumes > 0 && counted > 0 ? counted : (endedAt ?? lastSign) - startedAt;
+  if (resumes === 0 || counted === 0) return (endedAt ?? lastSign) - startedAt;
+  return endedAt === undefined ? counted + lastSign - began : counted;
 }

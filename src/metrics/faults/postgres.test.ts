@@ -34,7 +34,7 @@ describe("Postgres", () => {
         ],
         ...(how.startsWith("with") && { spill: newFolder() }),
         // Real calls take their time: none is given up here.
-        delivery: { deadline: 30_000, closing: 30_000 },
+        delivery: { deadline: 30, closing: 30 },
         after: {
           100: () => server.stop(true),
           200: async (logger) => {

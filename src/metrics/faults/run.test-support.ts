@@ -30,7 +30,7 @@ export function newFolder(forTest = true): string {
 export const removeFolder = (path: string): void => rmSync(path, { recursive: true, force: true });
 
 /** Short enough that a test need not wait, and never what a result depends on. */
-const limits: Partial<DeliveryLimits> = { retry: [1, 4], deadline: 5, closing: 100 };
+const limits: Partial<DeliveryLimits> = { retry: [0.001, 0.004], deadline: 0.005, closing: 0.1 };
 
 /** Windows of all sinks: thirty of them, and one that is cut off where a run is. */
 export const schedule = every({ steps: 10 });

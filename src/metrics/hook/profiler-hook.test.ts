@@ -70,6 +70,17 @@ describe("profilerHook", () => {
     expect(profileOf(directory, 0).samples).toBeInstanceOf(Array);
   });
 
+  it("says which epochs the run never came to", async () => {
+    const directory = join(temporaryDirectory(), "profiles");
+    const run = await simulate(profilerHook({ epochs: [0, 7, 9], directory }), { epochs: 2 });
+    expect(run.warnings).toEqual([
+      "profiler: no profile of epoch 7, 9: the run ended after 2 epochs, and the first one is epoch 0",
+    ]);
+    expect(readdirSync(directory)).toEqual(["epoch-0.cpuprofile"]);
+    const short = await simulate(profilerHook({ directory }), { epochs: 1 });
+    expect(short.warnings).toEqual([expect.stringMatching(/epoch 1: the run ended after 1 epoch,/)]);
+  });
+
   it("lets training go on where the profile cannot be written", async () => {
     const file = join(temporaryDirectory(), "file");
     writeFileSync(file, "");

@@ -9,7 +9,7 @@ import { ProfilerSession } from "./profiler-session.ts";
  * Writes a CPU profile of chosen epochs, each from its beginning to its end, as `epoch-1.cpuprofile`: for the
  * Performance panel of Chrome's developer tools, for VS Code, or for speedscope. It shows what JavaScript does on the
  * main thread; what a device or a native library does is time spent in a call. A run that ends within an epoch leaves
- * the profile of what there was of it.
+ * the profile of what there was of it; epochs that it never came to are warned of at its end.
  *
  * Only the chosen epochs are watched, so that all others stay fused. A profile that cannot be taken or written is
  * warned of, and training goes on. One profile at a time is taken in a process.
@@ -52,6 +52,13 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
         `no profile of epoch ${epoch}: it was begun by another process, and only whole epochs are profiled`,
       );
   };
+  /** Epochs that a run which has ended never came to. */
+  const sayMissed = ({ counters: { epochs: completed } }: TrainerContext): void => {
+    const missed = epochs.filter((epoch) => epoch >= completed && epoch !== begun);
+    if (missed.length === 0) return;
+    const ended = `the run ended after ${completed} ${completed === 1 ? "epoch" : "epochs"}`;
+    warn(`no profile of epoch ${missed.join(", ")}: ${ended}, and the first one is epoch 0`);
+  };
 
   const children: readonly TrainerHook[] = [
     // At its start as many epochs are completed as its index says; at its end one more.
@@ -67,8 +74,14 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
       priority: Number.NEGATIVE_INFINITY,
       onEpochEnd: end,
     },
-    // A run that ended within the epoch.
-    { name: `${name}.last`, onTrainingEnd: (context) => (taking ? end(context) : undefined) },
+    {
+      name: `${name}.last`,
+      onTrainingEnd: (context) => {
+        sayMissed(context);
+        // A run that ended within the epoch.
+        return taking ? end(context) : undefined;
+      },
+    },
   ];
   return {
     name,

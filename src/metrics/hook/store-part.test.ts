@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { checkpointHook } from "../../checkpoint/index.ts";
-import { every } from "../../schedule/index.ts";
-import { evaluationScores, latestReplay, type TrainerHook } from "../../trainer/index.ts";
+import { manualClock } from "../../core/index.ts";
+import { every, noCounters } from "../../schedule/index.ts";
+import { evaluationScores, latestCheckpoint, latestReplay, type TrainerHook } from "../../trainer/index.ts";
+import { Logger } from "../logger/index.ts";
 import { comparable, observed, temporaryDirectory, timeless } from "./hook.test-support.ts";
 import { MemoryStore } from "./store.test-support.ts";
+import { StorePart } from "./store-part.ts";
 
 const evaluation: TrainerHook = {
   name: "evaluation",
@@ -45,6 +48,20 @@ describe("a stats store", () => {
     expect(memory.timings.map(({ hook, count }) => [hook, count])).toContainEqual(["evaluation", 2]);
     expect(memory.of("heartbeat").map(({ phase }) => phase)).toEqual(["none", "completed"]);
     expect(memory.of("intervention")).toEqual([]);
+  });
+
+  it("has a checkpoint as soon as it is saved, so that a run that is killed has filed it", async () => {
+    const memory = new MemoryStore();
+    const part = new StorePart(memory.store, manualClock());
+    const logger = new Logger({ sinks: [] });
+    part.joinTo(logger);
+    logger.open({ id: "a", name: "a", startedAt: 0, config: null });
+    const turn = () => new Promise(setImmediate);
+    await turn();
+    part.provided(latestCheckpoint, { path: "epoch-1", uri: null, counters: { ...noCounters, steps: 7 } });
+    await turn();
+    expect(memory.of("checkpoint")).toMatchObject([{ step: 7, path: "epoch-1" }]);
+    await logger.close();
   });
 
   it("hears why a run ended before its time", async () => {

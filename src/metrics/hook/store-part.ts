@@ -62,6 +62,8 @@ export class StorePart {
       const { path, uri, counters } = value as CheckpointRecord | ReplayRecord;
       const row = { step: counters.steps, path, uri: uri ?? undefined, wall };
       this.#events.add(slot.name === latestReplay.name ? "replay" : "checkpoint", row);
+      // At once: a run that is killed goes on from it. What the store does not take waits on, as all events do.
+      if (slot.name === latestCheckpoint.name) this.#events.file().catch(() => undefined);
     }
   }
 

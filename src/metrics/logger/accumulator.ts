@@ -6,7 +6,8 @@ import { HistogramBuilder } from "./histogram.ts";
 export class Accumulator {
   count = 0;
   notFinite = 0;
-  sum = 0;
+  /** -0 plus a number is that number, also where it is -0. */
+  sum = -0;
   last = 0;
   min = Number.POSITIVE_INFINITY;
   max = Number.NEGATIVE_INFINITY;
@@ -63,7 +64,7 @@ export class Accumulator {
   reset(): void {
     this.count = 0;
     this.notFinite = 0;
-    this.sum = 0;
+    this.sum = -0;
     this.last = 0;
     this.min = Number.POSITIVE_INFINITY;
     this.max = Number.NEGATIVE_INFINITY;

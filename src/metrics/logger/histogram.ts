@@ -27,7 +27,8 @@ export class HistogramBuilder {
   notFinite = 0;
   min = Number.POSITIVE_INFINITY;
   max = Number.NEGATIVE_INFINITY;
-  sum = 0;
+  /** -0 plus a number is that number, also where it is -0. */
+  sum = -0;
   sumSquares = 0;
   readonly buckets = new Map<number, number>();
 

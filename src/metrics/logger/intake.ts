@@ -71,7 +71,11 @@ export class Intake {
   }
 
   /** Takes stacked values in an owner's name. */
-  takeRows({ values, rows, from = 0, at }: LoggedRows, category: string, owner: string): void {
+  takeRows(
+    { values, rows, from = 0, at, nanIsNone = false }: LoggedRows,
+    category: string,
+    owner: string,
+  ): void {
     if (rows === 0) return;
     const known = this.#windows.book.category(category);
     const names = Object.keys(values);
@@ -84,14 +88,14 @@ export class Intake {
     });
     const tensors = names.map((name) => values[name] as Tensor);
     this.timeline.add(
-      { series, values: tensors, at, rows, from },
+      { series, values: tensors, at, rows, from, nanIsNone },
       tensors.length,
       this.#windows.reached(at(rows - 1)),
     );
   }
 
   /** Values whose turn has come. */
-  #takeWaiting({ series, values, at, rows, from = 0 }: Waiting, read: Read): void {
+  #takeWaiting({ series, values, at, rows, from = 0, nanIsNone }: Waiting, read: Read): void {
     const numbers = values.map((value) => (isTensor(value) ? read(value) : value));
     for (let row = 0; row < (rows ?? 1); row++) {
       const counters = typeof at === "function" ? at(row) : at;
@@ -108,9 +112,10 @@ export class Intake {
             tensor.size === 1 ? Number((value as ArrayLike<number>)[0]) : value,
             counters,
           );
-        else if (tensor.ndim <= 1)
-          this.#windows.fold(each, Number((value as ArrayLike<number>)[from + row]), counters);
-        else {
+        else if (tensor.ndim <= 1) {
+          const number = Number((value as ArrayLike<number>)[from + row]);
+          if (!nanIsNone || !Number.isNaN(number)) this.#windows.fold(each, number, counters);
+        } else {
           const size = tensor.size / (tensor.shape[0] as number);
           const start = (from + row) * size;
           this.#windows.fold(each, (value as Float32Array).subarray(start, start + size), counters);

@@ -13,7 +13,7 @@ export interface LoggerOptions {
   readonly metrics?: readonly MetricDeclaration[];
   /** Where values that a failing sink cannot take wait for it. Without it they wait in memory, as many as fit. */
   readonly spill?: string;
-  /** How long a sink is waited for, when it is tried again, how much waits: what differs from the defaults. */
+  /** How many seconds a sink is waited for, when it is tried again, how much waits: what differs from the defaults. */
   readonly delivery?: Partial<DeliveryLimits>;
   readonly clock?: Clock;
   /** Told once of each sink that fails, and of values that are lost. Default: standard error. */
@@ -28,6 +28,8 @@ export interface LoggedRows {
   readonly from?: number;
   /** Where a row belongs, the first that counts being 0. */
   readonly at: (row: number) => Counters;
+  /** Whether NaN says that there was nothing to report: such rows are left out. Default false: it is a value. */
+  readonly nanIsNone?: boolean;
 }
 
 /** Logs in one owner's name. */

@@ -202,6 +202,19 @@ describe("values", () => {
     expect(stacked.records.map(({ step }) => step)).toEqual([3, 6, 9, 10]);
   });
 
+  it("that are NaN are none, where whoever logs rows says so", async () => {
+    const values = { return: put(Float32Array.of(Number.NaN, 4, Number.NaN, 6), { engine: "wasm" }) };
+    const logged = async (nanIsNone: boolean) => {
+      const sink = keep();
+      const logger = made(sink);
+      logger.as("hook").logRows({ values, rows: 4, at: (row) => at(row + 1), nanIsNone }, "rollout");
+      await logger.close();
+      return sink.records.map(({ value, count }) => [value, count]);
+    };
+    expect(await logged(true)).toEqual([[5, 2]]);
+    expect(await logged(false)).toEqual([[Number.NaN, 4]]);
+  });
+
   it("that are gone from their device are missed, and no others", async () => {
     const sink = keep();
     const warnings: string[] = [];
@@ -363,4 +376,59 @@ it("two sinks of one name are refused, and one can come later", async () => {
   logger.log({ a: 3 }, 2);
   await logger.close();
   expect([first, later].map(({ records }) => records.map(({ value }) => value))).toEqual([[2], [3]]);
+});
+
+it("two sinks of one file are refused by both names", () => {
+  const file = { path: "/runs/a.jsonl" };
+  const { code, message } = failure(() =>
+    made([
+      { ...keep(), ...file },
+      { ...keep({ name: "b" }), ...file },
+    ]),
+  );
+  expect(code).toBe("SINK_PATH_TAKEN");
+  expect(message).toMatch(/"kept" and "b" both write \/runs\/a.jsonl/);
+  made([
+    { ...keep(), ...file },
+    { ...keep({ name: "b" }), path: "/runs/b.jsonl" },
+    keep({ name: "c" }),
+    keep({ name: "d" }),
+  ]);
+});
+
+describe("a sink whose choice fits nothing", () => {
+  const said = async (choice: SinkChoice, values: object = { loss: 1 }, outcome?: "completed" | "failed") => {
+    const warnings: string[] = [];
+    const logger = made(keep(choice), { warn: (text) => void warnings.push(text) });
+    logger.log(values as Record<string, number>, 1);
+    await logger.close(outcome && { outcome });
+    return warnings;
+  };
+  it.each<[SinkChoice, string]>([
+    [{ metrics: ["los"] }, 'metrics: ["los"]; did you mean "loss"?'],
+    [{ categories: ["trian"] }, 'categories: ["trian"]; did you mean "train"?'],
+    [
+      { metrics: ["train/los"], categories: ["train"] },
+      'categories: ["train"] and metrics: ["train/los"]; did you mean "train/loss"?',
+    ],
+    [{ metrics: ["accuracy*"] }, 'metrics: ["accuracy*"]'],
+  ])("is told of at the end: %j", async (choice, text) => {
+    expect(await said(choice)).toEqual([`sink "kept" got nothing: no metric of the run fits ${text}`]);
+  });
+  it("is not, where it got something, where nothing was logged, and where the run ended early", async () => {
+    expect(await said({ metrics: ["los", "loss"] })).toEqual([]);
+    expect(await said({ categories: ["train", "validation"] })).toEqual([]);
+    expect(await said({ metrics: ["los"] }, {})).toEqual([]);
+    expect(await said({ categories: ["evaluation"] }, { loss: 1 }, "failed")).toEqual([]);
+  });
+});
+
+it("-0 stays what it is, whatever the reduction", async () => {
+  const sink = keep();
+  const names = ["mean", "last", "sum", "min", "max"] as const;
+  const metrics = names.map((name) => declareMetric({ name, reduction: name }));
+  const logger = made(sink, { metrics });
+  for (const step of [1, 2]) logger.log(Object.fromEntries(names.map((name) => [name, -0])), step);
+  await logger.close();
+  expect(sink.records.map(({ value }) => Object.is(value, -0))).toEqual(names.map(() => true));
 });

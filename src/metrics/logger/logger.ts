@@ -66,6 +66,13 @@ export class Logger implements Stateful {
       throw new EspalierError("SINK_NAME_TAKEN", `there are two sinks named "${sink.name}"`, {
         fix: "give one of them another name: jsonlSink(path, { name })",
       });
+    const other = this.#outlets.find(({ sink: { path } }) => path !== undefined && path === sink.path)?.sink;
+    if (other)
+      throw new EspalierError(
+        "SINK_PATH_TAKEN",
+        `the sinks "${other.name}" and "${sink.name}" both write ${sink.path}`,
+        { fix: "give each of them a file of its own" },
+      );
     const delivery = new Delivery(sink, {
       clock: this.#clock,
       warn: this.#warn,
@@ -140,6 +147,8 @@ export class Logger implements Stateful {
     this.#closed ??= (async () => {
       await this.flush();
       const end: RunEnding = { outcome: "completed", counters: this.#windows.now, ...ending };
+      // One that ended before its time may not have come to what a sink wants.
+      if (end.outcome === "completed" || end.outcome === "stopped") this.#sayUnfit();
       await Promise.all(this.#outlets.map(({ delivery }) => delivery.close(end)));
       return this.summary();
     })();
@@ -177,6 +186,13 @@ export class Logger implements Stateful {
       state = this.#windows.getState(choose);
     });
     return ready.then(() => state);
+  }
+
+  #sayUnfit(): void {
+    for (const outlet of this.#outlets) {
+      const text = outlet.unfit(this.#windows.book.all);
+      if (text !== undefined) this.#warn(text);
+    }
   }
 
   #openOutlet(outlet: Outlet, run: RunInfo): void {

@@ -1,3 +1,4 @@
+import { didYouMean } from "../../core/index.ts";
 import { every } from "../../schedule/index.ts";
 import { matcherOf } from "../matching.ts";
 import type { MetricRecord } from "../record.ts";
@@ -33,9 +34,34 @@ export class Outlet {
     return wanted;
   }
 
+  /** That of all these the sink wanted none, as where a name is misspelt; undefined where it wanted one. */
+  unfit(all: readonly Series[]): string | undefined {
+    if (all.length === 0 || all.some((series) => this.wants(series))) return undefined;
+    const { name, categories, metrics } = this.sink;
+    const hint = [
+      ...misspelt(
+        categories,
+        all.map(({ category }) => category),
+      ),
+      ...misspelt(
+        metrics,
+        all.flatMap((series) => [series.name, series.key]),
+      ),
+    ];
+    const asked = [
+      ...(categories ? [`categories: ${JSON.stringify(categories)}`] : []),
+      ...(metrics ? [`metrics: ${JSON.stringify(metrics)}`] : []),
+    ];
+    return `sink "${name}" got nothing: no metric of the run fits ${asked.join(" and ")}${hint[0] ?? ""}`;
+  }
+
   /** Hands over what it wants of a closed window. */
   send(records: readonly MetricRecord[], series: readonly Series[]): void {
     const wanted = records.filter((_, i) => this.wants(series[i] as Series));
     if (wanted.length > 0) this.delivery.send(wanted);
   }
 }
+
+/** What was meant by names that nothing has. */
+const misspelt = (asked: readonly string[] = [], known: readonly string[]): readonly string[] =>
+  asked.flatMap((name) => (known.includes(name) ? [] : [didYouMean(name, new Set(known))])).filter(Boolean);

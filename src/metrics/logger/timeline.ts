@@ -12,6 +12,8 @@ export interface Waiting {
   readonly rows: number | undefined;
   /** The first of them. */
   readonly from?: number;
+  /** Whether rows that are NaN are none. */
+  readonly nanIsNone?: boolean;
 }
 
 /** A value as it was read, undefined where it could not be. */

@@ -164,6 +164,18 @@ describe("csvSink", () => {
     expect(readBack("full")).toHaveLength(10);
   });
 
+  it("begins a new table for a new run, with its own columns, and keeps that of the run before", () => {
+    for (const name of ["a", "b"]) {
+      const sink = csvSink(pathOf("runs"));
+      sink.open?.(runInfo("runs"));
+      sink.write([metricRecord({ step: 1, value: 1, name })]);
+    }
+    expect(readBack("runs")).toEqual([{ key: "train/b", step: 1, value: 1 }]);
+    expect(readFileSync(join(folder, "runs", "metrics.1.csv"), "utf8")).toMatch(
+      /^step,axis,wall,train\/a\n1,steps,[^,]+,1\n$/,
+    );
+  });
+
   it("does not touch a table of something else", () => {
     mkdirSync(join(folder, "other"));
     writeFileSync(pathOf("other"), "name,price\napple,1\n");

@@ -17,7 +17,8 @@ const FIRST = ["step", "axis", "wall"] as const;
  *
  * A metric that appears later gets a column at the end: the file is then written anew, once a call. A value that comes
  * late has a row of its own, with its own step. When a run is resumed, the rows after that point are removed: they
- * come again. Names and texts are data: a spreadsheet that takes `=1+1` for a formula must be told not to.
+ * come again. A new run begins a new file: that of the run before is kept as `metrics.1.csv`, the next as
+ * `metrics.2.csv`. Names and texts are data: a spreadsheet that takes `=1+1` for a formula must be told not to.
  *
  * @example
  * ```ts
@@ -31,6 +32,7 @@ export function csvSink(path: string, choice: FileSinkChoice = {}): Sink {
   return {
     ...rest,
     name: rest.name ?? "csv",
+    path: file.path,
     open(run) {
       file.open();
       columns = rewind(file, run);
@@ -99,7 +101,7 @@ function* widened(
   }
 }
 
-/** Removes what comes again, and what a crash left of a row. Gives the columns. */
+/** Removes what comes again, and what a crash left of a row; sets aside what another run has written. Gives the columns. */
 function rewind(file: LineFile, run: RunInfo): string[] {
   const filed = filedUpTo(run);
   let columns: string[] | undefined;
@@ -107,6 +109,10 @@ function rewind(file: LineFile, run: RunInfo): string[] {
   let goes = false;
   for (const { text, next } of csvRows(file.lines())) {
     columns ??= columnsOf(text, file.path);
+    if (filed === undefined && end > 0) {
+      file.setAside();
+      return [];
+    }
     goes ||= end > 0 && comesAgain(placeOf(text), filed);
     end = next;
   }

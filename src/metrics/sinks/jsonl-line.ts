@@ -1,10 +1,7 @@
 import type { Counters } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 
-/** JSON has no word for these: they are texts. */
-const inWords = (_name: string, value: unknown): unknown =>
-  typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
-
+/** JSON has no word for NaN and infinity: they are texts. */
 function numeral(value: number): string {
   if (!Number.isFinite(value)) return `"${value}"`;
   return Object.is(value, -0) ? "-0" : String(value);
@@ -12,10 +9,17 @@ function numeral(value: number): string {
 
 function filed({ value }: MetricRecord): string {
   if (typeof value === "number") return `"value":${numeral(value)}`;
-  return typeof value === "string"
-    ? `"text":${JSON.stringify(value)}`
-    : `"histogram":${JSON.stringify(value, inWords)}`;
+  return typeof value === "string" ? `"text":${JSON.stringify(value)}` : `"histogram":${objectOf(value)}`;
 }
+
+/** As JSON.stringify, which has no -0. */
+const objectOf = (numbers: object): string =>
+  `{${Object.entries(numbers)
+    .map(([name, value]: [string, number | readonly number[]]) => {
+      const text = typeof value === "number" ? numeral(value) : `[${value.map(numeral).join(",")}]`;
+      return `${JSON.stringify(name)}:${text}`;
+    })
+    .join(",")}}`;
 
 /** What is the same for all records of a metric comes first, so that it is put into words once. */
 function beginningOf({ key, category, name, unit, axis, reduction }: MetricRecord): string {
@@ -33,7 +37,7 @@ export function jsonlWriter(): (record: MetricRecord) => string {
       beginnings.set(record.key, beginning);
     }
     const { step, counters, count, notFinite, wall } = record;
-    if (last?.counters !== counters) last = { counters, text: JSON.stringify(counters, inWords) };
+    if (last?.counters !== counters) last = { counters, text: objectOf(counters) };
     return (
       `${beginning.text},"step":${numeral(step)},${filed(record)},"count":${count},"notFinite":${notFinite},` +
       `"wall":${numeral(wall)},"counters":${last.text}}\n`

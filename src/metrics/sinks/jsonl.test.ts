@@ -1,9 +1,11 @@
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -94,8 +96,10 @@ describe("jsonlSink", () => {
   it("keeps -0", () => {
     const sink = jsonlSink(pathOf("zero"));
     sink.open?.(runInfo("zero"));
-    sink.write([metricRecord({ step: 1, value: -0 })]);
+    const histogram = { edges: [-1, 1], counts: [1], min: -0, max: -0, sum: -0, sumSquares: 0, count: 1 };
+    sink.write([metricRecord({ step: 1, value: -0 }), metricRecord({ step: 1, value: histogram })]);
     expect(linesOf("zero")[0]?.value).toBe(-0);
+    expect(linesOf("zero")[1]?.histogram).toEqual(histogram);
   });
 
   it("removes on resume what lies after the point on each metric's own axis, and nothing of others", () => {
@@ -121,6 +125,56 @@ describe("jsonlSink", () => {
       "",
     ]);
     expect(readdirSync(join(folder, "axes"))).toEqual(["metrics.jsonl"]);
+  });
+
+  it("begins a new file for a new run, and keeps those of the runs before", () => {
+    for (const value of [1, 2, 3]) {
+      const sink = jsonlSink(pathOf("runs"));
+      sink.open?.(runInfo("runs"));
+      sink.write([metricRecord({ step: value, value })]);
+    }
+    const held = (name: string) => readFileSync(join(folder, "runs", name), "utf8").match(/"value":\d/g);
+    expect(readdirSync(join(folder, "runs")).sort()).toEqual([
+      ...["metrics.1.jsonl", "metrics.2.jsonl", "metrics.jsonl"],
+    ]);
+    expect(held("metrics.1.jsonl")).toEqual(['"value":1']);
+    expect(held("metrics.2.jsonl")).toEqual(['"value":2']);
+    expect(held("metrics.jsonl")).toEqual(['"value":3']);
+    const resumed = jsonlSink(pathOf("runs"));
+    resumed.open?.(runInfo("runs", 3));
+    resumed.write(series(4, 4));
+    expect(readBack("runs").map(({ step }) => step)).toEqual([3, 4]);
+    expect(readdirSync(join(folder, "runs"))).toHaveLength(3);
+  });
+
+  it("goes on behind lines that no run has written", () => {
+    mkdirSync(join(folder, "mine"));
+    writeFileSync(pathOf("mine"), '{"note":"mine"}\n');
+    const sink = jsonlSink(pathOf("mine"));
+    sink.open?.(runInfo("mine"));
+    sink.write(series(1, 1));
+    expect(linesOf("mine")).toMatchObject([{ note: "mine" }, { step: 1 }]);
+  });
+
+  it("keeps the file of the run before where it cannot be renamed, and can be opened again", () => {
+    const sink = jsonlSink(pathOf("stuck"));
+    sink.open?.(runInfo("stuck"));
+    sink.write(series(1, 2));
+    let refused = 1;
+    const files = {
+      ...faultyFiles(),
+      renameSync: ((from, to) => {
+        if (refused-- > 0) throw new Error("EBUSY");
+        renameSync(from, to);
+      }) as typeof renameSync,
+    };
+    const next = jsonlSink(pathOf("stuck"), { files });
+    expect(() => next.open?.(runInfo("next"))).toThrow("EBUSY");
+    expect(readdirSync(join(folder, "stuck"))).toEqual(["metrics.jsonl"]);
+    next.open?.(runInfo("next"));
+    next.write(series(3, 3));
+    expect(readBack("stuck").map(({ step }) => step)).toEqual([3]);
+    expect(readdirSync(join(folder, "stuck")).sort()).toEqual(["metrics.1.jsonl", "metrics.jsonl"]);
   });
 
   it("drops what a crash left of a line", () => {

@@ -15,7 +15,8 @@ import type { Sink } from "./sink.ts";
  * (in one line). Numbers that JSON does not have are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. A text
  * stands under `text` and a histogram under `histogram`, instead of `value`. `unit` is missing where there is none.
  * Each line is in the file when training goes on. When a run is resumed, the lines after that point are removed: they
- * come again.
+ * come again. A new run begins a new file: that of the run before is kept as `metrics.1.jsonl`, the next as
+ * `metrics.2.jsonl`.
  *
  * @example
  * ```ts
@@ -29,6 +30,7 @@ export function jsonlSink(path: string, choice: FileSinkChoice = {}): Sink {
   return {
     ...rest,
     name: rest.name ?? "jsonl",
+    path: file.path,
     open(run) {
       file.open();
       rewind(file, run);
@@ -42,14 +44,19 @@ export function jsonlSink(path: string, choice: FileSinkChoice = {}): Sink {
   };
 }
 
-/** Removes what comes again, and what a crash left of a line. */
+/** Removes what comes again, and what a crash left of a line. What another run has written is set aside. */
 function rewind(file: LineFile, run: RunInfo): void {
   const filed = filedUpTo(run);
   let end = 0;
   let goes = false;
   for (const { text, next } of file.lines()) {
     end = next;
-    goes ||= filed !== undefined && comesAgain(placeOf(text), filed);
+    const place = placeOf(text);
+    if (filed === undefined && place !== nowhere) {
+      file.setAside();
+      return;
+    }
+    goes ||= comesAgain(place, filed);
   }
   if (goes) file.replace(kept(file, filed));
   else file.cut(end);
@@ -59,9 +66,10 @@ function* kept(file: LineFile, filed: RunInfo["filedUpTo"]): Generator<string, v
   for (const { text } of file.lines()) if (!comesAgain(placeOf(text), filed)) yield `${text}\n`;
 }
 
+const nowhere = { step: Number.NEGATIVE_INFINITY, axis: "" };
+
 /** Where the value of a line belongs. Of a line that somebody else wrote: nowhere, so that it stays. */
 function placeOf(line: string): { readonly step: number; readonly axis: string } {
-  const nowhere = { step: Number.NEGATIVE_INFINITY, axis: "" };
   try {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed !== "object" || parsed === null || !("step" in parsed && "axis" in parsed))

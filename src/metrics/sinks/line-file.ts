@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname, join, parse, resolve } from "node:path";
 import { badOption, checkNames, shown } from "../../core/index.ts";
 import { READ_WRITE, type SinkFiles, systemFiles, tryCut, writeAll } from "./files.ts";
 import type { SinkChoice } from "./sink.ts";
@@ -107,9 +107,38 @@ export class LineFile {
     this.#isClean = true;
   }
 
+  /** Keeps what is there under another name, `a.1.jsonl` for `a.jsonl` or the next number, and begins anew. */
+  setAside(): void {
+    this.close();
+    const { dir, name, ext } = parse(this.path);
+    for (let number = 1; ; number++) {
+      const aside = join(dir, `${name}.${number}${ext}`);
+      if (!this.#claim(aside)) continue;
+      try {
+        this.#files.renameSync(this.path, aside);
+      } catch (error) {
+        this.#files.rmSync(aside, { force: true });
+        throw error;
+      }
+      break;
+    }
+    this.open();
+  }
+
   close(): void {
     if (this.#file !== undefined) this.#files.closeSync(this.#file);
     this.#file = undefined;
+  }
+
+  /** Takes a name that nobody has, so that of several processes no two take the same. */
+  #claim(path: string): boolean {
+    try {
+      this.#files.closeSync(this.#files.openSync(path, "wx"));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw error;
+    }
   }
 
   #opened(): number {

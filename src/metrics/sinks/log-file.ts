@@ -35,7 +35,8 @@ export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
   if (typeof path !== "string" || path === "")
     throw badOption("logFileSink", `the path is ${shown(path)}`, 'name a file, like "runs/mnist/run.log"');
   const { clock = systemClock, files = systemFiles, ...choice } = options;
-  const append = appender(resolve(path), files);
+  const whole = resolve(path);
+  const append = appender(whole, files);
   const follow = followWindows();
   const choose = chooser({ important: choice.metrics ?? [], limit: Number.POSITIVE_INFINITY });
   let latest: RunProgress | undefined;
@@ -56,6 +57,7 @@ export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
   return {
     ...choice,
     name: choice.name ?? "log-file",
+    path: whole,
     open(run) {
       if (opened) return;
       append(stamped(run.startedAt, openingRow(run)));

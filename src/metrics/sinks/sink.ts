@@ -29,6 +29,8 @@ export interface SinkChoice {
  */
 export interface Sink extends SinkChoice {
   readonly name: string;
+  /** The file that it writes, where it is one: no two sinks of a logger may have the same. */
+  readonly path?: string;
   /** Before all else, once a process; again where it failed. */
   open?(run: RunInfo): void | Promise<void>;
   /** Files the records of a closed window, in order; of several, where they had to wait. */

@@ -98,6 +98,12 @@ describe.each(testEngines())("an actor on %s", (engine) => {
       expect([...(first as Int32Array)]).toEqual([0, 2]);
       expect((second as Int32Array).length).toBe(2);
     }
+    // Each of the two choices needs one that is allowed.
+    for (const [mask, from] of [
+      [[0, 0, 1, 1, 1], 0],
+      [[1, 0, 0, 0, 0], 2],
+    ] as const)
+      expect(() => actor.actAll([seen, seen], [undefined, mask])).toThrow(`allows nothing from ${from} on`);
   });
 
   it("remembers for each that acts, until it is reset", async () => {
@@ -152,6 +158,13 @@ describe("an actor says what is wrong", () => {
     expect(() => actor.act([1, 2])).toThrow(of("OBSERVATION_INVALID", /2 numbers|does not fit/));
     expect(() => actor.act([1, 2, Number.NaN, 4])).toThrow(of("OBSERVATION_INVALID", /NaN at 2/));
     expect(() => actor.act([1, 2, 3, 4], [1])).toThrow(of("OBSERVATION_INVALID", /mask of 1 entries/));
+    expect(() => actor.act([1, 2, 3, 4], [0, 0])).toThrow(
+      of("OBSERVATION_INVALID", /allows nothing from 0 on/),
+    );
+    expect(() => actor.act(undefined as never)).toThrow(
+      of("OBSERVATION_INVALID", /does not fit: it is undefined, where 4 numbers/),
+    );
+    expect(() => actor.actAll(undefined as never)).toThrow(of("SHAPE_MISMATCH", /no observations for 1/));
     expect(() => actor.actAll([])).toThrow(of("SHAPE_MISMATCH", /0 observations for 1/));
     expect(() => actor.reset(1)).toThrow(of("INDEX_OUT_OF_RANGE", /no 1 among 1/));
     await expect(agent.actor({ count: 0 })).rejects.toThrow(/count/);

@@ -68,10 +68,10 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
   const draws = new Draws(seed);
 
   const actAll: Actor<A>["actAll"] = (observations, actionMasks = []) => {
-    if (observations.length !== count)
+    if (observations?.length !== count)
       throw new EspalierError(
         "SHAPE_MISMATCH",
-        `${kind}: there are ${observations.length} observations for ${count} that act`,
+        `${kind}: there are ${observations?.length ?? "no"} observations for ${count} that act`,
         { fix: "give one for each, or open it with another count" },
       );
     observations.forEach((observation, row) => {

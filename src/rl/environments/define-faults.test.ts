@@ -29,7 +29,27 @@ describe("an environment that breaks its definition", () => {
       /Faulty: an observation .*it has 1 numbers, where 2 are/,
     ],
     ["sees NaN", { observe: () => [1, NaN] }, /it is NaN at 1/],
-    ["sees nothing", { observe: () => undefined }, /it has no numbers, where 2 are expected/],
+    ["sees nothing", { observe: () => undefined }, /it is undefined, where 2 numbers are expected/],
+    ["sees later", { observe: async () => [1, 2] }, /it is a promise: environments are synchronous/],
+    ["sees lists", { observe: () => [[1, 2]] }, /a list of lists, where 2 flat numbers are expected/],
+    ["sees lists of one", { observe: () => [[1], [2]] }, /a list of lists, where 2 flat numbers are/],
+    [
+      "begins later",
+      { initial: async () => ({ n: 0 }) },
+      /Faulty: initial gave a promise: environments are synchronous/,
+    ],
+    [
+      "steps later",
+      { step: async (state: unknown) => ({ state, reward: 0, terminated: false }) },
+      /Faulty: step gave a promise: environments are synchronous.*\n.*\{ state, reward, terminated \}/,
+    ],
+    [
+      "gives a list",
+      { step: () => [[1, 2], 0, false, false, {}] },
+      /step gave a list .*\n.*\{ state, reward/,
+    ],
+    ["gives nothing", { step: () => undefined }, /step gave undefined/],
+    ["forgets the state", { step: () => ({ reward: 0, terminated: false }) }, /step gave no state/],
     ["sees text", { observe: () => ["x", 1] }, /it is x at 0/],
     [
       "sees what is no choice",

@@ -5,9 +5,12 @@ import { copyState } from "./copy-state.ts";
 import type { Definition } from "./definition.ts";
 import type { Drawing, Environment, Reset, ResetOptions, Step } from "./environment.ts";
 import { type Exchange, exchangeOf } from "./exchange.ts";
+import { inPlace, isPromise } from "./given.ts";
 import { SeededRandom } from "./random.ts";
 
 type Values = SpaceValue | readonly SpaceValue[];
+
+const outcomeFix = "let step give { state, reward, terminated }: the state after it, new or changed";
 
 /** What a definition describes, with a state, random numbers and a time. */
 export class DefinedEnvironment implements Environment {
@@ -48,7 +51,10 @@ export class DefinedEnvironment implements Environment {
           : "it has no lessons",
       );
     if (seed !== undefined) this.#random.seed(seed);
-    this.#state = this.#definition.initial(this.#random, { lesson });
+    const state = this.#definition.initial(this.#random, { lesson });
+    if (isPromise(state))
+      throw this.#invalid(`initial gave ${inPlace(state)}`, "let initial give the state itself");
+    this.#state = state;
     this.#steps = 0;
     this.#phase = "going";
     const observation = this.#exchange.see(this.#definition.observe(this.#state));
@@ -59,9 +65,14 @@ export class DefinedEnvironment implements Environment {
   step(action: Values): Step<Values, number | readonly number[]> {
     if (this.#phase !== "going") throw this.#notGoing();
     const outcome = this.#definition.step(this.#state, this.#exchange.act(action) as never, this.#random);
+    if (outcome?.state === undefined) this.#checkOutcome(outcome);
     const { state, terminated, info } = outcome;
     const reward = this.#exchange.pay(outcome.reward);
-    if (typeof terminated !== "boolean") throw this.#endless(terminated);
+    if (typeof terminated !== "boolean")
+      throw this.#invalid(
+        `terminated is ${shown(terminated)}`,
+        "let step say with true or false whether the episode is over",
+      );
     this.#state = state;
     this.#steps++;
     const truncated = outcome.truncated === true || this.#steps >= this.#limit;
@@ -117,9 +128,14 @@ export class DefinedEnvironment implements Environment {
     return new EspalierError("ENVIRONMENT_NOT_RESET", `${this.name}: ${what}`, { fix: "call reset() first" });
   }
 
-  #endless(terminated: unknown): EspalierError {
-    return new EspalierError("ENVIRONMENT_INVALID", `${this.name}: terminated is ${shown(terminated)}`, {
-      fix: "let step say with true or false whether the episode is over",
-    });
+  /** Refuses an outcome without a state, unless there never was one. */
+  #checkOutcome(outcome: unknown): void {
+    const kind = inPlace(outcome);
+    if (kind === "an object" && this.#state === undefined) return;
+    throw this.#invalid(`step gave ${kind === "an object" ? "no state" : kind}`, outcomeFix);
+  }
+
+  #invalid(what: string, fix: string): EspalierError {
+    return new EspalierError("ENVIRONMENT_INVALID", `${this.name}: ${what}`, { fix });
   }
 }

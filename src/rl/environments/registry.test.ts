@@ -24,7 +24,7 @@ describe("environments by name", () => {
     expect(makeEnvironment("CartPole-v1")).not.toBe(makeEnvironment("CartPole-v1"));
   });
 
-  it("may be one's own, and be given again", () => {
+  it("may be one's own, and be given again only where that is meant", () => {
     registerEnvironment("Own", { make: makeCartPole });
     expect(environmentNames()).toContain("Own");
     expect(hasCompiled("Own")).toBe(false);
@@ -32,7 +32,11 @@ describe("environments by name", () => {
       expect.objectContaining({ code: "ENVIRONMENT_NOT_COMPILED" }),
     );
     const other = makeCartPole();
-    registerEnvironment("Own", { make: () => other });
+    registerEnvironment("Own", { make: makeCartPole }); // The same.
+    const another = (): void => registerEnvironment("Own", { make: () => other });
+    expect(another).toThrow(/"Own" is the name of another environment already.*\n.*\{ replace: true \}/);
+    expect(another).toThrow(expect.objectContaining({ code: "ENVIRONMENT_EXISTS" }));
+    registerEnvironment("Own", { make: () => other }, { replace: true });
     expect(makeEnvironment("Own")).toBe(other);
   });
 
@@ -42,6 +46,13 @@ describe("environments by name", () => {
     );
     expect(() => registerEnvironment("Other", {} as never)).toThrow(/make of "Other" is undefined/);
     expect(() => registerEnvironment("", { make: makeCartPole })).toThrow(/the name is ""/);
+  });
+
+  it("say where something else is made", () => {
+    registerEnvironment("Late", { make: (async () => makeCartPole()) as never });
+    expect(() => makeEnvironment("Late")).toThrow(
+      /make of "Late" gave a promise: environments are synchronous, and no environment.*ENVIRONMENT_INVALID/,
+    );
   });
 
   it("that nobody knows are an error with a suggestion", () => {

@@ -1,13 +1,15 @@
-import { badOption, didYouMean, EspalierError, shown } from "../../core/index.ts";
+import { isMainThread } from "node:worker_threads";
+import { badOption, checkNames, didYouMean, EspalierError, shown } from "../../core/index.ts";
 import type { CompiledEnvironment } from "../compiled/compiled.ts";
 import { builtIn, type EnvironmentEntry } from "./built-in.ts";
 import type { Environment } from "./environment.ts";
+import { checkMade } from "./given.ts";
 
 const registered = new Map<string, EnvironmentEntry>();
 
 /**
- * Gives an environment a name, under which configurations, presets, evaluation and replays find it. The name of one's
- * own environment may be given again, another's not.
+ * Gives an environment a name, under which configurations, presets, evaluation and replays of this process find it.
+ * A name that is taken is refused, unless it is given to the same functions again, or `replace` is true.
  *
  * @example
  * ```ts
@@ -15,7 +17,12 @@ const registered = new Map<string, EnvironmentEntry>();
  * const environment = makeEnvironment("Walk");
  * ```
  */
-export function registerEnvironment(name: string, entry: EnvironmentEntry): void {
+export function registerEnvironment(
+  name: string,
+  entry: EnvironmentEntry,
+  options: { readonly replace?: boolean } = {},
+): void {
+  checkNames("registerEnvironment", options, ["replace"]);
   if (typeof name !== "string" || name === "")
     throw badOption("registerEnvironment", `the name is ${shown(name)}`, "give it a name");
   if (typeof entry?.make !== "function")
@@ -27,6 +34,12 @@ export function registerEnvironment(name: string, entry: EnvironmentEntry): void
   if (Object.hasOwn(builtIn, name))
     throw new EspalierError("ENVIRONMENT_EXISTS", `"${name}" is the name of a built-in environment`, {
       fix: "choose another name",
+    });
+  const taken = registered.get(name);
+  const same = taken?.make === entry.make && taken?.compiled === entry.compiled;
+  if (taken && !same && !options.replace)
+    throw new EspalierError("ENVIRONMENT_EXISTS", `"${name}" is the name of another environment already`, {
+      fix: `choose another name, or replace it: registerEnvironment("${name}", { make }, { replace: true })`,
     });
   registered.set(name, entry);
 }
@@ -40,7 +53,8 @@ export function registerEnvironment(name: string, entry: EnvironmentEntry): void
  * const { observation } = environment.reset({ seed: 1 });
  * ```
  */
-export const makeEnvironment = (name: string): Environment => entryOf(name).make();
+export const makeEnvironment = (name: string): Environment =>
+  checkMade(entryOf(name).make(), `make of "${name}"`);
 
 /**
  * The compiled environment of a name: the same world, which runs inside compiled programs.
@@ -79,6 +93,24 @@ export const hasCompiled = (name: string): boolean => entryOf(name).compiled !==
  */
 export const environmentNames = (): readonly string[] => [...Object.keys(builtIn), ...registered.keys()];
 
+/** Refuses a name that other threads do not know, because it does not come with Espalier. */
+export function checkKnownEverywhere(name: string): void {
+  entryOf(name);
+  if (Object.hasOwn(builtIn, name)) return;
+  throw new EspalierError("ENVIRONMENT_UNKNOWN", `"${name}" is registered in this thread alone`, {
+    fix: elsewhere,
+  });
+}
+
+const elsewhere =
+  "names that are registered in one thread or process are not known in another: give { module, name }, the file that exports a function that makes it";
+
+/** Whether this name leads to other environments than those that `make` makes: one that wraps them, say. */
+export function meansAnother(name: string, make: unknown): boolean {
+  const entry = Object.hasOwn(builtIn, name) ? builtIn[name] : registered.get(name);
+  return entry !== undefined && entry.make !== make;
+}
+
 function entryOf(name: string): EnvironmentEntry {
   const entry = Object.hasOwn(builtIn, name) ? builtIn[name] : registered.get(name);
   if (entry) return entry;
@@ -87,7 +119,9 @@ function entryOf(name: string): EnvironmentEntry {
     "ENVIRONMENT_UNKNOWN",
     `there is no environment ${shown(name)}${hint(name, names)}`,
     {
-      fix: `use one of ${names.join(", ")}, or name your own with registerEnvironment(name, { make })`,
+      fix: isMainThread
+        ? `use one of ${names.join(", ")}, or name your own with registerEnvironment(name, { make })`
+        : elsewhere,
     },
   );
 }

@@ -2,6 +2,7 @@ import type { EspalierError } from "../../core/index.ts";
 import { whyOutside } from "../spaces/contains.ts";
 import { boxSize, partNames, partOf } from "../spaces/sizes.ts";
 import type { Space, SpaceValue } from "../spaces/space.ts";
+import { inPlace } from "./given.ts";
 
 type Numbers = Float32Array | Int32Array | readonly number[];
 
@@ -38,8 +39,10 @@ export function takeValue(space: Space, value: SpaceValue, fault: Fault): SpaceV
 }
 
 function takeNumbers(given: Numbers | null | undefined, size: number, fault: Fault): Float32Array {
-  if (given?.length !== size)
-    throw fault(`it has ${given?.length ?? "no"} numbers, where ${size} are expected`);
+  if (given?.length === undefined) throw fault(`it is ${inPlace(given)}, where ${size} numbers are expected`);
+  if (Array.isArray(given[0]) || ArrayBuffer.isView(given[0]))
+    throw fault(`it is a list of lists, where ${size} flat numbers are expected, one row after the other`);
+  if (given.length !== size) throw fault(`it has ${given.length} numbers, where ${size} are expected`);
   const taken = new Float32Array(size);
   for (let i = 0; i < size; i++) taken[i] = given[i] as number;
   for (let i = 0; i < size; i++) if (Number.isNaN(taken[i])) throw fault(`it is ${given[i]} at ${i}`);

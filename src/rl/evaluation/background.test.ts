@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
 import { every } from "../../schedule/index.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
+import { registerEnvironment } from "../environments/registry.ts";
 import { readReplay } from "../replays/files.ts";
 import { verifyReplay } from "../replays/verify.ts";
 import { here, makeDrift } from "./evaluation.test-support.ts";
 import { evaluationHook } from "./evaluation-hook.ts";
 import { folder, WalkTask, walkRun } from "./run.test-support.ts";
+import { EvaluationThread } from "./thread.ts";
 
 const drift = (): WalkTask => new WalkTask(makeDrift, here("makeDrift"));
 const suites = { drift: { environment: here("makeDrift") } };
@@ -101,12 +103,36 @@ describe("an evaluation in a thread", () => {
     await expect(walkRun(task, [evaluation]).trainer.train()).rejects.toThrow(
       /hook "evaluation" failed in onEpochEnd: suite "bad": Broken, environment 0, step 2 .* it came apart/,
     );
-    const missing = { gone: { environment: "Nowhere-v0" } };
+    const missing = { gone: { environment: here("makeNothing") } };
     const { trainer, warnings } = walkRun(drift(), [
       evaluationHook({ ...options, suites: missing, mode: "background", onFailure: "warn" }),
     ]);
     expect((await trainer.train()).outcome).toBe("completed");
-    expect(warnings.join("\n")).toMatch(/suite "gone": .*Nowhere-v0.*ENVIRONMENT_UNKNOWN/s);
+    expect(warnings.join("\n")).toMatch(/suite "gone": .*no function "makeNothing".*ENVIRONMENT_UNKNOWN/s);
+  });
+
+  it("refuses names that a thread does not know before anything is trained", async () => {
+    registerEnvironment("Only here", { make: makeDrift });
+    const options = { player: drift().player, schedule: every({ epochs: 3 }), mode: "background" as const };
+    const of = (environment: string) => () => evaluationHook({ ...options, suites: { x: { environment } } });
+    expect(of("Only here")).toThrow(
+      /"Only here" is registered in this thread alone .*\n.*\{ module, name \}/,
+    );
+    expect(of("CartPole-v2")).toThrow(/did you mean "CartPole-v1".*ENVIRONMENT_UNKNOWN/);
+    // Whoever asks a thread all the same hears of it there.
+    const thread = new EvaluationThread();
+    const { spec: policy, observationSpace, actionSpace } = options.player.policy;
+    const asked = thread.evaluate(
+      {
+        ...{ policy, observationSpace, actionSpace, state: {}, episodes: 1, seed: 0, deterministic: true },
+        ...{ suites: { x: { environment: "Only here" } }, vectorCount: 1, engine: "wasm", recorded: 0 },
+      },
+      new AbortController().signal,
+    );
+    await expect(asked).rejects.toThrow(
+      /no environment "Only here".*\n.*registered in one thread or process are not known in another: give \{ module, name \}/,
+    );
+    await thread.close();
   });
 
   it("ends with a run that is to end at once, and tells nothing", async () => {

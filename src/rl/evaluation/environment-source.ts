@@ -2,6 +2,7 @@ import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { badOption, EspalierError, isPlainObject, shown } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
+import { checkMade } from "../environments/given.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import type { PolicySpaces } from "../policies/build.ts";
 
@@ -22,7 +23,17 @@ export const isPortable = (source: EnvironmentSource): source is string | Enviro
 
 /** Refuses what is no source. */
 export function checkSource(kind: string, option: string, source: unknown): void {
+  if (isClass(source)) {
+    const name = source.name || "MyEnvironment";
+    throw badOption(kind, `${option} is ${classText(name)}`, `give a function: () => new ${name}()`);
+  }
   if (typeof source === "function" || (typeof source === "string" && source !== "")) return;
+  if (isEnvironment(source))
+    throw badOption(
+      kind,
+      `${option} is an environment, and several are needed, each made anew`,
+      "give the function that makes it: () => new MyEnvironment(), or what defineEnvironment gave",
+    );
   if (isPlainObject(source) && typeof source.module === "string" && typeof source.name === "string") return;
   throw badOption(
     kind,
@@ -31,9 +42,18 @@ export function checkSource(kind: string, option: string, source: unknown): void
   );
 }
 
+const isEnvironment = (source: unknown): source is Environment =>
+  typeof (source as Partial<Environment> | null | undefined)?.reset === "function" &&
+  typeof (source as Partial<Environment>).step === "function";
+
+const isClass = (source: unknown): source is new () => Environment =>
+  typeof source === "function" && /^class\b/.test(Function.prototype.toString.call(source));
+
+const classText = (name: string): string => `the class ${name}, which cannot be called without new`;
+
 /** Gives what makes environments of a source. Files are loaded here. */
 export async function environmentMaker(source: EnvironmentSource): Promise<() => Environment> {
-  if (typeof source === "function") return source;
+  if (typeof source === "function") return () => checkMade(source(), "the function that makes environments");
   if (typeof source === "string") return () => makeEnvironment(source);
   const { module: file, name } = source;
   const failed = (what: string, cause?: unknown): EspalierError =>
@@ -53,7 +73,8 @@ export async function environmentMaker(source: EnvironmentSource): Promise<() =>
   }
   const make = module[name];
   if (typeof make !== "function") throw failed(`${file} exports no function "${name}"`);
-  return make as () => Environment;
+  if (isClass(make)) throw failed(`${name} of ${file} is ${classText(name)}`);
+  return () => checkMade((make as () => unknown)(), `${name} of ${file}`);
 }
 
 /** What environments of a source observe and do: one is made to find out. */

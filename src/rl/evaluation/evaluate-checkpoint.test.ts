@@ -3,7 +3,7 @@ import { CheckpointManager, checkpointHook, localStore, openCheckpoint } from ".
 import { noCounters } from "../../schedule/index.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import { evaluateCheckpoint } from "./evaluate-checkpoint.ts";
-import { here, makeDrift } from "./evaluation.test-support.ts";
+import { here, makeDrift, makeLessons } from "./evaluation.test-support.ts";
 import { folder, WalkTask, walkRun } from "./run.test-support.ts";
 import { lessonSuites } from "./suites.ts";
 
@@ -38,6 +38,23 @@ describe("a checkpoint", () => {
       lessons.map((_, i) => [i, i]),
     );
     expect(Object.keys(lessonSuites("GridWorld-v0"))).toEqual(lessons);
+  });
+
+  it("is evaluated in each lesson of an environment of a file", async () => {
+    const directory = folder();
+    const environment = here("makeLessons");
+    const task = new WalkTask(makeLessons, environment);
+    await walkRun(task, [checkpointHook({ directory })], { epochs: 1 }).trainer.train();
+    const { results } = await evaluateCheckpoint(directory, { episodes: 1, suites: "lessons" });
+    expect(results.map(({ suite }) => suite)).toEqual(["easy", "hard"]);
+    // One that is at hand can be asked for them; a file cannot at once.
+    expect(lessonSuites(makeLessons)).toEqual({
+      easy: { environment: makeLessons, lesson: 0 },
+      hard: { environment: makeLessons, lesson: 1 },
+    });
+    expect(() => lessonSuites(environment as never)).toThrow(
+      /lessonSuites: the environment is one of a file, .*\n.*\{ easy: \{ environment: \{ module, name \}, lesson: "easy" \} \}/,
+    );
   });
 
   it("of several agents plays them all", async () => {

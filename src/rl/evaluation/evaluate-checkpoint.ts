@@ -5,11 +5,11 @@ import { openStatsStore } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import type { PolicySpaces } from "../policies/build.ts";
 import { type Described, describedIn, pathOf, playerIn } from "./described.ts";
-import { type EnvironmentSource, spacesOf } from "./environment-source.ts";
+import { type EnvironmentSource, environmentMaker, spacesOf } from "./environment-source.ts";
 import { type EvaluateOptions, evaluateSuites } from "./evaluate-suites.ts";
 import { fileEvaluation, runIn } from "./filing.ts";
 import type { SuiteResult } from "./scores.ts";
-import { checkSuites, lessonSuites, type Suites } from "./suites.ts";
+import { checkSuites, type Suites, suitesOf } from "./suites.ts";
 
 export interface CheckpointEvaluationOptions
   extends Pick<
@@ -60,7 +60,7 @@ export async function evaluateCheckpoint(
   const own = environment ?? described.environment;
   const played = checkSuites(
     "evaluateCheckpoint",
-    suites === undefined || suites === "lessons" ? ownSuites(checkpoint, own, suites) : suites,
+    suites === undefined || suites === "lessons" ? await ownSuites(checkpoint, own, suites) : suites,
   );
   const { player, state } = await playerIn(checkpoint, described, await spacesFor(described, played));
   const results = await evaluateSuites({
@@ -90,21 +90,17 @@ async function file(
 /** The seed of a run's evaluations: of a stream of their own, which moves no other. */
 export const evaluationSeed = (seed: number): number => new RandomStreams(seed).get("evaluation").seed();
 
-function ownSuites(
+async function ownSuites(
   { path }: Checkpoint,
   environment: EnvironmentSource | undefined,
   suites: "lessons" | undefined,
-): Suites {
+): Promise<Suites> {
   if (environment === undefined)
     throw new EspalierError("ENVIRONMENT_MISSING", `the settings of ${path} name no environment`, {
-      fix: "say which: suites, or --env of espalier evaluate",
+      fix: "say which: { environment }, or --env NAME of espalier evaluate, with --module FILE where it is your own",
     });
-  const name = nameOf(environment);
-  if (suites === undefined) return { [name]: { environment } };
-  if (typeof environment === "string") return lessonSuites(environment);
-  throw new EspalierError("LESSONS_MISSING", `the lessons of ${name} are not known by name`, {
-    fix: "give suites: { easy: { environment, lesson: 0 } }",
-  });
+  if (suites === "lessons") return suitesOf(environment, (await environmentMaker(environment))());
+  return { [nameOf(environment)]: { environment } };
 }
 
 const nameOf = (environment: EnvironmentSource): string =>

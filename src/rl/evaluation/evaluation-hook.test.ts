@@ -254,7 +254,7 @@ describe("an evaluation inline", () => {
     );
     const { trainer, warnings } = walkRun(drift(), [evaluationHook({ ...options, onFailure: "warn" })]);
     expect((await trainer.train()).outcome).toBe("completed");
-    expect(warnings).toHaveLength(2);
+    expect(warnings.join("\n")).toMatch(/it came apart/);
   });
 
   it("ends with the run where that is to end at once", async () => {

@@ -3,6 +3,7 @@ import type { EngineChoice } from "../../engine/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import { noCounters, type Schedule } from "../../schedule/index.ts";
 import type { TrainerEvent, TrainerHook } from "../../trainer/index.ts";
+import { checkKnownEverywhere } from "../environments/registry.ts";
 import { isPortable } from "./environment-source.ts";
 import type { Player } from "./player.ts";
 import type { EvaluationQueue } from "./queue.ts";
@@ -56,7 +57,7 @@ export interface EvaluationHookOptions {
   readonly run?: string;
   /** Whether each episode is filed in the stats store, too. Default false. */
   readonly fileEpisodes?: boolean;
-  /** Records the first episodes of each suite, for `espalier replay`. */
+  /** Records the first episodes of each suite, for `espalier replay`. Not with `remote`. */
   readonly replays?: ReplayOptions;
   /**
    * Whether it provides the slot `evaluationScores`. One hook does. Others log for themselves where they are inline, and
@@ -133,15 +134,17 @@ export function planOf(options: EvaluationHookOptions): EvaluationPlan {
   };
 }
 
-/** Other threads and processes make their environments themselves. */
+/** Other threads and processes make their environments themselves. What processes know is not for this one to say. */
 function checkPortable(mode: EvaluationMode, suites: Suites): void {
-  for (const [name, { environment }] of Object.entries(suites))
+  for (const [name, { environment }] of Object.entries(suites)) {
     if (!isPortable(environment))
       throw badOption(
         kind,
         `the environment of suite "${name}" is a function, which a ${mode} evaluation cannot call`,
         "give the name of a built-in environment, or the file that exports the function: { module: import.meta.url, name }",
       );
+    if (mode === "background" && typeof environment === "string") checkKnownEverywhere(environment);
+  }
 }
 
 /** A run before its first batch, of whatever task: counters of its own are 0 too. */

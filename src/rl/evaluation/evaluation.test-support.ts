@@ -128,6 +128,9 @@ export const makeBroken = (): Environment =>
     },
   }).make();
 
+/** What nobody can call. */
+export class Classy {}
+
 /** Where these are, for others who are to make them. */
 export const here = (name: string): { readonly module: string; readonly name: string } => ({
   module: import.meta.url,

@@ -134,6 +134,23 @@ describe("episodes", () => {
     expect(heard[1]?.actions).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
   });
 
+  it("need something to choose, until they are over", async () => {
+    const forbidding = (at: number) =>
+      scripted({
+        name: "Stuck",
+        actionSpace: { kind: "discrete", n: 2 },
+        length: () => 3,
+        mask: ({ step }) => (step === at ? Uint8Array.of(0, 0) : Uint8Array.of(1, 1)),
+      }).make;
+    const { player, state } = densePlayer(forbidding(3));
+    const play = (at: number) =>
+      playEpisodes({ player, state, environment: forbidding(at), episodes: 1, seed: 0 });
+    expect(await play(3)).toHaveLength(1);
+    await expect(play(1)).rejects.toThrow(
+      /Stuck, environment 0, step 1 .* an action mask that allows nothing from 0 on \[ENVIRONMENT_INVALID\]/,
+    );
+  });
+
   it("of several agents have the mean of what each of them earned", async () => {
     const { make, heard } = scripted({
       name: "Two",
@@ -218,6 +235,22 @@ describe("bad input", () => {
     );
   });
 
+  it("environments and classes where functions that make them are expected: says what to write", async () => {
+    class Own {
+      readonly self = this;
+      reset(): void {}
+      step(): void {}
+    }
+    for (const [environment, words] of [
+      [new Own(), /environment is an environment, .*\n.*\(\) => new MyEnvironment\(\)/],
+      [Own, /environment is the class Own, which cannot be called without new.*\n.*\(\) => new Own\(\)/],
+      [async () => makeDrift(), /gave a promise: environments are synchronous, and no environment/],
+      [() => undefined, /the function that makes environments gave undefined, and no environment/],
+      [here("Classy"), /Classy of .* is the class Classy, which cannot be called without new/],
+    ] as const)
+      await expect(playEpisodes({ ...base, environment: environment as never })).rejects.toThrow(words);
+  });
+
   it("spaces that do not fit: names both", async () => {
     const { make } = scripted({ name: "Other", actionSpace: { kind: "discrete", n: 3 } });
     await expect(playEpisodes({ ...base, environment: make })).rejects.toMatchObject({
@@ -245,6 +278,23 @@ describe("bad input", () => {
     );
     const free = scripted({ name: "Free", reward: () => Number.NaN });
     await expect(playEpisodes({ ...base, environment: free.make })).rejects.toThrow(/Free.* a reward of NaN/);
+    const made = (own: object) => () => Object.assign(makeDrift(), own) as Environment;
+    for (const [own, words] of [
+      [
+        { reset: async () => ({ observation: [0, 0] }) },
+        /Drift: reset\(\) gave a promise: environments are syn/,
+      ],
+      [{ reset: () => Float32Array.of(0, 0) }, /reset\(\) gave a Float32Array .*\n.*give \{ observation \}/],
+      [
+        { step: () => [[0, 0], 0, false, false, {}] },
+        /step\(\) gave a list .*\n.*give \{ observation, reward,/,
+      ],
+      [{ step: () => ({ reward: 0 }) }, /step\(\) gave an object without an observation/],
+    ] as const)
+      for (const record of [undefined, () => () => undefined])
+        await expect(
+          playEpisodes({ ...base, environment: made(own), ...(record && { record }) }),
+        ).rejects.toMatchObject({ code: "ENVIRONMENT_INVALID", message: expect.stringMatching(words) });
     await expect(playEpisodes({ ...base, environment: makeEndless, maxLength: 50 })).rejects.toMatchObject({
       code: "ENVIRONMENT_HANGS",
       message: expect.stringContaining("step 50 of evaluation episode 0: the episode does not end"),

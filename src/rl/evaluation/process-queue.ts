@@ -1,4 +1,4 @@
-import { checkNames, checkSize, EspalierError, systemClock } from "../../core/index.ts";
+import { badOption, checkNames, checkSize, EspalierError, systemClock } from "../../core/index.ts";
 import { openStatsStore, type StatsStore } from "../../metrics/index.ts";
 import { type EvaluatorProcess, startEvaluator } from "./evaluator-process.ts";
 import { runIn } from "./filing.ts";
@@ -36,6 +36,12 @@ interface Entry {
 export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
   checkNames("processQueue", options, ["store", "processes", "env", "program", "started"]);
   const { store: location, env = {}, program = espalierProgram(), started } = options;
+  if (typeof location !== "string" || location === "")
+    throw badOption(
+      "processQueue",
+      `store is ${typeof location === "string" ? "empty" : "not the place of a store"}`,
+      'say where it is, as other processes open it: a SQLite file, "runs/stats.db", or a postgres:// URL',
+    );
   const most = checkSize("processQueue", "processes", options.processes ?? 1);
   const entries: Entry[] = [];
   const running = new Set<EvaluatorProcess>();

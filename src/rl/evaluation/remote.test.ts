@@ -87,11 +87,13 @@ describe("a remote evaluation", () => {
     const published = (epoch: number, update: number) =>
       pathToFileURL(`${directory}/published/epoch-000${epoch}-update-00000${update}`).href;
     const own = pathToFileURL(`${directory}/own/epoch-0001-update-000002`).href;
-    // At epoch 1 there is none yet; at 2 the one of epoch 1, not published; from 3 on those that were.
+    // At epoch 1 there is none yet; at 2 the one of epoch 1, not published; from 3 on those that were; at the end the
+    // one that was saved after the last evaluation was due.
     expect(queue.jobs.map(({ checkpoint, step }) => [checkpoint, step])).toEqual([
       [own, 2],
       [published(2, 4), 4],
       [published(4, 8), 8],
+      [pathToFileURL(`${directory}/published/epoch-0006-update-000012`).href, 12],
     ]);
     expect(queue.jobs[0]).toMatchObject({ run: "walk", episodes: 2, suites, deterministic: true });
     expect(warnings.join("\n")).toMatch(/evaluation: due at step 2, and there is no checkpoint yet/);
@@ -101,7 +103,7 @@ describe("a remote evaluation", () => {
       [5, 2, own],
       [7, 4, published(2, 4)],
     ]);
-    expect(warnings.join("\n")).toMatch(/1 evaluation has not come back and is given up/);
+    expect(warnings.join("\n")).toMatch(/2 evaluations have not come back and are given up/);
   });
 
   it("protects the checkpoint while it is evaluated", async () => {
@@ -144,6 +146,33 @@ describe("a remote evaluation", () => {
   });
 });
 
+describe("at the end of a run, a remote evaluation", () => {
+  const jobsOf = async (due: number, stop = false): Promise<readonly number[]> => {
+    const queue = toldQueue();
+    const task = drift();
+    const evaluation = evaluationHook({
+      ...{ player: task.player, suites, mode: "remote", queue, schedule: every({ epochs: due }) },
+    });
+    const checkpoint = checkpointHook({ directory: folder(), schedule: every({ epochs: 2 }) });
+    const fails: TrainerHook = {
+      name: "fails",
+      onEpochStart: async ({ counters }) => {
+        await trainer.hooks.settle();
+        if (stop && counters.epochs === 4) throw new Error("enough");
+      },
+    };
+    const { trainer } = walkRun(task, [evaluation, checkpoint, fails]);
+    await trainer.train().catch(() => undefined);
+    return queue.jobs.map(({ step }) => step);
+  };
+
+  it("takes the last checkpoint where one was due since the last that it took", async () => {
+    expect(await jobsOf(2)).toEqual([4, 8, 12]);
+    expect(await jobsOf(7)).toEqual([]); // Never due.
+    expect(await jobsOf(2, true)).toEqual([4]); // A run that failed waits for nothing.
+  });
+});
+
 describe("a process queue", patience, () => {
   it("evaluates in processes that know nothing but addresses, and hears of it through SQLite", async () => {
     const directory = folder();
@@ -182,23 +211,25 @@ describe("a process queue", patience, () => {
     );
     await trainer.train();
     expect(warnings).toEqual([]);
-    expect(pids).toHaveLength(2);
+    expect(pids).toHaveLength(3);
     expect(pids).not.toContain(process.pid);
     const first = `${directory}/own/epoch-0002-update-000004`;
     const second = `${directory}/own/epoch-0004-update-000008`;
-    expect(scores.map(({ counters, checkpoint }) => [counters.steps, checkpoint])).toEqual([
+    // Those saved before an evaluation was due, and the one that was saved when the last was.
+    const last = `${directory}/own/epoch-0006-update-000012`;
+    const steps = [
       [4, pathToFileURL(first).href],
       [8, pathToFileURL(second).href],
-    ]);
+      [12, pathToFileURL(last).href],
+    ];
+    expect(scores.map(({ counters, checkpoint }) => [counters.steps, checkpoint])).toEqual(steps);
     const again = await evaluateCheckpoint(second, { episodes: 3, suites });
     expect(scores[1]?.scores).toEqual(allScores(again.results));
     const rows = await store.list("the-run", "evaluation");
     expect(
       rows.filter(({ name }) => name === "drift").map(({ step, checkpoint }) => [step, checkpoint]),
-    ).toEqual([
-      [4, pathToFileURL(first).href],
-      [8, pathToFileURL(second).href],
-    ]);
+    ).toEqual(steps);
+    // All suites together, by the metrics.
     expect(rows.filter(({ name }) => name === "evaluation").map(({ checkpoint }) => checkpoint)).toEqual(
       scores.map(({ checkpoint }) => checkpoint),
     );
@@ -226,10 +257,17 @@ describe("a process queue", patience, () => {
       hook,
     ]);
     expect((await trainer.train()).outcome).toBe("completed");
-    expect(started).toHaveLength(2);
+    expect(started).toHaveLength(3);
     expect(warnings.join("\n")).toMatch(
       /hook "evaluation\.end" failed .*epoch-0002-update-000004 \(step 4\) failed: the evaluator process \d+ ended \(was killed by SIGKILL\)/s,
     );
-    expect(scores.map(({ counters }) => counters.steps)).toEqual([8]);
+    expect(scores.map(({ counters }) => counters.steps)).toEqual([8, 12]);
+  });
+
+  it("is told where its store is, and not given it", () => {
+    for (const store of [{ location: "runs/stats.db" }, "", undefined])
+      expect(() => processQueue({ store } as never)).toThrow(
+        /processQueue: store is .*OPTION_INVALID\]\n.*a SQLite file, "runs\/stats.db", or a postgres:\/\/ URL/,
+      );
   });
 });

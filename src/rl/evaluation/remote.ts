@@ -2,7 +2,12 @@ import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { EspalierError } from "../../core/index.ts";
 import type { HookHost } from "../../hooks/index.ts";
-import { evaluationScores, latestCheckpoint, type TrainerContext } from "../../trainer/index.ts";
+import {
+  type CheckpointRecord,
+  evaluationScores,
+  latestCheckpoint,
+  type TrainerContext,
+} from "../../trainer/index.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
 import type { EvaluationPlan } from "./evaluation-options.ts";
 import type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./queue.ts";
@@ -16,6 +21,9 @@ export class RemoteEvaluations {
   /** Jobs under way, and what lets go of their checkpoints. */
   readonly #under = new Map<string, () => void>();
   #newest: string | undefined;
+  /** Steps of the checkpoint that was submitted last, and at which an evaluation was due last. */
+  #submitted = -1;
+  #due = -1;
   #missed = false;
 
   constructor(plan: EvaluationPlan, queue: EvaluationQueue) {
@@ -26,21 +34,25 @@ export class RemoteEvaluations {
   begin({ warn }: HookHost): void {
     this.#warn = warn;
     this.#newest = undefined;
+    this.#submitted = -1;
+    this.#due = -1;
     this.#missed = false;
   }
 
   /** Has the newest published checkpoint evaluated; where none was published, the newest that was saved. */
   async submit({ slots, state, counters }: TrainerContext): Promise<void> {
     const record = slots.previous(latestCheckpoint);
+    this.#due = counters.steps;
+    if (record) return this.#send(record, state);
+    if (!this.#missed)
+      this.#warn(
+        `${this.#plan.name}: due at step ${counters.steps}, and there is no checkpoint yet to evaluate; it waits for one`,
+      );
+    this.#missed = true;
+  }
+
+  async #send(record: CheckpointRecord, state: TrainerContext["state"]): Promise<void> {
     const { name } = this.#plan;
-    if (!record) {
-      if (!this.#missed)
-        this.#warn(
-          `${name}: due at step ${counters.steps}, and there is no checkpoint yet to evaluate; it waits for one`,
-        );
-      this.#missed = true;
-      return;
-    }
     const found = record.published ?? { uri: record.uri ?? uriOf(record.path), counters: record.counters };
     if (found.uri === this.#newest) return; // It is evaluated already.
     const { suites, episodes, deterministic, seed = evaluationSeed(state.seed) } = this.#plan;
@@ -64,6 +76,7 @@ export class RemoteEvaluations {
       throw error;
     }
     this.#newest = found.uri;
+    this.#submitted = found.counters.steps;
   }
 
   /** Tells what has come. A failure is raised when everything else has been told. */
@@ -71,11 +84,16 @@ export class RemoteEvaluations {
     if (this.#under.size > 0) this.#tell(await this.#queue.results(this.#run(state)), slots);
   }
 
-  /** The same at the end: waits for what is under way, unless the run was broken off. */
+  /**
+   * The same at the end: waits for what is under way, unless the run was broken off. What was evaluated when one was due
+   * last was saved before that: the checkpoint that has come since is evaluated, too.
+   */
   async end({ slots, state, outcome, signal }: TrainerContext): Promise<void> {
-    if (this.#under.size === 0) return;
     const { patience, name } = this.#plan;
     const wait = outcome === "completed" || outcome === "stopped";
+    const record = slots.previous(latestCheckpoint);
+    if (wait && record && this.#due > this.#submitted) await this.#send(record, state);
+    if (this.#under.size === 0) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(patience * 1000)]);
     const outcomes = await this.#queue.results(this.#run(state), wait ? { wait, signal: limit } : {});
     const left = this.#under.size - outcomes.length;

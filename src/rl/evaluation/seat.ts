@@ -1,9 +1,11 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Environment, Reset, Step } from "../environments/environment.ts";
+import { checkGiven } from "../environments/given.ts";
 import { type ReplayRecorder, replayRecorder } from "../replays/recorder.ts";
 import type { Replay } from "../replays/replay.ts";
 import { readAction } from "../spaces/flat.ts";
 import type { SpaceValue } from "../spaces/space.ts";
+import { textOf } from "../vector/failure.ts";
 import type { EpisodeResult, RecordEpisode } from "./episode.ts";
 import { type EpisodeKeys, episodeKeys } from "./episode-keys.ts";
 import { type Seating, takeIn } from "./seating.ts";
@@ -58,7 +60,8 @@ export class Seat {
     const start = { seed: this.#keys.seed, lesson };
     this.#recorded = record?.({ ...start, episode, environment: environment.name });
     this.#recorder = this.#recorded && this.#try("reset", () => replayRecorder(environment, start));
-    this.#show(this.#recorder?.now ?? this.#try("reset", () => environment.reset(start)), 1);
+    const reset = (): Reset<Observed> => checkGiven(environment, "reset", environment.reset(start));
+    this.#show(this.#recorder?.now ?? this.#try("reset", reset), 1);
   }
 
   /** Acts as its rows of the actions say. An episode that ends is followed by the next of its own. */
@@ -69,7 +72,7 @@ export class Seat {
     const step = this.#try("step", () => this.#act(own));
     this.#length++;
     this.#earn(step);
-    this.#show(step, 0);
+    this.#show(step, 0, step.terminated || step.truncated);
     if (!step.terminated && !step.truncated) {
       if (this.#length >= maxLength) throw this.#endless();
       return;
@@ -91,7 +94,8 @@ export class Seat {
       { length: agents },
       (_, i) => readAction(environment.actionSpace, own, i * actions) as SpaceValue,
     );
-    return environment.step(agents === 1 ? (each[0] as SpaceValue) : each);
+    const action = agents === 1 ? (each[0] as SpaceValue) : each;
+    return checkGiven(environment, "step", environment.step(action));
   }
 
   #earn({ reward, terminated, truncated }: Step<Observed, number | readonly number[]>): void {
@@ -108,10 +112,10 @@ export class Seat {
   }
 
   /** Writes what was observed into its rows. */
-  #show(seen: Reset<Observed>, reset: 0 | 1): void {
+  #show(seen: Reset<Observed>, reset: 0 | 1, over = false): void {
     const { environment, seating, index } = this.#options;
     const { agents, resets, keys } = seating;
-    const fault = takeIn(seating, environment.observationSpace, index, seen);
+    const fault = takeIn(seating, environment.observationSpace, index, seen, over);
     if (fault !== undefined) throw this.#invalid(fault);
     for (let agent = 0; agent < agents; agent++) {
       const row = index * agents + agent;
@@ -125,12 +129,16 @@ export class Seat {
       return act();
     } catch (cause) {
       // Some know by themselves that they break the contract.
-      const known = cause instanceof EspalierError && cause.code === "ENVIRONMENT_INVALID";
+      const known =
+        cause instanceof EspalierError && cause.code === "ENVIRONMENT_INVALID" ? cause : undefined;
       const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
       throw new EspalierError(
-        known ? "ENVIRONMENT_INVALID" : "ENVIRONMENT_FAILED",
-        `${this.#place()}: ${what} failed: ${why}`,
-        { fix: "mend the environment; checkEnvironment of espalier/testing looks for more", cause },
+        known?.code ?? "ENVIRONMENT_FAILED",
+        `${this.#place()}: ${what} failed: ${known ? textOf(known) : why}`,
+        {
+          fix: known?.fix ?? "mend the environment; checkEnvironment of espalier/testing looks for more",
+          cause,
+        },
       );
     }
   }

@@ -1,8 +1,10 @@
 import type { Environment, Reset } from "../environments/environment.ts";
 import type { Policy } from "../policies/policy.ts";
+import { whyOutside } from "../spaces/contains.ts";
 import { writeFlat } from "../spaces/flat.ts";
 import { actionSize, choices, flatSize } from "../spaces/sizes.ts";
 import type { Space, SpaceValue } from "../spaces/space.ts";
+import { choiceGroups } from "../vector/masks.ts";
 
 /** What the policy is shown at a step: a row for each agent of each environment, and rows that nobody has. */
 export interface Seating {
@@ -12,6 +14,8 @@ export interface Seating {
   readonly size: number;
   readonly actions: number;
   readonly choices: number;
+  /** How many there are to choose from in each choice of an action. */
+  readonly groups: readonly number[];
   readonly observations: Float32Array;
   /** 1 where an episode begins with this observation. */
   readonly resets: Uint8Array;
@@ -35,6 +39,7 @@ export function seatingFor(
     ...{ rows, agents, size },
     actions: actionSize(actionSpace),
     choices: masked,
+    groups: choiceGroups(actionSpace),
     observations: new Float32Array(rows * size),
     resets: new Uint8Array(rows).fill(1),
     masks: masked === 0 ? undefined : new Uint8Array(rows * masked).fill(1),
@@ -42,12 +47,16 @@ export function seatingFor(
   };
 }
 
-/** Writes what an environment gave into its rows. Returns what is wrong with it, in words. */
+/**
+ * Writes what an environment gave into its rows. Returns what is wrong with it, in words. A mask that leaves nothing to
+ * choose may stand where the episode is over.
+ */
 export function takeIn(
-  { agents, size, choices, observations, masks }: Seating,
+  { agents, size, choices, groups, observations, masks }: Seating,
   space: Space,
   index: number,
   { observation, actionMask }: Reset<SpaceValue | readonly SpaceValue[]>,
+  over = false,
 ): string | undefined {
   for (let agent = 0; agent < agents; agent++) {
     const from = (index * agents + agent) * size;
@@ -55,7 +64,8 @@ export function takeIn(
     try {
       writeFlat(space, seen as SpaceValue, observations, from);
     } catch (cause) {
-      return `an observation that does not fit: ${cause instanceof Error ? cause.message.split("\n")[0] : String(cause)}`;
+      const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
+      return `an observation that does not fit: ${whyOutside(space, seen) ?? why}`;
     }
     for (let i = 0; i < size; i++)
       if (!Number.isFinite(observations[from + i]))
@@ -66,6 +76,21 @@ export function takeIn(
   else if (!masks) return "action masks, and the policy's actions cannot be masked";
   else if (actionMask.length !== all)
     return `an action mask of ${actionMask.length} entries, where ${all} are expected`;
+  else if (!over && firstEmpty(actionMask, groups) >= 0)
+    return `an action mask that allows nothing from ${firstEmpty(actionMask, groups)} on`;
   else masks.set(actionMask, first);
   return undefined;
+}
+
+/** Where a choice begins of which nothing is allowed, or -1. Agents stand one after the other. */
+function firstEmpty(mask: ArrayLike<number>, groups: readonly number[]): number {
+  let at = 0;
+  while (at < mask.length)
+    for (const n of groups) {
+      let allowed = false;
+      for (let k = at; k < at + n; k++) if (mask[k]) allowed = true;
+      if (!allowed) return at;
+      at += n;
+    }
+  return -1;
 }

@@ -1,4 +1,6 @@
 import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import type { Environment } from "../environments/environment.ts";
+import { checkMade } from "../environments/given.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import { checkSource, type EnvironmentSource } from "./environment-source.ts";
 
@@ -16,20 +18,38 @@ export type Suites = Readonly<Record<string, Suite>>;
 
 /**
  * A suite for each lesson of an environment, named after it: what a curriculum is told of. Scores are `<lesson>.return`,
- * `<lesson>.positive` (the share of episodes with a return above 0), `<lesson>.episodes` and so on.
+ * `<lesson>.positive` (the share of episodes with a return above 0), `<lesson>.episodes` and so on. One is made to find
+ * out; those of a file would have to be waited for: write their suites by hand.
  *
  * @example
  * ```ts
  * evaluationHook({ player: task.player, suites: lessonSuites("GridWorld-v0"), episodes: 20, schedule: every({ epochs: 5 }) });
  * ```
  */
-export function lessonSuites(environment: string, { episodes }: { readonly episodes?: number } = {}): Suites {
-  const made = makeEnvironment(environment);
+export function lessonSuites(
+  environment: string | (() => Environment),
+  { episodes }: { readonly episodes?: number } = {},
+): Suites {
+  const kind = "lessonSuites";
+  checkSource(kind, "the environment", environment);
+  if (typeof environment === "object")
+    throw badOption(
+      kind,
+      "the environment is one of a file, which has to be loaded first",
+      'name its lessons: suites: { easy: { environment: { module, name }, lesson: "easy" } }',
+    );
+  const made =
+    typeof environment === "string" ? makeEnvironment(environment) : checkMade(environment(), kind);
+  return suitesOf(environment, made, episodes);
+}
+
+/** A suite for each lesson of an environment that was made of a source, and is not needed any more. */
+export function suitesOf(environment: EnvironmentSource, made: Environment, episodes?: number): Suites {
   const { lessons = [] } = made;
   made.close?.();
   if (lessons.length === 0)
-    throw new EspalierError("LESSONS_MISSING", `${environment} has no lessons`, {
-      fix: `evaluate it as a whole: suites: { "${environment}": { environment: "${environment}" } }`,
+    throw new EspalierError("LESSONS_MISSING", `${made.name} has no lessons`, {
+      fix: `evaluate it as a whole: suites: { "${made.name}": { environment } }`,
     });
   const more = episodes === undefined ? {} : { episodes };
   return Object.fromEntries(lessons.map((name, lesson) => [name, { environment, lesson, ...more }]));

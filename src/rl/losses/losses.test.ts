@@ -20,7 +20,7 @@ import { entropyLoss } from "./entropy.ts";
 import { kickstartLoss } from "./kickstart.ts";
 import { forward, linearPolicy, placed } from "./linear-policy.test-support.ts";
 import fixture from "./losses.fixture.json" with { type: "json" };
-import { policyLoss } from "./policy.ts";
+import { policyGradientLoss, policyLoss } from "./policy.ts";
 import { valueLoss } from "./value.ts";
 
 const policy = linearPolicy(3, 4);
@@ -68,6 +68,23 @@ describe.each(testEngines())("losses on %s", (engine) => {
     expect(loss).toEqual(Float32Array.of(0));
     for (const grad of Object.values(grads))
       expect([...(grad as Float32Array)].every((x) => x === 0)).toBe(true);
+  });
+
+  it.each([
+    ["policyLoss", policyLoss(), policyLoss({ normalize: "none" })],
+    ["policyGradientLoss", policyGradientLoss({ normalize: "minibatch" }), policyGradientLoss()],
+  ])("%s of a single row learns from its advantage as it is", async (_name, loss, plainLoss) => {
+    const one = Object.fromEntries(
+      Object.entries(fixture.experience).map(([name, rows]) => [name, rows.slice(0, 1)]),
+    ) as Readonly<Record<string, readonly number[]>>;
+    const { step } = stepOf([loss], engine);
+    const plain = stepOf([plainLoss], engine);
+    const [[found], grads] = await read(step(paramsOn(engine), batchOn(engine, one) as never, {}, key));
+    const [[same], others] = await read(plain.step(paramsOn(engine), batchOn(engine, one) as never, {}, key));
+    expect(found[0]).not.toBe(0);
+    expect(found).toEqual(same);
+    expect(grads).toEqual(others);
+    expect([...(grads.w as Float32Array)].some((x) => x !== 0)).toBe(true);
   });
 
   it("take clip ranges from ramps, as inputs of one program", async () => {
@@ -191,6 +208,50 @@ describe("what cannot be meant", () => {
     expect(of(new Float32Array(0), new Float32Array(0))).toThrow(/0 observations/);
     const wrong = { observations: put([[1, 2]], { engine: "wasm" }), actions: new Float32Array(1) };
     expect(() => cloningLoss({ policy, demonstrations: wrong, engine: "wasm" })).toThrow(/f32\[1,2\]/);
+  });
+
+  it("demonstrations must be numbers, and choices that there are", () => {
+    const of = (observations: readonly number[], actions: readonly number[]) => () =>
+      cloningLoss({
+        policy,
+        demonstrations: {
+          observations: Float32Array.from(observations),
+          actions: Float32Array.from(actions),
+        },
+        engine: "wasm",
+      });
+    const zeros = [0, 0, 0, 0, 0, 0];
+    expect(of(zeros, [0, 3])).not.toThrow();
+    expect(of([0, 0, 0, 0, Number.NaN, 0], [0, 1])).toThrow(
+      /observations have NaN in row 1.*OPTION_INVALID/s,
+    );
+    expect(of(zeros, [Number.POSITIVE_INFINITY, 1])).toThrow(/actions have Infinity in row 0/);
+    expect(of(zeros, [0, 4])).toThrow(/actions have 4 in row 1, and there are 4 choices.*from 0 to 3/s);
+    expect(of(zeros, [0, -1])).toThrow(/actions have -1 in row 1/);
+    expect(of(zeros, [0.5, 1])).toThrow(/actions have 0.5 in row 0/);
+    expect(() => cloningLoss({ policy } as never)).toThrow(/demonstrations are undefined.*OPTION_INVALID/s);
+    const lists = { observations: [[0, 0, 0]], actions: [0] };
+    expect(() => cloningLoss({ policy, demonstrations: lists as never })).toThrow(
+      /a Float32Array of such rows/,
+    );
+    const whole = {
+      observations: put([[1, 2, 3]], { engine: "wasm", dtype: "i32" }),
+      actions: new Float32Array(1),
+    };
+    expect(() => cloningLoss({ policy, demonstrations: whole })).toThrow(/observations are i32\[1,3\]/);
+  });
+
+  it("every choice of several has its own range", () => {
+    const two = linearPolicy(3, 4, { actionSpace: { kind: "multiDiscrete", choices: [5, 2] } });
+    const acts = { ...two, distribution: { ...two.distribution, actions: 2 } };
+    const of = (actions: readonly number[]) => () =>
+      cloningLoss({
+        policy: acts,
+        demonstrations: { observations: new Float32Array(6), actions: Float32Array.from(actions) },
+        engine: "wasm",
+      });
+    expect(of([4, 1, 0, 0])).not.toThrow();
+    expect(of([4, 1, 0, 2])).toThrow(/actions have 2 in row 1, and there are 2 choices/);
   });
 
   it("ranges and words are checked", () => {

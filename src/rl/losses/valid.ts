@@ -22,7 +22,8 @@ export function varianceOf(x: Value, valid: Value): Value {
 
 /**
  * Numbers less their mean, by their deviation, both over valid rows: what PPO does to advantages. The deviation is that
- * of a sample (n - 1), to which 1e-8 is added, as PyTorch's implementations have it.
+ * of a sample (n - 1), to which 1e-8 is added, as PyTorch's implementations have it. A single row stays as it is: less
+ * its own mean it would always be 0.
  *
  * @example
  * ```ts
@@ -30,6 +31,7 @@ export function varianceOf(x: Value, valid: Value): Value {
  * ```
  */
 export function normalizedOver(x: Value, valid: Value): Value {
+  if (x.size === 1) return countedRows(x, valid);
   const away = countedRows(x.sub(meanOf(x, valid)), valid);
   const others = np.maximum(np.sum(valid).sub(1), 1);
   return away.div(np.sqrt(np.sum(np.square(away)).div(others)).add(1e-8));

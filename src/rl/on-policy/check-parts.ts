@@ -1,5 +1,6 @@
 import { badOption, checkSize, shown, treeLeaves } from "../../core/index.ts";
 import { Tensor } from "../../engine/index.ts";
+import type { VectorEnvironment } from "../vector/vector.ts";
 import type { OnPolicyOptions } from "./options.ts";
 
 const has = (given: unknown, members: readonly string[]): boolean =>
@@ -16,14 +17,11 @@ function refuse(kind: string, name: string, given: unknown, fix: string): never 
 export function checkParts(kind: string, options: OnPolicyOptions): void {
   const { environment, losses, optimizer } = options;
   const inside = (environment as { readonly compiled?: unknown } | null | undefined)?.compiled;
-  const [name, members] =
-    inside === undefined
-      ? ["environment", ["reset", "step"]]
-      : ["environment.compiled", ["reset", "step", "observe"]];
-  if (!has(inside ?? environment, members))
+  const { observationSpace, rows } = (inside ?? environment ?? {}) as Partial<VectorEnvironment>;
+  if (observationSpace === undefined || (inside === undefined && rows === undefined))
     refuse(
       kind,
-      name,
+      inside === undefined ? "environment" : "environment.compiled",
       inside ?? environment,
       'give vectorEnvironment({ make, count }), or { compiled: compiledEnvironment("CartPole-v1"), count }',
     );

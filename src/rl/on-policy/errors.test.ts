@@ -23,6 +23,18 @@ import { onPolicyTask } from "./task.ts";
 
 const given = (more: Partial<OnPolicyOptions>) => smallTask("compiled", "wasm", more);
 
+/** Never ends. Its 21st step gives a reward that is none, where it is broken and its index is 2. */
+const fragile = (broken: boolean) => (index: number) =>
+  defineEnvironment({
+    ...{ name: "Fragile", observation: box({ shape: 1 }), action: discrete(2) },
+    initial: () => ({ t: 0 }),
+    step: ({ t }, action) => ({
+      ...{ state: { t: t + 1 }, terminated: false },
+      reward: broken && index === 2 && t === 20 ? Number.NaN : action,
+    }),
+    observe: ({ t }) => [t / 100],
+  })() as Environment;
+
 describe("a task refuses", () => {
   it.each<[string, RegExp, Partial<OnPolicyOptions>]>([
     [
@@ -71,6 +83,11 @@ describe("a task refuses", () => {
       "no environment at all",
       /environment is undefined.*vectorEnvironment/s,
       { environment: undefined } as never,
+    ],
+    [
+      "a single environment",
+      /environment is an object of another kind.*vectorEnvironment/s,
+      { environment: fragile(false)(0) } as never,
     ],
     [
       "the name of an environment",
@@ -154,19 +171,7 @@ describe("a component", () => {
   });
 });
 
-/** Never ends. Its 21st step gives a reward that is none, where it is broken and its index is 2. */
-const fragile = (broken: boolean) => (index: number) =>
-  defineEnvironment({
-    ...{ name: "Fragile", observation: box({ shape: 1 }), action: discrete(2) },
-    initial: () => ({ t: 0 }),
-    step: ({ t }, action) => ({
-      ...{ state: { t: t + 1 }, terminated: false },
-      reward: broken && index === 2 && t === 20 ? Number.NaN : action,
-    }),
-    observe: ({ t }) => [t / 100],
-  })() as Environment;
-
-/** The same inside the program, with all environments alike. */
+/** `fragile` inside the program, with all environments alike. */
 const compiledFragile = (broken: "observation" | "reward" | undefined) =>
   ({
     ...{ name: "Fragile", observationSpace: box({ shape: 1 }), actionSpace: discrete(2) },

@@ -1,4 +1,4 @@
-import { checkNames } from "../../core/index.ts";
+import { checkNames, checkWord } from "../../core/index.ts";
 import type { Device, EngineChoice } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
@@ -11,6 +11,7 @@ import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import { type A2cSettings, a2cSettings } from "./a2c-settings.ts";
 import type { Agent } from "./agent.ts";
+import { checkedSettings } from "./check-settings.ts";
 import { choiceNames, type EnvironmentChoice } from "./environments.ts";
 import { onPolicyAgent } from "./on-policy-agent.ts";
 import { picked } from "./picked.ts";
@@ -62,8 +63,11 @@ const names = [...settingNames, ...taskNames, ...choiceNames, "losses"];
 export function a2c(options: A2cOptions): Agent<OnPolicyTask, A2cSettings> {
   const kind = "a2c";
   checkNames(kind, options, names);
-  const base = a2cSettings(typeof options.env === "string" ? options.env : "");
-  const settings = { ...base, ...picked(options, settingNames) } as A2cSettings;
+  const settings = checkedSettings(kind, {
+    ...a2cSettings(),
+    ...picked(options, settingNames),
+  } as A2cSettings);
+  checkWord(kind, "normalizeAdvantages", settings.normalizeAdvantages, ["batch", "none"]);
   const task = (environment: OnPolicyOptions["environment"], epochs: number): OnPolicyTask => {
     const { learningRate, annealRate, epsilon, decay, normalizeAdvantages: normalize } = settings;
     return onPolicyTask({

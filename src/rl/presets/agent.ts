@@ -1,6 +1,7 @@
 import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import { withProgress } from "../../metrics/index.ts";
+import type { Stateful } from "../../state/index.ts";
 import {
   type Task,
   Trainer,
@@ -16,6 +17,8 @@ import { playEpisodes } from "../evaluation/play.ts";
 import type { Player } from "../evaluation/player.ts";
 import { scoresOf } from "../evaluation/scores.ts";
 import type { SpaceValue } from "../spaces/space.ts";
+import { checkHooks, checkTraining } from "./check-training.ts";
+import { rewinder } from "./rewind.ts";
 
 /** What an agent's kinds of training have in common. */
 export interface AgentTask extends Task {
@@ -46,7 +49,13 @@ export interface AgentEvaluation {
   /** Another environment, or another lesson of it. */
   readonly env?: EnvironmentSource;
   readonly lesson?: string | number;
+  /** Steps after which an episode is taken for one that never ends, which is an error. Default a million. */
+  readonly maxLength?: number;
+  /** Aborted, it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
+
+const evaluationNames = ["episodes", "seed", "deterministic", "env", "lesson", "maxLength", "signal"];
 
 /** What an evaluation found. */
 export interface AgentScore {
@@ -61,7 +70,7 @@ export interface AgentScore {
 /** Something that learns to act in an environment. */
 export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
   readonly settings: S;
-  /** A new run: from the beginning, unless a checkpoint hook resumes one. */
+  /** A new run: from the beginning, unless a checkpoint hook resumes one. One at a time. */
   train(training?: AgentTraining<T>): Promise<TrainingResult>;
   /** What a `Trainer` needs for such a run, made anew: for commands that train by themselves. */
   setup(training?: AgentTraining<T>): TrainerOptions;
@@ -82,6 +91,8 @@ export interface AgentSpec<T extends AgentTask, S> {
   readonly totalSteps: number;
   readonly engine?: EngineChoice | undefined;
   readonly seed?: number | undefined;
+  /** Things from outside that remember: every run begins with them as they were when the agent was made. */
+  readonly remembers?: readonly Stateful[];
   /** Hooks that come with it. */
   readonly hooks?: (task: T) => readonly TrainerHook[];
   /** Makes the environments of a run. How many agent steps an epoch has is known then, and with it how many epochs. */
@@ -96,43 +107,59 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
   const { kind, settings, env, engine } = spec;
   checkSource(kind, "env", env);
   let task: T | undefined;
+  let training = false;
+  const rewind = rewinder(spec.remembers ?? []);
   const made = (): T => {
     if (task) return task;
     throw new EspalierError("NOT_TRAINED", `${kind}: there has been no run yet`, {
       fix: "call train() first",
     });
   };
-  const setup = (training: AgentTraining<T> = {}): TrainerOptions => {
-    checkNames(`${kind}.train`, training, ["steps", "hooks", "config", "warn", "progress"]);
-    const steps = checkSize(`${kind}.train`, "steps", training.steps ?? spec.totalSteps);
-    const { hooks = [] } = training;
+  const begin = (given: AgentTraining<T> = {}): TrainerOptions => {
+    checkTraining(`${kind}.train`, given);
+    const steps = checkSize(`${kind}.train`, "steps", given.steps ?? spec.totalSteps);
+    if (training)
+      throw new EspalierError("AGENT_BUSY", `${kind}: this agent is training already`, {
+        fix: "wait for its train() to end, or make another agent",
+      });
     task?.close?.();
+    rewind(spec.remembers ?? []);
     const { samplesPerEpoch, task: made } = spec.begin();
     const epochs = Math.ceil(steps / samplesPerEpoch);
     const own = made(epochs);
     task = own;
+    rewind(Object.values(own.ramps).flatMap(({ state }) => state ?? []));
+    const { hooks = [] } = given;
+    const further = checkHooks(`${kind}.train`, typeof hooks === "function" ? hooks(own) : hooks);
     return {
       task: own,
-      config: { ...(spec.seed !== undefined && { seed: spec.seed }), ...training.config, epochs },
-      hooks: [...(spec.hooks?.(own) ?? []), ...(typeof hooks === "function" ? hooks(own) : hooks)],
-      ...(training.warn && { warn: training.warn }),
+      config: { ...(spec.seed !== undefined && { seed: spec.seed }), ...given.config, epochs },
+      hooks: [...(spec.hooks?.(own) ?? []), ...further],
+      ...(given.warn && { warn: given.warn }),
     };
   };
   return {
     settings,
-    setup,
-    train: (training) => {
-      const { hooks = [], ...options } = setup(training);
-      return new Trainer({ ...options, hooks: withProgress([hooks].flat(), training?.progress) }).train();
+    setup: begin,
+    train: async (given) => {
+      const { hooks = [], ...options } = begin(given);
+      training = true;
+      try {
+        return await new Trainer({ ...options, hooks: withProgress(hooks, given?.progress) }).train();
+      } finally {
+        training = false;
+      }
     },
     evaluate: async (evaluation = {}) => {
-      checkNames(`${kind}.evaluate`, evaluation, ["episodes", "seed", "deterministic", "env", "lesson"]);
-      const { episodes = 20, seed = 0, deterministic = true, lesson } = evaluation;
+      checkNames(`${kind}.evaluate`, evaluation, evaluationNames);
+      const { episodes = 20, seed = 0, deterministic = true, lesson, maxLength, signal } = evaluation;
       const { player, snapshot } = made();
       const { components } = await snapshot(player.reads);
       const played = await playEpisodes({
         ...{ player, state: components, environment: evaluation.env ?? env, episodes, seed, deterministic },
         ...(lesson !== undefined && { lesson }),
+        ...(maxLength !== undefined && { maxLength }),
+        ...(signal && { signal }),
         ...(engine !== undefined && { engine }),
       });
       const scores = scoresOf(played);

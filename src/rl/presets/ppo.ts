@@ -10,6 +10,7 @@ import { valueLoss } from "../losses/value.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import type { Agent } from "./agent.ts";
+import { checkedSettings } from "./check-settings.ts";
 import { choiceNames, type EnvironmentChoice } from "./environments.ts";
 import { onPolicyAgent } from "./on-policy-agent.ts";
 import { picked } from "./picked.ts";
@@ -63,7 +64,8 @@ export function ppo(options: PpoOptions): Agent<OnPolicyTask, PpoSettings> {
   const preset = checkWord(kind, "preset", options.preset ?? "tuned", presetNames);
   const base = ppoSettings(preset, typeof options.env === "string" ? options.env : "");
   const changed = picked(options, settingNames);
-  const settings = { ...base, ...changed } as PpoSettings;
+  const settings = checkedSettings(kind, { ...base, ...changed } as PpoSettings);
+  checkWord(kind, "normalizeAdvantages", settings.normalizeAdvantages, ["minibatch", "batch", "none"]);
   const losses = (epochs: number) => {
     const { clip, valueClip, valueWeight, entropyWeight, normalizeAdvantages: normalize } = settings;
     return [

@@ -1,5 +1,6 @@
 import { EspalierError, shown } from "../../core/index.ts";
 import type { Environment, Reset, Step } from "../environments/environment.ts";
+import { checkGiven } from "../environments/given.ts";
 import { readAction, writeAction } from "../spaces/flat.ts";
 import { actionSize } from "../spaces/sizes.ts";
 import type { SpaceValue } from "../spaces/space.ts";
@@ -55,7 +56,7 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
   const listed = <T>(value: T | readonly T[]): readonly T[] =>
     agents > 1 ? (value as readonly T[]) : [value as T];
   let end: Replay["end"] = "cut";
-  let now: ReplayRecorder["now"] = environment.reset({ seed, lesson });
+  let now: ReplayRecorder["now"] = checkGiven(environment, "reset", environment.reset({ seed, lesson }));
   observations.add(listed(now.observation));
 
   const rowOf = (action: RecordedAction): Float32Array => {
@@ -84,7 +85,8 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
         });
       const row = rowOf(action);
       const each = returns.map((_, i) => readAction(actionSpace, row, i * size) as SpaceValue);
-      const step = environment.step(agents > 1 ? each : (each[0] as SpaceValue));
+      const taken = environment.step(agents > 1 ? each : (each[0] as SpaceValue));
+      const step = checkGiven(environment, "step", taken);
       listed(step.reward).forEach((reward, i) => {
         if (!Number.isFinite(reward))
           throw new EspalierError(

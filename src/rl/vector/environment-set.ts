@@ -1,6 +1,7 @@
 import type { StateTree } from "../../state/index.ts";
 import { copyState } from "../environments/copy-state.ts";
 import type { Environment, Reset, ResetOptions, Step } from "../environments/environment.ts";
+import { stateOf } from "../environments/given.ts";
 import { failedEnvironment, type Place } from "./failure.ts";
 import type { Memory } from "./memory.ts";
 
@@ -71,7 +72,7 @@ export class EnvironmentSet {
     return this.#environments.map((environment, i) =>
       this.#options.memory.fresh[i]
         ? null
-        : this.#call(i, "getState", () => copyState(environment.getState(), environment.name)),
+        : this.#call(i, "getState", () => copyState(stateOf(environment), environment.name)),
     );
   }
 

@@ -35,12 +35,12 @@ describe("an environment that fails", () => {
   it.each<[fault: FaultName, code: string, what: RegExp]>([
     ["NaN", "ENVIRONMENT_INVALID", /gave an observation that is NaN at 1/],
     ["shape", "ENVIRONMENT_INVALID", /gave a wrong observation: it has 4 numbers, where 3 are expected/],
-    ["missing", "ENVIRONMENT_INVALID", /gave a wrong observation: it is undefined, where 3 numbers/],
+    ["missing", "ENVIRONMENT_INVALID", /gave an object without an observation/],
     ["truncated", "ENVIRONMENT_INVALID", /gave undefined as truncated/],
     ["terminated", "ENVIRONMENT_INVALID", /gave 1 as terminated/],
     ["reward", "ENVIRONMENT_INVALID", /gave NaN as its reward/],
     ["mask", "ENVIRONMENT_INVALID", /gave an action mask of length 3, and 14 choices/],
-    ["undefined", "ENVIRONMENT_INVALID", /returned undefined/],
+    ["undefined", "ENVIRONMENT_INVALID", /step\(\) gave undefined \[/],
     ["invalid", "ENVIRONMENT_INVALID", /threw Fragile: knows itself/],
     ["throw", "ENVIRONMENT_FAILED", /threw TypeError: out of order/],
   ])("with %s is named with its index and step", (fault, code, what) => {

@@ -1,4 +1,5 @@
 import { shown } from "../../core/index.ts";
+import { givenFault } from "../environments/given.ts";
 import { whyOutside } from "../spaces/contains.ts";
 import { writeFlat } from "../spaces/flat.ts";
 import { flatSize } from "../spaces/sizes.ts";
@@ -78,11 +79,8 @@ export class Intake {
   }
 
   #fault(given: unknown, acted: boolean): Fault | undefined {
-    if (typeof given !== "object" || given === null)
-      return {
-        what: `returned ${shown(given)}`,
-        fix: "return { observation, reward, terminated, truncated } from step(), { observation } from reset()",
-      };
+    const wrong = givenFault(acted ? "step" : "reset", given);
+    if (wrong) return wrong;
     const { observation, actionMask, terminated, truncated } = given as NonNullable<Given>;
     const ended = acted && (terminated === true || truncated === true);
     return this.#hold(observation) ?? this.#masks.fault(actionMask, this.#description.masked, ended);

@@ -1,5 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
+import { checkMade } from "../environments/given.ts";
 import { checkAlike, type Description, describeEnvironment } from "./description.ts";
 import { failedEnvironment } from "./failure.ts";
 import { choiceGroups } from "./masks.ts";
@@ -23,7 +24,7 @@ export function makeAll(
 
 function makeOne(make: (index: number) => Environment, index: number): Environment {
   try {
-    return make(index);
+    return checkMade(make(index), "make");
   } catch (cause) {
     if (cause instanceof EspalierError) throw cause;
     throw failedEnvironment({ name: "an environment", index, step: 0, during: "make" }, cause);

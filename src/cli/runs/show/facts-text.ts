@@ -7,13 +7,13 @@ import { table } from "../text/table.ts";
 import { dateText, durationText } from "../text/times.ts";
 
 /** What there is to say of a run before its metrics: each fact with its name. */
-export function factLines(run: RunSummary, now: number, { width, colors }: Style): readonly string[] {
+export function factLines(run: RunSummary, { width, colors }: Style): readonly string[] {
   const counted = Object.entries(run.counters).filter(
     ([unit, count]) => count > 0 && unit !== "epoch" && unit !== "seconds",
   );
   const all: readonly (readonly [string, string])[] = [
     ["run", run.id],
-    ["outcome", `${outcomeText(run, now)}${run.reason ? `: ${run.reason.split("\n")[0]}` : ""}`],
+    ["outcome", `${outcomeText(run)}${run.reason ? `: ${run.reason.split("\n")[0]}` : ""}`],
     ["started", dateText(run.startedAt)],
     ["duration", durationText(run.duration)],
     ["resumed", run.resumes === 0 ? "" : run.resumes === 1 ? "once" : `${run.resumes} times`],

@@ -7,6 +7,7 @@ import type {
   StatsStore,
 } from "../../../metrics/index.ts";
 import { matching, telling } from "../choose-metrics.ts";
+import { readSigns } from "../signs.ts";
 import { type RunSummary, summarize } from "../summary.ts";
 import { type Curve, readCurve, thinned } from "./curve.ts";
 
@@ -38,6 +39,7 @@ export async function readShown(
 ): Promise<Shown> {
   const row = await store.run(asked);
   const latest = await store.latest(row.id);
+  const signs = await readSigns(store, row, latest);
   const metrics = await store.metrics(row.id);
   const chosen = metric ? matching(metrics, metric) : telling(metrics).slice(0, MOST_CURVES);
   const most = Math.max(200, Math.floor(MOST_POINTS / chosen.length));
@@ -47,7 +49,7 @@ export async function readShown(
     if (curve) curves.push(curve);
   }
   return {
-    run: summarize(row, latest, { now }),
+    run: summarize(row, latest, { now, ...(signs && { signs }) }),
     curves,
     metrics: metrics.length,
     timings: await store.hookTimings(row.id),

@@ -45,7 +45,7 @@ export function showText(shown: Shown, now: number, style: Style): readonly stri
   ];
   return [
     colors.bold(plain(shown.run.name)),
-    ...factLines(shown.run, now, style).map((line) => `  ${line}`),
+    ...factLines(shown.run, style).map((line) => `  ${line}`),
     ...sections.flatMap(([title, lines]) =>
       lines.length === 0 ? [] : ["", colors.bold(title), ...lines.map((line) => `  ${line}`)],
     ),

@@ -13,33 +13,41 @@ export interface DeliveryOptions {
   readonly files?: SinkFiles | undefined;
 }
 
-/** What a delivery keeps to. Times are in milliseconds. */
+/**
+ * What a delivery keeps to. All times are in seconds.
+ *
+ * @example
+ * ```ts
+ * // A service that may be away for minutes: two of them for an answer, one for what is left at the end.
+ * const logger = new Logger({ sinks, delivery: { deadline: 120, closing: 60 } });
+ * ```
+ */
 export interface DeliveryLimits {
-  /** Records that wait in memory. */
+  /** Records that wait in memory. Default 10,000. */
   readonly records: number;
-  /** Records of one call, where several windows wait. */
+  /** Records of one call, where several windows wait. Default 1,000. */
   readonly batch: number;
-  /** After this time a call without an answer counts as failed. */
+  /** Seconds after which a call without an answer counts as failed. Default 30. */
   readonly deadline: number;
-  /** How long `close` waits. */
+  /** Seconds for which `close` waits. Default 10. */
   readonly closing: number;
-  /** Before a failed call is made again: at first, and at most. It doubles in between. */
+  /** Seconds before a failed call is made again: at first, and at most. It doubles in between. Default `[0.1, 30]`. */
   readonly retry: readonly [first: number, longest: number];
-  /** Failures in a row after which all that waits goes to disk, lest it be lost with the process. */
+  /** Failures in a row after which all that waits goes to disk, lest it be lost with the process. Default 3. */
   readonly toDiskAfter: number;
-  /** How large a spill file may become. */
+  /** Bytes that a spill file may have. Default 2^30, a gibibyte. */
   readonly spillBytes: number;
-  /** A synchronous call that takes longer holds training up, which is said. */
+  /** A synchronous call that takes more seconds holds training up, which is said. Default 0.05. */
   readonly slow: number;
 }
 
 export const deliveryLimits: DeliveryLimits = {
   records: 10_000,
   batch: 1_000,
-  deadline: 30_000,
-  closing: 10_000,
-  retry: [100, 30_000],
+  deadline: 30,
+  closing: 10,
+  retry: [0.1, 30],
   toDiskAfter: 3,
   spillBytes: 2 ** 30,
-  slow: 50,
+  slow: 0.05,
 };

@@ -11,7 +11,7 @@ function run(end: string): Promise<{ readonly code: number | null; readonly out:
     import { Delivery } from ${url("./delivery.ts")};
     import { systemClock } from ${url("../../../core/index.ts")};
     const sink = { name: "down", write: () => Promise.reject(new Error("down")) };
-    const delivery = new Delivery(sink, { clock: systemClock, warn: () => {}, limits: { closing: 300 } });
+    const delivery = new Delivery(sink, { clock: systemClock, warn: () => {}, limits: { closing: 0.3 } });
     delivery.open({ id: "a", name: "a", startedAt: 0, config: {} });
     delivery.send([{ key: "train/loss", step: 1, axis: "steps", value: 1 }]);
     ${end}`;

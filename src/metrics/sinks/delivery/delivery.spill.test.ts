@@ -246,7 +246,7 @@ describe("a disk that refuses", () => {
       writeSync: ((...args: Parameters<typeof fs.writeSync>) =>
         full(room).writeSync(...args)) as typeof fs.writeSync,
     };
-    const limits = { records: 2, closing: 1000 };
+    const limits = { records: 2, closing: 1 };
     const { delivery, time } = openDelivery({ spill, limits, files }, broken());
     delivery.send(steps(1));
     delivery.send(steps(2, 4));

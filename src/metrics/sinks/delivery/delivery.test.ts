@@ -188,7 +188,7 @@ describe("a sink that hangs", () => {
     expect(delivery.state().failures).toBe(0);
     await time.pass(100_000);
     expect(delivery.state()).toMatchObject({ failures: 1, waiting: 2 });
-    expect(said[0]).toContain('sink "test" fails: no answer for 30000 ms');
+    expect(said[0]).toContain('sink "test" fails: no answer for 30 s');
     expect(sink.calls).toEqual(["open", "write 1"]);
   });
 

@@ -64,8 +64,9 @@ export class Delivery {
       most: this.#limits.records,
       lost: (count, why) => this.#report.lost(count, why),
     });
-    this.#calls = new Calls(clock, timers, this.#limits.deadline);
-    this.#backOff = new BackOff(clock, timers, this.#limits.retry, () => this.#goOn());
+    const { deadline, retry } = this.#limits;
+    this.#calls = new Calls(clock, timers, 1000 * deadline);
+    this.#backOff = new BackOff(clock, timers, [1000 * retry[0], 1000 * retry[1]], () => this.#goOn());
   }
 
   /** Before all else. What an earlier process of this run left on disk comes first. */
@@ -178,7 +179,7 @@ export class Delivery {
       done: (held) => {
         this.#backOff.failures = 0;
         done();
-        this.#report.took(held, this.#limits.slow);
+        this.#report.took(held, 1000 * this.#limits.slow);
         this.#report.works(this.#waiting.inMemory + this.#waiting.onDisk);
         this.#answered();
       },
@@ -190,7 +191,7 @@ export class Delivery {
       },
       overdue: () => {
         overdue = true;
-        this.#count(new EspalierError("SINK_SILENT", `no answer for ${this.#limits.deadline} ms`));
+        this.#count(new EspalierError("SINK_SILENT", `no answer for ${this.#limits.deadline} s`));
         this.#waiting.toDisk();
       },
     });
@@ -247,7 +248,8 @@ export class Delivery {
       const left = new Promise<void>((resolve) => {
         this.#leave = resolve;
       });
-      const inTime = this.#timers.set(() => this.#leave?.(), this.#limits.closing, { keepAlive: true });
+      const closing = 1000 * this.#limits.closing;
+      const inTime = this.#timers.set(() => this.#leave?.(), closing, { keepAlive: true });
       this.#backOff.cancel();
       this.#goOn();
       await left;

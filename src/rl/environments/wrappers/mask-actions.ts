@@ -9,23 +9,23 @@ import { type Seen, wrap } from "./wrap.ts";
  *
  * @example
  * ```ts
- * const environment = maskActions(inner, () => Uint8Array.of(1, board.isFull() ? 0 : 1));
+ * const environment = maskActions(inner, () => [true, !board.isFull()]);
  * ```
  */
 export function maskActions<E extends Environment>(
   environment: E,
-  allowed: (inner: E) => Uint8Array,
+  allowed: (inner: E) => ArrayLike<number | boolean>,
 ): Environment {
   const size = choices(environment.actionSpace) * (environment.agents ?? 1);
   const masked = <T extends Seen>(seen: T): T => {
-    const actionMask = allowed(environment);
-    if (!(actionMask instanceof Uint8Array) || actionMask.length !== size)
+    const given = allowed(environment);
+    if (given?.length !== size)
       throw new EspalierError(
         "ENVIRONMENT_INVALID",
-        `${environment.name}: the action mask has ${actionMask?.length ?? "no"} entries, where ${size} are expected`,
-        { fix: "give a Uint8Array with an entry for every choice, of all choices in a row" },
+        `${environment.name}: the action mask has ${given?.length ?? "no"} entries, where ${size} are expected`,
+        { fix: "give 1 or 0 for every choice, of all choices in a row" },
       );
-    return { ...seen, actionMask: actionMask.slice() };
+    return { ...seen, actionMask: Uint8Array.from(given, (one) => (one ? 1 : 0)) };
   };
   return wrap(environment, { reset: masked, step: masked });
 }

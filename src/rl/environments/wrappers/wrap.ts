@@ -1,7 +1,8 @@
-import { EspalierError, shown } from "../../../core/index.ts";
+import { checkNames, EspalierError, shown } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import type { Space, SpaceValue } from "../../spaces/space.ts";
 import type { Environment, Reset, ResetOptions, Step } from "../environment.ts";
+import { stateOf } from "../given.ts";
 
 export type Seen = Reset<SpaceValue | readonly SpaceValue[]>;
 export type Stepped = Step<SpaceValue | readonly SpaceValue[], number | readonly number[]>;
@@ -20,6 +21,8 @@ export interface Wrapping {
   readonly memory?: { getState(): StateTree; setState(state: StateTree): void };
 }
 
+const names = ["observationSpace", "actionSpace", "reset", "step", "act", "memory"];
+
 /**
  * An environment around another. Its state is the other's and what the wrapper remembers.
  *
@@ -31,6 +34,7 @@ export interface Wrapping {
  * ```
  */
 export function wrap(inner: Environment, wrapping: Wrapping): Environment {
+  checkNames("wrap", wrapping, names);
   const { memory } = wrapping;
   return {
     name: inner.name,
@@ -46,7 +50,7 @@ export function wrap(inner: Environment, wrapping: Wrapping): Environment {
       const stepped = inner.step(wrapping.act ? wrapping.act(action) : action);
       return wrapping.step ? wrapping.step(stepped) : stepped;
     },
-    getState: () => (memory ? { inner: inner.getState(), memory: memory.getState() } : inner.getState()),
+    getState: () => (memory ? { inner: stateOf(inner), memory: memory.getState() } : stateOf(inner)),
     setState(state) {
       if (!memory) return inner.setState(state);
       const given = state as { readonly inner?: StateTree; readonly memory?: StateTree } | null;

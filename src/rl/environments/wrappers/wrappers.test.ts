@@ -14,6 +14,7 @@ import {
   normalizeObservations,
   normalizeRewards,
   timeLimit,
+  wrap,
 } from "./index.ts";
 
 /** It sees the last action, is paid it, and ends at 9. */
@@ -105,7 +106,32 @@ describe("frameStack", () => {
   });
 });
 
+describe("wrap", () => {
+  it("refuses what it does not know", () => {
+    expect(() => wrap(makeCartPole(), { stepp: (seen: unknown) => seen } as never)).toThrow(
+      /wrap: there is no option "stepp"; did you mean "step"\?/,
+    );
+  });
+
+  it("says where the environment within has no state", () => {
+    const { getState: _, ...lacking } = wrap(makeCartPole(), {});
+    const outer = timeLimit(lacking as Environment, 10);
+    outer.reset({ seed: 1 });
+    expect(() => outer.getState()).toThrow(
+      /CartPole-v1 has no getState\(\), .*ENVIRONMENT_INVALID\]\n.*getState\(\) and setState\(state\), or .*defineEnvironment/,
+    );
+  });
+});
+
 describe("maskActions", () => {
+  it("takes lists and booleans", () => {
+    for (const allowed of [[1, 0], [true, false], Uint8Array.of(1, 0)])
+      expect(maskActions(makeCartPole(), () => allowed).reset({ seed: 1 }).actionMask).toEqual(
+        Uint8Array.of(1, 0),
+      );
+    expect(() => maskActions(makeCartPole(), () => undefined as never).reset()).toThrow(/has no entries/);
+  });
+
   it("says what is allowed after every reset and step", () => {
     let allowed = Uint8Array.of(1, 0);
     const inner = makeCartPole();
