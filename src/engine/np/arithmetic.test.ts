@@ -12,6 +12,23 @@ const x = [
 const y = [2, -3, 4];
 
 describe.each(testEngines())("arithmetic on %s", (engine) => {
+  it("leaves all of a number that is divided by infinity", () => {
+    const [nan, inf] = [Number.NaN, Number.POSITIVE_INFINITY];
+    expectAll(
+      evaluate(
+        engine,
+        (a, b) => ({ fmod: np.fmod(a, b), remainder: np.remainder(a, b), quotient: np.floorDivide(a, b) }),
+        [1, -1, 1, inf, inf, nan, 5.5],
+        [inf, inf, -inf, inf, 2, inf, -inf],
+      ),
+      {
+        fmod: ["f32[7]", [1, -1, 1, nan, nan, nan, 5.5]],
+        remainder: ["f32[7]", [1, inf, -inf, nan, nan, nan, -inf]],
+        quotient: ["f32[7]", [0, -1, -1, nan, nan, nan, -1]],
+      },
+    );
+  });
+
   it("broadcasts over leading and unit axes", () => {
     expectAll(
       evaluate(

@@ -7,7 +7,8 @@ import type { Value } from "../trace/value.ts";
 import { operand } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
 
-function checkDTypeName(op: string, dtype: DType): void {
+/** An error of `op` where there is no such element type. */
+export function checkDTypeName(op: string, dtype: DType): void {
   if (!dtypes.includes(dtype))
     throw userError(
       "DTYPE_UNKNOWN",

@@ -13,6 +13,30 @@ const x = [
 ];
 
 describe.each(testEngines())("cumulative functions on %s", (engine) => {
+  it("give no gradient to minus infinities that come to nothing", () => {
+    const slope = (v: Value, reverse: boolean) =>
+      grad((u: Value) => np.sum(np.cumlogsumexp(u, { reverse })))(v);
+    expectAll(
+      evaluate(
+        engine,
+        (none, some) => ({
+          value: np.cumlogsumexp(some),
+          none: slope(none, false),
+          back: slope(none, true),
+          some: slope(some, false),
+        }),
+        [-Infinity, -Infinity, -Infinity],
+        [-Infinity, -Infinity, 1, 2],
+      ),
+      {
+        value: ["f32[4]", [-Infinity, -Infinity, 1, 2.3132617]],
+        none: ["f32[3]", [0, 0, 0]],
+        back: ["f32[3]", [0, 0, 0]],
+        some: ["f32[4]", [0, 0, 1.2689414, 0.7310586]],
+      },
+    );
+  });
+
   it("run along an axis, either way, or over all elements", () => {
     expectAll(
       evaluate(

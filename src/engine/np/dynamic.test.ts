@@ -1,12 +1,30 @@
 import { describe, expect, it } from "vitest";
 import { testEngines } from "../run/engines.test-support.ts";
 import { put } from "../run/put.ts";
+import type { Value } from "../trace/value.ts";
+import { switchBranch } from "../transform/branches.ts";
 import { errorOf, evaluate, expectAll } from "./evaluate.test-support.ts";
 import * as np from "./index.ts";
 
 // Expected numbers: jax.lax 0.10.2.
 
 describe.each(testEngines())("dynamic slices on %s", (engine) => {
+  it("take indices beyond what i32 holds for the last", () => {
+    expectAll(
+      evaluate(
+        engine,
+        (v, i) => ({
+          slice: np.dynamicSlice(v, [i], [2]),
+          take: np.take(v, i),
+          branch: switchBranch(i, [(u: Value) => u, (u: Value) => np.negative(u)], v),
+        }),
+        [1, 2, 3, 4],
+        put(Uint32Array.of(3_000_000_000), { engine, shape: [] }),
+      ),
+      { slice: ["f32[2]", [3, 4]], take: ["f32[]", 4], branch: ["f32[4]", [-1, -2, -3, -4]] },
+    );
+  });
+
   it("begin where traced numbers say, moved so that they fit", () => {
     expectAll(
       evaluate(

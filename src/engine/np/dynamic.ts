@@ -1,10 +1,10 @@
 import { splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import * as dynamic from "../ops/dynamic.ts";
-import { add, less, select } from "../ops/elementwise.ts";
+import { add, less, min, select } from "../ops/elementwise.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { reshape } from "../ops/shape.ts";
-import { isInteger } from "../trace/dtype.ts";
+import { isInteger, limits } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape } from "../trace/type.ts";
 import { shapeText } from "../trace/type.ts";
@@ -12,6 +12,10 @@ import type { Value } from "../trace/value.ts";
 import { range } from "./axes.ts";
 import { filled, operand } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
+
+/** Integers as i32; those of u32 that it cannot hold as the largest that it can. */
+export const toI32 = (x: Value): Value =>
+  convert(x.dtype === "u32" ? min(x, filled(x, limits("i32").max)) : x, "i32");
 
 /** Indices as i32, negative ones counted from the end of an axis of length n. */
 export function wrapped(op: string, index: ValueLike, n: number): Value {
@@ -25,7 +29,7 @@ export function wrapped(op: string, index: ValueLike, n: number): Value {
         ? "the number of true elements is not known while tracing: use np.where(mask, x, y)"
         : 'convert first: index.astype("i32")',
     );
-  const at = convert(value, "i32");
+  const at = toI32(value);
   if (value.dtype !== "i32") return at;
   return select(less(at, filled(at, 0)), add(at, filled(at, n)), at);
 }

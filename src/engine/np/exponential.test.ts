@@ -93,4 +93,22 @@ describe.each(testEngines())("exponentials and logarithms on %s", (engine) => {
       },
     );
   });
+
+  it("has NaN in both slopes of logaddexp where a side is NaN", () => {
+    expectAll(
+      evaluate(
+        engine,
+        (x, y) => ({
+          left: slope((v) => np.logaddexp(v, y), x),
+          right: slope((v) => np.logaddexp(x, v), y),
+        }),
+        [Number.NaN, 1, -Infinity],
+        [1, Number.NaN, 2],
+      ),
+      {
+        left: ["f32[3]", [Number.NaN, Number.NaN, 0]],
+        right: ["f32[3]", [Number.NaN, Number.NaN, 1]],
+      },
+    );
+  });
 });

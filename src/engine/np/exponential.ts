@@ -46,9 +46,10 @@ export const erf = (x: ValueLike): Value => ops.erf(floating("erf", x));
 /** The inverse of `erf`: infinite at 1 and -1, NaN beyond. */
 export const erfInv = (x: ValueLike): Value => inverse(floating("erfInv", x));
 
-/** Shares the cotangent by each side's part of the sum; infinite sums count as 0 so that -inf gives 0, not NaN. */
+/** Shares the cotangent by each side's part of the sum; infinite sums count as 0 so that -inf gives 0; NaN stays. */
 const logAddRule = (ct: Value, [x, y]: readonly Value[], z: Value): readonly Value[] => {
-  const finite = ops.select(ops.isFiniteValue(z), z, filled(z, 0));
+  const infinite = ops.equal(ops.abs(z), filled(z, Number.POSITIVE_INFINITY));
+  const finite = ops.select(infinite, filled(z, 0), z);
   return [x as Value, y as Value].map((side) => ops.mul(ct, ops.exp(ops.sub(side, finite))));
 };
 

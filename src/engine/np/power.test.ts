@@ -138,6 +138,65 @@ describe.each(testEngines())("powers on %s", (engine) => {
   });
 });
 
+describe.each(testEngines())("derivatives in range on %s", (engine) => {
+  const inf = Number.POSITIVE_INFINITY;
+  /** How far numbers of any size are from those wanted, relative to them. */
+  const faults = (got: unknown, wanted: readonly number[]) =>
+    (got as number[]).flatMap((number, i) => {
+      const want = wanted[i] as number;
+      const near = number === want || Math.abs(number / want - 1) < 1e-5;
+      return near ? [] : [`[${i}]: ${number} instead of ${want}`];
+    });
+
+  it.each([
+    {
+      n: -1,
+      first: [-inf, -1e20, -1e-20, 0, -0.25, -0.25],
+      second: [inf, 2e30, 2e-30, 0, 0.25, -0.25],
+    },
+    { n: -2, first: [-inf, -2e30, -2e-30, 0, -0.25, 0.25], second: [inf, inf, 0, 0, 0.375, 0.375] },
+    { n: -3, first: [-inf, -inf, 0, 0, -0.1875, -0.1875], second: [inf, inf, 0, 0, 0.375, -0.375] },
+  ])("power $n", ({ n, first, second }) => {
+    const f = (x: Value) => np.power(x, n);
+    const got = evaluate(engine, (x) => ({ first: slope(f, x), second: slope((v) => slope(f, v), x) }), [
+      0,
+      1e-10,
+      1e10,
+      inf,
+      2,
+      -2,
+    ]);
+    expect(faults(got.first.value, first)).toEqual([]);
+    expect(faults(got.second.value, second)).toEqual([]);
+  });
+
+  it("hypot, infinite where a side is, its slope each side's share of the length", () => {
+    const nan = Number.NaN;
+    const got = evaluate(
+      engine,
+      (a, b) => ({
+        length: np.hypot(a, b),
+        slope: slope((v) => np.hypot(v, np.slice(b, "5:")), np.slice(a, "5:")),
+        second: slope((v) => slope((u) => np.hypot(u, 4), v), np.full([1], 3)),
+      }),
+      [inf, inf, nan, nan, inf, 3, 0, 1e30, 1e-30, -3e38],
+      [1, -inf, -inf, 1, nan, 4, 0, 1e30, 1e-30, 2],
+    );
+    expect((got.length.value as number[]).slice(0, 5)).toEqual([inf, inf, inf, nan, inf]);
+    expect(
+      faults((got.length.value as number[]).slice(5), [5, 0, 1.4142135e30, 1.4142135e-30, 3e38]),
+    ).toEqual([]);
+    expect(faults(got.slope.value, [0.6, 0, Math.SQRT1_2, Math.SQRT1_2, -1])).toEqual([]);
+    expect(faults(got.second.value, [0.128])).toEqual([]);
+  });
+});
+
+it.runIf(testEngines().includes("xla"))("powers of f16 have derivatives in range", () => {
+  const x = put([20, 0.05], { engine: "xla", dtype: "f16" });
+  const got = evaluate("xla", (v) => slope((u) => np.power(u, -2), v), x);
+  expect((got.value as number[]).map((v) => Number(v.toPrecision(3)))).toEqual([-2.5e-4, -16000]);
+});
+
 it("power refuses negative powers of integers", () => {
   const error = errorOf((x) => np.power(np.astype(x, "i32"), -1), [2]);
   expect(error.code).toBe("ARGUMENT_INVALID");

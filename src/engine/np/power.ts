@@ -8,6 +8,7 @@ import type { Value } from "../trace/value.ts";
 import { range } from "./axes.ts";
 import { filled, floating, operand, pair, toFloat, toNumber, wide } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
+import type { DerivativeRule } from "./with-derivative.ts";
 import { withDerivative } from "./with-derivative.ts";
 
 /** Whole exponents up to here are products: exact for small ones, and with an exact derivative at 0. */
@@ -39,8 +40,22 @@ function wholePower(x: ValueLike, n: number): Value {
       'convert first: np.power(x.astype("f32"), -1)',
     );
   if (n === 0) return filled(base, 1);
-  const product = repeated(base, Math.abs(n));
-  return n > 0 ? product : ops.div(filled(base, 1), product);
+  if (n > 0) return repeated(base, n);
+  return withDerivative([base], ops.div(filled(base, 1), repeated(base, -n)), negativePowerRule(n));
+}
+
+const negativePowerRules = new Map<number, DerivativeRule>();
+
+/** n * x^(n - 1); the derivative of the quotient would divide by x^2n, which leaves the range much earlier. */
+function negativePowerRule(n: number): DerivativeRule {
+  const known = negativePowerRules.get(n);
+  if (known) return known;
+  const rule: DerivativeRule = (ct, [x]) => {
+    const base = x as Value;
+    return [ops.mul(ct, ops.mul(filled(base, n), wholePower(base, n - 1)))];
+  };
+  negativePowerRules.set(n, rule);
+  return rule;
 }
 
 function repeated(base: Value, n: number): Value {
@@ -98,7 +113,13 @@ export function cbrt(x: ValueLike): Value {
   });
 }
 
-/** The length of the hypotenuse: sqrt(x*x + y*y) without overflow on the way. */
+/** Each side by the length, which neither overflows nor squares; 0 where both sides are. */
+const hypotRule: DerivativeRule = (ct, sides, length) => {
+  const safe = ops.select(ops.equal(length, filled(length, 0)), filled(length, 1), length);
+  return sides.map((side) => ops.mul(ct, ops.div(side, safe)));
+};
+
+/** The length of the hypotenuse: sqrt(x*x + y*y) without overflow on the way; infinite where a side is. */
 export function hypot(x: ValueLike, y: ValueLike): Value {
   const [a, b] = pair("hypot", x, y, toFloat);
   const [p, q] = [ops.abs(a), ops.abs(b)];
@@ -107,5 +128,7 @@ export function hypot(x: ValueLike, y: ValueLike): Value {
   const one = filled(large, 1);
   const ratio = ops.div(small, ops.select(none, one, large));
   const length = ops.mul(large, ops.sqrt(ops.add(one, ops.mul(ratio, ratio))));
-  return ops.select(none, large, length);
+  const endless = filled(large, Number.POSITIVE_INFINITY);
+  const infinite = ops.or(ops.equal(p, endless), ops.equal(q, endless));
+  return withDerivative([a, b], ops.select(infinite, endless, ops.select(none, large, length)), hypotRule);
 }

@@ -13,6 +13,29 @@ const x = [
 ];
 
 describe.each(testEngines())("sorting on %s", (engine) => {
+  it("finds the place of NaN behind all numbers", () => {
+    expectAll(
+      evaluate(
+        engine,
+        (line, withNan, v) => ({
+          left: np.searchsorted(line, v),
+          right: np.searchsorted(line, v, { side: "right" }),
+          leftOfNan: np.searchsorted(withNan, v),
+          rightOfNan: np.searchsorted(withNan, v, { side: "right" }),
+        }),
+        [1, 2, 3],
+        [1, 2, Number.NaN, Number.NaN],
+        [Number.NaN, 2, Number.POSITIVE_INFINITY],
+      ),
+      {
+        left: ["i32[3]", [3, 1, 3]],
+        right: ["i32[3]", [3, 2, 3]],
+        leftOfNan: ["i32[3]", [2, 1, 2]],
+        rightOfNan: ["i32[3]", [4, 2, 2]],
+      },
+    );
+  });
+
   it("sorts up and down, along any axis, NaN last", () => {
     expectAll(
       evaluate(

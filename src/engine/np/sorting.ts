@@ -1,11 +1,12 @@
 import { iota } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
-import { add, div, less, lessEqual, notEqual, select, sub } from "../ops/elementwise.ts";
+import { add, and, div, equal, less, lessEqual, notEqual, or, select, sub } from "../ops/elementwise.ts";
 import { reduceOr, reduceSum } from "../ops/reduce.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { broadcastInDim, reshape, reverse, transpose } from "../ops/shape.ts";
 import { slice } from "../ops/slice.ts";
 import { sort as sortOp } from "../ops/sort.ts";
+import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
@@ -98,7 +99,10 @@ export interface SearchOptions {
   readonly side?: "left" | "right" | undefined;
 }
 
-/** Where elements would have to be put into an ascending vector to keep it so, as i32. Compares with every element. */
+/**
+ * Where elements would have to be put into an ascending vector to keep it so, as i32; NaN stands behind all numbers.
+ * Compares with every element.
+ */
 export function searchsorted(sorted: ValueLike, x: ValueLike, { side = "left" }: SearchOptions = {}): Value {
   const [line, value] = promoted("searchsorted", [sorted, x]) as [Value, Value];
   if (line.ndim !== 1)
@@ -110,9 +114,16 @@ export function searchsorted(sorted: ValueLike, x: ValueLike, { side = "left" }:
   const shape = [...value.shape, line.size];
   const mine = broadcastInDim(value, shape, range(value.ndim));
   const theirs = broadcastInDim(line, shape, [value.ndim]);
-  const before = side === "left" ? less(theirs, mine) : lessEqual(theirs, mine);
+  const smaller = side === "left" ? less(theirs, mine) : lessEqual(theirs, mine);
+  const before = isFloat(mine.dtype) ? or(smaller, beforeNan(mine, theirs, side)) : smaller;
   // Counted in f32, exact up to 2^24: jax-js fails on some sums of integers that come from comparing floats.
   return convert(reduceSum(convert(before, "f32"), [value.ndim]), "i32");
+}
+
+/** Numbers stand before NaN, and behind other NaNs as well where the side is the right one. */
+function beforeNan(mine: Value, theirs: Value, side: "left" | "right"): Value {
+  const isNan = notEqual(mine, mine);
+  return side === "left" ? and(isNan, equal(theirs, theirs)) : isNan;
 }
 
 /** The middle element in order over axes, the mean of the two middle ones where their number is even; NaN where there is one. */

@@ -135,4 +135,12 @@ describe.each(testEngines())("trigonometry on %s", (engine) => {
       },
     );
   });
+
+  it("has no acosh below 1", () => {
+    const [nan, inf] = [Number.NaN, Number.POSITIVE_INFINITY];
+    expectAll(
+      evaluate(engine, (v) => ({ acosh: np.acosh(v) }), [-inf, -1e30, -1e4, -5, -1, 0.5, 1, 2, inf, nan]),
+      { acosh: ["f32[10]", [nan, nan, nan, nan, nan, nan, 0, 1.316958, inf, nan]] },
+    );
+  });
 });

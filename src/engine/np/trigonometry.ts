@@ -100,7 +100,8 @@ export const acosh = known(
   (x, one) => {
     const above = ops.sub(x, one);
     const near = ops.log1p(ops.add(above, ops.sqrt(ops.mul(above, ops.add(x, one)))));
-    return ops.select(isLarge(x), logOfDouble(x), near);
+    const y = ops.select(isLarge(x), logOfDouble(x), near);
+    return ops.select(ops.less(x, one), filled(x, Number.NaN), y);
   },
   (x, one) => ops.rsqrt(ops.mul(ops.sub(x, one), ops.add(x, one))),
 );

@@ -5,7 +5,7 @@ import { put } from "../run/put.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
 import { vmap } from "../transform/vmap.ts";
-import { difference, evaluate } from "./evaluate.test-support.ts";
+import { difference, errorOf, evaluate } from "./evaluate.test-support.ts";
 import * as np from "./index.ts";
 
 /** Functions of one example: a matrix [3, 4], and indices [2] into it. */
@@ -67,4 +67,14 @@ describe.each(testEngines())("mapped over examples on %s", (engine) => {
     });
     expect(faults).toEqual([]);
   });
+});
+
+it("vmap refuses a tree of axes for one argument", () => {
+  const inAxes = [{ w: 0, b: null }] as unknown as readonly number[];
+  const error = errorOf(
+    (x) => vmap((p: { w: Value; b: Value }) => np.add(p.w, p.b), { inAxes })({ w: x, b: x }),
+    [1, 2],
+  );
+  expect(error.code).toBe("VMAP_AXIS");
+  expect(error.message).toContain('the axis of argument 0 in inAxes is {"w":0,"b":null}');
 });

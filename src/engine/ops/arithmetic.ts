@@ -41,7 +41,7 @@ export const rem = binary("rem", {
   accepts: "number",
   hlo: "remainder",
   whenZero: "left",
-  wasm: (j, x, y, dtype) => (isFloat(dtype) ? x.mod(y) : fn.remainderOfIntegers(j, x, y, dtype)),
+  wasm: (j, x, y, dtype) => (isFloat(dtype) ? fn.remainder(j, x, y) : fn.remainderOfIntegers(j, x, y, dtype)),
   derivative: (ct, x, y) => [ct, neg(mul(ct, trunc(div(x, y))))],
 });
 export const pow = binary("pow", {

@@ -139,7 +139,14 @@ export const cummax = inSteps("cummax", "number", max);
 /** The smallest of all elements up to each along an axis. */
 export const cummin = inSteps("cummin", "number", min);
 /** The logarithm of the sum of the exponentials of all elements up to each along an axis. */
-export const cumlogsumexp = inSteps("cumlogsumexp", "float", addInLogs);
+export function cumlogsumexp(x: Value, axis: number, reverse = false): Value {
+  const y = logSums(x, axis, reverse);
+  // A constant where all up to there are -inf: their gradient is 0, as that of logsumexp.
+  const nothing = splat(Number.NEGATIVE_INFINITY, y.dtype, y.shape);
+  return select(equal(y, nothing), nothing, y);
+}
+
+const logSums = inSteps("cumlogsumexp", "float", addInLogs);
 
 /** log(exp a + exp b). Equal ones are kept from the difference, which is NaN between infinities. */
 function addInLogs(a: Value, b: Value): Value {

@@ -1,11 +1,14 @@
 import { userError } from "../trace/location.ts";
-import { defineOp } from "../trace/op.ts";
+import { defineOp, several } from "../trace/op.ts";
+import type { TensorType } from "../trace/type.ts";
 import { shapeText, tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
 import { jaxDot } from "../wasm/dot.ts";
 import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
+import type { Product } from "./dot-pieces.ts";
+import { inPieces, mayNeedPieces } from "./dot-pieces.ts";
 import { batchedValue, checkDType } from "./rules.ts";
 import { inversePermutation, transpose } from "./shape.ts";
 
@@ -168,5 +171,11 @@ function oneSide(
   return transpose(product, inversePermutation(axes));
 }
 
+const product: Product = (x, y, dims) => emit1(dotOp, [x, y], dims);
+
 /** Sums products over the contracted axes; the result's axes are batch, left free, right free. */
-export const dotGeneral = (x: Value, y: Value, dims: DotDims): Value => emit1(dotOp, [x, y], dims);
+export function dotGeneral(x: Value, y: Value, dims: DotDims): Value {
+  if (!mayNeedPieces(x, dims)) return product(x, y, dims);
+  const [result] = dotOp.type(several([x.type, y.type]), dims) as readonly [TensorType];
+  return inPieces(product, x, y, dims, result.size);
+}

@@ -8,6 +8,7 @@ import type { Node, Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import { argExtremum as argExtremumOf } from "../wasm/functions.ts";
+import { sumOver } from "../wasm/sum.ts";
 import { hloType, i64s } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
 import { convert } from "./convert.ts";
@@ -85,18 +86,15 @@ function extremumDerivative({ inputs, outputs, params }: Node<Axes>, ct: Value):
  * then fails on the type of the sum. A zero that is loaded as an integer keeps it from that.
  */
 const summable = (j: Jax, x: JaxArray, dtype: DType): JaxArray =>
-  isFloat(dtype)
-    ? x
-    : x.add(
-        j.numpy.array(dtype === "i32" ? new Int32Array(1) : new Uint32Array(1), { dtype: jaxName(dtype) }),
-      );
+  x.add(j.numpy.array(dtype === "i32" ? new Int32Array(1) : new Uint32Array(1), { dtype: jaxName(dtype) }));
 
 export const reduceSum = reduction({
   name: "reduceSum",
   accepts: "number",
   identity: () => 0,
   hlo: "add",
-  wasm: (j, x, axes, dtype) => wrapU8(j, summable(j, x, dtype).sum(axes), dtype),
+  wasm: (j, x, axes, dtype) =>
+    isFloat(dtype) ? sumOver(x, axes) : wrapU8(j, summable(j, x, dtype).sum(axes), dtype),
   derivative: ({ inputs, params }, ct) => unreduce(ct, inputs[0], params.axes),
 });
 

@@ -5,6 +5,19 @@ import { Value } from "../trace/value.ts";
 import type { Device } from "./backend.ts";
 import type { Tensor } from "./tensor.ts";
 
+/** An error unless the positions in `static` are those of arguments. */
+export function checkStatics(statics: readonly number[], count: number, name: string): void {
+  const wrong = statics.find((i) => !isPosition(i, count));
+  if (wrong !== undefined)
+    throw userError(
+      "ARGUMENT_INVALID",
+      `${name}: static names argument ${wrong}, but there are ${count} arguments`,
+      "count arguments from 0",
+    );
+}
+
+const isPosition = (i: number, count: number): boolean => Number.isInteger(i) && i >= 0 && i < count;
+
 /** Which leaves belong to donated arguments. */
 export function donatedLeaves(
   shape: TreeShape,
@@ -22,7 +35,7 @@ export function donatedLeaves(
     if (donate.includes(i)) for (let k = 0; k < count; k++) donated.push(next + k);
     next += count;
   });
-  const beyond = donate.find((i) => !(i < args.length) || statics.includes(i));
+  const beyond = donate.find((i) => !isPosition(i, args.length) || statics.includes(i));
   if (beyond !== undefined)
     throw userError(
       "ARGUMENT_INVALID",
@@ -44,12 +57,12 @@ export function argumentName(
   return `${name}: argument ${original}${path.replace(/^\[\d+\]/, "")}`;
 }
 
-/** An argument that is not where the function runs. */
+/** An argument, or a tensor used by closure, that is not where the function runs. */
 export function misplaced(argument: string, tensor: Tensor, device: Device): EspalierError {
   return userError(
     "DEVICE_MISMATCH",
     `${argument} is on ${tensor.device.engine}:${tensor.device.index}, but the function runs on ${device.engine}:${device.index}`,
-    "put all arguments on one device: put(data, { engine, device })",
+    "put all tensors it takes or uses on one device: put(data, { engine, device })",
   );
 }
 

@@ -214,6 +214,37 @@ describe("choice of engine", () => {
     expect(codeOf(() => f(Float64Array.of(1)))).toBe("DTYPE_UNSUPPORTED");
   });
 
+  it("refuses positions of static and donated arguments that are none", () => {
+    const of = (options: { static?: number[]; donate?: number[] }) =>
+      compile((x: Value, n: unknown) => add(x, asValue(n)), { ...options, engine: "wasm" });
+    for (const wrong of [-1, 0.5, 2]) {
+      expect(codeOf(() => of({ static: [wrong] })(1, 2))).toBe("ARGUMENT_INVALID");
+      expect(codeOf(() => of({ donate: [wrong] })(1, 2))).toBe("ARGUMENT_INVALID");
+    }
+    expect(codeOf(() => of({ static: [1] })(1, 2))).toBe("no error");
+  });
+
+  it("takes a number for the shape of one axis", () => {
+    expect(
+      put(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        { engine: "wasm", shape: 4 },
+      ).shape,
+    ).toEqual([4]);
+  });
+
+  it("refuses what is no shape, no element type and no array it knows", () => {
+    const of = (options: object, data: unknown = new Float32Array(4)) =>
+      codeOf(() => put(data as Float32Array, { engine: "wasm", ...options }));
+    for (const shape of [[2.5, 1.6], [-2, -2], 2.5]) expect(of({ shape })).toBe("SHAPE_INVALID");
+    expect(of({ dtype: "float32" })).toBe("DTYPE_UNKNOWN");
+    expect(of({}, new Int16Array(4))).toBe("ARGUMENT_INVALID");
+    expect(() => put(new Int16Array(4) as unknown as Int32Array)).toThrow(/Int16Array/);
+  });
+
   it("refuses ragged arrays and shapes that do not fit", () => {
     expect(codeOf(() => put([[1, 2], [3]], { engine: "wasm" }))).toBe("SHAPE_MISMATCH");
     expect(codeOf(() => put(new Float32Array(3), { engine: "wasm", shape: [2, 2] }))).toBe("SHAPE_MISMATCH");
@@ -235,4 +266,20 @@ describe("choice of engine", () => {
       expect(codeOf(() => both(x, put(Float32Array.of(1, 2), { engine: "xla" })))).toBe("DEVICE_MISMATCH");
     },
   );
+
+  it.runIf(testEngines().includes("xla"))("refuses tensors of another device used by closure", async () => {
+    const onWasm = put([1, 2], { engine: "wasm" });
+    const onXla = put([3, 4], { engine: "xla" });
+    const onSecond = put([5, 6], { engine: "xla", device: 1 });
+    const message =
+      /f32\[2\], a tensor used inside the function, is on (wasm|xla):\d, but the function runs on/;
+    expect(() => compile((x: Value) => add(x, asValue(onXla)))(onWasm)).toThrow(message);
+    expect(() => compile((x: Value) => add(x, asValue(onWasm)))(onXla)).toThrow(message);
+    const f = compile((x: Value) => add(x, asValue(onSecond)));
+    expect(codeOf(() => f(onXla))).toBe("DEVICE_MISMATCH");
+    expect([...(await onWasm.read()), ...(await onXla.read()), ...(await onSecond.read())]).toEqual([
+      1, 2, 3, 4, 5, 6,
+    ]);
+    expect([...(await f(onSecond).read())]).toEqual([10, 12]);
+  });
 });

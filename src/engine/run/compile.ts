@@ -2,7 +2,7 @@ import type { TreeShape } from "../../core/index.ts";
 import { flatten, leafPaths, unflatten } from "../../core/index.ts";
 import type { TensorType } from "../trace/type.ts";
 import { isTracing } from "../trace/value.ts";
-import { argumentName, donatedLeaves, donatedTwice, misplaced } from "./arguments.ts";
+import { argumentName, checkStatics, donatedLeaves, donatedTwice, misplaced } from "./arguments.ts";
 import type { Backend, Device, Executable, Native } from "./backend.ts";
 import type { EngineChoice } from "./choose.ts";
 import { resolveDevice } from "./choose.ts";
@@ -102,6 +102,7 @@ export function compile<A extends readonly unknown[], const R>(
   }
 
   function specialize(args: readonly unknown[], traced: readonly unknown[]): Specialization {
+    checkStatics(statics, Math.max(args.length, fn.length), name);
     const { backend, device } = place(traced);
     const { shape, types, outputShape, program, captured } = traceCall({
       fn: fn as (...args: never[]) => unknown,
@@ -110,6 +111,13 @@ export function compile<A extends readonly unknown[], const R>(
       statics,
       backend,
     });
+    const elsewhere = captured.find((tensor) => tensor.device !== device);
+    if (elsewhere)
+      throw misplaced(
+        `${name}: ${elsewhere.type.text}, a tensor used inside the function,`,
+        elsewhere,
+        device,
+      );
     const donated = donatedLeaves(shape, args, statics, options.donate ?? [], name);
     const executable = backend.compile(program, {
       device,

@@ -1,4 +1,6 @@
 import { flatten, unflatten } from "../../core/index.ts";
+import { checkDTypeName } from "../np/conversion.ts";
+import { checkShape } from "../ops/shape.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape } from "../trace/type.ts";
@@ -14,8 +16,8 @@ import { Tensor } from "./tensor.ts";
 export type Nested = number | boolean | readonly Nested[];
 
 export interface PutOptions {
-  /** The shape of a typed array's numbers in row-major order; one axis unless given. */
-  readonly shape?: Shape;
+  /** The shape of the numbers in row-major order, a number for one axis; that of the data unless given. */
+  readonly shape?: Shape | number;
   /** The element type; by default that of the array, f32 for numbers and bool for booleans. */
   readonly dtype?: DType;
   readonly engine?: EngineChoice;
@@ -36,7 +38,8 @@ export function put(data: HostArray | Nested, options: PutOptions = {}): Tensor 
   const host = isHostArray(data)
     ? { flat: data, shape: [data.length], dtype: dtypeOf(data) }
     : flattenNested(data);
-  const shape = options.shape ?? host.shape;
+  const shape = typeof options.shape === "number" ? [options.shape] : (options.shape ?? host.shape);
+  checkShape("put", shape);
   const flat = host.flat;
   if (sizeOf(shape) !== flat.length)
     throw userError(
@@ -45,6 +48,7 @@ export function put(data: HostArray | Nested, options: PutOptions = {}): Tensor 
       "give a shape whose lengths multiply to the number of elements",
     );
   const dtype = options.dtype ?? host.dtype;
+  checkDTypeName("put", dtype);
   const lacking = backend.lacks(dtype);
   if (lacking)
     throw userError("DTYPE_UNSUPPORTED", `put: ${lacking}`, 'convert: put(data, { dtype: "f32" })');
@@ -68,14 +72,19 @@ function flattenNested(data: Nested): { flat: number[]; shape: number[]; dtype: 
     if (!Array.isArray(part))
       throw userError(
         "ARGUMENT_INVALID",
-        `put: ${JSON.stringify(part) ?? typeof part} is not a number`,
-        "pass numbers, booleans, nested arrays of them, or a typed array",
+        `put: ${described(part)}`,
+        "pass numbers, booleans, nested arrays of them, or a Float32Array, Float64Array, Int32Array, Uint32Array or Uint8Array; Int32Array.from(numbers, Number) makes one",
       );
     if (part.length !== shape[depth]) throw ragged(shape);
     for (const inner of part) walk(inner as Nested, depth + 1);
   };
   walk(data, 0);
   return { flat, shape, dtype: booleans > 0 && booleans === flat.length ? "bool" : "f32" };
+}
+
+function described(part: unknown): string {
+  if (ArrayBuffer.isView(part)) return `a ${part.constructor.name} is not among the arrays it takes`;
+  return `${typeof part === "bigint" ? `${part}n` : (JSON.stringify(part) ?? typeof part)} is not a number`;
 }
 
 const ragged = (shape: Shape) =>

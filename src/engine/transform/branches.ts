@@ -1,4 +1,5 @@
 import { describeDifference, leafPaths, sameShape } from "../../core/index.ts";
+import { toI32 } from "../np/dynamic.ts";
 import type { ValueLike } from "../np/value.ts";
 import { asValue } from "../np/value.ts";
 import { convert } from "../ops/convert.ts";
@@ -11,6 +12,7 @@ import { flat, grow } from "./tree.ts";
 
 function choose<A extends readonly unknown[], R>(
   name: string,
+  names: readonly string[],
   index: Value,
   branches: readonly ((...operands: A) => R)[],
   operands: A,
@@ -21,19 +23,19 @@ function choose<A extends readonly unknown[], R>(
     branches.map((branch, k) => () => {
       const result = flat(branch(...operands));
       first ??= result;
-      check(name, first, result, k);
+      check(name, [names[0], names[k]] as [string, string], first, result);
       return result.values;
     }),
   );
   return grow((first as unknown as Flat).shape, results) as R;
 }
 
-function check(name: string, first: Flat, result: Flat, branch: number): void {
+function check(name: string, [a, b]: readonly [string, string], first: Flat, result: Flat): void {
   const fix = "make all branches return the same tree of the same shapes and element types";
   if (!sameShape(first.shape, result.shape))
     throw userError(
       "BRANCHES_DIFFER",
-      `${name}: branch 0 and branch ${branch}: ${describeDifference(first.shape, result.shape)}`,
+      `${name}: ${a} and ${b}: ${describeDifference(first.shape, result.shape)}`,
       fix,
     );
   result.values.forEach((value, i) => {
@@ -43,7 +45,7 @@ function check(name: string, first: Flat, result: Flat, branch: number): void {
     const where = path ? ` at "${path}"` : "";
     throw userError(
       "BRANCHES_DIFFER",
-      `${name}: branch 0 gives ${other.type.text}${where} and branch ${branch} gives ${value.type.text}`,
+      `${name}: ${a} gives ${other.type.text}${where} and ${b} gives ${value.type.text}`,
       fix,
     );
   });
@@ -71,7 +73,7 @@ export function cond<A extends readonly unknown[], const R>(
       `cond: the condition is ${test.type.text}`,
       "give one truth value, or use np.where to choose elementwise",
     );
-  return choose("cond", convert(test, "i32"), [whenFalse, whenTrue], operands);
+  return choose("cond", ["whenFalse", "whenTrue"], convert(test, "i32"), [whenFalse, whenTrue], operands);
 }
 
 /**
@@ -96,5 +98,6 @@ export function switchBranch<A extends readonly unknown[], const R>(
     );
   if (branches.length === 0)
     throw userError("SWITCH_INDEX", "switchBranch: there are no branches", "pass at least one function");
-  return choose("switchBranch", convert(at, "i32"), branches, operands);
+  const names = branches.map((_, k) => `branch ${k}`);
+  return choose("switchBranch", names, toI32(at), branches, operands);
 }

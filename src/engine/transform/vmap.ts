@@ -74,7 +74,13 @@ export function vmap<A extends readonly unknown[], const R>(
 function axisOf(inAxes: VmapOptions["inAxes"], argument: number): number | null {
   if (inAxes === undefined) return 0;
   if (typeof inAxes === "number") return inAxes;
-  const axis = inAxes[argument];
+  const axis = Array.isArray(inAxes) ? (inAxes[argument] as unknown) : inAxes;
+  if (axis !== undefined && axis !== null && typeof axis !== "number")
+    throw userError(
+      "VMAP_AXIS",
+      `vmap: the axis of argument ${argument} in inAxes is ${JSON.stringify(axis) ?? typeof axis}, but all leaves of an argument are mapped alike`,
+      "give one axis or null for every argument, and pass what is mapped otherwise as another argument",
+    );
   if (axis === undefined)
     throw userError(
       "VMAP_AXIS",

@@ -112,6 +112,13 @@ export function divideIntegers(j: Jax, x: JaxArray, y: JaxArray, dtype: DType): 
   return np.where(byZero, allOnes, np.where(byMinusOne, x.neg(), quotient));
 }
 
+/** What a division leaves, with the sign of the dividend; jax-js's own by infinity is NaN. */
+export function remainder(j: Jax, x: JaxArray, y: JaxArray): JaxArray {
+  const endless = j.numpy.abs(y.ref).equal(f32(j, Number.POSITIVE_INFINITY));
+  const all = j.numpy.logicalAnd(endless, j.numpy.isfinite(x.ref));
+  return j.numpy.where(all, x.ref, x.mod(y));
+}
+
 /** What a division of whole numbers leaves, with the sign of the dividend; all of it where the divisor is 0. */
 export function remainderOfIntegers(j: Jax, x: JaxArray, y: JaxArray, dtype: DType): JaxArray {
   const byZero = y.ref.equal(jaxScalar(j, 0, dtype));
