@@ -1,5 +1,5 @@
 import { badOption, shown } from "../../core/index.ts";
-import type { Ramp } from "../../schedule/index.ts";
+import { isRamp } from "../../schedule/index.ts";
 
 /** Refuses the value of an option, unless it is left out. */
 export type Check = (kind: string, name: string, given: unknown) => void;
@@ -14,10 +14,6 @@ const number =
   (holds: (x: number) => boolean) =>
   (given: unknown): boolean =>
     typeof given === "number" && holds(given);
-
-/** Whether it is a number that changes over time. What such a one gives is not looked at. */
-export const isRamp = (given: unknown): given is Ramp =>
-  typeof given === "object" && !Array.isArray(given) && typeof (given as Ramp | null)?.at === "function";
 
 /** The same check, for what may be a ramp instead. */
 export const orRamp =
