@@ -145,6 +145,24 @@ describe("mode exact", () => {
       expect(failure.message).toContain(part);
   });
 
+  it("goes on with hooks that were added or left out, where that is allowed", async () => {
+    const store = memoryStore();
+    await trainerOf([checkpointHook({ store }), countingHook("old"), stopAt(6)]).trainer.train();
+    const added = countingHook("new");
+    const refused = trainerOf([checkpointHook({ store }), added]);
+    await expect(refused.trainer.train()).rejects.toThrow(/"hook.new" is not in the checkpoint.*"hooks"/s);
+    const run = trainerOf([checkpointHook({ store, allow: ["hooks"] }), countingHook("new")]);
+    await run.trainer.train();
+    expect(batchesOf(run)).toBe(6);
+    expect(run.warnings.filter((text) => text.includes("hook."))).toEqual([
+      expect.stringContaining('"hook.new" is not in the checkpoint'),
+      expect.stringContaining('"hook.old" is not in this run'),
+    ]);
+    const whole = trainerOf([]);
+    await whole.trainer.train();
+    expect(run.task.w).toBe(whole.task.w);
+  });
+
   it("does not mind what changes no bits: the name, how far it goes, how work is cut", async () => {
     const store = await begun();
     const run = trainerOf([checkpointHook({ store })], { name: "again", epochs: 5, fuse: false });

@@ -10,6 +10,9 @@ import {
 } from "../manifest/index.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 
+/** What may differ between a run and the checkpoint that it goes on from. */
+export type Allowed = "config" | "computedBy" | "hooks";
+
 /** How much of a checkpoint a run takes over. */
 export type RestoreMode = "exact" | "warmStart" | "warmStartOptimizer";
 
@@ -26,8 +29,11 @@ export interface RestoreOptions {
   readonly config?: Json;
   /** How this run compiles, to be compared. */
   readonly compileOptions?: Json;
-  /** Differences to accept with a warning: the run then goes on well, but perhaps not with the same bits. */
-  readonly allow?: readonly ("config" | "computedBy")[];
+  /**
+   * Differences to accept with a warning: the run then goes on well, but perhaps not with the same bits. `hooks` are
+   * those with a state that were added, which begin anew, or left out.
+   */
+  readonly allow?: readonly Allowed[];
 }
 
 type Components = Readonly<Record<string, Stateful>>;
@@ -51,8 +57,11 @@ export async function restoreFrom(
       names.map(async (name) => [name, tensorsOf(await (components[name] as Stateful).getState())] as const),
     ),
   );
+  const missing = nameDifferences(names, chosen ?? checkpoint.components, checkpoint);
+  const isHook = ({ name }: { readonly name: string }): boolean =>
+    mode === "exact" && name.startsWith("hook.");
   const problems = [
-    ...nameDifferences(names, chosen ?? checkpoint.components, checkpoint),
+    ...missing.filter((one) => !isHook(one)).map(({ problem }) => problem),
     ...(await tensorDifferences(components, present, checkpoint)),
   ];
   if (mode === "exact") {
@@ -63,15 +72,18 @@ export async function restoreFrom(
     for (const [what, found] of [
       ["config", settings],
       ["computedBy", machine],
+      ["hooks", missing.filter(isHook).map(({ problem }) => problem)],
     ] as const)
       if (!allow.includes(what)) problems.push(...found);
       else for (const problem of found) context.warn(`resuming from ${checkpoint.path}: ${problem}`);
   }
   if (problems.length > 0) throw mismatch(checkpoint, mode, problems);
   const states = await Promise.all(
-    names.map(
-      async (name) => [name, await checkpoint.state(name, (path) => present.get(name)?.get(path))] as const,
-    ),
+    names
+      .filter((name) => checkpoint.components.includes(name))
+      .map(
+        async (name) => [name, await checkpoint.state(name, (path) => present.get(name)?.get(path))] as const,
+      ),
   );
   for (const [name, state] of states) await setState(name, components[name] as Stateful, state, checkpoint);
   return checkpoint.manifest;
@@ -96,12 +108,12 @@ function nameDifferences(
   here: readonly string[],
   wanted: readonly string[],
   checkpoint: Checkpoint,
-): readonly string[] {
+): readonly { readonly name: string; readonly problem: string }[] {
   const saved = checkpoint.components;
   const all = [...new Set([...here, ...wanted])];
   return all.flatMap((name) => {
-    if (!saved.includes(name)) return [`component "${name}" is not in the checkpoint`];
-    return here.includes(name) ? [] : [`component "${name}" is not in this run`];
+    if (!saved.includes(name)) return [{ name, problem: `component "${name}" is not in the checkpoint` }];
+    return here.includes(name) ? [] : [{ name, problem: `component "${name}" is not in this run` }];
   });
 }
 
@@ -135,7 +147,7 @@ function mismatch(checkpoint: Checkpoint, mode: RestoreMode, problems: readonly 
     {
       fix:
         mode === "exact"
-          ? 'resume with the same set-up; or take over the parameters alone: mode: "warmStart"; or accept other settings or another machine: allow'
+          ? 'resume with the same set-up; or take over the parameters alone: mode: "warmStart"; or accept other settings, another machine or other hooks: allow: ["config", "computedBy", "hooks"]'
           : "give the model of the checkpoint",
     },
   );
