@@ -53,6 +53,8 @@ function whyNoChoice(value: unknown, n: number, name: string, at: number | undef
 function whyNotNumbers(value: unknown, size: number, name: string): string | undefined {
   const isList = value instanceof Float32Array || value instanceof Int32Array || Array.isArray(value);
   if (!isList) return `${name} is ${kindOf(value)}, where ${size} numbers in a Float32Array are expected`;
+  if (typeof value[0] === "object")
+    return `${name} is a list of lists, where ${size} flat numbers are expected, one row after the other`;
   if (value.length !== size) return `${name} has ${value.length} numbers, where ${size} are expected`;
   return undefined;
 }

@@ -67,6 +67,7 @@ describe("what does not fit a row", () => {
   it.each<[write: typeof writeFlat, space: Space, value: SpaceValue, why: RegExp]>([
     [writeFlat, box({ shape: [2] }), [1, 2, 3], /it has 3 numbers, where 2 are expected/],
     [writeFlat, box({ shape: [2] }), 1, /it is 1, where 2 numbers/],
+    [writeFlat, box({ shape: [2, 1] }), [[1], [2]] as never, /a list of lists, where 2 flat numbers/],
     [writeFlat, discrete(2), 2, /it is 2, where a whole number from 0 to 1/],
     [writeFlat, multiDiscrete([2, 2]), [1, 5], /it is 5 at 1/],
     [writeFlat, multiDiscrete([2, 2]), [1], /it has 1 numbers/],
