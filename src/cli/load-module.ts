@@ -8,9 +8,21 @@ import { programFor, type Runtime } from "./prove-resume/typescript.ts";
 import type { Self } from "./self.ts";
 
 /**
- * Imports a file of the user's that registers environments. Where this Node cannot import it, the whole command is run
- * once more by one that can: then that one's exit code is given.
+ * Imports the file of the option --module, which registers environments, where it is given. Where this Node cannot
+ * import it, the whole command is run once more by one that can. Says whether that has been done: this process then has
+ * the exit code of the other, and nothing left to do.
  */
+export async function ranElsewhere(
+  file: string | undefined,
+  self: Self,
+  args: readonly string[],
+): Promise<boolean> {
+  const code = file === undefined ? undefined : await loadModule(file, self, args);
+  if (code !== undefined) process.exitCode = code;
+  return code !== undefined;
+}
+
+/** The same for a file: the exit code of the other process, where there was one. */
 export async function loadModule(
   file: string,
   self: Self,

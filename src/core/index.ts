@@ -1,5 +1,6 @@
 export * from "./clock.ts";
 export * from "./error.ts";
 export * from "./options.ts";
+export * from "./seldom.ts";
 export * from "./suggest.ts";
 export * from "./tree.ts";

@@ -280,7 +280,7 @@ describe("trace", () => {
     manager.run("onEpochEnd", context);
     vi.restoreAllMocks();
     expect(written).toEqual([
-      'hook "a" failed in onEpochEnd: no; training goes on (onFailure: "warn"); said again at the 10th time\n',
+      'hook "a" failed in onEpochEnd: no; training goes on (onFailure: "warn"): the 1st so far, said again at the 10th\n',
     ]);
   });
 });

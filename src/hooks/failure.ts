@@ -18,10 +18,3 @@ export function failure(hook: HookSettings, event: string, cause: unknown): Espa
       : `mend the hook's ${event}`);
   return new EspalierError("HOOK_FAILED", text, { cause, fix });
 }
-
-/** Whether a failure is worth a word: the 1st, 10th, 100th, ... of its kind. What comes often is said seldom. */
-export const isWorthSaying = (times: number): boolean => /^10*$/.test(String(times));
-
-/** How often it was so far, and when it is said again. */
-export const timesInWords = (times: number): string =>
-  `${times === 1 ? "" : `the ${times}th time, `}said again at the ${times * 10}th time`;

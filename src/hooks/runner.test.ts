@@ -256,9 +256,9 @@ describe.each(failing)("a hook that %s", (_name, hook) => {
     expect(after).toHaveBeenCalledTimes(120);
     const said = 'hook "writer" failed in onBatchEnd: disk full; training goes on (onFailure: "warn")';
     expect(warnings).toEqual([
-      `${said}; said again at the 10th time`,
-      `${said}; the 10th time, said again at the 100th time`,
-      `${said}; the 100th time, said again at the 1000th time`,
+      `${said}: the 1st so far, said again at the 10th`,
+      `${said}: the 10th so far, said again at the 100th`,
+      `${said}: the 100th so far, said again at the 1000th`,
     ]);
     await at("onEpochEnd", { batches: 120 });
     expect(warnings[3]).toContain('hook "writer" failed in onEpochEnd: disk full');

@@ -1,8 +1,8 @@
-import type { Clock } from "../core/index.ts";
+import { type Clock, countInWords, isWorthSaying } from "../core/index.ts";
 import { Background } from "./background.ts";
 import type { Entry, Handler } from "./entry.ts";
 import { askingFails, inWords, unasked, type Verdict, verdict } from "./explain.ts";
-import { failure, failureText, isWorthSaying, timesInWords } from "./failure.ts";
+import { failure, failureText } from "./failure.ts";
 import type { HookContext, HookResults, HostContext } from "./hook.ts";
 import type { Observers } from "./observers.ts";
 import type { Results } from "./results.ts";
@@ -196,7 +196,7 @@ export class Runner {
         const times = (entry.failures.get(event) ?? 0) + 1;
         entry.failures.set(event, times);
         if (isWorthSaying(times))
-          this.#parts.warn(`${what}; training goes on (onFailure: "warn"); ${timesInWords(times)}`);
+          this.#parts.warn(`${what}; training goes on (onFailure: "warn"): ${countInWords(times)}`);
         return undefined;
       }
       case "disable":

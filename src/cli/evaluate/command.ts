@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { EspalierError } from "../../core/index.ts";
-import { loadModule } from "../load-module.ts";
+import { ranElsewhere } from "../load-module.ts";
 import { jsonText } from "../runs/text/json-text.ts";
 import { thisProgram } from "../self.ts";
 import { type EvaluateRequest, evaluate, evaluationText } from "./evaluate.ts";
@@ -48,13 +48,7 @@ Examples:
     )
     .action(async (checkpoint: string, options: Options) => {
       const request = requestOf(options);
-      if (options.module !== undefined) {
-        const code = await loadModule(options.module, thisProgram(), process.argv.slice(2));
-        if (code !== undefined) {
-          process.exitCode = code;
-          return;
-        }
-      }
+      if (await ranElsewhere(options.module, thisProgram(), process.argv.slice(2))) return;
       const found = await evaluate(checkpoint, request).catch((cause: unknown) => {
         throw withModule(cause, options.module);
       });

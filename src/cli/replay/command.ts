@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { EspalierError } from "../../core/index.ts";
 import type { Environment, Replay } from "../../rl/index.ts";
-import { loadModule } from "../load-module.ts";
+import { ranElsewhere } from "../load-module.ts";
 import { type Surroundings, thisProcess } from "../runs/surroundings.ts";
 import { jsonText } from "../runs/text/json-text.ts";
 import { type Self, thisProgram } from "../self.ts";
@@ -75,13 +75,7 @@ async function replay(
   const width = widthOf("--width", options.width, 8, 4096);
   for (const file of [options.svg, options.gif])
     if (file !== undefined) checkFree(file, options.force === true);
-  if (options.module !== undefined) {
-    const code = await loadModule(options.module, around.self, around.args);
-    if (code !== undefined) {
-      process.exitCode = code;
-      return;
-    }
-  }
+  if (await ranElsewhere(options.module, around.self, around.args)) return;
   // Environments bring the engine along: other commands start faster without.
   const rl = await import("../../rl/index.ts");
   const { path, among } = locateReplay(rl.replayPath(from));

@@ -1,7 +1,7 @@
 import type { Value } from "../trace/value.ts";
-import { pieceOf } from "../wasm/sum.ts";
 import type { DotDims } from "./dot.ts";
 import { add } from "./elementwise.ts";
+import { pieceOf } from "./piece-of.ts";
 import { reduceSum } from "./reduce.ts";
 import { reshape } from "./shape.ts";
 import { slice } from "./slice.ts";

@@ -1,3 +1,4 @@
+import { pieceOf } from "../ops/piece-of.ts";
 import type { JaxArray } from "../trace/op.ts";
 
 /** Up to here a sum is taken at once. */
@@ -38,11 +39,4 @@ export function sumOver(x: JaxArray, axes: readonly number[], atOnce = longest):
   const within = split.flatMap(({ added }, i) => (added ? [i] : []));
   const parts = x.reshape(split.map(({ length }) => length)).sum(within);
   return sumOver(parts, axes, part);
-}
-
-/** A divisor near `room`, or `room` itself where there is none. */
-export function pieceOf(length: number, room: number): number {
-  for (let more = 0; more <= room / 2; more++)
-    for (const piece of [room + more, room - more]) if (piece > 1 && length % piece === 0) return piece;
-  return room;
 }

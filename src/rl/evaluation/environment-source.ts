@@ -51,6 +51,9 @@ const isClass = (source: unknown): source is new () => Environment =>
 
 const classText = (name: string): string => `the class ${name}, which cannot be called without new`;
 
+/** A file by its URL or absolute path, as a URL. */
+export const urlOf = (file: string): string => (isAbsolute(file) ? pathToFileURL(file).href : file);
+
 /** Gives what makes environments of a source. Files are loaded here. */
 export async function environmentMaker(source: EnvironmentSource): Promise<() => Environment> {
   if (typeof source === "function") return () => checkMade(source(), "the function that makes environments");
@@ -63,8 +66,7 @@ export async function environmentMaker(source: EnvironmentSource): Promise<() =>
     });
   let module: Readonly<Record<string, unknown>>;
   try {
-    const url = isAbsolute(file) ? pathToFileURL(file).href : file;
-    module = (await import(url)) as Readonly<Record<string, unknown>>;
+    module = (await import(urlOf(file))) as Readonly<Record<string, unknown>>;
   } catch (cause) {
     throw failed(
       `the environment ${name} of ${file} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,

@@ -1,10 +1,8 @@
-import { isAbsolute } from "node:path";
-import { pathToFileURL } from "node:url";
 import { badOption, shown } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { compiledEnvironment, hasCompiled } from "../environments/registry.ts";
-import { checkSource, type EnvironmentSource } from "../evaluation/environment-source.ts";
+import { checkSource, type EnvironmentSource, urlOf } from "../evaluation/environment-source.ts";
 import { isCompiled } from "../on-policy/check-options.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { threadedEnvironment } from "../vector/threads/threaded-environment.ts";
@@ -111,8 +109,8 @@ export function ordinaryEnvironments(
 
 /** A file by its URL or absolute path. */
 function moduleUrl(kind: string, module: string): URL {
-  if (isAbsolute(module)) return pathToFileURL(module);
-  if (URL.canParse(module)) return new URL(module);
+  const url = urlOf(module);
+  if (URL.canParse(url)) return new URL(url);
   throw badOption(
     kind,
     `env.module is ${shown(module)}, which is neither a URL nor an absolute path`,

@@ -1,5 +1,5 @@
 import { EspalierError } from "../../../core/index.ts";
-import { figure } from "../seldom.ts";
+import { figure } from "../figure.ts";
 import type { Ailment, GradientPlan } from "./options.ts";
 
 interface Occasion {

@@ -1,8 +1,8 @@
-import { EspalierError } from "../../../core/index.ts";
+import { countInWords, EspalierError, isWorthSaying } from "../../../core/index.ts";
 import type { Stateful, StateTree } from "../../../state/index.ts";
 import type { GradientHealth } from "../../../trainer/index.ts";
+import { figure } from "../figure.ts";
 import type { Row } from "../row-watch.ts";
-import { countInWords, figure, isWorthSaying } from "../seldom.ts";
 import { halted } from "./halted.ts";
 import type { Ailment, GradientPlan } from "./options.ts";
 

@@ -1,7 +1,7 @@
-import { EspalierError } from "../../../core/index.ts";
+import { countInWords, EspalierError, isWorthSaying } from "../../../core/index.ts";
 import type { Stateful, StateTree } from "../../../state/index.ts";
+import { figure } from "../figure.ts";
 import type { Row } from "../row-watch.ts";
-import { countInWords, figure, isWorthSaying } from "../seldom.ts";
 import { limitOf } from "./limit.ts";
 import type { LossSpike, SpikePlan } from "./options.ts";
 

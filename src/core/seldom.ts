@@ -4,6 +4,3 @@ export const isWorthSaying = (count: number): boolean => /^10*$/.test(String(cou
 /** "the 1st", "the 10th", and when it is said again. */
 export const countInWords = (count: number): string =>
   `the ${count === 1 ? "1st" : `${count}th`} so far, said again at the ${count * 10}th`;
-
-/** A number as messages show it: short, and the same for the same number. */
-export const figure = (value: number): string => String(Number(value.toPrecision(4)));
