@@ -47,7 +47,25 @@ function faults(path: string, source: string): string[] {
     ...imports.flatMap((name) =>
       name.startsWith(".") ? relativeFault(path, name) : packageFault(path, name),
     ),
+    ...(path === "cli/main.ts" ? [] : sideEffects(path, source)),
   ];
+}
+
+/** What a file does when it is imported. package.json promises that it does nothing, so bundlers would drop it. */
+function sideEffects(path: string, source: string): string[] {
+  const { statements } = ts.createSourceFile(path, source, ts.ScriptTarget.ESNext);
+  return statements
+    .filter(
+      (statement) =>
+        ts.isExpressionStatement(statement) ||
+        ts.isIfStatement(statement) ||
+        ts.isTryStatement(statement) ||
+        ts.isIterationStatement(statement, true) ||
+        (ts.isImportDeclaration(statement) && statement.importClause === undefined),
+    )
+    .map(
+      ({ pos, end }) => `${source.slice(pos, end).trim().split("\n")[0]} is a side effect of importing it`,
+    );
 }
 
 function relativeFault(path: string, name: string): string[] {
@@ -117,7 +135,7 @@ describe("the checker", () => {
     ["a lower room", "core/a.ts", `import { x } from "../engine/index.ts";`, "engine/ is below core/"],
     ["a lower room's types", "core/a.ts", `import type { X } from "../cli/index.ts";`, "cli/ is below core/"],
     ["a re-export", "hooks/a.ts", `export * from "../trainer/index.ts";`, "trainer/ is below hooks/"],
-    ["a dynamic import", "hooks/a.ts", `await import("../rl/index.ts");`, "rl/ is below hooks/"],
+    ["a dynamic import", "hooks/a.ts", `const rl = await import("../rl/index.ts");`, "rl/ is below hooks/"],
     ["a type by import()", "hooks/a.ts", `let x: import("../rl/index.ts").X;`, "rl/ is below hooks/"],
     ["a side door", "nn/a.ts", `import { x } from "../core/tree.ts";`, "does not go through core/index.ts"],
     ["a nested door", "nn/a.ts", `import { x } from "../engine/np/index.ts";`, "through engine/index.ts"],
@@ -129,7 +147,7 @@ describe("the checker", () => {
     ["an unknown package", "core/a.ts", `import _ from "lodash";`, "lodash is not a dependency"],
     ["a development package", "core/a.ts", `import fc from "fast-check";`, "fast-check is not a dependency"],
     ["a bare built-in", "core/a.ts", `import { join } from "path";`, "path is written node:path"],
-    ["koffi elsewhere", "cli/a.ts", `await import("koffi");`, "koffi is for engine/ alone"],
+    ["koffi elsewhere", "cli/a.ts", `const k = await import("koffi");`, "koffi is for engine/ alone"],
     [
       "jax-js elsewhere",
       "nn/a.ts",
@@ -137,6 +155,9 @@ describe("the checker", () => {
       "@jax-js/jax is for engine/ alone",
     ],
     ["koffi by require", "cli/a.ts", `const k = require("koffi");`, "koffi is for engine/ alone"],
+    ["a call on import", "engine/np/index.ts", "const x = 1;\ninstall();", "install(); is a side effect"],
+    ["a loop on import", "rl/a.ts", "for (const name of names) register(name);", "is a side effect"],
+    ["an import for its effect", "rl/a.ts", `import "./registry.ts";`, "is a side effect"],
   ])("refuses %s", (_name, path, source, message) => {
     expect(faults(path, source)).toEqual([expect.stringContaining(message)]);
   });

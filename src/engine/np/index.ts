@@ -1,5 +1,3 @@
-import { installMethods } from "./methods.ts";
-
 export {
   absolute,
   absolute as abs,
@@ -144,5 +142,3 @@ export {
   tanh,
 } from "./trigonometry.ts";
 export type { ValueLike } from "./value.ts";
-
-installMethods();

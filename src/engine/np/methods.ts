@@ -125,10 +125,11 @@ const functions = {
 };
 
 /**
- * Gives values their methods. Called by this folder's index; a bundler that drops modules without exports in use
- * must keep the call.
+ * Gives values their methods. Called by everything that starts a trace, because values are made in traces alone, and
+ * because a call on import would be dropped by bundlers: the package promises that its modules have no side effects.
  */
 export function installMethods(): void {
+  if (Object.hasOwn(Value.prototype, "T")) return;
   for (const [name, f] of Object.entries(functions)) {
     const apply = f as (x: Value, ...rest: unknown[]) => unknown;
     Object.defineProperty(Value.prototype, name, {

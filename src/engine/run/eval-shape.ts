@@ -1,4 +1,5 @@
 import { flatten, unflatten } from "../../core/index.ts";
+import { installMethods } from "../np/methods.ts";
 import { asValue } from "../np/value.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
@@ -58,6 +59,7 @@ export type Specs<T> = T extends Value ? Spec : T extends object ? { [K in keyof
 export function evalShape<R>(fn: (...args: never[]) => R, ...args: readonly unknown[]): Specs<R> {
   const leaves: unknown[] = [];
   const shape = flatten(args, leaves);
+  installMethods();
   return withTrace(
     () => undefined,
     (trace) => {

@@ -1,5 +1,6 @@
 import type { TreeShape } from "../../core/index.ts";
 import { EspalierError, flatten, leafPaths, unflatten } from "../../core/index.ts";
+import { installMethods } from "../np/methods.ts";
 import { asValue } from "../np/value.ts";
 import { userError } from "../trace/location.ts";
 import type { Program } from "../trace/program.ts";
@@ -50,6 +51,7 @@ export function traceCall(request: {
       );
     return type;
   });
+  installMethods();
   return withTrace(
     (dtype) => backend.lacks(dtype),
     (trace) => {
