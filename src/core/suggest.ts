@@ -1,8 +1,12 @@
+import { foreignHint } from "./foreign-names.ts";
+
 /** The candidate nearest to `name` by edit distance, if it is near enough to be a likely typo. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of candidates) {
+    // The distance is at least this, and measuring it takes long where one of them is long.
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
@@ -12,9 +16,15 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** `; did you mean "x"?`, or nothing when no candidate is near. */
+/**
+ * `; did you mean "x"?`, or nothing when no candidate is near. Names of other libraries are known: where there is an
+ * `environments`, `n_envs` is taken for it.
+ */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
-  const best = nearest(name, candidates);
+  const known = new Set(candidates);
+  const hint = foreignHint(name, known);
+  if (hint !== undefined) return hint;
+  const best = nearest(name, known);
   return best === undefined ? "" : `; did you mean "${best}"?`;
 }
 

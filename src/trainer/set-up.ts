@@ -1,4 +1,4 @@
-import { type Clock, EspalierError, systemClock } from "../core/index.ts";
+import { type Clock, checkNames, EspalierError, systemClock } from "../core/index.ts";
 import { type HookLogger, HookManager } from "../hooks/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import { checkComponents } from "./components.ts";
@@ -40,6 +40,7 @@ export interface TrainerOptions {
  * runs `onTrainingStart`, in which a checkpoint may be restored.
  */
 export function setUp(options: TrainerOptions): Run {
+  checkNames("Trainer", options, ["task", "config", "hooks", "clock", "logger", "warn"]);
   const { clock = systemClock, logger, warn = toStandardError } = options;
   const config = trainingConfig(options.config);
   const task = checkTask(options.task);

@@ -11,6 +11,7 @@ export {
   negative,
   reciprocal,
   remainder,
+  remainder as mod,
   sign,
   square,
   subtract,
