@@ -1,5 +1,6 @@
-import { EspalierError } from "../core/index.ts";
-import type { HookContext, HookSettings, HostContext } from "./hook.ts";
+import { EspalierError, isPlainObject, treeMap } from "../core/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import type { HookContext, HookSettings, HookState, HostContext } from "./hook.ts";
 import type { SlotAccess } from "./slot.ts";
 import { Stopwatch } from "./timing.ts";
 
@@ -20,6 +21,8 @@ export class Entry {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly timing = new Stopwatch();
   readonly slots: SlotAccess;
+  /** What is saved of it. */
+  readonly state: Stateful | undefined;
   enabled = true;
   /** Place in the plan. */
   order = 0;
@@ -42,6 +45,7 @@ export class Entry {
     this.root = root;
     this.handlers = handlers;
     this.slots = slots;
+    this.state = componentOf(hook);
     this.#services = services;
   }
 
@@ -103,3 +107,28 @@ export function wants(hook: HookSettings, view: HookContext): boolean {
     { fix: "give true or false, at once; what takes time belongs into the handler" },
   );
 }
+
+export const isStateful = (state: HookState): state is Stateful =>
+  typeof (state as Partial<Stateful> | null)?.getState === "function" &&
+  typeof (state as Partial<Stateful>).setState === "function";
+
+/** A hook's state as a component. A plain object is read when it is asked for, because a class may replace it. */
+function componentOf(hook: HookSettings): Stateful | undefined {
+  if (hook.state === undefined || isStateful(hook.state)) return hook.state;
+  const held = () => hook.state as Record<string, StateTree>;
+  return {
+    getState: () => copyOf(held()),
+    setState: (saved) => {
+      if (!isPlainObject(saved))
+        throw new EspalierError("STATE_INVALID", `this is not a state of hook "${hook.name}"`, {
+          fix: "pass what getState() gave: a plain object",
+        });
+      const state = held();
+      for (const name of Object.keys(state)) delete state[name];
+      Object.assign(state, copyOf(saved));
+    },
+  };
+}
+
+const copyOf = <T extends object>(state: T): T =>
+  treeMap((leaf: unknown) => (ArrayBuffer.isView(leaf) ? structuredClone(leaf) : leaf), state);

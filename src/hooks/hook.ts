@@ -1,6 +1,6 @@
 import type { Clock } from "../core/index.ts";
 import type { Moment, Schedule } from "../schedule/index.ts";
-import type { Stateful } from "../state/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
 import type { HookLogger } from "./log-outlet.ts";
 import type { HookObserver } from "./observers.ts";
 import type { Slot, SlotAccess } from "./slot.ts";
@@ -74,8 +74,16 @@ export interface HookSettings<C extends HookContext = HookContext> {
   readonly background?: { readonly reads: readonly string[] };
   /** Milliseconds; over it warns with the figure. */
   readonly timeBudget?: number;
-  /** Saved and restored under the hook's name. */
-  readonly state?: Stateful;
+  /**
+   * Called where the hook has no handler, at the end of each step of its host: the trainer's is `onBatchEnd`, or
+   * `onEpochEnd` where the schedule waits for epochs.
+   */
+  run?(context: C): unknown;
+  /**
+   * Saved and restored under the hook's name: an object with `getState` and `setState`, or a plain object such as
+   * `{ runs: 0 }`, which is saved as it is and filled in place when the run is resumed.
+   */
+  readonly state?: HookState;
   /** Set-up, once, before the first event. */
   onRegister?(host: HookHost): void | Promise<void>;
   /** Clean-up, exactly once, whatever the reason. */
@@ -83,6 +91,9 @@ export interface HookSettings<C extends HookContext = HookContext> {
   /** Hooks that come and go with this one, each with its own schedule. */
   readonly children?: readonly HookSettings<C>[];
 }
+
+/** What a hook remembers: see {@link HookSettings.state}. */
+export type HookState = Stateful | { [name: string]: StateTree };
 
 export type UnregisterReason = "unregistered" | "replaced" | "cleared" | "closed";
 

@@ -12,6 +12,7 @@ export type {
   HookHost,
   HookResults,
   HookSettings,
+  HookState,
   HostContext,
   UnregisterReason,
 } from "./hook.ts";

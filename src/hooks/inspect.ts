@@ -1,5 +1,7 @@
-import { didYouMean, EspalierError, nearest } from "../core/index.ts";
-import type { Handler } from "./entry.ts";
+import { didYouMean, EspalierError, isPlainObject, nearest, shown } from "../core/index.ts";
+import { noCounters, type Schedule } from "../schedule/index.ts";
+import { walkState } from "../state/index.ts";
+import { type Handler, isStateful } from "./entry.ts";
 import type { HookSettings } from "./hook.ts";
 
 /** Names that begin like events and are not. */
@@ -35,8 +37,17 @@ const settings: Readonly<Record<string, (value: unknown) => boolean>> = {
   children: Array.isArray,
 };
 
+/** A host's events, and the one at which `run` of its hooks is called. */
+export interface HostEvents {
+  readonly events: readonly string[];
+  readonly stepEvent: string | undefined;
+}
+
 /** Checks a hook as it comes in and finds its handlers. */
-export function handlersOf(hook: HookSettings, events: readonly string[]): ReadonlyMap<string, Handler> {
+export function handlersOf(
+  hook: HookSettings,
+  { events, stepEvent }: HostEvents,
+): ReadonlyMap<string, Handler> {
   if (typeof hook !== "object" || hook === null || typeof hook.name !== "string" || hook.name === "")
     throw new EspalierError("HOOK_NAMELESS", "a hook has no name", {
       fix: 'give it one, as in { name: "announce", onEpochEnd: () => ... }',
@@ -59,9 +70,39 @@ export function handlersOf(hook: HookSettings, events: readonly string[]): Reado
     }
   }
   checkSettings(hook, keys);
-  if (handlers.size === 0 && (hook.children ?? []).length === 0)
-    throw invalid(hook, "it handles no event", `give it a handler: ${events.join(", ")}`);
-  return handlers;
+  if (handlers.size > 0 || (hook.children ?? []).length > 0) return handlers;
+  const given = `a handler: ${events.join(", ")}`;
+  if (typeof hook.run !== "function")
+    throw invalid(
+      hook,
+      "it handles no event",
+      stepEvent === undefined
+        ? `give it ${given}`
+        : `give it run(context), called in ${stepEvent}, or ${given}`,
+    );
+  const event = runEventOf(hook.schedule, events, stepEvent);
+  if (event === undefined)
+    throw invalid(
+      hook,
+      "it has run, and no event of this host is the end of a step",
+      `say in which event it runs, as in periodicHook({ on: "${events[0]}", ... }), or write ${given}`,
+    );
+  return new Map([[event, hook.run as Handler]]);
+}
+
+/** A run before its first batch, of whatever host: counters of its own are 0 too. */
+const countsEverything = new Proxy(noCounters, {
+  get: (counters, name) => counters[name as string] ?? 0,
+});
+
+/** Epochs are over at the end of an epoch; everything else that is counted moves at the end of a step. */
+function runEventOf(
+  schedule: Schedule<never> | undefined,
+  events: readonly string[],
+  stepEvent: string | undefined,
+): string | undefined {
+  const epochs = schedule?.nextDue(countsEverything)?.some(({ unit }) => unit === "epochs");
+  return epochs && events.includes("onEpochEnd") ? "onEpochEnd" : stepEvent;
 }
 
 /** Its own names and those of its classes. */
@@ -98,6 +139,7 @@ function checkSettings(hook: HookSettings, keys: ReadonlySet<string>): void {
   listOf(hook, "children", hook.children, isA("object"), "hooks");
   if (hook.schedule !== undefined && typeof hook.schedule?.due !== "function")
     throw invalid(hook, "its schedule is no schedule", "write schedule: every({ epochs: 10 })");
+  checkState(hook);
   if (Object.getPrototypeOf(hook) !== Object.prototype) return; // Classes have fields of their own.
   for (const [key, value] of Object.entries(hook)) {
     if (key in settings || /^on[A-Z]/.test(key)) continue;
@@ -105,6 +147,21 @@ function checkSettings(hook: HookSettings, keys: ReadonlySet<string>): void {
     // A field of the hook's own may be named alike; one that could be the setting is surely misspelt.
     if (meant !== undefined && !keys.has(meant) && settings[meant]?.(value))
       throw invalid(hook, `it has "${key}"; did you mean "${meant}"?`, `write ${meant}`);
+  }
+}
+
+/** A state that could not be saved or restored is refused now, not at the first checkpoint. */
+function checkState(hook: HookSettings): void {
+  const { state } = hook;
+  if (state === undefined || isStateful(state)) return;
+  const fix =
+    "make it a plain object of values that can be saved, as { runs: 0 }, or give getState and setState";
+  if (!isPlainObject(state)) throw invalid(hook, `its state is ${shown(state)}`, fix);
+  if (Object.isFrozen(state)) throw invalid(hook, "its state is frozen, so that it cannot be restored", fix);
+  try {
+    walkState(state, () => {});
+  } catch (error) {
+    throw invalid(hook, "its state cannot be saved", fix, error);
   }
 }
 
@@ -129,6 +186,9 @@ function oneOf(hook: HookSettings, name: "onFailure" | "ranks", allowed: readonl
     );
 }
 
-function invalid(hook: HookSettings, what: string, fix: string): EspalierError {
-  return new EspalierError("HOOK_INVALID", `hook "${hook.name}" cannot be registered: ${what}`, { fix });
+function invalid(hook: HookSettings, what: string, fix: string, cause?: unknown): EspalierError {
+  return new EspalierError("HOOK_INVALID", `hook "${hook.name}" cannot be registered: ${what}`, {
+    fix,
+    cause,
+  });
 }

@@ -17,6 +17,8 @@ import type { HookTiming } from "./timing.ts";
 export interface HookManagerOptions<E> {
   /** The host's events, in the order in which they happen. */
   readonly events: readonly EventName<E>[];
+  /** The end of a step, at which `run` of hooks without handlers is called. Default: `onStep`, else `onBatchEnd`. */
+  readonly stepEvent?: EventName<E>;
   readonly clock?: Clock;
   /** Told what does not stop the run: failures that only warn, budgets overrun. Default: standard error. */
   readonly warn?: (text: string) => void;
@@ -63,6 +65,7 @@ export class HookManager<E extends EventTable> {
     this.#runner = runner;
     this.#registry = new Registry({
       ...{ events: this.#events, slots: this.slots, clock, log: new LogOutlet(logger), warn, observers },
+      stepEvent: options.stepEvent ?? ["onStep", "onBatchEnd"].find((event) => this.#events.includes(event)),
       failed: (failure) => background.keep(failure),
       work: {
         afterEvent: (entry, event, work) => runner.afterEvent(entry, event, work),
@@ -118,8 +121,8 @@ export class HookManager<E extends EventTable> {
   /** The states of hooks and of their schedules, and the shared values, by name. */
   get components(): Readonly<Record<string, Stateful>> {
     const found: Record<string, Stateful> = { slots: this.slots };
-    for (const { hook } of this.#registry.entries) {
-      if (hook.state) found[`hook.${hook.name}`] = hook.state;
+    for (const { hook, state } of this.#registry.entries) {
+      if (state) found[`hook.${hook.name}`] = state;
       if (hook.schedule?.state) found[`hook.${hook.name}.schedule`] = hook.schedule.state;
     }
     return found;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { cycle, every, when } from "../schedule/index.ts";
 import type { HookContext } from "./hook.ts";
-import { failureOf, type TestEvents, type TestHook, testHost } from "./hooks.test-support.ts";
+import { counted, failureOf, type TestEvents, type TestHook, testHost } from "./hooks.test-support.ts";
+import { loggingHook } from "./logging.ts";
+import { HookManager } from "./manager.ts";
 import { type Period, PeriodicHook, periodicHook } from "./periodic.ts";
 import { slot } from "./slot.ts";
 
@@ -135,6 +137,22 @@ describe("PeriodicHook", () => {
     expect(stepsOf(new Configurable({ frequency: 20, enabled: false }))).toEqual([]);
   });
 
+  it("answers a lone question by its frequency and startStep, through super too", () => {
+    class Mine extends PeriodicHook {
+      override shouldRun(context: HookContext): boolean {
+        return super.shouldRun(context) && context.rank === 0;
+      }
+      override run(): void {}
+    }
+    const made = periodicHook<TestEvents>({ name: "made", frequency: 25, startStep: 50, run: () => {} });
+    for (const hook of [new Mine({ frequency: 25, startStep: 50 }), made]) {
+      const asked = [25, 50, 60, 75].map((steps) =>
+        hook.shouldRun?.({ ...testHost().context, counters: counted({ steps }) } as HookContext),
+      );
+      expect(asked).toEqual([false, true, false, true]);
+    }
+  });
+
   it("says so where the host has no such event", () => {
     class Mine extends PeriodicHook {
       override run(): void {}
@@ -143,6 +161,57 @@ describe("PeriodicHook", () => {
     expect(() => manager.register(new Mine({ frequency: 1, on: "onStep" }))).toThrow(
       'hook "Mine" handles "onStep", which is no event',
     );
+  });
+
+  it("runs at the end of a step of its host, whatever that is called, or says what to write", () => {
+    class Mine extends PeriodicHook {
+      override run(): unknown {
+        return { ran: true };
+      }
+    }
+    const worker = (stepEvent?: "onTick") => {
+      const manager = new HookManager<{ readonly onTick: HookContext; readonly onClose: HookContext }>({
+        events: ["onTick", "onClose"],
+        ...(stepEvent && { stepEvent }),
+      });
+      manager.register(new Mine({ frequency: 10 }));
+      manager.register(loggingHook({ schedule: every({ steps: 20 }) }));
+      return manager;
+    };
+    const context = { ...testHost().context, counters: counted({ steps: 10 }) };
+    expect(worker("onTick").run("onTick", context)).toEqual({ ran: true });
+    const error = failureOf(() => worker());
+    expect(error.code).toBe("HOOK_INVALID");
+    expect(error.fix).toContain('on: "onTick"');
+  });
+});
+
+/** 002's own form: an object that decides and runs. */
+describe("a hook with shouldRun and run", () => {
+  it("is called at the end of each step where it wants to be, and its results are merged", () => {
+    class TestEvaluationHook {
+      readonly name = "test";
+      readonly evaluations: number[] = [];
+      shouldRun({ counters }: HookContext): boolean {
+        return counters.steps % 5 === 0;
+      }
+      run({ counters }: HookContext): unknown {
+        this.evaluations.push(counters.steps);
+        return { ran: true };
+      }
+    }
+    const hook = new TestEvaluationHook();
+    expect(stepsOf(hook, 12)).toEqual([0, 5, 10]);
+    expect(hook.evaluations).toEqual([0, 5, 10]);
+    expect(stepsOf({ name: "literal", shouldRun: () => true, run: () => ({ ran: true }) }, 2)).toEqual([
+      0, 1, 2,
+    ]);
+  });
+
+  it("keeps to the handlers that it has beside run", () => {
+    const hook = { name: "both", run: () => ({ ran: true }), onEpochEnd: () => ({ ended: true }) };
+    const { at } = testHost().register(hook);
+    expect([at("onBatchEnd"), at("onEpochEnd")]).toEqual([undefined, { ended: true }]);
   });
 });
 

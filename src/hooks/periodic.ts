@@ -1,5 +1,5 @@
 import { EspalierError } from "../core/index.ts";
-import { everySteps, noCounters, type Schedule } from "../schedule/index.ts";
+import { everySteps, type Schedule } from "../schedule/index.ts";
 import type { ContextOf, EventTable, Hook, HookContext, HookSettings } from "./hook.ts";
 
 /** When a periodic hook runs: a schedule, or 002's frequency in steps of the host's own axis. */
@@ -16,7 +16,7 @@ export type Period =
 export type PeriodicOptions = Period & {
   /** Default: the class's name. */
   readonly name?: string;
-  /** The event at which it looks. Default: the end of what the schedule counts, `onEpochEnd` or `onBatchEnd`. */
+  /** The event at which it looks. Default: the end of what the schedule counts, an epoch or a step of the host. */
   readonly on?: string;
 };
 
@@ -40,28 +40,17 @@ export abstract class PeriodicHook<C extends HookContext = HookContext> implemen
     this.name = options.name ?? new.target.name;
     this.schedule =
       "schedule" in options ? options.schedule : everySteps(options.frequency, options.startStep);
-    const event = options.on ?? eventOf(this.schedule);
-    Object.defineProperty(this, event, { value: (context: C) => this.run(context), enumerable: true });
+    if (options.on !== undefined)
+      Object.defineProperty(this, options.on, { value: (context: C) => this.run(context), enumerable: true });
   }
 
-  /** A predicate on top of the schedule. */
-  shouldRun(_context: C): boolean {
-    return true;
+  /** Whether the schedule is due. An override is a predicate on top of it: the schedule counts either way. */
+  shouldRun(context: C): boolean {
+    return this.schedule.due(context);
   }
 
   /** What it does. What it gives back becomes part of the event's result. */
   abstract run(context: C): unknown;
-}
-
-/** A run before its first batch, of whatever host: counters of its own are 0 too. */
-const countsEverything = new Proxy(noCounters, {
-  get: (counters, name) => counters[name as string] ?? 0,
-});
-
-/** Epochs are over at the end of an epoch; whatever else is counted moves at the end of a batch. */
-function eventOf(schedule: Schedule): string {
-  const points = schedule.nextDue(countsEverything);
-  return points?.some(({ unit }) => unit === "epochs") ? "onEpochEnd" : "onBatchEnd";
 }
 
 /** What {@link periodicHook} takes: a hook's settings with a period and what to do. */
@@ -91,7 +80,7 @@ export function periodicHook<E extends EventTable>(options: PeriodicHookOptions<
     });
   class Made extends PeriodicHook<ContextOf<E>> {
     override shouldRun(context: ContextOf<E>): boolean {
-      return shouldRun === undefined || shouldRun.call(this, context);
+      return super.shouldRun(context) && (shouldRun === undefined || shouldRun.call(this, context));
     }
     override run(context: ContextOf<E>): unknown {
       return run.call(this, context);

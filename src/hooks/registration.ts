@@ -1,7 +1,7 @@
 import { EspalierError } from "../core/index.ts";
 import { Entry, type EntryServices } from "./entry.ts";
 import type { HookSettings } from "./hook.ts";
-import { handlersOf } from "./inspect.ts";
+import { type HostEvents, handlersOf } from "./inspect.ts";
 import type { LogOutlet } from "./log-outlet.ts";
 import type { SlotBoard } from "./slot-board.ts";
 
@@ -14,8 +14,7 @@ export interface Registration {
   readonly ready: HookSettings[];
 }
 
-export interface RegistrationParts {
-  readonly events: readonly string[];
+export interface RegistrationParts extends HostEvents {
   readonly slots: SlotBoard;
   readonly log: LogOutlet;
   readonly work: Pick<EntryServices, "afterEvent" | "inBackground">;
@@ -24,9 +23,10 @@ export interface RegistrationParts {
 /** Checks a hook and its children as they come in. */
 export function registrationOf(
   hook: HookSettings,
-  { events, slots, log, work }: RegistrationParts,
+  parts: RegistrationParts,
   isTaken: (name: string) => boolean,
 ): Registration {
+  const { slots, log, work } = parts;
   const entries: Entry[] = [];
   const own = new Set<string>();
   const services: EntryServices = {
@@ -36,7 +36,7 @@ export function registrationOf(
     inBackground: (entry, event, given) => work.inBackground(entry, event, given),
   };
   const walk = (each: HookSettings, above: readonly HookSettings[]): void => {
-    const handlers = handlersOf(each, events);
+    const handlers = handlersOf(each, parts);
     if (own.has(each.name) || isTaken(each.name))
       throw new EspalierError("HOOK_NAME_TAKEN", `there are two hooks named "${each.name}"`, {
         fix: "give one of them another name, or replace the first by manager.replace",

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { every } from "../schedule/index.ts";
+import type { StateTree } from "../state/index.ts";
 import { compositeHook } from "./composite.ts";
 import { deferred, failureOf, rejectionOf, type TestHook, testHost } from "./hooks.test-support.ts";
+import { PeriodicHook } from "./periodic.ts";
 import { slot } from "./slot.ts";
 
 /** A hook that writes down what happens to it. */
@@ -565,6 +567,40 @@ describe("a hook as it comes in", () => {
 });
 
 describe("what is saved", () => {
+  it("may be a plain object, which is copied out and filled in place", async () => {
+    class StatefulHook extends PeriodicHook {
+      state: { runs: number; totals: readonly number[] } = { runs: 0, totals: [] };
+      override run(): void {
+        this.state.runs++;
+        this.state.totals = [...this.state.totals, this.state.runs];
+      }
+    }
+    const [first, second] = [new StatefulHook({ frequency: 1 }), new StatefulHook({ frequency: 1 })];
+    const host = testHost().register(first);
+    host.at("onBatchEnd", { batches: 1 });
+    const saved = (await host.manager.components["hook.StatefulHook"]?.getState()) as StateTree;
+    host.at("onBatchEnd", { batches: 2 });
+    expect(saved).toEqual({ runs: 1, totals: [1] });
+    const held = second.state;
+    const resumed = testHost().register(second);
+    await resumed.manager.components["hook.StatefulHook"]?.setState(saved);
+    expect(second.state).toBe(held);
+    resumed.at("onBatchEnd", { batches: 2 });
+    expect(second.state).toEqual({ runs: 2, totals: [1, 2] });
+    expect(saved).toEqual({ runs: 1, totals: [1] });
+  });
+
+  it.each([
+    ["a map", new Map(), "plain object"],
+    ["what cannot be saved", { seen: new Set() }, "plain object"],
+    ["half of a component", { getState: () => 1 }, "getState and setState"],
+    ["a frozen object", Object.freeze({ runs: 0 }), "plain object"],
+  ])("is refused where it is %s", (_name, state, fix) => {
+    const error = failureOf(() => testHost().register({ name: "a", state, onBatchEnd: () => {} } as never));
+    expect(error.code).toBe("HOOK_INVALID");
+    expect(error.fix).toContain(fix);
+  });
+
   it("are the hooks' states, their schedules' and the shared values, by name", () => {
     const state = { getState: () => 1, setState: () => {} };
     const schedule = { ...every({ epochs: 1 }), state };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Value } from "../engine/index.ts";
+import type { Tensor, Value } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
@@ -132,6 +132,75 @@ describe.each(testEngines())("supervisedTrainer on %s", (engine) => {
     large.forEach((value, i) => {
       expect(value).toBeCloseTo(small[i] as number, 5);
     });
+  });
+
+  it("clips gradients by their norm, as an update by hand does", async () => {
+    const [xs, ys] = [
+      [1, 2, 3, 4],
+      [8, -2, 9, 30],
+    ];
+    const [rate, limit] = [0.5, 2];
+    const trainer = (epochs: number, gradientClip: number) =>
+      supervisedTrainer({
+        model: nn.dense(1),
+        trainingConfig: { epochs, gradientClip, learningRate: rate, batchSize: 4, shuffle: false, ...quiet },
+        monitor: { gradients: true },
+        engine,
+      });
+    const trained = async (epochs: number, gradientClip: number) => {
+      const norms: number[] = [];
+      const made = trainer(epochs, gradientClip);
+      made.registerHook({
+        name: "norms",
+        onBatchesEnd: async ({ values }) => {
+          const { clippedNorm, gradientNorm = [] } = (await values?.read()) ?? {};
+          norms.push(...(clippedNorm ?? gradientNorm));
+        },
+      });
+      await made.train({ trainData: { x: xs.map((x) => [x]), y: ys.map((y) => [y]) } });
+      const { w, b } = made.task.params as { readonly w: Tensor; readonly b: Tensor };
+      return { params: [...(await w.read()), ...(await b.read())], norms };
+    };
+    /** Adam on the mean square, with gradients scaled down to the limit. */
+    const byHand = (start: readonly number[], updates: number, clip: number) => {
+      const norms: number[] = [];
+      const params = [...start];
+      const [m, v] = [
+        [0, 0],
+        [0, 0],
+      ];
+      for (let t = 1; t <= updates; t++) {
+        const errors = xs.map(
+          (x, i) => (params[0] as number) * x + (params[1] as number) - (ys[i] as number),
+        );
+        const gradient = [
+          (2 / 4) * errors.reduce((sum, e, i) => sum + e * (xs[i] as number), 0),
+          (2 / 4) * errors.reduce((sum, e) => sum + e, 0),
+        ];
+        const scale = Math.min(1, clip / Math.hypot(...gradient));
+        norms.push(scale * Math.hypot(...gradient));
+        for (const [i, g] of gradient.map((each) => each * scale).entries()) {
+          m[i] = 0.9 * (m[i] as number) + 0.1 * g;
+          v[i] = 0.999 * (v[i] as number) + 0.001 * g * g;
+          const step =
+            (m[i] as number) / (1 - 0.9 ** t) / (Math.sqrt((v[i] as number) / (1 - 0.999 ** t)) + 1e-8);
+          params[i] = (params[i] as number) - rate * step;
+        }
+      }
+      return { params, norms };
+    };
+    const { params: start } = await trained(0, limit);
+    const [clipped, whole] = [await trained(12, limit), await trained(12, Number.POSITIVE_INFINITY)];
+    for (const [found, expected] of [
+      [clipped, byHand(start, 12, limit)],
+      [whole, byHand(start, 12, Number.POSITIVE_INFINITY)],
+    ] as const) {
+      expected.params.forEach((value, i) => void expect(found.params[i]).toBeCloseTo(value, 3));
+      expected.norms.forEach((value, i) => void expect(found.norms[i]).toBeCloseTo(value, 2));
+    }
+    expect(Math.max(...clipped.norms)).toBeCloseTo(limit, 5);
+    expect(Math.max(...whole.norms)).toBeGreaterThan(10 * limit);
+    expect(Math.abs((clipped.params[0] as number) - (whole.params[0] as number))).toBeGreaterThan(0.1);
   });
 
   it("learns by the task's modality", async () => {

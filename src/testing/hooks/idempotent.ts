@@ -1,6 +1,6 @@
 import { inspect, isDeepStrictEqual } from "node:util";
 import { EspalierError } from "../../core/index.ts";
-import { firstDifference } from "../../state/index.ts";
+import { firstDifference, type StateTree } from "../../state/index.ts";
 import { type TrainerEvent, type TrainerHook, trainerEvents } from "../../trainer/index.ts";
 import { type HookContextOptions, hookContext } from "./context.ts";
 
@@ -32,8 +32,10 @@ export async function checkIdempotent(
   hook: TrainerHook,
   options: IdempotenceOptions = {},
 ): Promise<IdempotenceReport> {
-  const { events = trainerEvents.filter((event) => hook[event]), effects, ...context } = options;
-  if (events.length === 0 || events.some((event) => !hook[event]))
+  const own = trainerEvents.filter((event) => hook[event]);
+  const handled = own.length === 0 && hook.run ? (["onBatchEnd"] as const) : own;
+  const { events = handled, effects, ...context } = options;
+  if (events.length === 0 || events.some((event) => !hook[event] && !hook.run))
     throw new EspalierError(
       "HOOK_INVALID",
       `hook "${hook.name}" does not handle ${events.join(", ") || "any event"}`,
@@ -75,15 +77,20 @@ async function callOf(
   effects: IdempotenceOptions["effects"],
 ) {
   const context = hookContext({ ...options, event });
-  const result = await hook[event]?.(context);
+  const result = await (hook[event] ? hook[event](context) : hook.run?.(context));
   const provided = (hook.provides ?? []).map((slot) => [slot.name, context.slots.get(slot)] as const);
   return {
     result,
     // What comes back may be the hook's own object, which the next call changes.
-    state: structuredClone((await hook.state?.getState()) ?? null),
+    state: structuredClone(await stateOf(hook)),
     slots: structuredClone(Object.fromEntries(provided)),
     logged: context.logged.map(({ values, category }) => ({ values, category })),
     stops: context.stops,
     effects: structuredClone(effects?.()),
   };
+}
+
+function stateOf({ state }: TrainerHook): StateTree | Promise<StateTree> {
+  if (state === undefined) return null;
+  return typeof state.getState === "function" ? state.getState() : (state as StateTree);
 }

@@ -41,13 +41,17 @@ export type Around = (
 export function around(hook: TrainerHook, wrap: Around): TrainerHook {
   const source = hook as unknown as Readonly<Record<string, unknown>>;
   const copy: Record<string, unknown> = {};
-  for (const key of keysOf(hook)) {
+  const keys = keysOf(hook);
+  for (const key of keys) {
     const value = source[key];
     if (typeof value !== "function") copy[key] = value;
-    else if (isEvent(key))
-      copy[key] = (context: TrainerContext) => wrap(hook.name, key, context, () => value.call(hook, context));
+    else if (isEvent(key) || (key === "run" && !keys.some(isEvent)))
+      copy[key] = (context: TrainerContext) =>
+        wrap(hook.name, context.event as TrainerEvent, context, () => value.call(hook, context));
     else copy[key] = value.bind(hook);
   }
+  // A class may put another object in its place.
+  if ("state" in hook) Object.defineProperty(copy, "state", { get: () => hook.state, enumerable: true });
   if (hook.children) copy.children = hook.children.map((child) => around(child as TrainerHook, wrap));
   return copy as unknown as TrainerHook;
 }

@@ -4,7 +4,7 @@ import { EspalierError } from "../../../core/index.ts";
 import { nn } from "../../../index.ts";
 import { adam, skipNonFinite } from "../../../optim/index.ts";
 import { every } from "../../../schedule/index.ts";
-import { hashState } from "../../../state/index.ts";
+import { hashState, type Stateful } from "../../../state/index.ts";
 import { supervisedTask } from "../../../supervised/index.ts";
 import { ran, type Simulation, simulate } from "../../../testing/hooks/index.ts";
 import { gradientHealth, Trainer, type TrainerHook } from "../../../trainer/index.ts";
@@ -144,7 +144,7 @@ describe("how work is cut", () => {
         const message = run.error ? causeOf(run).message : "";
         return {
           ...{ outcome, warnings, message, counts: lastLog(run), health: run.slots.get(gradientHealth) },
-          state: await hashState((await hook.state?.getState()) ?? null),
+          state: await hashState(await (hook.state as Stateful).getState()),
         };
       }),
     );
@@ -198,7 +198,7 @@ describe("its state", () => {
   });
 
   it("refuses a state of something else", () => {
-    expect(() => gradientMonitor().state?.setState({ n: 1 })).toThrow(/STATE_INVALID/);
+    expect(() => (gradientMonitor().state as Stateful).setState({ n: 1 })).toThrow(/STATE_INVALID/);
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { checkpointHook, memoryStore } from "../../../checkpoint/index.ts";
 import type { EspalierError } from "../../../core/index.ts";
 import { every } from "../../../schedule/index.ts";
-import { hashState } from "../../../state/index.ts";
+import { hashState, type Stateful } from "../../../state/index.ts";
 import { ran, type Simulation, simulate } from "../../../testing/hooks/index.ts";
 import type { TrainerHook } from "../../../trainer/index.ts";
 import { lossSpikeDetector } from "./loss-spike-detector.ts";
@@ -114,7 +114,7 @@ describe("what it does", () => {
         const cut: TrainerHook = { name: "cut", schedule: every({ updates }), onBatchEnd: () => {} };
         const values = ({ batches }: { batches: number }) => ({ loss: losses[batches - 1] as number });
         const run = await simulate([hook, cut], { batches: 200, values, fuse: true });
-        const state = await hashState((await hook.state?.getState()) ?? null);
+        const state = await hashState(await (hook.state as Stateful).getState());
         return { spikes, warnings: run.warnings, logged: run.logged.at(-1)?.values, state };
       }),
     );
@@ -149,7 +149,7 @@ describe("what it does", () => {
   });
 
   it("refuses a state of something else", () => {
-    expect(() => lossSpikeDetector().state?.setState({ losses: [1] })).toThrow(/STATE_INVALID/);
+    expect(() => (lossSpikeDetector().state as Stateful).setState({ losses: [1] })).toThrow(/STATE_INVALID/);
   });
 });
 
