@@ -1,7 +1,10 @@
 import type { Counters } from "../schedule/index.ts";
 
-/** How the values of a window become one. `rate` is their sum by the seconds of the window. */
-export type Reduction = "mean" | "last" | "sum" | "min" | "max" | "histogram" | "rate";
+/**
+ * How the values of a window become one. `rate` is their sum by the seconds of the window. With `none` they do not:
+ * every value is a record of its own, at its own step.
+ */
+export type Reduction = "mean" | "last" | "sum" | "min" | "max" | "histogram" | "rate" | "none";
 
 /** What a metric is counted on: a counter of the run. `steps` is the task's own axis. */
 export type Axis = string;
@@ -18,7 +21,7 @@ export interface Histogram {
   readonly count: number;
 }
 
-/** What a sink files: one metric over one window. */
+/** What a sink files: one metric over one window, or one value of a metric that is not reduced. */
 export interface MetricRecord {
   readonly category: string;
   /** As it was logged. */

@@ -57,16 +57,13 @@ function restoreWindow(window: Accumulator, state: Plain): void {
   window.histogram = histogram;
 }
 
-/** A metric's open windows: by group its own, and late ones by step. */
+/** A metric's open windows: by group its own, and beside it late ones and values that are not reduced. */
 function seriesState(series: Series, groups: readonly WindowGroup[]): StateTree {
   const { category, name, kind, owner } = series;
   const windows: Record<string, StateTree> = {};
   for (const group of groups) {
     const window = series.windows[group.index] as Accumulator;
-    const late = [...group.late].flatMap(([, of]) => {
-      const found = of.get(series);
-      return found ? [windowState(found)] : [];
-    });
+    const late = group.besides(series).map(windowState);
     const open = { ...(window.count > 0 && { open: windowState(window) }), late };
     for (const { sink } of group.outlets) windows[sink.name] = open;
   }

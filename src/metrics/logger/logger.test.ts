@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CheckpointManager, memoryStore } from "../../checkpoint/index.ts";
 import { EspalierError, manualClock } from "../../core/index.ts";
 import { put } from "../../engine/index.ts";
-import { type Counters, every, noCounters } from "../../schedule/index.ts";
+import { type Counters, every, never, noCounters } from "../../schedule/index.ts";
 import { sameState } from "../../state/index.ts";
 import { declareMetric } from "../metric.ts";
 import { type Histogram, isHistogram, type MetricRecord } from "../record.ts";
@@ -61,9 +61,9 @@ describe("windows", () => {
     const logger = made(sink);
     for (let step = 1; step <= 101; step++) {
       logger.as("a").log({ first: step }, step);
-      logger.as("b").log({ second: step }, step, "validation");
+      logger.as("b").log({ second: step }, step, "rollout");
     }
-    expect(sink.records.map(brief)).toEqual(["train/first@100=50.5", "validation/second@100=50.5"]);
+    expect(sink.records.map(brief)).toEqual(["train/first@100=50.5", "rollout/second@100=50.5"]);
   });
 
   it.each([every({ steps: 100 }), every({ seconds: 1 }), every({ updates: 3 })])(
@@ -159,15 +159,15 @@ describe("values", () => {
     const sink = keep();
     const logger = made(sink);
     for (let step = 1; step <= 101; step++) logger.log({ loss: 1 }, step);
-    logger.log({ score: 7 }, 40, "evaluation");
-    logger.log({ score: 9 }, 40, "evaluation");
-    logger.log({ score: 5 }, 20, "evaluation");
+    logger.log({ score: 7 }, 40, "other");
+    logger.log({ score: 9 }, 40, "other");
+    logger.log({ score: 5 }, 20, "other");
     logger.log({ loss: 3 }, 102);
     await logger.close();
     expect(sink.records.map(brief)).toEqual([
       "train/loss@100=1",
-      "evaluation/score@20=5",
-      "evaluation/score@40=8",
+      "other/score@20=5",
+      "other/score@40=8",
       "train/loss@102=2",
     ]);
   });
@@ -181,8 +181,8 @@ describe("values", () => {
     expect(sink.records).toEqual([]);
     await logger.close();
     expect(sink.records.filter((record) => !isHistogram(record)).map(brief)).toEqual([
-      "train/loss@2=2",
       'train/text@1="hello"',
+      "train/loss@2=2",
       "train/loss@3=4",
     ]);
     expect(sink.records.find(isHistogram)?.value.sum).toBe(6);
@@ -324,11 +324,112 @@ describe("metrics", () => {
   });
 });
 
+describe("values of a metric that is not reduced", () => {
+  it("are records of their own, at their steps, before whatever their window comes to", async () => {
+    const [often, seldom] = [keep(), keep({ name: "seldom", schedule: every({ epochs: 1 }) })];
+    const logger = made([often, seldom], {
+      metrics: [
+        declareMetric({ name: "exam", reduction: "none" }),
+        declareMetric({ name: "kept", category: "validation", reduction: "max" }),
+      ],
+    });
+    for (let step = 1; step <= 12; step++) {
+      logger.log({ loss: step, exam: step % 4 === 0 ? 10 * step : undefined }, step);
+      if (step % 5 === 0)
+        logger.log(
+          { accuracy: step / 100, kept: step, note: `at ${step}`, many: [step, 0] },
+          step,
+          "validation",
+        );
+    }
+    logger.log({ return: 7 }, 10, "evaluation");
+    logger.log({ return: 9 }, 10, "evaluation");
+    expect(logger.latest()).toMatchObject({ "evaluation/return": 9, "validation/accuracy": 0.1 });
+    await logger.close();
+    const expected = [
+      ...["train/exam@4=40", "validation/accuracy@5=0.05", 'validation/note@5="at 5"', "train/exam@8=80"],
+      ...["validation/kept@10=10", "validation/accuracy@10=0.1", 'validation/note@10="at 10"'],
+      ...["evaluation/return@10=7", "evaluation/return@10=9", "train/loss@12=6.5", "train/exam@12=120"],
+    ];
+    for (const { records } of [often, seldom]) {
+      expect(records.filter((record) => !isHistogram(record)).map(brief)).toEqual(expected);
+      expect(records.filter(isHistogram).map(({ step, value }) => [step, value.sum])).toEqual([
+        [5, 5],
+        [10, 10],
+      ]);
+      for (const { key, count, reduction } of records)
+        if (key === "validation/accuracy" || key === "train/exam")
+          expect([count, reduction]).toEqual([1, "none"]);
+    }
+  });
+
+  it("come from the device as those do that are reduced", async () => {
+    const sink = keep({ schedule: every({ steps: 3 }) });
+    const logger = made(sink);
+    for (let step = 1; step <= 7; step++)
+      logger.log({ accuracy: put(step / 8, { engine: "wasm" }) }, step, "validation");
+    await logger.close();
+    expect(sink.records.map(brief)).toEqual(
+      Array.from({ length: 7 }, (_, i) => `validation/accuracy@${i + 1}=${(i + 1) / 8}`),
+    );
+  });
+
+  it("stand under their own step however late they come", async () => {
+    const sink = keep({ schedule: every({ steps: 10 }) });
+    const logger = made(sink);
+    for (let step = 1; step <= 31; step++) {
+      logger.log({ loss: 1 }, step);
+      if (step === 15) logger.log({ return: 2 }, 10, "evaluation");
+      if (step === 25) logger.log({ return: 3 }, 20, "evaluation");
+      if (step === 27) logger.log({ return: 1 }, 5, "evaluation");
+    }
+    expect(logger.latest()["evaluation/return"]).toBe(3);
+    await logger.close();
+    expect(sink.records.filter(({ name }) => name === "return").map(brief)).toEqual([
+      ...["evaluation/return@10=2", "evaluation/return@5=1", "evaluation/return@20=3"],
+    ]);
+  });
+
+  it("take no more room the longer a window is, and none is lost", async () => {
+    const sink = keep({ schedule: never() });
+    const logger = made(sink);
+    const held = async (): Promise<number> => JSON.stringify(await logger.getState()).length;
+    const most = 1000 * JSON.stringify(at(20_000)).length * 10;
+    for (let step = 1; step <= 20_000; step++) {
+      logger.log({ accuracy: step }, at(step), "validation");
+      if (step % 999 === 0) expect(await held()).toBeLessThan(most);
+    }
+    // At one step, where a window does not end by itself.
+    for (let i = 1; i <= 20_000; i++) logger.log({ accuracy: -i }, at(20_000), "validation");
+    expect(sink.records.length).toBeGreaterThan(30_000);
+    await logger.close();
+    expect(sink.records.map(({ value }) => value)).toEqual([
+      ...Array.from({ length: 20_000 }, (_, i) => i + 1),
+      ...Array.from({ length: 20_000 }, (_, i) => -i - 1),
+    ]);
+  });
+
+  it("of a run saved when they were averaged are filed as they were saved", async () => {
+    const old = made(keep(), {
+      metrics: [declareMetric({ name: "accuracy", category: "validation", reduction: "mean" })],
+    });
+    for (const step of [1, 2]) old.log({ accuracy: step }, at(step), "validation");
+    const sink = keep();
+    const logger = made(sink);
+    logger.setState(await old.getState());
+    logger.log({ accuracy: 7 }, at(3), "validation");
+    await logger.close();
+    expect(sink.records.map(brief)).toEqual(["validation/accuracy@2=1.5", "validation/accuracy@3=7"]);
+  });
+});
+
 describe("a logger's state", () => {
   const run = (logger: Logger, from: number, to: number): void => {
     for (let step = from; step <= to; step++) {
       logger.log({ loss: step / 7, note: `at ${step}`, many: [step, -step] }, at(step));
-      logger.as("other").log({ late: 1 / step }, at(step > 20 ? step - 20 : step), "evaluation");
+      const late = at(step > 20 ? step - 20 : step);
+      logger.as("other").log({ late: 1 / step }, late, "rollout");
+      if (step % 3 === 0) logger.as("other").log({ late: 1 / step, many: [step, 1] }, late, "evaluation");
     }
   };
   const schedule = every({ steps: 10 });

@@ -56,10 +56,17 @@ export class Outlet {
   }
 
   /** Hands over what it wants of a closed window. */
-  send(records: readonly MetricRecord[], series: readonly Series[]): void {
-    const wanted = records.filter((_, i) => this.wants(series[i] as Series));
+  send(filed: readonly Filed[]): void {
+    const wanted: MetricRecord[] = [];
+    for (const { series, record } of filed) if (this.wants(series)) wanted.push(record);
     if (wanted.length > 0) this.delivery.send(wanted);
   }
+}
+
+/** A record, and the metric that it is of. */
+export interface Filed {
+  readonly series: Series;
+  readonly record: MetricRecord;
 }
 
 /** What was meant by names that nothing has. */

@@ -1,5 +1,5 @@
 import { EspalierError } from "../../core/index.ts";
-import type { MetricDeclaration } from "../metric.ts";
+import { holdsScores, type MetricDeclaration } from "../metric.ts";
 import { KeyRing } from "../names.ts";
 import type { Reduction } from "../record.ts";
 import type { Accumulator } from "./accumulator.ts";
@@ -17,7 +17,7 @@ export interface Series {
   readonly reduction: Reduction;
   readonly kind: ValueKind;
   readonly owner: string;
-  /** One a group of windows, in the order of the groups. */
+  /** One a group of windows, in the order of the groups. Empty where values are not reduced. */
   readonly windows: Accumulator[];
 }
 
@@ -60,9 +60,9 @@ export class SeriesBook {
     const declared =
       this.#declared.find((each) => each.name === name && each.category === category) ??
       this.#declared.find((each) => each.name === name && each.category === undefined);
-    const reduction = declared?.reduction ?? fitting[kind];
-    if (kind === "text" && reduction !== "last") throw unfit(category, name, "a text", reduction);
-    if (kind === "many" && reduction !== "histogram") throw unfit(category, name, "many numbers", reduction);
+    const reduction = declared?.reduction ?? (holdsScores(category) ? "none" : fitting[kind]);
+    if (kind !== "number" && reduction !== fitting[kind] && reduction !== "none")
+      throw unfit(category, name, kind === "text" ? "a text" : "many numbers", reduction);
     const series: Series = {
       category,
       name,

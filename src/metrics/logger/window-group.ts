@@ -1,8 +1,11 @@
 import type { Counters, Point, Schedule } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { Accumulator } from "./accumulator.ts";
-import type { Outlet } from "./outlet.ts";
+import type { Filed, Outlet } from "./outlet.ts";
 import type { Series } from "./series.ts";
+
+/** A window ends early, with its step, where it holds so many values that are not reduced; at the second, at once. */
+const [enough, most] = [1000, 10_000];
 
 /** The windows of all sinks that share a schedule: they begin and end together. */
 export class WindowGroup {
@@ -14,6 +17,9 @@ export class WindowGroup {
   closed: Counters | undefined;
   /** Late values by step, each to be filed under its own. */
   readonly late = new Map<number, Map<Series, Accumulator>>();
+  /** Values of metrics that are not reduced, each to be filed by itself, however late it comes. */
+  readonly #unreduced = new Map<Series, Accumulator[]>();
+  #held = 0;
   /** Seconds of the run at which the window began. */
   began = 0;
   /** What must be reached before the window can end; undefined where that is not known. */
@@ -45,11 +51,56 @@ export class WindowGroup {
     this.#points = this.schedule.nextDue(counters);
   }
 
-  isLate({ steps }: Counters): boolean {
+  /** Whether so many values wait to be filed by themselves that the window ends with its step. */
+  get isFull(): boolean {
+    return this.#held >= enough;
+  }
+
+  /** Whether they are so many that the window ends at once, so that memory is bounded whatever is logged. */
+  get isOverfull(): boolean {
+    return this.#held >= most;
+  }
+
+  /** The window that takes a value of a metric: one by itself where it is not reduced. */
+  windowFor(series: Series, counters: Counters): Accumulator {
+    if (series.reduction !== "none" && !this.#isLate(counters))
+      return series.windows[this.index] as Accumulator;
+    return this.lateWindow(series, counters);
+  }
+
+  /** A window beside the one that is open: of a step that is over, or of a value that is filed by itself. */
+  lateWindow(series: Series, counters: Counters): Accumulator {
+    return series.reduction === "none" ? this.#single(series) : this.#windowOf(series, counters);
+  }
+
+  /** Values of a metric that are not in the window that is open. */
+  besides(series: Series): readonly Accumulator[] {
+    const late = Array.from(this.late.values(), (windows) => windows.get(series) ?? []).flat();
+    return [...late, ...(this.#unreduced.get(series) ?? [])];
+  }
+
+  /** Drops all that is held of a metric. */
+  forget(series: Series): void {
+    series.windows[this.index]?.reset();
+    for (const windows of this.late.values()) windows.delete(series);
+    this.#held -= this.#unreduced.get(series)?.length ?? 0;
+    this.#unreduced.delete(series);
+  }
+
+  #isLate({ steps }: Counters): boolean {
     return this.closed !== undefined && steps <= this.closed.steps;
   }
 
-  lateWindow(series: Series, counters: Counters): Accumulator {
+  #single(series: Series): Accumulator {
+    const window = new Accumulator();
+    const known = this.#unreduced.get(series);
+    if (known) known.push(window);
+    else this.#unreduced.set(series, [window]);
+    this.#held++;
+    return window;
+  }
+
+  #windowOf(series: Series, counters: Counters): Accumulator {
     let step = this.late.get(counters.steps);
     if (!step) {
       step = new Map();
@@ -63,24 +114,29 @@ export class WindowGroup {
     return window;
   }
 
-  /** Ends the window: hands its records to the sinks and begins the next. */
-  close(all: readonly Series[], now: Counters, wall: number): readonly MetricRecord[] {
+  /** Ends the window: hands its records to the sinks, in the order of their steps, and begins the next. */
+  close(all: readonly Series[], now: Counters, wall: number): readonly Filed[] {
     const seconds = now.seconds - this.began;
-    const [records, of]: [MetricRecord[], Series[]] = [[], []];
+    const filed: Filed[] = [];
     const file = (series: Series, window: Accumulator): void => {
       if (window.count === 0) return;
-      records.push(recordOf(series, window, seconds, wall));
-      of.push(series);
-      window.reset();
+      filed.push({ series, record: recordOf(series, window, seconds, wall) });
     };
-    for (const [, windows] of [...this.late].sort(([a], [b]) => a - b))
-      for (const [series, window] of windows) file(series, window);
+    for (const windows of this.late.values()) for (const [series, window] of windows) file(series, window);
+    for (const series of all) {
+      const window = series.windows[this.index] as Accumulator;
+      file(series, window);
+      window.reset();
+    }
+    for (const [series, windows] of this.#unreduced) for (const window of windows) file(series, window);
     this.late.clear();
-    for (const series of all) file(series, series.windows[this.index] as Accumulator);
+    this.#unreduced.clear();
+    this.#held = 0;
     this.closed = now;
     this.began = now.seconds;
-    if (records.length > 0) for (const outlet of this.outlets) outlet.send(records, of);
-    return records;
+    filed.sort((a, b) => a.record.counters.steps - b.record.counters.steps);
+    if (filed.length > 0) for (const outlet of this.outlets) outlet.send(filed);
+    return filed;
   }
 }
 

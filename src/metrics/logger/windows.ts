@@ -2,6 +2,7 @@ import type { Clock } from "../../core/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { MetricDeclaration } from "../metric.ts";
+import type { MetricRecord } from "../record.ts";
 import { Accumulator } from "./accumulator.ts";
 import { restoreWindows, windowsState } from "./logger-state.ts";
 import { backEndSchedule, type Outlet } from "./outlet.ts";
@@ -18,7 +19,7 @@ export class Windows {
   readonly #groups: WindowGroup[] = [];
   readonly #clock: Clock;
   readonly #first: () => void;
-  readonly #latest = new Map<string, number>();
+  readonly #latest = new Map<Series, { readonly steps: number; readonly value: number }>();
   /** The latest of the step whose values are coming in, and of the step before it. */
   #now: Counters = noCounters;
   #previous: Counters = noCounters;
@@ -59,7 +60,7 @@ export class Windows {
       if (isLater(counters, now)) this.#now = counters;
       return;
     }
-    for (const group of this.#groups) if (group.ends(now, this.#previous)) this.#close(group);
+    for (const group of this.#groups) if (group.ends(now, this.#previous) || group.isFull) this.#close(group);
     this.#previous = now;
     this.#now = counters;
   }
@@ -67,13 +68,12 @@ export class Windows {
   /** Takes a value; its kind has been checked. */
   fold(series: Series, value: number | string | ArrayLike<number>, counters: Counters): void {
     for (const group of this.#groups) {
-      const window = group.isLate(counters)
-        ? group.lateWindow(series, counters)
-        : (series.windows[group.index] as Accumulator);
+      const window = group.windowFor(series, counters);
       if (typeof value === "string") window.addText(value, counters);
       else if (typeof value !== "number") window.addMany(value, counters);
       else if (series.reduction === "histogram") window.addMany([value], counters);
       else window.add(value, counters);
+      if (group.isOverfull) this.#close(group);
     }
   }
 
@@ -90,19 +90,32 @@ export class Windows {
 
   #close(group: WindowGroup): void {
     this.#first();
-    for (const { key, value } of group.close(this.book.all, this.#now, this.#clock.wall()))
-      if (typeof value === "number") this.#latest.set(key, value);
+    for (const { series, record } of group.close(this.book.all, this.#now, this.#clock.wall()))
+      this.#note(this.#latest, series, record.counters.steps, record.value);
   }
 
-  /** Newest numbers by key: of the last window, or of the first while it is open. */
+  /** Newest numbers by key: of the last window, or of the first while it is open; of what is not reduced, the last. */
   latest(): Readonly<Record<string, number>> {
-    const latest = Object.fromEntries(this.#latest);
+    const latest = new Map(this.#latest);
     for (const series of this.book.all) {
-      if (series.key in latest) continue;
-      const value = series.windows.find(({ count }) => count > 0)?.result(series.reduction, 0);
-      if (typeof value === "number") latest[series.key] = value;
+      const open = series.windows.find(({ count }) => count > 0);
+      if (open && !latest.has(series)) this.#note(latest, series, 0, open.result(series.reduction, 0));
+      if (series.reduction !== "none") continue;
+      for (const value of this.#groups[0]?.besides(series) ?? [])
+        this.#note(latest, series, value.counters?.steps ?? 0, value.result("none", 0));
     }
-    return latest;
+    return Object.fromEntries(Array.from(latest, ([{ key }, { value }]) => [key, value]));
+  }
+
+  /** Notes a number, unless one of a later step is known. */
+  #note(
+    latest: Map<Series, { readonly steps: number; readonly value: number }>,
+    series: Series,
+    steps: number,
+    value: MetricRecord["value"],
+  ): void {
+    if (typeof value === "number" && steps >= (latest.get(series)?.steps ?? 0))
+      latest.set(series, { steps, value });
   }
 
   getState(choose: (series: Series) => boolean): StateTree {
@@ -111,10 +124,7 @@ export class Windows {
 
   /** Restores the chosen metrics' windows. */
   setState(state: StateTree, choose: (series: Series) => boolean): void {
-    for (const series of this.book.all.filter(choose)) {
-      for (const window of series.windows) window.reset();
-      for (const group of this.#groups) for (const of of group.late.values()) of.delete(series);
-    }
+    for (const series of this.book.all.filter(choose)) for (const group of this.#groups) group.forget(series);
     const { now, previous } = restoreWindows(state, this.book, this.#groups);
     this.#now = { ...now, seconds: this.#now.seconds };
     this.#previous = previous;

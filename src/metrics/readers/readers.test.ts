@@ -2,8 +2,15 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as nn from "../../nn/index.ts";
+import * as optim from "../../optim/index.ts";
+import { examples } from "../../supervised/drive.test-support.ts";
+import { supervisedTask } from "../../supervised/index.ts";
+import { Trainer, type TrainerHook } from "../../trainer/index.ts";
+import { consoleSink, Logger, metricsHook, tensorBoardSink } from "../index.ts";
 import {
   findOriginal as findTensorBoard,
   type RunFound,
@@ -72,11 +79,14 @@ afterAll(async () => {
 
 describe("of a run with fifty metrics and ten thousand steps, killed and resumed, there is found every value once by", () => {
   it("whoever expects what the uninterrupted run has logged", () => {
-    expect([...expected.keys()]).toHaveLength(50);
-    for (const [, of] of expected) expect(of.size).toBe(100);
+    expect([...expected.keys()]).toHaveLength(51);
+    for (const [key, of] of expected) expect(of.size).toBe(key === "validation/accuracy" ? 42 : 100);
+    // Each as it was, at its own step: no window's mean.
+    for (const [step, value] of expected.get("validation/accuracy") ?? [])
+      expect([step % 237, value]).toEqual([0, 0.5 + step / 30_000]);
     expect(expected.get("train/metric_3")?.get(1500)).toBeNaN();
     expect(expected.get("train/metric_4")?.get(700)).toBe(Number.NEGATIVE_INFINITY);
-    expect(expected.get("train/metric_7")?.get(100)).not.toBe(expected.get("validation/metric_7")?.get(100));
+    expect(expected.get("train/metric_7")?.get(100)).not.toBe(expected.get("check/metric_7")?.get(100));
   });
 
   it("JSON, line by line", () => {
@@ -106,7 +116,8 @@ describe("of a run with fifty metrics and ten thousand steps, killed and resumed
         rows.flatMap((row) =>
           row
             .slice(first)
-            .map((cell, i) => [header?.[first + i] ?? "", Number(row[0]), Number(cell)] as const),
+            .map((cell, i) => ({ key: header?.[first + i] ?? "", step: Number(row[0]), cell }))
+            .flatMap(({ key, step, cell }) => (cell === "" ? [] : [[key, step, Number(cell)] as const])),
         ),
       ),
     );
@@ -118,7 +129,7 @@ describe("of a run with fifty metrics and ten thousand steps, killed and resumed
       const [found] = await store.runs();
       expect(found).toMatchObject({ id: "readers", outcome: "completed", resumes: 1 });
       const keys = await store.metrics("readers");
-      expect(keys.every(({ points }) => points === 100)).toBe(true);
+      expect(new Set(keys.map(({ points }) => points))).toEqual(new Set([100, 42]));
       const series = await Promise.all(keys.map(({ key }) => store.series("readers", key)));
       same(gather(series.flat().map(({ key, step, value }) => [key, step, value as number] as const)));
     } finally {
@@ -163,4 +174,36 @@ describe("of a run with fifty metrics and ten thousand steps, killed and resumed
       ),
     );
   });
+});
+
+it("42 validations of a training run are 42 points of TensorBoard's and 42 lines of the console, as they were", async () => {
+  const directory = join(folder, "scores");
+  const scores: (readonly [step: number, accuracy: number])[] = [];
+  const stream = Object.assign(new PassThrough(), { isTTY: false });
+  const task = supervisedTask({
+    ...{ model: nn.mlp({ hidden: [4], out: 2 }), optimizer: optim.adam({ learningRate: 0.05 }) },
+    ...{ data: examples([8, 3], [8, 2]), validation: examples([10, 3], [10, 2]), loss: nn.mse },
+    ...{ batchSize: 8, engine: "wasm" },
+  });
+  const validated: TrainerHook = {
+    name: "validated",
+    onValidationEnd: ({ counters, state }) =>
+      void scores.push([counters.steps, state.validation?.loss as number]),
+  };
+  const logger = new Logger({ sinks: [tensorBoardSink(directory), consoleSink({ stream, env: {} })] });
+  const config = { epochs: 42, handleSignals: false };
+  await new Trainer({ task, config, hooks: [validated, metricsHook({ logger, system: false })] }).train();
+  expect(scores).toHaveLength(42);
+
+  const text = String(stream.read());
+  for (const [step, loss] of scores)
+    expect(text).toMatch(
+      new RegExp(`^step ${step} .*validation/loss ${Number(loss.toPrecision(4))}\\b`, "m"),
+    );
+  if ("missing" in tensorBoard) return;
+  const { accumulator } = await tensorBoard.read(directory);
+  const [run] = Object.values(accumulator);
+  expect(run?.scalars["validation/loss"]?.map(([step, , value]) => [step, Number(value)])).toEqual(
+    scores.map(([step, loss]) => [step, Math.fround(loss)]),
+  );
 });

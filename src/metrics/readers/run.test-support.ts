@@ -1,4 +1,4 @@
-// A run with fifty metrics and ten thousand steps, in a process of its own: it may be killed in the middle, and goes on
+// A run with fifty metrics, ten thousand steps and 42 validations, in a process of its own: it may be killed in the middle, and goes on
 // when it is started again. Arguments: folder, the step at which it kills itself (0: never), a Postgres address or "".
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ function valueAt(metric: number, step: number): number {
   return Math.sin(step * (metric + 1)) * 10 ** (metric - 12);
 }
 
-/** Logs the same names in two categories, at every step. */
+/** Logs the same names in two categories, at every step, and now and then a score. */
 const numbers: TrainerHook = {
   name: "numbers",
   onBatchEnd: ({ counters: { updates }, log }) => {
@@ -39,7 +39,8 @@ const numbers: TrainerHook = {
         Array.from({ length: metrics }, (_, i) => [`metric ${i}`, valueAt(i, updates) + shift]),
       );
     log(values(0), "train");
-    log(values(1), "validation");
+    log(values(1), "check");
+    if (updates % 237 === 0) log({ accuracy: 0.5 + updates / 30_000 }, "validation");
     if (updates === Number(killAt)) process.kill(process.pid, "SIGKILL");
   },
 };

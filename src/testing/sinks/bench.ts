@@ -1,5 +1,5 @@
 import { EspalierError } from "../../core/index.ts";
-import type { MetricRecord, Sink } from "../../metrics/index.ts";
+import { Logger, type MetricRecord, type Sink } from "../../metrics/index.ts";
 import { expected, type HeldValue, type SinkKeeps, same, sameInOrder } from "./held.ts";
 import { completed, runInfo } from "./records.ts";
 
@@ -39,6 +39,14 @@ export class Bench {
 
   async unopened(): Promise<Sink> {
     return this.#make(this.#place);
+  }
+
+  /** What a logger writes into a sink of this place. */
+  async logged(log: (logger: Logger) => void): Promise<void> {
+    const logger = new Logger({ sinks: [await this.unopened()] });
+    logger.open(runInfo(this.#place));
+    log(logger);
+    await logger.close();
   }
 
   async close(sink: Sink): Promise<void> {

@@ -82,6 +82,19 @@ const checks: Readonly<Record<string, Check>> = {
     },
   },
 
+  "every score of a run is there as it was, at its step": {
+    async run(bench) {
+      const scores = Array.from({ length: 42 }, (_, i) => [
+        metricRecord({ step: 7 * (i + 1), value: i / 8, category: "validation", name: "accuracy" }),
+        metricRecord({ step: 7 * (i + 1), value: -i - 1, category: "validation", name: "score" }),
+      ]).flat();
+      await bench.logged((logger) => {
+        for (const { name, value, step, category } of scores) logger.log({ [name]: value }, step, category);
+      });
+      await bench.holdsInOrder(scores, "after 42 validations");
+    },
+  },
+
   "a late value stands under its own step": {
     if: ({ keeps }) => keeps?.late !== false,
     async run(bench) {

@@ -29,14 +29,47 @@ export interface Shown {
 
 /**
  * Follows a run's windows, to say what changed and what came late. Records that had to wait come many windows at a
- * time: they are taken apart by when their windows were closed, and where a metric goes on.
+ * time: they are taken apart by when their windows were closed, and where a metric goes on. What is not reduced, as
+ * scores are, is shown by the step it belongs to.
  */
 export function followWindows(): (records: readonly MetricRecord[]) => readonly Shown[] {
   const before = new Map<string, MetricRecord>();
-  return (records) => windowsOf(records).map((window) => followed(window, before));
+  return (records) => shownTogether(records).map((window) => followed(window, before));
 }
 
-function windowsOf(records: readonly MetricRecord[]): readonly (readonly MetricRecord[])[] {
+/** Records that are shown together, in order: windows, and scores of one step; both where a window ends at that step. */
+function shownTogether(records: readonly MetricRecord[]): readonly (readonly MetricRecord[])[] {
+  const windows = windowsOf(records.filter(({ reduction }) => reduction !== "none"));
+  const places = new Map<MetricRecord, number>(records.map((record, i) => [record, i]));
+  const parts = windows.map((of) => ({ of, place: places.get(of.at(-1) as MetricRecord) ?? 0 }));
+  const endings = new Map(windows.map((of) => [momentOf(lastOf(of)), of]));
+  for (const [place, record] of records.entries()) {
+    if (record.reduction !== "none") continue;
+    const moment = momentOf(record);
+    const known = endings.get(moment);
+    if (known) known.push(record);
+    else {
+      const of = [record];
+      endings.set(moment, of);
+      parts.push({ of, place });
+    }
+  }
+  return parts.sort((a, b) => a.place - b.place).map(({ of }) => of);
+}
+
+const momentOf = ({ wall, axis, step }: MetricRecord): string => `${wall} ${step} ${axis}`;
+
+/** The record at the step that a window is shown under. */
+function lastOf(window: readonly MetricRecord[]): MetricRecord {
+  const axis = axisOf(window);
+  const onAxis = window.filter((record) => record.axis === axis);
+  return onAxis.reduce((last, record) => (record.step > last.step ? record : last));
+}
+
+const axisOf = (window: readonly MetricRecord[]): string =>
+  window.some(({ axis }) => axis === "steps") ? "steps" : (window[0]?.axis ?? "steps");
+
+function windowsOf(records: readonly MetricRecord[]): MetricRecord[][] {
   const windows: MetricRecord[][] = [];
   const steps = new Map<string, number>();
   for (const record of records) {
@@ -57,12 +90,10 @@ function followed(records: readonly MetricRecord[], before: Map<string, MetricRe
   for (const record of records)
     if (record.step >= (newest.get(record.key)?.step ?? Number.NEGATIVE_INFINITY))
       newest.set(record.key, record);
-  const axis = records.some((record) => record.axis === "steps") ? "steps" : (records[0]?.axis ?? "steps");
-  const onAxis = records.filter((record) => record.axis === axis);
+  const { axis, step } = lastOf(records);
   const entries = records.map((record) => {
     const last = before.get(record.key);
     const late = newest.get(record.key) !== record || (last !== undefined && record.step < last.step);
-    const place = `${oneOf(printable(record.axis))} ${record.step}`;
     return {
       record,
       group: printable(record.category),
@@ -72,11 +103,23 @@ function followed(records: readonly MetricRecord[], before: Map<string, MetricRe
       change: late ? undefined : changeOf(last, record),
       alarm: alarmOf(record),
       late,
-      note: late ? `late, ${place}` : record.axis === axis ? undefined : place,
+      note: noteOf(record, late, { axis, step }),
     };
   });
   for (const { record, late } of entries) if (!late) before.set(record.key, record);
-  return { axis, step: onAxis.reduce((last, { step }) => Math.max(last, step), 0), entries };
+  return { axis, step, entries };
+}
+
+function noteOf(
+  record: MetricRecord,
+  late: boolean,
+  shown: { readonly axis: string; readonly step: number },
+): string | undefined {
+  const { axis, step, reduction } = record;
+  const place = `${oneOf(printable(axis))} ${step}`;
+  // A score stands under its own step, which says enough.
+  if (reduction === "none" && axis === shown.axis && step === shown.step) return undefined;
+  return late ? `late, ${place}` : axis === shown.axis ? undefined : place;
 }
 
 /** The value in words: a number, a text, or what a histogram comes to. */
