@@ -42,7 +42,7 @@ function gainHook(): TrainerHook {
   return {
     name: "gain",
     async onEpochEnd({ state, log }) {
-      const loss = (await state.values?.last())?.loss;
+      const loss = (await state.metrics()).loss;
       if (before !== undefined && loss !== undefined) log({ gain: before - loss }, "progress");
       before = loss;
     },

@@ -20,7 +20,7 @@ type LoggedValues = Readonly<Record<string, unknown>>;
  *
  * @example
  * ```ts
- * loggingHook<TrainerEvents>({ schedule: every({ epochs: 1 }), values: ({ state }) => state.values?.last() ?? {} });
+ * loggingHook<TrainerEvents>({ schedule: every({ epochs: 1 }), values: ({ state }) => state.metrics() });
  * ```
  */
 export function loggingHook<E extends EventTable>(options: LoggingHookOptions<E> = {}): Hook<E> {

@@ -23,11 +23,8 @@ function sketchOfMetrics(report: Schedule): TrainerHook {
     name: "metrics",
     wants: [evaluationScores],
     provides: [gradientHealth],
-    onRolloutEnd: ({ values }) => {
-      if (values) rollouts.push(values);
-    },
     onBatchesEnd: ({ values, state }) => {
-      if (values && state.phase === "train") batches.push(values);
+      if (values) (state.phase === "train" ? batches : rollouts).push(values);
     },
     async onEpochEnd(context) {
       const { slots, log } = context;

@@ -102,7 +102,7 @@ describe("document 003", () => {
     const custom: TrainerHook = {
       name: "custom",
       onEpochEnd: async ({ counters, state }) => {
-        const metrics = await state.values?.last();
+        const metrics = await state.metrics();
         told.push(`epoch ${counters.epoch}: ${Object.keys(metrics ?? {}).sort()}`);
       },
     };
@@ -239,7 +239,7 @@ describe("document 003", () => {
       hooks: [
         loggingHook<TrainerEvents>({
           schedule: every({ epochs: 1 }),
-          values: async ({ state }) => (await state.values?.last()) ?? {},
+          values: ({ state }) => state.metrics(),
         }),
       ],
       logger: { as: (owner) => ({ log: ({ loss }) => logged.push({ owner, loss }) }) },
@@ -365,11 +365,11 @@ describe("documents 000 and 001", () => {
       name: "metrics",
       wants: [evaluationScores],
       provides: [rolloutStats],
-      onRolloutEnd: async ({ values, slots }) => {
-        const rewards = (await values?.read())?.reward ?? [];
-        slots.set(rolloutStats, { rewards: rewards.length, last: rewards.at(-1) ?? 0 });
+      onBatchesEnd: async ({ values, slots }) => {
+        const { loss = [], reward = [] } = (await values?.read()) ?? {};
+        losses.push(...loss);
+        if (reward.length > 0) slots.set(rolloutStats, { rewards: reward.length, last: reward.at(-1) ?? 0 });
       },
-      onBatchesEnd: async ({ values }) => void losses.push(...((await values?.read())?.loss ?? [])),
       onEpochEnd: ({ slots, log }) => {
         order.push("metrics");
         const { rewards } = slots.get(rolloutStats) ?? {};

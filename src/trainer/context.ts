@@ -2,23 +2,27 @@ import { EspalierError } from "../core/index.ts";
 import type { HostContext } from "../hooks/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import { componentsOf, snapshotOf } from "./components.ts";
-import type { TrainerContext, TrainerState } from "./events.ts";
+import type { TrainerContext, TrainerState, Values } from "./events.ts";
 import type { Run } from "./run.ts";
 import { settingsOf } from "./settings.ts";
 import type { Frozen } from "./task.ts";
 
-/** What handlers of the trainer's events see: one object for the whole run. The loop sets these two for each event. */
-export type RunContext = HostContext<TrainerContext> & { counters: Counters; since: Counters | undefined };
+/** What handlers of the trainer's events see: one object for the whole run. The loop sets these three for each event. */
+export type RunContext = HostContext<TrainerContext> & {
+  counters: Counters;
+  since: Counters | undefined;
+  values: Values | undefined;
+};
 
 /**
- * Makes it. Everything but `counters` and `since` is looked up when somebody asks, so that moving on costs two
- * assignments. Hooks see it through views of their own, hence closures and not private fields.
+ * Makes it. Everything else is looked up when somebody asks, so that moving on costs three assignments. Hooks see it through views of their own, hence closures and not private fields.
  */
 export function contextOf(run: Run): RunContext {
   const { config, clock, random, ending, task } = run;
   const context: RunContext = {
     counters: run.progress.counters,
     since: undefined,
+    values: undefined,
     config,
     clock,
     random,
@@ -29,13 +33,20 @@ export function contextOf(run: Run): RunContext {
       return settingsOf(run);
     },
     get state(): TrainerState {
-      const { phase, values, progress } = run;
+      const { phase, progress } = run;
       const { rank, seed, name } = config;
       const { counters, validation } = progress;
-      return { counters, phase, values, validation, rank, seed, run: name, epochShare: epochShareOf(run) };
-    },
-    get values() {
-      return run.values;
+      return {
+        counters,
+        phase,
+        epochShare: epochShareOf(run),
+        metrics: run.metrics.reader(),
+        values: context.values,
+        validation,
+        rank,
+        seed,
+        run: name,
+      };
     },
     get components() {
       return componentsOf(run);

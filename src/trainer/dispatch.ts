@@ -79,6 +79,7 @@ export class Dispatch {
         began: run.progress.secondsAt(started),
         ended: run.progress.secondsAt(this.#now),
       });
+      run.metrics.add(run.values);
       if (run.means.followed) run.means.add(run.values);
     }
     run.ahead = done;

@@ -48,7 +48,18 @@ export interface TrainerState {
   readonly phase: Phase | "validation" | "none";
   /** How much of the epoch under way is done, from 0 to 1; 0 between epochs. */
   readonly epochShare: number;
-  /** The values of the last stretch, undefined before the first; `last()` gives those of the last batch. */
+  /**
+   * Reads the newest value of every scalar metric that batches and rollouts have reported so far in the run: empty
+   * before the first. How the work was cut into calls makes no difference. A rollout without an ended episode reports
+   * no `episode.return`, so that the one before it stays.
+   *
+   * @example
+   * ```ts
+   * onEpochEnd: async ({ state }) => console.log((await state.metrics()).loss),
+   * ```
+   */
+  metrics(): Promise<Readonly<Record<string, number>>>;
+  /** In `onBatchesEnd` alone: the rows of the call that has ended, stacked. Undefined in all other events. */
   readonly values: Values | undefined;
   /** Metrics of the last validation. */
   readonly validation: Readonly<Record<string, number>> | undefined;
@@ -66,7 +77,7 @@ export interface TrainerContext extends HookContext {
   readonly settings: Settings;
   /** What the task's samples are. */
   readonly sampleUnit: Task["sampleUnit"];
-  /** In `onBatchesEnd`: all values since the last look, stacked. Elsewhere the values of the last stretch. */
+  /** In `onBatchesEnd` alone: the rows of the call that has ended, stacked. Undefined in all other events. */
   readonly values: Values | undefined;
   /** Everything that belongs to the run's state, by name: the task's, the trainer's, the hooks'. */
   readonly components: Readonly<Record<string, Stateful>>;

@@ -11,8 +11,9 @@ export interface TrainingResult {
   /** Why it ended before the last epoch; undefined where it did not. */
   readonly reason: string | undefined;
   readonly counters: Counters;
-  /** Values of the last batch, and metrics of the last validation. */
+  /** The newest value of every scalar metric that batches and rollouts reported, as `state.metrics()` gives them. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Metrics of the last validation. */
   readonly validation: Readonly<Record<string, number>> | undefined;
   readonly timings: {
     /** Of the whole run, those before a resume included. */

@@ -5,11 +5,13 @@ import type { TrainingConfig } from "./config.ts";
 import type { RunContext } from "./context.ts";
 import type { Ending } from "./ending.ts";
 import type { EpochMeans } from "./epoch-means.ts";
-import type { TrainerEvent, TrainerEvents, TrainerState, Values } from "./events.ts";
+import type { TrainerEvent, TrainerEvents, TrainerState } from "./events.ts";
+import type { NewestMetrics } from "./newest-metrics.ts";
 import type { RampInputs } from "./ramp-inputs.ts";
 import type { Progress } from "./state.ts";
 import type { Task } from "./task.ts";
 import type { PhaseClock } from "./timing.ts";
+import type { ReportValues } from "./values.ts";
 
 /** The parts of one run, as `set-up.ts` puts them together, and the little that moves beside its `progress`. */
 export interface Run {
@@ -21,12 +23,13 @@ export interface Run {
   readonly progress: Progress;
   readonly ending: Ending;
   readonly means: EpochMeans;
+  readonly metrics: NewestMetrics;
   readonly ramps: RampInputs;
   readonly phases: PhaseClock;
   readonly hooks: HookManager<TrainerEvents>;
   readonly context: RunContext;
   /** What the last call reported. */
-  values: Values | undefined;
+  values: ReportValues | undefined;
   phase: TrainerState["phase"];
   /** Repeats that the epoch under way consists of. */
   repeats: number;
@@ -67,5 +70,6 @@ export function emit(
   run.phase = phases[event] ?? run.phase;
   context.counters = progress.counters;
   context.since = since;
+  context.values = event === "onBatchesEnd" ? run.values : undefined;
   return run.hooks.run(event, context);
 }

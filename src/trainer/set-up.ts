@@ -7,6 +7,7 @@ import { contextOf } from "./context.ts";
 import { Ending } from "./ending.ts";
 import { EpochMeans } from "./epoch-means.ts";
 import { type TrainerEvents, type TrainerHook, trainerEvents } from "./events.ts";
+import { NewestMetrics } from "./newest-metrics.ts";
 import { RampInputs } from "./ramp-inputs.ts";
 import type { Run } from "./run.ts";
 import { firstCounters } from "./segments.ts";
@@ -32,7 +33,7 @@ export interface TrainerOptions {
  * 1. config: completed, checked, frozen
  * 2. task: its contract checked
  * 3. random: streams split from the seed
- * 4. progress: counters, place in the epoch, means that ramps follow
+ * 4. progress: counters, place in the epoch, means that ramps follow, newest metrics
  * 5. hooks: the manager, then the task's hooks, then the given ones
  * 6. context: what hooks see of all this
  *
@@ -46,7 +47,8 @@ export function setUp(options: TrainerOptions): Run {
   const task = checkTask(options.task);
   const random = new RandomStreams(config.seed);
   const means = new EpochMeans(task.ramps);
-  const progress = new Progress(firstCounters(task), means, () => clock.now());
+  const metrics = new NewestMetrics();
+  const progress = new Progress(firstCounters(task), means, metrics, () => clock.now());
   const hooks = new HookManager<TrainerEvents>({
     events: trainerEvents,
     clock,
@@ -69,6 +71,7 @@ export function setUp(options: TrainerOptions): Run {
     progress,
     ending: new Ending(),
     means,
+    metrics,
     ramps: new RampInputs(task.ramps),
     phases: new PhaseClock(),
     hooks,

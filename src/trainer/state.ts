@@ -4,6 +4,7 @@ import type { Stateful, StateTree } from "../state/index.ts";
 import { advance } from "./advance.ts";
 import type { EpochMeans } from "./epoch-means.ts";
 import { trainerEvents } from "./events.ts";
+import type { NewestMetrics } from "./newest-metrics.ts";
 import { type Occasion, type Place, type Step, steps } from "./place.ts";
 
 type Saved = {
@@ -12,6 +13,8 @@ type Saved = {
   readonly place: Place;
   readonly validation: Readonly<Record<string, number>> | null;
   readonly means: StateTree;
+  /** Missing in states from before there were any. */
+  readonly metrics?: StateTree;
 };
 
 /**
@@ -32,14 +35,16 @@ export class Progress {
   moved: () => void = () => {};
   readonly #start: Counters;
   readonly #means: EpochMeans;
+  readonly #metrics: NewestMetrics;
   readonly #now: () => number;
   /** Milliseconds on the clock at which the run's seconds were 0. */
   #origin = 0;
   #sinceSeconds: Readonly<Record<string, number>> = {};
 
-  constructor(start: Counters, means: EpochMeans, now: () => number) {
+  constructor(start: Counters, means: EpochMeans, metrics: NewestMetrics, now: () => number) {
     this.#start = start;
     this.#means = means;
+    this.#metrics = metrics;
     this.#now = now;
     this.#origin = now();
     this.counters = start;
@@ -87,6 +92,7 @@ export class Progress {
   readonly trainer: Stateful = {
     getState: () => {
       const means = this.#means.getState();
+      const metrics = this.#metrics.getState();
       const { next, segment, repeat, done, exhausted, epochAt, validation = null } = this;
       const since = lasting(this.since).map(([name, at]) => [name, timeless(at)]);
       const saved = {
@@ -95,11 +101,12 @@ export class Progress {
         place: { next, segment, repeat, done, exhausted, epochAt: timeless(epochAt) },
         validation: validation && { ...validation },
       };
-      if (means instanceof Promise) return means.then((settled) => ({ ...saved, means: settled }));
-      return { ...saved, means };
+      if (means instanceof Promise || metrics instanceof Promise)
+        return Promise.all([means, metrics]).then(([means, metrics]) => ({ ...saved, means, metrics }));
+      return { ...saved, means, metrics };
     },
     setState: (state) => {
-      const { counters, since, place, validation, means } = savedIn(state);
+      const { counters, since, place, validation, means, metrics } = savedIn(state);
       const timed = (at: Counters, seconds = 0): Counters => ({ ...this.#start, ...at, seconds });
       this.counters = timed(counters, this.counters.seconds);
       for (const name of Object.keys(this.since)) {
@@ -115,6 +122,7 @@ export class Progress {
       this.epochAt = timed(place.epochAt);
       this.validation = validation ?? undefined;
       this.#means.setState(means);
+      this.#metrics.setState(metrics);
       this.moved();
     },
   };

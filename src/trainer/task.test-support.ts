@@ -12,6 +12,8 @@ export interface FakeTaskOptions {
   readonly counters?: readonly string[];
   /** What a rollout is found to have counted, by how many rollouts were before it. */
   readonly counted?: (rollout: number) => Readonly<Record<string, number>>;
+  /** What a rollout reports as reward, by how many rollouts were before it. Default: the parameter. */
+  readonly reward?: (rollout: number) => number;
   readonly hooks?: readonly TrainerHook[];
   readonly validate?: boolean;
   /** Batches there are in all. */
@@ -95,12 +97,17 @@ export class FakeTask implements Task {
       for (let i = 0; i < count && this.#used < (this.#options.supply ?? Infinity); i++, row++, done++) {
         this.#used++;
         this.w = this.w * 0.5 + (request.ramps.rate?.[row] ?? 0.1) + (segment.adds.samples ?? 0);
-        (segment.phase === "train" ? losses : returns).push(this.w);
-        if (segment.phase === "rollout")
-          for (const [name, found] of Object.entries(this.#options.counted?.(this.#rollouts++) ?? {})) {
-            counted[name] ??= [];
-            counted[name].push(found);
-          }
+        if (segment.phase === "train") {
+          losses.push(this.w);
+          continue;
+        }
+        const { reward = () => this.w } = this.#options;
+        returns.push(reward(this.#rollouts));
+        for (const [name, found] of Object.entries(this.#options.counted?.(this.#rollouts) ?? {})) {
+          counted[name] ??= [];
+          counted[name].push(found);
+        }
+        this.#rollouts++;
       }
     const report: Report = {
       values: losses.length > 0 ? { loss: rows(losses) } : {},

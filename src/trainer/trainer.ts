@@ -70,11 +70,12 @@ export class Trainer {
   /** Runs an event's hooks by hand, at the counters of now. */
   async runHooks(event: TrainerEvent): Promise<HookResults | undefined> {
     const { context } = this.#run;
-    const { since } = context;
+    const { since, values } = context;
     try {
       return await emit(this.#run, event);
     } finally {
       context.since = since;
+      context.values = values;
     }
   }
 
@@ -129,7 +130,7 @@ export class Trainer {
       await new TrainingLoop(run).run();
       await hooks.settle();
       // What failed on the device comes to light here, before the run can look completed.
-      metrics = (await run.values?.last()) ?? {};
+      metrics = await run.metrics.reader()();
       await run.task.end?.();
     } catch (error) {
       ending.fail(error);

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../core/index.ts";
 import { put } from "../engine/index.ts";
-import type { Counters } from "../schedule/index.ts";
+import { type Counters, cycle as cycleOf } from "../schedule/index.ts";
+import type { StateTree } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { TrainerContext, TrainerHook } from "./events.ts";
 import { FakeTask, type FakeTaskOptions, rollout, train } from "./task.test-support.ts";
+import type { Frozen } from "./task.ts";
 import { Trainer } from "./trainer.ts";
 
 /** Runs a task of four epochs with a hook that looks at every call. */
@@ -36,6 +38,128 @@ const rowsOf = ({ values }: TrainerContext) =>
       at: timeless(values.at(name, row)),
     })),
   ) ?? [];
+
+/** What observers of an event are told as the newest metrics, with everything else of the run as given. */
+async function metricsAt(
+  event: "onEpochEnd" | "onRolloutEnd" | "onBatchEnd",
+  options: FakeTaskOptions,
+  config: Partial<TrainingConfig>,
+  others: readonly TrainerHook[] = [],
+) {
+  const seen: Readonly<Record<string, number>>[] = [];
+  const hook: TrainerHook = {
+    name: "observer",
+    [event]: async ({ state }: TrainerContext) => {
+      expect(state.values).toBeUndefined();
+      seen.push(await state.metrics());
+    },
+  };
+  const task = new FakeTask(options);
+  const { metrics } = await new Trainer({
+    task,
+    config: { epochs: 4, ...config },
+    hooks: [hook, ...others],
+  }).train();
+  return { seen, metrics, calls: task.requests.length };
+}
+
+describe("the newest metrics", () => {
+  const epoch = () => [rollout(2), train(3)];
+  const unrelated: TrainerHook = { name: "unrelated", onRolloutEnd: () => {}, onBatchStart: () => {} };
+  const cycle: TrainerHook = {
+    name: "cycle",
+    schedule: cycleOf({ epochs: 2, active: [1] }),
+    onBatchEnd: () => {},
+  };
+
+  it("are the same however the work is cut, those of rollouts and of batches alike", async () => {
+    for (const event of ["onEpochEnd", "onRolloutEnd", "onBatchEnd"] as const) {
+      const fused = await metricsAt(event, { epoch }, {});
+      expect(Object.keys(fused.metrics)).toEqual(["loss", "reward"]);
+      for (const [config, others] of [
+        [{ fuse: false }, []],
+        [{ fuse: 3 }, []],
+        [{}, [unrelated]],
+        [{}, [cycle]],
+      ] as const) {
+        const cut = await metricsAt(event, { epoch }, config, others);
+        expect(cut.seen).toEqual(fused.seen);
+        expect(cut.metrics).toEqual(fused.metrics);
+      }
+    }
+  });
+
+  it("keep a rollout's value where later rollouts had nothing to measure", async () => {
+    const some = (rollout: number) => (rollout === 1 || rollout === 5 ? rollout * 10 : Number.NaN);
+    for (const fuse of [true, false, 3]) {
+      const { seen } = await metricsAt("onEpochEnd", { epoch, reward: some }, { fuse });
+      expect(seen.map(({ reward }) => reward)).toEqual([10, 10, 50, 50]);
+      const many = await metricsAt("onEpochEnd", { epoch, reward: some }, { fuse, epochs: 60 });
+      expect(many.seen.at(-1)?.reward).toBe(50);
+      const none = await metricsAt("onEpochEnd", { epoch, reward: () => Number.NaN }, { fuse });
+      expect(none.seen.map((metrics) => Object.keys(metrics))).toEqual(Array(4).fill(["loss"]));
+    }
+  });
+
+  it("are those of the moment for a hook in the background, and for a state that was kept", async () => {
+    const found: number[] = [];
+    const kept: TrainerContext["state"][] = [];
+    const behind: TrainerHook = {
+      name: "behind",
+      background: { reads: [] },
+      onEpochEnd: async ({ state }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        found.push((await state.metrics()).loss as number);
+      },
+    };
+    const keep: TrainerHook = { name: "keep", onEpochEnd: ({ state }) => void kept.push(state) };
+    const { seen } = await metricsAt("onEpochEnd", {}, {}, [behind, keep]);
+    const losses = seen.map(({ loss }) => loss);
+    expect(new Set(losses).size).toBe(4);
+    expect(found).toEqual(losses);
+    expect(await Promise.all(kept.map(async (state) => (await state.metrics()).loss))).toEqual(losses);
+  });
+
+  it("are part of the run's state: a run resumed after a rollout still has that rollout's", async () => {
+    let frozen: Frozen | undefined;
+    const freeze: TrainerHook = {
+      name: "freeze",
+      onBatchEnd: async ({ counters, snapshot }) => {
+        if (counters.batches === 4) frozen = await snapshot();
+      },
+    };
+    const whole = await metricsAt("onEpochEnd", { epoch }, {}, [freeze]);
+    const seen: unknown[] = [];
+    const resume = (state: (trainer: StateTree) => StateTree): TrainerHook => ({
+      name: "freeze",
+      onTrainingStart: ({ components }) => {
+        for (const [name, part] of Object.entries(components)) {
+          const saved = frozen?.components[name] as StateTree;
+          part.setState(name === "trainer" ? state(saved) : saved);
+        }
+      },
+    });
+    const observer: TrainerHook = {
+      name: "observer",
+      onEpochEnd: async ({ state }) => void seen.push(await state.metrics()),
+    };
+    const again = (state: (trainer: StateTree) => StateTree) =>
+      new Trainer({
+        task: new FakeTask({ epoch }),
+        config: { epochs: 4 },
+        hooks: [resume(state), observer],
+      }).train();
+    expect((await again((state) => state)).metrics).toEqual(whole.metrics);
+    expect(seen).toEqual(whole.seen.slice(1));
+    // States from before they were part of it still restore.
+    seen.length = 0;
+    await again((state) => {
+      const { metrics: _, ...old } = state as { readonly metrics: StateTree };
+      return old;
+    });
+    expect(seen).toEqual([{ loss: whole.seen[1]?.loss }, ...whole.seen.slice(2)]);
+  });
+});
 
 describe("the counters of a row", () => {
   it.each([

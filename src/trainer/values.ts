@@ -110,8 +110,38 @@ export class ReportValues implements Values {
 
   async last(): Promise<Readonly<Record<string, number>>> {
     const arrays = await this.read();
-    const scalars = this.names.filter((name) => this.tensor(name)?.ndim === 1 && this.rows(name) > 0);
+    const scalars = [...this.scalars("train"), ...this.scalars("rollout")];
     return Object.fromEntries(scalars.map((name) => [name, arrays[name]?.at(-1) as number]));
+  }
+
+  /** The phases that were done, in the order in which they ended. */
+  get lastPhases(): readonly Phase[] {
+    const phases = new Set<Phase>();
+    for (const { phase } of this.stretches) {
+      phases.delete(phase);
+      phases.add(phase);
+    }
+    return [...phases];
+  }
+
+  /** The values that are one number a repeat of a phase. One without rows is among them, for reading refuses it. */
+  scalars(phase: Phase): readonly string[] {
+    return this.names.filter(
+      (name) => this.phase(name) === phase && (this.tensor(name)?.ndim ?? 2) < 2 && this.rows(name) > 0,
+    );
+  }
+
+  /** The newest of each. A rollout that had nothing to measure gives NaN: there the one before it counts. */
+  async newest(phase: Phase): Promise<Readonly<Record<string, number>>> {
+    const arrays = await this.read();
+    const found: Record<string, number> = {};
+    for (const name of this.scalars(phase)) {
+      const rows = arrays[name] as Float32Array;
+      let row = rows.length - 1;
+      while (phase === "rollout" && row >= 0 && Number.isNaN(rows[row])) row--;
+      if (row >= 0) found[name] = rows[row] as number;
+    }
+    return found;
   }
 }
 

@@ -6,8 +6,8 @@ import type { CheckpointMetadata } from "../manager/index.ts";
 import type { CheckpointHookOptions } from "./options.ts";
 
 /**
- * What is filed with a checkpoint of this moment. Values of the last batch are read later, so that the device is not
- * waited for. Scores, of evaluation and of validation (`validation.loss`), are filed only with the state they were
+ * What is filed with a checkpoint of this moment. Its metrics are the newest of batches and rollouts, and what hooks
+ * logged as far as the logger has it. Scores, of evaluation and of validation (`validation.loss`), are filed only with the state they were
  * measured on: the best checkpoint is the one that was measured.
  */
 export function filingOf(
@@ -17,7 +17,7 @@ export function filingOf(
 ): () => Promise<CheckpointMetadata> {
   const { counters, state, slots, settings, config } = context;
   const evaluated = slots.get(evaluationScores);
-  const metrics = slots.get(latestMetrics)?.metrics;
+  const gathered = slots.get(latestMetrics)?.metrics;
   const validatedAt = (trainer as { readonly since?: Readonly<Record<string, Counters>> } | undefined)?.since
     ?.onValidationEnd;
   const scores = {
@@ -28,7 +28,7 @@ export function filingOf(
   return async () => ({
     counters,
     scores,
-    metrics: { ...(await state.values?.last()), ...metrics },
+    metrics: { ...gathered, ...(await state.metrics()) },
     config: settings,
     compileOptions: compileOptionsOf(config),
     ...(metadata !== undefined && { metadata }),

@@ -16,13 +16,13 @@ import type { Logged } from "./recorded.ts";
 
 /** What a lone context is to say; the rest is that of a run before its first batch. */
 export interface HookContextOptions {
-  /** Default `onEpochEnd`. */
+  /** Default `onEpochEnd`, and `onBatchesEnd` where values are given. */
   readonly event?: TrainerEvent;
   /** Default 0 each. */
   readonly counters?: Readonly<Record<string, number>>;
   /** The counters when the event last happened. Left out: the moment stands alone. */
   readonly since?: Readonly<Record<string, number>>;
-  /** What the last batch reported. */
+  /** What the last batch reported: `state.metrics()` gives it, and in `onBatchesEnd` so do the `values`. */
   readonly values?: Readonly<Record<string, number>>;
   /** Metrics of the last validation. */
   readonly validation?: Readonly<Record<string, number>>;
@@ -61,12 +61,14 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
   const { clock = manualClock(), components = {}, phase = "none", error, outcome, reason } = options;
   const config = trainingConfig(options.config);
   const counters: Counters = { ...noCounters, ...options.counters };
-  const values = options.values && hostValues(options.values, counters);
+  const event = options.event ?? (options.values ? "onBatchesEnd" : "onEpochEnd");
+  const values =
+    options.values && event === "onBatchesEnd" ? hostValues(options.values, counters) : undefined;
   const logged: Logged[] = [];
   const stops: string[] = [];
   const works: Promise<unknown>[] = [];
   return {
-    event: options.event ?? "onEpochEnd",
+    event,
     counters,
     since: options.since && { ...noCounters, ...options.since },
     rank: config.rank,
@@ -85,6 +87,7 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
       counters,
       phase,
       epochShare: 0,
+      metrics: async () => ({ ...options.values }),
       values,
       validation: options.validation,
       rank: config.rank,

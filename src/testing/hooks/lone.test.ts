@@ -18,7 +18,7 @@ describe("hookContext", () => {
   it("says what it is told", async () => {
     const clock = manualClock();
     const context = hookContext({
-      event: "onBatchEnd",
+      event: "onBatchesEnd",
       counters: { batches: 7, episodes: 2 },
       since: { batches: 6 },
       values: { loss: 0.5 },
@@ -33,6 +33,10 @@ describe("hookContext", () => {
     });
     expect(context.counters).toMatchObject({ batches: 7, episodes: 2, epochs: 0 });
     expect(context.since?.batches).toBe(6);
+    expect(await context.state.metrics()).toEqual({ loss: 0.5 });
+    const later = hookContext({ event: "onBatchEnd", values: { loss: 0.5 } });
+    expect(await later.state.metrics()).toEqual({ loss: 0.5 });
+    expect(later.values ?? later.state.values).toBeUndefined();
     expect(await context.values?.last()).toEqual({ loss: 0.5 });
     expect(await context.values?.read()).toEqual({ loss: Float32Array.of(0.5) });
     expect([context.values?.rows("loss"), context.values?.rows("other")]).toEqual([1, 0]);

@@ -54,15 +54,16 @@ describe("a scripted run", () => {
 
   it("tells hooks what batches and validations reported", async () => {
     const seen: unknown[] = [];
-    await simulate(
+    const { metrics } = await simulate(
       {
         name: "reader",
-        onBatchEnd: async ({ values }) => void seen.push(await values?.last()),
+        onBatchEnd: async ({ state }) => void seen.push(await state.metrics()),
         onEpochEnd: ({ state }) => void seen.push(state.validation),
       },
       { batches: 2, values: ({ batches }) => ({ loss: batches * 10 }), validation: { accuracy: 0.5 } },
     );
     expect(seen).toEqual([{ loss: 10 }, { loss: 20 }, { accuracy: 0.5 }]);
+    expect(metrics).toEqual({ loss: 20 });
   });
 
   it("counts samples and moves the clock", async () => {

@@ -26,6 +26,8 @@ export interface Simulation {
   /** The values that hooks shared, as they were at the end. */
   readonly slots: SlotBoard;
   readonly counters: Counters;
+  /** The newest value of every metric that batches and rollouts reported. */
+  readonly metrics: Readonly<Record<string, number>>;
   readonly outcome: Outcome;
   readonly reason: string | undefined;
   readonly error: unknown;
@@ -75,13 +77,14 @@ export async function simulate(
   } catch (error) {
     if (!trainer.result) throw error;
   }
-  const { counters, outcome, reason, error, timings } = trainer.result ?? missing();
+  const { counters, metrics, outcome, reason, error, timings } = trainer.result ?? missing();
   return {
     calls,
     logged,
     warnings,
     slots: trainer.hooks.slots,
     counters,
+    metrics,
     outcome,
     reason,
     error,
