@@ -1,2 +1,2 @@
 /** Named random streams split from one seed. */
-export { RandomStreams, type Stream } from "./streams.ts";
+export { RandomStreams, Stream } from "./streams.ts";

@@ -1,6 +1,12 @@
 import { expectTypeOf } from "vitest";
+import type { Value } from "../engine/index.ts";
 import { loadActor } from "./acting/load-actor.ts";
+import { cartPole } from "./compiled/classics.ts";
+import type { CompiledEnvironment } from "./compiled/compiled.ts";
+import { makeCartPole } from "./environments/classics/cart-pole.ts";
+import { compiledEnvironment, registerEnvironment } from "./environments/registry.ts";
 import { autoUpdateEpochs } from "./experience/update-epochs.ts";
+import type { OnPolicyOptions } from "./on-policy/options.ts";
 import type { OnPolicyTask } from "./on-policy/task.ts";
 import { a2c } from "./presets/a2c.ts";
 import type { A2cSettings } from "./presets/a2c-settings.ts";
@@ -33,6 +39,18 @@ expectTypeOf(pilot.act([0, 0, 0, 0])).toEqualTypeOf<number>();
 expectTypeOf(pilot.actAll([Float32Array.of(0, 0, 0, 0)], [[1, 0]])).toEqualTypeOf<number[]>();
 expectTypeOf((await loadActor("runs/cartpole")).act({ seen: [1], gear: 2 })).toEqualTypeOf<SpaceValue>();
 void agent.train({ progress: false });
+// A compiled environment is registered and trained on as it is.
+declare const corridor: CompiledEnvironment<{
+  readonly at: Value;
+  readonly inside: { readonly steps: Value };
+}>;
+registerEnvironment("Corridor", { make: makeCartPole, compiled: () => corridor });
+expectTypeOf({ compiled: corridor, count: 2 }).toExtend<OnPolicyOptions["environment"]>();
+expectTypeOf({ compiled: cartPole, count: 2 }).toExtend<OnPolicyOptions["environment"]>();
+expectTypeOf({ compiled: compiledEnvironment("Corridor"), count: 2 }).toExtend<
+  OnPolicyOptions["environment"]
+>();
+
 // @ts-expect-error an action is of a space
 void agent.actor<string>();
 // @ts-expect-error misspelt

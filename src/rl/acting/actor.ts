@@ -2,7 +2,7 @@ import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
 import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import type { Player, PlayerState } from "../evaluation/player.ts";
 import { PolicySteps } from "../evaluation/policy-steps.ts";
-import { type Seating, seatingFor, takeIn } from "../evaluation/seating.ts";
+import { hasMasks, type Seating, seatingFor, takeIn } from "../evaluation/seating.ts";
 import type { Policy } from "../policies/policy.ts";
 import { readAction } from "../spaces/flat.ts";
 import type { SpaceValue } from "../spaces/space.ts";
@@ -63,7 +63,7 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
   const { policy } = player;
   const { observationSpace, actionSpace } = policy;
   const count = checkSize(kind, "count", options.count ?? 1);
-  const seating = seatingFor(policy, policy, count);
+  const seating = seatingFor(hasMasks(policy), policy, count);
   const steps = await PolicySteps.open({ player, state, rows: count, deterministic, engine });
   const draws = new Draws(seed);
 

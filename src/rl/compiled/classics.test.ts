@@ -29,7 +29,7 @@ const motion =
   };
 
 interface Case {
-  readonly compiled: CompiledEnvironment<never>;
+  readonly compiled: CompiledEnvironment;
   readonly make: () => Environment;
   /** The motion's numbers by their names in the ordinary state, and how far from 0 episodes may begin. */
   readonly names: Readonly<Record<string, number>>;

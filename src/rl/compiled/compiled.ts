@@ -4,7 +4,15 @@ import type { Space } from "../spaces/space.ts";
 
 /**
  * An environment as pure functions of values, for one environment: it runs inside the compiled program, many at a time
- * by `vmap`. It says nothing of resetting: whoever runs it does that.
+ * by `vmap`. It says nothing of resetting: the program that runs it does that. `S` is its state, a plain tree of values;
+ * written with `type`, because an `interface` has no index signature.
+ *
+ * @example
+ * ```ts
+ * type State = { readonly at: Value };
+ * const corridor: CompiledEnvironment<State> = { name: "Corridor", observationSpace, actionSpace, reset, step, observe };
+ * registerEnvironment("Corridor", { make: makeCorridor, compiled: () => corridor });
+ * ```
  */
 export interface CompiledEnvironment<S extends Named = Named> {
   readonly name: string;

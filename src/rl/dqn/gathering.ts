@@ -29,11 +29,19 @@ export class Gathering implements Stateful {
   readonly #actions: Float32Array;
   readonly #choices: number;
   readonly #rows: Readonly<Record<string, ArrayLike<number>>>;
+  /** The index of the lesson of all episodes, where one is chosen. */
+  readonly #lesson: number | undefined;
   #seed: number;
   #begun = false;
 
-  constructor(environment: VectorEnvironment, buffer: ReplayBuffer, counts: DqnCounts, seed: number) {
+  constructor(
+    environment: VectorEnvironment,
+    buffer: ReplayBuffer,
+    counts: DqnCounts,
+    { seed, lesson }: { readonly seed: number; readonly lesson: number | undefined },
+  ) {
     this.#environment = environment;
+    this.#lesson = lesson;
     this.#buffer = buffer;
     this.#counts = counts;
     this.#seed = seed;
@@ -48,7 +56,9 @@ export class Gathering implements Stateful {
   }
 
   #begin(): void {
-    if (!this.#begun) this.#environment.reset(this.#seed);
+    if (this.#begun) return;
+    if (this.#lesson !== undefined) this.#environment.nextLessons.fill(this.#lesson);
+    this.#environment.reset(this.#seed);
     this.#begun = true;
   }
 

@@ -6,6 +6,8 @@ import type { Optimizer } from "../../optim/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
 import { checkMonitor, type MonitorOptions, type RateInputs } from "../../update/index.ts";
 import type { ActionValues, TransitionTargets } from "../losses/td.ts";
+import { checkFlag, checkFromZero, checkShare, orRamp } from "../on-policy/check-numbers.ts";
+import { checkTensors } from "../on-policy/check-parts.ts";
 import type { Policy } from "../policies/policy.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
@@ -42,6 +44,8 @@ export interface DqnOptions {
   readonly double?: boolean;
   /** Every so many updates the target network goes this part of the way to the learning one. Default 50 and 1. */
   readonly target?: { readonly every?: number; readonly tau?: number };
+  /** The lesson of every episode, by name or index. Default: the first, with a warning where there are several. */
+  readonly lesson?: string | number;
   readonly learningRate?: Ramp | number;
   /** Others of the optimizer's rates. */
   readonly rates?: RateInputs;
@@ -70,39 +74,60 @@ const names = [
     "batchSize",
     "capacity",
   ],
-  ...["learningStarts", "epsilon", "gamma", "double", "target", "learningRate", "rates", "monitor", "params"],
+  ...["learningStarts", "epsilon", "gamma", "double", "target", "lesson", "learningRate", "rates"],
+  ...["monitor", "params"],
   ...["seed", "engine", "device", "deterministic"],
 ];
 
 /** The plain numbers among the options, checked and filled in. */
 export function numbersOf(options: DqnOptions) {
   checkNames(kind, options, names);
-  checkNames(`${kind}: target`, options.target ?? {}, ["every", "tau"]);
-  checkMonitor(kind, options.monitor ?? {});
+  checkNumbers(kind, options);
+  orRamp(checkShare)(kind, "epsilon", options.epsilon);
+  checkActions(kind, options.environment);
   const { gamma = 0.99, learningStarts = 1000, double = false } = options;
   const { every = 50, tau = 1 } = options.target ?? {};
-  const between = (name: string, x: number, fits: boolean): void => {
-    if (!fits) throw badOption(kind, `${name} is ${shown(x)}`, "give a number from 0 to 1");
-  };
-  between("gamma", gamma, gamma >= 0 && gamma <= 1);
-  between("target.tau", tau, tau > 0 && tau <= 1);
-  if (!(Number.isInteger(learningStarts) && learningStarts >= 0))
-    throw badOption(kind, `learningStarts is ${shown(learningStarts)}`, "give a whole number from 0 on");
-  if (options.environment.actionSpace.kind !== "discrete")
-    throw new EspalierError(
-      "SPACE_UNSUPPORTED",
-      `${kind}: ${options.environment.name} has ${options.environment.actionSpace.kind} actions, and values are learned of single choices`,
-      { fix: "use an environment with discrete actions, or onPolicyTask" },
-    );
   return {
     ...{ gamma, learningStarts, double, tau },
-    every: checkSize(kind, "target.every", every),
-    rolloutSteps: checkSize(kind, "rolloutSteps", options.rolloutSteps ?? 10),
-    updates: checkSize(kind, "updates", options.updates ?? 1),
-    cycles: checkSize(kind, "cycles", options.cycles ?? 100),
-    batchSize: checkSize(kind, "batchSize", options.batchSize ?? 128),
-    capacity: checkSize(kind, "capacity", options.capacity ?? 10_000),
+    every,
+    rolloutSteps: options.rolloutSteps ?? 10,
+    updates: options.updates ?? 1,
+    cycles: options.cycles ?? 100,
+    batchSize: options.batchSize ?? 128,
+    capacity: options.capacity ?? 10_000,
   };
 }
 
 export type DqnNumbers = ReturnType<typeof numbersOf>;
+
+/** Refuses numbers and switches out of their range: what can be told before there is an environment. */
+export function checkNumbers(kind: string, options: Omit<Partial<DqnOptions>, "epsilon">): void {
+  const { target = {}, learningStarts = 0 } = options;
+  checkNames(`${kind}: target`, target, ["every", "tau"]);
+  checkMonitor(kind, options.monitor ?? {});
+  checkTensors(kind, options.params);
+  for (const name of ["rolloutSteps", "updates", "cycles", "batchSize", "capacity"] as const)
+    if (options[name] !== undefined) checkSize(kind, name, options[name]);
+  if (target.every !== undefined) checkSize(kind, "target.every", target.every);
+  checkShare(kind, "gamma", options.gamma);
+  checkShare(kind, "target.tau", target.tau);
+  if (target.tau === 0)
+    throw badOption(kind, "target.tau is 0: the target would never move", "give a number above 0, up to 1");
+  if (!(Number.isInteger(learningStarts) && learningStarts >= 0))
+    throw badOption(kind, `learningStarts is ${shown(learningStarts)}`, "give a whole number from 0 on");
+  for (const name of ["double", "deterministic"] as const) checkFlag(kind, name, options[name]);
+  orRamp(checkFromZero)(kind, "learningRate", options.learningRate);
+}
+
+/** Refuses actions that are no single choice. */
+export function checkActions(
+  kind: string,
+  { name, actionSpace }: Pick<VectorEnvironment, "name" | "actionSpace">,
+): void {
+  if (actionSpace.kind === "discrete") return;
+  throw new EspalierError(
+    "SPACE_UNSUPPORTED",
+    `${kind}: ${name} has ${actionSpace.kind} actions, and values are learned of single choices`,
+    { fix: "use an environment with discrete actions, or onPolicyTask" },
+  );
+}

@@ -1,11 +1,12 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
+import { lessonOf } from "../environments/given.ts";
 import { environmentSetting, spacesSetting } from "../vector/filed.ts";
-import type { DqnOptions } from "./options.ts";
+import { type DqnOptions, kind } from "./options.ts";
 import type { DqnParts } from "./setup.ts";
 
 /** What of a task's set-up decides the bits that training gives, as far as plain values tell it. */
 export function taskSettings(options: DqnOptions, { numbers, policy, objective }: DqnParts): Settings {
-  const { environment, optimizer, epsilon, seed } = options;
+  const { environment, optimizer, epsilon, lesson, seed } = options;
   return {
     environment: environmentSetting(environment),
     rows: environment.rows,
@@ -15,6 +16,7 @@ export function taskSettings(options: DqnOptions, { numbers, policy, objective }
     ...(epsilon !== undefined && { epsilon: typeof epsilon === "number" ? epsilon : epsilon.describe() }),
     losses: objective.names,
     optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
+    ...(lesson !== undefined && { lesson: lessonOf(kind, environment, lesson) }),
     ...(seed !== undefined && { seed }),
     ...(options.deterministic !== undefined && { deterministic: options.deterministic }),
   };

@@ -8,7 +8,8 @@ import { RampNumbers, rateRamps, TensorState } from "../../update/index.ts";
 import { replayBuffer } from "../experience/replay-buffer.ts";
 import { checkForgets } from "../losses/memoryless.ts";
 import { type ActionValues, type TransitionTargets, tdLoss } from "../losses/td.ts";
-import { buildPolicy } from "../policies/build.ts";
+import { policyFor } from "../on-policy/setup.ts";
+import type { PolicySpaces } from "../policies/build.ts";
 import type { Policy } from "../policies/policy.ts";
 import { valueAt, valuesOf } from "./action-values.ts";
 import { transitionFields } from "./gathering.ts";
@@ -21,8 +22,9 @@ const network = {
   towers: "shared",
 } as const;
 
-function policyOf({ policy, environment }: DqnOptions): Policy {
-  const made = policy && "step" in policy ? policy : buildPolicy(policy ?? network, environment);
+/** The policy that is given or described, for an environment. */
+export function policyOf(kind: string, policy: DqnOptions["policy"], environment: PolicySpaces): Policy {
+  const made = policyFor(kind, policy ?? network, environment);
   checkForgets(kind, "a policy", made);
   return made;
 }
@@ -31,7 +33,7 @@ function policyOf({ policy, environment }: DqnOptions): Policy {
 export function setUp(options: DqnOptions) {
   const numbers = numbersOf(options);
   const { environment, optimizer } = options;
-  const policy = policyOf(options);
+  const policy = policyOf(kind, options.policy, environment);
   const where = {
     ...(options.engine !== undefined && { engine: options.engine }),
     ...(options.device !== undefined && { device: options.device }),

@@ -12,6 +12,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
+import { lessonOf, warnOfOneLesson } from "../environments/given.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { ReplayBuffer } from "../experience/replay-buffer.ts";
 import type { Policy } from "../policies/policy.ts";
@@ -55,7 +56,10 @@ export function dqnTask(options: DqnOptions): DqnTask {
   const { numbers, policy, params, target, state, objective, rates, buffer, on, capacity } = parts;
   const counts = new DqnCounts(drawKeys(parts.streams));
   const seedOf = (streams: RandomStreams): number => streams.get("environments").key()[0] as number;
-  const gathering = new Gathering(environment, buffer, counts, seedOf(parts.streams));
+  const gathering = new Gathering(environment, buffer, counts, {
+    seed: seedOf(parts.streams),
+    lesson: options.lesson === undefined ? undefined : lessonOf(kind, environment, options.lesson),
+  });
   const components: Readonly<Record<string, Stateful>> = {
     ...{ params, target, optimizer: state, replay: buffer, environments: gathering, keys: counts },
     ...objective.components,
@@ -122,7 +126,8 @@ export function dqnTask(options: DqnOptions): DqnTask {
     hooks: objective.hooks as readonly TrainerHook[],
     samplesPerEpoch: numbers.cycles * rolloutAdds.samples,
     player: { policy, reads: ["params"] },
-    begin: ({ config }) => {
+    begin: ({ config, warn }) => {
+      warnOfOneLesson(kind, options, environment, warn);
       parts.useDeterministic(config.deterministic);
       if (options.seed !== undefined || config.seed === 0 || params.restored || counts.steps > 0) return;
       const streams = new RandomStreams(config.seed);

@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { badOption, didYouMean, EspalierError, shown } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Environment } from "./environment.ts";
 
@@ -61,5 +61,69 @@ export function stateOf(environment: Environment): StateTree {
     {
       fix: "give it getState() and setState(state), or make it by defineEnvironment",
     },
+  );
+}
+
+/** The index of one of an environment's lessons, by its name or index. Default: the first. */
+export function lessonOf(
+  kind: string,
+  { name, lessons = [] }: { readonly name: string; readonly lessons?: readonly string[] | undefined },
+  lesson: string | number = 0,
+): number {
+  const index = typeof lesson === "string" ? lessons.indexOf(lesson) : lesson;
+  if (!Number.isInteger(index))
+    throw badOption(kind, `lesson is ${shown(lesson)}`, "give the name or the index of a lesson");
+  if (index === 0 || (index > 0 && index < lessons.length)) return index;
+  throw new EspalierError(
+    "LESSON_UNKNOWN",
+    `${name} has no lesson ${shown(lesson)}${typeof lesson === "string" ? didYouMean(lesson, lessons) : ""}`,
+    { fix: lessons.length > 0 ? `its lessons are ${lessons.join(", ")}` : "leave the lesson out" },
+  );
+}
+
+/** Refuses a lesson beside a curriculum, and either where it does not fit the environment's lessons. */
+export function checkLessons(
+  kind: string,
+  { curriculum, lesson }: LessonChoice,
+  environment: { readonly name: string; readonly lessons?: readonly string[] | undefined },
+): void {
+  if (lesson !== undefined) lessonOf(kind, environment, lesson);
+  if (!curriculum) return;
+  if (lesson !== undefined)
+    throw badOption(
+      kind,
+      `lesson is ${shown(lesson)}, and a curriculum is given, which chooses lessons`,
+      "leave one of them out",
+    );
+  const { lessons = [] } = environment;
+  if (
+    lessons.length === curriculum.lessons.length &&
+    lessons.every((name, i) => name === curriculum.lessons[i])
+  )
+    return;
+  throw new EspalierError(
+    "CURRICULUM_MISMATCH",
+    `${kind}: the curriculum has the lessons ${curriculum.lessons.join(", ")}, and the environment ${lessons.join(", ") || "none"}`,
+    { fix: "give the curriculum the environment's lessons, in its order" },
+  );
+}
+
+/** What chooses the lessons of a training. */
+interface LessonChoice {
+  readonly lesson?: string | number | undefined;
+  readonly curriculum?: { readonly lessons: readonly string[] } | undefined;
+}
+
+/** Warns of an environment with several lessons of which a training takes the first because it was given no choice. */
+export function warnOfOneLesson(
+  kind: string,
+  { curriculum, lesson }: LessonChoice,
+  { name, lessons = [] }: { readonly name: string; readonly lessons?: readonly string[] | undefined },
+  warn: (text: string) => void,
+): void {
+  if (lessons.length < 2 || curriculum || lesson !== undefined) return;
+  warn(
+    `${kind}: ${name} has ${lessons.length} lessons (${lessons.join(", ")}), and only "${lessons[0]}" is trained; ` +
+      `choose one with lesson: "${lessons[0]}"${kind === "dqnTask" ? "" : ", or all with curriculum: lessonCurriculum({ lessons })"}`,
   );
 }

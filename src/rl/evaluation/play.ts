@@ -1,18 +1,25 @@
-import { badOption, checkNames, checkSize, didYouMean, EspalierError, shown } from "../../core/index.ts";
+import { checkNames, checkSize } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
+import { Stream } from "../../random/index.ts";
 import type { Environment } from "../environments/environment.ts";
+import { lessonOf } from "../environments/given.ts";
+import { writeAction } from "../spaces/flat.ts";
+import { sampleSpace } from "../spaces/sample.ts";
+import type { Space } from "../spaces/space.ts";
+import { choiceGroups } from "../vector/masks.ts";
 import { checkSource, type EnvironmentSource, environmentMaker } from "./environment-source.ts";
 import type { EpisodeResult, RecordEpisode } from "./episode.ts";
 import { checkFits } from "./fit.ts";
 import type { Player, PlayerState } from "./player.ts";
 import { PolicySteps } from "./policy-steps.ts";
 import { Seat } from "./seat.ts";
-import { seatingFor } from "./seating.ts";
+import { firstEmpty, hasMasks, type Seating, seatingFor } from "./seating.ts";
 
 export interface PlayOptions {
-  readonly player: Player;
-  /** States of the components that the player reads: of a snapshot, or of a checkpoint. */
-  readonly state: PlayerState;
+  /** What plays; `"random"` draws every action at random, each allowed one alike. */
+  readonly player: Player | "random";
+  /** States of the components that the player reads: of a snapshot, or of a checkpoint. None for `"random"`. */
+  readonly state?: PlayerState;
   readonly environment: EnvironmentSource;
   readonly episodes: number;
   /** One of the environment's lessons, by name or index; the first unless told. */
@@ -64,7 +71,7 @@ const width = 8;
 export async function playEpisodes(options: PlayOptions): Promise<readonly EpisodeResult[]> {
   checkNames(kind, options, names);
   checkSource(kind, "environment", options.environment);
-  const { player, state, seed, deterministic = true, engine, record, signal } = options;
+  const { player, state = {}, seed, deterministic = true, engine, record, signal } = options;
   const episodes = checkSize(kind, "episodes", options.episodes);
   const maxLength = checkSize(kind, "maxLength", options.maxLength ?? 1_000_000);
   const count = Math.min(episodes, checkSize(kind, "vectorCount", options.vectorCount ?? width));
@@ -73,10 +80,14 @@ export async function playEpisodes(options: PlayOptions): Promise<readonly Episo
   try {
     for (let i = 0; i < count; i++) environments.push(make());
     const [first] = environments as [Environment];
-    checkFits(player.policy, first);
-    const lesson = lessonOf(first, options.lesson);
-    const seating = seatingFor(player.policy, first, Math.max(count, width));
-    const policy = await PolicySteps.open({ player, state, rows: seating.rows, deterministic, engine });
+    if (player !== "random") checkFits(player.policy, first);
+    const lesson = lessonOf(kind, first, options.lesson);
+    const masks = player === "random" ? choiceGroups(first.actionSpace).length > 0 : hasMasks(player.policy);
+    const seating = seatingFor(masks, first, Math.max(count, width));
+    const policy =
+      player === "random"
+        ? randomSteps(first.actionSpace)
+        : await PolicySteps.open({ player, state, rows: seating.rows, deterministic, engine });
     const results: EpisodeResult[] = [];
     const seats = environments.map(
       (environment, index) =>
@@ -102,15 +113,19 @@ export async function playEpisodes(options: PlayOptions): Promise<readonly Episo
   }
 }
 
-/** The index of a lesson by its name or index. */
-export function lessonOf({ name, lessons = [] }: Environment, lesson: string | number = 0): number {
-  const index = typeof lesson === "number" ? lesson : lessons.indexOf(lesson);
-  if (index === 0 || (Number.isInteger(index) && index > 0 && index < lessons.length)) return index;
-  if (typeof lesson === "number" && !Number.isInteger(lesson))
-    throw badOption(kind, `lesson is ${shown(lesson)}`, "give the name or the index of a lesson");
-  throw new EspalierError(
-    "LESSON_UNKNOWN",
-    `${name} has no lesson ${shown(lesson)}${typeof lesson === "string" ? didYouMean(lesson, lessons) : ""}`,
-    { fix: lessons.length > 0 ? `its lessons are ${lessons.join(", ")}` : "leave the lesson out" },
-  );
+/** Acts at random: uniform over the choices that are allowed and over bounded numbers, by the keys of the rows. */
+function randomSteps(space: Space): { act(shown: Seating): Promise<Float32Array> } {
+  return {
+    act: async ({ rows, actions, choices, groups, masks, keys }) => {
+      const into = new Float32Array(rows * actions);
+      for (let row = 0; row < rows; row++) {
+        const mask = masks?.subarray(row * choices, (row + 1) * choices);
+        // Rows whose episode is over may have nothing left to choose.
+        if (mask && firstEmpty(mask, groups) >= 0) continue;
+        const stream = new Stream("actions", keys.slice(row * 2, row * 2 + 2));
+        writeAction(space, sampleSpace(space, stream, mask), into, row * actions);
+      }
+      return into;
+    },
+  };
 }

@@ -25,24 +25,27 @@ export interface Seating {
   readonly keys: Uint32Array;
 }
 
+/** Whether a policy's actions can be masked. */
+export const hasMasks = ({ distribution }: Policy): boolean => distribution.masked !== undefined;
+
 /** Room for so many environments like this one. */
 export function seatingFor(
-  policy: Policy,
+  masked: boolean,
   environment: Pick<Environment, "agents" | "observationSpace" | "actionSpace">,
   environments: number,
 ): Seating {
   const { agents = 1, observationSpace, actionSpace } = environment;
   const rows = environments * agents;
   const size = flatSize(observationSpace);
-  const masked = policy.distribution.masked === undefined ? 0 : choices(actionSpace);
+  const allowed = masked ? choices(actionSpace) : 0;
   return {
     ...{ rows, agents, size },
     actions: actionSize(actionSpace),
-    choices: masked,
+    choices: allowed,
     groups: choiceGroups(actionSpace),
     observations: new Float32Array(rows * size),
     resets: new Uint8Array(rows).fill(1),
-    masks: masked === 0 ? undefined : new Uint8Array(rows * masked).fill(1),
+    masks: masked ? new Uint8Array(rows * allowed).fill(1) : undefined,
     keys: new Uint32Array(rows * 2),
   };
 }
@@ -83,7 +86,7 @@ export function takeIn(
 }
 
 /** Where a choice begins of which nothing is allowed, or -1. Agents stand one after the other. */
-function firstEmpty(mask: ArrayLike<number>, groups: readonly number[]): number {
+export function firstEmpty(mask: ArrayLike<number>, groups: readonly number[]): number {
   let at = 0;
   while (at < mask.length)
     for (const n of groups) {

@@ -35,4 +35,3 @@ export const checkFromZero: Check = checkOf(
   number((x) => x >= 0 && Number.isFinite(x)),
   "a number from 0 on",
 );
-export const checkFinite: Check = checkOf(number(Number.isFinite), "a finite number");

@@ -1,9 +1,10 @@
 import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
 import { checkMonitor } from "../../update/index.ts";
+import { checkLessons } from "../environments/given.ts";
 import type { Policy } from "../policies/policy.ts";
 import { actionSize, choices, flatSize, type Space } from "../spaces/index.ts";
 import { checkAbove, checkFlag, checkFromZero, checkShare, orRamp } from "./check-numbers.ts";
-import { checkParts } from "./check-parts.ts";
+import { checkParts, checkTensors } from "./check-parts.ts";
 import type { CompiledEnvironments, OnPolicyOptions } from "./options.ts";
 
 export const kind = "onPolicyTask";
@@ -11,7 +12,17 @@ export const kind = "onPolicyTask";
 const names = [
   ...["environment", "policy", "losses", "optimizer", "rolloutSteps", "updateEpochs", "minibatches", "gamma"],
   ...["lambda", "normalize", "normalizeAdvantages", "centerRewards", "targetKl", "vtrace", "segment"],
-  ...["prioritized", "curriculum", "learningRate", "rates", "monitor", "params", "seed", "maxEpochs"],
+  ...[
+    "prioritized",
+    "curriculum",
+    "lesson",
+    "learningRate",
+    "rates",
+    "monitor",
+    "params",
+    "seed",
+    "maxEpochs",
+  ],
   ...["engine", "device", "deterministic"],
 ];
 
@@ -23,12 +34,20 @@ export const isCompiled = (
 export function checkOptions(options: OnPolicyOptions): void {
   checkNames(kind, options, names);
   checkParts(kind, options);
+  const { environment } = options;
+  if (isCompiled(environment)) checkSize(kind, "environment.count", environment.count);
+  checkNumbers(kind, options);
+  checkLessons(kind, options, isCompiled(environment) ? environment.compiled : environment);
+}
+
+/** Refuses numbers and switches out of their range: what can be told before there is an environment. */
+export function checkNumbers(kind: string, options: Partial<OnPolicyOptions>): void {
   checkMonitor(kind, options.monitor ?? {});
-  const { environment, normalize = {}, vtrace = {}, prioritized = {}, centerRewards } = options;
+  checkTensors(kind, options.params);
+  const { normalize = {}, vtrace = {}, prioritized = {}, centerRewards } = options;
   checkNames(`${kind}: normalize`, normalize, ["observations", "rewards"]);
   checkNames(`${kind}: vtrace`, vtrace, ["rhoBar", "cBar"]);
   checkNames(`${kind}: prioritized`, prioritized, ["alpha", "beta"]);
-  if (isCompiled(environment)) checkSize(kind, "environment.count", environment.count);
   if (options.maxEpochs !== undefined) checkSize(kind, "maxEpochs", options.maxEpochs);
   for (const name of ["gamma", "lambda"] as const) checkShare(kind, name, options[name]);
   for (const name of ["observations", "rewards"] as const)
@@ -40,27 +59,11 @@ export function checkOptions(options: OnPolicyOptions): void {
   orRamp(checkFromZero)(kind, "learningRate", options.learningRate);
   checkAbove(kind, "targetKl", options.targetKl);
   for (const name of ["rhoBar", "cBar"] as const) checkAbove(kind, `vtrace.${name}`, vtrace[name]);
-  checkLessons(options);
-}
-
-/** Refuses a curriculum that does not fit. */
-function checkLessons({ curriculum, environment }: OnPolicyOptions): void {
-  if (!curriculum) return;
-  const lessons = (isCompiled(environment) ? environment.compiled.lessons : environment.lessons) ?? [];
-  if (
-    lessons.length === curriculum.lessons.length &&
-    lessons.every((name, i) => name === curriculum.lessons[i])
-  )
-    return;
-  throw new EspalierError(
-    "CURRICULUM_MISMATCH",
-    `${kind}: the curriculum has the lessons ${curriculum.lessons.join(", ")}, and the environment ${lessons.join(", ") || "none"}`,
-    { fix: "give the curriculum the environment's lessons, in its order" },
-  );
 }
 
 /** Refuses a policy that was made for other spaces. */
 export function checkPolicy(
+  kind: string,
   policy: Policy,
   spaces: { readonly observationSpace: Space; readonly actionSpace: Space },
 ): void {

@@ -31,7 +31,6 @@ export function checkParts(kind: string, options: OnPolicyOptions): void {
     refuse(kind, "optimizer", optimizer, "give one, such as optim.adam({ learningRate: 3e-4 })");
   checkUpdateEpochs(kind, options.updateEpochs);
   checkCurriculum(kind, options.curriculum);
-  checkTensors(kind, options.params);
 }
 
 /** Refuses what is neither a number of update epochs nor what chooses it. */
@@ -54,7 +53,8 @@ export function checkCurriculum(kind: string, given: OnPolicyOptions["curriculum
     );
 }
 
-function checkTensors(kind: string, params: OnPolicyOptions["params"]): void {
+/** Refuses parameters that are no tensors. */
+export function checkTensors(kind: string, params: OnPolicyOptions["params"]): void {
   if (params === undefined) return;
   const leaves = treeLeaves<unknown>(params as never);
   if (leaves.length > 0 && leaves.every((leaf) => leaf instanceof Tensor)) return;

@@ -2,7 +2,6 @@ import { EspalierError } from "../../core/index.ts";
 import { compile, np, type Tensor, type Value } from "../../engine/index.ts";
 import type { Request } from "../../trainer/index.ts";
 import { RampNumbers, TensorState } from "../../update/index.ts";
-import type { CompiledEnvironment } from "../compiled/compiled.ts";
 import { type CompiledRows, compiledRows } from "../compiled/rows.ts";
 import { compiledProgram, planColumns } from "./compiled-program.ts";
 import type { World } from "./compiled-rollout.ts";
@@ -21,7 +20,7 @@ export function compiledWorld(
   counts: Counts,
 ): Runner {
   const { sizes, updateEpochs, device, donated, on, policy, params, state } = parts;
-  const rows = compiledRows(environments.compiled as unknown as CompiledEnvironment, environments.count);
+  const rows = compiledRows(environments.compiled, environments.count);
   const { running, experience } = shared;
   // One more than epochs, because a call may begin in the middle of one.
   const capacity = (parts.options.maxEpochs ?? 32) + 1;
@@ -36,10 +35,13 @@ export function compiledWorld(
     { ...on, name: "begin" },
   );
   const { curriculum } = parts.options;
+  /** All episodes have one lesson: its share is 1. */
+  const alone = Float32Array.from({ length: rows.lessons }, (_, i) => (i === parts.lesson ? 1 : 0));
   let shares: { readonly numbers: Float32Array; readonly tensor: Tensor } | undefined;
   const sharesNow = (): Tensor | null => {
-    if (!curriculum) return null;
-    const numbers = curriculum.shares();
+    // Without shares all episodes have the first lesson.
+    if (!curriculum && parts.lesson === 0) return null;
+    const numbers = curriculum?.shares() ?? alone;
     if (shares?.numbers === numbers) return shares.tensor;
     shares?.tensor.dispose();
     shares = { numbers, tensor: parts.put(numbers) };

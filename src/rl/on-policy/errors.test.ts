@@ -172,23 +172,22 @@ describe("a component", () => {
 });
 
 /** `fragile` inside the program, with all environments alike. */
-const compiledFragile = (broken: "observation" | "reward" | undefined) =>
-  ({
-    ...{ name: "Fragile", observationSpace: box({ shape: 1 }), actionSpace: discrete(2) },
-    reset: () => ({ t: np.zeros([]) }),
-    step: ({ t }: { readonly t: Value }, action: Value) => ({
-      state: { t: t.add(1) },
-      reward:
-        broken === "reward" ? np.where(t.equal(20), Number.NaN, np.slice(action, 0)) : np.slice(action, 0),
-      terminated: np.full([], false, { dtype: "bool" }),
-      truncated: np.full([], false, { dtype: "bool" }),
-    }),
-    observe: ({ t }: { readonly t: Value }) =>
-      np.reshape(
-        broken === "observation" ? np.where(t.equal(20), Number.POSITIVE_INFINITY, t.div(100)) : t.div(100),
-        [1],
-      ),
-  }) as unknown as CompiledEnvironment<never>;
+const compiledFragile = (broken: "observation" | "reward" | undefined): CompiledEnvironment => ({
+  ...{ name: "Fragile", observationSpace: box({ shape: 1 }), actionSpace: discrete(2) },
+  reset: () => ({ t: np.zeros([]) }),
+  step: ({ t }: { readonly t: Value }, action: Value) => ({
+    state: { t: t.add(1) },
+    reward:
+      broken === "reward" ? np.where(t.equal(20), Number.NaN, np.slice(action, 0)) : np.slice(action, 0),
+    terminated: np.full([], false, { dtype: "bool" }),
+    truncated: np.full([], false, { dtype: "bool" }),
+  }),
+  observe: ({ t }: { readonly t: Value }) =>
+    np.reshape(
+      broken === "observation" ? np.where(t.equal(20), Number.POSITIVE_INFINITY, t.div(100)) : t.div(100),
+      [1],
+    ),
+});
 
 const directories: string[] = [];
 afterAll(() => {

@@ -7,23 +7,33 @@ import type { VectorEnvironment } from "../vector/vector.ts";
 const purpose = 2 ** 31 - 1;
 
 /**
- * Draws the lessons of coming episodes by a curriculum's shares, for ordinary environments: a new one for each
- * environment whose episode has just ended. What is drawn follows from the rollout's key and the step.
+ * The lessons of coming episodes, for ordinary environments: one for all, or drawn by a curriculum's shares, a new one
+ * for each environment whose episode has just ended. What is drawn follows from the rollout's key and the step.
  */
 export class LessonDraw implements Stateful {
   readonly #environment: VectorEnvironment;
   readonly #curriculum: Curriculum | undefined;
+  /** The index of the lesson of all episodes, where no curriculum chooses. */
+  readonly #lesson: number | undefined;
   #key: Uint32Array = new Uint32Array(2);
   #step = 0;
 
-  constructor(environment: VectorEnvironment, curriculum: Curriculum | undefined) {
+  constructor(
+    environment: VectorEnvironment,
+    curriculum: Curriculum | undefined,
+    lesson: number | undefined,
+  ) {
     this.#environment = environment;
     this.#curriculum = curriculum;
+    this.#lesson = lesson;
   }
 
   /** For every environment. */
   draw(key: Uint32Array): void {
-    if (!this.#curriculum) return;
+    if (!this.#curriculum) {
+      if (this.#lesson !== undefined) this.#environment.nextLessons.fill(this.#lesson);
+      return;
+    }
     const numbers = hostRandom.hostUniform(hostRandom.hostFoldIn(key, purpose), this.#environment.count);
     for (let i = 0; i < this.#environment.count; i++) this.#choose(i, numbers[i] as number);
   }

@@ -20,7 +20,7 @@ export const environments = (
   count = 4,
 ): OnPolicyOptions["environment"] =>
   where === "compiled"
-    ? { compiled: compiledEnvironment(name) as never, count }
+    ? { compiled: compiledEnvironment(name), count }
     : vectorEnvironment({ make: name, count });
 
 /** A small PPO in which everything moves. */

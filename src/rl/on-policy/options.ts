@@ -14,7 +14,7 @@ import type { VectorEnvironment } from "../vector/vector.ts";
 
 /** Environments that run inside the program. */
 export interface CompiledEnvironments {
-  readonly compiled: CompiledEnvironment<never>;
+  readonly compiled: CompiledEnvironment;
   readonly count: number;
 }
 
@@ -48,8 +48,10 @@ export interface OnPolicyOptions {
   readonly segment?: number;
   /** Segments come more often the larger their advantages are. Default each once. */
   readonly prioritized?: { readonly alpha?: number; readonly beta?: number | Ramp };
-  /** Which lessons come: for environments that have some. Default the first alone. */
+  /** Which lessons come: for environments that have some. Default: the one that `lesson` names. */
   readonly curriculum?: Curriculum;
+  /** The lesson of every episode, by name or index. Default: the first, with a warning where there are several. */
+  readonly lesson?: string | number;
   readonly learningRate?: Ramp | number;
   /** Others of the optimizer's rates. */
   readonly rates?: RateInputs;

@@ -38,7 +38,11 @@ export function ordinaryWorld(
   const seen = seenColumns(flatSize(environment.observationSpace), masked);
   const acted = actedColumns({ policy, added: shared.added });
   const table = new RolloutTable(environment, { sizes, layout, seen, acted });
-  const lessons = new LessonDraw(environment, curriculum);
+  const lessons = new LessonDraw(
+    environment,
+    curriculum,
+    parts.options.lesson === undefined ? undefined : parts.lesson,
+  );
 
   const firstMemory = compile(() => policy.initialState(sizes.rows), { ...on, name: "memory" });
   let memory = firstMemory() as Memory;

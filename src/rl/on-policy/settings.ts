@@ -8,7 +8,7 @@ import type { SetUp } from "./setup.ts";
  * What of a task's set-up decides the bits that training gives, as far as plain values tell it. The policy and the
  * environment's name are what an evaluator makes them from again.
  */
-export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp): Settings {
+export function taskSettings(options: OnPolicyOptions, { policy, sizes, lesson }: SetUp): Settings {
   const { environment, optimizer, gamma = 0.99, lambda = 0.95, seed, updateEpochs = 1 } = options;
   const { steps, rows, segment, minibatches } = sizes;
   const { normalize = {}, normalizeAdvantages = false, centerRewards = false, targetKl, vtrace } = options;
@@ -28,6 +28,7 @@ export function taskSettings(options: OnPolicyOptions, { policy, sizes }: SetUp)
     ...(prioritized && { prioritized: { ...prioritized, beta: text(prioritized.beta ?? 0.2) } }),
     losses: Object.fromEntries(options.losses.map((loss) => [loss.name, lossSettings(loss)])),
     optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
+    ...(options.lesson !== undefined && { lesson }),
     ...(seed !== undefined && { seed }),
     ...(options.deterministic !== undefined && { deterministic: options.deterministic }),
   };

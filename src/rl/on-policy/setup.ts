@@ -12,6 +12,7 @@ import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { rateRamps, TensorState } from "../../update/index.ts";
+import { lessonOf } from "../environments/given.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { buildPolicy } from "../policies/build.ts";
 import type { Policy } from "../policies/policy.ts";
@@ -33,11 +34,10 @@ export function setUp(options: OnPolicyOptions) {
   const within = isCompiled(environment);
   const { observationSpace, actionSpace } = within ? environment.compiled : environment;
   const rows = within ? environment.count * (environment.compiled.agents ?? 1) : environment.rows;
-  const policy = policyFor(options.policy, { observationSpace, actionSpace });
-  checkPolicy(policy, { observationSpace, actionSpace });
+  const policy = policyFor(kind, options.policy, { observationSpace, actionSpace });
   const tuner = typeof options.updateEpochs === "object" ? options.updateEpochs : undefined;
   const updateEpochs = tuner ? tuner.max : checkSize(kind, "updateEpochs", options.updateEpochs ?? 1);
-  const sizes = sizesOf(options, policy, rows);
+  const sizes = sizesOf(kind, options, policy, rows);
 
   const where = {
     ...(options.engine !== undefined && { engine: options.engine }),
@@ -80,6 +80,7 @@ export function setUp(options: OnPolicyOptions) {
     : environment.actionMasks !== undefined;
   // Ordinary environments tell themselves which lessons their episodes had.
   const lessons = within && options.curriculum !== undefined;
+  const lesson = lessonOf(kind, within ? environment.compiled : environment, options.lesson);
   const layout = layoutOf(policy, objective, first, rows, {
     ...{ masks, lessons, correct: correct !== undefined, prioritized: priority !== undefined },
   });
@@ -121,7 +122,7 @@ export function setUp(options: OnPolicyOptions) {
       init,
       objective,
     },
-    ...{ rates, layout, sides, loops, learnSpec, finishSpec, masks, lessons, first },
+    ...{ rates, layout, sides, loops, learnSpec, finishSpec, masks, lessons, lesson, first },
     put: (data: Float32Array | Int32Array | Uint32Array, shape?: readonly number[]): Tensor =>
       put(data, { ...(on as { engine: Device["engine"]; device: number }), ...(shape && { shape }) }),
   };
@@ -137,11 +138,15 @@ export const drawKeys = (streams: RandomStreams) => ({
   steps: [streams.get("actions").key(), streams.get("order").key(), streams.get("losses").key()] as const,
 });
 
-function policyFor(
+/** The policy that is given or described, which must fit the environment. */
+export function policyFor(
+  kind: string,
   given: OnPolicyOptions["policy"],
   spaces: Pick<Policy, "observationSpace" | "actionSpace">,
 ): Policy {
-  return given && typeof given === "object" && "step" in given ? given : buildPolicy(given ?? {}, spaces);
+  if (!(given && typeof given === "object" && "step" in given)) return buildPolicy(given ?? {}, spaces);
+  checkPolicy(kind, given, spaces);
+  return given;
 }
 
 /** The rates that are inputs of the program: those given, and the learning rate always. */

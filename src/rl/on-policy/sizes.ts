@@ -1,11 +1,15 @@
 import { badOption, checkSize } from "../../core/index.ts";
 import type { Policy } from "../policies/policy.ts";
-import { kind } from "./check-options.ts";
 import type { Sizes } from "./layout.ts";
 import type { OnPolicyOptions } from "./options.ts";
 
 /** How a rollout is cut: into segments that stay together, and these into minibatches of one size. */
-export function sizesOf(options: OnPolicyOptions, policy: Policy, rows: number): Sizes {
+export function sizesOf(
+  kind: string,
+  options: Pick<OnPolicyOptions, "rolloutSteps" | "minibatches" | "segment">,
+  policy: Policy,
+  rows: number,
+): Sizes {
   const steps = checkSize(kind, "rolloutSteps", options.rolloutSteps);
   const minibatches = checkSize(kind, "minibatches", options.minibatches ?? 1);
   const segment = checkSize(kind, "segment", options.segment ?? (policy.recurrent ? steps : 1));

@@ -12,6 +12,7 @@ import {
   type TrainerHook,
 } from "../../trainer/index.ts";
 import { TensorState } from "../../update/index.ts";
+import { warnOfOneLesson } from "../environments/given.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { Policy } from "../policies/policy.ts";
 import { isCompiled, kind } from "./check-options.ts";
@@ -144,7 +145,8 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     return watch ? watch.end().then(report) : report();
   };
 
-  const begin: NonNullable<Task["begin"]> = ({ config }) => {
+  const begin: NonNullable<Task["begin"]> = ({ config, warn }) => {
+    warnOfOneLesson(kind, options, isCompiled(environment) ? environment.compiled : environment, warn);
     deterministic = options.deterministic ?? config.deterministic;
     if (options.seed !== undefined || config.seed === 0 || params.restored || counts.rollouts > 0) return;
     const drawn = drawKeys(new RandomStreams(config.seed));

@@ -11,7 +11,7 @@ import type { OnPolicyOptions } from "./options.ts";
 /** A small world in both forms. */
 export interface World {
   readonly make: () => Environment;
-  readonly compiled: CompiledEnvironment<never>;
+  readonly compiled: CompiledEnvironment;
 }
 
 /** So many of a world, inside the program or beside it. */
@@ -20,8 +20,7 @@ export const worlds = (where: Where, { make, compiled }: World, count = 2): OnPo
 
 const number = (x: number): Value => np.full([], x, { dtype: "i32" });
 const no = (): Value => np.full([], false, { dtype: "bool" });
-const as = <S extends Named>(environment: CompiledEnvironment<S>) =>
-  environment as unknown as CompiledEnvironment<never>;
+const as = <S extends Named>(environment: CompiledEnvironment<S>): CompiledEnvironment => environment;
 
 type Clock = { readonly t: Value };
 

@@ -20,7 +20,7 @@ import { picked } from "./picked.ts";
 export interface A2cOptions
   extends EnvironmentChoice,
     Partial<A2cSettings>,
-    Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "monitor" | "params">,
+    Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "lesson" | "monitor" | "params">,
     Pick<OnPolicyOptions, "maxEpochs" | "deterministic"> {
   /** Further losses beside those of A2C. */
   readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
@@ -44,7 +44,16 @@ const settingNames: readonly (keyof A2cSettings)[] = [
   ...(["normalizeRewards", "normalizeAdvantages", "policy"] as const),
 ];
 const taskNames = [
-  ...(["centerRewards", "segment", "curriculum", "monitor", "params", "maxEpochs", "seed"] as const),
+  ...([
+    "centerRewards",
+    "segment",
+    "curriculum",
+    "lesson",
+    "monitor",
+    "params",
+    "maxEpochs",
+    "seed",
+  ] as const),
   ...(["engine", "device", "deterministic"] as const),
 ];
 const names = [...settingNames, ...taskNames, ...choiceNames, "losses"];

@@ -1,13 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { checkpointHook, memoryStore } from "../../checkpoint/index.ts";
-import { byMetric } from "../../schedule/index.ts";
+import type { Tensor } from "../../engine/index.ts";
+import { byMetric, linear } from "../../schedule/index.ts";
+import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import { learningProgressCurriculum } from "../curriculum/learning-progress.ts";
 import { lessonCurriculum } from "../curriculum/lesson-curriculum.ts";
 import { defineEnvironment } from "../environments/define.ts";
 import { makeEnvironment } from "../environments/registry.ts";
+import { playEpisodes } from "../evaluation/play.ts";
 import { autoUpdateEpochs, type UpdateEpochs } from "../experience/update-epochs.ts";
 import { hashes } from "../on-policy/on-policy.test-support.ts";
+import type { OnPolicyTask } from "../on-policy/task.ts";
 import { box, discrete } from "../spaces/index.ts";
+import { a2c } from "./a2c.ts";
+import type { Agent } from "./agent.ts";
+import { dqn } from "./dqn.ts";
 import { type PpoOptions, ppo } from "./ppo.ts";
 
 const small = {
@@ -88,6 +95,132 @@ describe("runs of one agent", () => {
     await expect(agent.train({ hooks: [failing] })).rejects.toThrow(/no luck/);
     await expect(agent.train({ hooks: [{}] as never })).rejects.toThrow();
     expect((await agent.train()).outcome).toBe("completed");
+  });
+});
+
+describe("an environment with lessons", () => {
+  /** As far to the right as its lesson is long, which is what it shows. */
+  const stairs = defineEnvironment({
+    ...{ name: "Stairs", observation: box({ shape: 1 }), action: discrete(2), lessons: ["low", "high"] },
+    initial: (_, { lesson }) => ({ left: lesson === 0 ? 2 : 5 }),
+    step: ({ left }) => ({ state: { left: left - 1 }, reward: 1, terminated: left === 1 }),
+    observe: ({ left }) => [left],
+  });
+  /** The lengths of all episodes that ended. */
+  const lengthsSeen = () => {
+    const lengths = new Set<number>();
+    const hook: TrainerHook = {
+      name: "lengths",
+      onRolloutEnd: async ({ values }) => {
+        const length = (await values?.last())?.["episode.length"];
+        if (Number.isFinite(length)) lengths.add(length as number);
+      },
+    };
+    return { hook, lengths };
+  };
+  const agents = [
+    ["ppo", (lesson?: string) => ppo({ env: stairs, ...small, ...(lesson && { lesson }) })],
+    [
+      "a2c",
+      (lesson?: string) =>
+        a2c({ env: stairs, environments: 4, totalSteps: 160, engine: "wasm", ...(lesson && { lesson }) }),
+    ],
+    [
+      "dqn",
+      (lesson?: string) =>
+        dqn({
+          ...{ env: stairs, environments: 4, totalSteps: 200, cycles: 2, learningStarts: 10, engine: "wasm" },
+          ...(lesson && { lesson }),
+        }),
+    ],
+  ] as const;
+
+  it.each(agents)("is trained by %s on its first one, which is said once", async (name, make) => {
+    const said: string[] = [];
+    const { hook, lengths } = lengthsSeen();
+    await make().train({ hooks: [hook], warn: (text) => said.push(text) });
+    expect(said).toEqual([expect.stringMatching(/Stairs has 2 lessons.*"low".*lesson/)]);
+    expect(said[0]?.includes("curriculum")).toBe(name !== "dqn");
+    expect([...lengths]).toEqual([2]);
+  });
+
+  it.each(agents)("is trained and evaluated by %s on the one that is chosen", async (_name, make) => {
+    const said: string[] = [];
+    const agent = make("high");
+    const { hook, lengths } = lengthsSeen();
+    await agent.train({ hooks: [hook], warn: (text) => said.push(text) });
+    expect(said).toEqual([]);
+    expect([...lengths]).toEqual([5]);
+    expect((await agent.evaluate({ episodes: 2 })).length).toBe(5);
+    expect((await agent.evaluate({ episodes: 2, lesson: "low" })).length).toBe(2);
+  });
+
+  it("is trained inside the program on the one that is chosen, however the work is cut", async () => {
+    const run = async (hooks: readonly TrainerHook[]) => {
+      const agent = ppo({ env: "GridWorld-v0", compiled: true, ...small, lesson: 3 });
+      const lessons: number[] = [];
+      const { task, config } = agent.setup({ steps: 512 });
+      await new Trainer({ task, config: config ?? {}, hooks, warn: () => undefined }).train();
+      const state = (await task.components.environments?.getState()) as { rows: { lesson: Tensor } };
+      lessons.push(...((await state.rows.lesson.read()) as Int32Array));
+      return { lessons, bits: await hashes(agent.task) };
+    };
+    const whole = await run([]);
+    expect(whole.lessons).toEqual([3, 3, 3, 3]);
+    expect(await run([{ name: "looks", onRolloutEnd: () => undefined }])).toEqual(whole);
+  });
+});
+
+describe("an agent", () => {
+  it("that has not been trained is scored as it begins, and training is the same after it", async () => {
+    const [agent, other] = [1, 2].map(() => ppo({ env: "CartPole-v1", ...small, seed: 3 })) as [
+      Agent<OnPolicyTask>,
+      Agent<OnPolicyTask>,
+    ];
+    const before = await agent.evaluate({ episodes: 4 });
+    other.setup();
+    const { player, snapshot } = other.task;
+    const first = await playEpisodes({
+      ...{ player, state: (await snapshot(player.reads)).components, environment: "CartPole-v1" },
+      ...{ episodes: 4, seed: 0, engine: "wasm" },
+    });
+    expect(before.returns).toEqual(first.map((episode) => episode.return));
+    expect(() => agent.task).toThrow(/NOT_TRAINED/);
+    await Promise.all([agent.train(), other.train()]);
+    expect(await hashes(agent.task)).toEqual(await hashes(other.task));
+  });
+
+  it("tells what chance scores, with masks kept, the same each time", async () => {
+    /** Only choice 1 is ever allowed, and pays. */
+    const narrow = defineEnvironment({
+      ...{ name: "Narrow", observation: box({ shape: 1 }), action: discrete(3), timeLimit: 4 },
+      initial: () => ({}),
+      step: (state, action) => ({ state, reward: action === 1 ? 1 : -100, terminated: false }),
+      observe: () => [0],
+      actionMask: () => [0, 1, 0],
+    });
+    expect((await ppo({ env: narrow, ...small }).evaluate({ random: true, episodes: 3 })).returns).toEqual([
+      4, 4, 4,
+    ]);
+    const agent = dqn({ env: "CartPole-v1", engine: "wasm" });
+    const chance = await agent.evaluate({ random: true, episodes: 200 });
+    // Gymnasium's CartPole: 22.2 over a million episodes of random actions, deviation 11.7.
+    expect(Math.abs(chance.return - 22.2)).toBeLessThan(4 * (11.7 / Math.sqrt(200)));
+    expect(await agent.evaluate({ random: true, episodes: 200 })).toEqual(chance);
+    const torque = await a2c({ env: "Pendulum-v1", engine: "wasm" }).evaluate({ random: true, episodes: 2 });
+    expect(torque.length).toBe(200);
+  });
+
+  it("is written as JSON in short", () => {
+    const learningRate = linear({ from: 1e-3, to: 0, over: { epochs: 2 } });
+    const shown = JSON.parse(JSON.stringify(ppo({ env: "CartPole-v1", learningRate, lambda: 0.5 })));
+    expect(shown).toMatchObject({ algorithm: "ppo", environment: "CartPole-v1", settings: { lambda: 0.5 } });
+    expect(shown.settings.learningRate).toBe(learningRate.describe());
+    expect(JSON.parse(JSON.stringify(dqn({ env: makeEnvironment.bind(null, "CartPole-v1") })))).toMatchObject(
+      {
+        ...{ algorithm: "dqn", environment: "bound makeEnvironment" },
+      },
+    );
   });
 });
 

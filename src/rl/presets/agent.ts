@@ -1,6 +1,8 @@
-import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
+import { checkNames, checkSize, EspalierError, isPlainObject } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import { withProgress } from "../../metrics/index.ts";
+import { RandomStreams } from "../../random/index.ts";
+import { isRamp } from "../../schedule/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import {
   type Task,
@@ -16,6 +18,7 @@ import type { EpisodeResult } from "../evaluation/episode.ts";
 import { playEpisodes } from "../evaluation/play.ts";
 import type { Player } from "../evaluation/player.ts";
 import { scoresOf } from "../evaluation/scores.ts";
+import { checkFlag } from "../on-policy/check-numbers.ts";
 import type { SpaceValue } from "../spaces/space.ts";
 import { checkHooks, checkTraining } from "./check-training.ts";
 import { rewinder } from "./rewind.ts";
@@ -41,13 +44,16 @@ export interface AgentTraining<T extends AgentTask = AgentTask> {
 }
 
 export interface AgentEvaluation {
+  /** Actions are drawn at random instead of by the policy, each allowed one alike: what chance scores. Default: false. */
+  readonly random?: boolean;
   /** Default 20. */
   readonly episodes?: number;
   /** Default 0. */
   readonly seed?: number;
   readonly deterministic?: boolean;
-  /** Another environment, or another lesson of it. */
+  /** Another environment. Default: the agent's. */
   readonly env?: EnvironmentSource;
+  /** Default: the lesson that the agent trains on, else the first. */
   readonly lesson?: string | number;
   /** Steps after which an episode is taken for one that never ends, which is an error. Default a million. */
   readonly maxLength?: number;
@@ -55,7 +61,9 @@ export interface AgentEvaluation {
   readonly signal?: AbortSignal;
 }
 
-const evaluationNames = ["episodes", "seed", "deterministic", "env", "lesson", "maxLength", "signal"];
+const evaluationNames = [
+  ...["random", "episodes", "seed", "deterministic", "env", "lesson", "maxLength", "signal"],
+];
 
 /** What an evaluation found. */
 export interface AgentScore {
@@ -74,7 +82,7 @@ export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
   train(training?: AgentTraining<T>): Promise<TrainingResult>;
   /** What a `Trainer` needs for such a run, made anew: for commands that train by themselves. */
   setup(training?: AgentTraining<T>): TrainerOptions;
-  /** Plays episodes with the policy as it is now. */
+  /** Plays episodes with the policy as it is now: before any training, with the untrained one. */
   evaluate(evaluation?: AgentEvaluation): Promise<AgentScore>;
   /** The policy as it is now, to act with; training that goes on does not change it. */
   actor<A extends SpaceValue = SpaceValue>(options?: ActorOptions): Promise<Actor<A>>;
@@ -82,7 +90,11 @@ export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
   readonly task: T;
   /** Ends threads that the environments have. */
   close(): void;
+  /** What `JSON.stringify` shows: which algorithm, where, and with which settings. */
+  toJSON(): { readonly algorithm: string; readonly environment: Json; readonly settings: Json };
 }
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
 export interface AgentSpec<T extends AgentTask, S> {
   readonly kind: string;
@@ -91,6 +103,9 @@ export interface AgentSpec<T extends AgentTask, S> {
   readonly totalSteps: number;
   readonly engine?: EngineChoice | undefined;
   readonly seed?: number | undefined;
+  readonly lesson?: string | number | undefined;
+  /** Refuses so many agent steps of a training. */
+  readonly checkSteps?: (steps: number) => void;
   /** Things from outside that remember: every run begins with them as they were when the agent was made. */
   readonly remembers?: readonly Stateful[];
   /** Hooks that come with it. */
@@ -106,7 +121,10 @@ export interface AgentSpec<T extends AgentTask, S> {
 export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T, S> {
   const { kind, settings, env, engine } = spec;
   checkSource(kind, "env", env);
+  if (spec.seed !== undefined) new RandomStreams(spec.seed); // Refuses what is no seed.
   let task: T | undefined;
+  /** Made where the policy is asked for before there has been a run. */
+  let untrained: T | undefined;
   let training = false;
   const rewind = rewinder(spec.remembers ?? []);
   const made = (): T => {
@@ -114,6 +132,18 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     throw new EspalierError("NOT_TRAINED", `${kind}: there has been no run yet`, {
       fix: "call train() first",
     });
+  };
+  const present = (): T => {
+    if (task) return task;
+    if (!untrained) {
+      const { samplesPerEpoch, task: make } = spec.begin();
+      untrained = make(Math.ceil(spec.totalSteps / samplesPerEpoch));
+    }
+    return untrained;
+  };
+  /** A task's policy as it is now, and the states that it needs to act. */
+  const playing = async ({ player, snapshot }: T) => {
+    return { player, state: (await snapshot(player.reads)).components };
   };
   const begin = (given: AgentTraining<T> = {}): TrainerOptions => {
     checkTraining(`${kind}.train`, given);
@@ -123,10 +153,13 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
         fix: "wait for its train() to end, or make another agent",
       });
     task?.close?.();
+    untrained?.close?.();
+    untrained = undefined;
     rewind(spec.remembers ?? []);
-    const { samplesPerEpoch, task: made } = spec.begin();
+    const { samplesPerEpoch, task: make } = spec.begin();
     const epochs = Math.ceil(steps / samplesPerEpoch);
-    const own = made(epochs);
+    spec.checkSteps?.(epochs * samplesPerEpoch);
+    const own = make(epochs);
     task = own;
     rewind(Object.values(own.ramps).flatMap(({ state }) => state ?? []));
     const { hooks = [] } = given;
@@ -152,11 +185,12 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     },
     evaluate: async (evaluation = {}) => {
       checkNames(`${kind}.evaluate`, evaluation, evaluationNames);
-      const { episodes = 20, seed = 0, deterministic = true, lesson, maxLength, signal } = evaluation;
-      const { player, snapshot } = made();
-      const { components } = await snapshot(player.reads);
+      const { episodes = 20, seed = 0, deterministic = true, random = false } = evaluation;
+      const { maxLength, signal, lesson = evaluation.env ? undefined : spec.lesson } = evaluation;
+      checkFlag(`${kind}.evaluate`, "random", random);
       const played = await playEpisodes({
-        ...{ player, state: components, environment: evaluation.env ?? env, episodes, seed, deterministic },
+        ...(random ? { player: "random" } : await playing(present())),
+        ...{ environment: evaluation.env ?? env, episodes, seed, deterministic },
         ...(lesson !== undefined && { lesson }),
         ...(maxLength !== undefined && { maxLength }),
         ...(signal && { signal }),
@@ -172,13 +206,33 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     },
     actor: async (options = {}) => {
       checkNames(`${kind}.actor`, options, actorNames);
-      const { player, snapshot } = made();
-      const { components } = await snapshot(player.reads);
-      return openActor({ ...(engine !== undefined && { engine }), ...options, player, state: components });
+      return openActor({ ...(engine !== undefined && { engine }), ...options, ...(await playing(made())) });
     },
     get task() {
       return made();
     },
-    close: () => task?.close?.(),
+    close: () => {
+      task?.close?.();
+      untrained?.close?.();
+    },
+    toJSON: () => ({ algorithm: kind, environment: environmentJson(env), settings: asJson(settings) }),
   };
+}
+
+/** A function is shown by its name. */
+function environmentJson(env: EnvironmentSource): Json {
+  if (typeof env === "function") return env.name || "a function";
+  return typeof env === "string" ? env : { module: env.module, name: env.name };
+}
+
+/** Settings in plain data: ramps in words, of a policy its description. */
+function asJson(value: unknown): Json {
+  if (isRamp(value)) return value.describe();
+  if (Array.isArray(value)) return value.map(asJson);
+  if (typeof value === "number" || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value !== "object" || value === null) return null;
+  if ("spec" in value && "distribution" in value) return asJson(value.spec);
+  if (!isPlainObject(value)) return value.constructor?.name ?? null;
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return Object.fromEntries(fields.map(([name, field]) => [name, asJson(field)]));
 }

@@ -2,7 +2,6 @@ import { checkSize, checkWord } from "../../core/index.ts";
 import {
   type Check,
   checkAbove,
-  checkFinite,
   checkFlag,
   checkFromZero,
   checkShare,
@@ -15,7 +14,7 @@ const checks: Readonly<Record<string, Check>> = {
   ...{ totalSteps: checkSize, environments: checkSize, rolloutSteps: checkSize, minibatches: checkSize },
   ...{ learningRate: orRamp(checkAbove), annealRate: checkFlag, annealClip: checkFlag },
   ...{ gamma: checkShare, lambda: checkShare, clip: orRamp(checkAbove), maxNorm: checkAbove },
-  ...{ valueWeight: orRamp(checkFromZero), entropyWeight: orRamp(checkFinite) },
+  ...{ valueWeight: orRamp(checkFromZero), entropyWeight: orRamp(checkFromZero) },
   ...{ adamEpsilon: checkFromZero, epsilon: checkFromZero, decay: checkShare },
   ...{ normalizeObservations: checkFlag, normalizeRewards: checkFlag },
   updateEpochs: (kind, _name, given) => checkUpdateEpochs(kind, given),

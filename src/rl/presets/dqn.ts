@@ -1,12 +1,17 @@
-import { badOption, checkNames } from "../../core/index.ts";
+import { badOption, checkNames, isPlainObject } from "../../core/index.ts";
 import type { Device, EngineChoice } from "../../engine/index.ts";
 import { adam } from "../../optim/index.ts";
-import { linear, type Ramp } from "../../schedule/index.ts";
-import type { DqnOptions as DqnTaskOptions } from "../dqn/options.ts";
+import { isRamp, linear, type Ramp } from "../../schedule/index.ts";
+import { checkActions, checkNumbers, type DqnOptions as DqnTaskOptions } from "../dqn/options.ts";
+import { policyOf } from "../dqn/setup.ts";
 import { type DqnTask, dqnTask } from "../dqn/task.ts";
+import { checkLessons } from "../environments/given.ts";
+import { checkShare, orRamp } from "../on-policy/check-numbers.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import { type Agent, agentOf } from "./agent.ts";
+import { checkedSettings } from "./check-settings.ts";
 import {
+  checkChoice,
   choiceNames,
   type EnvironmentChoice,
   ordinaryEnvironments,
@@ -41,7 +46,7 @@ export interface DqnSettings {
 export interface DqnAgentOptions
   extends Omit<EnvironmentChoice, "compiled">,
     Partial<DqnSettings>,
-    Pick<DqnTaskOptions, "losses" | "monitor" | "params" | "deterministic"> {
+    Pick<DqnTaskOptions, "losses" | "lesson" | "monitor" | "params" | "deterministic"> {
   /** Where everything random comes from. Default 0. */
   readonly seed?: number;
   readonly engine?: EngineChoice;
@@ -65,7 +70,7 @@ const settingNames: readonly (keyof DqnSettings)[] = [
   ...(["totalSteps", "environments", "epsilon", "learningRate"] as const),
 ];
 const taskNames = [
-  ...(["losses", "monitor", "params", "seed", "engine", "device", "deterministic"] as const),
+  ...(["losses", "lesson", "monitor", "params", "seed", "engine", "device", "deterministic"] as const),
 ];
 const names = [...settingNames, ...taskNames, ...choiceNames.filter((name) => name !== "compiled")];
 
@@ -84,15 +89,25 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
   const kind = "dqn";
   checkNames(kind, options, names);
   const settings = { ...cleanrl, ...picked(options, settingNames) } as DqnSettings;
+  const { epsilon, ...numbers } = settings;
+  checkedSettings(kind, numbers);
+  checkEpsilon(epsilon);
+  checkNumbers(kind, { ...numbers, ...picked(options, ["monitor", "params", "deterministic"]) });
+  const known = checkChoice(kind, options);
+  if (known) {
+    checkActions(kind, known);
+    policyOf(kind, settings.policy, known);
+    checkLessons(kind, options, known);
+  }
   return agentOf({
     ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps },
-    ...{ engine: options.engine, seed: options.seed },
+    ...{ engine: options.engine, seed: options.seed, lesson: options.lesson },
+    checkSteps: (steps) => checkLearns(settings, steps),
     begin: () => {
       const environment = ordinaryEnvironments(kind, options, settings.environments);
       const samplesPerEpoch = settings.cycles * settings.rolloutSteps * environment.rows;
       const task = (epochs: number): DqnTask => {
         const steps = epochs * samplesPerEpoch;
-        checkLearns(settings, steps);
         return dqnTask({
           ...{ environment, optimizer: adam(), learningRate: settings.learningRate },
           epsilon: epsilonOf(settings.epsilon, steps),
@@ -112,6 +127,20 @@ function checkLearns({ learningStarts }: DqnSettings, steps: number): void {
       `learningStarts is ${learningStarts}, and the training has ${steps} steps: nothing would be learned`,
       "train for longer, or give a smaller learningStarts",
     );
+}
+
+function checkEpsilon(given: DqnSettings["epsilon"]): void {
+  const kind = "dqn";
+  if (!isPlainObject(given) || isRamp(given)) {
+    orRamp(checkShare)(kind, "epsilon", given);
+    return;
+  }
+  checkNames(`${kind}: epsilon`, given, ["from", "to", "over"]);
+  for (const name of ["from", "to", "over"] as const) {
+    if (given[name] === undefined)
+      throw badOption(kind, `epsilon.${name} is undefined`, "give all of { from, to, over }");
+    checkShare(kind, `epsilon.${name}`, given[name]);
+  }
 }
 
 function epsilonOf(epsilon: DqnSettings["epsilon"], samples: number): Ramp | number {

@@ -1,11 +1,24 @@
-import { badOption, shown } from "../../core/index.ts";
+import { badOption, checkSize, shown } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import type { Environment } from "../environments/environment.ts";
-import { compiledEnvironment, hasCompiled } from "../environments/registry.ts";
-import { checkSource, type EnvironmentSource, urlOf } from "../evaluation/environment-source.ts";
+import { checkMade } from "../environments/given.ts";
+import {
+  checkKnownEverywhere,
+  compiledEnvironment,
+  hasCompiled,
+  makeEnvironment,
+} from "../environments/registry.ts";
+import {
+  checkSource,
+  type EnvironmentModule,
+  type EnvironmentSource,
+  urlOf,
+} from "../evaluation/environment-source.ts";
+import { checkFlag } from "../on-policy/check-numbers.ts";
 import { isCompiled } from "../on-policy/check-options.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
-import { threadedEnvironment } from "../vector/threads/threaded-environment.ts";
+import { failurePolicies } from "../vector/failure.ts";
+import { checkTimeout, threadedEnvironment } from "../vector/threads/threaded-environment.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 import { vectorEnvironment } from "../vector/vector-environment.ts";
 import type { VectorOptions } from "../vector/vector-options.ts";
@@ -22,7 +35,7 @@ export interface EnvironmentChoice {
   readonly onFailure?: VectorOptions["onFailure"] | undefined;
   /** Told why an environment was made anew, under `onFailure: "restart"`. Default a warning of the process. */
   readonly onRestart?: VectorOptions["onRestart"] | undefined;
-  /** Milliseconds after which an environment on a thread is taken for one that hangs. Default 30,000. */
+  /** Seconds after which an environment on a thread is taken for one that hangs. Default: 30. */
   readonly timeout?: number | undefined;
   readonly engine?: EngineChoice | undefined;
   readonly device?: number | Device | undefined;
@@ -30,6 +43,37 @@ export interface EnvironmentChoice {
 
 /** Names of these options, but for engine and device, which tasks have too. */
 export const choiceNames = ["env", "compiled", "threads", "onFailure", "onRestart", "timeout"] as const;
+
+/** What is known of an agent's environments when it is made. */
+export type KnownEnvironment = Pick<
+  Environment,
+  "name" | "observationSpace" | "actionSpace" | "agents" | "lessons"
+>;
+
+/**
+ * Refuses a choice that no environments can be made of, when an agent is made. Gives what is known of them then: one is
+ * made for that, and closed. Of a file nothing is known before threads load it.
+ */
+export function checkChoice(kind: string, choice: EnvironmentChoice): KnownEnvironment | undefined {
+  const { env, threads, compiled, onFailure, onRestart, timeout } = choice;
+  checkSource(kind, "env", env);
+  if (typeof env === "string") hasCompiled(env); // Refuses a name that there is not.
+  if (threads !== undefined && threads !== 0) checkSize(kind, "threads", threads);
+  if (timeout !== undefined) checkTimeout(kind, timeout);
+  checkFlag(kind, "compiled", compiled);
+  if (onRestart !== undefined && typeof onRestart !== "function")
+    throw badOption(kind, `onRestart is ${shown(onRestart)}`, "give a function of the error");
+  failurePolicies(typeof onFailure === "function" ? undefined : onFailure, 1);
+  if (compiled) {
+    checkCompiled(kind, env, threads ?? 0);
+    return compiledEnvironment(env);
+  }
+  checkThreads(kind, env, threads ?? (typeof env === "object" ? 1 : 0));
+  if (typeof env === "object") return undefined;
+  const made = typeof env === "string" ? makeEnvironment(env) : checkMade(env(), "env");
+  made.close?.();
+  return made;
+}
 
 /** So many of the chosen environments, compiled or not. */
 export function environmentsOf(
@@ -42,7 +86,13 @@ export function environmentsOf(
   const there = typeof env === "string" && hasCompiled(env);
   if (!(compiled ?? (there && threads === 0 && choice.onFailure === undefined && onXla(choice))))
     return ordinaryEnvironments(kind, choice, count);
-  if (!there)
+  checkCompiled(kind, env, threads);
+  return { compiled: compiledEnvironment(env), count };
+}
+
+/** Refuses environments inside the program where there is no such form of them. */
+function checkCompiled(kind: string, env: EnvironmentSource, threads: number): asserts env is string {
+  if (!(typeof env === "string" && hasCompiled(env)))
     throw badOption(
       kind,
       `there is no compiled form of ${typeof env === "string" ? env : "this environment"}`,
@@ -54,7 +104,6 @@ export function environmentsOf(
       `environments inside the compiled program have no threads, and threads is ${threads}`,
       "leave out threads, or compiled",
     );
-  return { compiled: compiledEnvironment(env) as never, count };
 }
 
 /** Whether the engine that is chosen, or comes by itself, is xla: there environments inside the program are faster. */
@@ -85,26 +134,32 @@ export function ordinaryEnvironments(
   const { env, onFailure, onRestart, timeout } = choice;
   checkSource(kind, "env", env);
   const threads = choice.threads ?? (typeof env === "object" ? 1 : 0);
+  checkThreads(kind, env, threads);
   const manners = { count, ...(onFailure && { onFailure }), ...(onRestart && { onRestart }) };
-  if (threads === 0) {
-    if (typeof env === "object")
-      throw badOption(
-        kind,
-        "env is a file, which only threads load",
-        "give the function itself, or leave threads out",
-      );
-    return vectorEnvironment({ make: env as string | (() => Environment), ...manners });
-  }
-  if (typeof env === "function")
+  if (threads === 0) return vectorEnvironment({ make: env as string | (() => Environment), ...manners });
+  const { module, name } = env as EnvironmentModule;
+  return threadedEnvironment({
+    make: typeof env === "string" ? env : { module: moduleUrl(kind, module), name },
+    ...{ ...manners, threads, ...(timeout !== undefined && { timeout }) },
+  });
+}
+
+/** Refuses a source that cannot be used where the environments are to run: here, or on threads. */
+function checkThreads(kind: string, env: EnvironmentSource, threads: number): void {
+  if (threads === 0 && typeof env === "object")
+    throw badOption(
+      kind,
+      "env is a file, which only threads load",
+      "give the function itself, or leave threads out",
+    );
+  if (threads > 0 && typeof env === "function")
     throw badOption(
       kind,
       "env is a function, which threads cannot be given",
       "give { module, name }: the file that exports it, such as import.meta.url, and under which name",
     );
-  return threadedEnvironment({
-    make: typeof env === "string" ? env : { module: moduleUrl(kind, env.module), name: env.name },
-    ...{ ...manners, threads, ...(timeout !== undefined && { timeout }) },
-  });
+  if (typeof env === "object") moduleUrl(kind, env.module);
+  if (threads > 0 && typeof env === "string") checkKnownEverywhere(env);
 }
 
 /** A file by its URL or absolute path. */

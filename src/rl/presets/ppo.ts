@@ -24,7 +24,7 @@ export interface PpoOptions
       OnPolicyOptions,
       "updateEpochs" | "centerRewards" | "targetKl" | "vtrace" | "segment" | "prioritized"
     >,
-    Pick<OnPolicyOptions, "curriculum" | "monitor" | "params" | "maxEpochs" | "deterministic"> {
+    Pick<OnPolicyOptions, "curriculum" | "lesson" | "monitor" | "params" | "maxEpochs" | "deterministic"> {
   /** Whose settings what is left out has. Default "tuned": those known to be good for the environment. */
   readonly preset?: PresetName;
   /** Further losses beside those of PPO. */
@@ -42,8 +42,8 @@ const settingNames: readonly (keyof PpoSettings)[] = [
   ...(["normalizeAdvantages", "policy"] as const),
 ];
 const taskNames = [
-  ...(["centerRewards", "targetKl", "vtrace", "segment", "prioritized", "curriculum", "monitor"] as const),
-  ...(["params", "maxEpochs", "seed", "engine", "device", "deterministic"] as const),
+  ...(["centerRewards", "targetKl", "vtrace", "segment", "prioritized", "curriculum", "lesson"] as const),
+  ...(["monitor", "params", "maxEpochs", "seed", "engine", "device", "deterministic"] as const),
 ];
 const names = [...settingNames, ...taskNames, ...choiceNames, "preset", "losses"];
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { linear } from "../../schedule/index.ts";
+import { learningProgressCurriculum } from "../curriculum/learning-progress.ts";
+import { makeEnvironment } from "../environments/registry.ts";
 import { a2c } from "./a2c.ts";
 import { a2cSettings } from "./a2c-settings.ts";
+import { type DqnAgentOptions, dqn } from "./dqn.ts";
 import { ppo } from "./ppo.ts";
 import { ppoSettings } from "./ppo-settings.ts";
 
@@ -60,7 +63,8 @@ describe("settings", () => {
     ...[{ gamma: 1.01 }, { gamma: "0.9" }, { lambda: -0.1 }, { entropyWeight: Number.NaN }, { maxNorm: 0 }],
     ...[{ valueWeight: -1 }, { adamEpsilon: -1 }, { normalizeObservations: "yes" }, { annealRate: 1 }],
     ...[{ normalizeAdvantages: true }, { minibatches: 0 }, { totalSteps: 1.5 }, { updateEpochs: {} }],
-    ...[{ environments: -1 }, { losses: {} }, { curriculum: {} }],
+    ...[{ environments: -1 }, { losses: {} }, { curriculum: {} }, { entropyWeight: -1 }, { timeout: 0 }],
+    ...[{ targetKl: -1 }, { maxEpochs: 0 }, { centerRewards: 2 }, { threads: -1 }, { compiled: "yes" }],
   ])("that make no sense are refused when the agent is made: %o", (wrong) => {
     const [name] = Object.keys(wrong);
     expect(() => ppo({ env: "CartPole-v1", ...wrong } as never)).toThrow(
@@ -74,9 +78,66 @@ describe("settings", () => {
   it("of A2C are looked at, too", () => {
     expect(() => a2c({ env: "CartPole-v1", decay: 2 })).toThrow(/a2c: decay is 2.*from 0 to 1/s);
     expect(() => a2c({ env: "CartPole-v1", gamma: 2 })).toThrow(/a2c: gamma is 2/);
+    expect(() => a2c({ env: "CartPole-v1", entropyWeight: -1 })).toThrow(
+      /a2c: entropyWeight is -1.*from 0 on/s,
+    );
     expect(() => a2c({ env: "CartPole-v1", normalizeAdvantages: "minibach" as never })).toThrow(
       /a2c: normalizeAdvantages cannot be "minibach"/,
     );
+  });
+
+  it.each<[string, Partial<DqnAgentOptions>]>([
+    ["learningRate is -1", { learningRate: -1 }],
+    ["batchSize is 0", { batchSize: 0 }],
+    ["learningStarts is -1", { learningStarts: -1 }],
+    ["target.tau is 2", { target: { tau: 2 } }],
+    ["epsilon is 1.5", { epsilon: 1.5 }],
+    ["epsilon.over is 3", { epsilon: { from: 1, to: 0, over: 3 } }],
+    ["environments is 0", { environments: 0 }],
+  ])("of DQN are looked at when the agent is made: %s", (what, wrong) => {
+    expect(() => dqn({ env: "CartPole-v1", ...wrong })).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(`dqn: ${what}`) }),
+    );
+  });
+
+  it.each<[string, string, () => unknown]>([
+    ["an unknown environment", "ENVIRONMENT_UNKNOWN", () => ppo({ env: "CartPole-v2" })],
+    ["an unknown environment of DQN", "ENVIRONMENT_UNKNOWN", () => dqn({ env: "CartPole-v2" })],
+    ["what is no seed", "SEED_INVALID", () => ppo({ env: "CartPole-v1", seed: 0.5 })],
+    [
+      "a layer of no width",
+      "OPTION_INVALID",
+      () => a2c({ env: "CartPole-v1", policy: { encoder: { kind: "mlp", hidden: [64, 0] } } }),
+    ],
+    [
+      "a cnn where there is no picture",
+      "SPACE_UNSUPPORTED",
+      () => ppo({ env: "CartPole-v1", policy: { encoder: { kind: "cnn", channels: [8] } } }),
+    ],
+    ["actions that DQN cannot value", "SPACE_UNSUPPORTED", () => dqn({ env: "Pendulum-v1" })],
+    [
+      "minibatches that do not divide",
+      "OPTION_INVALID",
+      () => ppo({ env: "CartPole-v1", environments: 2, rolloutSteps: 3, minibatches: 4 }),
+    ],
+    ["an unknown lesson", "LESSON_UNKNOWN", () => ppo({ env: "GridWorld-v0", lesson: "nowhere" })],
+    [
+      "a lesson beside a curriculum",
+      "OPTION_INVALID",
+      () =>
+        ppo({
+          env: "GridWorld-v0",
+          lesson: 1,
+          curriculum: learningProgressCurriculum({ lessons: makeEnvironment("GridWorld-v0").lessons ?? [] }),
+        }),
+    ],
+    [
+      "a curriculum of other lessons",
+      "CURRICULUM_MISMATCH",
+      () => ppo({ env: "CartPole-v1", curriculum: learningProgressCurriculum({ lessons: ["a", "b"] }) }),
+    ],
+  ])("refuse %s when the agent is made", (_name, code, make) => {
+    expect(make).toThrow(expect.objectContaining({ code, fix: expect.any(String) }));
   });
 
   it("may be ramps, whose numbers nobody looks at beforehand", () => {

@@ -46,9 +46,9 @@ export const endedEnvironment = (place: Place): EspalierError =>
     fix: "leave process.exit() out of environments, and look at their use of memory",
   });
 
-/** The error about an environment that does not come back. */
+/** The error about an environment that does not come back within so many milliseconds. */
 export const hangingEnvironment = (place: Place, timeout: number): EspalierError =>
-  new EspalierError("ENVIRONMENT_HANGS", `${where(place)} has not returned within ${timeout} ms`, {
+  new EspalierError("ENVIRONMENT_HANGS", `${where(place)} has not returned within ${timeout / 1000} s`, {
     fix: `look for a loop that does not end; where it only takes long, give a larger timeout; onFailure: "restart" goes on without it`,
   });
 

@@ -20,7 +20,7 @@ function restarting(told: EspalierError[], name: keyof typeof tiny = "makeFragil
     make: { module, name },
     count: 5,
     threads: 2,
-    timeout: 700,
+    timeout: 0.7,
     onFailure: "restart",
     onRestart: (error) => told.push(error),
   });
@@ -106,7 +106,7 @@ describe("an environment in a thread that is made anew", () => {
       begun += vector.resets[1] as number;
     }
     expect([begun, vector.resets[1], vector.observations[4]]).toEqual([2, 1, 0]);
-    expect(told[0]?.message).toMatch(/^Sleeper \(environment 1 .*: reset\(\) has not returned within 700 ms/);
+    expect(told[0]?.message).toMatch(/^Sleeper \(environment 1 .*: reset\(\) has not returned within 0\.7 s/);
   });
 
   it("is also one that does not repeat what it did", () => {

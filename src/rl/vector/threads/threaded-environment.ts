@@ -15,7 +15,7 @@ export interface ThreadedEnvironmentOptions extends VectorOptions {
   readonly make: string | { readonly module: URL | string; readonly name: string };
   /** How many threads the environments are split over. Default one a processor. */
   readonly threads?: number;
-  /** How long one call of an environment may take, in ms, before it counts as hanging. Default 30 000. */
+  /** Seconds that one call of an environment may take before it counts as hanging. Default: 30. */
   readonly timeout?: number;
 }
 
@@ -37,7 +37,7 @@ export interface ThreadedEnvironmentOptions extends VectorOptions {
  *   make: { module: new URL("./maze.ts", import.meta.url), name: "makeMaze" },
  *   count: 64,
  *   threads: 8,
- *   timeout: 5_000,
+ *   timeout: 5,
  *   onFailure: "restart",
  * });
  * vector.reset(42);
@@ -48,7 +48,7 @@ export function threadedEnvironment(options: ThreadedEnvironmentOptions): Restar
   checkNames(kind, options, ["make", "count", "threads", "timeout", "onFailure", "onRestart"]);
   const count = checkSize(kind, "count", options.count);
   const threads = Math.min(checkSize(kind, "threads", options.threads ?? availableParallelism()), count);
-  const timeout = checkTimeout(options.timeout ?? 30_000);
+  const timeout = 1000 * checkTimeout(kind, options.timeout ?? 30);
   const source = sourceOf(options.make);
   const policies = failurePolicies(options.onFailure, count);
   const stepper = new ThreadStepper(
@@ -65,9 +65,10 @@ export function threadedEnvironment(options: ThreadedEnvironmentOptions): Restar
   });
 }
 
-function checkTimeout(given: unknown): number {
+/** Refuses what is no time in seconds. */
+export function checkTimeout(kind: string, given: unknown): number {
   if (typeof given === "number" && given > 0) return given;
-  throw badOption("threadedEnvironment", `timeout is ${shown(given)}`, "give ms from 1 on, or Infinity");
+  throw badOption(kind, `timeout is ${shown(given)}`, "give seconds above 0, or Infinity");
 }
 
 function sourceOf(make: unknown): Source {

@@ -104,10 +104,10 @@ describe("an environment that fails in a thread", () => {
   it.each([
     ["throw", "ENVIRONMENT_FAILED", /threw TypeError: out of order/],
     ["NaN", "ENVIRONMENT_INVALID", /gave an observation that is NaN at 1/],
-    ["hang", "ENVIRONMENT_HANGS", /has not returned within 700 ms/],
+    ["hang", "ENVIRONMENT_HANGS", /has not returned within 0\.7 s/],
     ["exit", "ENVIRONMENT_FAILED", /ended its thread/],
   ] as const)("by %s is named, and stops the vector until it begins anew", (fault, code, what) => {
-    const vector = threaded("makeFragile", { timeout: 700 });
+    const vector = threaded("makeFragile", { timeout: 0.7 });
     vector.reset(1);
     for (let t = 0; t < 3; t++) vector.step(new Float32Array(5));
     const state = vector.getState();
