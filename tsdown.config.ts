@@ -21,6 +21,8 @@ export default defineConfig({
   target: "node20",
   // What is marked @internal is not promised, and would drag the types of jax-js into ours.
   dts: { compilerOptions: { stripInternal: true } },
+  // Tensors are disposable; a project that targets ES2022 does not know such types by itself.
+  banner: { dts: '/// <reference lib="esnext.disposable" />' },
   sourcemap: true,
   clean: true,
   fixedExtension: false,

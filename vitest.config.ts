@@ -4,6 +4,8 @@ import { testCounts } from "./scripts/test-counts.ts";
 const required = process.env.ESPALIER_REQUIRE;
 
 export default defineConfig({
+  // Examples are written as users write them: `espalier` is the sources, as tsconfig.json says.
+  resolve: { tsconfigPaths: true },
   test: {
     include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "bench/**/*.test.ts"],
     pool: "forks",

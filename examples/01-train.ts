@@ -1,8 +1,8 @@
 // Training without a loop of one's own: a task says what to train, a trainer does it. New ideas: `supervisedTask`,
 // `Trainer`, a ramp for the learning rate, and validation on examples it has not seen.
 import assert from "node:assert/strict";
-import { compile, cosine, nn, np, optim, random, Trainer, type Value } from "../src/index.ts";
-import { supervisedTask } from "../src/supervised/index.ts";
+import { compile, cosine, nn, np, optim, random, Trainer, type Value } from "espalier";
+import { supervisedTask } from "espalier/supervised";
 
 /** Points in two rings and which ring each is in, from one seed: the same on every run. */
 const rings = compile(

@@ -14,8 +14,8 @@ import {
   Trainer,
   type TrainerContext,
   type TrainerHook,
-} from "../src/index.ts";
-import { supervisedTask } from "../src/supervised/index.ts";
+} from "espalier";
+import { supervisedTask } from "espalier/supervised";
 
 /** What hooks share: the best loss on unseen points so far and the epoch it was reached in. */
 const best = slot<{ readonly loss: number; readonly epoch: number }>("best");

@@ -2,8 +2,8 @@
 // weight that changes, and terms that share one forward pass. The model learns a curve; every third and fourth epoch
 // of four a second term pulls its slope towards zero, and less so as training goes on.
 import assert from "node:assert/strict";
-import { compile, cycle, linear, nn, np, optim, random, Trainer, type TrainerHook } from "../src/index.ts";
-import { supervisedTask } from "../src/supervised/index.ts";
+import { compile, cycle, linear, nn, np, optim, random, Trainer, type TrainerHook } from "espalier";
+import { supervisedTask } from "espalier/supervised";
 
 const points = compile(() => {
   const x = random.uniform(random.key(7), [256, 1]).mul(4).sub(2);

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkpointHook, compile, every, hashState, nn, np, optim, random, Trainer } from "../src/index.ts";
-import { supervisedTask } from "../src/supervised/index.ts";
+import { checkpointHook, compile, every, hashState, nn, np, optim, random, Trainer } from "espalier";
+import { supervisedTask } from "espalier/supervised";
 
 const points = compile(() => {
   const x = random.uniform(random.key(7), [256, 1]).mul(4).sub(2);

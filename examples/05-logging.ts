@@ -21,8 +21,8 @@ import {
   Trainer,
   type TrainerHook,
   tensorBoardSink,
-} from "../src/index.ts";
-import { supervisedTask } from "../src/supervised/index.ts";
+} from "espalier";
+import { supervisedTask } from "espalier/supervised";
 
 const points = compile(
   (seed: number) => {

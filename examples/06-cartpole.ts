@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { checkpointHook, evaluationScores, every, type TrainerHook } from "../src/index.ts";
-import { evaluateCheckpoint, evaluationHook, ppo } from "../src/rl/index.ts";
+import { checkpointHook, evaluationScores, every, type TrainerHook } from "espalier";
+import { evaluateCheckpoint, evaluationHook, ppo } from "espalier/rl";
 
 const PROMISED = 475;
 

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { every, latestReplay, type TrainerHook } from "../src/index.ts";
+import { every, latestReplay, type TrainerHook } from "espalier";
 import {
   asText,
   evaluationHook,
@@ -14,7 +14,7 @@ import {
   readReplay,
   replayFrames,
   verifyReplay,
-} from "../src/rl/index.ts";
+} from "espalier/rl";
 
 const environment = "Pendulum-v1";
 // An episode costs about 1200 for one who acts at random, and about 150 for one who can do it.

@@ -2,7 +2,7 @@
 // memory: a GRU, whose state is carried from step to step and forgotten where an episode begins. The same training
 // without it can only guess.
 import assert from "node:assert/strict";
-import { box, defineEnvironment, discrete, type PolicySpec, ppo } from "../src/rl/index.ts";
+import { box, defineEnvironment, discrete, type PolicySpec, ppo } from "espalier/rl";
 
 const WAIT = 6;
 

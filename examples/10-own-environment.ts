@@ -2,8 +2,8 @@
 // environment that is written in functions of its state (seeds, checkpoints, pictures), a suite that says what is wrong
 // with one, a name by which evaluations, replays and commands find it, and a policy that plays in a loop of one's own.
 import assert from "node:assert/strict";
-import { asText, box, defineEnvironment, discrete, ppo, registerEnvironment, wrap } from "../src/rl/index.ts";
-import { environmentFaults } from "../src/testing/index.ts";
+import { asText, box, defineEnvironment, discrete, ppo, registerEnvironment, wrap } from "espalier/rl";
+import { environmentFaults } from "espalier/testing";
 
 const makeCatch = defineEnvironment({
   name: "Catch",

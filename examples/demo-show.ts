@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { asText, type Drawing } from "../src/rl/index.ts";
+import { asText, type Drawing } from "espalier/rl";
 
 /** Plays pictures in the same place of a terminal, or prints a few of them where there is none. */
 export async function show(frames: readonly Drawing[], out = process.stdout): Promise<void> {

@@ -14,8 +14,8 @@ import {
   latestReplay,
   metricsHook,
   type TrainerHook,
-} from "../src/index.ts";
-import { evaluationHook, makeEnvironment, ppo, readReplay, replayFrames } from "../src/rl/index.ts";
+} from "espalier";
+import { evaluationHook, makeEnvironment, ppo, readReplay, replayFrames } from "espalier/rl";
 import { show } from "./demo-show.ts";
 
 const ENVIRONMENT = "CartPole-v1";

@@ -3,7 +3,7 @@
 // The function handed to `compile` is called once for each shape of its arguments, with values that have no numbers
 // yet; what it computes with them becomes a program. Later calls only run the program.
 import assert from "node:assert/strict";
-import { compile, grad, np, put, read, type Value } from "../../src/index.ts";
+import { compile, grad, np, put, read, type Value } from "espalier";
 
 let traced = 0;
 const wave = (x: Value): Value => {

@@ -1,6 +1,6 @@
 // Training: new idea, `valueAndGrad` over a tree of parameters, and a step that gives the next ones.
 import assert from "node:assert/strict";
-import { compile, np, random, read, type Value, valueAndGrad } from "../../src/index.ts";
+import { compile, np, random, read, type Value, valueAndGrad } from "espalier";
 
 interface Line {
   readonly slope: Value;

@@ -2,7 +2,7 @@
 //
 // One executable serves every length, so that how training is cut into calls never changes a bit of the result.
 import assert from "node:assert/strict";
-import { compile, grad, np, put, read, scan, type Tensor, type Value } from "../../src/index.ts";
+import { compile, grad, np, put, read, scan, type Tensor, type Value } from "espalier";
 
 const points = Array.from({ length: 64 }, (_, i) => i / 32 - 1);
 const x = put(points);

@@ -1,7 +1,7 @@
 // From one example to many: new idea, `vmap`. Here, the gradient of each example by itself, which a loss over the
 // whole batch only gives summed up.
 import assert from "node:assert/strict";
-import { compile, grad, np, put, read, type Value, vmap } from "../../src/index.ts";
+import { compile, grad, np, put, read, type Value, vmap } from "espalier";
 
 /** The loss of one example: a vector x and a number y. */
 const loss = (weights: Value, x: Value, y: Value): Value =>

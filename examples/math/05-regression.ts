@@ -1,7 +1,7 @@
 // A model and an optimizer: new ideas, `nn.mlp` and `optim`. The learning rate falls from step to step and never
 // compiles anew, because rates are inputs of the step.
 import assert from "node:assert/strict";
-import { compile, nn, np, optim, random, spec, type Value, valueAndGrad } from "../../src/index.ts";
+import { compile, nn, np, optim, random, spec, type Value, valueAndGrad } from "espalier";
 
 /** Points around the curve y = sin(3x), from one seed: the same on every run. */
 const makePoints = compile(() => {

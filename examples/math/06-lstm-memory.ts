@@ -1,18 +1,7 @@
 // Memory: new idea, a model that goes over time. An LSTM is shown a bit in the first of 100 steps, then only noise, and
 // says in the last step which bit it was.
 import assert from "node:assert/strict";
-import {
-  compile,
-  engine,
-  nn,
-  np,
-  optim,
-  put,
-  random,
-  spec,
-  type Value,
-  valueAndGrad,
-} from "../../src/index.ts";
+import { compile, engine, nn, np, optim, put, random, spec, type Value, valueAndGrad } from "espalier";
 
 const [steps, batch] = [100, 64];
 

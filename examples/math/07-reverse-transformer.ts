@@ -1,19 +1,7 @@
 // Attention: new idea, a transformer. It reads 8 letters and a mark, then writes the letters backwards, each from those
 // it has written before; at the end it does so by itself, token by token with a cache.
 import assert from "node:assert/strict";
-import {
-  compile,
-  engine,
-  nn,
-  np,
-  optim,
-  put,
-  random,
-  scan,
-  spec,
-  type Value,
-  valueAndGrad,
-} from "../../src/index.ts";
+import { compile, engine, nn, np, optim, put, random, scan, spec, type Value, valueAndGrad } from "espalier";
 
 const [letters, length, batch] = [8, 8, 64];
 const mark = letters;

@@ -1,17 +1,7 @@
 // Classification: new ideas, layers put together with `nn.sequential`, dropout that needs a key for every step from a
 // named random stream, and `nn.crossEntropy` on labels.
 import assert from "node:assert/strict";
-import {
-  compile,
-  nn,
-  np,
-  optim,
-  RandomStreams,
-  random,
-  spec,
-  type Value,
-  valueAndGrad,
-} from "../../src/index.ts";
+import { compile, nn, np, optim, RandomStreams, random, spec, type Value, valueAndGrad } from "espalier";
 
 const points = 400;
 

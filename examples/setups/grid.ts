@@ -1,8 +1,8 @@
 // A training set-up in a file of its own: `espalier prove-resume examples/setups/grid.ts`. PPO with everything that a
 // resumed run could get wrong: unfinished episodes, a policy that remembers, normalised observations and rewards, a
 // curriculum that decides which lesson comes next, a learning rate that falls, and evaluations on the way.
-import { every, type TrainingSetup } from "../../src/index.ts";
-import { evaluationHook, lessonCurriculum, lessonSuites, makeEnvironment, ppo } from "../../src/rl/index.ts";
+import { every, type TrainingSetup } from "espalier";
+import { evaluationHook, lessonCurriculum, lessonSuites, makeEnvironment, ppo } from "espalier/rl";
 
 const environment = "GridWorld-v0";
 const { lessons = [] } = makeEnvironment(environment);

@@ -17,8 +17,8 @@ import {
   random,
   type TrainingSetup,
   type Value,
-} from "../../src/index.ts";
-import { accuracy, supervisedTask } from "../../src/supervised/index.ts";
+} from "espalier";
+import { accuracy, supervisedTask } from "espalier/supervised";
 
 /** Points in two rings and which ring each is in, from one seed: the same in every process. */
 const rings = compile(

@@ -1,19 +1,21 @@
 import fs from "node:fs";
 
-/** The part of node:fs that sinks write files with: injected, so that a full disk can be tested without one. */
-export type SinkFiles = Pick<
-  typeof fs,
-  | "openSync"
-  | "closeSync"
-  | "readSync"
-  | "writeSync"
-  | "fstatSync"
-  | "ftruncateSync"
-  | "mkdirSync"
-  | "renameSync"
-  | "rmSync"
-  | "existsSync"
->;
+/**
+ * The part of node:fs that sinks write files with: injected, so that a full disk can be tested without one. In types of
+ * its own, because it is part of the package's types, which stand without those of Node.
+ */
+export interface SinkFiles {
+  openSync(path: string, flags: string | number, mode?: number): number;
+  closeSync(file: number): void;
+  readSync(file: number, into: Uint8Array, offset: number, length: number, position: number): number;
+  writeSync(file: number, bytes: Uint8Array, offset: number, length: number, position?: number): number;
+  fstatSync(file: number): { readonly size: number };
+  ftruncateSync(file: number, size?: number): void;
+  mkdirSync(path: string, options: { readonly recursive: true }): string | undefined;
+  renameSync(from: string, to: string): void;
+  rmSync(path: string, options?: { readonly recursive?: boolean; readonly force?: boolean }): void;
+  existsSync(path: string): boolean;
+}
 
 export const systemFiles: SinkFiles = fs;
 

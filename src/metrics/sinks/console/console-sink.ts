@@ -1,15 +1,11 @@
-import type { Writable } from "node:stream";
 import { badOption, type Clock, checkNames, checkSize, shown, systemClock } from "../../../core/index.ts";
 import { every } from "../../../schedule/index.ts";
 import type { Sink, SinkChoice } from "../sink.ts";
 import { chooser } from "./choice.ts";
-import { outletOf } from "./outlet.ts";
+import { type ConsoleStream, outletOf } from "./outlet.ts";
 import { plainDisplay } from "./plain.ts";
 import { hasUnicode, isLive, styleOf, wantsColor } from "./style.ts";
 import { terminalDisplay } from "./terminal.ts";
-
-/** A stream that may be a terminal: `process.stdout` and `process.stderr` are such. */
-export type ConsoleStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export interface ConsoleOptions extends SinkChoice {
   /** Default `process.stdout`. */

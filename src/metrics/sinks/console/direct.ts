@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
-import type { Writable } from "node:stream";
+import type { ConsoleStream } from "./outlet.ts";
 
 /** What is needed to write to a pipe and to wait for its reader. */
 export interface DirectParts {
@@ -53,7 +53,7 @@ export function directWriter(file: number, parts: DirectParts = systemParts): (t
 }
 
 /** The pipe behind a stream, if there is one. Files and terminals are written to at once anyway. */
-export function pipeBehind(stream: Writable & { readonly isTTY?: boolean }): number | undefined {
+export function pipeBehind(stream: ConsoleStream): number | undefined {
   if (process.platform === "win32" || stream.isTTY || !(stream instanceof Socket)) return undefined;
   return "fd" in stream && typeof stream.fd === "number" ? stream.fd : undefined;
 }

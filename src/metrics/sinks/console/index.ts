@@ -1,1 +1,2 @@
-export { type ConsoleOptions, type ConsoleStream, consoleSink } from "./console-sink.ts";
+export { type ConsoleOptions, consoleSink } from "./console-sink.ts";
+export type { ConsoleStream } from "./outlet.ts";

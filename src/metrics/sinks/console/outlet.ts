@@ -1,5 +1,20 @@
-import type { Writable } from "node:stream";
 import { directWriter, pipeBehind } from "./direct.ts";
+
+/**
+ * A stream that may be a terminal: `process.stdout`, `process.stderr` and every `Writable` of Node are such. It is said
+ * in its own terms, because the package's types stand without those of Node.
+ */
+export interface ConsoleStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly writableLength: number;
+  readonly errored: Error | null;
+  write(text: string | Uint8Array, written: () => void): boolean;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
+}
 
 /** A stream that may go away: whoever writes to it is neither told nor stopped. */
 export interface Outlet {
@@ -15,7 +30,7 @@ export interface Outlet {
 const quiet = ["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END", "EOF"];
 
 /** After the first error nothing is written any more: a stream that has failed keeps all it gets in memory. */
-export function outletOf(stream: Writable): Outlet {
+export function outletOf(stream: ConsoleStream): Outlet {
   const pipe = pipeBehind(stream);
   const direct = pipe === undefined ? undefined : directWriter(pipe);
   let gone = false;
