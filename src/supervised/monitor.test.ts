@@ -46,6 +46,7 @@ describe.each(testEngines())("statistics of updates on %s", (engine) => {
       at,
       numbers.tensor(ramps, 3),
       random.tensor,
+      put(Int32Array.of(-1), { ...where, shape: [] }),
     );
   };
 

@@ -1,7 +1,7 @@
 import { type CompileOptions, compile, np, random, type Value } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { OptimizerState } from "../optim/index.ts";
-import { type Packing, type RateRamps, repeat } from "../update/index.ts";
+import { firstNonFinite, type Packing, type RateRamps, repeat } from "../update/index.ts";
 import { type Batch, gatherRows } from "./batch.ts";
 import { type MicroBatches, type UpdateSpec, update } from "./update.ts";
 
@@ -37,25 +37,31 @@ export function trainProgram(spec: ProgramSpec, options: CompileOptions) {
       at: Value,
       ramps: Value | null,
       key: Value,
+      first: Value,
     ) => {
       const [count, from, before] = [np.take(at, 0), np.take(at, 1), np.take(at, 2)];
       const [carry, { values, applied }] = repeat(
         capacity,
         count,
-        { params: spec.params.unpack(params), state: spec.state.unpack(state) },
+        { params: spec.params.unpack(params), state: spec.state.unpack(state), first },
         rates.stacks(ramps, capacity),
         (now, ramp, index) => {
           const start = index.mul(rows).add(from);
+          const number = index.add(before);
           const next = update(spec, {
             params: now.params,
             state: now.state,
             rows: (offset, size) => spec.batchOf(gatherRows(data, order, start.add(offset), size)),
             rates: rates.rates(ramp),
             ramps: ramp,
-            key: random.foldIn(key, index.add(before)),
+            key: random.foldIn(key, number),
           });
           return [
-            { params: next.params, state: next.state },
+            {
+              params: next.params,
+              state: next.state,
+              first: firstNonFinite(now.first, next.finite, number),
+            },
             { values: next.values, applied: next.applied ?? null },
           ] as const;
         },
@@ -66,6 +72,7 @@ export function trainProgram(spec: ProgramSpec, options: CompileOptions) {
         state: spec.state.pack(carry.state),
         values,
         applied,
+        first: carry.first,
       };
     },
     options,

@@ -11,6 +11,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../trainer/index.ts";
+import { NonFiniteIndex } from "../update/index.ts";
 import { placed } from "./placing.ts";
 import { addsWithSteps, beginOf, type Stretch, segmentsOf } from "./segments.ts";
 import { taskSettings } from "./settings.ts";
@@ -62,6 +63,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
   };
 
   const skipped = new SkippedUpdates(state);
+  const nonFinite = new NonFiniteIndex(where);
   let warn: (text: string) => void = () => {};
 
   let order: { readonly rows: Int32Array; readonly tensor: Tensor } | undefined;
@@ -83,16 +85,26 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     at[1] = begin;
     at[2] = random.count % 2 ** 31;
     const now = numbers.tensor(ramps, count);
-    const next = program(params.now, state.now, data as never, orderOnDevice(), at, now, random.tensor);
+    const next = program(
+      params.now,
+      state.now,
+      data as never,
+      orderOnDevice(),
+      at,
+      now,
+      random.tensor,
+      nonFinite.now,
+    );
     params.replace(next.params);
     state.replace(next.state);
+    const found = nonFinite.replace(next.first, at[2]);
     random.count += count;
     loader.advance(count * run.size);
     // Now the device is busy.
     loader.prepareNext();
     return next.applied === null
-      ? { values: next.values }
-      : { values: next.values, applied: next.applied as Tensor };
+      ? { values: next.values, nonFinite: found }
+      : { values: next.values, applied: next.applied as Tensor, nonFinite: found };
   };
 
   const { packing } = params;
@@ -131,6 +143,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     hooks: objective.hooks as readonly TrainerHook[],
     begin: (given) => {
       warn = given.warn;
+      nonFinite.clear();
       parts.begin(given.config);
     },
     end: () => skipped.look(random.count, warn),

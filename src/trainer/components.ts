@@ -50,8 +50,15 @@ export function snapshotOf(run: Run, names?: readonly string[]): Frozen | Promis
       ...Object.fromEntries(ofOwn.map((name, i) => [name, settled[i] as StateTree])),
     },
   });
-  if (task instanceof Promise || states.some((state) => state instanceof Promise))
-    return Promise.all([task, Promise.all(states)]).then(([frozen, settled]) => gather(frozen, settled));
+  // Nothing of a run is handed out whose numbers are not finite. Hooks that judge updates speak first, by their states.
+  const looked = ofTask?.length === 0 ? undefined : run.finite.look();
+  if (looked || task instanceof Promise || states.some((state) => state instanceof Promise)) {
+    looked?.catch(() => undefined);
+    return Promise.all([task, Promise.all(states)]).then(async ([frozen, settled]) => {
+      await looked;
+      return gather(frozen, settled);
+    });
+  }
   return gather(task, states as StateTree[]);
 }
 

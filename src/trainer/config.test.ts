@@ -11,6 +11,7 @@ describe("trainingConfig", () => {
       validate: expect.objectContaining({ due: expect.any(Function) }),
       fuse: true,
       onEmpty: "error",
+      onNonFinite: "stop",
       maxUpdates: Infinity,
       maxSamples: Infinity,
       maxSeconds: Infinity,

@@ -15,6 +15,11 @@ export interface TrainingConfig {
   readonly fuse: boolean | number;
   /** What an epoch without batches is: an error, or the end of a completed run. Default "error". */
   readonly onEmpty: "error" | "finish";
+  /**
+   * What happens at the first update whose loss or parameters are NaN or infinite: the run fails with NON_FINITE, a
+   * warning says so once, or nothing. Updates that `skipNonFinite` leaves out count as finite. Default "stop".
+   */
+  readonly onNonFinite: "stop" | "warn" | "ignore";
   /** The run is completed when one of these is reached, between batches. Default Infinity. */
   readonly maxUpdates: number;
   readonly maxSamples: number;
@@ -63,6 +68,11 @@ const fields: Readonly<Record<keyof TrainingConfig, Field>> = {
     holds: (v) => flag(v) || whole(1)(v),
   },
   onEmpty: { default: "error", is: '"error" or "finish"', holds: (v) => v === "error" || v === "finish" },
+  onNonFinite: {
+    default: "stop",
+    is: '"stop", "warn" or "ignore"',
+    holds: (v) => v === "stop" || v === "warn" || v === "ignore",
+  },
   maxUpdates: limit,
   maxSamples: limit,
   maxSeconds: limit,

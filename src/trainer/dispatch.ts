@@ -22,7 +22,7 @@ export class Dispatch {
   /** What the last call's rollouts counted, and how many of them the loop has come past. */
   #counted: Report["counted"];
   #rollouts = 0;
-  /** A value of the call at the last breath. */
+  /** A tensor of the call at the last breath: where there is one, the index that `finite` looks at. */
   #mark: Tensor | undefined;
 
   constructor(run: Run) {
@@ -80,6 +80,7 @@ export class Dispatch {
         ended: run.progress.secondsAt(this.#now),
       });
       run.metrics.add(run.values);
+      run.finite.add(report, done - rollouts, run.values);
       if (run.means.followed) run.means.add(run.values);
     }
     run.ahead = done;
@@ -123,10 +124,13 @@ export class Dispatch {
    * more than two breaths, and the device never runs dry.
    */
   async breathe(): Promise<void> {
-    const { values, clock } = this.#run;
+    const { values, clock, finite } = this.#run;
     const mark = this.#mark;
-    this.#mark = values?.tensor(values.names[0] ?? "");
-    if (mark && !mark.isDisposed) await mark.ready();
+    this.#mark = finite.newest ?? values?.tensor(values.names[0] ?? "");
+    if (mark && !mark.isDisposed) {
+      await mark.ready();
+      await finite.look(mark);
+    }
     await new Promise((resolve) => setImmediate(resolve));
     this.breathDue = false;
     this.#breathed = clock.now();

@@ -6,6 +6,7 @@ import type { RunContext } from "./context.ts";
 import type { Ending } from "./ending.ts";
 import type { EpochMeans } from "./epoch-means.ts";
 import type { TrainerEvent, TrainerEvents, TrainerState } from "./events.ts";
+import type { FiniteWatch } from "./finite.ts";
 import type { NewestMetrics } from "./newest-metrics.ts";
 import type { RampInputs } from "./ramp-inputs.ts";
 import type { Progress } from "./state.ts";
@@ -25,6 +26,7 @@ export interface Run {
   readonly means: EpochMeans;
   readonly metrics: NewestMetrics;
   readonly ramps: RampInputs;
+  readonly finite: FiniteWatch;
   readonly phases: PhaseClock;
   readonly hooks: HookManager<TrainerEvents>;
   readonly context: RunContext;

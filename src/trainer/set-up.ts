@@ -7,6 +7,7 @@ import { contextOf } from "./context.ts";
 import { Ending } from "./ending.ts";
 import { EpochMeans } from "./epoch-means.ts";
 import { type TrainerEvents, type TrainerHook, trainerEvents } from "./events.ts";
+import { FiniteWatch } from "./finite.ts";
 import { NewestMetrics } from "./newest-metrics.ts";
 import { RampInputs } from "./ramp-inputs.ts";
 import type { Run } from "./run.ts";
@@ -73,6 +74,7 @@ export function setUp(options: TrainerOptions): Run {
     means,
     metrics,
     ramps: new RampInputs(task.ramps),
+    finite: new FiniteWatch(config.onNonFinite, warn),
     phases: new PhaseClock(),
     hooks,
     values: undefined,

@@ -60,6 +60,12 @@ export interface Report {
   /** One row a train repeat: updates that took effect (0 or 1 where a repeat is one update), as `skipNonFinite` counts them. */
   readonly applied?: Tensor;
   /**
+   * Whether the numbers are still finite, for `onNonFinite`: without it nothing is checked. `first` is one i32 on the
+   * device: the index of the first train repeat whose loss or parameters were not finite, -1 while all were. It is
+   * carried from call to call, so that the newest tells of all. `from` is the index of this call's first train repeat.
+   */
+  readonly nonFinite?: { readonly first: Tensor; readonly from: number };
+  /**
    * What rollouts added to counters of the task's own that no segment could name beforehand (`episodes`): by name, one
    * whole number a rollout repeat. What is scheduled in such a unit is looked at after each rollout.
    */

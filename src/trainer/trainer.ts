@@ -129,11 +129,12 @@ export class Trainer {
       await emit(run, "onTrainingStart");
       await new TrainingLoop(run).run();
       await hooks.settle();
+      await run.finite.look();
       // What failed on the device comes to light here, before the run can look completed.
       metrics = await run.metrics.reader()();
       await run.task.end?.();
     } catch (error) {
-      ending.fail(error);
+      ending.fail(run.finite.failed(error, run.progress));
       run.ahead = 0;
       await this.#attempt(() => emit(run, "onError"));
       await this.#attempt(() => hooks.settle());

@@ -53,7 +53,10 @@ export class TrainingLoop {
     for (;;) {
       const waiting = this.#step();
       if (waiting === finished) break;
-      if (waiting instanceof Promise) await waiting;
+      if (waiting instanceof Promise) {
+        await waiting;
+        this.#run.finite.raise();
+      }
       if (this.#dispatch.breathDue) await this.#dispatch.breathe();
     }
   }

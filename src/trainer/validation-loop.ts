@@ -25,6 +25,7 @@ export function beginValidation(run: Run): unknown {
 export async function validate(run: Run): Promise<void> {
   const { task, progress, ending, clock } = run;
   run.phase = "validation";
+  await run.finite.look();
   const started = clock.now();
   try {
     progress.validation = await task.validate?.({ counters: progress.counters, signal: ending.signal });

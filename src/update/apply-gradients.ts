@@ -3,6 +3,7 @@ import { np, type Value } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import { applyUpdates, type Optimizer, type OptimizerState, type Rates, valueIn } from "../optim/index.ts";
 import { type MonitorOptions, statistics } from "./monitor.ts";
+import { isFiniteUpdate } from "./non-finite.ts";
 
 type Values = Readonly<Record<string, Value>>;
 
@@ -14,6 +15,7 @@ export interface GradientStep {
   readonly state: OptimizerState;
   readonly rates: Rates;
   readonly grads: Params;
+  /** `loss` among them is the one that is judged. */
   readonly values: Values;
 }
 
@@ -23,6 +25,8 @@ export interface GradientStepResult {
   readonly state: OptimizerState;
   readonly values: Values;
   readonly applied?: Value;
+  /** Whether its loss and the parameters are finite numbers, bool; true of an update that was left out. */
+  readonly finite: Value;
 }
 
 /** One step of the optimizer, and what is worth knowing of it. */
@@ -33,7 +37,8 @@ export function applyGradients(step: GradientStep): GradientStepResult {
   const applied = appliedIn(step.state, state);
   const known = monitor.gradients === undefined ? knownNorm(state, applied) : {};
   const asked = statistics(monitor, { optimizer, rates, grads, before, after, updates });
-  return { params: after, state, values: { ...values, ...known, ...asked } as Values, ...applied };
+  const finite = isFiniteUpdate({ loss: values.loss, before, after, applied: applied.applied });
+  return { params: after, state, values: { ...values, ...known, ...asked } as Values, ...applied, finite };
 }
 
 /** Whether the update took effect, where the optimizer may leave one out. */

@@ -1,0 +1,130 @@
+import { EspalierError } from "../core/index.ts";
+import type { Tensor } from "../engine/index.ts";
+import type { Counters } from "../schedule/index.ts";
+import type { TrainingConfig } from "./config.ts";
+import type { Values } from "./events.ts";
+import type { Progress } from "./state.ts";
+import type { Report } from "./task.ts";
+
+/** A call that nobody has looked at yet. */
+interface Call {
+  /** The index of the first non-finite train repeat up to and with this call, on the device. */
+  readonly first: Tensor;
+  /** The index of the call's first train repeat. */
+  readonly from: number;
+  /** What it reported. */
+  readonly values: Values;
+}
+
+/**
+ * Finds the first update whose loss or parameters were not finite, and acts as `onNonFinite` says.
+ *
+ * ```
+ * each call of the task     its report's index is kept, unread, with the call's place
+ * a boundary                the newest index is read: where the loop waits for the device, before components are
+ *                           handed out, before validation, at the end of the run
+ * -1                        all calls up to it are forgotten
+ * otherwise                 "stop": the run fails at the counters of that update; "warn": that is said, once
+ * ```
+ *
+ * The index does not depend on how the work was cut, so neither do the error and the counters. What is found while a
+ * hook waits for a snapshot would be taken for the hook's failure: it is kept in `failure`, and the loop raises it.
+ */
+export class FiniteWatch {
+  readonly #policy: TrainingConfig["onNonFinite"];
+  readonly #warn: (text: string) => void;
+  #calls: Call[] = [];
+  #failure: { readonly error: EspalierError; readonly counters: Counters } | undefined;
+  /** Whether there is nothing more to find. */
+  #over: boolean;
+
+  constructor(policy: TrainingConfig["onNonFinite"], warn: (text: string) => void) {
+    this.#policy = policy;
+    this.#warn = warn;
+    this.#over = policy === "ignore";
+  }
+
+  /** Notes what a call reported. A call of rollouts alone changes no parameters. */
+  add({ nonFinite }: Report, batches: number, values: Values): void {
+    if (nonFinite && batches > 0 && !this.#over) this.#calls.push({ ...nonFinite, values });
+  }
+
+  /** The newest index, where some calls have not been looked at. */
+  get newest(): Tensor | undefined {
+    return this.#calls.at(-1)?.first;
+  }
+
+  /** Reads an index, the newest by default. Rejects where the run is to fail. Waits for nothing where all is known. */
+  look(first: Tensor | undefined = this.newest): Promise<void> | undefined {
+    if (this.#failure) return Promise.reject(this.#failure.error);
+    const at = this.#calls.findIndex((call) => call.first === first);
+    return at < 0 ? undefined : this.#read(first as Tensor);
+  }
+
+  /** Raises what was found while somebody else waited for it. */
+  raise(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  /** What a run fails with, given what was thrown. Where it is a non-finite update, the run is set back to it. */
+  failed(thrown: unknown, progress: Progress): unknown {
+    if (!this.#failure) return thrown;
+    progress.counters = this.#failure.counters;
+    return this.#failure.error;
+  }
+
+  async #read(first: Tensor): Promise<void> {
+    const index = Number(await first.item());
+    this.raise(); // Two may have asked at once.
+    const looked = this.#calls.findIndex((call) => call.first === first) + 1;
+    const calls = this.#calls.slice(0, looked);
+    this.#calls = this.#calls.slice(looked);
+    if (index < 0 || this.#over) return;
+    const call = calls.find(({ from, values }) => index >= from && index < from + trainRows(values));
+    if (!call) return;
+    this.#over = true;
+    this.#calls = [];
+    const counters = call.values.at(lossName(call.values), index - call.from);
+    const error = nonFinite(counters, await found(call, index - call.from));
+    if (this.#policy === "warn") {
+      this.#warn(`${error.message}\n  training goes on (onNonFinite: "warn")`);
+      return;
+    }
+    this.#failure = { error, counters };
+    throw error;
+  }
+}
+
+/** A value that train repeats reported: its rows are those repeats. */
+const lossName = (values: Values): string =>
+  values.names.find((name) => values.phase(name) === "train") ?? "";
+
+const trainRows = (values: Values): number => values.rows(lossName(values));
+
+/** The losses of a row that are not finite, those of single terms before their sum. */
+async function found({ values }: Call, row: number): Promise<readonly string[]> {
+  const arrays = await values.read();
+  const bad = values.names.filter(
+    (name) =>
+      (name === "loss" || name.endsWith(".loss")) &&
+      values.phase(name) === "train" &&
+      !Number.isFinite(arrays[name]?.[row]),
+  );
+  const terms = bad.filter((name) => name !== "loss");
+  return (terms.length > 0 ? terms : bad).map((name) => `${name} was ${arrays[name]?.[row]}`);
+}
+
+function nonFinite({ updates, epoch }: Counters, losses: readonly string[]): EspalierError {
+  const what =
+    losses.length > 0
+      ? `${losses.join(" and ")} in update ${updates}`
+      : `parameters were not finite after update ${updates}`;
+  return new EspalierError(
+    "NON_FINITE",
+    `${what} (epoch ${epoch}). Likely causes: a learning rate that is too high or negative, ` +
+      "NaN or infinite numbers in inputs, targets or rewards, a logarithm or a division in a loss",
+    {
+      fix: 'lower the learning rate, clip gradients (clipByGlobalNorm), leave such updates out (skipNonFinite) and check the data; onNonFinite: "warn" or "ignore" lets the run go on',
+    },
+  );
+}

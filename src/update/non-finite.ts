@@ -1,0 +1,62 @@
+import { treeLeaves } from "../core/index.ts";
+import { isFloat, np, put, type Tensor, type Value } from "../engine/index.ts";
+import type { Params } from "../nn/index.ts";
+
+/** An update as it is judged. */
+export interface JudgedUpdate {
+  readonly loss: Value | undefined;
+  readonly before: Params;
+  readonly after: Params;
+  /** 0 where the update was left out: it counts as finite then. */
+  readonly applied: Value | undefined;
+}
+
+/**
+ * Inside a program: whether an update's loss and the parameters after it are finite numbers, a bool scalar. Parameters
+ * that the update did not touch are not looked at.
+ */
+export function isFiniteUpdate({ loss, before, after, applied }: JudgedUpdate): Value {
+  const old = treeLeaves<Value>(before as never);
+  const moved = treeLeaves<Value>(after as never).filter((leaf, i) => leaf !== old[i] && isFloat(leaf.dtype));
+  // Over one long axis, as sums of squares in optim/: XLA's CPU back end is slower over several.
+  const parts = moved.map((leaf) => np.all(np.isFinite(leaf.ravel())));
+  if (loss) parts.push(np.isFinite(loss));
+  const finite = parts.reduce((all, part) => np.logicalAnd(all, part), np.full([], 1, { dtype: "bool" }));
+  return applied ? np.logicalOr(finite, np.equal(applied, 0)) : finite;
+}
+
+/** Inside a program: the index of the first update that was not finite, i32, after one more; -1 while all were. */
+export const firstNonFinite = (first: Value, finite: Value, index: Value): Value =>
+  np.where(np.logicalOr(finite, np.greaterEqual(first, 0)), first, index);
+
+/**
+ * The index of a task's first update that was not finite, on the device: programs take it and give the next one, so
+ * that the newest tells of all. It is no part of checkpoints: those are taken of finite runs only.
+ */
+export class NonFiniteIndex {
+  readonly #place: (data: Int32Array) => Tensor;
+  #tensor: Tensor;
+
+  constructor(on: Parameters<typeof put>[1]) {
+    this.#place = (data) => put(data, { ...on, shape: [] });
+    this.#tensor = this.#place(Int32Array.of(-1));
+  }
+
+  get now(): Tensor {
+    return this.#tensor;
+  }
+
+  /** Another run begins. */
+  clear(): void {
+    this.#tensor = this.#place(Int32Array.of(-1));
+  }
+
+  /**
+   * Takes what a call gave, and gives what the call reports of it: `from` is the index of its first update. The tensors
+   * before are the trainer's to read, so that nothing is freed here.
+   */
+  replace(first: Tensor, from: number): { readonly first: Tensor; readonly from: number } {
+    this.#tensor = first;
+    return { first, from };
+  }
+}
