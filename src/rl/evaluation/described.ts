@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { Checkpoint } from "../../checkpoint/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import { loadPolicy, type PolicySpaces } from "../policies/build.ts";
+import { type PolicySpaces, storedPolicy } from "../policies/build.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import type { EnvironmentSource } from "./environment-source.ts";
 import { normalizer, type Player, type PlayerState } from "./player.ts";
@@ -56,5 +56,5 @@ export async function playerIn(
   const reads = ["params", ...(checkpoint.components.includes(normalizer) ? [normalizer] : [])];
   const state: Record<string, StateTree> = {};
   for (const name of reads) state[name] = await checkpoint.state(name);
-  return { player: { policy: await loadPolicy(policy, spaces), reads }, state };
+  return { player: { policy: await storedPolicy(policy, spaces), reads }, state };
 }

@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import { loadPolicy } from "../policies/build.ts";
+import { storedPolicy } from "../policies/build.ts";
 import { evaluateSuites } from "./evaluate-suites.ts";
 import { fromHost } from "./host-state.ts";
 import { episodeRecorder } from "./replays.ts";
@@ -9,13 +9,13 @@ import { failureOf, type ThreadAnswer, type ThreadRequest } from "./thread-messa
  * @internal The work of a thread that evaluates: policies are made again from what describes them, once.
  */
 export function serveEvaluations(port: MessagePort): void {
-  const policies = new Map<string, ReturnType<typeof loadPolicy>>();
+  const policies = new Map<string, ReturnType<typeof storedPolicy>>();
   const evaluate = async (request: ThreadRequest): Promise<Omit<ThreadAnswer, "id">> => {
     const { policy: spec, observationSpace, actionSpace, state, recorded, ...rest } = request;
     const { suites, episodes, seed, deterministic, vectorCount, engine } = rest;
     const spaces = { observationSpace, actionSpace };
     const text = JSON.stringify([spec, spaces]);
-    const policy = await (policies.get(text) ?? loadPolicy(spec, spaces));
+    const policy = await (policies.get(text) ?? storedPolicy(spec, spaces));
     policies.set(text, Promise.resolve(policy));
     const components = Object.fromEntries(
       Object.entries(state).map(([name, part]) => [name, fromHost(part, engine)]),

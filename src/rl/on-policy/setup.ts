@@ -34,7 +34,12 @@ export function setUp(options: OnPolicyOptions) {
   const within = isCompiled(environment);
   const { observationSpace, actionSpace } = within ? environment.compiled : environment;
   const rows = within ? environment.count * (environment.compiled.agents ?? 1) : environment.rows;
-  const policy = policyFor(kind, options.policy, { observationSpace, actionSpace });
+  const policy = policyFor(
+    kind,
+    options.policy,
+    { observationSpace, actionSpace },
+    options.normalize?.observations,
+  );
   const tuner = typeof options.updateEpochs === "object" ? options.updateEpochs : undefined;
   const updateEpochs = tuner ? tuner.max : checkSize(kind, "updateEpochs", options.updateEpochs ?? 1);
   const sizes = sizesOf(kind, options, policy, rows);
@@ -143,8 +148,10 @@ export function policyFor(
   kind: string,
   given: OnPolicyOptions["policy"],
   spaces: Pick<Policy, "observationSpace" | "actionSpace">,
+  normalized = false,
 ): Policy {
-  if (!(given && typeof given === "object" && "step" in given)) return buildPolicy(given ?? {}, spaces);
+  if (!(given && typeof given === "object" && "step" in given))
+    return buildPolicy(given ?? {}, spaces, { normalized });
   checkPolicy(kind, given, spaces);
   return given;
 }

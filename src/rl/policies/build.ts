@@ -1,11 +1,17 @@
 import { EspalierError } from "../../core/index.ts";
 import { checkSpec } from "./check-spec.ts";
+import { withScale } from "./cnn-encoder.ts";
 import type { Policy } from "./policy.ts";
 import { importedPolicy } from "./policy-module.ts";
 import type { PolicySpec } from "./spec.ts";
 import { type PolicySpaces, towerPolicy } from "./tower-policy.ts";
 
 export type { PolicySpaces } from "./tower-policy.ts";
+
+export interface BuildOptions {
+  /** Observations are normalised before the policy sees them, so that bounds say nothing of pictures. Default: false. */
+  readonly normalized?: boolean;
+}
 
 /**
  * The policy that a description asks for, over these spaces. `buildPolicy({}, environment)` is CleanRL's: two towers of
@@ -25,9 +31,10 @@ export type { PolicySpaces } from "./tower-policy.ts";
  * });
  * ```
  */
-export function buildPolicy(spec: PolicySpec, spaces: PolicySpaces): Policy {
+export function buildPolicy(spec: PolicySpec, spaces: PolicySpaces, options: BuildOptions = {}): Policy {
   checkSpec(spec);
-  if (spec.module === undefined) return towerPolicy(spec, spaces);
+  if (spec.module === undefined)
+    return towerPolicy(options.normalized ? spec : withScale(spec, spaces.observationSpace), spaces);
   throw new EspalierError(
     "POLICY_MODULE",
     `buildPolicy: this policy is "${spec.module.name}" of ${spec.module.url}, which must be imported first`,
@@ -46,6 +53,12 @@ export function buildPolicy(spec: PolicySpec, spaces: PolicySpaces): Policy {
  * ```
  */
 export async function loadPolicy(spec: PolicySpec, spaces: PolicySpaces): Promise<Policy> {
+  checkSpec(spec);
+  return storedPolicy(withScale(spec, spaces.observationSpace), spaces);
+}
+
+/** The policy that the description of another one asks for: what that one left out stays as it was there. */
+export async function storedPolicy(spec: PolicySpec, spaces: PolicySpaces): Promise<Policy> {
   checkSpec(spec);
   const { module } = spec;
   if (module === undefined) return towerPolicy(spec, spaces);

@@ -50,8 +50,14 @@ function checkEncoder(encoder: MlpSpec | CnnSpec): void {
         "give one for all, or one for each",
       );
   }
-  if (encoder.scale !== undefined && !(Number.isFinite(encoder.scale) && encoder.scale > 0))
-    throw badOption(kind, `scale is ${shown(encoder.scale)}`, "give a number above 0, e.g. 255 for bytes");
+  const { scale = 1 } = encoder;
+  for (const [name, each] of isPlainObject(scale) ? Object.entries(scale) : [["", scale] as const])
+    if (!(Number.isFinite(each) && (each as number) > 0))
+      throw badOption(
+        kind,
+        `scale${name && `.${name}`} is ${shown(each)}`,
+        "give a number above 0, e.g. 255 for bytes",
+      );
 }
 
 /** Refuses a description that does not describe a policy, naming what is wrong in it. */

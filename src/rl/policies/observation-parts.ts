@@ -11,6 +11,8 @@ export interface ObservationPart {
   readonly to: number;
   /** [height, width, channels] of a picture: a box of three axes. */
   readonly picture: readonly [number, number, number] | undefined;
+  /** The greatest magnitude that its numbers may have; Infinity where they have no bounds. */
+  readonly limit: number;
 }
 
 /** The parts of a flat row in order. */
@@ -28,5 +30,11 @@ export function observationParts(space: Space, name = "", from = 0): readonly Ob
     space.kind === "box" && space.shape.length === 3
       ? (space.shape as readonly [number, number, number])
       : undefined;
-  return [{ name, from, to: from + flatSize(space), picture }];
+  return [{ name, from, to: from + flatSize(space), picture, limit: limitOf(space) }];
+}
+
+function limitOf(space: Space): number {
+  if (space.kind !== "box") return 1; // Choices are ones and zeros.
+  const magnitudes = [space.low, space.high].flat().map(Math.abs);
+  return magnitudes.reduce((most, each) => Math.max(most, each), 0);
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { compile, put, read, type Value } from "../../engine/index.ts";
+import { compile, np, put, read, type Value } from "../../engine/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { box, dict, discrete } from "../spaces/index.ts";
-import { buildPolicy, loadPolicy } from "./build.ts";
+import type { Space } from "../spaces/space.ts";
+import { buildPolicy, loadPolicy, storedPolicy } from "./build.ts";
 import { cartPole, stepped, torque } from "./policies.test-support.ts";
-import type { PolicySpec } from "./spec.ts";
+import type { Policy } from "./policy.ts";
+import type { CnnSpec, PolicySpec } from "./spec.ts";
 
 const url = new URL("./policies.test-support.ts", import.meta.url).href;
 
@@ -20,6 +22,7 @@ describe("a policy's description", () => {
     [{ encoder: { kind: "cnn", channels: [] } }, "there are no convolutions"],
     [{ encoder: { kind: "cnn", channels: [4, 4], kernel: [3] } }, "kernel has 1 numbers for 2 convolutions"],
     [{ encoder: { kind: "cnn", channels: [4], scale: 0 } }, "scale is 0"],
+    [{ encoder: { kind: "cnn", channels: [4], scale: { eye: -1 } } }, "scale.eye is -1"],
     [{ encoder: "mlp" }, 'policy.encoder: it is "mlp"'],
     [{ memory: { kind: "gur", width: 4 } }, 'did you mean "gru"'],
     [{ memory: { kind: "gru" } }, "width is undefined"],
@@ -56,6 +59,65 @@ describe("a policy's description", () => {
     expect(other).toEqual(own);
     expect(own).not.toEqual(await read(policy.init(1, { engine: "wasm" })));
     expect([policy.recurrent, policy.convolves]).toEqual([true, false]);
+  });
+});
+
+describe("what pictures are divided by", () => {
+  const cnn = { kind: "cnn", channels: [2], hidden: [] } as const;
+  const seen = (high: number | readonly number[], low: number | readonly number[] = 0) =>
+    box({ shape: [3, 3, 1], low, high });
+  const scaleOf = (observationSpace: Space, encoder: CnnSpec = cnn, normalized = false) => {
+    const { spec } = buildPolicy({ encoder }, { observationSpace, actionSpace: discrete(2) }, { normalized });
+    return (spec.encoder as CnnSpec).scale;
+  };
+
+  it("follows from their bounds, and is part of the description", () => {
+    expect(scaleOf(seen(255))).toBe(255);
+    expect(scaleOf(seen(4, -8))).toBe(8);
+    expect(scaleOf(seen([...Array(8).fill(1), 255]))).toBe(255);
+    for (const space of [seen(1), seen(1, -1), seen(Infinity), seen(3.4e38)])
+      expect(scaleOf(space)).toBeUndefined();
+    expect(scaleOf(dict({ eye: seen(255), gear: discrete(3), map: seen(255) }))).toBe(255);
+    expect(scaleOf(dict({ eye: seen(255), map: seen(1) }))).toEqual({ eye: 255, map: 1 });
+    expect(scaleOf(seen(255), { ...cnn, scale: 2 })).toBe(2);
+    expect(scaleOf(seen(255), cnn, true)).toBeUndefined();
+  });
+
+  const give = async (policy: Policy, numbers: number) => {
+    const params = policy.init(0, { engine: "wasm" });
+    const x = put(new Float32Array(9).fill(numbers), { shape: [1, 9], engine: "wasm" });
+    const run = compile(
+      (p: Params, observation: Value) =>
+        policy.step(p, { observation, state: {}, reset: np.ones([1], { dtype: "bool" }) }).parameters,
+    );
+    return [...((await run(params, x).read()) as Float32Array)];
+  };
+
+  it("brings bytes to where numbers without bounds are", async () => {
+    const of = (observationSpace: Space, encoder: CnnSpec = cnn) =>
+      buildPolicy({ encoder }, { observationSpace, actionSpace: discrete(2) });
+    const plain = await give(of(seen(1)), 1);
+    expect(await give(of(seen(255)), 255)).toEqual(plain);
+    expect(await give(of(seen(255), { ...cnn, scale: 1 }), 255)).not.toEqual(plain);
+  });
+
+  it("stays what it was for a policy that was stored without it", async () => {
+    const spaces = { observationSpace: seen(255), actionSpace: discrete(2) };
+    const before = buildPolicy({ encoder: { ...cnn, scale: 1 } }, spaces);
+    const stored = await storedPolicy({ encoder: cnn }, spaces);
+    expect(await give(stored, 255)).toEqual(await give(before, 255));
+    expect((await loadPolicy({ encoder: cnn }, spaces)).spec.encoder).toMatchObject({ scale: 255 });
+  });
+
+  it("is refused for a picture that there is not, and so are windows larger than pictures", () => {
+    const eyes = dict({ eye: seen(255) });
+    expect(() => scaleOf(eyes, { ...cnn, scale: { eyes: 2 } })).toThrow(/did you mean "eye"/);
+    expect(() => scaleOf(seen(255), { ...cnn, channels: [2, 2], kernel: 2, strides: 2 })).toThrow(
+      expect.objectContaining({
+        code: "OPTION_INVALID",
+        message: expect.stringMatching(/convolution 1 is 2 by 2.*\[3, 3, 1\] is 1 by 1/),
+      }),
+    );
   });
 });
 

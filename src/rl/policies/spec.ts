@@ -27,8 +27,12 @@ export interface CnnSpec {
   readonly hidden?: readonly number[];
   /** Default relu. */
   readonly activation?: ActivationName;
-  /** Pictures are divided by this; 1 unless given, 255 for bytes. */
-  readonly scale?: number;
+  /**
+   * Pictures are divided by this; in a dict, one for all or one for each by its name. Default: the greatest magnitude
+   * that their bounds allow where it lies between 1 and 65,535, so 255 for bytes; else 1. Where observations are
+   * normalised the default is 1.
+   */
+  readonly scale?: number | Readonly<Record<string, number>>;
 }
 
 /**

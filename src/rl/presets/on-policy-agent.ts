@@ -23,6 +23,7 @@ interface OnPolicySettings {
   readonly rolloutSteps: number;
   readonly minibatches?: number;
   readonly policy: OnPolicyOptions["policy"];
+  readonly normalizeObservations: boolean;
 }
 
 /** Options of the task that agents pass on as they are. */
@@ -46,7 +47,7 @@ export function onPolicyAgent<S extends OnPolicySettings>(
   const known = checkChoice(kind, options);
   if (known) {
     const rows = settings.environments * (known.agents ?? 1);
-    const policy = policyFor(kind, settings.policy, known);
+    const policy = policyFor(kind, settings.policy, known, settings.normalizeObservations);
     sizesOf(kind, { ...settings, ...picked(options, ["segment"]) }, policy, rows);
     checkLessons(kind, options, known);
   }

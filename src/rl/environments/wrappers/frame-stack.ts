@@ -1,4 +1,4 @@
-import { checkSize, checkWord } from "../../../core/index.ts";
+import { checkNames, checkSize, checkWord } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import type { SpaceValue } from "../../spaces/space.ts";
 import { copyState } from "../copy-state.ts";
@@ -10,15 +10,23 @@ import { forAgents, type Seen, wrap } from "./wrap.ts";
 export interface FrameStackOptions {
   /** What stands for what was before the first observation: that one again, or zeros. Default "reset". */
   readonly padding?: "reset" | "zero";
+  /**
+   * Where frames of a box stand: `first` gives it a first axis of frames, `last` makes its last axis so many times as
+   * long. Default: "last" for pictures (boxes [height, width, channels]), whose channels then hold all frames; else
+   * "first".
+   */
+  readonly axis?: "first" | "last";
 }
 
 /**
- * Observations with those before them, the oldest first, as Gymnasium's FrameStackObservation does it: a box gets a
- * first axis of `frames`, choices become several choices.
+ * Observations with those before them, the oldest first. A box gets a first axis of `frames`, as Gymnasium's
+ * FrameStackObservation does it, and a picture [height, width, channels] that many times its channels, as a cnn takes
+ * it; choices become several choices.
  *
  * @example
  * ```ts
  * const environment = frameStack(makeEnvironment("CartPole-v1"), 4); // observations [4, 4]
+ * const screens = frameStack(makeScreen(), 4); // of pictures [84, 84, 1] observations [84, 84, 4]
  * ```
  */
 export function frameStack(
@@ -26,7 +34,9 @@ export function frameStack(
   frames: number,
   options: FrameStackOptions = {},
 ): Environment {
+  checkNames("frameStack", options, ["padding", "axis"]);
   checkSize("frameStack", "frames", frames);
+  if (options.axis !== undefined) checkWord("frameStack", "axis", options.axis, ["first", "last"]);
   const padding = checkWord("frameStack", "padding", options.padding ?? "reset", ["reset", "zero"]);
   const space = environment.observationSpace;
   const agents = environment.agents ?? 1;
@@ -39,11 +49,11 @@ export function frameStack(
     observation: forAgents(environment, given.observation as SpaceValue, (now, agent) => {
       const kept = [...(seen[agent] ?? []).slice(1), copied(now)];
       seen[agent] = kept;
-      return stackValues(space, kept);
+      return stackValues(space, kept, options.axis);
     }),
   });
   return wrap(environment, {
-    observationSpace: stackSpace(space, frames),
+    observationSpace: stackSpace(space, frames, options.axis),
     reset(given) {
       forAgents(environment, given.observation as SpaceValue, (now, agent) => {
         seen[agent] = Array(frames).fill(padding === "zero" ? empty : copied(now));

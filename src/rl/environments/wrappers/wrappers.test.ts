@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { buildPolicy } from "../../policies/build.ts";
 import { box, dict, discrete, multiDiscrete } from "../../spaces/make.ts";
 import type { Space, SpaceValue } from "../../spaces/space.ts";
 import { makeCartPole } from "../classics/cart-pole.ts";
@@ -98,6 +99,38 @@ describe("frameStack", () => {
       a: Int32Array.of(1, 2),
       b: Int32Array.of(1, 1, 0, 2),
     });
+  });
+
+  /** Pictures [2, 1, 2] of which the n-th holds n, n + 0.25, n + 0.5, n + 0.75. */
+  const makeScreen = defineEnvironment({
+    name: "Screen",
+    observation: box({ shape: [2, 1, 2], low: 0, high: [255, 9, 255, 9] }),
+    action: discrete(2),
+    initial: () => ({ n: 1 }),
+    step: ({ n }) => ({ state: { n: n + 1 }, reward: 1, terminated: n === 9 }),
+    observe: ({ n }) => [n, n + 0.25, n + 0.5, n + 0.75],
+  });
+
+  it("stacks pictures on their channels, the oldest first, as a cnn takes them", () => {
+    const environment = frameStack(makeScreen(), 2);
+    expect(environment.observationSpace).toEqual(
+      box({ shape: [2, 1, 4], low: 0, high: [255, 9, 255, 9, 255, 9, 255, 9] }),
+    );
+    environment.reset();
+    expect([...(environment.step(0).observation as Float32Array)]).toEqual([
+      ...[1, 1.25, 2, 2.25],
+      ...[1.5, 1.75, 2.5, 2.75],
+    ]);
+    const policy = { encoder: { kind: "cnn", channels: [4], kernel: 1, hidden: [8] } } as const;
+    expect(() => buildPolicy(policy, environment)).not.toThrow();
+  });
+
+  it("stacks on the axis that is asked for", () => {
+    const first = frameStack(makeScreen(), 2, { axis: "first" });
+    expect(first.observationSpace).toMatchObject({ shape: [2, 2, 1, 2] });
+    expect([...(first.reset().observation as Float32Array)].slice(0, 4)).toEqual([1, 1.25, 1.5, 1.75]);
+    expect(frameStack(makeEcho(), 3, { axis: "last" }).observationSpace).toMatchObject({ shape: [3] });
+    expect(() => frameStack(makeEcho(), 2, { axis: "frst" as never })).toThrow(/did you mean "first"/);
   });
 
   it("refuses no frames and other paddings", () => {
