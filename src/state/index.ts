@@ -4,4 +4,4 @@ export { flattenState, type StateEntry } from "./flatten.ts";
 export { hashState } from "./hash.ts";
 export { checkOwners } from "./owners.ts";
 export type { Stateful, StateLeaf, StateTree } from "./stateful.ts";
-export { join as joinPath, type StateNode, walkState } from "./walk.ts";
+export { deepest, join as joinPath, type StateNode, walkState } from "./walk.ts";

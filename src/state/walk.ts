@@ -17,6 +17,9 @@ const elementTypes = new Map<unknown, string>([
   [Uint8Array, "u8"],
 ]);
 
+/** How many levels a state may have: far more than any needs, few enough for every stack. */
+export const deepest = 1000;
+
 /**
  * Visits every leaf of a state in a fixed order (keys sorted) with its path, e.g. `optimizer.m[0].w`. Two places never
  * have the same path. Whatever a state cannot hold is an error that names the place.
@@ -45,6 +48,7 @@ export function walkState(state: StateTree, visit: (path: string, node: StateNod
   };
   const enter = (value: object, path: string, inside: () => void): void => {
     if (above.has(value)) throw invalid(path, "a state that contains itself");
+    if (above.size === deepest) throw invalid(path, `more than ${deepest} levels`);
     above.add(value);
     inside();
     above.delete(value);
@@ -77,7 +81,10 @@ function describe(value: unknown): string {
 }
 
 function invalid(path: string, what: string): EspalierError {
-  return new EspalierError("STATE_INVALID", `the state at "${path || "the top"}" holds ${what}`, {
+  return new EspalierError("STATE_INVALID", `the state at "${placeOf(path)}" holds ${what}`, {
     fix: "a state holds tensors, typed arrays, and JSON values in arrays and plain objects",
   });
 }
+
+const placeOf = (path: string): string =>
+  path === "" ? "the top" : path.length > 200 ? `${path.slice(0, 200)}...` : path;

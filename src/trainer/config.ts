@@ -27,7 +27,7 @@ export interface TrainingConfig {
   /** Which of how many processes this is; 0 is the main one. Default 0 of 1. */
   readonly rank: number;
   readonly ranks: number;
-  /** Whether SIGINT and SIGTERM end the run in good order while it trains. Default true. */
+  /** Whether SIGINT, SIGTERM and SIGHUP end the run in good order while it trains. Default true. */
   readonly handleSignals: boolean;
   /** Asks tasks for kernels that give the same bits each time, where the device has a choice. Default false. */
   readonly deterministic: boolean;

@@ -3,7 +3,7 @@ import { Trainer } from "./trainer.ts";
 
 /**
  * A run of many batches for `signals.test.ts`, in a process of its own. It says what happens on standard output;
- * with "hang" its end event never ends.
+ * with "hang" its end event ends only when a SIGHUP comes.
  */
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const hang = process.argv.includes("hang");
@@ -19,7 +19,15 @@ const trainer = new Trainer({
       onEpochEnd: () => void say("epoch ended"),
       onTrainingEnd: ({ outcome, reason }) => {
         say(`end: ${outcome}, ${reason}`);
-        return hang ? new Promise(() => setInterval(() => {}, 1000)) : undefined;
+        if (!hang) return undefined;
+        // The interval keeps the process: a promise alone does not.
+        const alive = setInterval(() => {}, 1000);
+        return new Promise<void>((resolve) => {
+          process.once("SIGHUP", () => {
+            clearInterval(alive);
+            resolve();
+          });
+        });
       },
       onUnregister: (why) => void say(`cleaned up: ${why}`),
     },

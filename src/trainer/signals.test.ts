@@ -50,4 +50,19 @@ describe("a signal", () => {
     const answers = { training: "SIGINT", [ending]: "SIGTERM" } as const;
     expect((await interrupted(answers, "hang")).code).toBe(143);
   });
+
+  it("SIGHUP exits with 129, and a second one, as from the shell of a terminal that closes, is passed over", async () => {
+    const ending = "end: interrupted, interrupted by SIGHUP";
+    expect(await interrupted({ training: "SIGHUP", [ending]: "SIGHUP" }, "hang")).toEqual({
+      code: 129,
+      lines: [
+        "handlers while training: 1",
+        "training",
+        ending,
+        "cleaned up: closed",
+        "handlers after: 0",
+        "result: interrupted, whole batches: true",
+      ],
+    });
+  });
 });

@@ -1,4 +1,4 @@
-const codes = { SIGINT: 130, SIGTERM: 143 } as const;
+const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 type Caught = keyof typeof codes;
 
@@ -9,8 +9,9 @@ export interface SignalHandlers {
 }
 
 /**
- * Catches SIGINT and SIGTERM until released: the first asks for an end in good order, the second ends the process at
- * once.
+ * Catches SIGINT, SIGTERM and SIGHUP until released: the first asks for an end in good order, the second ends the
+ * process at once. A SIGHUP is never that second one: a terminal that closes sends it twice, once itself and once
+ * through its shell.
  */
 export function catchSignals(
   first: (signal: Caught) => unknown,
@@ -19,6 +20,7 @@ export function catchSignals(
   let exitCode: number | undefined;
   const handle = (signal: Caught): void => {
     if (exitCode !== undefined) {
+      if (signal === "SIGHUP") return;
       second(signal);
       process.exit(codes[signal]);
     }

@@ -1,4 +1,5 @@
-import { isPlainObject } from "../../core/index.ts";
+import { EspalierError, isPlainObject, shown } from "../../core/index.ts";
+import { deepest } from "../../state/index.ts";
 
 /** A JSON value, and numbers that JSON has no words for. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -34,6 +35,29 @@ export function encodeJson(
 /** A step to an entry: its key or its position. */
 export type Step = string | number;
 
+/**
+ * The JSON value of a text that a file holds. Text that is not JSON, or nested deeper than any state that is saved, is
+ * an error: what follows goes down the levels by recursion.
+ */
+export function parseJson(text: string): Json {
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch (cause) {
+    throw malformed("it is not JSON", cause);
+  }
+  let level: readonly Json[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) throw malformed(`it is nested deeper than ${deepest} levels`);
+    level = level.flatMap((part) => (typeof part === "object" && part !== null ? Object.values(part) : []));
+  }
+  return value;
+}
+
+/** The error of what was not written by Espalier. Those who know the file and the component add them. */
+const malformed = (what: string, cause?: unknown): EspalierError =>
+  new EspalierError("CHECKPOINT_DAMAGED", what, { cause });
+
 /** The reverse of {@link encodeJson}; `marked` gives what other marks stand for. */
 export function decodeJson(value: Json, marked: (kind: string, path: readonly Step[]) => unknown): unknown {
   const decode = (part: Json, path: readonly Step[]): unknown => {
@@ -44,11 +68,22 @@ export function decodeJson(value: Json, marked: (kind: string, path: readonly St
       return Object.fromEntries(
         Object.entries(part).map(([key, item]) => [key, decode(item as Json, [...path, key])]),
       );
+    const { entries } = part;
+    if (typeof kind !== "string" || Object.keys(part).length !== (kind === "object" ? 2 : 1))
+      throw malformed(`there is a mark that nothing stands for: ${shown(part)}`);
     if (kind === "object") {
-      const entries = part.entries as unknown as readonly (readonly [string, Json])[];
+      if (!Array.isArray(entries) || !entries.every(isEntry))
+        throw malformed(`there is an object without entries: ${shown(part)}`);
       return Object.fromEntries(entries.map(([key, item]) => [key, decode(item, [...path, key])]));
     }
-    return special[kind as string] ?? marked(kind as string, path);
+    return Object.hasOwn(special, kind) ? special[kind] : marked(kind, path);
   };
   return decode(value, []);
 }
+
+const isEntry = (entry: unknown): entry is readonly [string, Json] =>
+  Array.isArray(entry) && entry.length === 2 && typeof entry[0] === "string";
+
+/** The marks of a tree that stand for what lies elsewhere are known; others were never written. */
+export const unknownMark = (kind: string): EspalierError =>
+  malformed(`there is a mark that nothing stands for: ${shown(kind)}`);

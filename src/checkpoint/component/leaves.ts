@@ -1,6 +1,6 @@
 import type { DType, Shape } from "../../engine/index.ts";
 import { type StateTree, walkState } from "../../state/index.ts";
-import { type Header, typeOf } from "../safetensors/index.ts";
+import type { Header } from "../safetensors/index.ts";
 import { leafName } from "./image.ts";
 import { decodeJson } from "./json.ts";
 import { treeOf } from "./read.ts";
@@ -31,19 +31,16 @@ export type SavedLeaf =
  * ```
  */
 export function savedLeaves(header: Header): readonly SavedLeaf[] {
-  const kinds = new Map<string, "tensor" | "array">();
+  const saved = treeOf(header);
   // Stands for what lies in the data, so that paths and order are those of every other state.
   const placeholder = new Uint8Array(0);
-  const state = decodeJson(treeOf(header), (kind, steps) => {
-    kinds.set(leafName(steps), kind as "tensor" | "array");
-    return placeholder;
-  });
+  const state = decodeJson(saved.tree, () => placeholder);
   const leaves: SavedLeaf[] = [];
   walkState(state as StateTree, (place, node) => {
     const path = leafName([], place);
     const entry = header.tensors.get(path);
-    const kind = kinds.get(path);
-    if (entry && kind) leaves.push({ path, kind, ...typeOf(entry), bytes: entry.end - entry.start });
+    const leaf = saved.leaves.get(path);
+    if (entry && leaf) leaves.push({ path, ...leaf, bytes: entry.end - entry.start });
     else if (node.kind === "value") leaves.push({ path, kind: "value", value: node.value });
     else if (node.kind === "empty") leaves.push({ path, kind: "value", value: `empty ${node.value}` });
   });

@@ -30,6 +30,9 @@ export function fileFailure(what: string, path: string, error: unknown): Espalie
     );
   // A file where a directory should be: what is below it is missing too.
   if (code === "ENOENT" || code === "ENOTDIR") return missingFile(path, error);
+  // Sockets cannot be opened at all.
+  if (code === "NOT_REGULAR" || code === "ENXIO")
+    return said("FILE_NOT_REGULAR", code === "ENXIO" ? "it is a socket, not a regular file" : message);
   if (code === "TRUNCATED") return said("FILE_TRUNCATED", "it ends before it should");
   return said("STORE_FAILED", message);
 }

@@ -174,7 +174,14 @@ export class FaultyFiles {
       this.#names(posix.dirname(from)).delete(posix.basename(from));
       this.#names(posix.dirname(to)).set(posix.basename(to), node);
     },
-    remove: async (path) => this.#removeAll(path),
+    remove: async (path) => {
+      try {
+        this.#removeAll(path);
+      } catch (error) {
+        // Its directory is not there either.
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      }
+    },
     syncDirectory: async (path) => {
       this.#step();
       this.#find(path).syncedEntries = new Map(this.#names(path));

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { nodeFiles } from "./node-files.ts";
 
@@ -26,6 +27,7 @@ export interface FileSystem {
   list(path: string): Promise<readonly string[]>;
   /** A new file; one that is there already is an error. */
   create(path: string): Promise<WritableFile>;
+  /** A regular file, to be read; a pipe, a device or a directory is an error with the code NOT_REGULAR. */
   open(path: string): Promise<ReadableFile>;
   rename(from: string, to: string): Promise<void>;
   /** Removes a file, or a directory with all that is in it; no error where it is not there. */
@@ -34,9 +36,12 @@ export interface FileSystem {
   syncDirectory(path: string): Promise<void>;
 }
 
+/** Windows has no O_NONBLOCK, and no pipes among its files. */
+export const readFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
-  ...nodeFiles(open),
+  ...nodeFiles(open, readFlags),
   makeDirectory: (path) => mkdir(path, { recursive: true }),
   list: async (path) => {
     try {

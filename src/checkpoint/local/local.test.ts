@@ -1,8 +1,10 @@
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { Holder } from "../manager/fakes.test-support.ts";
+import { CheckpointManager, type SavedCheckpoint } from "../manager/index.ts";
 import { localStore } from "./local-store.ts";
 import { systemProcesses } from "./processes.ts";
 import { FileThread } from "./thread.ts";
@@ -56,6 +58,45 @@ describe("the local store", () => {
     );
     expect(readdirSync(directory)).toEqual([".lock-1-a"]);
   });
+
+  it.runIf(process.platform !== "win32").each([
+    ["a pipe", (path: string) => void execFileSync("mkfifo", [path])],
+    ["a directory", (path: string) => void mkdirSync(path)],
+    ["a device behind a link", (path: string) => symlinkSync("/dev/zero", path)],
+    [
+      "a pipe behind a link",
+      (path: string) => {
+        execFileSync("mkfifo", [`${path}.pipe`]);
+        symlinkSync(`${path}.pipe`, path);
+      },
+    ],
+  ])(
+    "opens regular files only: %s is damage, told with file and component, or a lock that stands",
+    async (_, make) => {
+      const manager = new CheckpointManager({ store: localStore(newFolder()) });
+      const parts = { params: new Holder({ w: Float32Array.of(1, 2) }) };
+      const [one, two] = [1, 2].map((epochs) => manager.save(parts, { counters: { epochs } }));
+      const { path, name } = (await one) as SavedCheckpoint;
+      const other = (await two) as SavedCheckpoint;
+      for (const file of [join(path, "params.safetensors"), join(other.path, "manifest.json")]) {
+        rmSync(file);
+        make(file);
+      }
+      const damage = { code: "CHECKPOINT_DAMAGED" };
+      const checkpoint = await manager.load(name);
+      await expect(manager.restore(parts, checkpoint)).rejects.toMatchObject(damage);
+      await expect(checkpoint.state("params")).rejects.toThrow(
+        /params\.safetensors.*component "params".*regular/s,
+      );
+      await expect(checkpoint.tensor("params", "w")).rejects.toMatchObject(damage);
+      await expect(manager.load(other.name)).rejects.toThrow(/manifest\.json.*regular.*CHECKPOINT_DAMAGED/s);
+      expect((await manager.verify(name)).concat(await manager.verify(other.name))).toHaveLength(2);
+      expect(await manager.latest()).toBeUndefined();
+      await manager.close();
+      make(join(manager.store.location, ".lock-1-a"));
+      await expect(manager.open()).rejects.toMatchObject({ code: "STORE_LOCKED" });
+    },
+  );
 
   it("refuses names that lead elsewhere", async () => {
     const store = localStore(newFolder());

@@ -13,6 +13,18 @@ interface Claim extends ProcessIdentity {
   readonly holder: string;
 }
 
+/** Whose lock is taken, and how it is told from others. */
+export interface LockOptions {
+  readonly processes: Processes;
+  readonly holder: string;
+  readonly token: string;
+  readonly takeOver: boolean;
+  /** What the names of such locks begin with. Default: those of the whole directory. */
+  readonly prefix?: string;
+  /** What is locked, for messages. Default: the directory. */
+  readonly what?: string;
+}
+
 /**
  * Takes the right to write to a directory. Each process puts a claim of its own beside those of others, then looks:
  * with a claim of a running process there, it takes its own back and refuses. Of two that come at once at least one
@@ -21,15 +33,10 @@ interface Claim extends ProcessIdentity {
 export async function takeLock(
   fs: FileSystem,
   directory: string,
-  options: {
-    readonly processes: Processes;
-    readonly holder: string;
-    readonly token: string;
-    readonly takeOver: boolean;
-  },
+  options: LockOptions,
 ): Promise<{ release(): Promise<void> }> {
-  const { processes, holder, token, takeOver } = options;
-  const mine = `${lockPrefix}${processes.self.pid}-${token}`;
+  const { processes, holder, token, takeOver, prefix = lockPrefix, what = directory } = options;
+  const mine = `${prefix}${processes.self.pid}-${token}`;
   const path = join(directory, mine);
   // Renamed when it is whole, so that nobody reads half a claim.
   const draft = join(directory, `${claimPrefix}${processes.self.pid}-${token}`);
@@ -44,12 +51,12 @@ export async function takeLock(
   const release = (): Promise<void> => fs.remove(path);
   try {
     for (const name of await fs.list(directory)) {
-      if (!name.startsWith(lockPrefix) || name === mine) continue;
+      if (!name.startsWith(prefix) || name === mine) continue;
       const other = await readClaim(fs, join(directory, name));
       if (other === "gone") continue;
       const running = other === "unreadable" ? undefined : processes.isRunning(other);
       if (running === true || (running === undefined && !takeOver))
-        throw refusal(directory, join(directory, name), other, processes.self);
+        throw refusal(what, join(directory, name), other, processes.self);
       await fs.remove(join(directory, name));
     }
   } catch (error) {
@@ -74,7 +81,9 @@ async function readClaim(fs: FileSystem, path: string): Promise<Claim | "gone" |
   try {
     text = await readWhole(fs, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "gone";
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return "gone";
+    if (code === "NOT_REGULAR" || code === "ENXIO") return "unreadable";
     throw error;
   }
   try {
@@ -87,28 +96,24 @@ async function readClaim(fs: FileSystem, path: string): Promise<Claim | "gone" |
 }
 
 function refusal(
-  directory: string,
+  what: string,
   path: string,
   other: Claim | "unreadable",
   self: ProcessIdentity,
 ): EspalierError {
   if (other === "unreadable")
-    return new EspalierError("STORE_LOCKED", `${directory} has a lock that cannot be read: ${path}`, {
+    return new EspalierError("STORE_LOCKED", `${what} has a lock that cannot be read: ${path}`, {
       fix: "delete that file if no other process trains there",
     });
   const { pid, host, holder } = other;
   if (host === self.host && pid === self.pid)
-    return new EspalierError("STORE_LOCKED", `${directory} is in use by this process already (${holder})`, {
+    return new EspalierError("STORE_LOCKED", `${what} is in use by this process already (${holder})`, {
       fix: "close the other CheckpointManager first, or give each a directory of its own",
     });
   const away = host !== self.host;
-  return new EspalierError(
-    "STORE_LOCKED",
-    `${directory} is in use by process ${pid} on ${host} (${holder})`,
-    {
-      fix: away
-        ? `stop it, or use another directory; if it no longer runs, delete ${path} or pass takeOver: true`
-        : "stop it, or use another directory",
-    },
-  );
+  return new EspalierError("STORE_LOCKED", `${what} is in use by process ${pid} on ${host} (${holder})`, {
+    fix: away
+      ? `stop it, or use another directory; if it no longer runs, delete ${path} or pass takeOver: true`
+      : "stop it, or use another directory",
+  });
 }

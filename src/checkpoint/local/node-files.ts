@@ -2,10 +2,13 @@ import type { open } from "node:fs/promises";
 import type { ReadableFile, WritableFile } from "./file-system.ts";
 
 /**
- * Files of this machine. The text of this function also runs in worker threads: it uses nothing but its argument and
- * what JavaScript itself has.
+ * Files of this machine. The text of this function also runs in worker threads: it uses nothing but its arguments and
+ * what JavaScript itself has. `readFlags` open a file for reading without waiting for the other end of a pipe.
  */
-export function nodeFiles(openFile: typeof open): {
+export function nodeFiles(
+  openFile: typeof open,
+  readFlags: number,
+): {
   create(path: string): Promise<WritableFile>;
   open(path: string): Promise<ReadableFile>;
 } {
@@ -25,8 +28,15 @@ export function nodeFiles(openFile: typeof open): {
       };
     },
     async open(path) {
-      const handle = await openFile(path, "r");
-      const { size } = await handle.stat();
+      const handle = await openFile(path, readFlags);
+      const found = await handle.stat();
+      // A pipe would never give an end, a device anything at all.
+      if (!found.isFile()) {
+        await handle.close();
+        const kind = found.isDirectory() ? "a directory" : found.isFIFO() ? "a pipe" : "a device";
+        throw Object.assign(new Error(`it is ${kind}, not a regular file`), { code: "NOT_REGULAR" });
+      }
+      const { size } = found;
       return {
         size,
         async read(target, position) {

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { type Transferable, Worker } from "node:worker_threads";
+import { readFlags } from "./file-system.ts";
 import { hashedReader, hashedWriter } from "./hashed.ts";
 import { nodeFiles } from "./node-files.ts";
 import { type Answer, type Call, threadMain } from "./thread-main.ts";
@@ -12,7 +13,7 @@ const source = `"use strict";
 const __name = (value) => value;
 (${threadMain})(require("node:worker_threads").parentPort, {
   load: require,
-  files: (${nodeFiles})(require("node:fs/promises").open),
+  files: (${nodeFiles})(require("node:fs/promises").open, ${readFlags}),
   hash: require("node:crypto").createHash,
   writer: ${hashedWriter},
   reader: ${hashedReader},

@@ -13,7 +13,8 @@ export interface WriteOptions {
   readonly fs: FileSystem;
   /** Whether files are written on other threads. */
   readonly threads: boolean;
-  readonly root: string;
+  /** The directory whose names are made to last in the end; left out where somebody else does that for all parts. */
+  readonly root?: string;
   /** The directory it is written in, and the one that becomes of it. */
   readonly from: string;
   readonly to: string;
@@ -58,7 +59,7 @@ export async function writeCheckpoint({
         await fs.syncDirectory(from);
         await fs.rename(from, to);
         committed = true;
-        await fs.syncDirectory(root);
+        if (root !== undefined) await fs.syncDirectory(root);
       }),
     abort: async () => {
       for (const file of open) await file.abandon().catch(() => undefined);

@@ -1,7 +1,13 @@
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import { type Placement, readComponent, tensorTypes } from "../component/index.ts";
-import { type ComponentRecord, decodeManifest, type Manifest, manifestFile } from "../manifest/index.ts";
+import { type Placement, readComponent, type SavedTree, tensorTypes, treeOf } from "../component/index.ts";
+import {
+  type ComponentRecord,
+  decodeManifest,
+  longestManifest,
+  type Manifest,
+  manifestFile,
+} from "../manifest/index.ts";
 import { type Header, type HostTensor, readHeader, readTensor } from "../safetensors/index.ts";
 import type { CheckpointStore, StoredCheckpoint, StoredFile } from "../store/index.ts";
 
@@ -11,7 +17,8 @@ export class Checkpoint {
   readonly path: string;
   readonly manifest: Manifest;
   readonly #stored: StoredCheckpoint;
-  #trusted = false;
+  /** Components whose files need no hashing any more. */
+  readonly #trusted = new Set<string>();
 
   private constructor(name: string, path: string, manifest: Manifest, stored: StoredCheckpoint) {
     this.name = name;
@@ -24,7 +31,8 @@ export class Checkpoint {
     const stored = await store.open(name);
     const path = store.path(name);
     const file = await stored.file(manifestFile).catch((cause: unknown) => {
-      if (!(cause instanceof EspalierError) || cause.code !== "FILE_MISSING") throw cause;
+      if (codeOf(cause) === "FILE_NOT_REGULAR") throw notRegular(`${path}/${manifestFile}`, cause);
+      if (codeOf(cause) !== "FILE_MISSING") throw cause;
       throw new EspalierError(
         "CHECKPOINT_MISSING",
         `there is no checkpoint ${path}: it has no ${manifestFile}`,
@@ -34,6 +42,8 @@ export class Checkpoint {
       );
     });
     try {
+      if (file.size > longestManifest)
+        throw damaged(`${path}/${manifestFile}`, `it has ${file.size} bytes, more than a manifest can have`);
       const text = new TextDecoder().decode(await file.read(0, file.size));
       return new Checkpoint(name, path, decodeManifest(text, `${path}/${manifestFile}`), stored);
     } finally {
@@ -43,7 +53,7 @@ export class Checkpoint {
 
   /** Files are read without hashing from now on: they have been verified, or speed counts more. */
   trust(): this {
-    this.#trusted = true;
+    for (const component of this.components) this.#trusted.add(component);
     return this;
   }
 
@@ -51,22 +61,36 @@ export class Checkpoint {
     return Object.keys(this.manifest.components);
   }
 
+  /**
+   * Hashes the files of components, those that need it, and reads them without hashing from then on. A file that is not
+   * as it was written is an error (CHECKPOINT_DAMAGED) that names it and its component.
+   */
+  async verified(components: readonly string[]): Promise<this> {
+    const ends = await Promise.allSettled(components.map((component) => this.#verify(component)));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+    for (const component of components) this.#trusted.add(component);
+    return this;
+  }
+
   /** The types of a component's tensors by path (`f32[2,3]`). Reads no data. */
   tensorTypes(component: string): Promise<ReadonlyMap<string, string>> {
-    return this.#with(component, async (_, header) => tensorTypes(header));
+    return this.#with(component, async ({ saved }) => tensorTypes(saved));
   }
 
   /** One tensor or array of a component by its path, without reading the rest, and without verifying it. */
   tensor(component: string, path: string): Promise<HostTensor> {
-    return this.#with(component, (file, header) => readTensor(file, header, path));
+    return this.#with(component, ({ file, header }) => readTensor(file, header, path));
   }
 
   /** A component's state, verified on the way. Tensors go to the device that `placed` gives one of. */
   state(component: string, placed: Placement = () => undefined): Promise<StateTree> {
-    return this.#with(component, async (file, header, { sha256 }) => {
-      const read = await readComponent(file, header, { placed, unchecked: this.#trusted });
-      if (!this.#trusted && read.sha256 !== sha256)
-        throw this.#damaged(component, "it was altered: its hash does not fit");
+    return this.#with(component, async ({ file, header, saved, record }) => {
+      const unchecked = this.#trusted.has(component);
+      const read = await readComponent(file, header, { placed, unchecked }, saved).catch(async (error) => {
+        // An engine may not take what an altered header says.
+        throw unchecked || (await file.hash()) === record.sha256 ? error : this.#altered(component);
+      });
+      if (!unchecked && read.sha256 !== record.sha256) throw this.#altered(component);
       return read.state;
     });
   }
@@ -76,10 +100,7 @@ export class Checkpoint {
     const found = await Promise.all(
       this.components.map(async (component) => {
         try {
-          await this.#with(component, async (file, _, { sha256 }) => {
-            if ((await file.hash()) !== sha256)
-              throw this.#damaged(component, "it was altered: its hash does not fit");
-          });
+          await this.#verify(component);
           return undefined;
         } catch (error) {
           return error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
@@ -89,9 +110,24 @@ export class Checkpoint {
     return found.filter((problem) => problem !== undefined);
   }
 
-  async #with<T>(
+  /** The hash first: what does not fit is not worth reading. */
+  async #verify(component: string): Promise<void> {
+    if (this.#trusted.has(component)) return;
+    await this.#open(component, async (file, record) => {
+      if ((await file.hash()) !== record.sha256) throw this.#altered(component);
+      await this.#read(component, file, record);
+    });
+  }
+
+  #with<T>(component: string, use: (opened: OpenedComponent) => Promise<T>): Promise<T> {
+    return this.#open(component, async (file, record) =>
+      use({ file, record, ...(await this.#read(component, file, record)) }),
+    );
+  }
+
+  async #open<T>(
     component: string,
-    use: (file: StoredFile, header: Header, record: ComponentRecord) => Promise<T>,
+    use: (file: StoredFile, record: ComponentRecord) => Promise<T>,
   ): Promise<T> {
     const record = Object.hasOwn(this.manifest.components, component)
       ? this.manifest.components[component]
@@ -102,25 +138,63 @@ export class Checkpoint {
         `${this.path} has no component "${component}"${didYouMean(component, this.components)}`,
       );
     const file = await this.#stored.file(record.file).catch((cause: unknown) => {
+      if (codeOf(cause) === "FILE_NOT_REGULAR") throw notRegular(this.#fileOf(component), cause);
       throw this.#damaged(component, "its file is missing", cause);
     });
     try {
       if (file.size !== record.bytes)
         throw this.#damaged(component, `it has ${file.size} bytes of ${record.bytes}`);
-      const header = await readHeader(file).catch((cause: unknown) => {
-        throw this.#damaged(component, "its header cannot be read", cause);
-      });
-      return await use(file, header, record);
+      return await use(file, record);
     } finally {
       await file.close();
     }
   }
 
+  /** What stands before the data. */
+  async #read(
+    component: string,
+    file: StoredFile,
+    { tensors }: ComponentRecord,
+  ): Promise<Pick<OpenedComponent, "header" | "saved">> {
+    try {
+      const header = await readHeader(file);
+      const saved = treeOf(header);
+      if (saved.leaves.size === tensors) return { header, saved };
+    } catch (cause) {
+      const [why] = String(cause instanceof Error ? cause.message : cause).split(" [");
+      throw this.#damaged(component, `its header cannot be read: ${why}`, cause);
+    }
+    throw this.#damaged(component, `it does not have the ${tensors} tensors that the manifest says`);
+  }
+
+  #altered(component: string): EspalierError {
+    return this.#damaged(component, "it was altered: its hash does not fit");
+  }
+
   #damaged(component: string, why: string, cause?: unknown): EspalierError {
-    const file = this.manifest.components[component]?.file ?? component;
-    return new EspalierError("CHECKPOINT_DAMAGED", `${this.path}/${file}: ${why}`, {
-      fix: "use another checkpoint: latest() gives the newest that is whole",
-      cause,
-    });
+    return damaged(this.#fileOf(component), why, cause);
+  }
+
+  #fileOf(component: string): string {
+    return `${this.path}/${this.manifest.components[component]?.file} (component "${component}")`;
   }
 }
+
+interface OpenedComponent {
+  readonly file: StoredFile;
+  readonly record: ComponentRecord;
+  readonly header: Header;
+  readonly saved: SavedTree;
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof EspalierError ? error.code : undefined;
+
+const damaged = (file: string, why: string, cause?: unknown): EspalierError =>
+  new EspalierError("CHECKPOINT_DAMAGED", `${file}: ${why}`, {
+    fix: "use another checkpoint: latest() gives the newest that is whole",
+    cause,
+  });
+
+const notRegular = (file: string, cause: unknown): EspalierError =>
+  damaged(file, "it is a pipe, a device or a directory, not a regular file", cause);

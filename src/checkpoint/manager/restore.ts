@@ -39,7 +39,7 @@ export interface RestoreOptions {
 type Components = Readonly<Record<string, Stateful>>;
 type Present = ReadonlyMap<string, ReadonlyMap<string, Tensor>>;
 
-/** Compares first, reads and verifies second, and only then changes components. Gives the checkpoint's manifest. */
+/** Verifies files first, compares second, reads third, and only then changes components. Gives the manifest. */
 export async function restoreFrom(
   components: Components,
   checkpoint: Checkpoint,
@@ -57,6 +57,8 @@ export async function restoreFrom(
       names.map(async (name) => [name, tensorsOf(await (components[name] as Stateful).getState())] as const),
     ),
   );
+  // Hashed before anything is compared: what a damaged file says of itself would be taken for a fault of the run.
+  await checkpoint.verified(names.filter((name) => checkpoint.components.includes(name)));
   const missing = nameDifferences(names, chosen ?? checkpoint.components, checkpoint);
   const isHook = ({ name }: { readonly name: string }): boolean =>
     mode === "exact" && name.startsWith("hook.");

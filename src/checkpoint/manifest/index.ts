@@ -4,6 +4,7 @@ export {
   type ComponentRecord,
   decodeManifest,
   encodeManifest,
+  longestManifest,
   type Manifest,
   manifestFile,
 } from "./manifest.ts";

@@ -20,7 +20,7 @@ const manifest: Manifest = {
   scores: {},
   metadata: { $: "tensor", deep: [{ $: 1 }, -0] },
   config: null,
-  configHash: "",
+  configHash: configHash(null),
   computedBy: somebody,
   components: {},
 };

@@ -6,7 +6,11 @@ import { describe, expect, it } from "vitest";
 import { checkpointHook } from "../hook/checkpoint-hook.ts";
 import type { CheckpointHookOptions } from "../hook/options.ts";
 import { temporaryDirectory, trainerOf } from "../hook/runs.test-support.ts";
+import { FaultyFiles, processOf } from "../local/faulty-files.test-support.ts";
+import type { FileSystem } from "../local/file-system.ts";
 import { memoryStore } from "../store/index.ts";
+import { rankedStore } from "./ranked-store.ts";
+import type { RankOptions } from "./ranks.test-support.ts";
 
 const script = fileURLToPath(new URL("./ranks.test-support.ts", import.meta.url));
 
@@ -17,26 +21,39 @@ interface Told {
   readonly error?: string;
 }
 
-/** Runs all ranks at once; undefined for one that was killed. */
+/** Starts one rank in a process of its own. `told` is undefined where it was killed. */
+function started(options: RankOptions) {
+  const child = spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(options)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  const waiting = new Promise<void>((resolve) => {
+    child.stdout.on("data", (part) => {
+      text += part;
+      if (text === "waiting\n") resolve();
+    });
+  });
+  const told = new Promise<Told | undefined>((resolve) =>
+    child.on("close", () => resolve(text.startsWith("{") ? (JSON.parse(text) as Told) : undefined)),
+  );
+  return { pid: child.pid, waiting, told, kill: () => child.kill("SIGKILL") };
+}
+
+/** Runs all ranks at once. */
 function launched(
   directory: string,
-  { quitAt = {}, patience = "120" }: { quitAt?: Readonly<Record<number, number>>; patience?: string } = {},
+  {
+    ranks = 3,
+    quitAt = {},
+    ...options
+  }: Omit<Partial<RankOptions>, "quitAt"> & { readonly quitAt?: Readonly<Record<number, number>> } = {},
 ): Promise<readonly (Told | undefined)[]> {
   return Promise.all(
-    [0, 1, 2].map(
-      (rank) =>
-        new Promise<Told | undefined>((resolve) => {
-          const args = [directory, rank, 3, quitAt[rank] ?? 0, patience].map(String);
-          const child = spawn(process.execPath, ["--import", "tsx", script, ...args], {
-            stdio: ["ignore", "pipe", "inherit"],
-          });
-          let text = "";
-          child.stdout.on("data", (part) => {
-            text += part;
-          });
-          child.on("close", () => resolve(text === "" ? undefined : (JSON.parse(text) as Told)));
-        }),
-    ),
+    Array.from({ length: ranks }, (_, rank) => {
+      const { [rank]: quit } = quitAt;
+      const given = { directory, rank, ranks, patience: 120, ...options };
+      return started({ ...given, ...(quit !== undefined && { quitAt: quit }) }).told;
+    }),
   );
 }
 
@@ -57,7 +74,7 @@ describe("several ranks, each a process, one directory", () => {
     expect(listed(join(whole, twelve as string))).toEqual(["rank-0000", "rank-0001", "rank-0002"]);
     expect(new Set(expected.map((told) => told?.w)).size).toBe(3);
 
-    const lost = await launched(broken, { quitAt: { 2: 10 }, patience: "2" });
+    const lost = await launched(broken, { quitAt: { 2: 10 }, patience: 2 });
     expect(lost[0]?.error).toMatch(/rank 2 of 3 wrote no part of it.*RANKS_MISSING/s);
     expect(lost[1]?.error).toMatch(/RANKS_MISSING/);
     expect(lost[2]).toBeUndefined();
@@ -79,6 +96,141 @@ describe("several ranks, each a process, one directory", () => {
     truncateSync(join(directory, twelve as string, "rank-0002", "parameters.safetensors"), 3);
     const again = await launched(directory);
     expect(again.map((told) => told?.resumedAt)).toEqual([8, 8, 8]);
+  });
+
+  const runs = Number(process.env.ESPALIER_RANK_RUNS ?? 1);
+  it(`two of them save after every update, ${runs} runs (ESPALIER_RANK_RUNS)`, async () => {
+    for (let run = 0; run < runs; run++) {
+      const directory = temporaryDirectory();
+      const told = await launched(directory, { ranks: 2, often: true });
+      expect(told.map((one) => one?.error)).toEqual([undefined, undefined]);
+      expect(listed(directory)).toEqual(["epoch-0002-update-000012", "epoch-0003-update-000012"]);
+    }
+  });
+
+  it("one that is started twice is refused; after the first was killed it may start again", async () => {
+    const directory = temporaryDirectory();
+    const two = { directory, ranks: 2, patience: 120 };
+    const main = started({ ...two, rank: 0 });
+    const first = started({ ...two, rank: 1, waitAt: 2 });
+    await first.waiting;
+    const second = await started({ ...two, rank: 1 }).told;
+    expect(second?.error).toMatch(
+      new RegExp(`rank 1 of .* in use by process ${first.pid}.*STORE_LOCKED`, "s"),
+    );
+    first.kill();
+    await first.told;
+    const ends = await Promise.all([main.told, started({ ...two, rank: 1 }).told]);
+    expect(ends.map((told) => told?.error)).toEqual([undefined, undefined]);
+    expect(readdirSync(directory)).toEqual([four, eight, twelve].slice(1));
+  });
+});
+
+describe("two ranks on one file system", () => {
+  const root = "/runs/two";
+  const running = new Set([1, 2]);
+
+  /** Holds up one operation of a rank's commit, counted from 0, until `free`. Gives whether there was such an operation. */
+  function heldUp(fs: FileSystem, at: number, free: () => Promise<void>) {
+    let count = 0;
+    let armed = false;
+    const pass = async (): Promise<void> => {
+      if (armed && count++ === at) await free();
+    };
+    const delayed =
+      <A extends readonly unknown[], R>(operation: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        await pass();
+        return operation(...args);
+      };
+    const { list, rename, remove, syncDirectory } = fs;
+    return {
+      fs: {
+        ...fs,
+        list: delayed(list),
+        rename: delayed(rename),
+        remove: delayed(remove),
+        syncDirectory: delayed(syncDirectory),
+      },
+      arm: () => {
+        armed = true;
+      },
+      happened: () => count > at,
+    };
+  }
+
+  /** One checkpoint by both; the commit of `late` is held up at an operation until the other has done what it can. */
+  async function saved(late: number, at: number) {
+    const files = new FaultyFiles();
+    let looks = 0;
+    let done = false;
+    let looked: () => void = () => undefined;
+    const idle = (): Promise<void> =>
+      new Promise((resolve) => {
+        looks = 0;
+        looked = () => (done || looks > 2) && resolve();
+        looked();
+      });
+    const slow = heldUp(files.fs, at, idle);
+    const counted: FileSystem = {
+      ...files.fs,
+      list: async (path) => {
+        looks++;
+        looked();
+        return files.fs.list(path);
+      },
+    };
+    const stores = [0, 1].map((rank) =>
+      rankedStore(root, {
+        rank,
+        ranks: 2,
+        patience: 20,
+        fs: rank === late ? slow.fs : counted,
+        processes: processOf(rank + 1, running),
+      }),
+    );
+    const locks = await Promise.all(stores.map((store) => store.lock()));
+    const writers = await Promise.all(
+      locks.map(async (lock, rank) => {
+        const writer = await lock.begin("one");
+        const file = await writer.file("data");
+        await file.write(Uint8Array.of(rank));
+        await file.close();
+        return writer;
+      }),
+    );
+    slow.arm();
+    const commits = writers.map((writer) => writer.commit());
+    commits[1 - late]
+      ?.catch(() => undefined)
+      .then(() => {
+        done = true;
+        looked();
+      });
+    await Promise.all(commits);
+    for (const lock of locks) await lock.release();
+    return { files, happened: slow.happened() };
+  }
+
+  it.each([0, 1])("save together whatever operation of rank %i is late, and all parts last", async (late) => {
+    let at = 0;
+    for (; ; at++) {
+      const { files, happened } = await saved(late, at);
+      // Power fails right after: what was not synced is gone.
+      files.restart("power");
+      const parts = ["rank-0000", "rank-0000/data", "rank-0001", "rank-0001/data"];
+      const names = ["one", ...parts.map((part) => `one/${part}`)];
+      // Locks that were given back may be there again.
+      expect(
+        files
+          .paths()
+          .filter((path) => !path.includes("/.") && path.startsWith(`${root}/`))
+          .sort(),
+      ).toEqual(names.map((name) => `${root}/${name}`));
+      expect([0, 1].map((rank) => files.file(`${root}/one/rank-000${rank}/data`).data[0])).toEqual([0, 1]);
+      if (!happened) break;
+    }
+    expect(at).toBeGreaterThan(2);
   });
 });
 

@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject } from "../../core/index.ts";
+import { isPlainObject } from "../../core/index.ts";
 import { broken } from "./broken.ts";
 import type { TensorEntry } from "./header.ts";
 
@@ -61,17 +61,17 @@ function entry(name: string, value: unknown): TensorEntry {
 /** The keys of the outermost object of valid JSON, repeated ones included, which JSON.parse would hide. */
 export function topLevelKeys(text: string): string[] {
   const keys: string[] = [];
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\]:]/gs;
   let depth = 0;
-  let last: string | undefined;
-  for (const [found] of text.matchAll(token)) {
-    if (found === "{" || found === "[") depth++;
+  let last = "";
+  for (let at = 0; at < text.length; at++) {
+    const found = text[at];
+    if (found === '"') {
+      const start = at;
+      for (at++; text[at] !== '"'; at++) if (text[at] === "\\") at++;
+      if (depth === 1) last = text.slice(start, at + 1);
+    } else if (found === "{" || found === "[") depth++;
     else if (found === "}" || found === "]") depth--;
-    else if (found === ":" && depth === 1) {
-      if (last === undefined) throw new EspalierError("SAFETENSORS_INVALID", "a header without keys");
-      keys.push(JSON.parse(last) as string);
-    }
-    last = found.startsWith('"') ? found : undefined;
+    else if (found === ":" && depth === 1) keys.push(JSON.parse(last) as string);
   }
   return keys;
 }
