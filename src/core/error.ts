@@ -1,3 +1,5 @@
+import { printableText } from "./printable.ts";
+
 /** What an {@link EspalierError} may carry beside its code and message. */
 export interface ErrorDetails {
   /** What the user can do about it, as an instruction. */
@@ -19,18 +21,43 @@ export interface ErrorDetails {
  * ```
  */
 export class EspalierError extends Error {
-  override readonly name = "EspalierError";
-  readonly code: string;
-  readonly fix: string | undefined;
-  readonly at: string | undefined;
+  declare readonly name: "EspalierError";
+  declare readonly code: string;
+  declare readonly fix: string | undefined;
+  declare readonly at: string | undefined;
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
-    const parts = [`${message} [${code}]`];
-    if (details.at) parts.push(`  at: ${details.at}`);
-    if (details.fix) parts.push(`  fix: ${details.fix}`);
-    super(parts.join("\n"), details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
-    this.fix = details.fix;
-    this.at = details.at;
+    const { cause } = details;
+    const text = printableText(message);
+    const at = details.at && printableText(details.at);
+    const fix = details.fix && printableText(details.fix);
+    super(wholeText(code, text, at, fix), cause === undefined ? undefined : { cause });
+    // Not enumerable: the message has them, and what prints an error would list them behind its stack once more.
+    for (const [name, value] of Object.entries({ name: "EspalierError", code, fix, at }))
+      Object.defineProperty(this, name, { value, configurable: true });
+    if (!(cause instanceof Error)) return;
+    const own = wholeText(code, withoutCause(text, cause), at, fixOf(cause) === fix ? undefined : fix);
+    if (this.stack !== undefined) this.stack = this.stack.replace(this.message, () => own);
   }
+}
+
+const wholeText = (code: string, text: string, at: string | undefined, fix: string | undefined): string =>
+  [`${text} [${code}]`.trimStart(), at && `  at: ${at}`, fix && `  fix: ${fix}`].filter(Boolean).join("\n");
+
+const fixOf = (error: Error): string | undefined => (error instanceof EspalierError ? error.fix : undefined);
+
+/**
+ * What a message says beside its cause. Whoever prints an error prints its stack and then that of the cause, so that
+ * the stack of the error around it leaves out what the cause says itself. The message has all of it.
+ */
+function withoutCause(text: string, cause: Error): string {
+  const said = printableText(cause.message);
+  const [head = said] = cause instanceof EspalierError ? said.split("\n  ") : [];
+  const [bare = said] = cause instanceof EspalierError ? said.split(` [${cause.code}]`) : [];
+  for (const part of [said, head, bare]) {
+    if (text === part) return "";
+    const start = part === "" ? -1 : text.lastIndexOf(`: ${part}`);
+    if (start >= 0) return text.slice(0, start) + text.slice(start + 2 + part.length);
+  }
+  return text;
 }

@@ -1,6 +1,7 @@
 export * from "./clock.ts";
 export * from "./error.ts";
 export * from "./options.ts";
+export * from "./printable.ts";
 export * from "./seldom.ts";
 export * from "./suggest.ts";
 export * from "./tree.ts";

@@ -1,3 +1,4 @@
+import { printableText } from "../core/index.ts";
 import type { Counters, Point } from "../schedule/index.ts";
 import { pointsOf } from "./due-index.ts";
 import { type Entry, wants } from "./entry.ts";
@@ -44,7 +45,7 @@ export const askingFails = (error: unknown): Verdict => ({
 
 /** A verdict in one sentence. */
 export const inWords = ({ name }: Entry, event: string, { runs, why, more }: Verdict): string =>
-  `${name} ${runs ? "runs" : "does not run"} in ${event}: ${why}${more?.() ?? ""}`;
+  printableText(`${name} ${runs ? "runs" : "does not run"} in ${event}: ${why}${more?.() ?? ""}`);
 
 /** What the manager decides about a hook at a moment, with the reason. Asks the same questions as `isDue`. */
 export function explain(entry: Entry, event: string, context: HostContext): Explanation {

@@ -1,4 +1,4 @@
-import { type Clock, didYouMean, EspalierError, systemClock } from "../core/index.ts";
+import { type Clock, didYouMean, EspalierError, printableText, systemClock } from "../core/index.ts";
 import type { Counters, Moment } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { DueIndex, pointsOf } from "./due-index.ts";
@@ -51,9 +51,11 @@ export class HookManager<E extends EventTable> {
   #indexed: readonly Entry[] | undefined;
 
   constructor(options: HookManagerOptions<E>) {
-    const { clock = systemClock, warn = toStandardError, trace, logger } = options;
+    const { clock = systemClock, trace, logger } = options;
+    const warn = safely(options.warn ?? toStandardError);
     this.#events = options.events;
-    this.#trace = typeof trace === "function" ? trace : trace || debugging() ? toStandardError : undefined;
+    const print = typeof trace === "function" ? trace : trace || debugging() ? toStandardError : undefined;
+    this.#trace = print && safely(print);
     const observers = new Observers();
     this.slots.told = (slot, value) => observers.provided(slot, value);
     const runner = new Runner({
@@ -227,7 +229,12 @@ export class HookManager<E extends EventTable> {
     if (!entry) {
       const children = this.get(name)?.children?.map((child) => child.name);
       const why = children ? `it consists of ${children.join(", ")}` : "it is not registered";
-      return { hook: name, event, runs: false, text: `${name} does not run in ${event}: ${why}` };
+      return {
+        hook: name,
+        event,
+        runs: false,
+        text: printableText(`${name} does not run in ${event}: ${why}`),
+      };
     }
     return explain(entry, event, { rank: 0, ...at } as HostContext);
   }
@@ -262,6 +269,12 @@ const placeOf = ({ counters: { epochs, batches } }: HostContext): string =>
 const nameOf = (hook: HookSettings | string): string => (typeof hook === "string" ? hook : hook.name);
 
 const debugging = (): boolean => (process.env.ESPALIER_DEBUG ?? "").split(",").includes("hooks");
+
+/** What is printed names hooks, and quotes what they said. */
+const safely =
+  (print: (text: string) => void) =>
+  (text: string): void =>
+    print(printableText(text));
 
 function toStandardError(text: string): void {
   process.stderr.write(`${text}\n`);

@@ -1,3 +1,4 @@
+import { printable } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
 import type { OrderEdge } from "./order.ts";
 
@@ -15,7 +16,7 @@ export function planOf(order: readonly Entry[], edges: readonly OrderEdge[]): Ho
     const { hook } = entry;
     const why = edges
       .filter(({ next }) => next === hook.name)
-      .map(({ first, why }) => `after ${first} (${why})`);
+      .map(({ first, why }) => printable(`after ${first} (${why})`));
     const marks = [
       entry.enabled ? "" : "disabled",
       hook.background ? "in the background" : "",
@@ -24,7 +25,7 @@ export function planOf(order: readonly Entry[], edges: readonly OrderEdge[]): Ho
     ].filter((mark) => mark !== "");
     return [
       `${i + 1}.`,
-      hook.name,
+      printable(hook.name),
       hook.schedule?.describe() ?? "at every event",
       [...entry.handlers.keys()].join(", "),
       [...marks, ...why].join("; "),

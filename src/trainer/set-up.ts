@@ -1,4 +1,4 @@
-import { type Clock, checkNames, EspalierError, systemClock } from "../core/index.ts";
+import { type Clock, checkNames, EspalierError, printableText, systemClock } from "../core/index.ts";
 import { type HookLogger, HookManager } from "../hooks/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import { checkComponents } from "./components.ts";
@@ -43,7 +43,9 @@ export interface TrainerOptions {
  */
 export function setUp(options: TrainerOptions): Run {
   checkNames("Trainer", options, ["task", "config", "hooks", "clock", "logger", "warn"]);
-  const { clock = systemClock, logger, warn = toStandardError } = options;
+  const { clock = systemClock, logger } = options;
+  const told = options.warn ?? toStandardError;
+  const warn = (text: string): void => told(printableText(text));
   const config = trainingConfig(options.config);
   const task = checkTask(options.task);
   const random = new RandomStreams(config.seed);

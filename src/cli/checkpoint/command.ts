@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { printableText } from "../../core/index.ts";
 import { diffCheckpoints, differs } from "./diff.ts";
 import { diffText } from "./diff-text.ts";
 import { inspect } from "./inspect.ts";
@@ -26,7 +27,7 @@ export function registerCheckpoint(program: Command): void {
     .argument("<path>", "a checkpoint, or a directory of checkpoints")
     .action(async (path: string) => {
       const { text, damaged } = await verify(path);
-      console.log(text);
+      console.log(printableText(text));
       if (damaged > 0) process.exitCode = 1;
     });
 
@@ -47,7 +48,7 @@ export function registerCheckpoint(program: Command): void {
       ) => {
         process.exitCode = 2; // stays so if this throws
         const found = await diffCheckpoints(a, b, options.ignore);
-        console.log(options.json ? JSON.stringify(found, null, 2) : diffText(found));
+        console.log(options.json ? JSON.stringify(found, null, 2) : printableText(diffText(found)));
         process.exitCode = found.some(differs) ? 1 : 0;
       },
     );
@@ -61,6 +62,6 @@ export function registerCheckpoint(program: Command): void {
     .option("--every <unit:n>", "keep the first of each such stretch, such as epochs:10")
     .option("--dry-run", "say what would be removed, and remove nothing")
     .action(async (path: string, options: PruneOptions) => {
-      console.log(await prune(path, options));
+      console.log(printableText(await prune(path, options)));
     });
 }

@@ -6,6 +6,7 @@ import {
   type PartedStore,
   type SavedLeaf,
 } from "../../checkpoint/index.ts";
+import { printableText } from "../../core/index.ts";
 import { bytesText } from "../bytes.ts";
 import { columns } from "../columns.ts";
 import { withComponent } from "./leaves.ts";
@@ -78,7 +79,10 @@ export function inspectText(found: Inspected): string {
   });
   return [
     found.path,
-    ...columns(facts.filter(([, text]) => text !== "").map(([what, text]) => [`  ${what}`, text])),
+    ...columns(
+      facts.filter(([, text]) => text !== "").map(([what, text]) => [`  ${what}`, text]),
+      2000,
+    ),
     "",
     ...columns([["component", "tensor", "type", "size"], ...rows]),
   ].join("\n");
@@ -147,8 +151,8 @@ export async function inspect(path: string, asJson: boolean): Promise<string> {
   if (found.kind !== "checkpoint") {
     const store = found.kind === "ranks" ? found.parts : found.store;
     const listed = await inspectStore(store);
-    return asJson ? JSON.stringify(listed, null, 2) : storeText(store.location, listed);
+    return asJson ? JSON.stringify(listed, null, 2) : printableText(storeText(store.location, listed));
   }
   const inspected = await inspectCheckpoint(path);
-  return asJson ? JSON.stringify(inspected, null, 2) : inspectText(inspected);
+  return asJson ? JSON.stringify(inspected, null, 2) : printableText(inspectText(inspected));
 }

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import { EspalierError, systemClock } from "../../core/index.ts";
+import { EspalierError, printableText, systemClock } from "../../core/index.ts";
 import { type EngineName, findPlugins, installPlugin, type PluginKind } from "../../engine/index.ts";
 import { callName, type Self, thisProgram } from "../self.ts";
 import { check } from "./check.ts";
@@ -28,7 +28,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
     .option("--json", "print JSON")
     .action(async (options: { readonly json?: boolean }) => {
       const found = await survey(findPlugins(), (plugin) => probePlugin(plugin, self), process.env);
-      console.log(options.json ? json(found) : listText(found, call));
+      console.log(options.json ? json(found) : printableText(listText(found, call)));
     });
 
   engine
@@ -47,7 +47,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
       try {
         const text = await installAndTry(kind, options.force ?? false, installer, status.say);
         status.end();
-        console.log(text);
+        console.log(printableText(text));
       } catch (error) {
         status.end();
         throw error;
@@ -67,7 +67,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
         steps: STEPS,
         clock: systemClock,
       });
-      console.log(options.json ? json(summary(report)) : checkText(report));
+      console.log(options.json ? json(summary(report)) : printableText(checkText(report)));
       if (report.failures.length > 0)
         throw new EspalierError("ENGINE_CHECK_FAILED", "the check failed, for the reasons above", {
           fix: `see \`${call} engine list\`, and install again with \`${call} engine install --force\``,

@@ -1,3 +1,5 @@
+import { cut, printable } from "../../core/index.ts";
+
 /** Where lines go while something long runs. */
 export interface StatusLine {
   /** What is happening now. */
@@ -27,18 +29,19 @@ const FRAME_MS = 200;
  * ```
  */
 export function statusLine(stream: Terminal, now: () => number = () => performance.now()): StatusLine {
-  if (!stream.isTTY) return { say: (line) => stream.write(`${line}\n`), end: () => undefined };
+  if (!stream.isTTY)
+    return { say: (line) => stream.write(`${printable(line, 1000)}\n`), end: () => undefined };
   const start = now();
   let current = "";
   let frame = 0;
   const draw = (): void => {
     const text = `${FRAMES[frame++ % FRAMES.length]} ${((now() - start) / 1000).toFixed(0)} s  ${current}`;
-    stream.write(`\r\x1b[2K${text.slice(0, (stream.columns || 80) - 1)}`);
+    stream.write(`\r\x1b[2K${cut(text, (stream.columns || 80) - 1, "")}`);
   };
   const timer = setInterval(draw, FRAME_MS);
   return {
     say: (line) => {
-      current = line.trim();
+      current = printable(line.trim());
       draw();
     },
     end: () => {

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, printableText } from "../../core/index.ts";
 import { ranElsewhere } from "../load-module.ts";
 import { jsonText } from "../runs/text/json-text.ts";
 import { thisProgram } from "../self.ts";
@@ -52,7 +52,7 @@ Examples:
       const found = await evaluate(checkpoint, request).catch((cause: unknown) => {
         throw withModule(cause, options.module);
       });
-      console.log(options.json ? jsonText(found) : evaluationText(found));
+      console.log(options.json ? jsonText(found) : printableText(evaluationText(found)));
     });
 }
 

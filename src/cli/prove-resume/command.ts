@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, printableText } from "../../core/index.ts";
 import { statusLine } from "../engine/status-line.ts";
 import { type Self, thisProgram } from "../self.ts";
 import { failedMessage, type PartMessage, type PartRequest } from "./messages.ts";
@@ -42,7 +42,7 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
     .addHelpText("after", "\nExit code 0: the same, bit for bit. 1: they differ, or it failed.")
     .action(async (file: string, options: Options) => {
       const proof = await prove(file, options, self);
-      console.log(options.json ? JSON.stringify(proof, null, 2) : proofText(proof));
+      console.log(options.json ? JSON.stringify(proof, null, 2) : printableText(proofText(proof)));
       if (!proof.exact) process.exitCode = 1;
     });
 

@@ -1,5 +1,5 @@
+import { cut, printable } from "../../core/index.ts";
 import type { Drawing } from "../../rl/index.ts";
-import { plain, shortened } from "../runs/text/plain.ts";
 
 /** How wide text is where nothing says so. */
 const COLUMNS = 80;
@@ -31,7 +31,7 @@ export function textFrames(
   // A line for the caption, and one for the cursor.
   const height = rows !== undefined && { rows: Math.max(1, rows - 2) };
   return drawings.map(({ caption, ...drawing }) => {
-    const said = caption !== undefined && { caption: shortened(plain(caption), columns) };
+    const said = caption !== undefined && { caption: cut(printable(caption), columns, "...") };
     return textOf({ ...drawing, ...said }, { columns, ...height, color });
   });
 }

@@ -1,5 +1,5 @@
+import { printable } from "../../core/index.ts";
 import type { Replay, ReplayVerdict } from "../../rl/index.ts";
-import { plain } from "../runs/text/plain.ts";
 
 /** `CartPole-v1, seed 7: 500 steps, return 500, truncated`, and what else is known of it. */
 export function replayText(replay: Replay): readonly string[] {
@@ -12,14 +12,14 @@ export function replayText(replay: Replay): readonly string[] {
   return [
     `${parts.join(", ")}: ${[...went, ...of].join(", ")}`,
     ...(more.length > 0 ? [more.join(", ")] : []),
-  ].map(plain);
+  ].map((line) => printable(line, 1000));
 }
 
 /** What a verification found, for people. */
 export const verdictText = (verdict: ReplayVerdict): string =>
   verdict.fits
     ? "verified: it plays as it was recorded"
-    : `this is not what was recorded: ${plain(verdict.difference)}. What is shown is what the environment does now`;
+    : `this is not what was recorded: ${printable(verdict.difference)}. What is shown is what the environment does now`;
 
 /** All that is known, for programs. */
 export function replayJson(replay: Replay, verdict: ReplayVerdict, path: string): object {

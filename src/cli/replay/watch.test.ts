@@ -120,6 +120,6 @@ describe("textFrames", () => {
   it("shortens captions to a line without control codes", () => {
     const room = { columns: undefined, rows: undefined, color: false };
     expect(textFrames([drawing], 12, room, textOf)).toEqual(["step 3 of..."]);
-    expect(textFrames([drawing], 40, room, textOf)).toEqual(["step 3 of very many\u{fffd}[2J"]);
+    expect(textFrames([drawing], 40, room, textOf)).toEqual(["step 3 of very many\\x1b[2J"]);
   });
 });

@@ -96,8 +96,16 @@ describe("espalier runs", () => {
     const store = await testStore();
     await filed(store, "a", [], { name: "x\u001b]0;owned\u0007\ny" });
     const { text } = await runs();
-    expect(text).toContain("x�]0;owned��y");
+    expect(text).toContain("x\\x1b]0;owned\\x07\\ny");
     expect(text.split("\n")).toHaveLength(3);
+  });
+
+  it("cuts a name of a megabyte, and says how long it is", async () => {
+    const store = await testStore();
+    await filed(store, "a", [], { name: "x".repeat(1_000_000) });
+    const { text } = await runs();
+    expect(text).toContain("xxx... (1000000 characters)");
+    expect(text.length).toBeLessThan(2000);
   });
 
   it("says that a store is empty", async () => {

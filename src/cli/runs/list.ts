@@ -1,3 +1,4 @@
+import { printable } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import { outcomeText } from "./outcome.ts";
 import { readSigns } from "./signs.ts";
@@ -36,7 +37,7 @@ export function listText(
   { limit, metric }: ListOptions,
   { colors }: Pick<Style, "colors">,
 ): readonly string[] {
-  if (runs.length === 0) return [`${location} holds no runs`];
+  if (runs.length === 0) return [printable(`${location} holds no runs`, 1000)];
   const rows = runs.map((run) => [
     run.id,
     run.name,

@@ -1,7 +1,6 @@
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError, printable } from "../../core/index.ts";
 import type { DecisionRow, RunRow, StatsStore } from "../../metrics/index.ts";
 import { amountText, countText } from "./text/numbers.ts";
-import { plain } from "./text/plain.ts";
 import type { Style } from "./text/style.ts";
 import { headedTable } from "./text/table.ts";
 import { type StepVerdict, verdictsAt } from "./why-at.ts";
@@ -88,7 +87,7 @@ export function whyLines(
   { decisions, verdicts = [], undecided }: Why,
   { colors }: Pick<Style, "colors">,
 ): readonly string[] {
-  if (undecided) return [plain(`${undecided.hook}: ${undecided.text}`)];
+  if (undecided) return [printable(`${undecided.hook}: ${undecided.text}`, 1000)];
   const rows = decisions.map(({ fromStep, toStep, event, ran, times, why }) => [
     fromStep === toStep ? countText(fromStep) : `${countText(fromStep)} to ${countText(toStep)}`,
     event,
@@ -97,7 +96,7 @@ export function whyLines(
     why,
   ]);
   return [
-    ...verdicts.map(({ text }) => plain(text)),
+    ...verdicts.map(({ text }) => printable(text, 1000)),
     ...(verdicts.length > 0 ? [""] : []),
     ...headedTable(["steps", "event", "what", "times", "because"], rows, colors),
   ];

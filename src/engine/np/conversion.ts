@@ -7,14 +7,14 @@ import type { Value } from "../trace/value.ts";
 import { operand } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
 
-/** An error of `op` where there is no such element type. */
-export function checkDTypeName(op: string, dtype: DType): void {
-  if (!dtypes.includes(dtype))
-    throw userError(
-      "DTYPE_UNKNOWN",
-      `${op}: there is no element type "${dtype}"${didYouMean(dtype, dtypes)}`,
-      `use one of ${dtypes.join(", ")}`,
-    );
+/** The element type, or an error of `op` where there is no such one. */
+export function checkDTypeName(op: string, dtype: DType): DType {
+  if (dtypes.includes(dtype)) return dtype;
+  throw userError(
+    "DTYPE_UNKNOWN",
+    `${op}: there is no element type "${dtype}"${didYouMean(String(dtype), dtypes)}`,
+    `use one of ${dtypes.join(", ")}`,
+  );
 }
 
 /**

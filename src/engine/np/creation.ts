@@ -9,6 +9,7 @@ import { userError } from "../trace/location.ts";
 import type { Shape } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { currentTrace } from "../trace/value.ts";
+import { checkDTypeName } from "./conversion.ts";
 import { numberAs, operand } from "./operands.ts";
 import type { ShapeLike } from "./shape.ts";
 import { asShape } from "./shape.ts";
@@ -36,16 +37,17 @@ export function shapeOf(op: string, shape: ShapeLike): Shape {
  * ```
  */
 export const zeros = (shape: ShapeLike, { dtype = "f32" }: DTypeOptions = {}): Value =>
-  splat(0, dtype, shapeOf("zeros", shape));
+  splat(0, checkDTypeName("zeros", dtype), shapeOf("zeros", shape));
 
 /** Ones, f32 unless told. */
 export const ones = (shape: ShapeLike, { dtype = "f32" }: DTypeOptions = {}): Value =>
-  splat(1, dtype, shapeOf("ones", shape));
+  splat(1, checkDTypeName("ones", dtype), shapeOf("ones", shape));
 
 /** One number, or one value broadcast, over a whole shape. */
 export function full(shape: ShapeLike, fill: ValueLike, options: DTypeOptions = {}): Value {
   const dims = shapeOf("full", shape);
-  if (typeof fill === "number") return numberAs("full", fill, options.dtype ?? "f32", dims);
+  if (typeof fill === "number")
+    return numberAs("full", fill, checkDTypeName("full", options.dtype ?? "f32"), dims);
   const value = operand("full", fill, "the value");
   return broadcastTo(convert(value, options.dtype ?? value.dtype), dims);
 }
@@ -63,7 +65,7 @@ export const fullLike = (x: ValueLike, fill: number, options: DTypeOptions = {})
 
 function like(op: string, x: ValueLike, fill: number, options: DTypeOptions): Value {
   const value = operand(op, x);
-  return numberAs(op, fill, options.dtype ?? value.dtype, value.shape);
+  return numberAs(op, fill, checkDTypeName(op, options.dtype ?? value.dtype), value.shape);
 }
 
 /**
@@ -95,7 +97,8 @@ export function arange(...args: readonly (number | DTypeOptions | undefined)[]):
       "give finite numbers and a step other than 0",
     );
   const n = Math.max(0, Math.ceil((stop - start) / step));
-  const type = dtype ?? (numbers.every(Number.isInteger) ? "i32" : "f32");
+  const type =
+    (dtype && checkDTypeName("arange", dtype)) ?? (numbers.every(Number.isInteger) ? "i32" : "f32");
   if (start === 0 && step === 1) return counted(type, [n]);
   if (Number.isInteger(start) && Number.isInteger(step) && type === "i32")
     return ops.add(splat(start, type, [n]), ops.mul(splat(step, type, [n]), counted(type, [n])));
@@ -123,6 +126,7 @@ export function linspace(start: number, stop: number, num = 50, options: Linspac
     );
   const [n] = shapeOf("linspace", num) as [number];
   const { endpoint = true, dtype = "f32" } = options;
+  checkDTypeName("linspace", dtype);
   const parts = endpoint ? n - 1 : n;
   const at = (i: number) =>
     endpoint && i === n - 1 && n > 1 ? stop : start + (i * (stop - start)) / Math.max(parts, 1);
@@ -147,6 +151,7 @@ export interface IotaOptions extends DTypeOptions {
  * ```
  */
 export function iota(shape: ShapeLike, { axis = 0, dtype = "i32" }: IotaOptions = {}): Value {
+  checkDTypeName("iota", dtype);
   const dims = shapeOf("iota", shape);
   return convert(counted(isFloat(dtype) ? dtype : "i32", dims, checkAxis("iota", axis, dims.length)), dtype);
 }

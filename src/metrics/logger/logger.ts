@@ -1,4 +1,4 @@
-import { type Clock, checkNames, EspalierError, systemClock } from "../../core/index.ts";
+import { type Clock, checkNames, EspalierError, printableText, systemClock } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import { healthMetrics } from "../health/declarations.ts";
@@ -47,7 +47,8 @@ export class Logger implements Stateful {
   constructor(options: LoggerOptions) {
     checkNames("Logger", options, ["sinks", "metrics", "spill", "delivery", "clock", "warn"]);
     this.#clock = options.clock ?? systemClock;
-    this.#warn = options.warn ?? ((text) => void process.stderr.write(`${text}\n`));
+    const told = options.warn ?? ((text) => void process.stderr.write(`${text}\n`));
+    this.#warn = (text) => told(printableText(text));
     this.#spill = options.spill;
     checkNames("Logger: delivery", options.delivery ?? {}, Object.keys(deliveryLimits));
     this.#limits = options.delivery;

@@ -1,11 +1,18 @@
 import { dirname, resolve } from "node:path";
-import { badOption, type Clock, checkNames, EspalierError, shown, systemClock } from "../../core/index.ts";
+import {
+  badOption,
+  type Clock,
+  checkNames,
+  EspalierError,
+  printableLines,
+  shown,
+  systemClock,
+} from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
 import { chooser } from "./console/choice.ts";
 import { followWindows } from "./console/entry.ts";
 import { plainLine } from "./console/plain-line.ts";
-import { printableLines } from "./console/printable.ts";
 import { endingRow, openingRow } from "./console/sentences.ts";
 import type { Row } from "./console/style.ts";
 import { type SinkFiles, systemFiles } from "./files.ts";
@@ -80,7 +87,9 @@ export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
     },
     message(text) {
       const wall = clock.wall();
-      said.push(...printableLines(text).map((line) => stamped(wall, [{ text: line }])));
+      said.push(
+        ...printableLines(text, Number.POSITIVE_INFINITY).map((line) => stamped(wall, [{ text: line }])),
+      );
       said.splice(0, said.length - mostHeld);
       try {
         appendSaid();

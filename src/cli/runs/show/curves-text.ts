@@ -1,8 +1,9 @@
+import { cut, printable } from "../../../core/index.ts";
+import { columns } from "../../columns.ts";
 import { amountText, countText, numberText } from "../text/numbers.ts";
-import { plain, shortened } from "../text/plain.ts";
 import { notFiniteMark, sparkline } from "../text/sparkline.ts";
 import type { Style } from "../text/style.ts";
-import { headedTable, table } from "../text/table.ts";
+import { headedTable } from "../text/table.ts";
 import type { Curve } from "./curve.ts";
 
 /** Columns a curve has where the terminal leaves room, and where it does not. */
@@ -17,15 +18,15 @@ export function curveLines(curves: readonly Curve[], metrics: number, style: Sty
   const hasUnits = curves.some(({ unit }) => unit !== undefined);
   const headings = ["metric", "min", "max", "last", ...(hasUnits ? ["unit"] : []), "at"];
   const cells = curves.map(({ key, min, max, last, text, unit = "", lastStep, axis }) => [
-    shortened(plain(key), LONGEST_KEY),
+    cut(printable(key), LONGEST_KEY, "..."),
     valueText(min),
     valueText(max),
-    text === undefined ? valueText(last) : shortened(plain(text), 30),
+    text === undefined ? valueText(last) : cut(printable(text), 30, "..."),
     ...(hasUnits ? [unit] : []),
     amountText(lastStep, axis),
   ]);
   // The indent of the section, and the gap beside the curve.
-  const taken = 4 + Math.max(...table([headings, ...cells]).map((line) => line.length));
+  const taken = 4 + Math.max(...columns([headings, ...cells]).map((line) => line.length));
   const width = Math.max(NARROWEST, Math.min(WIDEST, style.width - taken));
   const rows = cells.map((row, i) =>
     row.toSpliced(1, 0, sparkline(curves[i]?.series ?? [], { width, ascii: style.ascii })),

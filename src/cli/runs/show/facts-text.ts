@@ -1,9 +1,9 @@
+import { cut } from "../../../core/index.ts";
+import { columns } from "../../columns.ts";
 import { outcomeText } from "../outcome.ts";
 import type { RunSummary } from "../summary.ts";
 import { amountText } from "../text/numbers.ts";
-import { shortened } from "../text/plain.ts";
 import type { Style } from "../text/style.ts";
-import { table } from "../text/table.ts";
 import { dateText, durationText } from "../text/times.ts";
 
 /** What there is to say of a run before its metrics: each fact with its name. */
@@ -25,9 +25,10 @@ export function factLines(run: RunSummary, { width, colors }: Style): readonly s
   const colored = { running, completed: green, stopped: yellow, interrupted: yellow, failed: red }[
     run.outcome
   ];
-  return table(all.filter(([, text]) => text !== "")).map((line) =>
-    line.startsWith("outcome ") ? colored(line) : line,
-  );
+  return columns(
+    all.filter(([, text]) => text !== ""),
+    Math.max(200, width),
+  ).map((line) => (line.startsWith("outcome ") ? colored(line) : line));
 }
 
 /** Settings in one line: `lr 0.001, net.layers [64,64]`. */
@@ -36,5 +37,5 @@ function configText(config: RunSummary["config"], length: number): string {
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? Object.entries(value).flatMap(([name, part]) => leaves(part, path === "" ? name : `${path}.${name}`))
       : [`${path} ${typeof value === "string" ? value : JSON.stringify(value)}`.trim()];
-  return config === null ? "" : shortened(leaves(config, "").join(", "), length);
+  return config === null ? "" : cut(leaves(config, "").join(", "), length, "...");
 }

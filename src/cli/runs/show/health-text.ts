@@ -1,5 +1,5 @@
+import { columns } from "../../columns.ts";
 import { amountText, countText, numberText } from "../text/numbers.ts";
-import { table } from "../text/table.ts";
 import { ageText } from "../text/times.ts";
 import type { Shown } from "./read.ts";
 
@@ -16,7 +16,7 @@ export function healthLines({ run, curves, health }: Shown, now: number): readon
       `${text ?? (value === undefined ? "" : numberText(value))}${unit ? ` ${unit}` : ""}, at ${amountText(step, axis)}`,
     ]),
   ];
-  return table(rows);
+  return columns(rows);
 }
 
 function heartbeatText({ heartbeat, endedAt }: Shown["run"], now: number): string {

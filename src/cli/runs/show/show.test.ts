@@ -72,7 +72,7 @@ describe("espalier show", () => {
   it("prints nothing that a terminal would obey where it is not one", async () => {
     await full();
     const { text } = await show("mnist");
-    expect(text).toMatch(/train\/note .* a�\[2Jb/);
+    expect(text).toMatch(/train\/note .* a\\x1b\[2Jb/);
     expect(text).toMatch(/^(?:\P{Cc}|\n)*$/u);
   });
 

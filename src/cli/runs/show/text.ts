@@ -1,5 +1,5 @@
+import { printable } from "../../../core/index.ts";
 import { countText, numberText } from "../text/numbers.ts";
-import { plain } from "../text/plain.ts";
 import type { Style } from "../text/style.ts";
 import { headedTable } from "../text/table.ts";
 import { callText, dateText } from "../text/times.ts";
@@ -44,7 +44,7 @@ export function showText(shown: Shown, now: number, style: Style): readonly stri
     ["health", healthLines(shown, now)],
   ];
   return [
-    colors.bold(plain(shown.run.name)),
+    colors.bold(printable(shown.run.name)),
     ...factLines(shown.run, style).map((line) => `  ${line}`),
     ...sections.flatMap(([title, lines]) =>
       lines.length === 0 ? [] : ["", colors.bold(title), ...lines.map((line) => `  ${line}`)],

@@ -1,8 +1,8 @@
+import { cut, printable } from "../../../core/index.ts";
 import type { MetricRow } from "../../../metrics/index.ts";
 import { byInterest } from "../choose-metrics.ts";
 import { numberOf } from "../show/curve.ts";
 import { numberText } from "../text/numbers.ts";
-import { plain, shortened } from "../text/plain.ts";
 import type { Style } from "../text/style.ts";
 import { timeText } from "../text/times.ts";
 
@@ -26,9 +26,9 @@ export function tailLines(rows: readonly MetricRow[], { colors }: Pick<Style, "c
     return [
       [
         colors.dim(timeText(first.wall)),
-        plain(first.category),
-        colors.dim(`${plain(first.axis)} ${first.step}`),
-        ...shown.map((row) => `${plain(row.name)} ${valueText(row)}`),
+        printable(first.category),
+        colors.dim(`${printable(first.axis)} ${first.step}`),
+        ...shown.map((row) => `${printable(row.name)} ${valueText(row)}`),
         ...(more > 0 ? [`and ${more} more`] : []),
       ].join("  "),
     ];
@@ -37,5 +37,5 @@ export function tailLines(rows: readonly MetricRow[], { colors }: Pick<Style, "c
 
 function valueText(row: MetricRow): string {
   const value = numberOf(row);
-  return value === undefined ? shortened(plain(row.text ?? ""), 60) : numberText(value);
+  return value === undefined ? cut(printable(row.text ?? ""), 60, "...") : numberText(value);
 }

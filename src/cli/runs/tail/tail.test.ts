@@ -171,7 +171,7 @@ describe("espalier tail", () => {
     await filed(store, "a", [...values, record("train/note", 2, "a\u001b[2Jb\nc")], { ending: completed });
     const { text } = await tail(["a"]);
     expect(text).toMatch(/m0 0 .* m7 7 {2}and 2 more\n/);
-    expect(text).toContain("note a�[2Jb�c\n");
+    expect(text).toContain("note a\\x1b[2Jb\\nc\n");
   });
 
   it.each(["0", "-1", "soon", "1e9"])("refuses --interval %j", async (interval) => {

@@ -1,9 +1,8 @@
-import { EspalierError } from "../../../core/index.ts";
+import { EspalierError, printable } from "../../../core/index.ts";
 import type { RunRow, StatsStore } from "../../../metrics/index.ts";
 import { fitsPattern, matching } from "../choose-metrics.ts";
 import { isSilent } from "../outcome.ts";
 import type { Surroundings } from "../surroundings.ts";
-import { plain } from "../text/plain.ts";
 import type { Style } from "../text/style.ts";
 import { ageText } from "../text/times.ts";
 import { lastPlace } from "./last-place.ts";
@@ -110,4 +109,4 @@ const silenceText = (age: number): string =>
   `no sign of the run for ${ageText(age)}: its process may be gone. Ctrl-C ends this`;
 
 const endText = ({ outcome, reason }: RunRow): string =>
-  `the run has ended: ${outcome}${reason ? `, ${plain(reason.split("\n")[0] ?? "")}` : ""}`;
+  `the run has ended: ${outcome}${reason ? `, ${printable(reason.split("\n")[0] ?? "", 1000)}` : ""}`;

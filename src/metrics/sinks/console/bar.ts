@@ -1,6 +1,6 @@
+import { cut, padStart, printable } from "../../../core/index.ts";
 import type { RunProgress } from "../../run-info.ts";
 import { durationText, rateText } from "./numbers.ts";
-import { cut, padStart, printable } from "./printable.ts";
 import { type Row, rowWidth, type Span, type Style } from "./style.ts";
 
 const narrowest = 8;

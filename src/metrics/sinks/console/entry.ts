@@ -1,6 +1,6 @@
+import { printable } from "../../../core/index.ts";
 import { isHistogram, isScalar, type MetricRecord } from "../../record.ts";
 import { oneOf, significant } from "./numbers.ts";
-import { printable } from "./printable.ts";
 
 /** A record as it is shown. All texts are printable. */
 export interface Entry {

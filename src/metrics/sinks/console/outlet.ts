@@ -1,3 +1,4 @@
+import { printable } from "../../../core/index.ts";
 import { directWriter, pipeBehind } from "./direct.ts";
 
 /**
@@ -50,7 +51,7 @@ export function outletOf(stream: ConsoleStream): Outlet {
   const fail = (error: NodeJS.ErrnoException): void => {
     if (!gone && !quiet.includes(error.code ?? ""))
       process.emitWarning(
-        `consoleSink: its stream failed, so that nothing more is shown: ${error.message}`,
+        `consoleSink: its stream failed, so that nothing more is shown: ${printable(error.message)}`,
         "EspalierWarning",
       );
     gone = true;

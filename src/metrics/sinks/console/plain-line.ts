@@ -1,8 +1,8 @@
+import { cut, printable } from "../../../core/index.ts";
 import type { RunProgress } from "../../run-info.ts";
 import type { Chosen } from "./choice.ts";
 import { type Entry, type Shown, valueText } from "./entry.ts";
 import { oneOf, rateText } from "./numbers.ts";
-import { cut, printable } from "./printable.ts";
 import type { Row, Span } from "./style.ts";
 
 const longest = 200;

@@ -1,7 +1,7 @@
+import { printableLines } from "../../../core/index.ts";
 import type { RunProgress } from "../../run-info.ts";
 import { followWindows } from "./entry.ts";
 import { plainLine } from "./plain-line.ts";
-import { printableLines } from "./printable.ts";
 import { endingRow, openingRow } from "./sentences.ts";
 import { painted, type Row } from "./style.ts";
 import type { Display, DisplayParts } from "./terminal.ts";

@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { widthOf } from "./printable.ts";
+import { widthOf } from "../../../core/index.ts";
 
 const sequenceOrCharacter = new RegExp(`${"\x1b"}\\[[0-9;]*[a-zA-Z]|.`, "gsu");
 

@@ -1,7 +1,7 @@
+import { printable } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
 import { amountOf, secondsText } from "./numbers.ts";
-import { printable } from "./printable.ts";
 import type { Paint, Row } from "./style.ts";
 
 /** The first line of a run: which it is, and where it goes on if it is not new. */
@@ -21,7 +21,7 @@ const paints: Readonly<Record<RunEnding["outcome"], Paint>> = {
 
 /** The last line of a run: how it ended, how far it came, how long it took. */
 export function endingRow({ outcome, reason, counters }: RunEnding): Row {
-  const why = reason === undefined || reason === outcome ? "" : ` (${printable(reason)})`;
+  const why = reason === undefined || reason === outcome ? "" : ` (${printable(reason, 1000)})`;
   return [
     { text: outcome, paint: paints[outcome] },
     { text: `${why}: ${countersText(counters)} in ${secondsText(counters.seconds)}` },

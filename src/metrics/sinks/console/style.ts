@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import { widthOf } from "./printable.ts";
+import { widthOf } from "../../../core/index.ts";
 
 export type Paint = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "alarm";
 

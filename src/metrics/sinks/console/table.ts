@@ -1,7 +1,7 @@
+import { cut, cutMiddle, padEnd, padStart, printable, widthOf } from "../../../core/index.ts";
 import type { Chosen } from "./choice.ts";
 import { type Entry, type Shown, valueText } from "./entry.ts";
 import { oneOf } from "./numbers.ts";
-import { cut, cutMiddle, padEnd, padStart, printable, widthOf } from "./printable.ts";
 import type { Row, Span, Style } from "./style.ts";
 
 /** How wide the parts of a cell are. They only grow, so that tables stand under each other. */

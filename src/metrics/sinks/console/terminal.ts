@@ -1,11 +1,11 @@
 import type { Clock } from "../../../core/index.ts";
+import { printableLines } from "../../../core/index.ts";
 import type { RunProgress } from "../../run-info.ts";
 import type { Sink } from "../sink.ts";
 import { barRow } from "./bar.ts";
 import type { chooser } from "./choice.ts";
 import { followWindows } from "./entry.ts";
 import type { Outlet } from "./outlet.ts";
-import { printableLines } from "./printable.ts";
 import { endingRow, openingRow } from "./sentences.ts";
 import { painted, type Row, rowWidth, type Style } from "./style.ts";
 import { firstWidths, tableRows } from "./table.ts";

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { cut, cutMiddle, padEnd, padStart, printable, printableLines, widthOf } from "./printable.ts";
+import {
+  cut,
+  cutMiddle,
+  padEnd,
+  padStart,
+  printable,
+  printableLines,
+  printableText,
+  widthOf,
+} from "./printable.ts";
 
 describe("printable", () => {
   it.each([
@@ -17,6 +26,17 @@ describe("printable", () => {
 
   it("keeps the lines of a message", () => {
     expect(printableLines("one\r\ntwo\n\x1bthree")).toEqual(["one", "two", "\\x1bthree"]);
+  });
+});
+
+describe("long texts", () => {
+  it("are cut, and say how long they are", () => {
+    expect(printable("x".repeat(1_000_000))).toBe(`${"x".repeat(200)}... (1000000 characters)`);
+    expect(printable(`${"x".repeat(199)}😀${"x".repeat(99)}`)).toBe(`${"x".repeat(199)}... (300 characters)`);
+    const name = "n".repeat(1_000_000);
+    expect(printableText(`first\nhook ${name} failed`)).toMatch(
+      /^first\nhook n{1000,1600}\.\.\. \(1000012 characters\) \.\.\.n{100,600} failed$/,
+    );
   });
 });
 

@@ -7,13 +7,40 @@ const noWidth = /[\p{Mn}\p{Me}\u200c\u200d]/u;
 const plain = /^[\x20-\x7e]*$/;
 const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** A text that nobody vouches for, in one line that cannot move the cursor: what would is written as an escape. */
-export function printable(text: string): string {
+/** The most characters of a name or a value that are printed, and of a line of prose. */
+const longestName = 200;
+const longestLine = 2000;
+
+/**
+ * A text from outside as a terminal may have it: one line, what would move the cursor or ring the bell written as an
+ * escape, cut where it is longer than `longest` characters. Every text that people bring (names, values, paths,
+ * messages of other errors) goes through this or {@link printableText} before it is printed.
+ */
+export function printable(text: string, longest = longestName): string {
+  if (text.length <= longest) return escapedText(text);
+  return `${escapedText(beginning(text, longest))}... (${text.length} characters)`;
+}
+
+/** The lines of a text, each of them printable. Long ones lose their middle. */
+export function printableLines(text: string, longest = longestLine): readonly string[] {
+  return text.split(/\r\n|\n/).map((line) => {
+    if (line.length <= longest) return escapedText(line);
+    const end = escapedText(line.slice(-Math.floor(longest / 4)));
+    const start = escapedText(beginning(line, longest - Math.floor(longest / 4)));
+    return `${start}... (${line.length} characters) ...${end}`;
+  });
+}
+
+/** A message of several lines, each of them printable. */
+export const printableText = (text: string): string => printableLines(text).join("\n");
+
+function escapedText(text: string): string {
   return plain.test(text) ? text : text.replace(notPrintable, (found) => short[found] ?? escaped(found));
 }
 
-/** The lines of a text, each of them printable. */
-export const printableLines = (text: string): readonly string[] => text.split(/\r\n|\n/).map(printable);
+/** The first characters, the last of them whole. */
+const beginning = (text: string, length: number): string =>
+  text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
 
 /** How many columns of a terminal a printable text takes. */
 export function widthOf(text: string): number {
