@@ -32,8 +32,43 @@ const ROOMS = [
   "testing",
 ];
 
-/** Packages that only one room may know. */
-const OWNERS: Readonly<Record<string, string>> = { koffi: "engine", "@jax-js/jax": "engine" };
+/** Modules of Node by what they reach. */
+const COMPUTING = [
+  ...["node:crypto", "node:events", "node:path", "node:perf_hooks", "node:readline", "node:stream"],
+  ...[
+    "node:stream/promises",
+    "node:timers/promises",
+    "node:url",
+    "node:util",
+    "node:v8",
+    "node:vm",
+    "node:zlib",
+  ],
+];
+const FILES = ["node:fs", "node:fs/promises", "node:os"];
+const PROCESSES = ["node:child_process", "node:inspector", "node:module", "node:worker_threads"];
+const NETWORK = ["node:http", "node:net"];
+
+/**
+ * What a room imports beside other rooms. One that is not listed imports nothing: the trainer, hooks, schedules and
+ * losses reach neither files nor the network, whatever they are given reaches them.
+ */
+const IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  engine: [...COMPUTING, ...FILES, ...PROCESSES, "koffi", "@jax-js/jax"],
+  state: ["node:crypto"],
+  random: ["node:crypto"],
+  nn: ["node:crypto"],
+  losses: ["node:crypto"],
+  checkpoint: [...COMPUTING, ...FILES, ...PROCESSES],
+  metrics: [
+    ...[...COMPUTING, ...FILES, ...PROCESSES, ...NETWORK],
+    ...["@photostructure/sqlite", "kysely", "pg", "picocolors"],
+  ],
+  supervised: ["node:path", "node:url"],
+  rl: [...COMPUTING, ...FILES, ...PROCESSES],
+  cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
+  testing: COMPUTING,
+};
 
 const PACKAGES = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
 const BUILTINS = new Set(builtinModules);
@@ -41,7 +76,10 @@ const BUILTINS = new Set(builtinModules);
 /** What is wrong with the imports of the file at `path`, relative to src/. */
 function faults(path: string, source: string): string[] {
   const room = roomOf(path);
-  const imports = ts.preProcessFile(source, true, true).importedFiles.map((file) => file.fileName);
+  const imports = [
+    ...ts.preProcessFile(source, true, true).importedFiles.map((file) => file.fileName),
+    ...[...source.matchAll(/getBuiltinModule\(\s*"([^"]+)"/g)].map(([, name = ""]) => name),
+  ];
   return [
     ...(room !== undefined && !ROOMS.includes(room) ? [`${room}/ is not in the list of rooms`] : []),
     ...imports.flatMap((name) =>
@@ -83,12 +121,14 @@ function relativeFault(path: string, name: string): string[] {
 }
 
 function packageFault(path: string, name: string): string[] {
-  if (name.startsWith("node:")) return [];
   if (BUILTINS.has(name)) return [`${name} is written node:${name}`];
-  const found = PACKAGES.find((known) => name === known || name.startsWith(`${known}/`));
+  const found = name.startsWith("node:")
+    ? name
+    : PACKAGES.find((known) => name === known || name.startsWith(`${known}/`));
   if (found === undefined) return [`${name} is not a dependency in package.json`];
-  const owner = OWNERS[found];
-  return owner !== undefined && owner !== roomOf(path) ? [`${found} is for ${owner}/ alone`] : [];
+  const room = roomOf(path);
+  if (room !== undefined && IMPORTS[room]?.includes(found)) return [];
+  return [`${found} is not for ${room === undefined ? "the front door" : `${room}/`}`];
 }
 
 /** The folder directly under src/, or undefined for src/index.ts, the package's front door. */
@@ -147,14 +187,30 @@ describe("the checker", () => {
     ["an unknown package", "core/a.ts", `import _ from "lodash";`, "lodash is not a dependency"],
     ["a development package", "core/a.ts", `import fc from "fast-check";`, "fast-check is not a dependency"],
     ["a bare built-in", "core/a.ts", `import { join } from "path";`, "path is written node:path"],
-    ["koffi elsewhere", "cli/a.ts", `const k = await import("koffi");`, "koffi is for engine/ alone"],
+    ["koffi elsewhere", "cli/a.ts", `const k = await import("koffi");`, "koffi is not for cli/"],
+    ["jax-js elsewhere", "nn/a.ts", `import { numpy } from "@jax-js/jax/x";`, "@jax-js/jax is not for nn/"],
+    ["koffi by require", "cli/a.ts", `const k = require("koffi");`, "koffi is not for cli/"],
     [
-      "jax-js elsewhere",
-      "nn/a.ts",
-      `import { numpy } from "@jax-js/jax/x";`,
-      "@jax-js/jax is for engine/ alone",
+      "files in the trainer",
+      "trainer/a.ts",
+      `import { readFileSync } from "node:fs";`,
+      "fs is not for trainer/",
     ],
-    ["koffi by require", "cli/a.ts", `const k = require("koffi");`, "koffi is for engine/ alone"],
+    [
+      "files in the trainer, later",
+      "trainer/a.ts",
+      `const fs = process.getBuiltinModule("node:fs/promises");`,
+      "fs/promises is not for trainer/",
+    ],
+    [
+      "the network in the trainer",
+      "trainer/a.ts",
+      `const x = await import("node:https");`,
+      "https is not for trainer/",
+    ],
+    ["a database in the trainer", "trainer/a.ts", `import pg from "pg";`, "pg is not for trainer/"],
+    ["a thread in hooks", "hooks/a.ts", `import { Worker } from "node:worker_threads";`, "is not for hooks/"],
+    ["a module in front", "index.ts", `import fs from "node:fs";`, "node:fs is not for the front door"],
     ["a call on import", "engine/np/index.ts", "const x = 1;\ninstall();", "install(); is a side effect"],
     ["a loop on import", "rl/a.ts", "for (const name of names) register(name);", "is a side effect"],
     ["an import for its effect", "rl/a.ts", `import "./registry.ts";`, "is a side effect"],
