@@ -138,7 +138,7 @@ export const foreignNames: readonly ForeignNames[] = [
   // Checkpoints and files.
   {
     theirs: "dirpath checkpoint_dir save_dir output_dir save_folder default_root_dir log_dir dir folder",
-    ours: ["directory"],
+    ours: ["directory", "checkpointDir"],
   },
   { theirs: "save_top_k max_to_keep save_total_limit keep_checkpoints", ours: ["keep"] },
   {

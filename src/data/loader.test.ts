@@ -16,6 +16,18 @@ describe("a loader", () => {
     expect(loaderOf({ length: 0 }).runs).toEqual([]);
   });
 
+  it("gives the rows of one batch after the other, and resumes with the same next batch", async () => {
+    const loader = loaderOf();
+    const rows = Array.from({ length: 6 }, () => [...loader.next()]);
+    expect(rows.map((each) => each.length)).toEqual([4, 4, 2, 4, 4, 2]);
+    expect(rows.slice(0, 3).flat().sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const [first, second] = [loaderOf(), loaderOf({ key: new RandomStreams(2).get("data").key() })];
+    first.next();
+    second.setState(first.getState());
+    expect(Array.from({ length: 5 }, () => [...second.next()])).toEqual(rows.slice(1));
+    expect([...loaderOf({ length: 0 }).next()]).toEqual([]);
+  });
+
   it("orders every epoch anew, each row once, drawn ahead or not", () => {
     const [loader, ahead] = [loaderOf(), loaderOf()];
     const orders = Array.from({ length: 5 }, () => {

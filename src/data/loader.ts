@@ -10,9 +10,9 @@ export interface LoaderOptions {
   readonly batchSize: number;
   /** What orders are drawn from: a key of a random stream, `streams.get("data").key()`. */
   readonly key: Uint32Array;
-  /** A new order each epoch; true unless told. */
+  /** Whether each epoch has an order of its own. Default: true. */
   readonly shuffle?: boolean | undefined;
-  /** What becomes of examples that do not fill a batch; kept as a smaller one unless told. */
+  /** What becomes of examples that do not fill a batch. Default: "keep", as a smaller one. */
   readonly lastBatch?: "keep" | "drop" | undefined;
 }
 
@@ -31,15 +31,16 @@ interface LoaderState {
 }
 
 /**
- * In which order examples come, and how far an epoch has got. The order of an epoch follows from the key and the
- * epoch's number alone, so that a position in the middle of one is three numbers to save.
+ * Batches of examples, as rows of whatever holds them: their order, and how far an epoch has got. The order of an
+ * epoch follows from the key and the epoch's number alone, so that a position in the middle of one is three numbers to
+ * save, and a loader that is restored goes on with the same next batch.
  *
  * @example
  * ```ts
  * const loader = new Loader({ length: 1000, batchSize: 64, key: streams.get("data").key() });
  * loader.runs; // [{ size: 64, count: 15, from: 0 }, { size: 40, count: 1, from: 960 }]
- * const rows = loader.order.subarray(loader.position, loader.position + 64);
- * loader.advance(64);
+ * const rows = loader.next(); // 64 row numbers
+ * loader.position; // 64
  * ```
  */
 export class Loader implements Stateful {
@@ -113,6 +114,15 @@ export class Loader implements Stateful {
   #orderOf(epoch: number): Int32Array {
     if (this.shuffle) return shuffled(hostRandom.hostFoldIn(this.#key, epoch), this.length);
     return this.#orders[0]?.rows ?? Int32Array.from({ length: this.length }, (_, i) => i);
+  }
+
+  /** The rows of the next batch, which are taken. */
+  next(): Int32Array {
+    const run = this.runs.find(({ size, count, from }) => this.#position < from + size * count);
+    const size = run?.size ?? 0;
+    const rows = this.order.slice(this.#position, this.#position + size);
+    this.advance(size);
+    return rows;
   }
 
   /** Takes examples. After the last of an epoch comes the first of the next. */

@@ -65,7 +65,8 @@ const fields: Readonly<Record<keyof SupervisedFields, Field>> = {
 };
 
 /**
- * Completes and checks the configuration of a supervised run: one plain object for the trainer and the task.
+ * Completes and checks the configuration of a supervised run: one object for the trainer and the task, whose fields
+ * may also be getters or come from its class.
  *
  * @example
  * ```ts
@@ -77,15 +78,20 @@ export function supervisedConfig(given: Partial<SupervisedConfig> = {}): Supervi
     throw new EspalierError("CONFIG_INVALID", `the training config is ${String(given)}`, {
       fix: "give an object such as { epochs: 10, batchSize: 32 }",
     });
-  const core = Object.entries(given).filter(([name]) => !(name in fields));
   const own = Object.keys(fields);
-  const known = [...Object.keys(trainingConfig()), ...own];
-  for (const [name] of core)
+  const core = Object.keys(trainingConfig()) as (keyof TrainingConfig)[];
+  const known = [...core, ...own];
+  for (const name of Object.keys(given))
     if (!known.includes(name))
       throw new EspalierError(
         "CONFIG_UNKNOWN",
         `the training config has no field "${name}"${didYouMean(name, known)}`,
-        { fix: `the fields are ${known.join(", ")}` },
+        {
+          fix:
+            name === "checkpointDir"
+              ? "give it beside the training config: supervisedTrainer({ checkpointDir, trainingConfig })"
+              : `the fields are ${known.join(", ")}`,
+        },
       );
   const mine = own.map((name) => {
     const field = fields[name as keyof SupervisedFields];
@@ -97,7 +103,8 @@ export function supervisedConfig(given: Partial<SupervisedConfig> = {}): Supervi
       { fix: `give ${field.is}` },
     );
   });
-  return Object.freeze({ ...trainingConfig(Object.fromEntries(core)), ...Object.fromEntries(mine) });
+  const ofTrainer = Object.fromEntries(core.map((name) => [name, given[name]]));
+  return Object.freeze({ ...trainingConfig(ofTrainer), ...Object.fromEntries(mine) });
 }
 
 /** The part of a configuration that the trainer itself knows. */

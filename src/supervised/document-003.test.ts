@@ -1,9 +1,11 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../checkpoint/hook/runs.test-support.ts";
 import { CheckpointManager, checkpointHook, localStore } from "../checkpoint/index.ts";
 import type { Value } from "../engine/index.ts";
-import { loggingHook, PeriodicHook } from "../hooks/index.ts";
+import { compositeHook, loggingHook, PeriodicHook } from "../hooks/index.ts";
+import { gradientMonitor, Logger, metricsHook } from "../metrics/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { cosine, every } from "../schedule/index.ts";
@@ -11,6 +13,7 @@ import { firstDifference, type StateTree } from "../state/index.ts";
 import {
   evaluationScores,
   type Frozen,
+  gradientHealth,
   latestCheckpoint,
   rolloutStats,
   Trainer,
@@ -23,7 +26,7 @@ import { FakeTask, rollout, train } from "../trainer/task.test-support.ts";
 import type { SupervisedConfig } from "./config.ts";
 import { accuracy } from "./metrics.ts";
 import { supervisedTask } from "./task.ts";
-import { supervisedTrainer } from "./trainer.ts";
+import { type SupervisedTrainer, type SupervisedTrainerOptions, supervisedTrainer } from "./trainer.ts";
 
 /** Two clouds of points, told apart by their label. */
 function clouds(n: number, shift = 0) {
@@ -64,6 +67,90 @@ function losses(): { readonly hook: TrainerHook; readonly seen: number[] } {
   };
   return { hook: { name: "losses", onBatchesEnd }, seen };
 }
+
+/** 003 sets up checkpoints, metrics and the gradient monitor by itself. */
+describe("checkpointDir", () => {
+  const made = (checkpointDir: string, more: Partial<SupervisedTrainerOptions> = {}) =>
+    supervisedTrainer({
+      ...{ model, checkpointDir, engine: "wasm", ...more },
+      trainingConfig: { epochs: 3, batchSize: 8, handleSignals: false, ...more.trainingConfig },
+    });
+  const inputs = { trainData: clouds(28), valData: clouds(8, 40), progress: false };
+  const keysIn = (directory: string) =>
+    readFileSync(join(directory, "metrics.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { readonly key: string }).key);
+  const namesOf = (trainer: SupervisedTrainer) => trainer.trainer.getHooks().map(({ name }) => name);
+
+  it("sets up checkpoints, metrics and the gradient monitor, from which a run goes on with the same bits", async () => {
+    const [whole, broken] = [temporaryDirectory(), temporaryDirectory()];
+    const uninterrupted = made(whole);
+    await uninterrupted.train(inputs);
+    expect(namesOf(uninterrupted)).toEqual(["metrics", "gradients", "checkpoint"]);
+    const saved = await new CheckpointManager({ store: localStore(whole) }).list();
+    expect(saved.map(({ manifest }) => manifest?.counters.epochs)).toEqual([1, 2, 3]);
+    expect(keysIn(whole)).toEqual(
+      expect.arrayContaining([
+        "train/loss",
+        "train/gradientNorm",
+        "validation/accuracy",
+        "health/gradients.nan",
+      ]),
+    );
+    expect(readdirSync(join(whole, "tensorboard")).some((name) => name.includes("tfevents"))).toBe(true);
+    expect(uninterrupted.trainer.hooks.slots.get(gradientHealth)?.norm).toBeGreaterThan(0);
+
+    expect((await made(broken, { trainingConfig: { maxUpdates: 6 } }).train(inputs)).counters.batches).toBe(
+      6,
+    );
+    const again = made(broken);
+    expect((await again.train({ ...inputs, resumeFrom: broken })).counters.batches).toBe(12);
+    const states = async (trainer: SupervisedTrainer) => {
+      const { params, optimizer, data, "hook.gradients": gradients } = await trainer.state();
+      return { params, optimizer, data, gradients } as StateTree;
+    };
+    expect(await firstDifference(await states(again), await states(uninterrupted))).toBeUndefined();
+    // Started once more, it finds itself at its end.
+    expect((await made(broken).train(inputs)).counters.batches).toBe(12);
+  });
+
+  it("leaves out parts that are turned off, and those that a given hook does", async () => {
+    const train = async (more: Partial<SupervisedTrainerOptions>) => {
+      const directory = temporaryDirectory();
+      const trainer = made(directory, more);
+      await trainer.train(inputs);
+      return { names: namesOf(trainer), files: readdirSync(directory).sort() };
+    };
+    expect(await train({ automatic: { metrics: false, gradients: false } })).toEqual({
+      names: ["checkpoint"],
+      files: expect.not.arrayContaining(["metrics.jsonl", "tensorboard"]),
+    });
+    expect(await train({ automatic: { checkpoints: false }, monitor: { gradients: false } })).toEqual({
+      names: ["metrics"],
+      files: ["metrics.jsonl", "tensorboard"],
+    });
+    const elsewhere = temporaryDirectory();
+    const given = [
+      checkpointHook({ directory: elsewhere, name: "mine" }),
+      compositeHook({ name: "watch", hooks: [gradientMonitor({ exploding: 100 })] }),
+      metricsHook({ logger: () => new Logger({ sinks: [] }), name: "own" }),
+    ];
+    expect(await train({ hooks: given })).toEqual({ names: ["mine", "watch", "own"], files: [] });
+    expect(readdirSync(elsewhere)).toContain("epoch-0003-update-000012");
+  });
+
+  it.each([
+    [{ checkpointDir: "" }, /checkpointDir is "".*OPTION_INVALID/s],
+    [{ checkpointDir: "runs", automatic: { metric: false } }, /did you mean "metrics"/],
+    [{ checkpointDir: "runs", automatic: { metrics: 3 } }, /automatic.metrics is 3.*OPTION_INVALID/s],
+    [{ automatic: { metrics: false } }, /without checkpointDir.*OPTION_INVALID/s],
+    [{ checkpoint_dir: "runs" }, /did you mean "checkpointDir"/],
+    [{ trainingConfig: { checkpointDir: "runs" } }, /CONFIG_UNKNOWN.*supervisedTrainer\(\{ checkpointDir/s],
+  ])("is refused as %j", (options, message) => {
+    expect(() => supervisedTrainer({ model, ...(options as object) })).toThrow(message);
+  });
+});
 
 /** The tests that document 003 lists, by its names. */
 describe("document 003", () => {
@@ -185,11 +272,25 @@ describe("document 003", () => {
       epochs = 2;
       batchSize = 4;
     }
-    for (const config of [new Legacy(), Object.assign(Object.create(null), new Legacy())]) {
+    class Getters {
+      get epochs() {
+        return 2;
+      }
+      get batchSize() {
+        return 4;
+      }
+    }
+    const hidden = Object.defineProperties({}, { epochs: { get: () => 2 }, batchSize: { value: 4 } });
+    const bare = Object.assign(Object.create(null), new Legacy());
+    for (const config of [new Legacy(), bare, new Getters(), Object.create(new Legacy()), hidden]) {
       const trainer = supervisedTrainer({ model, trainingConfig: config, engine: "wasm" });
       expect(trainer.config).toMatchObject({ epochs: 2, batchSize: 4, seed: 0, learningRate: 1e-3 });
       expect((await trainer.train({ trainData: clouds(8) })).counters.updates).toBe(4);
     }
+    const own = Object.assign(new Getters(), { patience: 3 });
+    expect(() => supervisedTrainer({ model, trainingConfig: own, engine: "wasm" })).toThrow(
+      /"patience".*CONFIG_UNKNOWN/,
+    );
   });
 
   it("test_trainer_without_task_spec: the targets decide what is learnt", async () => {

@@ -7,6 +7,7 @@ import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } f
 import type { StateTree } from "../state/index.ts";
 import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
 import type { MonitorOptions } from "../update/index.ts";
+import { type AutomaticParts, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import { withLabelsChecked } from "./labels.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
@@ -20,6 +21,14 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   /** One plain object for trainer and task; see `supervisedConfig`. */
   readonly trainingConfig?: Partial<SupervisedConfig>;
   readonly hooks?: TrainerHook | readonly TrainerHook[];
+  /**
+   * A directory for the run, and what most runs need with it: checkpoints, from which the run goes on when it is
+   * started again; metrics on the console, in `metrics.jsonl` and for TensorBoard; a gradient monitor. A checkpoint,
+   * metrics or gradient hook among `hooks` takes the place of that part.
+   */
+  readonly checkpointDir?: string;
+  /** Which parts `checkpointDir` sets up. Default: all. */
+  readonly automatic?: AutomaticParts;
   /** What kind of task it is. Without it and without a loss, the targets decide: whole numbers are classes. */
   readonly taskSpec?: TaskSpecOptions;
   /** Instead of the one that the configuration describes. */
@@ -44,7 +53,10 @@ export interface TrainInputs {
   readonly resumeFrom?: ResumeFrom | string | URL;
   /** How much of a checkpoint is taken over, and which differences are accepted. Default: all of it, and none. */
   readonly resume?: Pick<ResumeOptions, "mode" | "allow">;
-  /** Whether its progress is shown. Default: on a terminal, unless a hook logs metrics or there is a logger. */
+  /**
+   * Whether its progress is shown. Default: on a terminal, unless a hook logs metrics or there is a logger; with
+   * `checkpointDir` everywhere, by the metrics that it sets up.
+   */
   readonly progress?: boolean;
 }
 
@@ -75,6 +87,8 @@ const names = [
   "model",
   "trainingConfig",
   "hooks",
+  "checkpointDir",
+  "automatic",
   "taskSpec",
   "optimizer",
   "loss",
@@ -104,13 +118,16 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   options: SupervisedTrainerOptions<X, Y, O>,
 ): SupervisedTrainer<O> {
   checkNames("supervisedTrainer", options, names);
+  checkAutomatic(options);
   const config = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   let last: { readonly task: SupervisedTask<O>; readonly trainer: Trainer } | undefined;
 
   const start = ({ trainData, valData, progress }: TrainInputs) => {
-    const { model, engine, device, logger, clock, warn, monitor } = options;
+    const { model, engine, device, logger, clock, warn } = options;
+    const all = withAutomatic(hooks, options, progress ?? logger === undefined);
+    const { monitor } = all;
     const handed = { ...(logger && { logger }), ...(clock && { clock }), ...(warn && { warn }) };
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
     const found = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
@@ -129,7 +146,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       ...(device !== undefined && { device }),
       empty: config.onEmpty === "finish" ? "skip" : "error",
     });
-    const shown = withProgress(hooks, logger ? (progress ?? false) : progress);
+    const shown = withProgress(all.hooks, logger ? (progress ?? false) : progress);
     return { task, trainer: new Trainer({ task, config: coreConfig(config), hooks: shown, ...handed }) };
   };
   const run = () => {

@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import { checkpointHook } from "../checkpoint/index.ts";
+import { badOption, checkNames, shown } from "../core/index.ts";
+import type { Slot } from "../hooks/index.ts";
+import {
+  consoleSink,
+  gradientMonitor,
+  jsonlSink,
+  Logger,
+  metricsHook,
+  tensorBoardSink,
+} from "../metrics/index.ts";
+import { gradientHealth, latestCheckpoint, latestMetrics, type TrainerHook } from "../trainer/index.ts";
+import type { MonitorOptions } from "../update/index.ts";
+
+/** The parts that `checkpointDir` sets up. */
+export interface AutomaticParts {
+  /** A `checkpointHook` in the directory, which also goes on from what is there. Default: true. */
+  readonly checkpoints?: boolean;
+  /** A `metricsHook` that writes to the console, to `metrics.jsonl` and to `tensorboard/` in it. Default: true. */
+  readonly metrics?: boolean;
+  /** A `gradientMonitor`, and the norms that it needs. Default: true. */
+  readonly gradients?: boolean;
+}
+
+interface Given {
+  readonly checkpointDir?: string | undefined;
+  readonly automatic?: AutomaticParts | undefined;
+}
+
+const kind = "supervisedTrainer";
+
+/** Checks the two options, each by itself and together. */
+export function checkAutomatic({ checkpointDir, automatic }: Given): void {
+  if (checkpointDir !== undefined && (typeof checkpointDir !== "string" || checkpointDir.trim() === ""))
+    throw badOption(kind, `checkpointDir is ${shown(checkpointDir)}`, 'name a directory: "runs/mnist"');
+  if (automatic === undefined) return;
+  checkNames(`${kind}: automatic`, automatic, ["checkpoints", "metrics", "gradients"]);
+  for (const [name, value] of Object.entries(automatic))
+    if (value !== undefined && typeof value !== "boolean")
+      throw badOption(kind, `automatic.${name} is ${shown(value)}`, "give true or false");
+  if (checkpointDir === undefined)
+    throw badOption(
+      kind,
+      "automatic is given, and nothing is set up without checkpointDir",
+      'give checkpointDir: "runs/mnist" too, or leave automatic out',
+    );
+}
+
+/** A run's hooks with those that `checkpointDir` adds. A given hook that provides the same slot takes a part's place. */
+export function withAutomatic(
+  hooks: readonly TrainerHook[],
+  { checkpointDir, automatic = {}, monitor }: Given & { readonly monitor?: MonitorOptions | undefined },
+  console: boolean,
+): { readonly hooks: readonly TrainerHook[]; readonly monitor: MonitorOptions | undefined } {
+  if (checkpointDir === undefined) return { hooks, monitor };
+  const { checkpoints = true, metrics = true, gradients = true } = automatic;
+  const isFree = (slot: Slot): boolean => !hooks.some((hook) => doesProvide(hook, slot));
+  const norms = gradients && monitor?.gradients !== false;
+  const added: TrainerHook[] = [];
+  if (metrics && isFree(latestMetrics))
+    added.push(metricsHook({ logger: () => loggerIn(checkpointDir, console) }));
+  if (norms && isFree(gradientHealth)) added.push(gradientMonitor());
+  if (checkpoints && isFree(latestCheckpoint)) added.push(checkpointHook({ directory: checkpointDir }));
+  return { hooks: [...hooks, ...added], monitor: norms ? { gradients: true, ...monitor } : monitor };
+}
+
+const doesProvide = (
+  { provides = [], children = [] }: Pick<TrainerHook, "provides" | "children">,
+  slot: Slot,
+): boolean => provides.includes(slot) || children.some((child) => doesProvide(child as TrainerHook, slot));
+
+const loggerIn = (directory: string, console: boolean): Logger =>
+  new Logger({
+    sinks: [
+      ...(console ? [consoleSink()] : []),
+      jsonlSink(join(directory, "metrics.jsonl")),
+      tensorBoardSink(join(directory, "tensorboard")),
+    ],
+  });
