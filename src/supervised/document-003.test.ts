@@ -415,7 +415,11 @@ describe("document 003", () => {
     });
     const resumed = trainerOf(config, second.hook);
     // The run directory: its newest whole checkpoint.
-    const result = await resumed.train({ trainData, resumeFrom: directory });
+    const result = await resumed.train({
+      trainData,
+      resumeFrom: directory,
+      resume: { allow: ["stopped"] },
+    });
     expect(result).toMatchObject({ outcome: "completed", counters: { epochs: 3, batches: 12, samples: 84 } });
     expect(whole.seen).toHaveLength(12);
     expect([...first.seen, ...second.seen]).toEqual(whole.seen);

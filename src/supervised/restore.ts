@@ -2,14 +2,14 @@ import { fileURLToPath } from "node:url";
 import { type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
 import { EspalierError, isPlainObject } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
-import type { Frozen, Trainer } from "../trainer/index.ts";
+import { type Frozen, type Trainer, withoutStop } from "../trainer/index.ts";
 
 /** The state of a run to go on from: states of all its components by name, alone or as a snapshot gives them. */
 export type ResumeFrom = Frozen | Readonly<Record<string, StateTree>>;
 
 /**
  * Restores a run: from files as `options` say, exactly unless told; from states exactly: every component there is, and
- * no other.
+ * no other. Of the options `allow: ["stopped"]` counts there too.
  */
 export async function restore(
   trainer: Trainer,
@@ -30,8 +30,11 @@ export async function restore(
       `the state does not fit this run:${said(" it lacks", missing)}${said(" it has besides", extra)}`,
       { fix: "resume with the same model, losses and hooks, or restore single components by hand" },
     );
-  for (const [name, component] of Object.entries(components))
-    await component.setState(states[name] as StateTree);
+  const goesOn = options.allow?.includes("stopped");
+  for (const [name, component] of Object.entries(components)) {
+    const state = states[name] as StateTree;
+    await component.setState(goesOn && name === "trainer" ? withoutStop(state) : state);
+  }
 }
 
 function statesIn(from: unknown): Readonly<Record<string, StateTree>> {

@@ -110,7 +110,11 @@ describe.each(testEngines())("supervisedTrainer on %s", (engine) => {
     const trainData = clouds(100);
     await whole.train({ trainData });
     expect((await broken.train({ trainData })).outcome).toBe("stopped");
-    const { outcome, counters } = await resumed.train({ trainData, resumeFrom: await broken.state() });
+    const { outcome, counters } = await resumed.train({
+      trainData,
+      resumeFrom: await broken.state(),
+      resume: { allow: ["stopped"] },
+    });
     expect([outcome, counters.batches]).toEqual(["completed", 21]);
     const [a, b] = [await resumed.state(), await whole.state()];
     for (const name of ["params", "optimizer", "data", "keys"])

@@ -9,6 +9,7 @@ describe("trainingConfig", () => {
       seed: 0,
       name: "run",
       validate: expect.objectContaining({ due: expect.any(Function) }),
+      validateAtEnd: true,
       fuse: true,
       onEmpty: "error",
       onNonFinite: "stop",

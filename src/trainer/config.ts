@@ -9,8 +9,16 @@ export interface TrainingConfig {
   readonly seed: number;
   /** The run's name. Default "run". */
   readonly name: string;
-  /** When to validate; asked at the end of each epoch. Default every epoch. */
+  /**
+   * When to validate: at the end of epochs, or at exactly the counts it names (`every({ updates: 500 })`), between
+   * batches. `never()` means not at all. Default every epoch.
+   */
   readonly validate: Schedule;
+  /**
+   * Whether a run that was completed or stopped validates once more at its end, where the newest validation is not
+   * from its last update. Default true.
+   */
+  readonly validateAtEnd: boolean;
   /** Whether batches that nobody watches run in one call, and at most how many. Default true: as many as the task can. */
   readonly fuse: boolean | number;
   /** What an epoch without batches is: an error, or the end of a completed run. Default "error". */
@@ -49,6 +57,9 @@ const limit: Field = {
   holds: (value) => typeof value === "number" && value > 0,
 };
 
+/** When runs validate that say nothing of it. */
+export const defaultValidate: Schedule = every({ epochs: 1 });
+
 const fields: Readonly<Record<keyof TrainingConfig, Field>> = {
   epochs: { default: 1, is: "a whole number from 0 on", holds: (v) => whole(0)(v) || v === Infinity },
   seed: {
@@ -58,10 +69,11 @@ const fields: Readonly<Record<keyof TrainingConfig, Field>> = {
   },
   name: { default: "run", is: "a text", holds: (v) => typeof v === "string" && v !== "" },
   validate: {
-    default: every({ epochs: 1 }),
+    default: defaultValidate,
     is: "a schedule such as every({ epochs: 5 }) or never()",
     holds: (v) => typeof (v as Schedule | null)?.due === "function",
   },
+  validateAtEnd: { default: true, is: "true or false", holds: flag },
   fuse: {
     default: true,
     is: "true, false or a whole number from 1 on",

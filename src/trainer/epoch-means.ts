@@ -9,6 +9,9 @@ interface Sum {
   readonly count: number;
 }
 
+/** What ramps call the metrics of validations. */
+const prefix = "validation.";
+
 /**
  * Means over an epoch of the values that ramps follow, and of no others: what is followed is kept on the device and
  * read in one go at the epoch's end, the only reading that the loop does by itself. Rows are summed one by one in
@@ -38,9 +41,17 @@ export class EpochMeans {
     }
   }
 
+  /** Takes what a validation of this epoch measured; a later one in the same epoch counts. */
+  validated(metrics: Readonly<Record<string, number>>): void {
+    for (const name of this.#names) {
+      const value = name.startsWith(prefix) ? metrics[name.slice(prefix.length)] : undefined;
+      if (value !== undefined) this.#sums.set(name, { total: value, count: 1 });
+    }
+  }
+
   /**
    * Shows the ramps what the epoch gave, validation's metrics as `validation.<name>`, and begins anew. `validation` is
-   * undefined in epochs that did not validate, and null where none will.
+   * undefined in epochs that did not validate at their end, and null where none will.
    */
   async observe(
     validation: Readonly<Record<string, number>> | null | undefined,
@@ -50,12 +61,12 @@ export class EpochMeans {
     await this.#sumUp();
     const metrics: Record<string, number> = {};
     for (const [name, { total, count }] of this.#sums) metrics[name] = total / count;
-    for (const [name, value] of Object.entries(validation ?? {})) metrics[`validation.${name}`] = value;
+    for (const [name, value] of Object.entries(validation ?? {})) metrics[`${prefix}${name}`] = value;
     this.#sums = new Map();
-    const reported = [...values, ...Object.keys(validation ?? {}).map((name) => `validation.${name}`)];
+    const reported = [...values, ...Object.keys(validation ?? {}).map((name) => `${prefix}${name}`)];
     for (const [ramp, { follows = [], observe }] of Object.entries(this.#ramps)) {
       for (const name of follows) {
-        const later = name.startsWith("validation.") && validation === undefined;
+        const later = name.startsWith(prefix) && validation === undefined;
         if (!(name in metrics) && !later) this.#missing(ramp, name, reported, validation !== null, warn);
       }
       if (follows.length > 0) observe?.call(this.#ramps[ramp], metrics);
@@ -74,7 +85,7 @@ export class EpochMeans {
     warn(
       `the ramp "${ramp}" follows "${name}", which this epoch did not report${didYouMean(name, reported)}; ` +
         `reported were ${reported.join(", ") || "no values"}` +
-        (validates || !name.startsWith("validation.") ? "" : ", and the run has no validation"),
+        (validates || !name.startsWith(prefix) ? "" : ", and the run has no validation"),
     );
   }
 

@@ -5,6 +5,7 @@ import { limitReached, untilLimit } from "./limits.ts";
 import type { Run } from "./run.ts";
 import { isEmpty, segmentsOf } from "./segments.ts";
 import type { Segment, Span } from "./task.ts";
+import { untilValidation, validationReached } from "./validation-loop.ts";
 
 /**
  * What the next call does: as many repeats as may run before somebody watches, into further segments and epochs where
@@ -66,9 +67,9 @@ const current = ({ segments, index, from, at }: Omit<Where, "unforeseen">) => ({
   at,
 });
 
-/** Repeats of a segment until an event of theirs may be due, or a limit is reached. */
+/** Repeats of a segment until an event of theirs or a validation may be due, or a limit is reached. */
 function untilWatched(run: Run, { phase, adds }: Segment, at: Counters, most: number): number {
-  const limited = untilLimit(run.config, at, adds, most);
+  const limited = untilValidation(run, at, adds, untilLimit(run.config, at, adds, most));
   if (phase === "rollout" || limited === 1) return limited;
   const { hooks, progress } = run;
   const end = hooks.untilDue("onBatchEnd", at, adds, limited, progress.before("onBatchEnd"));
@@ -86,7 +87,7 @@ function goOn(run: Run, here: Where, count: number): Where | undefined {
   const look = (event: TrainerEvent, counters: Counters): boolean =>
     watched(run, event, seen({ at: counters, unforeseen }));
   if (look(segment.phase === "rollout" ? "onRolloutEnd" : "onBatchEnd", at)) return undefined;
-  if (limitReached(run.config, at)) return undefined;
+  if (limitReached(run.config, at) || validationReached(run, seen({ at, unforeseen }))) return undefined;
   const index = firstBusy(here.segments, here.index + 1);
   const within = index < here.segments.length;
   const next = within ? { ...here, index, from: 0, at } : nextEpoch(run, here, at, unforeseen, look);

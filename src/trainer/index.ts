@@ -29,6 +29,7 @@ export {
   type RolloutStats,
   rolloutStats,
 } from "./slots.ts";
+export { stoppedIn, withoutStop } from "./state.ts";
 export type { Frozen, Phase, Report, Request, Segment, Span, Task } from "./task.ts";
 export type { PhaseTiming, PhaseTimings } from "./timing.ts";
 export { Trainer } from "./trainer.ts";

@@ -1,4 +1,4 @@
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, isPlainObject } from "../core/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { advance } from "./advance.ts";
@@ -15,6 +15,8 @@ type Saved = {
   readonly means: StateTree;
   /** Missing in states from before there were any. */
   readonly metrics?: StateTree;
+  /** Why `stop` ended the run, where it did. */
+  readonly stopped?: string;
 };
 
 /**
@@ -30,10 +32,13 @@ export class Progress {
   exhausted = false;
   epochAt: Counters;
   validation: Readonly<Record<string, number>> | undefined;
+  /** Why `stop` ended the run, where it did: started again from here it stays ended. */
+  stopped: string | undefined;
   readonly since: Record<string, Counters | undefined>;
   /** Told when a state was set: the run is somewhere else now. */
   moved: () => void = () => {};
-  readonly #start: Counters;
+  /** Counters before the first batch. */
+  readonly start: Counters;
   readonly #means: EpochMeans;
   readonly #metrics: NewestMetrics;
   readonly #now: () => number;
@@ -42,7 +47,7 @@ export class Progress {
   #sinceSeconds: Readonly<Record<string, number>> = {};
 
   constructor(start: Counters, means: EpochMeans, metrics: NewestMetrics, now: () => number) {
-    this.#start = start;
+    this.start = start;
     this.#means = means;
     this.#metrics = metrics;
     this.#now = now;
@@ -79,7 +84,7 @@ export class Progress {
 
   /** When something last occurred. What never did: an End at the run's beginning, a Start not at all. */
   before(occasion: Occasion): Counters | undefined {
-    return this.since[occasion] ?? (occasion.endsWith("Start") ? undefined : this.#start);
+    return this.since[occasion] ?? (occasion.endsWith("Start") ? undefined : this.start);
   }
 
   /** Notes that something occurs now, and tells when it did before. */
@@ -100,14 +105,15 @@ export class Progress {
         since: Object.fromEntries(since),
         place: { next, segment, repeat, done, exhausted, epochAt: timeless(epochAt) },
         validation: validation && { ...validation },
+        ...(this.stopped !== undefined && { stopped: this.stopped }),
       };
       if (means instanceof Promise || metrics instanceof Promise)
         return Promise.all([means, metrics]).then(([means, metrics]) => ({ ...saved, means, metrics }));
       return { ...saved, means, metrics };
     },
     setState: (state) => {
-      const { counters, since, place, validation, means, metrics } = savedIn(state);
-      const timed = (at: Counters, seconds = 0): Counters => ({ ...this.#start, ...at, seconds });
+      const { counters, since, place, validation, means, metrics, stopped } = savedIn(state);
+      const timed = (at: Counters, seconds = 0): Counters => ({ ...this.start, ...at, seconds });
       this.counters = timed(counters, this.counters.seconds);
       for (const name of Object.keys(this.since)) {
         if (perProcess.includes(name)) continue;
@@ -123,6 +129,7 @@ export class Progress {
       this.validation = validation ?? undefined;
       this.#means.setState(means);
       this.#metrics.setState(metrics);
+      this.stopped = stopped;
       this.moved();
     },
   };
@@ -146,6 +153,18 @@ export class Progress {
       this.moved();
     },
   };
+}
+
+/** Why the run of this state of the component `trainer` was stopped, where it was. */
+export function stoppedIn(state: StateTree): string | undefined {
+  return isPlainObject(state) && typeof state.stopped === "string" ? state.stopped : undefined;
+}
+
+/** A state of the component `trainer` as if the run had not been stopped, so that it goes on. */
+export function withoutStop(state: StateTree): StateTree {
+  if (stoppedIn(state) === undefined) return state;
+  const { stopped: _, ...rest } = state as Readonly<Record<string, StateTree>>;
+  return rest;
 }
 
 /** Events that every process has by itself: a resumed run begins and ends where the other did not. */

@@ -10,6 +10,7 @@ import { setUp, type TrainerOptions } from "./set-up.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 import { catchSignals } from "./signals.ts";
 import { TrainingLoop } from "./training-loop.ts";
+import { checkValidation, validateAtEnd } from "./validation-loop.ts";
 
 /**
  * Trains: has the task do its work in order, and runs hooks at the events between. It knows nothing of networks,
@@ -127,12 +128,16 @@ export class Trainer {
     let metrics: TrainingResult["metrics"] = {};
     try {
       await emit(run, "onTrainingStart");
+      checkValidation(run);
+      this.#staysStopped();
       await new TrainingLoop(run).run();
+      await validateAtEnd(run);
       await hooks.settle();
       await run.finite.look();
       // What failed on the device comes to light here, before the run can look completed.
       metrics = await run.metrics.reader()();
       await run.task.end?.();
+      if (ending.outcome === "stopped") run.progress.stopped = ending.reason;
     } catch (error) {
       ending.fail(run.finite.failed(error, run.progress));
       run.ahead = 0;
@@ -144,6 +149,18 @@ export class Trainer {
     await this.#attempt(() => emit(run, "onTrainingEnd"));
     await this.#attempt(() => hooks.close());
     return resultOf(run, metrics);
+  }
+
+  /** A run that was stopped, and that is started again from its end, has nothing left to do. */
+  #staysStopped(): void {
+    const { progress, ending, warn } = this.#run;
+    const { stopped, counters } = progress;
+    if (stopped === undefined) return;
+    ending.stop(stopped);
+    warn(
+      `this run was stopped after ${counters.updates} updates (${stopped}) and stays ended; to go on anyway, resume it with ` +
+        'allow: ["stopped"], as in checkpointHook({ directory, allow: ["stopped"] })',
+    );
   }
 
   /** Does what comes after the loop: its failure fails the run, unless something failed before, which is then told. */

@@ -6,10 +6,10 @@ import { limitReached } from "./limits.ts";
 import { emit, type Run } from "./run.ts";
 import { isEmpty } from "./segments.ts";
 import type { Segment } from "./task.ts";
-import { beginValidation, endValidation, validate } from "./validation-loop.ts";
+import { beginValidation, endValidation, validate, validationReached } from "./validation-loop.ts";
 
 /**
- * The loop. `train()` runs onTrainingStart before it, and onError and onTrainingEnd after it.
+ * The loop. `train()` runs onTrainingStart before it, and the last validation, onError and onTrainingEnd after it.
  *
  * ```
  * for each epoch                          until config.epochs, a limit or a stop
@@ -22,15 +22,19 @@ import { beginValidation, endValidation, validate } from "./validation-loop.ts";
  *                   onBatchStart
  *                   task.run()            this batch, and those after it that nobody watches
  *                   onBatchEnd
+ *     after each:  onValidationStart       when due by updates, samples, ...: see validation-loop.ts
+ *                    task.validate()
+ *                  onValidationEnd
  *     after each call, before the end event of its last repeat:
  *                 onBatchesEnd            its values, stacked
  *   the epoch is completed: epochs + 1
  *   onTrainPhaseEnd                       where it had batches
- *   onValidationStart                     when due: see validation-loop.ts
+ *   onValidationStart                     when due
  *     task.validate()
  *   onValidationEnd
  *   ramps observe the epoch's means
  *   onEpochEnd
+ * onValidationStart ... onValidationEnd   at the end, where the newest validation is not from the last update
  * ```
  *
  * It is written as steps. Each sets `progress.next` before it runs its event, so that a state taken in a handler goes
@@ -98,12 +102,14 @@ export class TrainingLoop {
         const more = progress.repeat < segment.repeats && !progress.exhausted;
         progress.next = more ? "onBatchStart" : "segment";
         if (!more) this.#leaveSegment();
+        if (this.#validatesHere()) progress.next = "validation";
         return emit(run, "onBatchEnd");
       }
 
       case "onRolloutEnd":
         progress.next = "segment";
         this.#leaveSegment();
+        if (this.#validatesHere()) progress.next = "validation";
         return emit(run, "onRolloutEnd");
 
       case "onTrainPhaseEnd":
@@ -164,6 +170,15 @@ export class TrainingLoop {
   #leaveSegment(): void {
     this.#run.progress.segment++;
     this.#run.progress.repeat = 0;
+  }
+
+  /** Whether to ask for a validation in the middle of the epoch. After its last repeat the epoch's end does. */
+  #validatesHere(): boolean {
+    const { ahead, progress } = this.#run;
+    const { segments } = this.#epoch;
+    if (ahead > 0 || progress.exhausted || firstBusy(segments, progress.segment) >= segments.length)
+      return false;
+    return validationReached(this.#run, progress.counters);
   }
 
   async #showRamps(): Promise<void> {

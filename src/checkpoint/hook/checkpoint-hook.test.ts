@@ -173,7 +173,7 @@ describe("what is saved", () => {
           },
         }),
       ];
-      const made = trainerOf(hooks, { epochs: 3, maxUpdates: until });
+      const made = trainerOf(hooks, { epochs: 3, maxUpdates: until, validateAtEnd: false });
       await made.trainer.train();
       const heard = hooks.flatMap((hook) => ("heard" in hook ? [hook.heard as string[]] : []));
       return { ...made, heard, store, directory };

@@ -13,9 +13,12 @@ import { countingHook, hashesOf, stopAt, temporaryDirectory, trainerOf } from ".
 const batchesOf = ({ task }: ReturnType<typeof trainerOf>): number =>
   task.requests.reduce((sum, { count }) => sum + count, 0);
 
-/** A run in a store that was stopped after six batches. */
+/** The config of a run that ends after so many batches, and leaves nothing behind that a longer one does not have. */
+const until = (maxUpdates: number): Partial<TrainingConfig> => ({ maxUpdates, validateAtEnd: false });
+
+/** A run in a store that ended after six batches. */
 async function begun(store = memoryStore(), config: Partial<TrainingConfig> = {}) {
-  await trainerOf([checkpointHook({ store }), stopAt(6)], config).trainer.train();
+  await trainerOf([checkpointHook({ store })], { ...until(6), ...config }).trainer.train();
   return store;
 }
 
@@ -23,7 +26,7 @@ describe("onStart", () => {
   it("resume: goes on from the newest, and from the one before where that is damaged", async () => {
     const directory = temporaryDirectory();
     const store = await begun(localStore(directory));
-    const first = trainerOf([checkpointHook({ directory, onStart: "resume" }), stopAt(8)]);
+    const first = trainerOf([checkpointHook({ directory, onStart: "resume" })], until(8));
     await first.trainer.train();
     expect(batchesOf(first)).toBe(2);
     truncateSync(join(store.path("epoch-0002-update-000008"), "parameters.safetensors"), 3);
@@ -120,6 +123,60 @@ describe("onStart", () => {
   });
 });
 
+describe("a run that was stopped", () => {
+  it("stays ended when it is started again, and says how it goes on", async () => {
+    const store = memoryStore();
+    const patience = stopAt(6);
+    const first = trainerOf([checkpointHook({ store }), patience]);
+    expect(await first.trainer.train()).toMatchObject({ outcome: "stopped", reason: "enough" });
+    const there = await store.list();
+    for (const config of [{}, { epochs: 9, fuse: false }]) {
+      const again = trainerOf([checkpointHook({ store }), patience], config);
+      expect(await again.trainer.train()).toMatchObject({
+        outcome: "stopped",
+        reason: "enough",
+        counters: { batches: 6 },
+        metrics: first.trainer.result?.metrics,
+        validation: { at: 6 },
+      });
+      expect(batchesOf(again)).toBe(0);
+      expect(again.warnings).toEqual([
+        expect.stringMatching(/stopped after 6 updates \(enough\).*"stopped"/),
+      ]);
+      expect(await store.list()).toEqual(there);
+    }
+    const allowed = trainerOf([checkpointHook({ store, allow: ["stopped"] }), patience]);
+    expect(await allowed.trainer.train()).toMatchObject({ outcome: "completed", counters: { batches: 12 } });
+    expect(allowed.warnings).toEqual([expect.stringMatching(/was stopped \(enough\)/)]);
+    const whole = trainerOf([]);
+    await whole.trainer.train();
+    expect(allowed.task.w).toBe(whole.task.w);
+    // Once it has come to its end, more epochs have it go on as ever.
+    const further = trainerOf([checkpointHook({ store })], { epochs: 4 });
+    expect(await further.trainer.train()).toMatchObject({ outcome: "completed", counters: { batches: 16 } });
+    expect(further.warnings).toEqual([]);
+  });
+
+  it("goes on by itself where a signal came after the stop", async () => {
+    const store = memoryStore();
+    const interrupted: TrainerHook = {
+      name: "interrupted",
+      onBatchEnd: ({ counters, stop }) => {
+        if (counters.batches !== 6) return;
+        stop("enough");
+        process.emit("SIGTERM", "SIGTERM");
+      },
+    };
+    const first = trainerOf([checkpointHook({ store }), interrupted], { handleSignals: true });
+    const { outcome } = await first.trainer.train();
+    process.exitCode = undefined;
+    expect(outcome).toBe("interrupted");
+    const second = trainerOf([checkpointHook({ store })]);
+    expect(await second.trainer.train()).toMatchObject({ outcome: "completed", counters: { batches: 12 } });
+    expect(second.warnings).toEqual([]);
+  });
+});
+
 describe("mode exact", () => {
   it("refuses with the whole list of what differs", async () => {
     const store = memoryStore();
@@ -147,7 +204,7 @@ describe("mode exact", () => {
 
   it("goes on with hooks that were added or left out, where that is allowed", async () => {
     const store = memoryStore();
-    await trainerOf([checkpointHook({ store }), countingHook("old"), stopAt(6)]).trainer.train();
+    await trainerOf([checkpointHook({ store }), countingHook("old")], until(6)).trainer.train();
     const added = countingHook("new");
     const refused = trainerOf([checkpointHook({ store }), added]);
     await expect(refused.trainer.train()).rejects.toThrow(/"hook.new" is not in the checkpoint.*"hooks"/s);
@@ -184,7 +241,7 @@ describe("a warm start", () => {
     await begun(localStore(directory));
     const hook = () =>
       checkpointHook({ store: own, onStart: directory, mode: "warmStart", parameters: ["parameters"] });
-    const first = trainerOf([hook(), stopAt(5)], { seed: 9 });
+    const first = trainerOf([hook()], { seed: 9, ...until(5) });
     const w: number[] = [];
     first.trainer.registerHook({ name: "look", onEpochStart: () => void w.push(first.task.w) });
     await first.trainer.train();

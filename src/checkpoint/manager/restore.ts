@@ -1,6 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Tensor } from "../../engine/index.ts";
 import { type Stateful, type StateTree, walkState } from "../../state/index.ts";
+import { stoppedIn, withoutStop } from "../../trainer/index.ts";
 import { type Json, leafName } from "../component/index.ts";
 import {
   type ComputedBy,
@@ -11,7 +12,7 @@ import {
 import type { Checkpoint } from "./checkpoint.ts";
 
 /** What may differ between a run and the checkpoint that it goes on from. */
-export type Allowed = "config" | "computedBy" | "hooks";
+export type Allowed = "config" | "computedBy" | "hooks" | "stopped";
 
 /** How much of a checkpoint a run takes over. */
 export type RestoreMode = "exact" | "warmStart" | "warmStartOptimizer";
@@ -31,7 +32,7 @@ export interface RestoreOptions {
   readonly compileOptions?: Json;
   /**
    * Differences to accept with a warning: the run then goes on well, but perhaps not with the same bits. `hooks` are
-   * those with a state that were added, which begin anew, or left out.
+   * those with a state that were added, which begin anew, or left out. `stopped` has a run go on that `stop` ended.
    */
   readonly allow?: readonly Allowed[];
 }
@@ -87,7 +88,13 @@ export async function restoreFrom(
         async (name) => [name, await checkpoint.state(name, (path) => present.get(name)?.get(path))] as const,
       ),
   );
-  for (const [name, state] of states) await setState(name, components[name] as Stateful, state, checkpoint);
+  for (const [name, saved] of states) {
+    const stopped = name === "trainer" && allow.includes("stopped") ? stoppedIn(saved) : undefined;
+    if (stopped !== undefined)
+      context.warn(`resuming from ${checkpoint.path}: the run was stopped (${stopped}), and goes on`);
+    const state = stopped === undefined ? saved : withoutStop(saved);
+    await setState(name, components[name] as Stateful, state, checkpoint);
+  }
   return checkpoint.manifest;
 }
 

@@ -30,7 +30,7 @@ function trainerOf(hooks: readonly TrainerHook[], store = memoryStore()): Traine
     hooks: [
       gradientMonitor(),
       lossSpikeDetector(),
-      checkpointHook({ store, schedule: every({ updates: 30 }) }),
+      checkpointHook({ store, schedule: every({ updates: 30 }), allow: ["stopped"] }),
       { name: "logger", state: logger, onTrainingStart: () => {} },
       ...hooks,
     ],
