@@ -172,7 +172,7 @@ describe("validation at the end of a run", () => {
       rate: {
         ...constant(0.1),
         follows: ["validation.at"],
-        observe: (given) => seen.push(given["validation.at"]),
+        observe: (given: Readonly<Record<string, number>>) => seen.push(given["validation.at"]),
       },
     });
     const validate: Schedule = every({ epochs: 2 });
