@@ -5,7 +5,7 @@ import { testEngines } from "../engine/run/engines.test-support.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { every } from "../schedule/index.ts";
-import { type Cut, cuts, failureOf } from "../trainer/finite.test-support.ts";
+import { cuts, failureOf, failuresOf } from "../trainer/finite.test-support.ts";
 import type { TrainerHook, TrainingConfig } from "../trainer/index.ts";
 import { examples } from "./drive.test-support.ts";
 import { supervisedTask } from "./task.ts";
@@ -59,8 +59,9 @@ describe.each(testEngines())("an update that is not finite on %s", (engine) => {
       /^parameters were not finite after update 1 /,
     ],
   ])("%s: the run fails at it, however it is cut", async (_name, more, config, update, message) => {
+    const run = failuresOf(task(more()), config);
     for (const [name, cut] of Object.entries(cuts())) {
-      const failure = await failureOf(task(more()), cut, config);
+      const failure = await run(cut);
       expect(failure, name).toMatchObject({ outcome: "failed", code: "NON_FINITE", same: true });
       expect(failure.message, name).toMatch(message);
       expect(failure.message).toMatch(/learning rate.*skipNonFinite.*onNonFinite/s);
@@ -72,8 +73,9 @@ describe.each(testEngines())("an update that is not finite on %s", (engine) => {
 
   it.each([-1, 1e6])("a learning rate of %d fails at the same update in every cut", async (learningRate) => {
     const facts = new Set<string>();
+    const run = failuresOf(task({ learningRate }), { epochs: 200 });
     for (const cut of Object.values(cuts())) {
-      const { code, message, counters } = await failureOf(task({ learningRate }), cut, { epochs: 200 });
+      const { code, message, counters } = await run(cut);
       expect(code).toBe("NON_FINITE");
       expect(counters?.updates).toBeGreaterThan(1);
       expect(counters?.updates).toBeLessThan(1000);
@@ -109,14 +111,15 @@ describe.each(testEngines())("an update that is not finite on %s", (engine) => {
   });
 
   it("is said once and trained on with onNonFinite: warn, and no matter with ignore", async () => {
-    const run = (onNonFinite: TrainingConfig["onNonFinite"], cut: Cut) =>
-      failureOf(task({ data: badInputs() }), cut, { epochs: 3, onNonFinite });
+    const run = (onNonFinite: TrainingConfig["onNonFinite"]) =>
+      failuresOf(task({ data: badInputs() }), { epochs: 3, onNonFinite });
+    const warns = run("warn");
     for (const cut of Object.values(cuts())) {
-      const warned = await run("warn", cut);
+      const warned = await warns(cut);
       expect(warned).toMatchObject({ outcome: "completed", counters: { updates: 15 } });
       expect(warned.warnings).toEqual([expect.stringMatching(/^loss was NaN in update 4 .*NON_FINITE/s)]);
     }
-    expect(await run("ignore", {})).toMatchObject({ outcome: "completed", warnings: [] });
+    expect(await run("ignore")({})).toMatchObject({ outcome: "completed", warnings: [] });
   });
 
   it("is none where skipNonFinite left it out", async () => {

@@ -2,7 +2,7 @@ import { type CheckpointStore, checkpointHook, memoryStore } from "../checkpoint
 import { every } from "../schedule/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { TrainerContext, TrainerEvent, TrainerHook } from "./events.ts";
-import type { Task } from "./task.ts";
+import type { Frozen, Task } from "./task.ts";
 import { Trainer } from "./trainer.ts";
 
 /** A way to cut the same work. */
@@ -28,10 +28,25 @@ export const cuts = (): Readonly<Record<string, Cut>> => ({
 });
 
 /** How a run failed: what it was told, and the counters that the result and handlers see, but for seconds. */
-export async function failureOf(
+export const failureOf = (task: Task, cut: Cut, config: Partial<TrainingConfig>) =>
+  failuresOf(task, config)(cut);
+
+/** The same for several runs of one task, each from where the first began: its programs are compiled once. */
+export function failuresOf(task: Task, config: Partial<TrainingConfig>) {
+  let start: Frozen | undefined;
+  const begin = async ({ snapshot, components }: TrainerContext): Promise<void> => {
+    const states = Object.entries(start?.components ?? {});
+    start ??= await snapshot(Object.keys(task.components));
+    for (const [name, state] of states) await components[name]?.setState(state);
+  };
+  return (cut: Cut) => failure(task, cut, config, begin);
+}
+
+async function failure(
   task: Task,
   { fuse = true, hooks = [], store }: Cut,
   config: Partial<TrainingConfig>,
+  begin: (context: TrainerContext) => Promise<void>,
 ) {
   const seen: Partial<Record<TrainerEvent, object>> = {};
   const note = ({ event, counters }: TrainerContext & { readonly event: string }): void => {
@@ -42,7 +57,7 @@ export async function failureOf(
     task,
     config: { handleSignals: false, fuse, ...config },
     hooks: [
-      { name: "seen", onError: note, onTrainingEnd: note },
+      { name: "seen", onTrainingStart: begin, onError: note, onTrainingEnd: note },
       ...(store ? [checkpointHook({ store, schedule: every({ updates: 2 }) })] : []),
       ...hooks,
     ],

@@ -5,6 +5,7 @@ import type { Params } from "../../nn/index.ts";
 import type { Optimizer, OptimizerState } from "../../optim/index.ts";
 import {
   applyGradients,
+  firstNonFinite,
   type MonitorOptions,
   type Packing,
   type RateRamps,
@@ -43,12 +44,14 @@ export function learnProgram(spec: LearnSpec, options: CompileOptions) {
       at: Value,
       ramps: Value | null,
       key: Value,
+      earlier: Value,
     ) => {
       const [count, before] = [np.take(at, 0), np.take(at, 1)];
       const first = {
         params: spec.params.unpack(params),
         state: spec.state.unpack(state),
         target: spec.target.unpack(target),
+        nonFinite: earlier,
       };
       const xs = { batch: batches, ramp: rates.stacks(ramps, capacity) };
       const [last, { values, applied }] = repeat(
@@ -57,6 +60,7 @@ export function learnProgram(spec: LearnSpec, options: CompileOptions) {
         first,
         xs,
         (now, { batch, ramp }, index) => {
+          const number = index.add(before);
           const wanted = targetsOf(spec, now.params, now.target, batch);
           const rows = {
             ...batch,
@@ -64,7 +68,7 @@ export function learnProgram(spec: LearnSpec, options: CompileOptions) {
             valid: np.onesLike(wanted),
           } as unknown as TransitionTargets;
           const [[, metrics], grads] = valueAndGrad((p: Params) => {
-            const own = random.foldIn(key, index.add(before));
+            const own = random.foldIn(key, number);
             const { loss, metrics } = spec.evaluate(p, rows, ramp, { train: true, key: own });
             return [loss, metrics] as const;
           })(now.params);
@@ -73,10 +77,10 @@ export function learnProgram(spec: LearnSpec, options: CompileOptions) {
             rates: rates.rates(ramp),
             values: treeMap((value: Value) => value.astype("f32"), metrics),
           });
-          const done = index.add(before).add(1);
-          const moved = followed(spec, next.params, now.target, done);
+          const moved = followed(spec, next.params, now.target, number.add(1));
+          const nonFinite = firstNonFinite(now.nonFinite, next.finite, number);
           return [
-            { params: next.params, state: next.state, target: moved },
+            { params: next.params, state: next.state, target: moved, nonFinite },
             { values: next.values, applied: next.applied ?? null },
           ] as const;
         },
@@ -85,7 +89,7 @@ export function learnProgram(spec: LearnSpec, options: CompileOptions) {
         params: spec.params.pack(last.params),
         state: spec.state.pack(last.state),
         target: spec.target.pack(last.target),
-        ...{ values, applied },
+        ...{ values, applied, first: last.nonFinite },
       };
     },
     options,

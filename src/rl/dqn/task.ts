@@ -12,6 +12,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
+import { NonFiniteIndex } from "../../update/index.ts";
 import { lessonOf, warnOfOneLesson } from "../environments/given.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { ReplayBuffer } from "../experience/replay-buffer.ts";
@@ -95,6 +96,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
     };
   };
 
+  const nonFinite = new NonFiniteIndex(on);
   const at = new Int32Array(2);
   const learn = ({ at: counters }: Span, count: number, ramps: Request["ramps"]): Report => {
     const { program, numbers: ramped } = parts.learnFor(objective.active("train", counters, trainAdds));
@@ -104,15 +106,18 @@ export function dqnTask(options: DqnOptions): DqnTask {
     const now = ramped.tensor(ramps, count);
     const next = program(
       ...([params.now, state.now, target.now, batches as never, at, now, counts.keys.losses] as const),
+      nonFinite.now,
     );
     params.replace(next.params);
     state.replace(next.state);
     target.replace(next.target);
     for (const tensor of Object.values(batches)) tensor.dispose();
     counts.updates += count;
+    const found = nonFinite.replace(next.first, at[1] as number);
     return {
       values: next.values as Readonly<Record<string, Tensor>>,
       ...(next.applied !== null && { applied: next.applied as Tensor }),
+      nonFinite: found,
     };
   };
 
@@ -129,6 +134,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
     begin: ({ config, warn }) => {
       warnOfOneLesson(kind, options, environment, warn);
       parts.useDeterministic(config.deterministic);
+      nonFinite.clear();
       if (options.seed !== undefined || config.seed === 0 || params.restored || counts.steps > 0) return;
       const streams = new RandomStreams(config.seed);
       if (!options.params) {

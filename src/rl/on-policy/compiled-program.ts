@@ -38,6 +38,7 @@ export function compiledProgram(spec: CompiledSpec, options: CompileOptions) {
       running: readonly Value[],
       gathered: readonly Value[],
       halted: Value,
+      first: Value,
       keys: Value,
       plan: Value,
       calls: Value,
@@ -54,6 +55,7 @@ export function compiledProgram(spec: CompiledSpec, options: CompileOptions) {
         running: packing.running.unpack(running),
         experience: packing.gathered.unpack(gathered),
         halted,
+        first,
       };
       const [last, out] = scan(
         (now: typeof init, item: Value) => {
@@ -84,7 +86,12 @@ export function compiledProgram(spec: CompiledSpec, options: CompileOptions) {
             ...{ from: at("from"), count: at("count"), updates: at("updates"), rollout: at("rollout") },
             row: at("row").add(at("rollouts")),
           };
-          const learner = { params: now.params, state: now.state, halted: after.halted };
+          const learner = {
+            params: now.params,
+            state: now.state,
+            halted: after.halted,
+            first: now.first,
+          };
           const lent = { order: key(1), losses: key(2) };
           const [learned, experience, values] = learn(
             spec.learn,
@@ -116,6 +123,7 @@ export function compiledProgram(spec: CompiledSpec, options: CompileOptions) {
         running: packing.running.pack(last.running),
         gathered: packing.gathered.pack(last.experience),
         halted: last.halted,
+        first: last.first,
         values: Object.fromEntries(reported.names.map((name, i) => [name, np.slice(picked, ":", i)])),
         rollout: treeMap(
           (x: Value) => np.take(np.reshape(x, [capacity, ...x.shape.slice(2)]), rolledOut, { axis: 0 }),

@@ -85,7 +85,7 @@ export function compiledWorld(
       world.setState(startOf(key) as never);
     },
     run: (request: Request, stretches: readonly Stretch[], losses): Done => {
-      const before = counts.rollouts;
+      const before = { rollouts: counts.rollouts, updates: counts.updates };
       calls[0] = stretches.length;
       fillPlan(plan, stretches, counts);
       fillPlaces(places, stretches, sizes.minibatches, updates, capacity * updates);
@@ -98,6 +98,7 @@ export function compiledWorld(
           running.now,
           (stretches[0] as Stretch).rollouts > 0 ? experience.room : experience.sample(),
           shared.halted.now[0] as Tensor,
+          shared.nonFinite.now,
         ] as const),
         ...([counts.keys, plan, calls, places, numbers.tensor(request.ramps, request.count)] as const),
         sharesNow(),
@@ -108,12 +109,13 @@ export function compiledWorld(
       running.replace(next.running as never);
       experience.add(next.gathered);
       shared.halted.replace([next.halted]);
+      const nonFinite = shared.nonFinite.replace(next.first, before.updates % 2 ** 31);
       const { lessons, fault, ...rollout } = next.rollout as Readonly<Record<string, Tensor>>;
       return {
-        ...{ values: next.values as Readonly<Record<string, Tensor>>, rollout, lessons },
+        ...{ values: next.values as Readonly<Record<string, Tensor>>, rollout, lessons, nonFinite },
         fault: fault && {
           found: fault,
-          error: (index, code) => notFinite(rows, (before + index) * sizes.steps, code),
+          error: (index, code) => notFinite(rows, (before.rollouts + index) * sizes.steps, code),
         },
       };
     },

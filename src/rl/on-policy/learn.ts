@@ -3,7 +3,7 @@ import { np, random, scan, type Value, valueAndGrad } from "../../engine/index.t
 import type { Evaluate, Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Optimizer, OptimizerState } from "../../optim/index.ts";
-import { applyGradients, type MonitorOptions, type RateRamps } from "../../update/index.ts";
+import { applyGradients, firstNonFinite, type MonitorOptions, type RateRamps } from "../../update/index.ts";
 import type { Experience } from "../experience/experience.ts";
 import type { Layout, Sizes } from "./layout.ts";
 import type { Order } from "./order.ts";
@@ -21,6 +21,8 @@ export type Learner = {
   readonly state: OptimizerState;
   /** 1 once the policy has moved too far: what is left of this rollout's updates changes nothing. */
   readonly halted: Value;
+  /** The index of the first update of the run that was not finite, i32; -1 while all were. */
+  readonly first: Value;
 };
 
 export interface LearnSpec {
@@ -86,7 +88,8 @@ export function learn(
   const one = (now: Learner, rows: Experience, index: Value): readonly [Learner, Value] => {
     const number = index.sub(from);
     const ramp = spec.rates.at(ramps, number.add(asked.row));
-    const key = random.foldIn(keys.losses, number.add(asked.updates));
+    const update = number.add(asked.updates);
+    const key = random.foldIn(keys.losses, update);
     const [[, metrics], grads] = valueAndGrad((params: Params) => {
       const { loss, metrics } = spec.evaluate(params, rows, ramp, { train: true, key });
       return [loss, metrics] as const;
@@ -99,7 +102,8 @@ export function learn(
     const kept = halting(spec, now, next);
     const all = { ...kept.values, ...(kept.applied && { applied: kept.applied.astype("f32") }) };
     reported.names = Object.keys(all);
-    return [kept.learner, np.stack(Object.values(all))];
+    const first = firstNonFinite(now.first, kept.finite, update);
+    return [{ ...kept.learner, first }, np.stack(Object.values(all))];
   };
 
   const rowsOf = (table: Value, memory: Named, m: Value): Experience => {
@@ -156,8 +160,8 @@ type Made = ReturnType<typeof applyGradients>;
 
 /** Takes an update, unless the policy has moved too far. */
 function halting(spec: LearnSpec, now: Learner, next: Made) {
-  const { params, state, values, applied } = next;
-  if (spec.targetKl === undefined) return { learner: { ...now, params, state }, values, applied };
+  const { params, state, values, applied, finite } = next;
+  if (spec.targetKl === undefined) return { learner: { ...now, params, state }, values, applied, finite };
   // Where the policy's loss does not take part, nothing tells how far it moves, and what was halted stays so.
   const kl = values["policy.approxKl"];
   const halted = kl ? np.maximum(now.halted, np.greater(kl, spec.targetKl).astype("f32")) : now.halted;
@@ -165,8 +169,10 @@ function halting(spec: LearnSpec, now: Learner, next: Made) {
   const keep = <T>(after: T, before: T): T =>
     treeMap((a: Value, b: Value) => np.where(taken, a, b), after, before) as T;
   return {
-    learner: { params: keep(params, now.params), state: keep(state, now.state), halted },
+    learner: { ...now, params: keep(params, now.params), state: keep(state, now.state), halted },
     values,
     applied: np.subtract(1, halted).mul(applied ? applied.astype("f32") : 1),
+    // As of any update that was left out.
+    finite: np.logicalOr(finite, np.logicalNot(taken)),
   };
 }

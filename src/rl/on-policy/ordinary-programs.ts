@@ -109,6 +109,7 @@ export function learnProgram(spec: OrdinarySpec, options: CompileOptions) {
       state: readonly Value[],
       gathered: readonly Value[],
       halted: Value,
+      first: Value,
       keys: Value,
       asked: Value,
       rows: Value,
@@ -118,7 +119,7 @@ export function learnProgram(spec: OrdinarySpec, options: CompileOptions) {
       const at = (name: (typeof askedColumns)[number]): Value => np.slice(asked, askedColumns.indexOf(name));
       const [next, found, values] = learn(
         spec.learn,
-        { params: packing.params.unpack(params), state: packing.state.unpack(state), halted },
+        { params: packing.params.unpack(params), state: packing.state.unpack(state), halted, first },
         packing.gathered.unpack(gathered),
         {
           ...{ from: at("from"), count: at("count"), updates: at("updates"), rollout: at("rollout") },
@@ -134,6 +135,7 @@ export function learnProgram(spec: OrdinarySpec, options: CompileOptions) {
         params: packing.params.pack(next.params),
         state: packing.state.pack(next.state),
         halted: next.halted,
+        first: next.first,
         // What does not change need not come back.
         gathered: spec.learn.correct ? packing.gathered.pack(found) : null,
         values: Object.fromEntries(reported.names.map((name, i) => [name, np.slice(picked, ":", i)])),

@@ -137,6 +137,7 @@ export function ordinaryWorld(
       state.now,
       experience.sample(),
       halted.now[0] as Tensor,
+      shared.nonFinite.now,
       counts.keys,
       asked,
       places,
@@ -146,8 +147,9 @@ export function ordinaryWorld(
     state.replace(next.state);
     halted.replace([next.halted]);
     if (next.gathered) experience.add(next.gathered as readonly Tensor[]);
+    const nonFinite = shared.nonFinite.replace(next.first, counts.updates % 2 ** 31);
     counts.updates += count;
-    return next.values as Readonly<Record<string, Tensor>>;
+    return { values: next.values as Readonly<Record<string, Tensor>>, nonFinite };
   };
 
   const statistics = (ended: readonly EpisodeEnd[]): Readonly<Record<string, Tensor>> =>
@@ -191,10 +193,10 @@ export function ordinaryWorld(
         ended.push(...environment.ended());
         rollout = statistics(ended);
       }
-      const values =
-        count > 0 ? learn(programs, { ...(stretch as Stretch), row: row + rollouts }, ramps) : {};
+      const learned =
+        count > 0 ? learn(programs, { ...(stretch as Stretch), row: row + rollouts }, ramps) : { values: {} };
       return {
-        values,
+        ...learned,
         rollout,
         counted: { episodes: rollouts > 0 ? [ended.length] : [], lessons: lessonResults(ended) },
       };

@@ -91,6 +91,7 @@ async function updated(one: Case, engine: EngineName) {
         params: parts.params.packing.unpack(params),
         state: parts.state.packing.unpack(state),
         halted: np.zeros([]),
+        first: np.full([], -1, { dtype: "i32" }),
       };
       const keys = { order: np.zeros([2], { dtype: "u32" }), losses: np.zeros([2], { dtype: "u32" }) };
       const [next, , values] = learn(spec, learner, experience, asked, ramps, keys, reported);

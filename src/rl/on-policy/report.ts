@@ -20,6 +20,7 @@ export function reportOf(
       : {
           values,
           ...(applied && { applied }),
+          ...(done.nonFinite && { nonFinite: done.nonFinite }),
           ...(rollouts > 0 && { rollout: done.rollout }),
         };
   if (rollouts === 0) return report;

@@ -1,8 +1,8 @@
 import type { EspalierError } from "../../core/index.ts";
 import type { CompileOptions, Tensor, Value } from "../../engine/index.ts";
 import type { Stateful } from "../../state/index.ts";
-import type { Request } from "../../trainer/index.ts";
-import type { TensorState } from "../../update/index.ts";
+import type { Report, Request } from "../../trainer/index.ts";
+import type { NonFiniteIndex, TensorState } from "../../update/index.ts";
 import type { LessonResult } from "../curriculum/curriculum.ts";
 import type { RolloutExperience } from "./rollout-experience.ts";
 import type { RunningState } from "./sides.ts";
@@ -14,6 +14,8 @@ export interface Done {
   readonly values: Readonly<Record<string, Tensor>>;
   /** One row a rollout: episodes, episode.return, episode.length. */
   readonly rollout: Readonly<Record<string, Tensor>>;
+  /** Where there were updates: see {@link Report}. */
+  readonly nonFinite?: Report["nonFinite"];
   /** [rollouts, lessons, 3] on the device, where lessons are counted there. */
   readonly lessons?: Tensor | undefined;
   /** Where environments are compiled: i32 [rollouts] on the device, from 0 on where one gave a number that is none. */
@@ -44,6 +46,7 @@ export interface RunnerParts {
   readonly running: RunningState;
   readonly experience: RolloutExperience;
   readonly halted: TensorState<Value>;
+  readonly nonFinite: NonFiniteIndex;
   /** Fields that losses add, with their shapes. */
   readonly added: Readonly<Record<string, readonly number[]>>;
   readonly worldKey: Uint32Array;

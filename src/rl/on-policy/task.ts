@@ -11,7 +11,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { TensorState } from "../../update/index.ts";
+import { NonFiniteIndex, TensorState } from "../../update/index.ts";
 import { warnOfOneLesson } from "../environments/given.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { Policy } from "../policies/policy.ts";
@@ -80,7 +80,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
   let deterministic = options.deterministic ?? false;
   let worldKey = keys.world;
   const shared: RunnerParts = {
-    ...{ running, experience, halted, added: layout.added },
+    ...{ running, experience, halted, added: layout.added, nonFinite: new NonFiniteIndex(on) },
     get worldKey() {
       return worldKey;
     },
@@ -148,6 +148,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
   const begin: NonNullable<Task["begin"]> = ({ config, warn }) => {
     warnOfOneLesson(kind, options, isCompiled(environment) ? environment.compiled : environment, warn);
     deterministic = options.deterministic ?? config.deterministic;
+    shared.nonFinite.clear();
     if (options.seed !== undefined || config.seed === 0 || params.restored || counts.rollouts > 0) return;
     const drawn = drawKeys(new RandomStreams(config.seed));
     if (!options.params) {

@@ -3,6 +3,7 @@ import type { Device, EngineChoice } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
 import { linear } from "../../schedule/index.ts";
+import type { TrainingConfig } from "../../trainer/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { entropyLoss } from "../losses/entropy.ts";
 import { policyGradientLoss } from "../losses/policy.ts";
@@ -21,7 +22,8 @@ export interface A2cOptions
   extends EnvironmentChoice,
     Partial<A2cSettings>,
     Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "lesson" | "monitor" | "params">,
-    Pick<OnPolicyOptions, "maxEpochs" | "deterministic"> {
+    Pick<OnPolicyOptions, "maxEpochs" | "deterministic">,
+    Partial<Pick<TrainingConfig, "onNonFinite">> {
   /** Further losses beside those of A2C. */
   readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
   /** Where everything random comes from. Default 0. */
@@ -56,7 +58,7 @@ const taskNames = [
   ] as const),
   ...(["engine", "device", "deterministic"] as const),
 ];
-const names = [...settingNames, ...taskNames, ...choiceNames, "losses"];
+const names = [...settingNames, ...taskNames, ...choiceNames, "losses", "onNonFinite"];
 
 /**
  * A2C, the policy gradient itself: a few steps of many environments, and one update from each. Every setting can be

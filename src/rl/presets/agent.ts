@@ -1,4 +1,4 @@
-import { checkNames, checkSize, EspalierError, isPlainObject } from "../../core/index.ts";
+import { checkNames, checkSize, checkWord, EspalierError, isPlainObject } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import { withProgress } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
@@ -103,6 +103,7 @@ export interface AgentSpec<T extends AgentTask, S> {
   readonly totalSteps: number;
   readonly engine?: EngineChoice | undefined;
   readonly seed?: number | undefined;
+  readonly onNonFinite?: TrainingConfig["onNonFinite"] | undefined;
   readonly lesson?: string | number | undefined;
   /** Refuses so many agent steps of a training. */
   readonly checkSteps?: (steps: number) => void;
@@ -121,6 +122,8 @@ export interface AgentSpec<T extends AgentTask, S> {
 export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T, S> {
   const { kind, settings, env, engine } = spec;
   checkSource(kind, "env", env);
+  const { onNonFinite = "stop" } = spec;
+  checkWord(kind, "onNonFinite", onNonFinite, ["stop", "warn", "ignore"]);
   if (spec.seed !== undefined) new RandomStreams(spec.seed); // Refuses what is no seed.
   let task: T | undefined;
   /** Made where the policy is asked for before there has been a run. */
@@ -166,7 +169,7 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     const further = checkHooks(`${kind}.train`, typeof hooks === "function" ? hooks(own) : hooks);
     return {
       task: own,
-      config: { ...(spec.seed !== undefined && { seed: spec.seed }), ...given.config, epochs },
+      config: { ...(spec.seed !== undefined && { seed: spec.seed }), onNonFinite, ...given.config, epochs },
       hooks: [...(spec.hooks?.(own) ?? []), ...further],
       ...(given.warn && { warn: given.warn }),
     };

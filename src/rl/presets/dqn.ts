@@ -2,6 +2,7 @@ import { badOption, checkNames, isPlainObject } from "../../core/index.ts";
 import type { Device, EngineChoice } from "../../engine/index.ts";
 import { adam } from "../../optim/index.ts";
 import { isRamp, linear, type Ramp } from "../../schedule/index.ts";
+import type { TrainingConfig } from "../../trainer/index.ts";
 import { checkActions, checkNumbers, type DqnOptions as DqnTaskOptions } from "../dqn/options.ts";
 import { policyOf } from "../dqn/setup.ts";
 import { type DqnTask, dqnTask } from "../dqn/task.ts";
@@ -46,7 +47,8 @@ export interface DqnSettings {
 export interface DqnAgentOptions
   extends Omit<EnvironmentChoice, "compiled">,
     Partial<DqnSettings>,
-    Pick<DqnTaskOptions, "losses" | "lesson" | "monitor" | "params" | "deterministic"> {
+    Pick<DqnTaskOptions, "losses" | "lesson" | "monitor" | "params" | "deterministic">,
+    Partial<Pick<TrainingConfig, "onNonFinite">> {
   /** Where everything random comes from. Default 0. */
   readonly seed?: number;
   readonly engine?: EngineChoice;
@@ -72,7 +74,12 @@ const settingNames: readonly (keyof DqnSettings)[] = [
 const taskNames = [
   ...(["losses", "lesson", "monitor", "params", "seed", "engine", "device", "deterministic"] as const),
 ];
-const names = [...settingNames, ...taskNames, ...choiceNames.filter((name) => name !== "compiled")];
+const names = [
+  ...settingNames,
+  ...taskNames,
+  "onNonFinite",
+  ...choiceNames.filter((name) => name !== "compiled"),
+];
 
 /**
  * Deep Q learning with CleanRL's settings, for environments with one choice an action. Every setting can be changed by
@@ -102,6 +109,7 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
   return agentOf({
     ...{ kind, env: options.env, settings, totalSteps: settings.totalSteps },
     ...{ engine: options.engine, seed: options.seed, lesson: options.lesson },
+    onNonFinite: options.onNonFinite,
     checkSteps: (steps) => checkLearns(settings, steps),
     begin: () => {
       const environment = ordinaryEnvironments(kind, options, settings.environments);

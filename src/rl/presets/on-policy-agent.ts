@@ -1,4 +1,5 @@
 import { badOption, shown } from "../../core/index.ts";
+import type { TrainingConfig } from "../../trainer/index.ts";
 import { curriculumHook } from "../curriculum/curriculum-hook.ts";
 import { checkLessons } from "../environments/given.ts";
 import { checkNumbers } from "../on-policy/check-options.ts";
@@ -35,7 +36,8 @@ const numberNames = [
 /** An agent that learns on policy: its environments, a task of theirs for each training, its curriculum's hook. */
 export function onPolicyAgent<S extends OnPolicySettings>(
   kind: string,
-  options: EnvironmentChoice & Partial<Omit<OnPolicyOptions, "normalizeAdvantages">>,
+  options: EnvironmentChoice &
+    Partial<Omit<OnPolicyOptions, "normalizeAdvantages"> & Pick<TrainingConfig, "onNonFinite">>,
   settings: S,
   task: (environment: OnPolicyOptions["environment"], epochs: number) => OnPolicyTask,
 ): Agent<OnPolicyTask, S> {
@@ -53,6 +55,7 @@ export function onPolicyAgent<S extends OnPolicySettings>(
   }
   return agentOf({
     ...{ kind, env, settings, totalSteps: settings.totalSteps, engine, seed, lesson },
+    onNonFinite: options.onNonFinite,
     begin: () => {
       const environment = environmentsOf(kind, options, settings.environments);
       return {

@@ -3,6 +3,7 @@ import type { Device, EngineChoice } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
 import { linear, type Ramp } from "../../schedule/index.ts";
+import type { TrainingConfig } from "../../trainer/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { entropyLoss } from "../losses/entropy.ts";
 import { policyLoss } from "../losses/policy.ts";
@@ -24,7 +25,8 @@ export interface PpoOptions
       OnPolicyOptions,
       "updateEpochs" | "centerRewards" | "targetKl" | "vtrace" | "segment" | "prioritized"
     >,
-    Pick<OnPolicyOptions, "curriculum" | "lesson" | "monitor" | "params" | "maxEpochs" | "deterministic"> {
+    Pick<OnPolicyOptions, "curriculum" | "lesson" | "monitor" | "params" | "maxEpochs" | "deterministic">,
+    Partial<Pick<TrainingConfig, "onNonFinite">> {
   /** Whose settings what is left out has. Default "tuned": those known to be good for the environment. */
   readonly preset?: PresetName;
   /** Further losses beside those of PPO. */
@@ -45,7 +47,7 @@ const taskNames = [
   ...(["centerRewards", "targetKl", "vtrace", "segment", "prioritized", "curriculum", "lesson"] as const),
   ...(["monitor", "params", "maxEpochs", "seed", "engine", "device", "deterministic"] as const),
 ];
-const names = [...settingNames, ...taskNames, ...choiceNames, "preset", "losses"];
+const names = [...settingNames, ...taskNames, ...choiceNames, "preset", "losses", "onNonFinite"];
 
 /**
  * PPO with settings that work: give an environment and train. Every setting can be changed by its name, and losses can
