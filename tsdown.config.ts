@@ -26,7 +26,7 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   fixedExtension: false,
-  // publint and attw run on the packed package, by `npm run check:package`.
+  // publint and attw run on the packed package, by `npm run check:installed`.
   publint: false,
   attw: false,
 });

@@ -1,20 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import ts from "typescript";
-import manifest from "../package.json" with { type: "json" };
-import { compilerOptions, root } from "./compiler-options.ts";
-
-/** The doors of the package: what a program imports from, and the source behind it. */
-const doors: Readonly<Record<string, URL>> = Object.fromEntries(
-  Object.entries(manifest.exports).flatMap(([subpath, target]) => {
-    if (typeof target === "string") return [];
-    const source = target.default.replace("./dist/", "../src/").replace(/\.js$/, ".ts");
-    return [[subpath.replace(/^\./, "espalier"), new URL(source, import.meta.url)]];
-  }),
-);
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { root } from "./compiler-options.ts";
 
 /** A program that stands in a document, as a reader would copy it. */
 export interface DocProgram {
@@ -23,74 +9,43 @@ export interface DocProgram {
   readonly source: string;
 }
 
-/** The blocks of a document that are marked as `fence`, such as "ts" or "ts run". */
-export function programsIn(document: string, fence: string): readonly DocProgram[] {
+/** The TypeScript blocks of a document. Each is a program: `npm run check:installed` runs it as it stands. */
+export function programsIn(document: string): readonly DocProgram[] {
   const text = readFileSync(join(root, document), "utf8");
   const stem = (document.split("/").pop() as string).replace(/\.md$/, "").toLowerCase();
-  return [...text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)]
-    .filter(([, marked]) => marked === fence)
-    .map((found) => ({
-      name: `${stem}-${text.slice(0, found.index).split("\n").length}`,
-      source: found[2] as string,
-    }));
-}
-
-/** Programs as files, in a folder that is gone afterwards. */
-function asFiles<T>(
-  programs: readonly DocProgram[],
-  use: (files: readonly string[], folder: string) => T,
-): T {
-  const folder = mkdtempSync(join(tmpdir(), "espalier-docs-"));
-  try {
-    const files = programs.map(({ name, source }) => {
-      const file = join(folder, `${name}.mts`);
-      writeFileSync(file, source);
-      return file;
-    });
-    return use(files, folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** Runs programs one after the other in one process, "espalier" being the sources, and gives what they wrote. */
-export function runPrograms(programs: readonly DocProgram[], env: NodeJS.ProcessEnv = {}): string {
-  const fromSources = programs.map(({ name, source }) => ({
-    name,
-    source: source.replace(/from "(espalier[^"]*)"/g, (text, name: string) =>
-      doors[name] ? `from ${JSON.stringify(doors[name].href)}` : text,
-    ),
+  return [...text.matchAll(/^```(?:ts|typescript)\b.*\n([\s\S]*?)^```$/gm)].map((found) => ({
+    name: `${stem}-${text.slice(0, found.index).split("\n").length}`,
+    source: found[1] as string,
   }));
-  return asFiles(fromSources, (files, folder) => {
-    const all = join(folder, "all.mts");
-    writeFileSync(
-      all,
-      files.map((file) => `await import(${JSON.stringify(pathToFileURL(file).href)});\n`).join(""),
-    );
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", all], {
-      cwd: root,
-      encoding: "utf8",
-      env: { ...process.env, ...env },
-    });
-    if (status !== 0) throw new Error(`the programs ended with ${status}\n${stderr}`);
-    return stdout;
+}
+
+/** Relative links of the documents in a folder (`node_modules` aside) that lead to no file or heading: `README.md: docs/x.md`. */
+export function brokenLinks(folder: string): readonly string[] {
+  const documents = (readdirSync(folder, { recursive: true }) as string[]).filter(
+    (file) => file.endsWith(".md") && !file.includes("node_modules"),
+  );
+  if (!documents.includes("README.md")) return ["README.md is missing"];
+  return documents.flatMap((document) => {
+    const text = readFileSync(join(folder, document), "utf8");
+    return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target = ""]) => target)
+      .filter((target) => !/^[a-z]+:/.test(target) && !leads(join(folder, document), target))
+      .map((target) => `${relative(folder, join(folder, document))}: ${target}`);
   });
 }
 
-/** What the compiler has to say against programs, with this project's settings. */
-export function typeErrors(programs: readonly DocProgram[]): readonly string[] {
-  return asFiles(programs, (files) => {
-    const program = ts.createProgram([...files], {
-      ...compilerOptions(),
-      paths: Object.fromEntries(Object.entries(doors).map(([name, url]) => [name, [fileURLToPath(url)]])),
-      typeRoots: [join(root, "node_modules/@types")],
-    });
-    return files.flatMap((file) => {
-      const source = program.getSourceFile(file);
-      return ts.getPreEmitDiagnostics(program, source).map(({ messageText, start, file: at }) => {
-        const line = (at?.getLineAndCharacterOfPosition(start ?? 0).line ?? 0) + 1;
-        return `${file.split("/").pop()}:${line}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
-      });
-    });
-  });
+function leads(document: string, target: string): boolean {
+  const [path = "", heading] = target.split("#");
+  const file = path === "" ? document : join(dirname(document), path);
+  if (!existsSync(file)) return false;
+  if (heading === undefined) return true;
+  const headings = [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, it = ""]) => anchor(it));
+  return headings.includes(heading);
 }
+
+/** The anchor of a heading, as renderers make it. */
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, "")
+    .replaceAll(" ", "-");

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { testEngines } from "../src/engine/run/engines.test-support.ts";
 import { evalShape, np, Value } from "../src/index.ts";
-import { programsIn, runPrograms, typeErrors } from "./doc-programs.ts";
 import { signaturesOf } from "./signatures.ts";
 
 const text = readFileSync(new URL("../docs/math.md", import.meta.url), "utf8");
@@ -94,21 +92,5 @@ describe("the lists of docs/math.md", () => {
   it("name every constant", () => {
     const constants = Object.entries(np).filter(([, value]) => typeof value !== "function");
     expect(listed("Constants: ")).toEqual(constants.map(([name]) => `np.${name}`).sort());
-  });
-});
-
-describe("the programs of docs/math.md", () => {
-  const programs = programsIn("docs/math.md", "ts run");
-
-  it("are there", () => {
-    expect(programs.length).toBeGreaterThanOrEqual(5);
-  });
-
-  it.each(testEngines())("run on %s and come to what they promise", (engine) => {
-    runPrograms(programs, { ESPALIER_ENGINE: engine });
-  });
-
-  it("compile", () => {
-    expect(typeErrors(programs)).toEqual([]);
   });
 });
