@@ -76,6 +76,7 @@ export class Dispatch {
     if (done > 0) {
       run.values = new ReportValues(report, done - rollouts, rollouts, {
         spans: request.spans,
+        ramps: run.ramps.copy(request.count),
         began: run.progress.secondsAt(started),
         ended: run.progress.secondsAt(this.#now),
       });

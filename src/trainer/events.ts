@@ -36,6 +36,8 @@ export interface Values {
   tensor(name: string): Tensor | undefined;
   /** One row a batch: updates that took effect, where the task may leave some out. */
   readonly applied: Tensor | undefined;
+  /** What the task's ramps (learning rate, loss weights) were: one number a batch, as the program was given them. */
+  readonly ramps: Readonly<Record<string, Float32Array>>;
   /** All rows of every value, read in one go and kept: an array a name, the rows that count. */
   read(): Promise<Readonly<Record<string, Float32Array>>>;
   /** The scalars of the last row: those of the last batch. */

@@ -36,6 +36,18 @@ export class RampInputs {
     return arrays;
   }
 
+  /** The numbers of the last fill in arrays that stay: those of a call are used again. */
+  copy(count: number): () => Arrays {
+    const { length } = this.#ramps;
+    if (length === 0) return () => none;
+    const [arrays, all] = [this.#arrays(count), new Float32Array(length * count)];
+    this.#ramps.forEach(([name], i) => {
+      all.set(arrays[name] as Float32Array, i * count);
+    });
+    return () =>
+      Object.fromEntries(this.#ramps.map(([name], i) => [name, all.subarray(i * count, (i + 1) * count)]));
+  }
+
   /** Whether a ramp looks at one of these counters where the run is. One that copies all of them looks at all. */
   follow(names: readonly string[], at: Counters): boolean {
     let looked = false;

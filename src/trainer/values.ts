@@ -5,9 +5,11 @@ import { advance, countedIn } from "./advance.ts";
 import type { RowStretch, Values } from "./events.ts";
 import type { Phase, Report, Span } from "./task.ts";
 
-/** What a call was asked for, and the seconds of the run at which it began and ended. */
+/** What a call was asked for and given, and the seconds of the run at which it began and ended. */
 export interface CallPlace {
   readonly spans: readonly Span[];
+  /** The value of each ramp at every repeat. */
+  readonly ramps: () => Readonly<Record<string, Float32Array>>;
   readonly began: number;
   readonly ended: number;
 }
@@ -82,6 +84,22 @@ export class ReportValues implements Values {
       before += count;
     }
     throw new RangeError(`there is no row ${row} of "${name}"`);
+  }
+
+  get ramps(): Readonly<Record<string, Float32Array>> {
+    const repeats: number[] = [];
+    let before = 0;
+    for (const { segment, count } of this.#place.spans) {
+      const end = Math.min(before + count, this.count);
+      if (segment.phase === "train") for (let i = before; i < end; i++) repeats.push(i);
+      before += count;
+    }
+    return Object.fromEntries(
+      Object.entries(this.#place.ramps()).map(([name, all]) => [
+        name,
+        Float32Array.from(repeats, (repeat) => all[repeat] as number),
+      ]),
+    );
   }
 
   tensor(name: string): Tensor | undefined {

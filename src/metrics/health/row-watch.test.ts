@@ -73,7 +73,7 @@ describe("a watch of rows", () => {
       },
       2,
       0,
-      { spans: [{ segment, index: 0, from: 0, count: 2, at: since }], began: 0, ended: 1 },
+      { spans: [{ segment, index: 0, from: 0, count: 2, at: since }], ramps: () => ({}), began: 0, ended: 1 },
     );
     const context: TrainerContext = { ...hookContext({ counters, since }), values };
     watch.look(context, () => undefined);

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import { FakeTask } from "../../trainer/task.test-support.ts";
 import { Logger } from "../logger/index.ts";
+import type { MetricRecord } from "../record.ts";
 import { Keep, observed, smallTask, timeless } from "./hook.test-support.ts";
 import { metricsHook } from "./metrics-hook.ts";
 
@@ -11,6 +12,8 @@ const afterwards = (batches: number, act: TrainerHook["onBatchEnd"]): TrainerHoo
   onBatchEnd: (context) => (context.counters.batches === batches ? act?.(context) : undefined),
 });
 
+const isLoss = ({ key }: MetricRecord): boolean => key === "train/loss";
+
 describe("the end of a run", () => {
   it("writes everything out where a run fails, and says how it ended", async () => {
     const failing = afterwards(5, () => {
@@ -18,7 +21,7 @@ describe("the end of a run", () => {
     });
     const { keep, trainer } = observed(timeless, { hooks: [failing] });
     await expect(trainer.train()).rejects.toThrow(/out of luck/);
-    expect(keep.records.map(({ step, count }) => [step, count])).toEqual([
+    expect(keep.records.filter(isLoss).map(({ step, count }) => [step, count])).toEqual([
       [3, 3],
       [5, 2],
     ]);
@@ -41,7 +44,7 @@ describe("the end of a run", () => {
   it("writes everything out where a run is stopped", async () => {
     const { keep, trainer } = observed(timeless, { hooks: [afterwards(4, ({ stop }) => stop("enough"))] });
     await trainer.train();
-    expect(keep.records.map(({ step }) => step)).toEqual([3, 4]);
+    expect(keep.records.filter(isLoss).map(({ step }) => step)).toEqual([3, 4]);
     expect(keep.endings).toMatchObject([{ outcome: "stopped", reason: "enough" }]);
   });
 
@@ -75,7 +78,7 @@ describe("the end of a run", () => {
     });
     await trainer.train();
     expect(keep.endings).toMatchObject([{ outcome: "stopped", reason: "the hook was removed" }]);
-    expect(keep.records.map(({ step }) => step)).toEqual([3, 5]);
+    expect(keep.records.filter(isLoss).map(({ step }) => step)).toEqual([3, 5]);
   });
 
   it("tells those who read of sinks that failed", async () => {

@@ -24,7 +24,7 @@ export interface MetricsHookOptions {
   readonly name?: string;
   /** What the run is called. Default: a new id, kept by resumed runs, and the training config's name. */
   readonly run?: { readonly id?: string; readonly name?: string };
-  /** Values of every batch and rollout. Default true. */
+  /** Values of every batch and rollout, and of the ramps in use. Default true. */
   readonly batches?: boolean;
   /** Watches gradients: a `gradientMonitor` with these options comes with this hook. Default false. */
   readonly gradients?: boolean | GradientMonitorOptions;

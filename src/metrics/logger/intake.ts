@@ -72,24 +72,26 @@ export class Intake {
 
   /** Takes stacked values in an owner's name. */
   takeRows(
-    { values, rows, from = 0, at, nanIsNone = false }: LoggedRows,
+    { values, rows, from = 0, at, nanIsNone = false, reductions = {} }: LoggedRows,
     category: string,
     owner: string,
   ): void {
     if (rows === 0) return;
     const known = this.#windows.book.category(category);
     const names = Object.keys(values);
-    const series = names.map((name) => {
-      const kind = (values[name] as Tensor).ndim > 1 ? "many" : "number";
-      const found = known.get(name) ?? this.#windows.book.begin(category, name, kind, owner);
+    const stacks = Object.values(values);
+    const series = names.map((name, i) => {
+      const stack = stacks[i] as Tensor | Float32Array;
+      const kind = stack instanceof Tensor && stack.ndim > 1 ? "many" : "number";
+      const found =
+        known.get(name) ?? this.#windows.book.begin(category, name, kind, owner, reductions[name]);
       if (found.owner !== owner) throw twoWriters(found, owner);
       checkKind(found, kind);
       return found;
     });
-    const tensors = names.map((name) => values[name] as Tensor);
     this.timeline.add(
-      { series, values: tensors, at, rows, from, nanIsNone },
-      tensors.length,
+      { series, values: stacks, at, rows, from, nanIsNone },
+      stacks.filter((stack) => stack instanceof Tensor).length,
       this.#windows.reached(at(rows - 1)),
     );
   }
@@ -105,14 +107,10 @@ export class Intake {
         if (value === undefined) continue;
         const tensor = values[i] as Waiting["values"][number];
         const each = series[i] as Series;
-        if (!isTensor(tensor)) this.#windows.fold(each, value as number, counters);
-        else if (rows === undefined)
-          this.#windows.fold(
-            each,
-            tensor.size === 1 ? Number((value as ArrayLike<number>)[0]) : value,
-            counters,
-          );
-        else if (tensor.ndim <= 1) {
+        if (rows === undefined) {
+          const one = isTensor(tensor) && tensor.size === 1;
+          this.#windows.fold(each, one ? Number((value as ArrayLike<number>)[0]) : value, counters);
+        } else if (!isTensor(tensor) || tensor.ndim <= 1) {
           const number = Number((value as ArrayLike<number>)[from + row]);
           if (!nanIsNone || !Number.isNaN(number)) this.#windows.fold(each, number, counters);
         } else {

@@ -2,6 +2,7 @@ import type { Clock } from "../../core/index.ts";
 import type { Tensor } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { MetricDeclaration } from "../metric.ts";
+import type { Reduction } from "../record.ts";
 import type { DeliveryLimits } from "../sinks/delivery/delivery-options.ts";
 import type { DeliveryState } from "../sinks/delivery/delivery-report.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -20,9 +21,9 @@ export interface LoggerOptions {
   readonly warn?: (text: string) => void;
 }
 
-/** Values as they come stacked from the device: the first axis of each is the row. */
+/** Values as they come stacked from the device, or as numbers: the first axis of each is the row. */
 export interface LoggedRows {
-  readonly values: Readonly<Record<string, Tensor>>;
+  readonly values: Readonly<Record<string, Tensor | Float32Array>>;
   readonly rows: number;
   /** The first of them. Default 0. */
   readonly from?: number;
@@ -30,6 +31,8 @@ export interface LoggedRows {
   readonly at: (row: number) => Counters;
   /** Whether NaN says that there was nothing to report: such rows are left out. Default false: it is a value. */
   readonly nanIsNone?: boolean;
+  /** By name, how the values of a window become one where that is not declared. Default: what fits them. */
+  readonly reductions?: Readonly<Record<string, Reduction>>;
 }
 
 /** Logs in one owner's name. */

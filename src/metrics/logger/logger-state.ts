@@ -1,6 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
 import type { StateTree } from "../../state/index.ts";
+import type { Reduction } from "../record.ts";
 import type { Accumulator } from "./accumulator.ts";
 import { HistogramBuilder } from "./histogram.ts";
 import type { Series, SeriesBook, ValueKind } from "./series.ts";
@@ -59,7 +60,7 @@ function restoreWindow(window: Accumulator, state: Plain): void {
 
 /** A metric's open windows: by group its own, and beside it late ones and values that are not reduced. */
 function seriesState(series: Series, groups: readonly WindowGroup[]): StateTree {
-  const { category, name, kind, owner } = series;
+  const { category, name, kind, owner, isChosen, reduction } = series;
   const windows: Record<string, StateTree> = {};
   for (const group of groups) {
     const window = series.windows[group.index] as Accumulator;
@@ -67,7 +68,7 @@ function seriesState(series: Series, groups: readonly WindowGroup[]): StateTree 
     const open = { ...(window.count > 0 && { open: windowState(window) }), late };
     for (const { sink } of group.outlets) windows[sink.name] = open;
   }
-  return { category, name, kind, owner, windows };
+  return { category, name, kind, owner, windows, ...(isChosen && { reduction }) };
 }
 
 /** What a logger with these metrics must know to go on as if nothing had happened. */
@@ -110,8 +111,9 @@ export function restoreWindows(
       .find((each) => each !== undefined);
     group.closed = closed ? timed(closed) : undefined;
   }
-  for (const { category, name, kind, owner, windows } of Object.values(saved.series)) {
-    const series = book.category(category).get(name) ?? book.begin(category, name, kind, owner);
+  for (const { category, name, kind, owner, windows, reduction } of Object.values(saved.series)) {
+    const known = book.category(category).get(name);
+    const series = known ?? book.begin(category, name, kind, owner, reduction);
     for (const group of groups) {
       const found = group.outlets.map(({ sink }) => windows[sink.name]).find((each) => each !== undefined);
       if (found?.open) restoreWindow(series.windows[group.index] as Accumulator, found.open);
@@ -127,6 +129,7 @@ interface SavedSeries {
   readonly name: string;
   readonly kind: ValueKind;
   readonly owner: string;
+  readonly reduction?: Reduction;
   readonly windows: Readonly<
     Record<string, { readonly open?: Plain; readonly late: readonly Plain[] } | undefined>
   >;

@@ -15,6 +15,8 @@ export interface Series {
   readonly unit: string | undefined;
   readonly axis: string;
   readonly reduction: Reduction;
+  /** Whether whoever logged it first chose the reduction: then it is part of the state. */
+  readonly isChosen: boolean;
   readonly kind: ValueKind;
   readonly owner: string;
   /** One a group of windows, in the order of the groups. Empty where values are not reduced. */
@@ -48,7 +50,7 @@ export class SeriesBook {
   }
 
   /** Takes a metric in with its first value, whose kind and writer are then its own. */
-  begin(category: string, name: string, kind: ValueKind, owner: string): Series {
+  begin(category: string, name: string, kind: ValueKind, owner: string, chosen?: Reduction): Series {
     if (this.all.length >= most)
       throw new EspalierError(
         "METRICS_TOO_MANY",
@@ -60,7 +62,7 @@ export class SeriesBook {
     const declared =
       this.#declared.find((each) => each.name === name && each.category === category) ??
       this.#declared.find((each) => each.name === name && each.category === undefined);
-    const reduction = declared?.reduction ?? (holdsScores(category) ? "none" : fitting[kind]);
+    const reduction = declared?.reduction ?? chosen ?? (holdsScores(category) ? "none" : fitting[kind]);
     if (kind !== "number" && reduction !== fitting[kind] && reduction !== "none")
       throw unfit(category, name, kind === "text" ? "a text" : "many numbers", reduction);
     const series: Series = {
@@ -70,6 +72,7 @@ export class SeriesBook {
       unit: declared?.unit,
       axis: declared?.axis ?? "steps",
       reduction,
+      isChosen: chosen !== undefined && reduction === chosen,
       // Numbers one by one make a histogram too.
       kind,
       owner: declared?.owner ?? owner,

@@ -134,6 +134,7 @@ function hostValues(given: Readonly<Record<string, number>>, counters: Counters)
     phase: () => "train",
     at: () => counters,
     applied: undefined,
+    ramps: {},
     tensor: (name): Tensor | undefined =>
       names.includes(name) ? put([given[name] as number], { engine: "wasm" }) : undefined,
     read: async () => Object.fromEntries(names.map((name) => [name, Float32Array.of(given[name] as number)])),

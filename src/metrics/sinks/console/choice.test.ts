@@ -25,8 +25,8 @@ describe("the choice of metrics", () => {
       keys: [
         "train/loss",
         "valid/loss",
-        "eval/return",
         "valid/accuracy",
+        "eval/return",
         "train/policy_loss",
         "train/lr",
         "system/cpu",

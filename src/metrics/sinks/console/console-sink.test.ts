@@ -187,6 +187,57 @@ describe("anywhere else", () => {
     expect(few.pipe.lines).toEqual(["step 1  train/m3 3  and 49 more"]);
   });
 
+  it("shows how training goes, and nothing of the machine unless it is asked for", () => {
+    const records = windowOf(1, {
+      ...{ "system/cpu.process": 0.5, "system/memory.heap": 1e8, "time/stepsPerSecond": 12 },
+      ...{ "rollout/episode.length": 20, "rollout/episode.return": 7, "evaluation/return": 8 },
+      ...{ "train/entropy": 0.5, "validation/accuracy": 0.9, "train/loss": 1 },
+    });
+    const line = (options: Partial<ConsoleOptions>, given = records) => {
+      const { pipe, sink } = onPipe(options);
+      sink.write(given);
+      return pipe.written;
+    };
+    const shown =
+      "step 1  train/loss 1  validation/accuracy 0.9  evaluation/return 8  rollout/episode.return 7  " +
+      "train/entropy 0.5  rollout/episode.length 20";
+    expect(line({})).toBe(`${shown}\n`);
+    expect(line({ system: true })).toBe(
+      `${shown}  system/cpu.process 0.5  system/memory.heap 1e+8  time/stepsPerSecond 12\n`,
+    );
+    expect(line({ important: ["system/cpu*"], limit: 2 })).toBe(
+      "step 1  system/cpu.process 0.5  train/loss 1  and 5 more\n",
+    );
+    expect(line({ metrics: ["time/*"] }, records.slice(2, 3))).toBe("step 1  time/stepsPerSecond 12\n");
+    expect(line({ categories: ["system"] }, records.slice(0, 1))).toBe("step 1  system/cpu.process 0.5\n");
+    // A window of nothing else is no line.
+    expect(line({}, records.slice(0, 3))).toBe("");
+    const { screen, sink } = onScreen();
+    sink.write(records);
+    expect(screen.text()).toContain("cpu.process");
+  });
+
+  it("prints scores as they are, each on the line of its own step", () => {
+    const { pipe, sink } = onPipe();
+    const { wall } = recordOf("", 0, 1000);
+    const score = (key: string, value: number, step: number) =>
+      recordOf(key, value, step, { reduction: "none", wall });
+    sink.write([
+      ...[score("validation/accuracy", 0.975, 300), score("validation/loss", 0.5, 300)],
+      ...[score("validation/accuracy", 0.9666, 600), score("validation/loss", 0.25, 600)],
+      recordOf("train/loss", 0.125, 1000, { wall }),
+      score("validation/accuracy", 0.9, 1000),
+    ]);
+    sink.write([score("evaluation/return", 7, 500), recordOf("train/loss", 0.1, 2000, { wall: wall + 1 })]);
+    expect(pipe.lines).toEqual([
+      "step 300  validation/loss 0.5  validation/accuracy 0.975",
+      "step 600  validation/loss 0.25  validation/accuracy 0.9666",
+      "step 1000  train/loss 0.125  validation/accuracy 0.9",
+      "step 500  evaluation/return 7",
+      "step 2000  train/loss 0.1",
+    ]);
+  });
+
   it("has colours only where they are forced, and never moves the cursor", () => {
     const forced = onPipe({ env: { FORCE_COLOR: "1" } });
     forced.sink.progress?.(progressAt(1));

@@ -1,7 +1,7 @@
 import { badOption, type Clock, checkNames, checkSize, shown, systemClock } from "../../../core/index.ts";
 import { every } from "../../../schedule/index.ts";
 import type { Sink, SinkChoice } from "../sink.ts";
-import { chooser } from "./choice.ts";
+import { chooser, figures } from "./choice.ts";
 import { type ConsoleStream, outletOf } from "./outlet.ts";
 import { plainDisplay } from "./plain.ts";
 import { hasUnicode, isLive, styleOf, wantsColor } from "./style.ts";
@@ -20,16 +20,22 @@ export interface ConsoleOptions extends SinkChoice {
   readonly important?: readonly string[];
   /** Metrics shown of one window; how many more there are is said. Default 12, or all where `metrics` names them. */
   readonly limit?: number;
+  /**
+   * Whether figures of the machine and of time are shown, the categories `system` and `time`. Default: on a terminal,
+   * and where `metrics` or `categories` choose; elsewhere a line has room for those alone that `important` names.
+   */
+  readonly system?: boolean;
   readonly clock?: Clock;
   /** Where `NO_COLOR`, `FORCE_COLOR` and `TERM` are looked up. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-const own = ["stream", "color", "unicode", "columns", "important", "limit", "clock", "env"];
+const own = ["stream", "color", "unicode", "columns", "important", "limit", "system", "clock", "env"];
 
 /**
  * Shows a run where it was started. On a terminal: a progress bar, above it a table of the metrics that matter, one a
- * window. Anywhere else: one plain line a window, without control codes. A reader that goes away, such as `head`, ends
+ * window. Anywhere else: one plain line a window, without control codes: training and validation, evaluation and
+ * rollouts, and nothing of the machine unless it is asked for. A reader that goes away, such as `head`, ends
  * the output and nothing else.
  *
  * @example
@@ -51,7 +57,10 @@ export function consoleSink(options: ConsoleOptions = {}): Sink {
       color: options.color ?? wantsColor(live, env),
       unicode: options.unicode ?? hasUnicode(env, process.platform),
     }),
-    choose: chooser({ important: options.important ?? options.metrics ?? [], limit }),
+    choose: chooser({
+      ...{ important: options.important ?? options.metrics ?? [], limit },
+      leftOut: showsFigures(options, live) ? [] : figures,
+    }),
   };
   // Some terminals say 0 where they do not know.
   const columns = (): number => options.columns ?? (stream.columns || 80);
@@ -69,3 +78,6 @@ function limitOf(kind: string, { limit, metrics }: ConsoleOptions): number {
   if (limit === Number.POSITIVE_INFINITY || (Number.isSafeInteger(limit) && limit >= 0)) return limit;
   throw badOption(kind, `limit is ${shown(limit)}`, "give a whole number from 0 on, or Infinity for all");
 }
+
+const showsFigures = ({ system, metrics, categories }: ConsoleOptions, live: boolean): boolean =>
+  system ?? (live || metrics !== undefined || categories !== undefined);

@@ -21,8 +21,11 @@ export function plainDisplay({ outlet, style, choose }: DisplayParts): Display {
       return print(openingRow(run));
     },
     write(records) {
-      if (records.length === 0) return;
-      return print(...follow(records).map((window) => plainLine(window, choose(window.entries), latest)));
+      const lines = follow(records).flatMap((window) => {
+        const chosen = choose(window.entries);
+        return chosen.entries.length === 0 && chosen.more === 0 ? [] : [plainLine(window, chosen, latest)];
+      });
+      return lines.length === 0 ? undefined : print(...lines);
     },
     progress(progress) {
       latest = progress;
