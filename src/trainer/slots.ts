@@ -36,7 +36,10 @@ export type GradientHealth = {
   readonly skipped: number;
 };
 
-/** What a stretch of experience was like: returns, lengths, counts. */
+/**
+ * What the last rollout was like: `samples`, `episodes` that ended in it, their means `episode.return` and
+ * `episode.length` where some did, and means of what steps had in their info, `info.NAME`.
+ */
 export type RolloutStats = { readonly [name: string]: number };
 
 /** Recorded episodes to look at: where they lie. */
@@ -74,6 +77,7 @@ export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest", {
   conflict: "make one of them the primary checkpoint hook, and give the others primary: false",
 });
 export const gradientHealth = slot<GradientHealth>("gradients.health");
+/** The last rollout's figures: tasks of reinforcement learning provide them. */
 export const rolloutStats = slot<RolloutStats>("rollout.stats");
 /** The newest recorded episode. Not part of the run's state: it lies somewhere else in each run. */
 export const latestReplay = slot<ReplayRecord>("replay.latest", { saved: false });

@@ -2,7 +2,7 @@ import type { Tensor } from "../../engine/index.ts";
 import type { Field } from "../../losses/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import type { ReplayBuffer } from "../experience/replay-buffer.ts";
-import { episodeValues } from "../on-policy/episodes.ts";
+import { episodeValues, infoValues } from "../on-policy/episodes.ts";
 import { choices as choicesOf, flatSize } from "../spaces/index.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 import type { DqnCounts } from "./counts.ts";
@@ -84,7 +84,7 @@ export class Gathering implements Stateful {
       for (let row = 0; row < rows; row++) if (resets[row] === 0) this.#buffer.addFrom(this.#rows, row);
       this.#counts.steps++;
     }
-    return episodeValues(this.#environment.ended());
+    return { ...episodeValues(this.#environment.ended()), ...infoValues(this.#environment.infos?.()) };
   }
 
   /** Begins episodes anew, when it is next needed. */

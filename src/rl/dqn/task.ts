@@ -16,6 +16,7 @@ import { NonFiniteIndex } from "../../update/index.ts";
 import { lessonOf, warnOfOneLesson } from "../environments/given.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { ReplayBuffer } from "../experience/replay-buffer.ts";
+import { RolloutFigures } from "../on-policy/episodes.ts";
 import type { Policy } from "../policies/policy.ts";
 import { DqnCounts, drawKeys } from "./counts.ts";
 import { Gathering } from "./gathering.ts";
@@ -67,6 +68,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
   };
   const epsilon: Ramp = rampOf(options.epsilon ?? linear({ from: 1, to: 0.05, over: { samples: 10_000 } }));
 
+  const figures = new RolloutFigures();
   const rolloutAdds = { samples: numbers.rolloutSteps * environment.rows };
   const trainAdds = { batches: 1, updates: 1 };
   const rollout: Segment = {
@@ -88,6 +90,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
   const gather = (ramps: Request["ramps"]): Report => {
     const share = ramps.epsilon?.[0] as number;
     const found = gathering.run(numbers.rolloutSteps, share, parts.greedy);
+    figures.tell({ ...found, ...rolloutAdds });
     return {
       values: Object.fromEntries(
         Object.entries({ ...found, epsilon: share }).map(([name, value]) => [name, number(value)]),
@@ -128,7 +131,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
     counters: ["episodes"],
     ramps: { ...rates.ramps, epsilon },
     settings: taskSettings(options, parts),
-    hooks: objective.hooks as readonly TrainerHook[],
+    hooks: [...(objective.hooks as readonly TrainerHook[]), figures.hook],
     samplesPerEpoch: numbers.cycles * rolloutAdds.samples,
     player: { policy, reads: ["params"] },
     begin: ({ config, warn }) => {

@@ -5,7 +5,7 @@ import { RampNumbers, TensorState } from "../../update/index.ts";
 import { choices, flatSize } from "../spaces/index.ts";
 import type { EpisodeEnd, VectorEnvironment } from "../vector/vector.ts";
 import type { Counts } from "./counts.ts";
-import { episodeValues, lessonResults } from "./episodes.ts";
+import { episodeValues, infoValues, lessonResults } from "./episodes.ts";
 import { LessonDraw } from "./lesson-draw.ts";
 import { type CallLosses, perLosses } from "./loss-programs.ts";
 import {
@@ -152,9 +152,9 @@ export function ordinaryWorld(
     return { values: next.values as Readonly<Record<string, Tensor>>, nonFinite };
   };
 
-  const statistics = (ended: readonly EpisodeEnd[]): Readonly<Record<string, Tensor>> =>
+  const tensors = (figures: Readonly<Record<string, number>>): Readonly<Record<string, Tensor>> =>
     Object.fromEntries(
-      Object.entries(episodeValues(ended)).map(([name, value]) => [name, parts.put(Float32Array.of(value))]),
+      Object.entries(figures).map(([name, value]) => [name, parts.put(Float32Array.of(value))]),
     );
 
   return {
@@ -187,18 +187,18 @@ export function ordinaryWorld(
       const { rollouts, row, count } = stretch as Stretch;
       const programs = programsFor(losses);
       const ended: EpisodeEnd[] = [];
-      let rollout: Readonly<Record<string, Tensor>> = {};
+      let figures: Readonly<Record<string, number>> = {};
       if (rollouts > 0) {
         rollOut(programs, ramps);
         ended.push(...environment.ended());
-        rollout = statistics(ended);
+        figures = { ...episodeValues(ended), ...infoValues(environment.infos?.()) };
       }
       const learned =
         count > 0 ? learn(programs, { ...(stretch as Stretch), row: row + rollouts }, ramps) : { values: {} };
       return {
         ...learned,
-        rollout,
-        counted: { episodes: rollouts > 0 ? [ended.length] : [], lessons: lessonResults(ended) },
+        rollout: tensors(figures),
+        counted: { episodes: rollouts > 0 ? [ended.length] : [], lessons: lessonResults(ended), figures },
       };
     },
   };

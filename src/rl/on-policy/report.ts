@@ -1,14 +1,15 @@
-import { read, type Tensor } from "../../engine/index.ts";
+import { read } from "../../engine/index.ts";
 import type { Report } from "../../trainer/index.ts";
 import type { Curriculum, LessonResult } from "../curriculum/curriculum.ts";
 import type { Done } from "./runner.ts";
 import type { Stretch } from "./stretch.ts";
 
-/** What the trainer is told of a call. The curriculum hears of its episodes first. */
+/** What the trainer is told of a call. The curriculum hears of its episodes first; `tell` of its last rollout. */
 export function reportOf(
   done: Done,
   stretches: readonly Stretch[],
   curriculum: Curriculum | undefined,
+  tell: (figures: Readonly<Record<string, number>>) => void,
 ): Report | Promise<Report> {
   const rollouts = stretches.reduce((sum, stretch) => sum + stretch.rollouts, 0);
   const updates = stretches.reduce((sum, stretch) => sum + stretch.count, 0);
@@ -26,11 +27,13 @@ export function reportOf(
   if (rollouts === 0) return report;
   const known = done.counted;
   if (known) {
+    tell(known.figures);
     if (known.lessons.length > 0) curriculum?.trained(known.lessons);
     return { ...report, counted: { episodes: known.episodes } };
   }
+  const names = Object.keys(done.rollout);
   return read({
-    episodes: done.rollout.episodes as Tensor,
+    rollout: done.rollout,
     ...(done.fault && { fault: done.fault.found }),
     ...(done.lessons && curriculum && { lessons: done.lessons }),
   }).then((found) => {
@@ -40,7 +43,9 @@ export function reportOf(
     }
     if (curriculum && found.lessons)
       curriculum.trained(lessonResults(found.lessons as Float32Array, curriculum.lessons.length));
-    return { ...report, counted: { episodes: found.episodes as Float32Array } };
+    const figures = found.rollout as Readonly<Record<string, Float32Array>>;
+    tell(Object.fromEntries(names.map((name) => [name, figures[name]?.[rollouts - 1] as number])));
+    return { ...report, counted: { episodes: figures.episodes as Float32Array } };
   });
 }
 

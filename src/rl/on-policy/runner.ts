@@ -23,7 +23,12 @@ export interface Done {
     | { readonly found: Tensor; error(rollout: number, code: number): EspalierError }
     | undefined;
   /** Where the host knows them already. */
-  readonly counted?: { readonly episodes: readonly number[]; readonly lessons: readonly LessonResult[] };
+  readonly counted?: {
+    readonly episodes: readonly number[];
+    readonly lessons: readonly LessonResult[];
+    /** What the rollout reports. */
+    readonly figures: Readonly<Record<string, number>>;
+  };
 }
 
 /** The part of a task that differs with where its environments run. */

@@ -18,6 +18,7 @@ import type { Policy } from "../policies/policy.ts";
 import { isCompiled, kind } from "./check-options.ts";
 import { compiledWorld } from "./compiled-world.ts";
 import { countsOf } from "./counts.ts";
+import { RolloutFigures } from "./episodes.ts";
 import type { Gathered } from "./learn.ts";
 import type { OnPolicyOptions } from "./options.ts";
 import { ordinaryWorld } from "./ordinary-world.ts";
@@ -104,6 +105,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     ...objective.components,
   };
 
+  const figures = new RolloutFigures();
   const rolloutAdds = { samples: sizes.steps * sizes.rows };
   const trainAdds = { batches: 1, updates: 1 };
   const constant = options.losses.every(({ active }) => !active?.rollout && !active?.train);
@@ -137,7 +139,8 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
       train: constant || !trainSpan ? objective.names : objective.active("train", trainSpan.at, trainAdds),
     };
     const done = runner.run(request, stretches, losses);
-    const report = () => reportOf(done, stretches, curriculum);
+    const report = () =>
+      reportOf(done, stretches, curriculum, (found) => figures.tell({ ...found, ...rolloutAdds }));
     const updates = stretches.at(-1)?.count ?? 0;
     if (watch && updates > 0) watch.add(done.values, updates);
     if (!endsRollout(stretches)) return report();
@@ -167,7 +170,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     counters: ["episodes"],
     ramps: parts.rates.ramps,
     settings: taskSettings(options, parts),
-    hooks: objective.hooks as readonly TrainerHook[],
+    hooks: [...(objective.hooks as readonly TrainerHook[]), figures.hook],
     samplesPerEpoch: rolloutAdds.samples,
     player: { policy, reads: ["params", ...("normalizer" in running.components ? ["normalizer"] : [])] },
     snapshot: (names = Object.keys(components)) => frozenStates(kind, components, names),

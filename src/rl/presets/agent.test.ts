@@ -111,8 +111,8 @@ describe("an environment with lessons", () => {
     const lengths = new Set<number>();
     const hook: TrainerHook = {
       name: "lengths",
-      onRolloutEnd: async ({ values }) => {
-        const length = (await values?.last())?.["episode.length"];
+      onRolloutEnd: async ({ state }) => {
+        const length = (await state.metrics())["episode.length"];
         if (Number.isFinite(length)) lengths.add(length as number);
       },
     };

@@ -1,6 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import { whyOutside } from "./contains.ts";
-import { actionSize, boxSize, partNames, partOf } from "./sizes.ts";
+import { boundAt } from "./make.ts";
+import { actionSize, boxSize, flatSize, partNames, partOf } from "./sizes.ts";
 import type { Dict, Space, SpaceValue } from "./space.ts";
 import type { ValueIn } from "./values.ts";
 
@@ -131,4 +132,30 @@ function read(space: Space, row: Float32Array, at: number): SpaceValue {
       return parts;
     }
   }
+}
+
+/** The greatest finite number in single precision. */
+const most = 3.4028234663852886e38;
+
+/**
+ * The bounds of every number of a flat row, in single precision. Where there are none, those of finite numbers: what
+ * lies between low and high is finite.
+ */
+export function flatBounds(space: Space): { readonly low: Float32Array; readonly high: Float32Array } {
+  const size = flatSize(space);
+  const [low, high] = [new Float32Array(size).fill(-most), new Float32Array(size).fill(most)];
+  const walk = (part: Space, from: number): number => {
+    if (part.kind === "dict")
+      return partNames(part).reduce((end, name) => walk(partOf(part, name), end), from);
+    const end = from + flatSize(part);
+    // Choices are ones and zeros by the way they are written.
+    if (part.kind === "box")
+      for (let i = from; i < end; i++) {
+        low[i] = Math.max(-most, boundAt(part.low, i - from));
+        high[i] = Math.min(most, boundAt(part.high, i - from));
+      }
+    return end;
+  };
+  walk(space, 0);
+  return { low, high };
 }

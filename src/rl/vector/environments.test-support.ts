@@ -24,7 +24,7 @@ interface Walk {
 /** Episodes of random lengths, ended either way or both at once, with rewards that depend on everything before. */
 export class Wanderer implements Environment {
   readonly name: string = "Wanderer";
-  readonly observationSpace = box([3]);
+  readonly observationSpace: Space = box([3]);
   readonly actionSpace: Space = { kind: "discrete", n: 4 };
   readonly lessons = ["short", "long"];
   closed = 0;
@@ -202,6 +202,52 @@ export class Forgetful extends Fragile {
 
 /** The environment of index 2 is a Forgetful. */
 export const makeForgetful = (index: number): Environment => (index === 2 ? new Forgetful() : new Fragile());
+
+/** Fails as a Fragile does, and tells numbers of its steps: one always, one at times, one that is none. */
+export class Telling extends Fragile {
+  override step(action: unknown) {
+    const step = super.step(action);
+    const { word, t } = this.walk;
+    const rare = t % 3 === 0 ? { rare: word / 7 } : {};
+    return { ...step, info: { word: word / 3, ...rare, wrong: Number.NaN, text: "walks" } };
+  }
+}
+
+/** A Wanderer that tells a number of each step, and another of an episode's last. */
+export class Reporting extends Wanderer {
+  override step(action: unknown) {
+    const step = super.step(action);
+    const over = step.terminated || step.truncated;
+    return { ...step, info: { word: this.walk.word / 3, ...(over && { final: this.walk.t }) } };
+  }
+}
+
+export const makeReporting = (): Environment => new Reporting();
+
+export const makeTelling = (): Environment => new Telling();
+
+/** Its numbers lie from -9 to 9, but for the third step of environments from 2 on, which shows more. */
+export class Stray extends Wanderer {
+  override readonly observationSpace = { kind: "box", shape: [3], low: -9, high: 9 } as const;
+  readonly index: number;
+
+  constructor(index: number) {
+    super();
+    this.index = index;
+  }
+
+  protected override observe(): Float32Array {
+    return Float32Array.of(0, this.index >= 2 && this.walk.t === 3 ? 9.5 : 0, 0);
+  }
+
+  override reset(options: ResetOptions = {}) {
+    const begun = super.reset(options);
+    this.walk = { ...this.walk, length: 40 };
+    return begun;
+  }
+}
+
+export const makeStray = (index: number): Environment => new Stray(index);
 
 /** Cannot be made. */
 export function makeNothing(): Environment {

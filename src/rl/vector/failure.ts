@@ -31,6 +31,10 @@ const where = ({ name, index, step, during }: Place): string =>
 export const invalidEnvironment = (place: Place, { what, fix, cause }: Fault): EspalierError =>
   new EspalierError("ENVIRONMENT_INVALID", `${where(place)} ${what}`, { fix, cause });
 
+/** The words about an environment that showed something beyond the bounds of its observation space. */
+export const outsideText = (place: Place, what: string): string =>
+  `${where(place)} gave an observation of ${what}; declare the bounds as they are, or clip: clipObservations(environment, { low, high }). It is said once`;
+
 /** The error about an environment that threw. Some know by themselves that they break the contract. */
 export function failedEnvironment(place: Place, cause: unknown): EspalierError {
   const known = cause instanceof EspalierError && cause.code === "ENVIRONMENT_INVALID" ? cause : undefined;

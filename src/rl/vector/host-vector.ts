@@ -40,6 +40,7 @@ export class HostVector implements VectorEnvironment {
   /** Why it cannot step before it is reset or given a state. */
   #stopped: unknown = notBegun();
   #closed = false;
+  #toldOutside = false;
 
   constructor(
     description: Description,
@@ -84,6 +85,7 @@ export class HostVector implements VectorEnvironment {
     this.#seed = seed;
     this.#step = 0;
     this.#episodes.take();
+    this.#stepper.infos.take();
     this.restarts.fill(0);
     for (const part of this.#stepper.parts) for (let i = 0; i < part.count; i++) this.#giveSeeds(part, i, 0);
     this.#stopped = undefined;
@@ -104,15 +106,21 @@ export class HostVector implements VectorEnvironment {
     return this.#episodes.take();
   }
 
+  infos(): Readonly<Record<string, number>> {
+    return this.#stepper.infos.take();
+  }
+
   getState(): StateTree {
     this.#checkOpen();
     const begun = this.#seed !== undefined;
     if (begun && this.#stopped !== undefined) throw this.#stopped;
+    const infos = this.#stepper.infos.copy();
     return {
       name: this.name,
       seed: this.#seed ?? null,
       step: this.#step,
       ended: this.#episodes.copy(),
+      ...(infos !== undefined && { infos }),
       rows: packRows(this.#outputs, this.#stepper.parts),
       environments: begun ? this.#stepper.states() : [],
     };
@@ -120,11 +128,12 @@ export class HostVector implements VectorEnvironment {
 
   setState(state: StateTree): void {
     this.#checkOpen();
-    const { seed, step, ended, rows, environments } = checkState(state, this.name, this.#outputs);
+    const { seed, step, ended, infos, rows, environments } = checkState(state, this.name, this.#outputs);
     this.#stepper.revive();
     this.#seed = seed ?? undefined;
     this.#step = step;
     this.#episodes.replace(ended);
+    this.#stepper.infos.replace(infos);
     unpackRows(rows, this.#outputs, this.#stepper.parts);
     this.#stopped = seed === null ? notBegun() : undefined;
     if (seed === null) return;
@@ -157,6 +166,7 @@ export class HostVector implements VectorEnvironment {
       throw error;
     } finally {
       if (this.#stepper.restarts.length > 0) this.#tellRestarts();
+      if (this.#stepper.outside.length > 0) this.#tellOutside();
     }
   }
 
@@ -167,6 +177,13 @@ export class HostVector implements VectorEnvironment {
       this.#giveSeeds(part, index - part.first, this.restarts[index] as number);
       this.#onRestart?.(error);
     }
+  }
+
+  /** Once, however many threads found one. */
+  #tellOutside(): void {
+    const [text] = this.#stepper.outside.splice(0);
+    if (!this.#toldOutside && text) process.emitWarning(text, { code: "OBSERVATION_OUTSIDE" });
+    this.#toldOutside = true;
   }
 
   #giveSeeds({ first, memory }: Part, i: number, restarts: number): void {

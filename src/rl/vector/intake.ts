@@ -1,9 +1,10 @@
 import { shown } from "../../core/index.ts";
 import { givenFault } from "../environments/given.ts";
 import { whyOutside } from "../spaces/contains.ts";
-import { writeFlat } from "../spaces/flat.ts";
-import { flatSize } from "../spaces/sizes.ts";
-import type { SpaceValue } from "../spaces/space.ts";
+import { flatBounds, writeFlat } from "../spaces/flat.ts";
+import { box } from "../spaces/make.ts";
+import { flatSize, partNames, partOf } from "../spaces/sizes.ts";
+import type { Space, SpaceValue } from "../spaces/space.ts";
 import type { Description } from "./description.ts";
 import type { Fault } from "./failure.ts";
 import { MaskRows } from "./masks.ts";
@@ -16,7 +17,11 @@ type Given = {
   readonly terminated?: unknown;
   readonly truncated?: unknown;
   readonly actionMask?: unknown;
+  readonly info?: unknown;
 } | null;
+
+/** Told of an observation beyond the bounds of its space, once: which environment, and what it showed. */
+export type Outside = (i: number, what: string) => void;
 
 /** Takes what environments give into their rows: all of it, or where something is wrong with it, nothing. */
 export class Intake {
@@ -25,8 +30,13 @@ export class Intake {
   /** The observation of one environment, until all is known to be right. */
   readonly #held: Float32Array;
   readonly #masks: MaskRows;
+  readonly #outside: Outside;
+  /** Of every number of an observation. */
+  #bounds: ReturnType<typeof flatBounds>;
 
-  constructor(description: Description, memory: Memory) {
+  constructor(description: Description, memory: Memory, outside: Outside) {
+    this.#outside = outside;
+    this.#bounds = flatBounds(description.observationSpace);
     this.#description = description;
     this.#memory = memory;
     this.#held = new Float32Array(description.agents * flatSize(description.observationSpace));
@@ -35,7 +45,7 @@ export class Intake {
 
   /** The beginning of an episode. Returns what is wrong with it. */
   reset(i: number, given: unknown): Fault | undefined {
-    const fault = this.#fault(given, false);
+    const fault = this.#fault(i, given, false);
     if (fault) return fault;
     this.#commit(i, given as object);
     const { rewards, returns, resets, terminated, truncated, lengths } = this.#memory;
@@ -54,7 +64,7 @@ export class Intake {
   /** What an action led to. Returns what is wrong with it. */
   step(i: number, given: unknown): Fault | undefined {
     const step = given as NonNullable<Given>;
-    const fault = this.#fault(given, true) ?? this.#endFault(step) ?? this.#rewardFault(step.reward);
+    const fault = this.#fault(i, given, true) ?? this.#endFault(step) ?? this.#rewardFault(step.reward);
     if (fault) return fault;
     this.#commit(i, step);
     const { rewards, returns, resets, terminated, truncated, lengths } = this.#memory;
@@ -78,16 +88,16 @@ export class Intake {
       this.#masks.write(given.actionMask as Uint8Array | undefined, this.#memory.actionMasks, i);
   }
 
-  #fault(given: unknown, acted: boolean): Fault | undefined {
+  #fault(i: number, given: unknown, acted: boolean): Fault | undefined {
     const wrong = givenFault(acted ? "step" : "reset", given);
     if (wrong) return wrong;
     const { observation, actionMask, terminated, truncated } = given as NonNullable<Given>;
     const ended = acted && (terminated === true || truncated === true);
-    return this.#hold(observation) ?? this.#masks.fault(actionMask, this.#description.masked, ended);
+    return this.#hold(i, observation) ?? this.#masks.fault(actionMask, this.#description.masked, ended);
   }
 
   /** Holds an observation, unless something is wrong with it. */
-  #hold(observation: unknown): Fault | undefined {
+  #hold(i: number, observation: unknown): Fault | undefined {
     const { agents, observationSpace: space } = this.#description;
     if (agents > 1 && !(Array.isArray(observation) && observation.length === agents))
       return {
@@ -108,13 +118,30 @@ export class Intake {
         };
       }
     }
-    for (let k = 0; k < this.#held.length; k++)
-      if (!Number.isFinite(this.#held[k]))
+    const { low, high } = this.#bounds;
+    for (let k = 0, j = 0; k < this.#held.length; k++, j++) {
+      if (j === size) j = 0;
+      const x = this.#held[k] as number;
+      if (x >= (low[j] as number) && x <= (high[j] as number)) continue;
+      if (!Number.isFinite(x))
         return {
-          what: `gave an observation that is ${this.#held[k]} at ${k}`,
+          what: `gave an observation that is ${x} at ${k}`,
           fix: "look for a division by zero, a root or a logarithm of a negative number, or a sum that grows and grows",
         };
+      this.#tellOutside(i, k);
+      return this.#hold(i, observation);
+    }
     return undefined;
+  }
+
+  /** Told once: from then on numbers need only be finite. */
+  #tellOutside(i: number, k: number): void {
+    const { low, high } = this.#bounds;
+    const at = k % low.length;
+    const place = partAt(this.#description.observationSpace, at);
+    const bounds = `${shownBound(low[at])} and ${shownBound(high[at])}`;
+    this.#bounds = flatBounds(box({ shape: low.length }));
+    this.#outside(i, `${Number(this.#held[k]?.toPrecision(7))}${place}, where the bounds are ${bounds}`);
   }
 
   #endFault({ terminated, truncated }: NonNullable<Given>): Fault | undefined {
@@ -142,3 +169,19 @@ const rewardFault = (reward: unknown): Fault => ({
   what: `gave ${shown(reward)} as its reward`,
   fix: "give a finite number",
 });
+
+/** Bounds of finite numbers stand for none. */
+const shownBound = (bound: number | undefined): string =>
+  Math.abs(bound as number) > 3.4e38 ? "none" : String(Number(bound?.toPrecision(7)));
+
+/** Where the number at `k` of a flat row stands: its place in a box, and the names of the parts it is in. */
+function partAt(space: Space, k: number): string {
+  if (space.kind !== "dict") return ` at ${k}`;
+  let from = 0;
+  for (const name of partNames(space)) {
+    const part = partOf(space, name);
+    if (k < from + flatSize(part)) return ` in "${name}"${partAt(part, k - from)}`;
+    from += flatSize(part);
+  }
+  return "";
+}

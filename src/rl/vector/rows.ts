@@ -2,7 +2,8 @@ import { EspalierError } from "../../core/index.ts";
 import { actionReader } from "./actions.ts";
 import type { Description } from "./description.ts";
 import type { EnvironmentSet } from "./environment-set.ts";
-import { failedEnvironment, failsAgain, invalidEnvironment, mostFailures } from "./failure.ts";
+import { failedEnvironment, failsAgain, invalidEnvironment, mostFailures, outsideText } from "./failure.ts";
+import { numbersIn } from "./infos.ts";
 import { Intake } from "./intake.ts";
 import type { Memory } from "./memory.ts";
 
@@ -14,6 +15,10 @@ export interface RowsOptions {
   readonly policies: Uint8Array;
   /** Told of each environment that is made anew: which of these, and why. */
   readonly restarted: (i: number, error: EspalierError) => void;
+  /** Told what numbers a step of one of these had in its info. */
+  readonly informed: (i: number, info: Readonly<Record<string, number>>) => void;
+  /** Told of the first observation beyond its bounds, in words. */
+  readonly outside: (text: string) => void;
 }
 
 /**
@@ -27,13 +32,18 @@ export class EnvironmentRows {
   readonly #intake: Intake;
   readonly #read: ReturnType<typeof actionReader>;
   readonly #agents: number;
+  /** What is under way. */
+  #during: "reset" | "step" = "reset";
+  #repeating = false;
 
   constructor(options: RowsOptions) {
     const { description, memory } = options;
     this.#options = options;
     this.#environments = options.environments;
     this.#memory = memory;
-    this.#intake = new Intake(description, memory);
+    this.#intake = new Intake(description, memory, (i, what) =>
+      options.outside(outsideText(this.#environments.place(i, this.#during), what)),
+    );
     this.#read = actionReader(description.actionSpace, description.agents);
     this.#agents = description.agents;
   }
@@ -54,6 +64,7 @@ export class EnvironmentRows {
   /** One step of all. While `repeating` what was done before, those that are doomed are left out. */
   step(actions: Float32Array, repeating = false): void {
     const { terminated, truncated, doomed } = this.#memory;
+    this.#repeating = repeating;
     for (let i = 0; i < this.#environments.count; i++) {
       if (repeating && doomed[i]) continue;
       if (terminated[i * this.#agents] || truncated[i * this.#agents]) this.#begin(i);
@@ -83,8 +94,14 @@ export class EnvironmentRows {
     } catch (cause) {
       return failedEnvironment(this.#environments.place(i, "step"), cause);
     }
+    this.#during = "step";
     const fault = this.#intake.step(i, given);
     if (fault) return invalidEnvironment(this.#environments.place(i, "step"), fault);
+    const { info } = given as { readonly info?: unknown };
+    if (info !== undefined && !this.#repeating) {
+      const numbers = numbersIn(info);
+      if (numbers) this.#options.informed(i, numbers);
+    }
     this.#memory.failures[i] = 0;
     return undefined;
   }
@@ -110,6 +127,7 @@ export class EnvironmentRows {
     } catch (cause) {
       return failedEnvironment(this.#environments.place(i, "reset"), cause);
     }
+    this.#during = "reset";
     const fault = this.#intake.reset(i, given);
     if (fault) return invalidEnvironment(this.#environments.place(i, "reset"), fault);
     fresh[i] = 0;

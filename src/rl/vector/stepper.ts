@@ -1,5 +1,6 @@
 import type { EspalierError } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
+import type { InfoSums } from "./infos.ts";
 import type { Memory } from "./memory.ts";
 
 /** Some environments of a vector that stand together, and their memory. */
@@ -20,6 +21,10 @@ export interface Stepper {
   readonly parts: readonly Part[];
   /** Those that were made anew; whoever reads it empties it. */
   readonly restarts: Restart[];
+  /** What numbers steps had in their info, until they are asked for. */
+  readonly infos: InfoSums;
+  /** The first observation beyond its bounds in words, where there was one; whoever reads it empties it. */
+  readonly outside: string[];
   /** Whatever has died is replaced, so that there is memory to fill before `begin` or `restore`. */
   revive(): void;
   /** Begins an episode everywhere, from the seeds in memory. */

@@ -6,6 +6,7 @@ import { type Description, sizesOf } from "./description.ts";
 import { EnvironmentSet } from "./environment-set.ts";
 import { failurePolicies } from "./failure.ts";
 import { HostVector } from "./host-vector.ts";
+import { InfoSums } from "./infos.ts";
 import { makeAll } from "./make-all.ts";
 import { type Memory, ownMemory } from "./memory.ts";
 import { EnvironmentRows } from "./rows.ts";
@@ -54,6 +55,8 @@ export function vectorEnvironment(options: VectorEnvironmentOptions): Restarting
 class OwnStepper implements Stepper {
   readonly parts: Stepper["parts"];
   readonly restarts: Restart[] = [];
+  readonly infos = new InfoSums();
+  readonly outside: string[] = [];
   readonly #environments: EnvironmentSet;
   readonly #rows: EnvironmentRows;
 
@@ -79,6 +82,8 @@ class OwnStepper implements Stepper {
       environments: set,
       policies,
       restarted: (index: number, error: EspalierError) => this.restarts.push({ index, error }),
+      informed: (index, info) => this.infos.add(index, info),
+      outside: (text) => this.outside.push(text),
     });
   }
 

@@ -13,6 +13,8 @@ export interface VectorState {
   readonly seed: number | null;
   readonly step: number;
   readonly ended: readonly EpisodeEnd[];
+  /** Missing where nobody gave a number, or all have been asked for. */
+  readonly infos?: StateTree;
   readonly rows: Readonly<Record<string, Rows>>;
   readonly environments: readonly StateTree[];
 }

@@ -51,6 +51,8 @@ export interface VectorEnvironment {
   step(actions: Float32Array): void;
   /** Episodes that ended since this was last asked, in order of steps, then of rows. */
   ended(): readonly EpisodeEnd[];
+  /** Means of the numbers that steps had in their `info` since this was last asked, by name. */
+  infos?(): Readonly<Record<string, number>>;
   /** The lesson each environment's next episode has, by index; all the first unless told. Kept until told otherwise. */
   readonly nextLessons: Int32Array;
   /** How often each environment was made anew after a failure, by index, where such a thing can happen. */

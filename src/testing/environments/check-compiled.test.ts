@@ -52,6 +52,19 @@ describe("checkCompiledEnvironment", () => {
     await expect(check({})).resolves.toBeUndefined();
   });
 
+  it("names an observation beyond the bounds of its box", async () => {
+    const narrow = box({ shape: [1], low: -9, high: 3 });
+    const ordinary = Object.assign(makeWalk(), { observationSpace: narrow });
+    await expect(
+      checkCompiledEnvironment({ ...walk, observationSpace: narrow }, ordinary, options),
+    ).rejects.toThrow(
+      expect.objectContaining({
+        code: "ENVIRONMENT_INVALID",
+        message: expect.stringMatching(/Walk: step \d+: .* 4 at 0, above 3/),
+      }),
+    );
+  });
+
   it.each<[string, Partial<CompiledEnvironment<Walk>>, RegExp]>([
     ["a name", { name: "Run" }, /name is "Run" in the compiled environment and "Walk" in the ordinary one/],
     ["a space", { actionSpace: discrete(3) }, /actionSpace is .*"n":3/],

@@ -1,7 +1,13 @@
 import { EspalierError } from "../../core/index.ts";
 import { compile, type EngineChoice, evalShape, np, spec, type Value, vmap } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
-import type { CompiledEnvironment, Environment, Reset, SpaceValue } from "../../rl/index.ts";
+import {
+  type CompiledEnvironment,
+  type Environment,
+  type Reset,
+  type SpaceValue,
+  whyOutside,
+} from "../../rl/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { playSteps } from "./play-steps.ts";
 import { type PlainState, stateRows } from "./state-rows.ts";
@@ -22,8 +28,8 @@ export interface CompiledCheckOptions {
 
 /**
  * Plays an ordinary environment with random actions, and lets the compiled one take each step from the same state.
- * Spaces, observations, rewards, endings, action masks and the states reached must agree; the first that does not is
- * named in the error.
+ * Spaces, observations, rewards, endings, action masks and the states reached must agree, and observations lie within
+ * their bounds; the first that does not is named in the error.
  *
  * @example
  * ```ts
@@ -104,6 +110,26 @@ export async function checkCompiledEnvironment<S extends Named>(
       .subarray((step * played.actions.length) / steps)
       .slice(0, played.actions.length / steps);
     throw differ(`step ${step}, action [${action}]: ${part} ${within}`.trim(), ours[wrong], theirs[wrong]);
+  }
+  checkBounds(compiled, (await found.observation?.read()) as Float32Array, steps);
+}
+
+/** Refuses observations beyond the bounds of a box: in training nobody looks at them. */
+function checkBounds(
+  { name, observationSpace, agents = 1 }: Pick<CompiledEnvironment, "name" | "observationSpace" | "agents">,
+  observations: Float32Array,
+  steps: number,
+): void {
+  if (observationSpace.kind !== "box") return;
+  const size = observations.length / steps / agents;
+  for (let row = 0; row < steps * agents; row++) {
+    const why = whyOutside(observationSpace, observations.slice(row * size, (row + 1) * size));
+    if (why !== undefined)
+      throw new EspalierError(
+        "ENVIRONMENT_INVALID",
+        `${name}: step ${Math.floor(row / agents)}: an observation is not of its space: ${why}`,
+        { fix: "declare the bounds as they are, or clip what observe gives" },
+      );
   }
 }
 

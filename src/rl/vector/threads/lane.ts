@@ -11,12 +11,14 @@ export class Lane implements Part {
   readonly count: number;
   readonly #nextLessons: Int32Array;
   readonly #recovery: Recovery;
+  readonly #shared: Shared;
   #link: Link;
 
   constructor(options: LinkOptions, link: Link, shared: Shared) {
     this.first = options.first;
     this.count = options.count;
     this.#nextLessons = shared.outputs.nextLessons.subarray(this.first, this.first + this.count);
+    this.#shared = shared;
     this.#link = link;
     link.attach(shared.description);
     this.#recovery = new Recovery(options, shared, link);
@@ -51,8 +53,11 @@ export class Lane implements Part {
   /** Waits for an answer to `begin` or `step`. Returns the error that stops the vector, if there is one. */
   finish(command: "begin" | "step"): EspalierError | undefined {
     for (;;) {
-      const { lost, error, restarts } = this.#link.listen(command === "begin" ? "reset" : "step");
-      if (restarts) this.#recovery.restarted(restarts);
+      const heard = this.#link.listen(command === "begin" ? "reset" : "step");
+      const { lost, error, restarts } = heard;
+      if (restarts && restarts.length > 0) this.#recovery.restarted(restarts);
+      for (const { i, info } of heard.infos ?? []) this.#shared.infos.add(i, info);
+      if (heard.outside !== undefined) this.#shared.outside.push(heard.outside);
       if (lost === undefined) return error;
       const other = this.#recovery.replace(this.#link, command, lost, error as EspalierError);
       if (other instanceof EspalierError) return other;

@@ -5,7 +5,7 @@ import { endedEnvironment, hangingEnvironment, type Place } from "../failure.ts"
 import { type Memory, memoryBytes, sharedMemory } from "../memory.ts";
 import type { Restart } from "../stepper.ts";
 import { EnvironmentThread } from "./environment-thread.ts";
-import type { commands, Source } from "./protocol.ts";
+import type { commands, Informed, Source } from "./protocol.ts";
 import { receiveError } from "./sent-error.ts";
 
 export interface LinkOptions {
@@ -24,6 +24,10 @@ export interface Heard {
   /** Which of its environments the thread was lost in. */
   readonly lost?: number;
   readonly restarts?: readonly Restart[];
+  /** Numbers of steps' info, by the environment's index in the vector. */
+  readonly infos?: readonly Informed[];
+  /** An observation beyond its bounds. */
+  readonly outside?: string;
   readonly states?: readonly StateTree[];
   readonly made?: { readonly description: Description; readonly names: readonly string[] };
 }
@@ -136,6 +140,12 @@ export class Link {
       if (answer.kind === "failed") heard = { ...heard, error: receiveError(answer.error) };
       else if (answer.kind === "restarted")
         restarts.push({ index: this.#options.first + answer.i, error: receiveError(answer.error) });
+      else if (answer.kind === "informed")
+        heard = {
+          ...heard,
+          infos: answer.infos.map(({ i, info }) => ({ i: this.#options.first + i, info })),
+        };
+      else if (answer.kind === "outside") heard = { ...heard, outside: answer.text };
       else if (answer.kind === "states") heard = { ...heard, states: answer.states };
       else heard = { ...heard, made: answer };
     return heard;

@@ -54,7 +54,15 @@ export type Answer =
   | { readonly kind: "made"; readonly description: Description; readonly names: readonly string[] }
   | { readonly kind: "states"; readonly states: readonly StateTree[] }
   | { readonly kind: "restarted"; readonly i: number; readonly error: SentError }
+  | { readonly kind: "informed"; readonly infos: readonly Informed[] }
+  | { readonly kind: "outside"; readonly text: string }
   | { readonly kind: "failed"; readonly error: SentError };
+
+/** The numbers that a step of one of a thread's environments had in its info. */
+export interface Informed {
+  readonly i: number;
+  readonly info: Readonly<Record<string, number>>;
+}
 
 /** The memory a thread works in, and what it must know to lay it out. */
 export interface Attach {

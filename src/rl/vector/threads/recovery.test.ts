@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { EspalierError } from "../../../core/index.ts";
 import { firstDifference } from "../../../state/index.ts";
 import type * as tiny from "../environments.test-support.ts";
-import { actionOf, makeFragile } from "../environments.test-support.ts";
+import { actionOf, makeFragile, makeTelling } from "../environments.test-support.ts";
 import { actionsFor, show } from "../naive.test-support.ts";
 import { vectorEnvironment } from "../vector-environment.ts";
 import type { RestartingVector } from "../vector-options.ts";
@@ -94,6 +94,24 @@ describe("an environment in a thread that is made anew", () => {
     ]);
     vector.step(new Float32Array(5));
     expect([...vector.resets]).toEqual([0, 0, 1, 1, 1]);
+  });
+
+  it("leaves the means of what steps had in their info as they are in one thread", () => {
+    const vector = restarting([], "makeTelling");
+    const same = vectorEnvironment({
+      ...{ make: makeTelling, count: 5, onFailure: "restart" },
+      onRestart: () => undefined,
+    });
+    for (const one of [vector, same]) one.reset(1);
+    for (let t = 0; t < 20; t++) {
+      const wrong = t === 12 ? "hang" : t === 15 ? "throw" : "none";
+      vector.step(Float32Array.of(0, 0, 0, actionOf(wrong), 1));
+      // In one thread nothing hangs: throwing is the same to the others.
+      same.step(Float32Array.of(0, 0, 0, actionOf(wrong === "hang" ? "throw" : wrong), 1));
+    }
+    const infos = vector.infos?.();
+    expect(Object.keys(infos ?? {})).toEqual(["rare", "word"]);
+    expect(infos).toEqual(same.infos?.());
   });
 
   it("begins at once when it was its beginning that hung", () => {

@@ -1,6 +1,7 @@
 import { EspalierError } from "../../../core/index.ts";
 import type { Description } from "../description.ts";
 import { type Fault, failsAgain, invalidEnvironment, mostFailures } from "../failure.ts";
+import type { InfoSums } from "../infos.ts";
 import type { Memory } from "../memory.ts";
 import type { Restart } from "../stepper.ts";
 import { type Account, putAccount, sameAccount, takeAccount } from "./accounts.ts";
@@ -14,6 +15,9 @@ export interface Shared {
   readonly outputs: Memory;
   /** Those that were made anew are added to it. */
   readonly restarts: Restart[];
+  readonly infos: InfoSums;
+  /** Observations beyond their bounds, in words. */
+  readonly outside: string[];
 }
 
 const differs: Fault = {

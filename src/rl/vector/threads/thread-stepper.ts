@@ -1,6 +1,7 @@
 import type { EspalierError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { checkAlike, type Description, sizesOf } from "../description.ts";
+import { InfoSums } from "../infos.ts";
 import { type Memory, ownMemory } from "../memory.ts";
 import type { Restart, Stepper } from "../stepper.ts";
 import { Lane } from "./lane.ts";
@@ -14,6 +15,8 @@ export class ThreadStepper implements Stepper {
   readonly outputs: Memory;
   readonly parts: readonly Lane[];
   readonly restarts: Restart[] = [];
+  readonly infos = new InfoSums();
+  readonly outside: string[] = [];
   /** For each lane, where in the outputs its rows go. */
   readonly #views: readonly Pick<Memory, (typeof given)[number]>[];
 
@@ -26,9 +29,10 @@ export class ThreadStepper implements Stepper {
         checkAlike(this.description, other, (threads[t] as LinkOptions).first);
       });
       this.outputs = ownMemory(sizesOf(this.description, count));
-      const { description, outputs, restarts } = this;
+      const { description, outputs, restarts, infos, outside } = this;
       this.parts = links.map(
-        (link, t) => new Lane(threads[t] as LinkOptions, link, { description, outputs, restarts }),
+        (link, t) =>
+          new Lane(threads[t] as LinkOptions, link, { description, outputs, restarts, infos, outside }),
       );
     } catch (error) {
       for (const link of links) link.end();

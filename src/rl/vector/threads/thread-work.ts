@@ -5,7 +5,7 @@ import { type Description, sizesOf } from "../description.ts";
 import { EnvironmentSet } from "../environment-set.ts";
 import { type Memory, sharedMemory } from "../memory.ts";
 import { EnvironmentRows } from "../rows.ts";
-import { type Answer, type Attach, commands, type Repeat } from "./protocol.ts";
+import { type Answer, type Attach, commands, type Informed, type Repeat } from "./protocol.ts";
 import { sendError } from "./sent-error.ts";
 
 interface WorkOptions {
@@ -25,6 +25,8 @@ export class ThreadWork {
   #set: EnvironmentSet | undefined;
   #rows: EnvironmentRows | undefined;
   #sent = false;
+  /** Of this step. */
+  readonly #informed: Informed[] = [];
 
   constructor(
     made: { readonly description: Description; readonly environments: Environment[] },
@@ -38,9 +40,11 @@ export class ThreadWork {
   /** Does as it is told, with what has been sent along. Returns whether it sent something. */
   perform(command: number, received: () => unknown): boolean {
     this.#sent = false;
+    this.#informed.length = 0;
     switch (command) {
       case commands.step:
         this.#rows?.step((this.#memory as Memory).actions);
+        if (this.#informed.length > 0) this.#send({ kind: "informed", infos: this.#informed.splice(0) });
         break;
       case commands.begin:
         this.#rows?.begin();
@@ -86,6 +90,8 @@ export class ThreadWork {
       environments: set,
       policies,
       restarted: (i, error) => this.#send({ kind: "restarted", i, error: sendError(error) }),
+      informed: (i, info) => this.#informed.push({ i, info }),
+      outside: (text) => this.#send({ kind: "outside", text }),
     });
   }
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import type { EspalierError } from "../../../core/index.ts";
-import { firstDifference } from "../../../state/index.ts";
+import { firstDifference, type StateTree } from "../../../state/index.ts";
 import * as tiny from "../environments.test-support.ts";
 import { actionsFor, show } from "../naive.test-support.ts";
 import { vectorEnvironment } from "../vector-environment.ts";
@@ -85,6 +85,48 @@ describe("environments in threads", () => {
       one.step(Float32Array.of(0, 1));
     }
     expect(show(vector)).toEqual(show(same));
+  });
+
+  it("tell the same means of what steps had in their info, bit for bit, however many threads there are", () => {
+    const vectors = [
+      vectorEnvironment({ make: tiny.makeTelling, count: 5 }),
+      ...[1, 2, 5].map((threads) => threaded("makeTelling", { threads })),
+    ];
+    for (const one of vectors) one.reset(3);
+    for (let t = 0; t < 60; t++) for (const one of vectors) one.step(new Float32Array(5).fill(t % 2));
+    const half = vectors.map((one) => one.getState());
+    const [first, ...others] = vectors.map((one) => one.infos?.());
+    expect(Object.keys(first ?? {})).toEqual(["rare", "word"]);
+    for (const other of others) expect(other).toEqual(first);
+    expect(vectors.map((one) => one.infos?.())).toEqual(vectors.map(() => ({})));
+    vectors.forEach((one, i) => {
+      one.setState(half[(i + 1) % half.length] as StateTree);
+      expect(one.infos?.()).toEqual(first);
+    });
+  });
+
+  it("warn once of an observation beyond its bounds, with environment, place and bounds, as in one thread", async () => {
+    const said: string[] = [];
+    const hear = (warning: Error & { readonly code?: string }): void => {
+      if (warning.code === "OBSERVATION_OUTSIDE") said.push(warning.message);
+    };
+    process.on("warning", hear);
+    try {
+      for (const make of [
+        () => vectorEnvironment({ make: tiny.makeStray, count: 5 }),
+        () => threaded("makeStray", { threads: 3 }),
+      ]) {
+        const vector = make();
+        vector.reset(1);
+        for (let t = 0; t < 50; t++) vector.step(new Float32Array(5));
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(said.splice(0)).toEqual([
+          expect.stringMatching(/Wanderer \(environment 2 .*step 3\): step\(\).* 9\.5 at 1, .* -9 and 9/),
+        ]);
+      }
+    } finally {
+      process.off("warning", hear);
+    }
   });
 
   it("end when they are closed, and do not keep the process alive when they are not", () => {
