@@ -29,12 +29,16 @@ const task = supervisedTask({
   batchSize: 64,
 });
 
-/** Which terms reported in which epoch. */
+/** Which terms reported in which epoch: those of the batches that ran last before its end. */
+let reported: readonly string[] = [];
 const seen: string[] = [];
 const watch: TrainerHook = {
   name: "watch",
-  onEpochEnd({ values }) {
-    seen.push((values?.names ?? []).filter((name) => name.endsWith(".loss")).join(" + "));
+  onBatchesEnd({ values }) {
+    reported = values?.names ?? [];
+  },
+  onEpochEnd() {
+    seen.push(reported.filter((name) => name.endsWith(".loss")).join(" + "));
   },
 };
 

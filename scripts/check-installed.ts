@@ -83,8 +83,8 @@ async function enginesHere(): Promise<readonly string[]> {
 
 /** Every program of README and docs and every example, as a reader pastes it: each in a folder of its own. */
 function programChecks(engines: readonly string[]): readonly Check[] {
-  const pages = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
-  const examples = (readdirSync(join(root, "examples"), { recursive: true }) as string[])
+  const pages = readdirSync(join(installed, "docs")).filter((file) => file.endsWith(".md"));
+  const examples = (readdirSync(join(installed, "examples"), { recursive: true }) as string[])
     .filter((file) => /(^|\/)(\d\d-.*|demo)\.ts$/.test(file))
     .sort();
   const perEngine = (name: string, run: (engine: string) => Promise<unknown>): Check[] =>
@@ -101,7 +101,7 @@ function programChecks(engines: readonly string[]): readonly Check[] {
       }),
     ),
     ...pages.flatMap((page) => {
-      const programs = programsIn(`docs/${page}`);
+      const programs = programsIn(`docs/${page}`, installed);
       if (programs.length === 0) return [];
       return perEngine(`docs/${page}`, async (engine) => {
         const printed = await runInTurn(programs, engine);
@@ -138,7 +138,7 @@ function readmeChecks(): readonly Check[] {
       assert.equal(choice, "1");
     },
   ];
-  return programsIn("README.md").map((program, i) => ({
+  return programsIn("README.md", installed).map((program, i) => ({
     name: `README.md, program ${i + 1}`,
     run: async () => {
       const printed = await runInTurn([program]);
@@ -262,7 +262,7 @@ function packageChecks(tarball: string): readonly Check[] {
         run: async () => {
           const folder = room();
           writeFileSync(join(folder, "doors.mts"), everyDoor());
-          for (const { name, source } of programsIn("README.md"))
+          for (const { name, source } of programsIn("README.md", installed))
             writeFileSync(join(folder, `${name}.mts`), source);
           const files = readdirSync(folder);
           const how = ["--module", module, "--moduleResolution", resolution];
@@ -282,13 +282,13 @@ function everyDoor(): string {
 }
 
 function allPrograms(): readonly DocProgram[] {
-  const pages = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
-  return ["README.md", ...pages.map((page) => `docs/${page}`)].flatMap((page) => programsIn(page));
+  const pages = readdirSync(join(installed, "docs")).filter((file) => file.endsWith(".md"));
+  return ["README.md", ...pages.map((page) => `docs/${page}`)].flatMap((page) => programsIn(page, installed));
 }
 
 /** The blocks of a page that are marked as text, together. */
 function textBlocks(page: string): string {
-  const text = readFileSync(join(root, page), "utf8");
+  const text = readFileSync(join(installed, page), "utf8");
   return [...text.matchAll(/^```text\n([\s\S]*?)^```$/gm)].map(([, block]) => block).join("");
 }
 

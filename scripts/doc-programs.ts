@@ -10,8 +10,8 @@ export interface DocProgram {
 }
 
 /** The TypeScript blocks of a document. Each is a program: `npm run check:installed` runs it as it stands. */
-export function programsIn(document: string): readonly DocProgram[] {
-  const text = readFileSync(join(root, document), "utf8");
+export function programsIn(document: string, folder = root): readonly DocProgram[] {
+  const text = readFileSync(join(folder, document), "utf8");
   const stem = (document.split("/").pop() as string).replace(/\.md$/, "").toLowerCase();
   return [...text.matchAll(/^```(?:ts|typescript)\b.*\n([\s\S]*?)^```$/gm)].map((found) => ({
     name: `${stem}-${text.slice(0, found.index).split("\n").length}`,
