@@ -25,7 +25,7 @@ export function asValue(x: unknown, like?: DType, what?: string): Value {
     trace.captured.set(x, value);
     return value;
   }
-  if (isHostArray(x)) return literalArray([...x], dtypeOf(x), [x.length]);
+  if (isHostArray(x)) return literalArray([...x], dtypeOf(x, trace.lacks), [x.length]);
   throw userError(
     "ARGUMENT_INVALID",
     `${what ? `${what} is ${describe(x)}, which` : describe(x)} is not a value to compute with`,

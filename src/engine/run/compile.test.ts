@@ -211,7 +211,27 @@ describe("choice of engine", () => {
   it("says which element types wasm has not", () => {
     expect(codeOf(() => put(1, { engine: "wasm", dtype: "bf16" }))).toBe("DTYPE_UNSUPPORTED");
     const f = compile((x: Value) => x, { engine: "wasm" });
-    expect(codeOf(() => f(Float64Array.of(1)))).toBe("DTYPE_UNSUPPORTED");
+    expect(codeOf(() => put(Float64Array.of(1), { engine: "wasm", dtype: "f64" }))).toBe("DTYPE_UNSUPPORTED");
+    expect(codeOf(() => f(BigInt64Array.of(1n) as never))).toBe("ARGUMENT_INVALID");
+    expect(codeOf(() => put(BigInt64Array.of(1n) as never, { engine: "wasm" }))).toBe("ARGUMENT_INVALID");
+  });
+
+  it("takes doubles as f32 where the engine has no f64, by every way in", async () => {
+    const doubles = Float64Array.of(0.1, -2, 1e300);
+    const rounded = Float32Array.from(doubles);
+    const given = put(doubles, { engine: "wasm" });
+    expect(given.dtype).toBe("f32");
+    expect(await given.read()).toEqual(rounded);
+    const f = compile((x: Value) => add(x, asValue(doubles)), { engine: "wasm" });
+    for (const again of [f(doubles), f(doubles), f(given)]) {
+      expect(again.dtype).toBe("f32");
+      expect(await again.read()).toEqual(rounded.map((x) => 2 * x));
+    }
+  });
+
+  it.runIf(testEngines().includes("xla"))("keeps doubles as f64 on xla", async () => {
+    const kept = put(Float64Array.of(0.1), { engine: "xla" });
+    expect([kept.dtype, (await kept.read())[0]]).toEqual(["f64", 0.1]);
   });
 
   it("refuses positions of static and donated arguments that are none", () => {

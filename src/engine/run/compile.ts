@@ -86,7 +86,7 @@ export function compile<A extends readonly unknown[], const R>(
       leaves.length = 0;
       if (statics.some((at, i) => !Object.is(args[at], special.statics[i]))) continue;
       if (!matchTree(special.shape, traced, leaves)) continue;
-      if (!leaves.every((leaf, i) => leafType(leaf) === special.types[i])) continue;
+      if (!leaves.every((leaf, i) => leafType(leaf, special.backend) === special.types[i])) continue;
       if (anywhere && (home(leaves)?.device ?? special.device) !== special.device) continue;
       return special;
     }

@@ -64,7 +64,7 @@ export function evalShape<R>(fn: (...args: never[]) => R, ...args: readonly unkn
     () => undefined,
     (trace) => {
       const inputs = leaves.map((leaf) => {
-        const type = leaf instanceof Spec ? leaf.type : leafType(leaf);
+        const type = leaf instanceof Spec ? leaf.type : leafType(leaf, trace);
         if (!type)
           throw userError(
             "ARGUMENT_INVALID",

@@ -36,11 +36,11 @@ const f32Scalar = tensorType("f32", []);
 const boolScalar = tensorType("bool", []);
 
 /** The tensor type an argument has, or undefined where it is no tensor. */
-export function leafType(leaf: unknown): TensorType | undefined {
+export function leafType(leaf: unknown, { lacks }: Pick<Backend, "lacks">): TensorType | undefined {
   if (leaf instanceof Tensor) return leaf.type;
   if (typeof leaf === "number") return f32Scalar;
   if (typeof leaf === "boolean") return boolScalar;
-  if (isHostArray(leaf)) return tensorType(dtypeOf(leaf), [leaf.length]);
+  if (isHostArray(leaf)) return tensorType(dtypeOf(leaf, lacks), [leaf.length]);
   return undefined;
 }
 
@@ -58,7 +58,7 @@ export function toTensor(leaf: unknown, backend: Backend, device: Device): Tenso
     return new Tensor(backend.put(oneBoolean, boolScalar, device), boolScalar, device, backend);
   }
   const array = leaf as HostArray;
-  const type = tensorType(dtypeOf(array), [array.length]);
+  const type = tensorType(dtypeOf(array, backend.lacks), [array.length]);
   return new Tensor(backend.put(castHost(array, type.dtype), type, device), type, device, backend);
 }
 

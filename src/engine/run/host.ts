@@ -3,10 +3,13 @@ import type { DType } from "../trace/dtype.ts";
 /** Numbers in JavaScript's memory. 16-bit floats are held as Float32Array, booleans as Uint8Array of 0 and 1. */
 export type HostArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
 
-/** The element type a JavaScript array has by itself. */
-export function dtypeOf(array: HostArray): DType {
+/** What an engine has no room for, and why: see `Backend.lacks`. */
+type Lacks = (dtype: DType) => string | undefined;
+
+/** The element type a JavaScript array has by itself. Doubles become f32 on an engine that lacks f64. */
+export function dtypeOf(array: HostArray, lacks: Lacks): DType {
   if (array instanceof Float32Array) return "f32";
-  if (array instanceof Float64Array) return "f64";
+  if (array instanceof Float64Array) return lacks("f64") === undefined ? "f64" : "f32";
   if (array instanceof Int32Array) return "i32";
   if (array instanceof Uint32Array) return "u32";
   return "u8";

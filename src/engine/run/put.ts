@@ -18,7 +18,7 @@ export type Nested = number | boolean | readonly Nested[];
 export interface PutOptions {
   /** The shape of the numbers in row-major order, a number for one axis; that of the data unless given. */
   readonly shape?: Shape | number;
-  /** The element type; by default that of the array, f32 for numbers and bool for booleans. */
+  /** The element type; by default that of the array (f32 for doubles where the engine lacks f64), f32 for numbers and bool for booleans. */
   readonly dtype?: DType;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
@@ -36,7 +36,7 @@ export interface PutOptions {
 export function put(data: HostArray | Nested, options: PutOptions = {}): Tensor {
   const { backend, device } = resolveDevice(options.engine, options.device);
   const host = isHostArray(data)
-    ? { flat: data, shape: [data.length], dtype: dtypeOf(data) }
+    ? { flat: data, shape: [data.length], dtype: dtypeOf(data, backend.lacks) }
     : flattenNested(data);
   const shape = typeof options.shape === "number" ? [options.shape] : (options.shape ?? host.shape);
   checkShape("put", shape);

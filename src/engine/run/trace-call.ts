@@ -41,7 +41,7 @@ export function traceCall(request: {
   const paths = leafPaths(shape);
   const types = leaves.map((leaf, i) => {
     const argument = () => argumentName(name, paths[i] as string, args, statics);
-    const type = leafType(leaf) ?? badLeaf(argument(), leaf);
+    const type = leafType(leaf, backend) ?? badLeaf(argument(), leaf);
     const reason = backend.lacks(type.dtype);
     if (reason)
       throw userError(

@@ -246,6 +246,30 @@ describe("prometheusSink", () => {
     expect(code).toBe(0);
   });
 
+  it("answers among 300 connections that are held half open, and drops the oldest of them", async () => {
+    const sink = make();
+    await sink.open?.(runInfo("a-run"));
+    const { port, hostname } = new URL(sink.url ?? "");
+    const held = Array.from({ length: 300 }, () => connect(Number(port), hostname));
+    let dropped = 0;
+    const mostDropped = new Promise<void>((resolve) => {
+      for (const socket of held) {
+        socket.on("error", () => undefined);
+        socket.on("connect", () => socket.write("GET /metrics HTTP/1.1\r\n"));
+        socket.on("close", () => {
+          dropped++;
+          if (dropped === 268) resolve();
+        });
+      }
+    });
+    await mostDropped;
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async () => (await fetch(sink.url ?? "")).status),
+    );
+    expect(answers).toEqual(Array(8).fill(200));
+    for (const socket of held) socket.destroy();
+  });
+
   it("refuses ports that are none", () => {
     for (const port of [-1, 1.5, 65_536, Number.NaN])
       expect(() => prometheusSink({ port })).toThrow(/OPTION_INVALID/);
