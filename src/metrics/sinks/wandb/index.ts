@@ -2,3 +2,4 @@
 export { type WandbArtifactOptions, wandbArtifact } from "./artifact.ts";
 export type { ArtifactContent, ArtifactFile } from "./artifact-record.ts";
 export { type WandbOptions, type WandbSink, wandbSink } from "./sink.ts";
+export type { WandbSyncOutcome } from "./sync.ts";

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { noCounters } from "../../../schedule/index.ts";
 import { checkSink, type HeldValue, metricRecord } from "../../../testing/sinks/index.ts";
@@ -23,6 +23,7 @@ import { type FoundRecord, findOriginal } from "./original.test-support.ts";
 import { kind, writeItem } from "./records.ts";
 import { WandbServer } from "./server.test-support.ts";
 import { wandbSink } from "./sink.ts";
+import type { WandbSyncOutcome } from "./sync.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-wandb-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -38,6 +39,85 @@ const resumed = (id: string, steps: number, more: object = {}): RunInfo => ({
   ...runInfo(id),
   startedAt: 1_700_005_000_000,
   resumedAt: { ...noCounters, steps, ...more },
+});
+
+/** A run with `sync: true`, and `wandb` as the folders of PATH have it. */
+async function syncedRun(place: string, path: string): Promise<WandbSyncOutcome> {
+  const before = process.env.PATH;
+  const told: WandbSyncOutcome[] = [];
+  const sink = sinkAt(place, { sync: true, onSync: (outcome: WandbSyncOutcome) => told.push(outcome) });
+  try {
+    process.env.PATH = path;
+    sink.open?.(runInfo(place));
+    sink.write([metricRecord({ step: 1, value: 0.5 })]);
+    expect(sink.synced).toBe(undefined);
+    const directory = sink.runDirectory;
+    await sink.close?.(completed);
+    const outcome = await sink.synced;
+    expect(told).toEqual([outcome]);
+    expect(outcome?.directory).toBe(directory);
+    return outcome as WandbSyncOutcome;
+  } finally {
+    process.env.PATH = before;
+  }
+}
+
+/** A folder with a command `wandb` that runs this script. */
+function commandAt(place: string, script: string): string {
+  const bin = join(folder, place);
+  mkdirSync(bin);
+  writeFileSync(join(bin, "wandb"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return bin;
+}
+
+describe.skipIf(process.platform === "win32")("wandbSink({ sync: true })", () => {
+  it("has wandb sync send the run's directory once it has ended, and says so", async () => {
+    const bin = commandAt("bin-sent", 'echo "$1 $(ls $2)"; echo done >&2');
+    const { outcome, code, said, text, directory } = await syncedRun(
+      "sync-sent",
+      bin + delimiter + process.env.PATH,
+    );
+    expect({ outcome, code }).toEqual({ outcome: "sent", code: 0 });
+    expect(said).toMatch(/^sync (.|\n)*run-sync-sent\.wandb(.|\n)*done$/);
+    expect(text).toContain(directory);
+  });
+
+  it("says with which code and words it failed, and goes on", async () => {
+    const bin = commandAt(
+      "bin-failed",
+      'for i in 1 2 3 4 5 6 7 8; do echo "line $i"; done; echo "no \\033[31mlogin" >&2; exit 3',
+    );
+    const { outcome, code, text } = await syncedRun("sync-failing", bin + delimiter + process.env.PATH);
+    expect({ outcome, code }).toEqual({ outcome: "failed", code: 3 });
+    expect(text).toMatch(/exit code 3/);
+    expect(text).toMatch(/line 8/);
+    expect(text).not.toMatch(/line 1|(?!\n)\p{Cc}/u);
+  });
+
+  it("says how to get wandb where there is none", async () => {
+    const { outcome, code, text } = await syncedRun("sync-missing", join(folder, "no-such-folder"));
+    expect({ outcome, code }).toEqual({ outcome: "notFound", code: null });
+    expect(text).toMatch(/pip install wandb/);
+    expect(text).toMatch(/wandb sync .*missing/);
+  });
+
+  it("says what the real wandb says without a login", { timeout: 60_000 }, async () => {
+    const bins = (process.env.PYTHONPATH ?? "").split(delimiter).map((path) => join(path, "bin"));
+    const bin = bins.find((each) => existsSync(join(each, "wandb")));
+    if (bin === undefined) return expect(original).toHaveProperty("missing");
+    const before = { ...process.env };
+    try {
+      Object.assign(process.env, { HOME: folder, WANDB_BASE_URL: "http://127.0.0.1:9", WANDB_API_KEY: "" });
+      const { outcome, code, said } = await syncedRun("sync-real", bin + delimiter + before.PATH);
+      expect(outcome).toBe("failed");
+      expect(code).toBeGreaterThan(0);
+      expect(said).not.toBe("");
+    } finally {
+      for (const name of ["HOME", "WANDB_BASE_URL", "WANDB_API_KEY"])
+        if (before[name] === undefined) delete process.env[name];
+        else process.env[name] = before[name];
+    }
+  });
 });
 
 describe("wandbSink", () => {

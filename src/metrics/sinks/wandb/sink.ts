@@ -1,9 +1,10 @@
-import { badOption, checkNames, EspalierError } from "../../../core/index.ts";
+import { badOption, checkNames, EspalierError, printableText, shown } from "../../../core/index.ts";
 import type { RunInfo } from "../../run-info.ts";
 import { type SinkFiles, systemFiles } from "../files.ts";
 import type { Sink, SinkChoice } from "../sink.ts";
 import type { ArtifactContent } from "./artifact-record.ts";
 import { WandbRun } from "./run.ts";
+import { syncRun, type WandbSyncOutcome } from "./sync.ts";
 
 export interface WandbOptions extends SinkChoice {
   /** Runs are in its folder `wandb`, as W&B's own client has them. */
@@ -11,6 +12,10 @@ export interface WandbOptions extends SinkChoice {
   readonly project: string;
   /** The user or team that has the project. Default: that of whoever syncs. */
   readonly entity?: string;
+  /** Whether `wandb sync` sends the run when it has ended, with your own login. Default false. */
+  readonly sync?: boolean;
+  /** Told how that went. Default: a line on standard error. */
+  readonly onSync?: (outcome: WandbSyncOutcome) => void;
   /** @internal */
   readonly files?: SinkFiles;
 }
@@ -21,13 +26,15 @@ export interface WandbSink extends Sink {
   readonly entity: string | undefined;
   /** The run's directory, which `wandb sync` takes. Undefined until the run is open. */
   readonly runDirectory: string | undefined;
+  /** How `wandb sync` went, once the run has ended. Undefined where `sync` is not asked for, and before that. */
+  readonly synced: Promise<WandbSyncOutcome> | undefined;
   /** Files an artifact into the run. One with the same files as another of the run is filed once. */
   addArtifact(artifact: ArtifactContent): void;
 }
 
 /**
- * A run for Weights & Biases, written offline: `wandb sync runs/mnist/wandb/offline-run-...` sends it. **Online W&B,
- * which shows a run while it goes on, is left out for now:** sync once the run has ended.
+ * A run for Weights & Biases, written offline: `wandb sync runs/mnist/wandb/offline-run-...` sends it, and
+ * `sync: true` runs that at the end. **Online W&B, which shows a run while it goes on, is left out for now.**
  *
  * Every row of the history has the values of one step, and the step itself under the name of its axis (`steps`), by
  * which W&B draws the charts. `_step`, W&B's own, only numbers the rows: a late value stands on a later row, with the
@@ -45,10 +52,13 @@ export interface WandbSink extends Sink {
  */
 export function wandbSink(options: WandbOptions): WandbSink {
   checkNames("wandbSink", options, Object.keys(known));
-  const { directory, project, entity, files = systemFiles, ...general } = options;
+  const { directory, project, entity, files = systemFiles, sync = false, ...rest } = options;
+  const { onSync = ({ text }: WandbSyncOutcome) => tell(text), ...general } = rest;
   if (!isName(project)) throw nameError("project", project);
   if (entity !== undefined && !isName(entity)) throw nameError("entity", entity);
+  if (typeof sync !== "boolean") throw badOption("wandbSink", `sync is ${shown(sync)}`, "give true or false");
   let run: WandbRun | undefined;
+  let synced: Promise<WandbSyncOutcome> | undefined;
   const open = (info: RunInfo): WandbRun => new WandbRun({ files, directory, project, entity }, info);
   return {
     name: "wandb",
@@ -57,6 +67,9 @@ export function wandbSink(options: WandbOptions): WandbSink {
     entity,
     get runDirectory() {
       return run?.directory;
+    },
+    get synced() {
+      return synced;
     },
     open(info) {
       run?.close();
@@ -74,9 +87,18 @@ export function wandbSink(options: WandbOptions): WandbSink {
     close(ending) {
       run?.end(ending);
       run?.close();
+      // Not waited for: sending takes as long as it takes, and is no part of the run.
+      if (sync && run) {
+        synced = syncRun(run.directory);
+        synced.then(onSync).catch((error: unknown) => tell(`wandbSink: onSync failed: ${String(error)}`));
+      }
       run = undefined;
     },
   };
+}
+
+function tell(text: string): void {
+  process.stderr.write(`${printableText(text)}\n`);
 }
 
 /** What W&B can have in an address. */
@@ -103,5 +125,7 @@ const known: Readonly<Record<keyof WandbOptions, true>> = {
   directory: true,
   project: true,
   entity: true,
+  sync: true,
+  onSync: true,
   files: true,
 };
