@@ -126,6 +126,20 @@ const nameOf = (what: string, path: string | undefined): string =>
 const described = (value: unknown): string =>
   typeof value === "object" && value !== null ? `a ${value.constructor.name}` : String(value);
 
+/** The arrays of a tree that are on the host, with their paths. What is on a device is not looked at. */
+export function hostArrays(
+  tree: ArrayTree | undefined,
+  path = "",
+): readonly { readonly path: string; readonly data: HostArray | readonly Nested[] }[] {
+  if (ArrayBuffer.isView(tree)) return [{ path, data: tree }];
+  if (Array.isArray(tree)) return [{ path, data: tree as readonly Nested[] }];
+  if (!isPlainObject(tree)) return [];
+  if (isShaped(tree)) return hostArrays(tree.data as ArrayTree, path);
+  return Object.entries(tree).flatMap(([name, part]) =>
+    hostArrays(part as ArrayTree, path === "" ? name : `${path}.${name}`),
+  );
+}
+
 /** Whether an array holds whole numbers by its element type. */
 export function isIntegers(array: ArrayTree): boolean {
   if (array instanceof Tensor) return ["i32", "u32", "u8"].includes(array.dtype);

@@ -2,6 +2,7 @@
 export {
   type ArrayInput,
   type ArrayTree,
+  hostArrays,
   isIntegers,
   type PlacedArrays,
   type Placement,

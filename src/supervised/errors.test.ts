@@ -17,6 +17,13 @@ const task = (more: object = {}) =>
     ...more,
   });
 
+/** Examples of which one number is another. */
+const changed = (shape: readonly number[], at: number, value: number) => {
+  const { x } = examples(shape, [1]);
+  x.data[at] = value;
+  return x;
+};
+
 describe("a supervised task refuses", () => {
   it.each([
     ["no examples", { data: examples([0, 3], [0, 2]) }, /no examples.*DATA_EMPTY/s],
@@ -49,6 +56,43 @@ describe("a supervised task refuses", () => {
     ["a rate in words", { rates: { beta1: "0.9" } }, /"beta1" is one rate, and "0.9"/],
     ["a rate that is null", { rates: { beta1: null } }, /"beta1" is one rate, and null/],
     ["a metric called loss", { metrics: { loss: nn.mse } }, /can be called "loss"/],
+    [
+      "inputs that are no numbers",
+      { data: { x: changed([10, 3], 7, Number.NaN), y: examples([1], [10, 2]).y } },
+      /data: x is NaN in row 2, number 1 of its 3 \[DATA_NOT_FINITE\]/,
+    ],
+    [
+      "infinite targets to validate on",
+      { validation: { x: examples([4, 3], [1]).x, y: changed([4, 2], 3, Number.NEGATIVE_INFINITY) } },
+      /validation: y is -Infinity in row 1, number 1 of its 2 \[DATA_NOT_FINITE\]/,
+    ],
+    [
+      "a number that is none in a list",
+      {
+        data: {
+          x: [
+            [1, 2, 3],
+            [4, Number.NaN, 6],
+          ],
+          y: [
+            [1, 2],
+            [3, 4],
+          ],
+        },
+        batchSize: 2,
+      },
+      /data: x is NaN in row 1, number 1 of its 3/,
+    ],
+    [
+      "one in a tree, by its path",
+      { data: { x: { a: [1, 2], b: Float32Array.of(1, Number.NaN) }, y: [1, 2] } },
+      /data: x\.b is NaN in row 1 \[DATA_NOT_FINITE\]/,
+    ],
+    [
+      "validation of another shape than the model takes",
+      { validation: examples([4, 5], [4, 2]) },
+      /supervisedTask: validation: .*SHAPE/s,
+    ],
     ["nothing to validate on", { validation: examples([0, 3], [0, 2]) }, /to validate on.*DATA_EMPTY/s],
   ])("%s", (_name, options, message) => {
     expect(() => task(options)).toThrow(message);

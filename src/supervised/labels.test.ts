@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { put } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
+import * as optim from "../optim/index.ts";
+import { classification, languageModeling } from "./strategies.ts";
+import { supervisedTask } from "./task.ts";
 import { supervisedTrainer } from "./trainer.ts";
 
 const x = { data: new Float32Array(8), shape: [4, 2] };
@@ -25,15 +28,56 @@ describe("labels", () => {
     ["in a list", [1, 2, 1, 2], classes],
   ])("%s are refused where there is no output for them", async (_name, y, more) => {
     await expect(trained(y, more)).rejects.toThrow(
-      /trainData: 2 of 4 labels are none of the model's 2 classes, the first is 2 \[LABELS_INVALID\]/,
+      /data: 2 of 4 labels are none of the model's 2 classes; the first is 2, at y\[1\] \[LABELS_INVALID\]/,
     );
   });
 
   it("below 0 are refused, of validation too", async () => {
     const y = Int32Array.of(0, 1, 0, 1);
     await expect(trained(y, {}, Int32Array.of(0, 1, 0, -1))).rejects.toThrow(
-      /valData: 1 of 4 labels.*the first is -1/,
+      /validation: 1 of 4 labels.*the first is -1, at y\[3\]/,
     );
+  });
+
+  it.each<[string, object]>([
+    ["crossEntropy", { loss: nn.crossEntropy }],
+    ["it among other losses", { loss: [nn.crossEntropy] }],
+    ["classification()", { loss: classification({ labelSmoothing: 0.1 }).loss }],
+  ])("are refused by the task itself, with %s", (_name, how) => {
+    const task =
+      (y: Int32Array, more: object = {}) =>
+      () =>
+        supervisedTask({
+          ...{ model: nn.dense(2), optimizer: optim.sgd(), batchSize: 2, engine: "wasm" },
+          ...{ data: { x, y }, ...how, ...more },
+        } as never);
+    const good = Int32Array.of(0, 1, 1, 0);
+    expect(task(good, { validation: { x, y: good } })).not.toThrow();
+    expect(task(Int32Array.of(0, 1, 3, 2))).toThrow(/data: 2 of 4 .*is 3, at y\[2\] \[LABELS_INVALID\]/);
+    expect(task(good, { validation: { x, y: Int32Array.of(0, 1, 2, 0) } })).toThrow(
+      /validation: 1 of 4 .*is 2, at y\[2\] \[LABELS_INVALID\]/,
+    );
+  });
+
+  it("that a language's loss ignores are no labels, and those that are no tokens are refused", () => {
+    const { loss } = languageModeling({ ignore: -7 });
+    const text = (last: number) => () =>
+      supervisedTask({
+        ...{ model: nn.sequential([nn.embedding(3, 4), nn.dense(3)]), loss, engine: "wasm" },
+        ...{ optimizer: optim.sgd(), batchSize: 1 },
+        data: {
+          x: { data: Int32Array.of(0, 1, 2, 1), shape: [2, 2] },
+          y: { data: Int32Array.of(1, -7, 1, last), shape: [2, 2] },
+        },
+      });
+    expect(text(2)).not.toThrow();
+    expect(text(3)).toThrow(/1 of 4 labels.*3 classes.*is 3, at y\[3\]/);
+  });
+
+  it("are none where the loss is of numbers", () => {
+    const y = { data: Int32Array.of(5, 6, 7, 8), shape: [4, 1] };
+    const options = { model: nn.dense(1), optimizer: optim.sgd(), loss: nn.mse, batchSize: 2 };
+    expect(() => supervisedTask({ ...options, data: { x, y }, engine: "wasm" })).not.toThrow();
   });
 
   it.each<[string, unknown, object]>([

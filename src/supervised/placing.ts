@@ -1,6 +1,7 @@
 import { checkNames, EspalierError, isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
 import { type ArrayTree, type Placement, placeArrays } from "../data/index.ts";
 import { type Device, evalShape, type Spec, spec, Tensor } from "../engine/index.ts";
+import { checkFinite } from "./labels.ts";
 import type { PlacedData, SupervisedData } from "./task-options.ts";
 
 export interface Placed {
@@ -33,6 +34,7 @@ export function placed(
   const arrays: Record<string, ArrayTree> =
     given.y === undefined ? { x: given.x } : { x: given.x, y: given.y };
   const { tree, length } = placeArrays(what, arrays, where);
+  checkFinite(what, given, length);
   const [first] = treeLeaves<Tensor>(tree as never) as [Tensor];
   return { data: tree as unknown as PlacedData, length, device: first.device };
 }

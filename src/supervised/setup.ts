@@ -1,17 +1,32 @@
-import { EspalierError } from "../core/index.ts";
-import { Loader, type Run } from "../data/index.ts";
-import { type CompileOptions, compile, put, type Value } from "../engine/index.ts";
+import { EspalierError, treeMap } from "../core/index.ts";
+import { Loader, type Placement, type Run } from "../data/index.ts";
+import {
+  type CompileOptions,
+  compile,
+  evalShape,
+  put,
+  Spec,
+  spec,
+  Tensor,
+  type Value,
+} from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { OptimizerState } from "../optim/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { countedKey, type RateInputs, rateRamps, TensorState } from "../update/index.ts";
 import type { Batch } from "./batch.ts";
+import { checkLabels, labelsOf } from "./labels.ts";
 import { loopsPay } from "./loops-pay.ts";
 import { objectiveOf } from "./objective.ts";
-import { inputSpec, placed } from "./placing.ts";
+import { inputSpec, type Placed, placed } from "./placing.ts";
 import { capacityOf, programs } from "./programs.ts";
-import { checkTaskOptions, type SupervisedOptions } from "./task-options.ts";
+import {
+  checkTaskOptions,
+  type PlacedData,
+  type SupervisedData,
+  type SupervisedOptions,
+} from "./task-options.ts";
 
 type Options = SupervisedOptions<never, never, unknown>;
 
@@ -21,7 +36,8 @@ export function setUp(kind: string, options: Options) {
   const { model, optimizer, batchSize, accumulate = 1, maxFuse = 256, targets, shuffle, lastBatch } = options;
   const given = options.streams ?? new RandomStreams(options.seed ?? 0);
 
-  const { data, length, device } = placed(`${kind}: data`, options.data, options, targets !== undefined);
+  const training = placed(`${kind}: data`, options.data, options, targets !== undefined);
+  const { data, length, device } = training;
   if (length === 0 && options.empty !== "skip")
     throw new EspalierError("DATA_EMPTY", `${kind}: the data has no examples`, {
       fix: 'give examples, or say that there may be none: empty: "skip"',
@@ -61,6 +77,15 @@ export function setUp(kind: string, options: Options) {
     })[0];
   const anyWeights = Object.fromEntries(Object.keys(objective.ramps).map((name) => [name, 1]));
   const loops = length === 0 || loopsPay(loss, first, data, Math.min(batchSize, length), device);
+  checkTargets(`${kind}: data`, options, options.data, training, first);
+  const held = options.validation && validationOf(kind, options, options.validation, where);
+  if (held) {
+    // Traced here, after the data, so that what does not fit is known to be of validation.
+    if (length > 0) evalShape(loss, first, batchSpec(data, Math.min(batchSize, length)));
+    const size = Math.min(batchSize, held.length);
+    named(`${kind}: validation`, () => evalShape(loss, first, batchSpec(held.data, size)));
+    checkTargets(`${kind}: validation`, options, options.validation as SupervisedData, held, first);
+  }
   let { deterministic = false } = options;
   const compileOptions = (): CompileOptions => ({ ...where, deterministic });
   const programOf = programs({
@@ -86,9 +111,53 @@ export function setUp(kind: string, options: Options) {
   return {
     begin,
     ...{ data, device, where, loader, batchOf, objective, rates, params, state, random },
-    ...{ compileOptions, programOf, loops, maxFuse },
+    ...{ compileOptions, programOf, loops, maxFuse, held },
     capacityOf: (run: Run): number => capacityOf(run, { loops, maxFuse }),
   };
+}
+
+/** Examples to validate on, where the task computes. */
+function validationOf(kind: string, options: Options, given: SupervisedData, where: Placement): Placed {
+  const held = placed(`${kind}: validation`, given, where, options.targets !== undefined);
+  if (held.length > 0) return held;
+  throw new EspalierError("DATA_EMPTY", `${kind}: there are no examples to validate on`, {
+    fix: "give examples, or leave validation out",
+  });
+}
+
+/** Refuses labels out of range, where a loss tells classes. With as many axes as the logits, targets are distributions. */
+function checkTargets(
+  what: string,
+  { model, loss }: Options,
+  given: SupervisedData,
+  { data, length }: Placed,
+  params: Params<Tensor>,
+): void {
+  const labels = labelsOf(loss);
+  if (!labels || !(data.y instanceof Tensor) || length === 0) return;
+  const outputs: unknown = named(what, () =>
+    evalShape((p: Params, x: never) => model.apply(p, x, { train: false }), params, batchSpec(data, 1).x),
+  );
+  if (!(outputs instanceof Spec) || data.y.ndim >= outputs.shape.length) return;
+  checkLabels(what, given.y, outputs.shape.at(-1) as number, labels);
+}
+
+/** A batch of so many of these examples, as shapes. */
+const batchSpec = (data: PlacedData, size: number): Batch =>
+  treeMap(({ shape, dtype }: Tensor) => spec([size, ...shape.slice(1)], dtype), data) as unknown as Batch;
+
+/** Runs what may throw one of our errors, and says of which data it is. */
+function named<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof EspalierError)) throw cause;
+    const [message = ""] = cause.message.split(` [${cause.code}]`);
+    throw new EspalierError(cause.code, `${what}: ${message}`, {
+      ...(cause.fix && { fix: cause.fix }),
+      ...(cause.at && { at: cause.at }),
+    });
+  }
 }
 
 /** What the task draws, once: the rest follows from these and from counts. */

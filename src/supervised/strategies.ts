@@ -2,6 +2,7 @@ import { checkNames, checkWord, EspalierError } from "../core/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
 import type { Batch } from "./batch.ts";
+import { ofClasses } from "./labels.ts";
 import { accuracy } from "./metrics.ts";
 import type { Metrics, SupervisedLoss } from "./objective.ts";
 
@@ -44,10 +45,13 @@ export function languageModeling(options: LanguageModelingOptions = {}): LossStr
   const counted = (y: Value): Value => np.notEqual(y, ignore);
   return {
     name: "languageModeling",
-    loss: (logits, y) => {
-      const labels = y.astype("i32");
-      return crossEntropy(logits, labels, { mask: counted(labels), labelSmoothing });
-    },
+    loss: ofClasses<SupervisedLoss>(
+      (logits, y) => {
+        const labels = y.astype("i32");
+        return crossEntropy(logits, labels, { mask: counted(labels), labelSmoothing });
+      },
+      { ignored: ignore },
+    ),
     metrics: {
       accuracy: (logits, y) => {
         const labels = y.astype("i32");
@@ -74,7 +78,9 @@ export function classification(options: ClassificationOptions = {}): LossStrateg
   const { labelSmoothing = 0 } = options;
   return {
     name: "classification",
-    loss: (logits, y) => crossEntropy(logits, y.ndim < logits.ndim ? y.astype("i32") : y, { labelSmoothing }),
+    loss: ofClasses<SupervisedLoss>((logits, y) =>
+      crossEntropy(logits, y.ndim < logits.ndim ? y.astype("i32") : y, { labelSmoothing }),
+    ),
     metrics: { accuracy },
   };
 }

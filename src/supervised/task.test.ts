@@ -166,7 +166,7 @@ describe.each(testEngines())("a supervised task on %s", (engine) => {
     const { x, y } = examples([6, 3], [6, 2]);
     (y.data as Float32Array)[0] = Number.NaN;
     const task = mlpTask({
-      data: { x, y },
+      data: { x, y: put(y.data, { shape: y.shape, engine }) },
       batchSize: 2,
       shuffle: false,
       optimizer: optim.skipNonFinite(optim.chain(optim.clipByGlobalNorm(1), optim.adam())),

@@ -1,4 +1,3 @@
-import { EspalierError } from "../core/index.ts";
 import { type ArrayTree, placeArrays } from "../data/index.ts";
 import { compile, type Fetch, put, type Tensor, type Value } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
@@ -12,12 +11,12 @@ import {
   type TrainerHook,
 } from "../trainer/index.ts";
 import { NonFiniteIndex } from "../update/index.ts";
-import { placed } from "./placing.ts";
+import type { Placed } from "./placing.ts";
 import { addsWithSteps, beginOf, type Stretch, segmentsOf } from "./segments.ts";
 import { taskSettings } from "./settings.ts";
 import { setUp } from "./setup.ts";
 import { SkippedUpdates } from "./skipped.ts";
-import type { SupervisedData, SupervisedOptions } from "./task-options.ts";
+import type { SupervisedOptions } from "./task-options.ts";
 import { validation } from "./validation.ts";
 
 /** A task that learns targets from inputs. */
@@ -112,14 +111,9 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     ...where,
     name: "predict",
   });
-  const validate = options.validation && validator(options.validation);
+  const validate = parts.held && validator(parts.held);
 
-  function validator(given: SupervisedData): NonNullable<Task["validate"]> {
-    const held = placed(`${kind}: validation`, given, where, options.targets !== undefined);
-    if (held.length === 0)
-      throw new EspalierError("DATA_EMPTY", `${kind}: there are no examples to validate on`, {
-        fix: "give examples, or leave validation out",
-      });
+  function validator(held: Placed): NonNullable<Task["validate"]> {
     const { batchOf, loops, maxFuse, compileOptions } = parts;
     const spec = { params: packing, objective, ...held, batchSize: options.batchSize, batchOf };
     const capacity = loops ? maxFuse : 1;

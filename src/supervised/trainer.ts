@@ -9,7 +9,6 @@ import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } f
 import type { MonitorOptions } from "../update/index.ts";
 import { type AutomaticParts, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
-import { withLabelsChecked } from "./labels.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
 import { type ResumeFrom, restore } from "./restore.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
@@ -131,14 +130,12 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     const handed = { ...(logger && { logger }), ...(clock && { clock }), ...(warn && { warn }) };
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
     const found = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
-    const classes = found?.name === "classification" || found?.name === "visionClassification";
-    const chosen = classes ? withLabelsChecked(found, { trainData, valData }) : found;
     const task = supervisedTask<X, Y, O>({
       ...{ model, data: trainData, batchSize, accumulate, shuffle, lastBatch, seed, deterministic },
-      ...(chosen?.targets && { targets: chosen.targets as never }),
+      ...(found?.targets && { targets: found.targets as never }),
       optimizer: options.optimizer ?? optimizerOf(config),
-      loss: options.loss ?? (chosen?.loss as never),
-      metrics: options.metrics ?? (options.loss ? {} : ((chosen?.metrics ?? {}) as never)),
+      loss: options.loss ?? (found?.loss as never),
+      metrics: options.metrics ?? (options.loss ? {} : ((found?.metrics ?? {}) as never)),
       ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate }),
       ...(valData && { validation: valData }),
       ...(monitor !== undefined && { monitor }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkpointHook, memoryStore } from "../../../checkpoint/index.ts";
 import { EspalierError } from "../../../core/index.ts";
+import { put } from "../../../engine/index.ts";
 import { nn } from "../../../index.ts";
 import { adam, skipNonFinite } from "../../../optim/index.ts";
 import { every } from "../../../schedule/index.ts";
@@ -214,7 +215,10 @@ describe("a task that trains on wasm", () => {
       optimizer,
       data: {
         x: Float32Array.from({ length: 8 }, (_, i) => i / 8),
-        y: Float32Array.from({ length: 8 }, () => targets),
+        y: put(
+          Float32Array.from({ length: 8 }, () => targets),
+          { engine: "wasm" },
+        ),
       },
       loss: (output, target) => output.sub(target).square().mean(),
       batchSize: 2,
