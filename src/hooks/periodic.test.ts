@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cycle, every, when } from "../schedule/index.ts";
+import { between, cycle, every, when } from "../schedule/index.ts";
 import type { HookContext } from "./hook.ts";
 import { counted, failureOf, type TestEvents, type TestHook, testHost } from "./hooks.test-support.ts";
 import { loggingHook } from "./logging.ts";
@@ -183,6 +183,43 @@ describe("PeriodicHook", () => {
     const error = failureOf(() => worker());
     expect(error.code).toBe("HOOK_INVALID");
     expect(error.fix).toContain('on: "onTick"');
+  });
+});
+
+describe("a condition", () => {
+  it("may join the step, what the host says and what another hook found", () => {
+    const performance = slot<number>("performance");
+    const ran: number[] = [];
+    interface LessonContext extends HookContext {
+      readonly lesson: string;
+    }
+    const host = testHost().register(
+      {
+        name: "evaluation",
+        provides: [performance],
+        onBatchEnd: ({ slots, counters }) => slots.set(performance, counters.steps / 40),
+      },
+      {
+        name: "conditional",
+        wants: [performance],
+        schedule: between({ steps: [10, 100] }).and(
+          when((context: LessonContext) => context.lesson === "advanced"),
+        ) as never,
+        shouldRun: ({ slots }) => (slots.get(performance) ?? 0) > 0.5,
+        onBatchEnd: ({ counters }) => void ran.push(counters.steps),
+      },
+    );
+    for (const [batches, lesson] of [
+      [5, "advanced"],
+      [15, "advanced"],
+      [25, "basic"],
+      [30, "advanced"],
+      [35, "advanced"],
+    ] as const) {
+      Object.assign(host.context, { lesson });
+      host.at("onBatchEnd", { batches });
+    }
+    expect(ran).toEqual([30, 35]);
   });
 });
 

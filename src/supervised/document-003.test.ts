@@ -20,6 +20,7 @@ import {
   type TrainerContext,
   type TrainerEvents,
   type TrainerHook,
+  type TrainerState,
   trainerEvents,
 } from "../trainer/index.ts";
 import { FakeTask, rollout, train } from "../trainer/task.test-support.ts";
@@ -168,6 +169,48 @@ describe("document 003", () => {
     expect(trainer.config).toMatchObject({ epochs: 3, seed: 0, fuse: true, rank: 0 });
     expect(trainer.getHooks()).toEqual([remembering]);
     expect(trainer.result).toBeUndefined();
+  });
+
+  it("test_trainer_initialization: config, then the task, then hooks, each checked before the next is made", () => {
+    const codeOf = (options: object): unknown => {
+      try {
+        return new Trainer(options as never) && "made";
+      } catch (error) {
+        return (error as { readonly code?: string }).code;
+      }
+    };
+    const made: string[] = [];
+    const noted: TrainerHook = {
+      name: "noted",
+      onRegister: () => void made.push("set up"),
+      onUnregister: () => void made.push("cleaned up"),
+      onEpochEnd: () => {},
+    };
+    const wrong = { config: { epochs: -1 }, task: {}, hooks: [noted, {}] };
+    expect(codeOf(wrong)).toBe("CONFIG_INVALID");
+    expect(codeOf({ ...wrong, config: {} })).toBe("TASK_INVALID");
+    expect(made).toEqual([]);
+    expect(codeOf({ ...wrong, config: {}, task: taskOf() })).toBe("HOOK_NAMELESS");
+    expect(made).toEqual(["set up", "cleaned up"]);
+    // Of the task: data, then losses.
+    const metrics = { loss: accuracy };
+    expect(() => taskOf({ data: clouds(0), metrics })).toThrow(/DATA_EMPTY/);
+    expect(() => taskOf({ metrics })).toThrow(/"loss".*OPTION_INVALID/s);
+  });
+
+  it("a state that a hook keeps stays as it was while the run goes on", async () => {
+    const kept: TrainerState[] = [];
+    const keep: TrainerHook = {
+      name: "keep",
+      onEpochEnd: ({ state }) => void kept.push(state),
+    };
+    await trainerOf({ epochs: 3 }, keep).train({ trainData: clouds(16), valData: clouds(8, 40) });
+    expect(kept.map(({ counters }) => [counters.epoch, counters.epochs, counters.batches])).toEqual([
+      [0, 1, 2],
+      [1, 2, 4],
+      [2, 3, 6],
+    ]);
+    expect(new Set(kept.map(({ validation }) => validation?.loss)).size).toBe(3);
   });
 
   it.each([
