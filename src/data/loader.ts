@@ -3,6 +3,7 @@ import { hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { shuffled } from "./shuffled.ts";
 
+/** What a {@link Loader} is made with. */
 export interface LoaderOptions {
   /** How many examples there are. */
   readonly length: number;

@@ -1,6 +1,7 @@
 import { EspalierError } from "../core/index.ts";
 import type { EventTable, Hook, HookSettings } from "./hook.ts";
 
+/** Options of {@link compositeHook}. */
 export interface CompositeHookOptions<E extends EventTable> {
   readonly name: string;
   readonly hooks: readonly Hook<E>[];

@@ -35,6 +35,7 @@ export interface HookContext extends Moment {
 /** A host's events: name to the context its handlers get. */
 export type EventTable = Readonly<Record<string, HookContext>>;
 
+/** The names of a table's events. */
 export type EventName<E> = keyof E & string;
 
 /** What the handlers of one event gave back, merged: plain objects count, anything else is nothing. */
@@ -95,6 +96,7 @@ export interface HookSettings<C extends HookContext = HookContext> {
 /** What a hook remembers: see {@link HookSettings.state}. */
 export type HookState = Stateful | { [name: string]: StateTree };
 
+/** Why a hook is cleaned up. */
 export type UnregisterReason = "unregistered" | "replaced" | "cleared" | "closed";
 
 /** What a host gives the manager: one long-lived object. What differs from hook to hook is added to a view of it. */

@@ -2,6 +2,7 @@ import { every, type Schedule } from "../schedule/index.ts";
 import type { ContextOf, EventTable, Hook } from "./hook.ts";
 import { periodicHook } from "./periodic.ts";
 
+/** Options of {@link loggingHook}. */
 export interface LoggingHookOptions<E extends EventTable> {
   /** Default `logging`. */
   readonly name?: string;

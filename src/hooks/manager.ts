@@ -14,6 +14,7 @@ import { Runner } from "./runner.ts";
 import { SlotBoard } from "./slot-board.ts";
 import type { HookTiming } from "./timing.ts";
 
+/** What a {@link HookManager} is made with. */
 export interface HookManagerOptions<E> {
   /** The host's events, in the order in which they happen. */
   readonly events: readonly EventName<E>[];

@@ -18,6 +18,7 @@ export interface Slot<T = unknown> {
   readonly type?: T | undefined;
 }
 
+/** Options of {@link slot}. */
 export interface SlotOptions<T = unknown> {
   /** Default true. False for what cannot be saved or makes no sense after a resume. */
   readonly saved?: boolean;
@@ -27,6 +28,15 @@ export interface SlotOptions<T = unknown> {
   readonly conflict?: string;
 }
 
+/**
+ * Makes a slot: a value that one hook provides and others read, by its name.
+ *
+ * @example
+ * ```ts
+ * const scores = slot<EvaluationScores>("evaluation.scores");
+ * const hook = { name: "announce", wants: [scores], onEpochEnd: ({ slots }) => console.log(slots.get(scores)) };
+ * ```
+ */
 export function slot<T>(name: string, options: SlotOptions<T> = {}): Slot<T> {
   const { saved = true, save, conflict } = options;
   return { name, saved, ...(save && { save }), ...(conflict && { conflict }) };

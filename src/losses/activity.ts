@@ -2,6 +2,7 @@ import type { Counters, Schedule } from "../schedule/index.ts";
 import { type Adds, Ahead, oneBefore } from "./ahead.ts";
 import type { Loss } from "./loss.ts";
 
+/** The phases in which a loss may take part, each by a schedule of its own. */
 export type LossPhase = "rollout" | "train";
 
 /** The schedule that decides whether a loss takes part; undefined where it always does. */

@@ -22,6 +22,7 @@ export interface SupervisedFields {
   readonly lastBatch: "keep" | "drop";
 }
 
+/** The configuration of a supervised run: the trainer's fields, and those of the task. */
 export type SupervisedConfig = TrainingConfig & SupervisedFields;
 
 interface Field {

@@ -18,6 +18,7 @@ export type SupervisedLoss<O = Value, Y = Value> = (outputs: O, y: Y) => Value;
 /** A number about a batch: the mean over its examples, so that batches of different sizes can be joined. */
 export type Metric<O = Value, Y = Value> = (outputs: O, y: Y) => Value;
 
+/** Metrics by name. */
 export type Metrics<O = Value, Y = Value> = Readonly<Record<string, Metric<O, Y>>>;
 
 /** Targets as a metric gets them, where a loss takes more than values, such as plain numbers. */

@@ -21,8 +21,10 @@ export const strategyNames = [
   "classification",
   "regression",
 ] as const;
+/** The strategies there are, by name. */
 export type StrategyName = (typeof strategyNames)[number];
 
+/** Options of {@link languageModeling}. */
 export interface LanguageModelingOptions {
   /** Targets of this number do not count; -100 unless told. */
   readonly ignore?: number;
@@ -68,6 +70,7 @@ export function languageModeling(options: LanguageModelingOptions = {}): LossStr
   };
 }
 
+/** Options of {@link classification}. */
 export interface ClassificationOptions {
   readonly labelSmoothing?: number;
 }
@@ -90,6 +93,7 @@ export function visionClassification(options: ClassificationOptions = {}): LossS
   return { ...classification(options), name: "visionClassification" };
 }
 
+/** Options of {@link regression}. */
 export interface RegressionOptions {
   /** `mse` unless told. */
   readonly error?: "mse" | "mae" | "huber";

@@ -12,6 +12,7 @@ import {
 
 /** What kind of thing is learnt from; decides how it is learnt unless that is said. */
 export const modalities = ["text", "vision", "multimodal", "tabular"] as const;
+/** What the examples are. */
 export type Modality = (typeof modalities)[number];
 
 /** What each modality is learnt by. */
@@ -22,6 +23,7 @@ export const modalityStrategies: Readonly<Record<Modality, StrategyName>> = {
   tabular: "regression",
 };
 
+/** Options of {@link taskSpec}. */
 export interface TaskSpecOptions {
   readonly modality: Modality;
   /** Another strategy than the modality's. */

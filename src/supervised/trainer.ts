@@ -15,6 +15,7 @@ import { type SupervisedTask, supervisedTask } from "./task.ts";
 import type { SupervisedData } from "./task-options.ts";
 import { fallbackStrategy, strategyOf, type TaskSpecOptions } from "./task-spec.ts";
 
+/** Options of {@link supervisedTrainer}. */
 export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   readonly model: Model<X, O>;
   /** One plain object for trainer and task; see `supervisedConfig`. */
@@ -45,6 +46,7 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   readonly warn?: TrainerOptions["warn"];
 }
 
+/** What one run of a {@link SupervisedTrainer} is given. */
 export interface TrainInputs {
   readonly trainData: SupervisedData;
   readonly valData?: SupervisedData;

@@ -115,6 +115,7 @@ export type TrainerEvents = {
   readonly onTrainingEnd: TrainerContext;
 };
 
+/** The name of an event of the trainer. */
 export type TrainerEvent = EventName<TrainerEvents>;
 
 /** Their names, in the same order. */
@@ -134,4 +135,5 @@ export const trainerEvents: readonly TrainerEvent[] = Object.keys({
   onTrainingEnd: true,
 } satisfies Record<TrainerEvent, true>) as TrainerEvent[];
 
+/** A hook of the trainer. */
 export type TrainerHook = Hook<TrainerEvents>;

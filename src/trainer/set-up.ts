@@ -16,6 +16,7 @@ import { Progress } from "./state.ts";
 import type { Task } from "./task.ts";
 import { PhaseClock } from "./timing.ts";
 
+/** What a {@link Trainer} is made with. */
 export interface TrainerOptions {
   readonly task: Task;
   /** What is left out has the default that `TrainingConfig` lists. */

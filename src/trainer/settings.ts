@@ -9,6 +9,7 @@ export type Setting =
   | readonly Setting[]
   | { readonly [name: string]: Setting };
 
+/** Settings in plain values, as checkpoints file and compare them. */
 export type Settings = Readonly<Record<string, Setting>>;
 
 /**

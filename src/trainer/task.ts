@@ -6,6 +6,7 @@ import type { TrainingConfig } from "./config.ts";
 import type { TrainerHook } from "./events.ts";
 import type { Settings } from "./settings.ts";
 
+/** The phases of an epoch. */
 export type Phase = "rollout" | "train";
 
 /** A stretch of an epoch: the same work so many times over. */

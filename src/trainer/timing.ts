@@ -3,6 +3,7 @@ import type { Phase } from "./task.ts";
 /** What time is counted under: `fused` is rollouts and batches in one call. */
 export type TimedPhase = Phase | "fused" | "validation";
 
+/** How often a phase ran, and how long it took. */
 export interface PhaseTiming {
   /** Calls of the task. */
   readonly calls: number;

@@ -20,6 +20,7 @@ export interface Publication {
   readonly schedule: Schedule;
 }
 
+/** Options of {@link checkpointHook}. */
 export interface CheckpointHookOptions
   extends Pick<RestoreOptions, "mode" | "parameters" | "optimizer" | "allow"> {
   /** Default `checkpoint`. */

@@ -6,6 +6,7 @@ import type { Manifest } from "../manifest/index.ts";
 import { compileOptionsOf } from "./filing.ts";
 import { openCheckpoint } from "./open.ts";
 
+/** Options of {@link resumeTrainer}. */
 export interface ResumeOptions extends Pick<RestoreOptions, "mode" | "parameters" | "optimizer" | "allow"> {
   readonly warn?: (text: string) => void;
 }

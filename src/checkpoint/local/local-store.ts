@@ -10,6 +10,7 @@ import { type Processes, systemProcesses } from "./processes.ts";
 import { localFile } from "./stored-file.ts";
 import { writeCheckpoint } from "./writer.ts";
 
+/** Options of {@link localStore}. */
 export interface LocalStoreOptions {
   /** Takes the place of processes of other machines, of which nobody here can tell whether they still run. */
   readonly takeOver?: boolean;

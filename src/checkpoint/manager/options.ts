@@ -3,6 +3,7 @@ import type { computedBy, Manifest } from "../manifest/index.ts";
 import type { CheckpointStore } from "../store/index.ts";
 import type { Keep } from "./retention.ts";
 
+/** What a {@link CheckpointManager} is made with. */
 export interface CheckpointManagerOptions {
   readonly store: CheckpointStore;
   /** Which checkpoints stay; all of them unless given. */

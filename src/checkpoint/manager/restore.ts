@@ -17,6 +17,7 @@ export type Allowed = "config" | "computedBy" | "hooks" | "stopped";
 /** How much of a checkpoint a run takes over. */
 export type RestoreMode = "exact" | "warmStart" | "warmStartOptimizer";
 
+/** How much of a checkpoint is restored, and which differences are accepted. */
 export interface RestoreOptions {
   /**
    * `exact`, unless given: everything, so that the run goes on as if it had never stopped; whatever speaks against

@@ -24,6 +24,7 @@ export interface PadOptions {
   readonly value?: number | undefined;
 }
 
+/** What `np.pad` fills with. */
 export type PadMode = "constant" | "edge" | "reflect" | "symmetric" | "wrap";
 
 const modulo = (i: number, n: number): number => ((i % n) + n) % n;

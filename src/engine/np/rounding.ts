@@ -60,9 +60,9 @@ const onFloats = (op: string, x: ValueLike, f: (x: Value) => Value, otherwise: n
 /** Whether elements are not a number. */
 export const isNan = (x: ValueLike): Value => onFloats("isNan", x, (value) => ops.notEqual(value, value), 0);
 
+/** Whether elements are neither infinite nor NaN. */
 const isFiniteElement = (x: ValueLike): Value => onFloats("isFinite", x, ops.isFiniteValue, 1);
 
-/** Whether elements are neither infinite nor NaN. */
 export { isFiniteElement as isFinite };
 
 /** Whether elements are infinite, either way. */

@@ -34,9 +34,6 @@ const varianceOver =
     return ops.div(sums, filled(sums, countOver(x, axes) - ddof));
   };
 
-const variance = (x: ValueLike, options: VarOptions = {}): Value =>
-  reduced("var", floating("var", x), options, varianceOver(options.ddof ?? 0));
-
 /**
  * The variance over axes.
  *
@@ -45,6 +42,9 @@ const variance = (x: ValueLike, options: VarOptions = {}): Value =>
  * np.var(x, { axis: 0, ddof: 1 });
  * ```
  */
+const variance = (x: ValueLike, options: VarOptions = {}): Value =>
+  reduced("var", floating("var", x), options, varianceOver(options.ddof ?? 0));
+
 export { variance as var };
 
 /** The standard deviation over axes. Its gradient is NaN where all elements are equal, as in JAX. */

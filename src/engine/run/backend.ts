@@ -3,6 +3,7 @@ import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
 import type { HostArray } from "./host.ts";
 
+/** The engines there are, by name. */
 export type EngineName = "wasm" | "xla";
 
 /** Something an engine computes on. */

@@ -13,8 +13,10 @@ import { castHost, dtypeOf, isHostArray } from "./host.ts";
 import { turnIfDue } from "./memory.ts";
 import { Tensor } from "./tensor.ts";
 
+/** Numbers in lists of lists. */
 export type Nested = number | boolean | readonly Nested[];
 
+/** Options of {@link put}. */
 export interface PutOptions {
   /** The shape of the numbers in row-major order, a number for one axis; that of the data unless given. */
   readonly shape?: Shape | number;

@@ -1,6 +1,7 @@
 import type { DType } from "./dtype.ts";
 import { byteWidth } from "./dtype.ts";
 
+/** The lengths of an array's axes; none for a scalar. */
 export type Shape = readonly number[];
 
 /**

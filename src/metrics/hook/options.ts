@@ -12,6 +12,7 @@ export interface LookOptions {
   readonly schedule?: Schedule;
 }
 
+/** Options of {@link metricsHook}. */
 export interface MetricsHookOptions {
   /** Where everything goes; a function where the hook serves several runs, because a logger is closed with its run. */
   readonly logger: Logger | (() => Logger);

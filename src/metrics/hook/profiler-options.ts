@@ -1,5 +1,6 @@
 import { badOption, checkNames, checkSize, shown } from "../../core/index.ts";
 
+/** Options of {@link profilerHook}. */
 export interface ProfilerHookOptions {
   /** Default `profiler`. */
   readonly name?: string;

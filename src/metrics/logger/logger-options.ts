@@ -8,6 +8,7 @@ import type { DeliveryState } from "../sinks/delivery/delivery-report.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { LoggedValue } from "./logged-value.ts";
 
+/** What a {@link Logger} is made with. */
 export interface LoggerOptions {
   readonly sinks: readonly Sink[];
   /** What is known of metrics beforehand: see `declareMetric`. */
@@ -41,6 +42,7 @@ export interface OwnedLogger {
   logRows(stack: LoggedRows, category?: string): void;
 }
 
+/** Values to log, by name. */
 export type LoggedValues = Readonly<Record<string, LoggedValue | unknown>>;
 
 /** What became of what was logged. */

@@ -18,6 +18,7 @@ import type { Row } from "./console/style.ts";
 import { type SinkFiles, systemFiles } from "./files.ts";
 import type { Sink, SinkChoice } from "./sink.ts";
 
+/** Options of {@link logFileSink}. */
 export interface LogFileOptions extends SinkChoice {
   readonly clock?: Clock;
   readonly files?: LogFiles;

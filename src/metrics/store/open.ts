@@ -3,6 +3,7 @@ import { type Clock, EspalierError, systemClock } from "../../core/index.ts";
 import type { Database } from "./database.ts";
 import type { StatsStore } from "./stats-store.ts";
 
+/** Options of {@link openStatsStore}. */
 export interface StatsStoreOptions {
   /** Whether a file that is not there is made. Default true; readers say false. */
   readonly create?: boolean;

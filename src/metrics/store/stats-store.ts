@@ -20,6 +20,7 @@ export interface RunRow {
   readonly heartbeat: number | undefined;
 }
 
+/** A value of a metric at a step. */
 export interface MetricRow {
   readonly key: string;
   readonly category: string;
@@ -37,6 +38,7 @@ export interface MetricRow {
   readonly notFinite: number;
 }
 
+/** What an evaluation found. */
 export interface EvaluationRow {
   readonly step: number;
   readonly name: string;
@@ -45,6 +47,7 @@ export interface EvaluationRow {
   /** The address of the checkpoint that was evaluated, where it was one and not the run itself. */
   readonly checkpoint?: string;
 }
+/** An episode that was evaluated. */
 export interface EpisodeRow {
   readonly step: number;
   readonly return: number;
@@ -52,18 +55,21 @@ export interface EpisodeRow {
   readonly wall: number;
   readonly info?: Json;
 }
+/** A recorded episode. */
 export interface ReplayRow {
   readonly step: number;
   readonly path: string;
   readonly uri: string | undefined;
   readonly wall: number;
 }
+/** A checkpoint that was saved. */
 export interface CheckpointRow {
   readonly step: number;
   readonly path: string;
   readonly uri: string | undefined;
   readonly wall: number;
 }
+/** A sign of life. */
 export interface HeartbeatRow {
   readonly wall: number;
   readonly step: number;
@@ -71,6 +77,7 @@ export interface HeartbeatRow {
   readonly host: string;
   readonly phase: string;
 }
+/** How long the calls of a hook took. */
 export interface HookTimingRow {
   readonly hook: string;
   readonly count: number;
@@ -109,8 +116,10 @@ export interface RunEvents {
   readonly decision: DecisionRow;
   readonly intervention: InterventionRow;
 }
+/** The kinds of what happens to a run. */
 export type RunEventKind = keyof RunEvents;
 
+/** Which part of a series is read, and how many points of it. */
 export interface SeriesChoice {
   readonly from?: number;
   readonly to?: number;

@@ -19,6 +19,7 @@ export interface ActorOptions {
   readonly engine?: EngineChoice;
 }
 
+/** What an actor is opened with. */
 export interface OpenActorOptions extends ActorOptions {
   /** A task's: `task.player`. */
   readonly player: Player;

@@ -5,6 +5,7 @@ import { type EnvironmentSource, spacesOf } from "../evaluation/environment-sour
 import type { SpaceValue } from "../spaces/space.ts";
 import { type Actor, type ActorOptions, actorNames, openActor } from "./actor.ts";
 
+/** Options of {@link loadActor}. */
 export interface LoadActorOptions extends ActorOptions {
   /** What it was trained on, for checkpoints of tasks that do not say what they observe and do. */
   readonly environment?: EnvironmentSource;

@@ -3,6 +3,7 @@ import type { Schedule } from "../../schedule/index.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 import type { Curriculum, LessonResult } from "./curriculum.ts";
 
+/** Options of {@link curriculumHook}. */
 export interface CurriculumHookOptions {
   /** Default `curriculum`. */
   readonly name?: string;

@@ -14,6 +14,7 @@ export interface Lesson {
   readonly stop?: number;
 }
 
+/** Options of {@link lessonCurriculum}. */
 export interface LessonCurriculumOptions {
   readonly lessons: readonly Lesson[];
   /** How far one episode moves a score. Default 0.1. */

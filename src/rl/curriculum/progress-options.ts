@@ -3,6 +3,7 @@ import type { LessonResult } from "./curriculum.ts";
 import { between, checkedLessons } from "./names.ts";
 import type { ProgressNumbers } from "./progress.ts";
 
+/** Options of {@link learningProgressCurriculum}. */
 export interface LearningProgressOptions {
   /** Their names. */
   readonly lessons: readonly string[];

@@ -11,6 +11,7 @@ import { fileEvaluation, runIn } from "./filing.ts";
 import type { SuiteResult } from "./scores.ts";
 import { checkSuites, type Suites, suitesOf } from "./suites.ts";
 
+/** Options of {@link evaluateCheckpoint}. */
 export interface CheckpointEvaluationOptions
   extends Pick<
     EvaluateOptions,

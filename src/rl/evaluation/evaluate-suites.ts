@@ -4,6 +4,7 @@ import { type PlayOptions, playEpisodes } from "./play.ts";
 import { type SuiteResult, scoresOf } from "./scores.ts";
 import type { Suites } from "./suites.ts";
 
+/** How suites are evaluated. */
 export interface EvaluateOptions
   extends Omit<PlayOptions, "environment" | "lesson" | "record" | "vectorCount"> {
   readonly suites: Suites;

@@ -19,6 +19,7 @@ export type EvaluationEvent = Extract<
 /** Where an evaluation is done. */
 export type EvaluationMode = "inline" | "background" | "remote";
 
+/** Options of {@link evaluationHook}. */
 export interface EvaluationHookOptions {
   readonly player: Player;
   readonly suites: Suites;

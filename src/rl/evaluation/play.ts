@@ -15,6 +15,7 @@ import { PolicySteps } from "./policy-steps.ts";
 import { Seat } from "./seat.ts";
 import { firstEmpty, hasMasks, type Seating, seatingFor } from "./seating.ts";
 
+/** Options of {@link playEpisodes}. */
 export interface PlayOptions {
   /** What plays; `"random"` draws every action at random, each allowed one alike. */
   readonly player: Player | "random";

@@ -5,6 +5,7 @@ import { runIn } from "./filing.ts";
 import { espalierProgram } from "./own-files.ts";
 import type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./queue.ts";
 
+/** Options of {@link processQueue}. */
 export interface ProcessQueueOptions {
   /** Where the stats store is: a SQLite file or a postgres:// URL. Evaluators report there. */
   readonly store: string;

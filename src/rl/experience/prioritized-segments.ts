@@ -1,5 +1,6 @@
 import { np, random, type Value, type ValueLike } from "../../engine/index.ts";
 
+/** Options of {@link prioritizedSegments}. */
 export interface PrioritizedSegmentsOptions {
   /** How many segments are drawn. */
   readonly count: number;

@@ -17,6 +17,7 @@ import {
 /** Numbers by field: one row, or several one after the other. */
 export type FieldNumbers = Readonly<Record<string, ArrayLike<number>>>;
 
+/** What a {@link ReplayBuffer} is made with. */
 export interface ReplayBufferOptions extends Where {
   /** How many rows are kept; the oldest make room. */
   readonly capacity: number;
@@ -38,6 +39,7 @@ export interface ReplayChoice {
 /** Rows on the device by field: [count, ...], or [keys, count, ...]. */
 export type ReplayBatch = Readonly<Record<string, Tensor>>;
 
+/** Experience of the past, from which batches are drawn. */
 export interface ReplayBuffer extends ExperienceBuffer<FieldNumbers, ReplayBatch, ReplayChoice> {
   readonly capacity: number;
   /** Rows there are. */

@@ -2,6 +2,7 @@ import { np, type Value, type ValueLike } from "../../engine/index.ts";
 import { countedRows } from "../losses/valid.ts";
 import { recurrence } from "./recurrence.ts";
 
+/** What centred rewards are computed from. */
 export interface CenterRewardsInputs {
   /** f32 [time, rows]. */
   readonly rewards: Value;

@@ -22,6 +22,7 @@ export const noRewardScale = (rows: number): RewardScale => ({
   moments: noMoments([]),
 });
 
+/** What scaled rewards are computed from. */
 export interface ScaleRewardsInputs {
   /** f32 [time, rows]. */
   readonly rewards: Value;

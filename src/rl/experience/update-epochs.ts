@@ -1,6 +1,7 @@
 import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 
+/** Options of {@link autoUpdateEpochs}. */
 export interface AutoUpdateEpochsOptions {
   /** The divergence to learn by from each rollout. Default 0.015. */
   readonly target?: number | undefined;

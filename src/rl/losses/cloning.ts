@@ -19,6 +19,7 @@ export interface Demonstrations {
   readonly actions: Tensor | Float32Array;
 }
 
+/** Options of {@link cloningLoss}. */
 export interface CloningLossOptions extends LossSettings {
   /** The policy that learns, without memory. */
   readonly policy: Policy;

@@ -8,6 +8,7 @@ import { atOnce, captured, checkForgets } from "./memoryless.ts";
 import { type LossSettings, settingsOf } from "./options.ts";
 import { countedRows, meanOf } from "./valid.ts";
 
+/** Options of {@link kickstartLoss}. */
 export interface KickstartLossOptions extends LossSettings {
   /** A policy over the same spaces and of the same kind of distribution, without memory. */
   readonly teacher: Policy;

@@ -14,6 +14,7 @@ const normalizations = ["minibatch", "batch", "none"] as const;
  */
 export type AdvantageNormalization = (typeof normalizations)[number];
 
+/** Options of {@link policyLoss}. */
 export interface PolicyLossOptions extends LossSettings {
   /** How far the ratio may go from 1 before it earns nothing more. Default 0.2. */
   readonly clip?: number | Ramp | undefined;
@@ -62,6 +63,7 @@ export function policyLoss(options: PolicyLossOptions = {}): Loss<Experience, Po
   };
 }
 
+/** Options of {@link policyGradientLoss}. */
 export interface PolicyGradientLossOptions extends LossSettings {
   /** Default "none". */
   readonly normalize?: AdvantageNormalization | undefined;

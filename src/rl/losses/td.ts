@@ -18,6 +18,7 @@ export interface ActionValues {
   readonly value: Value;
 }
 
+/** Options of {@link tdLoss}. */
 export interface TdLossOptions extends LossSettings {
   /**
    * Where squares end and straight lines begin. Default nowhere: a mean squared error. Straight lines lean towards

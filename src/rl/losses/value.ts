@@ -6,6 +6,7 @@ import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { checkClip, type LossSettings, settingsOf } from "./options.ts";
 import { countedRows, meanOf, varianceOf } from "./valid.ts";
 
+/** Options of {@link valueLoss}. */
 export interface ValueLossOptions extends LossSettings {
   /** How far values may go from those at gathering before it earns nothing more. Left out: as far as they like. */
   readonly clip?: number | Ramp | undefined;

@@ -31,6 +31,7 @@ export interface AgentTask extends Task {
   close?(): void;
 }
 
+/** Options of an agent's `train`. */
 export interface AgentTraining<T extends AgentTask = AgentTask> {
   /** Agent steps of the whole training, those before a resume included. Default: the settings' own. */
   readonly steps?: number;
@@ -43,6 +44,7 @@ export interface AgentTraining<T extends AgentTask = AgentTask> {
   readonly progress?: boolean;
 }
 
+/** Options of an agent's `evaluate`. */
 export interface AgentEvaluation {
   /** Actions are drawn at random instead of by the policy, each allowed one alike: what chance scores. Default: false. */
   readonly random?: boolean;

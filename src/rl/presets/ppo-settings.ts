@@ -80,6 +80,7 @@ const tuned: Readonly<Record<string, PpoSettings>> = {
 };
 
 export const presetNames = ["tuned", "cleanrl", "sb3"] as const;
+/** The presets of {@link ppo}, by name. */
 export type PresetName = (typeof presetNames)[number];
 
 /**

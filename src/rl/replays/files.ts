@@ -15,6 +15,7 @@ export interface StoredReplay {
   readonly bytes: number;
 }
 
+/** Options of {@link writeReplay}. */
 export interface WriteReplayOptions {
   /** Default: made of environment, lesson and seed. One of the same name is replaced. */
   readonly name?: string;

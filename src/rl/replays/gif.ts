@@ -3,6 +3,7 @@ import type { Drawing } from "../environments/environment.ts";
 import { Palette, rasterise } from "../environments/rendering/raster.ts";
 import { lzw } from "./lzw.ts";
 
+/** How a replay is drawn as a GIF. */
 export interface GifOptions {
   /** Pixels. Default 400. */
   readonly width?: number;

@@ -3,6 +3,7 @@ import type { SpaceValue } from "../spaces/space.ts";
 import { type EpisodeStart, type RecordedAction, replayRecorder } from "./recorder.ts";
 import type { Replay } from "./replay.ts";
 
+/** Options of {@link recordEpisode}. */
 export interface RecordOptions extends EpisodeStart {
   readonly environment: Environment;
   /** What to do next, given the observation as rows [agents, flat size], and as the environment gave it. */

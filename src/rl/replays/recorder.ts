@@ -10,6 +10,7 @@ import type { Replay } from "./replay.ts";
 /** An action as `step` takes it, or as a row of numbers: that of one agent after that of the other. */
 export type RecordedAction = SpaceValue | readonly SpaceValue[];
 
+/** How an episode began. */
 export interface EpisodeStart {
   readonly seed: number;
   /** By index. Default the first. */

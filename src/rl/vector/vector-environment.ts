@@ -13,6 +13,7 @@ import { EnvironmentRows } from "./rows.ts";
 import type { Restart, Stepper } from "./stepper.ts";
 import { type RestartingVector, type VectorOptions, warnOfRestart } from "./vector-options.ts";
 
+/** Options of {@link vectorEnvironment}. */
 export interface VectorEnvironmentOptions extends VectorOptions {
   /** Makes the environment of an index, or the name of a registered one. */
   readonly make: string | ((index: number) => Environment);

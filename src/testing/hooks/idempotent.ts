@@ -4,6 +4,7 @@ import { firstDifference, type StateTree } from "../../state/index.ts";
 import { type TrainerEvent, type TrainerHook, trainerEvents } from "../../trainer/index.ts";
 import { type HookContextOptions, hookContext } from "./context.ts";
 
+/** Options of {@link checkIdempotent}. */
 export interface IdempotenceOptions extends Omit<HookContextOptions, "event"> {
   /** The events to try. Default: all that the hook handles. */
   readonly events?: readonly TrainerEvent[];
@@ -11,6 +12,7 @@ export interface IdempotenceOptions extends Omit<HookContextOptions, "event"> {
   readonly effects?: () => unknown;
 }
 
+/** What {@link checkIdempotent} found. */
 export interface IdempotenceReport {
   readonly idempotent: boolean;
   /** What the second call changed, in words. */

@@ -6,6 +6,7 @@ import { type InjectedFailure, injecting } from "./failing.ts";
 import { around, type Logged, type RecordedCall, recording } from "./recorded.ts";
 import { type Script, scriptedTask } from "./script.ts";
 
+/** Options of {@link simulate}. */
 export interface SimulationOptions extends Script {
   /** Moves with the batches; read it or move it on in a handler. */
   readonly clock?: ManualClock;

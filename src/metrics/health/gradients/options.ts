@@ -3,6 +3,7 @@ import { badOption, checkNames, checkSize, shown } from "../../../core/index.ts"
 /** What gradients can suffer from that a run may be halted for. Not finite: NaN or infinite. */
 export type Ailment = "notFinite" | "exploding" | "vanishing";
 
+/** Options of {@link gradientMonitor}. */
 export interface GradientMonitorOptions {
   /** Default `gradients`. */
   readonly name?: string;

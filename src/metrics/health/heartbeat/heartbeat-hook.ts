@@ -3,6 +3,7 @@ import { every, type Schedule } from "../../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../../trainer/index.ts";
 import { checkPlaces, type Heartbeat, type HeartbeatOptions, heartbeat } from "./heartbeat.ts";
 
+/** Options of {@link heartbeatHook}. */
 export interface HeartbeatHookOptions extends Pick<HeartbeatOptions, "file" | "statsStore"> {
   /** Default `heartbeat`. */
   readonly name?: string;

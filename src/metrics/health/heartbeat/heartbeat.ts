@@ -6,6 +6,7 @@ import type { Counters } from "../../../schedule/index.ts";
 import type { HeartbeatRow, StatsStore } from "../../store/stats-store.ts";
 import { NewestOutlet } from "./outlet.ts";
 
+/** Where heartbeats go. */
 export interface HeartbeatOptions {
   /** A small JSON file that is replaced at every beat. */
   readonly file?: string | undefined;

@@ -6,6 +6,7 @@ import type { HeartbeatRow } from "../../store/stats-store.ts";
 /** Phases of a last beat. */
 const ended: readonly string[] = ["completed", "stopped", "interrupted", "failed"];
 
+/** Options of {@link isAlive}. */
 export interface AliveOptions {
   /** Milliseconds since 1970. Default: now. */
   readonly now?: number;

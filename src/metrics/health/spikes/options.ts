@@ -14,6 +14,7 @@ export type LossSpike = {
   readonly count: number;
 };
 
+/** Options of {@link lossSpikeDetector}. */
 export interface LossSpikeOptions {
   /** Default `lossSpikes`. */
   readonly name?: string;

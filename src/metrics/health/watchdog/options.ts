@@ -4,6 +4,7 @@ import type { WatchdogReport } from "./report.ts";
 /** What a deadline can be given for. */
 export type WatchedPhase = "rollout" | "train" | "validation" | "hook" | "any";
 
+/** Options of the watchdog. */
 export interface WatchdogOptions {
   /** Default `watchdog`. */
   readonly name?: string;

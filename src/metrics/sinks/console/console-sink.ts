@@ -7,6 +7,7 @@ import { plainDisplay } from "./plain.ts";
 import { hasUnicode, isLive, styleOf, wantsColor } from "./style.ts";
 import { terminalDisplay } from "./terminal.ts";
 
+/** Options of {@link consoleSink}. */
 export interface ConsoleOptions extends SinkChoice {
   /** Default `process.stdout`. */
   readonly stream?: ConsoleStream;

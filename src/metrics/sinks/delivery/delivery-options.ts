@@ -2,6 +2,7 @@ import type { Clock } from "../../../core/index.ts";
 import type { SinkFiles } from "../files.ts";
 import type { Timers } from "./timers.ts";
 
+/** How a sink that fails is tried again, and where its records wait. */
 export interface DeliveryOptions {
   readonly clock: Clock;
   readonly warn: (text: string) => void;

@@ -8,6 +8,7 @@ import { History } from "./history.ts";
 import { type Metric, metricOf, requestsOf } from "./metric.ts";
 import { openRun } from "./run.ts";
 
+/** Options of {@link mlflowSink}. */
 export interface MlflowOptions extends SinkChoice {
   /** Of the tracking server, such as `http://127.0.0.1:5000`. A user and password in it are used. */
   readonly url: string;

@@ -4,6 +4,7 @@ import { exposition } from "./exposition.ts";
 import { NewestValues } from "./newest.ts";
 import { type MetricsServer, serveMetrics } from "./server.ts";
 
+/** Options of {@link prometheusSink}. */
 export interface PrometheusOptions extends SinkChoice {
   /** Default 9464. With 0 any that is free: see `url`. */
   readonly port?: number;
@@ -11,6 +12,7 @@ export interface PrometheusOptions extends SinkChoice {
   readonly host?: string;
 }
 
+/** A sink that serves its newest values. */
 export interface PrometheusSink extends Sink {
   /** Where Prometheus finds the metrics, while the run goes on. */
   readonly url: string | undefined;

@@ -5,6 +5,7 @@ import type { Sink, SinkChoice } from "../sink.ts";
 import { writeSessionEnd, writeSessionStart } from "./hparams.ts";
 import { EventRuns } from "./runs.ts";
 
+/** Options of {@link tensorBoardSink}. */
 export interface TensorBoardChoice extends SinkChoice {
   /** Whether the run's settings are filed for TensorBoard's table of hyperparameters. Default true. */
   readonly hparams?: boolean;

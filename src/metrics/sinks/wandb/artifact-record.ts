@@ -14,6 +14,7 @@ export interface ArtifactFile {
   readonly md5: string;
 }
 
+/** The files of an artifact. */
 export interface ArtifactContent {
   readonly type: string;
   readonly name: string;

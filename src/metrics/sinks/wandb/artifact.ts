@@ -8,6 +8,7 @@ import type { Json } from "../../json.ts";
 import type { ArtifactFile } from "./artifact-record.ts";
 import type { WandbSink } from "./sink.ts";
 
+/** Options of {@link wandbArtifact}. */
 export interface WandbArtifactOptions {
   /** The sink of the run that the artifact is of. */
   readonly sink: WandbSink;

@@ -6,6 +6,7 @@ import type { ArtifactContent } from "./artifact-record.ts";
 import { WandbRun } from "./run.ts";
 import { syncRun, type WandbSyncOutcome } from "./sync.ts";
 
+/** Options of {@link wandbSink}. */
 export interface WandbOptions extends SinkChoice {
   /** Runs are in its folder `wandb`, as W&B's own client has them. */
   readonly directory: string;

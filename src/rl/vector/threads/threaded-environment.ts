@@ -7,6 +7,7 @@ import type { LinkOptions } from "./link.ts";
 import type { Source } from "./protocol.ts";
 import { ThreadStepper } from "./thread-stepper.ts";
 
+/** Options of {@link threadedEnvironment}. */
 export interface ThreadedEnvironmentOptions extends VectorOptions {
   /**
    * The name of a built-in environment, or a module (its URL, mostly `new URL("./my-environment.ts", import.meta.url)`)
