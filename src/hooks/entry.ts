@@ -28,8 +28,8 @@ export class Entry {
   order = 0;
   /** The call in the background, while there is one. */
   inFlight: Promise<void> | undefined;
-  /** How often it failed in an event and was only told of. */
-  readonly failures = new Map<string, number>();
+  /** How often it failed in an event without stopping the run, and the last cause. */
+  readonly failures = new Map<string, { readonly count: number; readonly error: unknown }>();
   readonly #services: EntryServices;
   #view: { event: string } | undefined;
   #viewOf: object | undefined;

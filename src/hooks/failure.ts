@@ -1,6 +1,14 @@
 import { EspalierError } from "../core/index.ts";
 import type { HookSettings } from "./hook.ts";
 
+/** A hook that failed under `onFailure: "warn"` or `"disable"`: in which event, how often, and why the last time. */
+export interface HookFailure {
+  readonly hook: string;
+  readonly event: string;
+  readonly count: number;
+  readonly error: unknown;
+}
+
 /** What a hook did wrong, in words that name it and the event. */
 export function failureText({ name }: HookSettings, event: string, cause: unknown): string {
   return `hook "${name}" failed in ${event}: ${cause instanceof Error ? cause.message : String(cause)}`;

@@ -2,6 +2,7 @@
 
 export { type CompositeHookOptions, compositeHook } from "./composite.ts";
 export type { Explanation } from "./explain.ts";
+export type { HookFailure } from "./failure.ts";
 export type {
   ContextOf,
   EventName,

@@ -4,6 +4,7 @@ import type { Stateful } from "../state/index.ts";
 import { DueIndex, pointsOf } from "./due-index.ts";
 import type { Entry } from "./entry.ts";
 import { type Explanation, explain } from "./explain.ts";
+import type { HookFailure } from "./failure.ts";
 import type { EventName, EventTable, Hook, HookResults, HookSettings, HostContext } from "./hook.ts";
 import { type HookLogger, LogOutlet } from "./log-outlet.ts";
 import { Observers } from "./observers.ts";
@@ -221,6 +222,13 @@ export class HookManager<E extends EventTable> {
   /** How long each hook's calls took. */
   timings(): readonly HookTiming[] {
     return this.#registry.entries.map(({ name, timing }) => timing.read(name));
+  }
+
+  /** Hooks that failed without stopping the run, each with its events. */
+  failures(): readonly HookFailure[] {
+    return this.#registry.entries.flatMap(({ name, failures }) =>
+      [...failures].map(([event, { count, error }]) => ({ hook: name, event, count, error })),
+    );
   }
 
   /** Why a hook runs or does not run in an event at a moment. */

@@ -191,10 +191,11 @@ export class Runner {
   #failed(entry: Entry, event: string, cause: unknown): undefined {
     const { hook } = entry;
     const what = failureText(hook, event, cause);
+    const times = (entry.failures.get(event)?.count ?? 0) + 1;
+    if (hook.onFailure === "warn" || hook.onFailure === "disable")
+      entry.failures.set(event, { count: times, error: cause });
     switch (hook.onFailure) {
       case "warn": {
-        const times = (entry.failures.get(event) ?? 0) + 1;
-        entry.failures.set(event, times);
         if (isWorthSaying(times))
           this.#parts.warn(`${what}; training goes on (onFailure: "warn"): ${countInWords(times)}`);
         return undefined;

@@ -1,4 +1,4 @@
-import type { HookTiming } from "../hooks/index.ts";
+import type { HookFailure, HookTiming } from "../hooks/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Outcome } from "./events.ts";
 import type { Run } from "./run.ts";
@@ -21,6 +21,8 @@ export interface TrainingResult {
     readonly phases: PhaseTimings;
     readonly hooks: readonly HookTiming[];
   };
+  /** Hooks that failed without stopping the run (`onFailure: "warn"` or `"disable"`): how often, and the last cause. */
+  readonly hookFailures: readonly HookFailure[];
   /** What failed, where the outcome is failed. */
   readonly error: unknown;
 }
@@ -39,6 +41,7 @@ export function resultOf(run: Run, metrics: TrainingResult["metrics"]): Training
       phases: phases.read(),
       hooks: hooks.timings(),
     },
+    hookFailures: hooks.failures(),
     error: ending.error,
   };
 }

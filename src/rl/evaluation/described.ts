@@ -7,11 +7,15 @@ import type { PolicySpec } from "../policies/spec.ts";
 import type { EnvironmentSource } from "./environment-source.ts";
 import { normalizer, type Player, type PlayerState } from "./player.ts";
 
+/** Whether a checkpoint's address is a path or a `file:` URI, which `evaluateCheckpoint` opens. */
+export const isFileAddress = (address: string): boolean =>
+  // One letter is a drive.
+  address.startsWith("file:") || !/^[a-z][a-z0-9+.-]+:/i.test(address);
+
 /** Where a checkpoint lies, by its path or `file:` URI. */
 export function pathOf(address: string): string {
   if (address.startsWith("file:")) return fileURLToPath(address);
-  // One letter is a drive.
-  if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return address;
+  if (isFileAddress(address)) return address;
   throw new EspalierError("CHECKPOINT_ADDRESS", `${address} cannot be opened from here`, {
     fix: "give a path or a file: URI; publish checkpoints that are to be evaluated to a directory",
   });

@@ -1,5 +1,6 @@
 import { badOption, checkNames, checkSize, EspalierError, systemClock } from "../../core/index.ts";
 import { openStatsStore, type StatsStore } from "../../metrics/index.ts";
+import { isFileAddress } from "./described.ts";
 import { type EvaluatorProcess, startEvaluator } from "./evaluator-process.ts";
 import { runIn } from "./filing.ts";
 import { espalierProgram } from "./own-files.ts";
@@ -87,6 +88,7 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
   }
 
   return {
+    opens: isFileAddress,
     submit: async (job) => {
       const run = await runIn(await store(), job.run, systemClock);
       const entry: Entry = {

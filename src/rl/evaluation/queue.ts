@@ -37,6 +37,11 @@ export interface EvaluationOutcome {
  * ```
  */
 export interface EvaluationQueue {
+  /**
+   * Whether its evaluators can open a checkpoint at this address. A published one that they cannot open is evaluated
+   * from where the run saved it. Default: they can open all.
+   */
+  opens?(address: string): boolean;
   /** Takes a job. Resolves once it is safe with the queue, not when it is done. */
   submit(job: EvaluationJob): Promise<void>;
   /**

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CheckpointManager, checkpointHook, localStore } from "../../checkpoint/index.ts";
 import { systemClock } from "../../core/index.ts";
-import { Logger, metricsHook, openStatsStore } from "../../metrics/index.ts";
+import { Logger, type MetricRecord, metricsHook, openStatsStore } from "../../metrics/index.ts";
 import { every } from "../../schedule/index.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 import { evaluateCheckpoint } from "./evaluate-checkpoint.ts";
@@ -83,7 +83,7 @@ describe("a remote evaluation", () => {
       before: ["evaluation.end"],
     };
     const { trainer, warnings } = walkRun(task, [evaluation, checkpoint, settled, hook, answer]);
-    await trainer.train();
+    const result = await trainer.train();
     const published = (epoch: number, update: number) =>
       pathToFileURL(`${directory}/published/epoch-000${epoch}-update-00000${update}`).href;
     const own = pathToFileURL(`${directory}/own/epoch-0001-update-000002`).href;
@@ -104,6 +104,9 @@ describe("a remote evaluation", () => {
       [7, 4, published(2, 4)],
     ]);
     expect(warnings.join("\n")).toMatch(/2 evaluations have not come back and are given up/);
+    expect(result.hookFailures).toMatchObject([
+      { hook: "evaluation.end", error: { code: "EVALUATION_FAILED" } },
+    ]);
   });
 
   it("protects the checkpoint while it is evaluated", async () => {
@@ -202,7 +205,11 @@ describe("a process queue", patience, () => {
       [
         evaluation,
         metrics,
-        checkpointHook({ directory: `${directory}/own`, schedule: every({ epochs: 2 }) }),
+        checkpointHook({
+          ...{ directory: `${directory}/own`, schedule: every({ epochs: 2 }) },
+          // An address that the evaluators cannot open: they take what the run saved.
+          publish: [{ to: async () => "wandb-artifact:///us/walk/run:v1", schedule: every({ epochs: 2 }) }],
+        }),
         { name: "settled", onEpochStart: () => trainer.hooks.settle() },
         hook,
       ],
@@ -236,7 +243,7 @@ describe("a process queue", patience, () => {
     await store.close();
   });
 
-  it("whose process is killed: training goes on with a warning, and the next is evaluated", async () => {
+  it("whose process is killed: training goes on, the failure is warned of, counted and in the result, and the next is evaluated", async () => {
     const directory = folder();
     const task = drift();
     const { hook, scores } = heard();
@@ -250,13 +257,22 @@ describe("a process queue", patience, () => {
     const evaluation = evaluationHook({
       ...{ player: task.player, suites, episodes: 1, schedule: every({ epochs: 3 }), mode: "remote", queue },
     });
+    const records: MetricRecord[] = [];
+    const sink = { name: "kept", write: (all: readonly MetricRecord[]) => void records.push(...all) };
     const { trainer, warnings } = walkRun(task, [
       evaluation,
       checkpointHook({ directory: `${directory}/own`, schedule: every({ epochs: 2 }) }),
       { name: "settled", onEpochStart: () => trainer.hooks.settle() },
       hook,
+      metricsHook({ logger: new Logger({ sinks: [sink] }), system: false, timing: false }),
     ]);
-    expect((await trainer.train()).outcome).toBe("completed");
+    const { outcome, hookFailures } = await trainer.train();
+    expect(outcome).toBe("completed");
+    expect(hookFailures).toMatchObject([
+      { hook: "evaluation.end", event: "onTrainingEnd", count: 1, error: { code: "EVALUATION_FAILED" } },
+    ]);
+    const failed = records.filter(({ key }) => key === "health/evaluations.failed");
+    expect(failed.map(({ value }) => value)).toEqual([1]);
     expect(started).toHaveLength(3);
     expect(warnings.join("\n")).toMatch(
       /hook "evaluation\.end" failed .*epoch-0002-update-000004 \(step 4\) failed: the evaluator process \d+ ended \(was killed by SIGKILL\)/s,

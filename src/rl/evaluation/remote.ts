@@ -2,6 +2,7 @@ import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { EspalierError } from "../../core/index.ts";
 import type { HookHost } from "../../hooks/index.ts";
+import type { Counters } from "../../schedule/index.ts";
 import {
   type CheckpointRecord,
   evaluationScores,
@@ -25,6 +26,8 @@ export class RemoteEvaluations {
   #submitted = -1;
   #due = -1;
   #missed = false;
+  /** Evaluations that could not be done, in this process. */
+  #failed = 0;
 
   constructor(plan: EvaluationPlan, queue: EvaluationQueue) {
     this.#plan = plan;
@@ -37,13 +40,15 @@ export class RemoteEvaluations {
     this.#submitted = -1;
     this.#due = -1;
     this.#missed = false;
+    this.#failed = 0;
   }
 
   /** Has the newest published checkpoint evaluated; where none was published, the newest that was saved. */
-  async submit({ slots, state, counters }: TrainerContext): Promise<void> {
+  async submit(context: TrainerContext): Promise<void> {
+    const { slots, counters } = context;
     const record = slots.previous(latestCheckpoint);
     this.#due = counters.steps;
-    if (record) return this.#send(record, state);
+    if (record) return this.#send(record, context);
     if (!this.#missed)
       this.#warn(
         `${this.#plan.name}: due at step ${counters.steps}, and there is no checkpoint yet to evaluate; it waits for one`,
@@ -51,9 +56,10 @@ export class RemoteEvaluations {
     this.#missed = true;
   }
 
-  async #send(record: CheckpointRecord, state: TrainerContext["state"]): Promise<void> {
+  async #send(record: CheckpointRecord, context: TrainerContext): Promise<void> {
     const { name } = this.#plan;
-    const found = record.published ?? { uri: record.uri ?? uriOf(record.path), counters: record.counters };
+    const { state } = context;
+    const found = this.#addressOf(record);
     if (found.uri === this.#newest) return; // It is evaluated already.
     const { suites, episodes, deterministic, seed = evaluationSeed(state.seed) } = this.#plan;
     const job: EvaluationJob = {
@@ -73,35 +79,49 @@ export class RemoteEvaluations {
       await this.#queue.submit(job);
     } catch (error) {
       this.#release(job);
-      throw error;
+      this.#newest = found.uri; // It is counted once.
+      this.#count(1, context);
+      throw failed(job, error);
     }
     this.#newest = found.uri;
     this.#submitted = found.counters.steps;
   }
 
+  /** The published checkpoint, or where the evaluators cannot open that address, the one that the run saved. */
+  #addressOf({ published, uri, path, counters }: CheckpointRecord): { uri: string; counters: Counters } {
+    const own = { uri: uriOf(path), counters };
+    const found = published ?? (uri === null ? own : { uri, counters });
+    return (this.#queue.opens?.(found.uri) ?? true) ? found : own;
+  }
+
   /** Tells what has come. A failure is raised when everything else has been told. */
-  async collect({ slots, state }: TrainerContext): Promise<void> {
-    if (this.#under.size > 0) this.#tell(await this.#queue.results(this.#run(state)), slots);
+  async collect(context: TrainerContext): Promise<void> {
+    if (this.#under.size > 0) this.#tell(await this.#queue.results(this.#run(context.state)), context);
   }
 
   /**
    * The same at the end: waits for what is under way, unless the run was broken off. What was evaluated when one was due
    * last was saved before that: the checkpoint that has come since is evaluated, too.
    */
-  async end({ slots, state, outcome, signal }: TrainerContext): Promise<void> {
+  async end(context: TrainerContext): Promise<void> {
+    const { slots, state, outcome, signal } = context;
     const { patience, name } = this.#plan;
     const wait = outcome === "completed" || outcome === "stopped";
     const record = slots.previous(latestCheckpoint);
-    if (wait && record && this.#due > this.#submitted) await this.#send(record, state);
+    if (wait && record && this.#due > this.#submitted) await this.#send(record, context);
     if (this.#under.size === 0) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(patience * 1000)]);
     const outcomes = await this.#queue.results(this.#run(state), wait ? { wait, signal: limit } : {});
     const left = this.#under.size - outcomes.length;
-    if (left > 0)
-      this.#warn(
+    const lost =
+      left > 0 &&
+      new EspalierError(
+        "EVALUATION_FAILED",
         `${name}: ${left} ${left === 1 ? "evaluation has" : "evaluations have"} not come back and ${left === 1 ? "is" : "are"} given up`,
+        { fix: `look at the evaluators, or wait longer for them than ${patience} s: patience` },
       );
-    this.#tell(outcomes, slots);
+    if (lost) this.#count(left, context);
+    this.#tell(outcomes, context, lost ? [lost] : []);
   }
 
   async close(): Promise<void> {
@@ -110,8 +130,13 @@ export class RemoteEvaluations {
     await this.#queue.close();
   }
 
-  #tell(outcomes: readonly EvaluationOutcome[], slots: TrainerContext["slots"]): void {
-    const failures: EspalierError[] = [];
+  #tell(
+    outcomes: readonly EvaluationOutcome[],
+    context: TrainerContext,
+    before: readonly EspalierError[] = [],
+  ): void {
+    const { slots } = context;
+    const failures = [...before];
     for (const { job, results, failure } of outcomes) {
       this.#release(job);
       const { checkpoint, counters } = job;
@@ -119,8 +144,15 @@ export class RemoteEvaluations {
       else if (this.#plan.primary)
         slots.set(evaluationScores, { scores: allScores(results), counters, checkpoint });
     }
+    if (failures.length > before.length) this.#count(failures.length - before.length, context);
     for (const error of failures.slice(1)) this.#warn(error.message);
     if (failures[0]) throw failures[0];
+  }
+
+  /** Counts evaluations that could not be done, as the metric `health/evaluations.failed`. */
+  #count(more: number, { log }: TrainerContext): void {
+    this.#failed += more;
+    log({ "evaluations.failed": this.#failed }, "health");
   }
 
   #release({ id }: EvaluationJob): void {
