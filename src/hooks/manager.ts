@@ -44,7 +44,7 @@ export interface HookManagerOptions<E> {
  */
 export class HookManager<E extends EventTable> {
   /** The values hooks share. */
-  readonly slots = new SlotBoard();
+  readonly slots = new SlotBoard(() => this.#registry.entries.map(({ hook }) => hook));
   readonly #events: readonly string[];
   readonly #registry: Registry;
   readonly #runner: Runner;

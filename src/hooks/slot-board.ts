@@ -17,7 +17,13 @@ export class SlotBoard implements Stateful {
   /** Called with every value that is set. */
   told: ((slot: Slot, value: unknown) => void) | undefined;
   readonly #places = new Map<string, Place>();
+  readonly #hooks: () => readonly HookSettings[];
   #event = 0;
+
+  /** `hooks` gives those that are registered now. */
+  constructor(hooks: () => readonly HookSettings[] = () => []) {
+    this.#hooks = hooks;
+  }
 
   /** A new event: what lies here now is what `previous` gives. */
   begin(): void {
@@ -46,6 +52,10 @@ export class SlotBoard implements Stateful {
         this.set(slot, value);
         this.told?.(slot, value);
       },
+      isWanted: ({ name }) =>
+        this.#hooks().some(({ needs = [], wants = [] }) =>
+          [...needs, ...wants].some((slot) => slot.name === name),
+        ),
     };
   }
 

@@ -50,4 +50,6 @@ export interface SlotAccess {
   previous<T>(slot: Slot<T>): T | undefined;
   /** Needs the slot in `provides`. */
   set<T>(slot: Slot<T>, value: NoInfer<T>): void;
+  /** Whether a registered hook reads it, by `needs` or `wants`: a provider for whom it is costly may leave it empty. */
+  isWanted(slot: Slot): boolean;
 }

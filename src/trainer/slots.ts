@@ -76,10 +76,7 @@ export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest", {
   saved: false,
   conflict: "make one of them the primary checkpoint hook, and give the others primary: false",
 });
-/**
- * Gradients as far as they have been judged: after every 32 batches, those of the calls before. How far behind that is
- * depends on how the work is cut; the counts at the end of a run do not.
- */
+/** How gradients are, up to the batch at which a hook reads it. Where no hook reads it, it is filled at the run's end. */
 export const gradientHealth = slot<GradientHealth>("gradients.health");
 /** The last rollout's figures: tasks of reinforcement learning provide them. */
 export const rolloutStats = slot<RolloutStats>("rollout.stats");

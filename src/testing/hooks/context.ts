@@ -120,6 +120,7 @@ function openSlots(given: readonly (readonly [Slot, unknown])[]): SlotAccess {
     get: (slot) => now.get(slot.name) as never,
     previous: (slot) => before.get(slot.name) as never,
     set: (slot, value) => void now.set(slot.name, value),
+    isWanted: () => true,
   };
 }
 

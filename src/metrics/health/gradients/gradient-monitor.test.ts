@@ -132,6 +132,26 @@ describe("how work is cut", () => {
     i % 7 === 3 ? 40 : i % 50 === 9 ? nan : i % 11 === 1 ? 0 : 1,
   );
 
+  it("changes nothing of what a hook that reads its slot sees", async () => {
+    const rising = Array.from({ length: 130 }, (_, i) => i + 1);
+    const seen = await Promise.all(
+      [1, 7, 65].map(async (updates) => {
+        const cut: TrainerHook = { name: "cut", schedule: every({ updates }), onBatchEnd: () => {} };
+        const reads: unknown[] = [];
+        const reader: TrainerHook = {
+          name: "reader",
+          wants: [gradientHealth],
+          schedule: every({ updates: 65 }),
+          onBatchEnd: ({ slots }) => void reads.push(slots.get(gradientHealth)),
+        };
+        await runOf(rising, { hook: [cut, reader, gradientMonitor({ exploding: 1000 })], fuse: true });
+        return reads;
+      }),
+    );
+    const healthy = (norm: number) => ({ norm, maxNorm: norm, skipped: 0 });
+    expect(seen).toEqual(Array(3).fill([healthy(65), healthy(130)]));
+  });
+
   it.each([
     ["a healthy run", [...norms, 1]],
     ["a run that halts", [...norms, nan, nan, nan, 1, 99, nan]],

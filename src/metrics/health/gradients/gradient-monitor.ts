@@ -13,9 +13,11 @@ import { type GradientMonitorOptions, planOf } from "./options.ts";
  *
  * It never prevents fusing and never keeps the device waiting: values are judged when they are there, while later calls
  * are under way. Counts and streaks go on over calls and resumed runs, and do not depend on how batches were cut. Every
- * 32 batches and at the end it logs the counts under `health` (`gradients.nan`, ...) and provides the slot
- * `gradientHealth`: the newest norm, the greatest finite one of the last 100 updates, and how many updates the
- * optimizer left out.
+ * 32 batches and at the end it logs the counts so far under `health` (`gradients.nan`, ...).
+ *
+ * It provides the slot `gradientHealth`: the newest norm, the greatest finite one of the last 100 updates, and how many
+ * updates the optimizer left out. Where a hook reads the slot, each call's values are waited for, so that it sees all
+ * batches up to its own, however they were cut; otherwise the slot is filled at the end of the run.
  *
  * @example
  * ```ts
@@ -35,9 +37,12 @@ export function gradientMonitor(options: GradientMonitorOptions = {}): TrainerHo
   const tell = (): void => {
     const { health, counts } = record;
     if (!context || !health) return;
-    context.slots.set(gradientHealth, health);
     const named = Object.entries(counts).map(([symptom, count]) => [`${name}.${symptom}`, count]);
     context.log(Object.fromEntries(named), "health");
+  };
+  const provide = (): void => {
+    const { health } = record;
+    if (context && health) context.slots.set(gradientHealth, health);
   };
   return {
     name,
@@ -51,9 +56,17 @@ export function gradientMonitor(options: GradientMonitorOptions = {}): TrainerHo
     },
     onBatchesEnd: (given) => {
       context = given;
-      return watch.look(given, tell);
+      const told = watch.look(given, tell);
+      if (!given.slots.isWanted(gradientHealth)) return told;
+      // A failure of the judge is raised at the next event, as it is where nothing waits.
+      return Promise.all([told, watch.settle().catch(() => undefined)]).then(provide);
     },
-    children: [lastWords(name, watch, tell)],
+    children: [
+      lastWords(name, watch, () => {
+        provide();
+        tell();
+      }),
+    ],
   };
 }
 
