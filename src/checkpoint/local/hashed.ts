@@ -113,7 +113,8 @@ export function hashedReader(file: ReadableFile, hash: Hashing, piece: number): 
       at += length;
     },
     async rest() {
-      const two = [new Uint8Array(piece), new Uint8Array(piece)];
+      const size = Math.min(piece, file.size - at);
+      const two = [new Uint8Array(size), new Uint8Array(size)];
       const part = (i: number): Uint8Array =>
         (two[i % 2] as Uint8Array).subarray(0, Math.min(piece, file.size - at - i * piece));
       let reading = fill(part(0), at);

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { put, Tensor } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { noCounters } from "../../schedule/index.ts";
 import { firstDifference, type StateTree } from "../../state/index.ts";
 import { localStore } from "../local/index.ts";
 import { memoryStore } from "../store/index.ts";
@@ -98,6 +99,70 @@ describe.each(testEngines())("a run on %s, saved to disk by another thread", (en
     await expect((await manager.load(path)).trust().state("params")).resolves.toBeDefined();
     await expect(checkpoint.state("optimizer")).resolves.toBeDefined();
     await manager.close();
+  });
+});
+
+describe("metadata", () => {
+  const setUp = () => new CheckpointManager({ store: memoryStore(), computedBy: async () => somebody });
+  const parts = { algorithm: new Holder({ w: Float32Array.of(1) }), buffer: new Holder([1]) };
+
+  it("may be a step with metrics: a step is an update", async () => {
+    const manager = setUp();
+    const { name } = await manager.save(parts, { step: 1000, episode: 12, metrics: { return_mean: 15.2 } });
+    expect(name).toBe("epoch-0000-update-001000");
+    const manifest = await manager.restore(parts, await manager.load(name));
+    expect(manifest.counters).toEqual({ ...noCounters, updates: 1000, episodes: 12 });
+    expect(manifest.metrics).toEqual({ return_mean: 15.2 });
+    const both = await manager.save(parts, { step: 7, counters: { epochs: 2, updates: 7 } });
+    expect(both.name).toBe("epoch-0002-update-000007");
+  });
+
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  let tall: unknown = 1;
+  for (let i = 0; i < 20_000; i++) tall = [tall];
+  it.each<[string, unknown, RegExp]>([
+    ["nothing", undefined, /metadata is undefined/],
+    ["null", null, /metadata is null/],
+    ["a number", 7, /metadata is 7/],
+    ["no place", { metrics: {} }, /how far the run is/],
+    ["a name of its own", { step: 1, note: "x" }, /"note".*metadata: \{ note \}/s],
+    ["a misspelt name", { count: {}, step: 1 }, /"count"/],
+    ["counters that are null", { counters: null }, /counters is null/],
+    ["a step in words", { step: "1000" }, /step is "1000"/],
+    ["a negative step", { step: -1 }, /step is -1/],
+    ["half an update", { counters: { updates: 0.5 } }, /counters\.updates is 0\.5/],
+    ["a counter that is NaN", { counters: { samples: Number.NaN } }, /counters\.samples is NaN/],
+    ["a step and other updates", { step: 3, counters: { updates: 4 } }, /step is 3 and counters\.updates 4/],
+    ["metrics in words", { step: 1, metrics: { loss: "low" } }, /metrics\.loss is "low"/],
+    ["a list of scores", { step: 1, scores: [1] }, /scores is \[1\]/],
+    ["a function", { step: 1, metadata: { f: () => 1 } }, /metadata: .*"f" holds a function/],
+    ["a big integer", { step: 1, metadata: 1n }, /metadata: .*bigint/],
+    ["a cycle", { step: 1, config: cycle }, /config: .*levels|config: .*itself/],
+    ["20,000 levels", { step: 1, metadata: tall }, /metadata: .*1000 levels/],
+    ["an array in memory", { step: 1, metadata: { a: Float32Array.of(1) } }, /"a" is a tensor or an array/],
+  ])("that cannot be filed is refused, and nothing is written: %s", async (_, metadata, message) => {
+    const manager = setUp();
+    for (const save of [
+      () => manager.save(parts, metadata as never),
+      async () => manager.write(await snapshot(parts), metadata as never),
+    ]) {
+      const error = await save().catch((failure: unknown) => failure);
+      expect(error).toMatchObject({ code: "METADATA_INVALID", fix: expect.any(String) });
+      expect(String(error)).toMatch(message);
+    }
+    expect(await manager.list()).toEqual([]);
+  });
+
+  it("leaves out what is undefined, as JSON does", async () => {
+    const manager = setUp();
+    const { name } = await manager.save(parts, {
+      step: 1,
+      metrics: { a: 1, b: undefined } as never,
+      metadata: { note: undefined, deep: [{ x: undefined, y: 1 }] } as never,
+    });
+    const { manifest } = await manager.load(name);
+    expect(manifest).toMatchObject({ metrics: { a: 1 }, metadata: { deep: [{ y: 1 }] } });
   });
 });
 

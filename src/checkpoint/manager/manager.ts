@@ -11,7 +11,7 @@ import { checkpointName } from "./names.ts";
 import type { CheckpointManagerOptions, SavedCheckpoint } from "./options.ts";
 import { Pruning } from "./pruning.ts";
 import { type RestoreOptions, restoreFrom } from "./restore.ts";
-import { type CheckpointMetadata, writeSnapshot } from "./save.ts";
+import { type CheckpointMetadata, type FiledMetadata, filed, writeSnapshot } from "./save.ts";
 import { type Snapshot, snapshot } from "./snapshot.ts";
 
 /**
@@ -20,7 +20,7 @@ import { type Snapshot, snapshot } from "./snapshot.ts";
  * @example
  * ```ts
  * const manager = new CheckpointManager({ store: localStore("runs/mnist"), keep: { last: 3 } });
- * await manager.save(trainer.components, { counters, metrics: { loss } });
+ * await manager.save(trainer.components, { counters, metrics: { loss } }); // or { step: 1000, metrics: { loss } }
  * const newest = await manager.latest();
  * if (newest) await manager.restore(trainer.components, newest);
  * await manager.close();
@@ -64,14 +64,26 @@ export class CheckpointManager {
     components: Readonly<Record<string, Stateful>>,
     metadata: CheckpointMetadata,
   ): Promise<SavedCheckpoint> {
-    return this.write(await snapshot(components), metadata);
+    const checked = filed(metadata);
+    return this.#enqueue(await snapshot(components), checked);
   }
 
   /**
    * Writes a snapshot while the caller goes on, and releases it. One write is under way at a time; others wait. A
    * failure is the caller's to await, and leaves all other checkpoints as they were.
    */
-  write(frozen: Snapshot, metadata: CheckpointMetadata): Promise<SavedCheckpoint> {
+  async write(frozen: Snapshot, metadata: CheckpointMetadata): Promise<SavedCheckpoint> {
+    let checked: FiledMetadata;
+    try {
+      checked = filed(metadata);
+    } catch (error) {
+      frozen.release();
+      throw error;
+    }
+    return this.#enqueue(frozen, checked);
+  }
+
+  #enqueue(frozen: Snapshot, metadata: FiledMetadata): Promise<SavedCheckpoint> {
     this.#waiting++;
     const writing = this.#writing.then(() => this.#write(frozen, metadata));
     const done = (): void => {
@@ -82,12 +94,11 @@ export class CheckpointManager {
     return writing;
   }
 
-  async #write(frozen: Snapshot, metadata: CheckpointMetadata): Promise<SavedCheckpoint> {
+  async #write(frozen: Snapshot, metadata: FiledMetadata): Promise<SavedCheckpoint> {
     const by = await this.#computedBy(frozen.device, metadata.compileOptions);
     const lock = await this.#locked();
     const sequence = (this.#sequence ?? (await this.#lastSequence())) + 1;
-    const { epochs = 0, updates = 0 } = metadata.counters;
-    const name = checkpointName({ epochs, updates }, await this.store.list());
+    const name = checkpointName(metadata.counters, await this.store.list());
     const savedAt = new Date(this.#clock.wall()).toISOString();
     const filing = { name, run: this.#run, sequence, savedAt, computedBy: by };
     const manifest = await writeSnapshot(lock, frozen, metadata, filing);

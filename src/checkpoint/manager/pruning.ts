@@ -42,7 +42,9 @@ export class Pruning {
   }
 
   async #manifests(): Promise<readonly Manifest[]> {
-    return (await listCheckpoints(this.#options.store)).flatMap(({ manifest }) => manifest ?? []);
+    const entries = await listCheckpoints(this.#options.store);
+    // By the names under which they lie: a copy says the name of the original.
+    return entries.flatMap(({ name, manifest }) => (manifest ? { ...manifest, name } : []));
   }
 
   async #remove(
