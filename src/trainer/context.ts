@@ -68,6 +68,14 @@ export function contextOf(run: Run): RunContext {
     },
     snapshot: (names) => snapshotOf(run, names),
     stop: (reason) => ending.stop(reason),
+    endTogether: (agree) => {
+      ending.together = agree;
+      return ({ outcome, reason = "", exitCode }) => {
+        if (run.ended) return;
+        if (outcome === "interrupted") ending.interrupt(reason, exitCode);
+        else if (outcome === "stopped") ending.stop(reason);
+      };
+    },
     freeze: (reads) => freeze(run, context, reads),
   };
   return context;

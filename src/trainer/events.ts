@@ -4,6 +4,7 @@ import type { RandomStreams } from "../random/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
+import type { Agree, EndingReason } from "./ending.ts";
 import type { Settings } from "./settings.ts";
 import type { Frozen, Phase, Task } from "./task.ts";
 import type { PhaseTimings } from "./timing.ts";
@@ -96,6 +97,8 @@ export interface TrainerContext extends HookContext {
   /** In `onTrainingEnd`: how the run ended, and why. */
   readonly outcome: Outcome | undefined;
   readonly reason: string | undefined;
+  /** @internal Lets ranks end at the same place. Gives what ends this rank because another one does. */
+  endTogether(agree: Agree): (why: EndingReason) => void;
 }
 
 /** The trainer's events, in the order in which the loop runs them: see `training-loop.ts`. */

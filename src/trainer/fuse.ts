@@ -16,7 +16,9 @@ export function nextSpans(run: Run, segments: readonly Segment[]): readonly Span
   const { segment: index, repeat: from, counters } = progress;
   const segment = segments[index] as Segment;
   const most = typeof config.fuse === "number" ? config.fuse : config.fuse ? Number.POSITIVE_INFINITY : 1;
-  if (most === 1 || segment.maxFuse === 1) return [{ segment, index, from, count: 1, at: counters }];
+  // A run that is to end goes on only to a place that other ranks have come to.
+  if (most === 1 || segment.maxFuse === 1 || run.ending.asked)
+    return [{ segment, index, from, count: 1, at: counters }];
 
   const spans: Span[] = [];
   let room = most;

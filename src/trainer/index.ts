@@ -1,5 +1,6 @@
 /** The trainer: a loop over a task's work, with hooks at its events. */
 export { type TrainingConfig, trainingConfig } from "./config.ts";
+export { type Agree, type EndingReason, laterOf, type Place } from "./ending.ts";
 export {
   type Outcome,
   type RowStretch,

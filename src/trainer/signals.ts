@@ -3,8 +3,6 @@ const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 type Caught = keyof typeof codes;
 
 export interface SignalHandlers {
-  /** The exit code of the signal that came, if one did. */
-  readonly exitCode: number | undefined;
   release(): void;
 }
 
@@ -14,7 +12,7 @@ export interface SignalHandlers {
  * through its shell.
  */
 export function catchSignals(
-  first: (signal: Caught) => unknown,
+  first: (signal: Caught, exitCode: number) => unknown,
   second: (signal: Caught) => void,
 ): SignalHandlers {
   let exitCode: number | undefined;
@@ -25,14 +23,11 @@ export function catchSignals(
       process.exit(codes[signal]);
     }
     exitCode = codes[signal];
-    first(signal);
+    first(signal, exitCode);
   };
   const signals = Object.keys(codes) as Caught[];
   for (const signal of signals) process.on(signal, handle);
   return {
-    get exitCode() {
-      return exitCode;
-    },
     release() {
       for (const signal of signals) process.off(signal, handle);
     },

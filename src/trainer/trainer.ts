@@ -99,7 +99,7 @@ export class Trainer {
     const { ending, hooks, task, progress, config, random, warn } = run;
     const signals = config.handleSignals
       ? catchSignals(
-          (signal) => run.ended || ending.interrupt(`interrupted by ${signal}`),
+          (signal, code) => run.ended || ending.interrupt(`interrupted by ${signal}`, code),
           (signal) => ending.abort(signal),
         )
       : undefined;
@@ -118,7 +118,8 @@ export class Trainer {
       signals?.release();
     }
     if (this.#result.outcome === "failed") throw this.#result.error;
-    if (this.#result.outcome === "interrupted" && signals?.exitCode) process.exitCode = signals.exitCode;
+    if (signals && this.#result.outcome === "interrupted" && ending.exitCode)
+      process.exitCode = ending.exitCode;
     return this.#result;
   }
 

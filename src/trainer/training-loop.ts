@@ -39,7 +39,8 @@ import { beginValidation, endValidation, validate, validationReached } from "./v
  *
  * It is written as steps. Each sets `progress.next` before it runs its event, so that a state taken in a handler goes
  * on after that event: whoever restores it hears of no event twice. An end that was asked for takes effect before the
- * next rollout, batch or epoch begins; an interrupt also before a validation.
+ * next rollout, batch or epoch begins; an interrupt also before a validation. Ranks that end together go on, one repeat
+ * at a time, until they have come to the place that all of them agree on.
  */
 export class TrainingLoop {
   readonly #run: Run;
@@ -84,7 +85,8 @@ export class TrainingLoop {
 
       case "onRolloutStart":
       case "onBatchStart": {
-        if (this.#isOver()) return finished;
+        const over = this.#over();
+        if (over) return over;
         const event = progress.next;
         progress.next = "work";
         return emit(run, event);
@@ -92,7 +94,8 @@ export class TrainingLoop {
 
       case "work": {
         const segment = this.#epoch.segments[progress.segment] as Segment;
-        if (segment.phase === "rollout" && progress.repeat > 0 && this.#isOver()) return finished;
+        const over = segment.phase === "rollout" && progress.repeat > 0 ? this.#over() : undefined;
+        if (over) return over;
         run.phase = segment.phase;
         return run.ahead > 0 ? this.#dispatch.walk(segment) : this.#dispatch.call(this.#epoch.segments);
       }
@@ -117,9 +120,10 @@ export class TrainingLoop {
         if (progress.counters.batches === progress.epochAt.batches) return undefined;
         return emit(run, "onTrainPhaseEnd");
 
-      case "validation":
-        if (run.ending.outcome === "interrupted" && run.ahead === 0) return finished;
-        return beginValidation(run);
+      case "validation": {
+        const over = run.ending.outcome === "interrupted" ? this.#over() : undefined;
+        return over ?? beginValidation(run);
+      }
 
       case "validate":
         return validate(run);
@@ -139,8 +143,11 @@ export class TrainingLoop {
 
   #beginEpoch(): unknown {
     const run = this.#run;
-    const { progress, config } = run;
-    if (progress.counters.epochs >= config.epochs || this.#isOver()) return finished;
+    const { progress, config, ending, ahead } = run;
+    const last = progress.counters.epochs >= config.epochs;
+    if (last && ahead === 0) ending.complete(undefined);
+    const over = this.#over() ?? (last ? finished : undefined);
+    if (over) return over;
     progress.set({ epoch: progress.counters.epochs });
     progress.epochAt = progress.counters;
     progress.segment = 0;
@@ -189,14 +196,19 @@ export class TrainingLoop {
     await means.observe(validated ? progress.validation : none, metrics.names, warn);
   }
 
-  /** What is done already cannot be left undone: an end waits until the loop has come past it. */
-  #isOver(): boolean {
+  /**
+   * Whether the run ends here; a promise where that is not known yet. What is done already cannot be left undone: an end
+   * waits until the loop has come past it.
+   */
+  #over(): typeof finished | Promise<void> | undefined {
     const { ahead, ending, config, progress } = this.#run;
-    if (ahead > 0) return false;
-    if (ending.asked) return true;
-    const limit = limitReached(config, progress.counters);
+    if (ahead > 0) return undefined;
+    const limit = ending.asked ? undefined : limitReached(config, progress.counters);
     if (limit !== undefined) ending.complete(limit);
-    return limit !== undefined;
+    if (!ending.asked) return undefined;
+    const { epoch, epochs } = progress.counters;
+    const ends = ending.endsAt(progress.next === "onEpochStart" ? [epochs, -1] : [epoch, progress.done]);
+    return ends === true ? finished : ends || undefined;
   }
 }
 

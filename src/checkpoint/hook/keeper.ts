@@ -1,12 +1,16 @@
+import { resolve } from "node:path";
 import type { HookHost, SlotAccess } from "../../hooks/index.ts";
 import { type StateTree, sameState } from "../../state/index.ts";
 import { latestCheckpoint, type TrainerContext } from "../../trainer/index.ts";
+import { nodeFileSystem } from "../local/file-system.ts";
+import { systemProcesses } from "../local/processes.ts";
 import {
   type CheckpointManager,
   type CheckpointMetadata,
   type Snapshot,
   snapshotOf,
 } from "../manager/index.ts";
+import { defaultPatience, RankMeeting } from "../ranks/index.ts";
 import { filingOf } from "./filing.ts";
 import { PublishMarks } from "./marks.ts";
 import { openManager } from "./open-manager.ts";
@@ -25,6 +29,8 @@ export class CheckpointKeeper {
   /** The trainer's state in the newest checkpoint, or where the run began. */
   #saved: StateTree | undefined;
   #published: { readonly uri: string; readonly counters: TrainerContext["counters"] } | undefined;
+  /** How ranks end at the same place; undefined for one rank. */
+  #meeting: RankMeeting | undefined;
   /** Whether a failure has put an end to saving. */
   #off = false;
 
@@ -51,6 +57,7 @@ export class CheckpointKeeper {
       context.slots.set(latestCheckpoint, { path, uri: null, counters });
     }
     this.#saved = await context.components.trainer?.getState();
+    this.#meet(context);
     // What freezing must compile is compiled now, not in the middle of training.
     await context.snapshot();
   }
@@ -71,10 +78,15 @@ export class CheckpointKeeper {
    * components at different steps, and the last checkpoint is whole.
    */
   async end(context: TrainerContext): Promise<void> {
-    const { outcome, config } = context;
+    const { outcome, config, reason } = context;
     if (this.#off || outcome === "failed") return;
-    // Ranks that were interrupted or stopped have no way to agree on a step.
-    if (config.ranks > 1 && outcome !== "completed") return;
+    if (config.ranks > 1 && outcome !== "completed" && (!this.#meeting || this.#meeting.failure)) {
+      const why = this.#meeting?.failure ?? "only the primary checkpoint hook saves the end of several ranks";
+      this.#warn(
+        `no last checkpoint was saved after "${reason}": ${why}. The run goes on from the newest that there is.`,
+      );
+      return;
+    }
     const now = await context.components.trainer?.getState();
     if (this.#saved !== undefined && now !== undefined && (await sameState(this.#saved, now))) return;
     const due = this.marks.take(context.counters);
@@ -87,6 +99,8 @@ export class CheckpointKeeper {
   /** Waits for what is being written and gives the store back. */
   async close(): Promise<void> {
     await this.#writing;
+    await this.#meeting?.close();
+    this.#meeting = undefined;
     const manager = this.#manager;
     this.#manager = undefined;
     await (await manager?.catch(() => undefined))?.close();
@@ -138,6 +152,18 @@ export class CheckpointKeeper {
     } finally {
       frozen.release();
     }
+  }
+
+  /** Has ranks end at the same place, where they can save what has come since the last checkpoint. */
+  #meet(context: TrainerContext): void {
+    const { directory, primary, patience = defaultPatience } = this.#plan;
+    const { rank, ranks } = context.config;
+    if (ranks === 1 || !primary || directory === undefined) return;
+    const machine = { fs: nodeFileSystem, processes: systemProcesses() };
+    const root = resolve(directory);
+    const meeting = new RankMeeting({ ...machine, root, rank, ranks, patience, warn: this.#warn });
+    this.#meeting = meeting;
+    meeting.watch(context.endTogether((here, why) => meeting.agree(here, why)));
   }
 
   #opened(context: TrainerContext): Promise<CheckpointManager> {

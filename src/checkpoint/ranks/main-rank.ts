@@ -28,15 +28,18 @@ export async function announce(root: string, { fs, processes }: Machine): Promis
 export async function awaitMain(root: string, patience: number, { fs, processes }: Machine): Promise<void> {
   await until(
     patience,
-    async () => {
-      const main = await readIdentity(fs, join(root, file));
-      return main !== undefined && processes.isRunning(main) !== false;
-    },
+    () => isMainThere(root, { fs, processes }),
     async () =>
       new EspalierError("RANKS_MISSING", `rank 0 has not taken ${root}`, {
         fix: "start rank 0 too, with the same directory",
       }),
   );
+}
+
+/** Whether rank 0 has the store and runs. */
+export async function isMainThere(root: string, { fs, processes }: Machine): Promise<boolean> {
+  const main = await readIdentity(fs, join(root, file));
+  return main !== undefined && processes.isRunning(main) !== false;
 }
 
 async function readIdentity(fs: FileSystem, path: string): Promise<ProcessIdentity | undefined> {

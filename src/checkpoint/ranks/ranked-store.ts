@@ -9,9 +9,12 @@ import { type Processes, systemProcesses } from "../local/processes.ts";
 import { writeCheckpoint } from "../local/writer.ts";
 import type { PartedStore } from "../manager/catalog.ts";
 import type { CheckpointWriter, StoreLock } from "../store/index.ts";
-import { announce, awaitMain } from "./main-rank.ts";
+import { announce, awaitMain, isMainThere, type Machine } from "./main-rank.ts";
 import { partName } from "./parts.ts";
 import { until } from "./until.ts";
+
+/** Seconds for which ranks wait for each other. */
+export const defaultPatience = 600;
 
 export interface RankedStoreOptions {
   readonly rank: number;
@@ -47,7 +50,7 @@ export interface RankedStoreOptions {
  * ```
  */
 export function rankedStore(directory: string, options: RankedStoreOptions): PartedStore {
-  const { rank, ranks, patience = 600 } = options;
+  const { rank, ranks, patience = defaultPatience } = options;
   const root = resolve(directory);
   const machine = { fs: options.fs ?? nodeFileSystem, processes: options.processes ?? systemProcesses() };
   const injected = {
@@ -61,7 +64,7 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
   }));
   const own = parts[rank] as (typeof parts)[number];
   const threads = options.fs === undefined;
-  const begin = (name: string) => beginPart({ root, name, rank, ranks, patience, threads, fs: machine.fs });
+  const begin = (name: string) => beginPart({ root, name, rank, ranks, patience, threads, ...machine });
 
   async function lockMain(holder?: string): Promise<StoreLock> {
     const main = await whole.lock(holder);
@@ -99,25 +102,17 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
   return { location: root, list: whole.list, ...own, lock, partsOf: async () => parts };
 }
 
-interface Part {
+interface Part extends Machine {
   readonly root: string;
   readonly name: string;
   readonly rank: number;
   readonly ranks: number;
   readonly patience: number;
-  readonly fs: FileSystem;
   readonly threads: boolean;
 }
 
-async function beginPart({
-  root,
-  name,
-  rank,
-  ranks,
-  patience,
-  fs,
-  threads,
-}: Part): Promise<CheckpointWriter> {
+async function beginPart(part: Part): Promise<CheckpointWriter> {
+  const { root, name, rank, ranks, patience, fs, threads } = part;
   // Rank 0 removes what has this prefix when it takes the store.
   const shared = join(root, `.tmp-parts-${name}`);
   const [final, own] = [join(root, name), join(shared, partName(rank))];
@@ -148,13 +143,15 @@ async function beginPart({
     await fs.rename(shared, final);
     await fs.syncDirectory(root);
   }
+  // Rank 0 may come as late as its patience allows, and then waits for others as long.
   const awaitWhole = (): Promise<void> =>
     until(
-      patience,
+      2 * patience,
       async () => {
         if (await has(root, name)) return true;
+        const there = (await has(shared, partName(rank))) && (await isMainThere(root, part));
         // Its part is moved with the whole: where it is gone, look again.
-        if ((await has(shared, partName(rank))) || (await has(root, name))) return false;
+        if (there || (await has(root, name))) return false;
         throw givenUp(final);
       },
       async () => givenUp(final),
@@ -165,7 +162,8 @@ async function beginPart({
     commit,
     abort: async () => {
       await writer.abort();
-      if (rank === 0) await fs.remove(shared);
+      // A part that stays would look as if this rank were further on than the others.
+      await fs.remove(rank === 0 ? shared : own);
     },
   };
 }

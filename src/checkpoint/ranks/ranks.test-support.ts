@@ -12,18 +12,22 @@ export interface RankOptions {
   /** The batch after which it says so and stays where it is. */
   readonly waitAt?: number;
   readonly patience?: number;
-  /** Saves after every update, not after every epoch. */
-  readonly often?: boolean;
+  /** Saves after so many updates, not after every epoch. */
+  readonly updates?: number;
+  /** Trains to so many updates instead of three epochs, for signals to come: says so after five batches. */
+  readonly maxUpdates?: number;
+  /** Milliseconds that a batch takes. */
+  readonly slow?: number;
 }
 
 /** One rank in a process of its own, for `ranks.test.ts`: three epochs of four updates, with checkpoints. */
 const options = JSON.parse(process.argv[2] ?? "{}") as RankOptions;
-const { directory, rank, ranks, quitAt, waitAt, patience = 20, often } = options;
-const { trainer, task } = trainerOf(
+const { directory, rank, ranks, quitAt, waitAt, patience = 20, updates, maxUpdates, slow } = options;
+const { trainer, task, warnings } = trainerOf(
   [
     checkpointHook({
       directory,
-      schedule: every(often ? { updates: 1 } : { epochs: 1 }),
+      schedule: every(updates === undefined ? { epochs: 1 } : { updates }),
       patience,
       keep: { last: 2 },
     }),
@@ -32,13 +36,20 @@ const { trainer, task } = trainerOf(
       ranks: "all",
       onBatchEnd: ({ counters }) => {
         if (counters.batches === quitAt) process.kill(process.pid, "SIGKILL");
-        if (counters.batches !== waitAt) return undefined;
+        if (maxUpdates !== undefined && counters.batches === 5) process.stdout.write("training\n");
+        // Signals are heard between turns of the event loop.
+        if (counters.batches !== waitAt)
+          return maxUpdates === undefined
+            ? undefined
+            : new Promise<void>((resolve) => (slow ? setTimeout(resolve, slow) : setImmediate(resolve)));
         process.stdout.write("waiting\n");
         return new Promise(() => setInterval(() => {}, 1000));
       },
     },
   ],
-  { epochs: 3, rank, ranks },
+  maxUpdates === undefined
+    ? { epochs: 3, rank, ranks }
+    : { epochs: Number.POSITIVE_INFINITY, maxUpdates, rank, ranks, handleSignals: true },
 );
 // Each rank has numbers of its own.
 task.w = 1 + rank;
@@ -51,8 +62,10 @@ trainer.registerHook({
   },
 });
 try {
-  await trainer.train();
-  process.stdout.write(JSON.stringify({ resumedAt, w: task.w, hashes: await hashesOf(trainer) }));
+  const { outcome, counters } = await trainer.train();
+  const { batches } = counters;
+  const hashes = await hashesOf(trainer);
+  process.stdout.write(JSON.stringify({ resumedAt, w: task.w, hashes, outcome, batches, warnings }));
 } catch (error) {
   process.stdout.write(JSON.stringify({ resumedAt, error: String(error) }));
 }

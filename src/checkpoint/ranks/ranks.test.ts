@@ -8,7 +8,9 @@ import type { CheckpointHookOptions } from "../hook/options.ts";
 import { temporaryDirectory, trainerOf } from "../hook/runs.test-support.ts";
 import { FaultyFiles, processOf } from "../local/faulty-files.test-support.ts";
 import type { FileSystem } from "../local/file-system.ts";
+import { CheckpointManager } from "../manager/index.ts";
 import { memoryStore } from "../store/index.ts";
+import { anyRanksStore } from "./any-ranks-store.ts";
 import { rankedStore } from "./ranked-store.ts";
 import type { RankOptions } from "./ranks.test-support.ts";
 
@@ -19,6 +21,10 @@ interface Told {
   readonly w?: number;
   readonly hashes?: object;
   readonly error?: string;
+  readonly outcome?: string;
+  readonly batches?: number;
+  readonly warnings?: readonly string[];
+  readonly code?: number | null;
 }
 
 /** Starts one rank in a process of its own. `told` is undefined where it was killed. */
@@ -27,16 +33,22 @@ function started(options: RankOptions) {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let text = "";
-  const waiting = new Promise<void>((resolve) => {
-    child.stdout.on("data", (part) => {
-      text += part;
-      if (text === "waiting\n") resolve();
-    });
+  let found: () => void = () => undefined;
+  /** Resolves when it says that it trains, or waits. */
+  const ready = new Promise<void>((resolve) => {
+    found = resolve;
+  });
+  child.stdout.on("data", (part) => {
+    text += part;
+    if (text.includes("\n")) found();
   });
   const told = new Promise<Told | undefined>((resolve) =>
-    child.on("close", () => resolve(text.startsWith("{") ? (JSON.parse(text) as Told) : undefined)),
+    child.on("close", (code) => {
+      const last = text.split("\n").at(-1) ?? "";
+      resolve(last === "" ? undefined : { ...(JSON.parse(last) as Told), code });
+    }),
   );
-  return { pid: child.pid, waiting, told, kill: () => child.kill("SIGKILL") };
+  return { pid: child.pid, ready, told, kill: (signal: NodeJS.Signals = "SIGKILL") => child.kill(signal) };
 }
 
 /** Runs all ranks at once. */
@@ -102,7 +114,7 @@ describe("several ranks, each a process, one directory", () => {
   it(`two of them save after every update, ${runs} runs (ESPALIER_RANK_RUNS)`, async () => {
     for (let run = 0; run < runs; run++) {
       const directory = temporaryDirectory();
-      const told = await launched(directory, { ranks: 2, often: true });
+      const told = await launched(directory, { ranks: 2, updates: 1 });
       expect(told.map((one) => one?.error)).toEqual([undefined, undefined]);
       expect(listed(directory)).toEqual(["epoch-0002-update-000012", "epoch-0003-update-000012"]);
     }
@@ -113,7 +125,7 @@ describe("several ranks, each a process, one directory", () => {
     const two = { directory, ranks: 2, patience: 120 };
     const main = started({ ...two, rank: 0 });
     const first = started({ ...two, rank: 1, waitAt: 2 });
-    await first.waiting;
+    await first.ready;
     const second = await started({ ...two, rank: 1 }).told;
     expect(second?.error).toMatch(
       new RegExp(`rank 1 of .* in use by process ${first.pid}.*STORE_LOCKED`, "s"),
@@ -123,6 +135,62 @@ describe("several ranks, each a process, one directory", () => {
     const ends = await Promise.all([main.told, started({ ...two, rank: 1 }).told]);
     expect(ends.map((told) => told?.error)).toEqual([undefined, undefined]);
     expect(readdirSync(directory)).toEqual([four, eight, twelve].slice(1));
+  });
+});
+
+describe("several ranks that are to end", () => {
+  const endless = { ranks: 2, patience: 120, updates: 7, maxUpdates: 1_000_000 };
+
+  it.each([
+    ["both are interrupted, at different steps", "SIGINT", [0, 1], 130],
+    ["one is interrupted, and the other hears of it", "SIGTERM", [1], 143],
+  ] as const)("save one last checkpoint together where %s", async (_, signal, to, code) => {
+    const directory = temporaryDirectory();
+    const processes = [0, 1].map((rank) => started({ ...endless, directory, rank, slow: 4 * rank }));
+    await Promise.all(processes.map(({ ready }) => ready));
+    for (const rank of to) processes[rank]?.kill(signal);
+    const ends = await Promise.all(processes.map(({ told }) => told));
+    const [{ batches = 0 } = {}] = ends as readonly Told[];
+    expect(batches).toBeGreaterThanOrEqual(5);
+    expect(ends).toMatchObject([0, 1].map(() => ({ outcome: "interrupted", batches, warnings: [], code })));
+    const newest = await new CheckpointManager({ store: anyRanksStore(directory) }).latest();
+    expect(newest?.manifest.counters.batches).toBe(batches);
+    expect(readdirSync(directory).filter((name) => name.startsWith("."))).toEqual([]);
+    // That such a run goes on alike is seen once.
+    if (to.length === 1) return;
+    const further = { ...endless, maxUpdates: batches + 9 };
+    const [resumed, whole] = await Promise.all(
+      [directory, temporaryDirectory()].map((where) => launched(where, further)),
+    );
+    expect(resumed?.map((told) => told?.resumedAt)).toEqual([batches, batches]);
+    expect(resumed?.map((told) => told?.hashes)).toEqual(whole?.map((told) => told?.hashes));
+  });
+
+  it.each([
+    ["hangs", 3, "rank 1 did not end within 3 s"],
+    ["was killed", 120, "rank 1 is gone"],
+  ] as const)("say why there is no last checkpoint where one of them %s", async (how, patience, why) => {
+    const directory = temporaryDirectory();
+    const [main, other] = [0, 1].map((rank) =>
+      started({
+        ...endless,
+        updates: 1_000_000,
+        patience,
+        directory,
+        rank,
+        ...(rank === 1 && { waitAt: 5 }),
+      }),
+    );
+    await Promise.all([main?.ready, other?.ready]);
+    if (how === "was killed") other?.kill();
+    main?.kill("SIGTERM");
+    const told = await main?.told;
+    expect(told).toMatchObject({ outcome: "interrupted", code: 143 });
+    expect(told?.warnings?.join()).toContain("no last checkpoint");
+    expect(told?.warnings?.join()).toContain(why);
+    expect(readdirSync(directory).filter((name) => !name.startsWith("."))).toEqual([]);
+    other?.kill();
+    await other?.told;
   });
 });
 

@@ -77,6 +77,7 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
     clock,
     signal: new AbortController().signal,
     stop: (why) => void stops.push(why),
+    endTogether: () => () => undefined,
     afterEvent: (work) => void works.push(Promise.resolve().then(work)),
     inBackground: (work) => void works.push(work),
     settle: async () => {
