@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { np } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
-import { ppo } from "../rl/index.ts";
+import { adam } from "../optim/index.ts";
+import { dqnTask, ppo, tdLoss, vectorEnvironment } from "../rl/index.ts";
 import { every } from "../schedule/index.ts";
 import { supervisedTrainer } from "../supervised/index.ts";
-import type { TrainerHook } from "../trainer/index.ts";
+import { Trainer, type TrainerHook } from "../trainer/index.ts";
 
 /** A hook that writes down the epochs at which it runs. */
 function noting(name: string) {
@@ -54,6 +55,24 @@ describe("hooks that come with a loss", () => {
       ],
     });
     await agent.train({ steps: 64, config: { handleSignals: false } });
+    expect(epochs).toEqual([2, 4]);
+  });
+
+  it("run in learning from a replay buffer", async () => {
+    const { epochs, hook } = noting("of the loss");
+    const task = dqnTask({
+      environment: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
+      policy: { encoder: { kind: "mlp", hidden: [4] }, towers: "shared" },
+      optimizer: adam({ learningRate: 0.01 }),
+      losses: [{ ...tdLoss(), hooks: [hook] }],
+      rolloutSteps: 4,
+      batchSize: 8,
+      capacity: 100,
+      learningStarts: 8,
+      epsilon: 0.5,
+      engine: "wasm",
+    });
+    await new Trainer({ task, config: { epochs: 4, handleSignals: false } }).train();
     expect(epochs).toEqual([2, 4]);
   });
 });
