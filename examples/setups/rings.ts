@@ -43,7 +43,12 @@ export const setup: TrainingSetup = () => ({
       { name: "rings", term: ({ outputs, batch }) => ({ loss: nn.crossEntropy(outputs, batch.y) }) },
       {
         name: "small",
-        weight: byMetric({ metric: "rings.loss", initial: 0.01, transform: (loss) => loss / 50, ema: 0.5 }),
+        weight: byMetric({
+          metric: "train/rings.loss",
+          initial: 0.01,
+          transform: (loss) => loss / 50,
+          ema: 0.5,
+        }),
         active: { train: cycle({ epochs: 4, active: [2, 3] }) },
         term: ({ outputs }) => ({ loss: np.mean(np.square(outputs)) }),
       },

@@ -4,6 +4,7 @@ export * from "./hook/index.ts";
 export * from "./local/index.ts";
 export * from "./manager/index.ts";
 export type { ComponentRecord, ComputedBy, Manifest } from "./manifest/index.ts";
+export { filedMetrics } from "./manifest/index.ts";
 export { anyRanksStore, type PartedStore } from "./ranks/index.ts";
 export {
   encodeSafetensors,

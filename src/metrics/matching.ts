@@ -1,14 +1,20 @@
+import { checkMetricPattern } from "../core/index.ts";
 import type { MetricRecord } from "./record.ts";
 
-/** Finds the first of the patterns that a metric's name or key fits, where `*` stands for any characters. */
+/**
+ * Finds the first of the patterns that a metric's key, `category/name`, fits, where `*` stands for any characters.
+ * `option` is what the patterns were given as, for the error where one names no category.
+ */
 export function matcherOf(
   patterns: readonly string[],
-): (metric: Pick<MetricRecord, "name" | "key">) => number | undefined {
+  option: string,
+): (metric: Pick<MetricRecord, "key">) => number | undefined {
+  for (const pattern of patterns) checkMetricPattern(option, pattern);
   const expressions = patterns.map(
     (pattern) => new RegExp(`^${pattern.split("*").map(literal).join(".*")}$`, "su"),
   );
-  return ({ name, key }) => {
-    const index = expressions.findIndex((expression) => expression.test(key) || expression.test(name));
+  return ({ key }) => {
+    const index = expressions.findIndex((expression) => expression.test(key));
     return index === -1 ? undefined : index;
   };
 }

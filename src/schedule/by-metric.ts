@@ -1,11 +1,11 @@
-import { badOption, EspalierError, shown } from "../core/index.ts";
+import { badOption, checkMetricName, EspalierError, followedCategories, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { checkCount, checkNames, checkNumber } from "./options.ts";
 import type { Ramp } from "./ramp.ts";
 
 /** How a number follows a metric: mean, then transform, then moving average, then clamp. */
 export interface ByMetricOptions {
-  /** The name of the metric, as it is logged. */
+  /** The metric in full: `train/loss`, `rollout/episode.return` or `validation/accuracy`. */
   readonly metric: string;
   /** The value until the metric has been seen. */
   readonly initial: number;
@@ -25,7 +25,7 @@ export interface ByMetricOptions {
  *
  * @example
  * ```ts
- * byMetric({ metric: "reward", mean: 5, transform: (r) => 0.1 * (1 - r), clamp: [0.001, 0.1], initial: 0.1 });
+ * byMetric({ metric: "rollout/reward", mean: 5, transform: (r) => 0.1 * (1 - r), clamp: [0.001, 0.1], initial: 0.1 });
  * ```
  */
 export function byMetric(options: ByMetricOptions): Ramp {
@@ -69,8 +69,7 @@ function checkOptions(options: ByMetricOptions): ByMetricOptions {
   const kind = "byMetric";
   checkNames(kind, options, ["metric", "initial", "mean", "transform", "ema", "clamp"]);
   const { metric, initial, mean, transform, ema, clamp } = options;
-  if (typeof metric !== "string" || metric === "")
-    throw badOption(kind, `metric is ${shown(metric)}, which is not a name`, `write metric: "reward"`);
+  checkMetricName(`${kind}: metric`, metric, followedCategories);
   checkNumber(kind, "initial", initial);
   if (mean !== undefined) checkCount(kind, "mean", mean, "epochs", 1);
   if (transform !== undefined && typeof transform !== "function")

@@ -15,7 +15,7 @@ export interface Ramp {
   at(counters: Counters): number;
   /** The ramp in words. */
   describe(): string;
-  /** The metrics it follows; the host calls `observe` with their means over each epoch, at the epoch's end. */
+  /** The metrics it follows, in full (`train/loss`, `validation/accuracy`); the host calls `observe` with their means over each epoch, at the epoch's end. */
   readonly follows?: readonly string[];
   observe?(metrics: Readonly<Record<string, number>>): void;
   readonly state?: Stateful;

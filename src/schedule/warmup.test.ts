@@ -52,10 +52,10 @@ describe("warmup", () => {
   });
 
   it("passes on the metrics and the state of what follows", () => {
-    const inner = byMetric({ metric: "reward", initial: 1 });
+    const inner = byMetric({ metric: "train/reward", initial: 1 });
     const ramp = warmup({ updates: 10 }, inner);
-    ramp.observe?.({ reward: 3 });
-    expect(ramp.follows).toEqual(["reward"]);
+    ramp.observe?.({ "train/reward": 3 });
+    expect(ramp.follows).toEqual(["train/reward"]);
     expect(ramp.at(counted({ updates: 10 }))).toBe(3);
     expect(ramp.state).toBe(inner.state);
     expect(warmup({ updates: 10 }, 1)).not.toHaveProperty("observe");

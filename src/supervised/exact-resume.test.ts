@@ -40,7 +40,7 @@ function made(
     ],
     batchSize: 4,
     accumulate: 2,
-    learningRate: byMetric({ metric: "loss", initial: 0.02, transform: (x) => x / 50, ema: 0.5 }),
+    learningRate: byMetric({ metric: "train/loss", initial: 0.02, transform: (x) => x / 50, ema: 0.5 }),
   });
   const trainer = new Trainer({
     task,

@@ -1,4 +1,10 @@
-import { didYouMean } from "../core/index.ts";
+import {
+  checkMetricName,
+  didYouMean,
+  followedCategories,
+  type MetricName,
+  metricParts,
+} from "../core/index.ts";
 import { read, type Tensor } from "../engine/index.ts";
 import type { Ramp } from "../schedule/index.ts";
 import type { StateTree } from "../state/index.ts";
@@ -10,7 +16,16 @@ interface Sum {
 }
 
 /** What ramps call the metrics of validations. */
-const prefix = "validation.";
+const prefix = "validation/";
+
+/**
+ * The name under which checkpoints know a metric that a ramp follows. It was chosen before metrics were named in full,
+ * and states and settings keep it: `loss` for `train/loss`, `validation.loss` for `validation/loss`.
+ */
+export function storedName(full: string): string {
+  const { category, name } = metricParts(full) ?? { category: "train", name: full };
+  return category === "validation" ? `validation.${name}` : name;
+}
 
 /**
  * Means over an epoch of the values that ramps follow, and of no others: what is followed is kept on the device and
@@ -19,43 +34,53 @@ const prefix = "validation.";
  */
 export class EpochMeans {
   readonly #ramps: Readonly<Record<string, Ramp>>;
-  readonly #names: readonly string[];
+  /** What is followed, by its full name. */
+  readonly #names: ReadonlyMap<string, MetricName>;
+  readonly #reported = new Set<string>();
   readonly #unknown = new Set<string>();
   #pending: { readonly name: string; readonly tensor: Tensor; readonly rows: number }[] = [];
   #sums = new Map<string, Sum>();
 
   constructor(ramps: Readonly<Record<string, Ramp>>) {
     this.#ramps = ramps;
-    this.#names = [...new Set(Object.values(ramps).flatMap(({ follows }) => follows ?? []))];
+    this.#names = new Map(
+      Object.entries(ramps).flatMap(([ramp, { follows = [] }]) =>
+        follows.map((full) => [
+          full,
+          checkMetricName(`what the ramp "${ramp}" follows`, full, followedCategories),
+        ]),
+      ),
+    );
   }
 
   /** Whether any ramp follows anything. */
   get followed(): boolean {
-    return this.#names.length > 0;
+    return this.#names.size > 0;
   }
 
   add(values: Values): void {
-    for (const name of this.#names) {
-      const tensor = values.tensor(name);
-      if (tensor) this.#pending.push({ name, tensor, rows: values.rows(name) });
+    for (const name of values.names) {
+      const full = `${values.phase(name)}/${name}`;
+      this.#reported.add(full);
+      const tensor = this.#names.has(full) ? values.tensor(name) : undefined;
+      if (tensor) this.#pending.push({ name: full, tensor, rows: values.rows(name) });
     }
   }
 
   /** Takes what a validation of this epoch measured; a later one in the same epoch counts. */
   validated(metrics: Readonly<Record<string, number>>): void {
-    for (const name of this.#names) {
-      const value = name.startsWith(prefix) ? metrics[name.slice(prefix.length)] : undefined;
-      if (value !== undefined) this.#sums.set(name, { total: value, count: 1 });
+    for (const [full, { category, name }] of this.#names) {
+      const value = category === "validation" ? metrics[name] : undefined;
+      if (value !== undefined) this.#sums.set(full, { total: value, count: 1 });
     }
   }
 
   /**
-   * Shows the ramps what the epoch gave, validation's metrics as `validation.<name>`, and begins anew. `validation` is
+   * Shows the ramps what the epoch gave, each metric by its full name, and begins anew. `validation` is
    * undefined in epochs that did not validate at their end, and null where none will.
    */
   async observe(
     validation: Readonly<Record<string, number>> | null | undefined,
-    values: readonly string[],
     warn: (text: string) => void,
   ): Promise<void> {
     await this.#sumUp();
@@ -63,7 +88,7 @@ export class EpochMeans {
     for (const [name, { total, count }] of this.#sums) metrics[name] = total / count;
     for (const [name, value] of Object.entries(validation ?? {})) metrics[`${prefix}${name}`] = value;
     this.#sums = new Map();
-    const reported = [...values, ...Object.keys(validation ?? {}).map((name) => `${prefix}${name}`)];
+    const reported = [...this.#reported, ...Object.keys(validation ?? {}).map((name) => `${prefix}${name}`)];
     for (const [ramp, { follows = [], observe }] of Object.entries(this.#ramps)) {
       for (const name of follows) {
         const later = name.startsWith(prefix) && validation === undefined;
@@ -105,12 +130,25 @@ export class EpochMeans {
   /** The sums so far: waits only where something is still on the device. */
   getState(): StateTree | Promise<StateTree> {
     const now = (): StateTree =>
-      Object.fromEntries(Array.from(this.#sums, ([name, sum]) => [name, { ...sum }]));
+      Object.fromEntries(Array.from(this.#sums, ([full, sum]) => [this.#stored(full), { ...sum }]));
     return this.#pending.length > 0 ? this.#sumUp().then(now) : now();
   }
 
   setState(state: StateTree): void {
     this.#pending = [];
-    this.#sums = new Map(Object.entries(state as unknown as Readonly<Record<string, Sum>>));
+    const saved = state as unknown as Readonly<Record<string, Sum>>;
+    this.#sums = new Map(
+      [...this.#names.keys()].flatMap((full) => {
+        const sum = saved[this.#stored(full)];
+        return sum ? [[full, sum] as const] : [];
+      }),
+    );
+  }
+
+  /** Its key in the state: in full where two that are followed would have the same. */
+  #stored(full: string): string {
+    const stored = storedName(full);
+    const others = [...this.#names.keys()].filter((other) => storedName(other) === stored);
+    return others.length > 1 ? full : stored;
   }
 }

@@ -10,6 +10,7 @@ import {
   linear,
   never,
   type Schedule,
+  warmup,
   when,
 } from "../schedule/index.ts";
 import type { TrainingConfig } from "./config.ts";
@@ -127,7 +128,7 @@ describe("ramps", () => {
   it("follow the means of epochs, however batches were cut", async () => {
     const results = await Promise.all(
       [true, false, 2].map(async (fuse) => {
-        const rate = byMetric({ metric: "loss", initial: 0.5, transform: (x) => x / 100 });
+        const rate = byMetric({ metric: "train/loss", initial: 0.5, transform: (x) => x / 100 });
         const task = new FakeTask({ ramps: { rate }, validate: true });
         await new Trainer({ task, config: { epochs: 3, fuse } }).train();
         expect(rate.at({} as never)).not.toBe(0.5);
@@ -139,7 +140,7 @@ describe("ramps", () => {
   });
 
   it("follow metrics of validation", async () => {
-    const rate = byMetric({ metric: "validation.at", initial: 1 });
+    const rate = byMetric({ metric: "validation/at", initial: 1 });
     await new Trainer({
       task: new FakeTask({ ramps: { rate }, validate: true }),
       config: { epochs: 2 },
@@ -147,21 +148,49 @@ describe("ramps", () => {
     expect(rate.at({} as never)).toBe(10);
   });
 
+  it("are known to checkpoints by the names that these have always had", async () => {
+    const ramps = {
+      rate: byMetric({ metric: "train/loss", initial: 1 }),
+      other: warmup({ updates: 2 }, byMetric({ metric: "validation/at", initial: 1 })),
+    };
+    const texts: unknown[] = [];
+    const states: unknown[] = [];
+    const watch: TrainerHook = {
+      name: "watch",
+      onBatchEnd: async ({ settings, components }) => {
+        texts.push(settings.ramps);
+        const state = (await components.trainer?.getState()) as { readonly means: object } | undefined;
+        states.push(state?.means);
+      },
+    };
+    const trainer = new Trainer({
+      task: new FakeTask({ ramps, validate: true }),
+      config: { epochs: 1 },
+      hooks: [watch],
+    });
+    await trainer.train();
+    expect(texts[0]).toMatchObject({
+      rate: expect.stringMatching(/^following loss,/),
+      other: expect.stringMatching(/following validation\.at,/),
+    });
+    expect(states[1]).toEqual({ loss: { total: expect.any(Number), count: 2 } });
+  });
+
   it("say once that they follow what nobody reports", async () => {
     const warnings: string[] = [];
-    const rate = byMetric({ metric: "lsos", initial: 1 });
+    const rate = byMetric({ metric: "train/lsos", initial: 1 });
     const warn = (text: string) => void warnings.push(text);
     await new Trainer({ task: new FakeTask({ ramps: { rate } }), config: { epochs: 2 }, warn }).train();
-    expect(warnings).toEqual([expect.stringContaining('follows "lsos"')]);
-    expect(warnings[0]).toContain('did you mean "loss"?');
+    expect(warnings).toEqual([expect.stringContaining('follows "train/lsos"')]);
+    expect(warnings[0]).toContain('did you mean "train/loss"?');
   });
 
   it.each<[string, string, boolean, Partial<TrainingConfig>, string | undefined]>([
-    ["without validation", "validation.at", false, {}, "the run has no validation"],
-    ["that never validates", "validation.at", true, { validate: never() }, "the run has no validation"],
-    ["whose validation reports other names", "validation.ta", true, {}, 'did you mean "validation.at"?'],
-    ["that validates later", "validation.at", true, { validate: at({ epochs: [2] }) }, undefined],
-    ["that has validated", "validation.at", true, { validate: at({ epochs: [1] }) }, undefined],
+    ["without validation", "validation/at", false, {}, "the run has no validation"],
+    ["that never validates", "validation/at", true, { validate: never() }, "the run has no validation"],
+    ["whose validation reports other names", "validation/ta", true, {}, 'did you mean "validation/at"?'],
+    ["that validates later", "validation/at", true, { validate: at({ epochs: [2] }) }, undefined],
+    ["that has validated", "validation/at", true, { validate: at({ epochs: [1] }) }, undefined],
   ])("say that they follow validation in a run %s", async (_run, metric, validate, config, told) => {
     const warnings: string[] = [];
     const task = new FakeTask({ ramps: { rate: byMetric({ metric, initial: 1 }) }, validate });

@@ -15,7 +15,7 @@ const inner = trainerEvents.filter(
 /** A run with rollouts, batches, validation and a ramp that follows; `events` are watched, one line each. */
 function made(fuse: boolean, more: readonly TrainerHook[] = [], events: readonly TrainerEvent[] = inner) {
   const clock = manualClock();
-  const rate = byMetric({ metric: "loss", initial: 0.5, transform: (x) => x / 10, ema: 0.5 });
+  const rate = byMetric({ metric: "train/loss", initial: 0.5, transform: (x) => x / 10, ema: 0.5 });
   const task = new FakeTask({
     epoch: ({ epoch }) => [rollout(2), train(3 + epoch), train(1)],
     ramps: { rate },

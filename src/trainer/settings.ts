@@ -1,3 +1,4 @@
+import { storedName } from "./epoch-means.ts";
 import type { Run } from "./run.ts";
 
 /** A plain value of a set-up. */
@@ -18,7 +19,12 @@ export type Settings = Readonly<Record<string, Setting>>;
  * itself. Left out is what never changes a bit: the run's name, how far it goes, how work is cut, what is printed.
  */
 export function settingsOf({ config, task }: Pick<Run, "config" | "task">): Settings {
-  const ramps = Object.entries(task.ramps).map(([name, ramp]) => [name, ramp.describe()]);
+  const ramps = Object.entries(task.ramps).map(([name, ramp]) => {
+    // As every checkpoint has it: names in full are younger than these texts.
+    let text = ramp.describe();
+    for (const full of ramp.follows ?? []) text = text.replaceAll(full, storedName(full));
+    return [name, text];
+  });
   return {
     seed: config.seed,
     ranks: config.ranks,

@@ -189,11 +189,11 @@ export class TrainingLoop {
   }
 
   async #showRamps(): Promise<void> {
-    const { means, metrics, progress, warn, task, config } = this.#run;
+    const { means, progress, warn, task, config } = this.#run;
     const validated = progress.since.onValidationEnd?.epochs === progress.counters.epochs;
     const never = !task.validate || config.validate.nextDue(progress.counters)?.length === 0;
     const none = never && progress.validation === undefined ? null : undefined;
-    await means.observe(validated ? progress.validation : none, metrics.names, warn);
+    await means.observe(validated ? progress.validation : none, warn);
   }
 
   /**

@@ -105,11 +105,11 @@ describe("validation by updates, samples and batches", () => {
     const seen: unknown[] = [];
     const ramp = {
       ...constant(0.1),
-      follows: ["validation.at"],
+      follows: ["validation/at"],
       observe: (given: object) => seen.push(given),
     };
     await validated({ epochs: 2, validate: every({ updates: 4 }) }, [], { ramps: { rate: ramp } });
-    expect(seen).toEqual([{ "validation.at": 4 }, { "validation.at": 8 }]);
+    expect(seen).toEqual([{ "validation/at": 4 }, { "validation/at": 8 }]);
   });
 });
 
@@ -171,8 +171,8 @@ describe("validation at the end of a run", () => {
     const ramps = () => ({
       rate: {
         ...constant(0.1),
-        follows: ["validation.at"],
-        observe: (given: Readonly<Record<string, number>>) => seen.push(given["validation.at"]),
+        follows: ["validation/at"],
+        observe: (given: Readonly<Record<string, number>>) => seen.push(given["validation/at"]),
       },
     });
     const validate: Schedule = every({ epochs: 2 });

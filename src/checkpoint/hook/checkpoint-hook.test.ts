@@ -201,7 +201,7 @@ describe("keeping", () => {
           counters,
         }),
     };
-    const keep = { best: { metric: "reward", k: 2, direction: "max" } } as const;
+    const keep = { best: { metric: "evaluation/reward", k: 2, direction: "max" } } as const;
     await trainerOf([checkpointHook({ store, keep }), evaluation], { epochs: 4 }).trainer.train();
     expect((await manifests(store)).map(({ scores }) => scores.reward)).toEqual([9, 3, 2]);
   });
@@ -212,17 +212,17 @@ describe("keeping by what is not there", () => {
 
   it("removes nothing by a misspelt score, and says so", async () => {
     const store = memoryStore();
-    const run = trainerOf([checkpointHook({ store, keep: best("val_loss") })]);
+    const run = trainerOf([checkpointHook({ store, keep: best("val/loss") })]);
     await run.trainer.train();
     expect(await names(store)).toHaveLength(3);
     expect(run.warnings).toHaveLength(1);
-    expect(run.warnings[0]).toMatch(/"val_loss" .*; did you mean "validation\.loss"\?/);
+    expect(run.warnings[0]).toMatch(/"val\/loss" .*; did you mean "validation\/loss"\?/);
     expect(run.warnings[0]).not.toMatch(/are saved at/);
   });
 
   it("removes nothing by a score that comes after saving, the last save included, and says why", async () => {
     const store = memoryStore();
-    const hook = checkpointHook({ store, schedule: every({ updates: 4 }), keep: best("validation.loss") });
+    const hook = checkpointHook({ store, schedule: every({ updates: 4 }), keep: best("validation/loss") });
     const run = trainerOf([hook]);
     await run.trainer.train();
     // At each update that is due, and at the end of the run, which was validated.

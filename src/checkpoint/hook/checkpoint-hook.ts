@@ -23,7 +23,7 @@ import { type CheckpointHookOptions, planOf } from "./options.ts";
  * const checkpoint = checkpointHook({
  *   directory: "runs/mnist",
  *   schedule: every({ epochs: 1 }), // At the end of epochs, where scores have been measured.
- *   keep: { last: 3, best: { metric: "validation.accuracy", k: 1, direction: "max" } },
+ *   keep: { last: 3, best: { metric: "validation/accuracy", k: 1, direction: "max" } },
  *   publish: [{ to: localStore("published"), schedule: every({ epochs: 10 }) }],
  * });
  * await new Trainer({ task, config, hooks: [checkpoint] }).train(); // Killed and started again, it goes on.

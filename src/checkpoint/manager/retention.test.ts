@@ -36,14 +36,14 @@ describe("retention", () => {
     ["the last", { last: 3 }, "6 7 8"],
     [
       "the best, NaN and missing ones never, of equals the newer",
-      { best: { metric: "reward", k: 2, direction: "max" } },
+      { best: { metric: "evaluation/reward", k: 2, direction: "max" } },
       "2 7 8",
     ],
-    ["the best by the least", { best: { metric: "reward", k: 2, direction: "min" } }, "6 8"],
+    ["the best by the least", { best: { metric: "evaluation/reward", k: 2, direction: "min" } }, "6 8"],
     ["one of each stretch", { every: { epochs: 3 } }, "3 6 8"],
     [
       "whatever one rule keeps",
-      { last: 1, best: { metric: "reward", k: 1, direction: "max" }, every: { epochs: 4 } },
+      { last: 1, best: { metric: "evaluation/reward", k: 1, direction: "max" }, every: { epochs: 4 } },
       "2 4 8",
     ],
     ["protected names", { last: 1, protect: ["5"] }, "5 8"],
@@ -62,17 +62,30 @@ describe("retention", () => {
     expect(kept.map(({ name }) => name)).toEqual(["5", "10", "11", "12"]);
   });
 
-  it("takes a metric where there is no score of the name", () => {
-    const all = manifests([undefined, undefined, undefined]).map((manifest, i) => ({
+  it.each<[metric: string, kept: string]>([
+    ["train/reward", "1 3"],
+    ["evaluation/reward", "2 3"],
+    ["evaluation/suite.reward", "3"],
+    ["validation/reward", "1 3"],
+    ["rollout/episode.return", "2 3"],
+    ["rollout/length", "1 3"],
+    ["talk/said", "1 3"],
+    ["train/gradientNorm/first", "2 3"],
+  ])("takes %s by its full name, whatever it is called in the manifest", (metric, kept) => {
+    const all = manifests([1, 3, 2]).map((manifest, i) => ({
       ...manifest,
-      metrics: { reward: -i },
+      metrics: {
+        ...{ reward: -i, "rollout/episode.return": [1, 3, 2][i] as number, "episode.return": 0, length: -i },
+        ...{ "talk/said": -i, "gradientNorm/first": [1, 3, 2][i] as number },
+      },
+      scores: { ...manifest.scores, "validation.reward": -i, "suite.reward": i },
     }));
-    expect(left(all, { best: { metric: "reward", k: 1, direction: "max" } })).toBe("1 3");
+    expect(left(all, { best: { metric, k: 1, direction: "max" } })).toBe(kept);
   });
 
   it("keeps all while none has the score or the unit of a rule, whatever other rules say", () => {
     const unscored = manifests([undefined, undefined, undefined]);
-    const best = { metric: "reward", k: 1, direction: "max" } as const;
+    const best = { metric: "evaluation/reward", k: 1, direction: "max" } as const;
     expect(left(unscored, { best })).toBe("1 2 3");
     expect(left(unscored, { best, last: 1 })).toBe("1 2 3");
     expect(left(unscored, { last: 1, every: { episodes: 2 } })).toBe("1 2 3");
@@ -81,7 +94,7 @@ describe("retention", () => {
   });
 
   it("does not let the first score of all cost the others as it comes", () => {
-    const best = { metric: "reward", k: 1, direction: "max" } as const;
+    const best = { metric: "evaluation/reward", k: 1, direction: "max" } as const;
     expect(expendable(manifests([undefined, undefined, 1]), { best }, "3")).toEqual([]);
     expect(expendable(manifests([undefined, 1, undefined]), { best }, "3")).toEqual(["1"]);
   });
@@ -93,12 +106,17 @@ describe("retention", () => {
       /keep\.best: there is no option "metrik".*OPTION_UNKNOWN/,
     ],
     [{ best: { metric: "", k: 1, direction: "min" } }, /keep\.best\.metric is ""/],
+    [
+      { best: { metric: "loss", k: 1, direction: "min" } },
+      /metric is "loss" \[KEEP_INVALID\].*"train\/loss"/s,
+    ],
+    [{ best: { metric: "validation.loss", k: 1, direction: "min" } }, /write "validation\/loss"/],
     [{ best: { metric: "loss", direction: "min" } }, /keep\.best\.k is NaN/],
     [{ every: {} }, /keep\.every names no unit/],
     [{ every: { epoch: 2 } }, /"epoch" is not a unit; did you mean "epochs"\? \[UNIT_UNKNOWN\]/],
     [{ last: 0 }, /keep\.last is 0/],
     [{ every: { epochs: -1 } }, /keep\.every\.epochs is -1/],
-    [{ best: { metric: "loss", k: 1 } }, /direction is undefined/],
+    [{ best: { metric: "train/loss", k: 1 } }, /direction is undefined/],
   ])("refuses %j", (keep, message) => {
     expect(() => new CheckpointManager({ store: memoryStore(), keep: keep as Keep })).toThrow(message);
   });
@@ -120,12 +138,12 @@ describe("a score that nobody has", () => {
   };
 
   it("removes nothing, and is told once with what there is and with what may be meant", async () => {
-    const { manager, warnings, save } = made("val_loss", "look later");
+    const { manager, warnings, save } = made("val/loss", "look later");
     for (const epoch of [1, 2, 3, 4]) await save(epoch, { "validation.loss": epoch });
     expect(await manager.list()).toHaveLength(4);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(
-      /score or metric "val_loss" \(there are validation\.loss, loss\); did you mean "validation\.loss"\?/,
+      /score or metric "val\/loss" \(there are train\/loss, validation\/loss\); did you mean "validation\/loss"\?/,
     );
     expect(warnings[0]).toMatch(/fix: look later\n.*is removed until one has it\./);
     await expect(manager.prune()).rejects.toThrow(/none of 4 checkpoints has a .*METRIC_UNKNOWN/);
@@ -133,7 +151,7 @@ describe("a score that nobody has", () => {
   });
 
   it("says nothing where it comes with the second, and then goes by it", async () => {
-    const { manager, warnings, save } = made("reward");
+    const { manager, warnings, save } = made("evaluation/reward");
     await save(1, {});
     for (const epoch of [2, 3, 4]) await save(epoch, { reward: epoch });
     expect((await manager.list()).map(({ manifest }) => manifest?.counters.epochs)).toEqual([2, 4]);

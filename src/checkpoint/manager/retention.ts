@@ -1,13 +1,16 @@
-import { checkNames, EspalierError, shown } from "../../core/index.ts";
+import { checkMetricName, checkNames, EspalierError } from "../../core/index.ts";
 import { every, type Unit } from "../../schedule/index.ts";
-import type { Manifest } from "../manifest/index.ts";
+import { filedMetric, type Manifest } from "../manifest/index.ts";
 import { unmetRule } from "./unmet-rule.ts";
 
 /** Which checkpoints stay. One that any rule keeps stays; so do the newest, and those in use. */
 export interface Keep {
   /** The last so many. */
   readonly last?: number;
-  /** The best so many by a score, or else a metric, of this name. While no checkpoint has it, none is removed. */
+  /**
+   * The best so many by a score or metric, named in full: `validation/accuracy`, `evaluation/return`, `train/loss`. While
+   * no checkpoint has it, none is removed.
+   */
   readonly best?: { readonly metric: string; readonly k: number; readonly direction: "min" | "max" };
   /** One of each such stretch: `{ epochs: 10 }` keeps the first at or after 10, 20, 30, ... */
   readonly every?: Readonly<Partial<Record<Unit, number>>>;
@@ -25,8 +28,7 @@ export function checkKeep(keep: Keep): void {
   };
   count("keep.last", keep.last);
   if (keep.best) count("keep.best.k", keep.best.k ?? Number.NaN);
-  if (keep.best && (typeof keep.best.metric !== "string" || keep.best.metric === ""))
-    throw invalid(`keep.best.metric is ${shown(keep.best.metric)}`, "name a score or metric");
+  if (keep.best) checkMetricName("keep.best.metric", keep.best.metric, undefined, "KEEP_INVALID");
   if (keep.every) checkEvery(keep.every, count);
   if (keep.best && keep.best.direction !== "min" && keep.best.direction !== "max")
     throw invalid(
@@ -85,7 +87,7 @@ function best(manifests: readonly Manifest[], rule: Keep["best"]): readonly stri
   const { metric, k, direction } = rule;
   const sign = direction === "min" ? 1 : -1;
   return manifests
-    .map(({ name, scores, metrics }) => ({ name, value: scores[metric] ?? metrics[metric] }))
+    .map((manifest) => ({ name: manifest.name, value: filedMetric(manifest, metric) }))
     .filter(
       (entry): entry is { name: string; value: number } =>
         entry.value !== undefined && !Number.isNaN(entry.value),

@@ -1,5 +1,5 @@
 import { didYouMean, EspalierError } from "../../core/index.ts";
-import type { Manifest } from "../manifest/index.ts";
+import { filedMetric, filedMetrics, type Manifest } from "../manifest/index.ts";
 import type { Keep } from "./retention.ts";
 
 /**
@@ -14,8 +14,8 @@ export function unmetRule(
   if (manifests.length === 0) return undefined;
   const none =
     manifests.length === 1 ? "the one checkpoint has no" : `none of ${manifests.length} checkpoints has a`;
-  const scores = namesIn(manifests.flatMap(({ scores, metrics }) => [scores, metrics]));
-  if (best && !scores.includes(best.metric))
+  const scores = namesIn(manifests.map(filedMetrics));
+  if (best && manifests.every((manifest) => filedMetric(manifest, best.metric) === undefined))
     return new EspalierError(
       "METRIC_UNKNOWN",
       `keep.best: ${none} score or metric "${best.metric}" (there are ${scores.join(", ") || "none"})${suggested(best.metric, scores)}`,
@@ -37,7 +37,7 @@ const namesIn = (records: readonly object[]): readonly string[] => [
   ...new Set(records.flatMap((record) => Object.keys(record))),
 ];
 
-/** By letters, and by words cut short: `val_loss` for `validation.loss`. */
+/** By letters, and by words cut short: `val/loss` for `validation/loss`. */
 function suggested(name: string, names: readonly string[]): string {
   const near = didYouMean(name, names);
   const alike = names.find((other) => sameWords(wordsOf(name), wordsOf(other)));

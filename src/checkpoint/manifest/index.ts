@@ -1,5 +1,6 @@
 export { type ComputedBy, computedBy, computedByDifferences } from "./computed-by.ts";
 export { configDifferences, configHash } from "./config-hash.ts";
+export { filedMetric, filedMetrics } from "./filed-metrics.ts";
 export {
   type ComponentRecord,
   decodeManifest,

@@ -34,8 +34,7 @@ describe("espalier checkpoint inspect", () => {
     expect(code).toBe(0);
     expect(text).toMatch(/^ +run +a test$/m);
     expect(text).toMatch(/^ +counters .*epochs 2.*updates 10/m);
-    expect(text).toMatch(/^ +metrics +loss 0\.25$/m);
-    expect(text).toMatch(/^ +scores +reward 7$/m);
+    expect(text).toMatch(/^ +metrics +train\/loss 0\.25, evaluation\/reward 7$/m);
     expect(text).toMatch(/^ +metadata +\{"note":"x"\}$/m);
     expect(text).toMatch(/^ +layers\[0\]\.w +f32\[2,3\] +24 B$/m);
     expect(text).toMatch(/^ +value +f32\[2\] +8 B$/m);
@@ -62,7 +61,7 @@ describe("espalier checkpoint inspect", () => {
     const second = await saved(path("run"), { a: 2 }, { counters: { updates: 2 } });
     rmSync(`${second}/manifest.json`);
     const { text } = await checkpoint("inspect", path("run"));
-    expect(text).toMatch(/^epoch-0000-update-000001 .* loss 2$/m);
+    expect(text).toMatch(/^epoch-0000-update-000001 .* train\/loss 2$/m);
     expect(text).toMatch(/^epoch-0000-update-000002 .*cannot be read/m);
   });
 
@@ -218,7 +217,7 @@ describe("espalier checkpoint prune", () => {
       "--last",
       "1",
       "--best",
-      "loss:min:1",
+      "train/loss:min:1",
       "--every",
       "epochs:3",
     );
@@ -250,13 +249,17 @@ describe("espalier checkpoint prune", () => {
     [[], "nothing says which checkpoints stay"],
     [["--last", "0"], "--last 0 cannot be understood"],
     [["--last", "two"], "--last two cannot be understood"],
-    [["--best", "loss"], "write metric:min:2"],
-    [["--best", "loss:low:2"], "write metric:min:2"],
+    [["--best", "loss"], "write validation/loss:min:2"],
+    [["--best", "loss:low:2"], "write validation/loss:min:2"],
     [["--best", "loss:min:x"], "give a whole number above 0"],
     [["--every", "10"], "write epochs:10"],
     [["--every", "epohcs:10"], 'did you mean "epochs"?'],
-    [["--best", "los:min:1"], 'score or metric "los" (there are loss); did you mean "loss"?'],
-    [["--best", "val:min:1", "--last", "1"], "(there are loss)"],
+    [
+      ["--best", "train/los:min:1"],
+      'score or metric "train/los" (there are train/loss); did you mean "train/loss"?',
+    ],
+    [["--best", "validation/x:min:1", "--last", "1"], "(there are train/loss)"],
+    [["--best", "loss:min:1"], '"train/loss"'],
   ])("refuses the rules %j", async (rules, said) => {
     await run();
     const { code, error } = await checkpoint("prune", path("run"), ...rules);
@@ -308,9 +311,9 @@ describe("a directory of several ranks", () => {
   it("is listed as what it is, and so are the parts", async () => {
     await run();
     expect((await checkpoint("inspect", path("run"))).text).toMatch(
-      /^epoch-0001-update-000001 \(2 ranks\) .* loss 1$/m,
+      /^epoch-0001-update-000001 \(2 ranks\) .* train\/loss 1$/m,
     );
-    expect((await checkpoint("inspect", path("run", one))).text).toMatch(/^rank-0001 .* loss 1$/m);
+    expect((await checkpoint("inspect", path("run", one))).text).toMatch(/^rank-0001 .* train\/loss 1$/m);
     expect((await checkpoint("inspect", path("run", one, "rank-0001"))).text).toMatch(/value +f32\[2\]/);
   });
 

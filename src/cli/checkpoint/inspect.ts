@@ -2,6 +2,7 @@ import {
   Checkpoint,
   CheckpointManager,
   type CheckpointStore,
+  filedMetrics,
   type Manifest,
   type PartedStore,
   type SavedLeaf,
@@ -54,8 +55,7 @@ export function inspectText(found: Inspected): string {
     ["run", found.run],
     ["saved", `${found.savedAt}, number ${found.sequence} of its directory`],
     ["counters", listText(found.counters)],
-    ["metrics", listText(found.metrics)],
-    ["scores", listText(found.scores)],
+    ["metrics", listText(filedMetrics(found))],
     ["computed by", `${engine}, ${device}, ${plugin.name}; espalier ${espalier}, Node ${node}`],
     ["config", jsonText(found.config)],
     ["metadata", jsonText(found.metadata)],
@@ -102,6 +102,7 @@ export interface ListedCheckpoint {
   readonly ranks: number;
   readonly savedAt: string | undefined;
   readonly counters: Manifest["counters"] | undefined;
+  /** Metrics and scores by their full names. */
   readonly metrics: Manifest["metrics"] | undefined;
   readonly bytes: number | undefined;
   readonly problem: string | undefined;
@@ -122,7 +123,7 @@ export async function inspectStore(
         ranks: parts.length,
         savedAt: manifest?.savedAt,
         counters: manifest?.counters,
-        metrics: manifest?.metrics,
+        metrics: manifest && filedMetrics(manifest),
         bytes: sizes?.reduce((sum, bytes) => sum + bytes, 0),
         problem,
       };

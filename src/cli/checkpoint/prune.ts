@@ -61,11 +61,11 @@ function untouched(store: PartedStore): CheckpointStore {
   return { ...store, lock: async () => ({ cleaned: [], begin, remove: nothing, release: nothing }) };
 }
 
-/** `--last 3 --best loss:min:2 --every epochs:10` as rules. */
+/** `--last 3 --best validation/loss:min:2 --every epochs:10` as rules. */
 export function parseKeep({ last, best, every }: PruneOptions): Keep {
   if (last === undefined && best === undefined && every === undefined)
     throw new EspalierError("KEEP_INVALID", "nothing says which checkpoints stay", {
-      fix: "give --last 3, --best loss:min:2 or --every epochs:10, or several of them",
+      fix: "give --last 3, --best validation/loss:min:2 or --every epochs:10, or several of them",
     });
   return {
     ...(last !== undefined && { last: count("--last", last, last) }),
@@ -81,7 +81,7 @@ function parseBest(text: string): NonNullable<Keep["best"]> {
     throw invalid(
       "--best",
       text,
-      "write metric:min:2 or metric:max:2: the metric, which way is better, how many",
+      "write validation/loss:min:2 or evaluation/return:max:2: the metric in full, which way is better, how many",
     );
   return { metric, direction: direction as "min" | "max", k: count("--best", k, text) };
 }

@@ -47,24 +47,24 @@ describe("mainLoss", () => {
 });
 
 describe("matching", () => {
-  it("takes keys, names and patterns, each metric once, in the order asked for", () => {
-    expect(keys(matching(all, ["accuracy", "*loss", "train/*"]))).toEqual([
+  it("takes full names and patterns, each metric once, in the order asked for", () => {
+    expect(keys(matching(all, ["train/accuracy", "*loss", "train/*"]))).toEqual([
       "train/accuracy",
       "train/loss",
       "val/loss",
       "train/value_loss",
     ]);
-    expect(keys(matching(metrics("a/b/c"), ["b/c"]))).toEqual(["a/b/c"]);
+    expect(keys(matching(metrics("a/b/c"), ["*/b/c"]))).toEqual(["a/b/c"]);
   });
 
   it("takes letters that mean something in patterns as they are", () => {
-    expect(keys(matching(metrics("a/x.y", "a/xzy"), ["x.y"]))).toEqual(["a/x.y"]);
+    expect(keys(matching(metrics("a/x.y", "a/xzy"), ["a/x.y"]))).toEqual(["a/x.y"]);
   });
 
   it("says what is near and what there is", () => {
-    expect(() => matching(all, ["acuracy"])).toThrow(
-      /no metric "acuracy"; did you mean "accuracy"\? \[METRIC_UNKNOWN\]\n.*it has train\/loss, val\/loss/,
+    expect(() => matching(all, ["train/acuracy"])).toThrow(
+      /no metric "train\/acuracy"; did you mean "train\/accuracy"\? \[METRIC_UNKNOWN\]\n.*it has train\/loss, val\/loss/,
     );
-    expect(() => matching([], ["loss"])).toThrow(/it has no metrics yet/);
+    expect(() => matching([], ["train/loss"])).toThrow(/it has no metrics yet/);
   });
 });

@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { checkMetricPattern, didYouMean, EspalierError } from "../../core/index.ts";
 
 /** As much of a metric as choosing takes. */
 interface Named {
@@ -36,14 +36,14 @@ export const mainLoss = <M extends Named>(metrics: readonly M[]): M | undefined 
   byInterest(metrics).find(({ key }) => /loss/i.test(key) && rank(key) < FIRST_ASIDE);
 
 /**
- * The metrics that are asked for: by key, by name in any category, `*` standing for any letters. In the order asked
+ * The metrics that are asked for in full, `*` standing for any letters. In the order asked
  * for, each once. What fits none is an error.
  */
 export function matching<M extends Named>(metrics: readonly M[], asked: readonly string[]): readonly M[] {
   const found = asked.flatMap((wanted) => {
     const fits = metrics.filter(fitsPattern(wanted));
     if (fits.length > 0) return byInterest(fits);
-    const known = metrics.flatMap(({ key }) => [key, key.slice(key.indexOf("/") + 1)]);
+    const known = metrics.map(({ key }) => key);
     throw new EspalierError(
       "METRIC_UNKNOWN",
       `the run has no metric "${wanted}"${didYouMean(wanted, known)}`,
@@ -53,11 +53,12 @@ export function matching<M extends Named>(metrics: readonly M[], asked: readonly
   return [...new Set(found)];
 }
 
-/** Whether a metric is meant by a word: its key, its name, or a pattern of either. */
+/** Whether a metric is meant by a word: its full name, or a pattern of it. */
 export function fitsPattern(wanted: string): (metric: Named) => boolean {
+  checkMetricPattern("--metric", wanted);
   const parts = wanted.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   const pattern = new RegExp(`^(?:${parts.join(".*")})$`, "s");
-  return ({ key }) => pattern.test(key) || pattern.test(key.slice(key.indexOf("/") + 1));
+  return ({ key }) => pattern.test(key);
 }
 
 function someKeys(metrics: readonly Named[], most = 10): string {

@@ -20,7 +20,7 @@ interface Options {
 }
 
 const RUN = "its id, the beginning of it, or its name (the newest of that name)";
-const METRIC = 'keys or names of metrics, * for any letters: train/loss, accuracy, "eval/*"';
+const METRIC = 'metrics in full, * for any letters: train/loss, "validation/*"';
 
 /** `espalier runs | show | export | tail | why`. */
 export function registerRuns(program: Command, around: Surroundings = thisProcess()): void {
@@ -42,7 +42,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     "runs",
     "the runs of a stats store, newest first",
     `  espalier runs                           the newest 20
-  espalier runs --metric eval/return      with another metric than the loss
+  espalier runs --metric evaluation/return  with another metric than the loss
   espalier runs --store postgres://db/ml --json`,
   )
     .option("--limit <n>", "at most so many", "20")
@@ -67,7 +67,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     "show",
     "what a run did: summary, curves, time of hooks, evaluations, checkpoints, health",
     `  espalier show mnist
-  espalier show mnist --metric loss "eval/*"
+  espalier show mnist --metric train/loss "evaluation/*"
   espalier show 3f2a --json`,
   )
     .argument("<run>", RUN)
@@ -108,7 +108,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     "tail",
     "print a run's metrics as they come, until it ends; Ctrl-C stops watching",
     `  espalier tail mnist
-  espalier tail mnist --metric loss --interval 5`,
+  espalier tail mnist --metric train/loss --interval 5`,
   )
     .argument("<run>", RUN)
     .option("--metric <keys...>", METRIC)

@@ -17,7 +17,7 @@ describe("espalier runs", () => {
     const { code, text } = await runs();
     expect(code).toBe(0);
     const [head, first, second] = text.split("\n");
-    expect(head).toMatch(/^run +name +outcome +started +duration +done +loss$/);
+    expect(head).toMatch(/^run +name +outcome +started +duration +done +train\/loss$/);
     expect(first).toMatch(/^bbbb2222 +new +running +2026-11-15 11:59 .* NaN$/);
     expect(second).toMatch(/^aaaa1111 +old +completed +2026-11-15 11:50 .* 3 epochs, 300 updates +0\.5$/);
   });
@@ -70,7 +70,7 @@ describe("espalier runs", () => {
   it("shows another metric, by name where the heading does not say it", async () => {
     const store = await testStore();
     await filed(store, "a", [record("train/policy_loss", 1, 2), record("eval/return", 1, 7)]);
-    expect((await runs()).text).toContain("2 (policy_loss)");
+    expect((await runs()).text).toContain("2 (train/policy_loss)");
     const { text } = await runs("--metric", "eval/return");
     expect(text).toMatch(/done +eval\/return\n.* 7$/m);
   });

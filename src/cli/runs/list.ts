@@ -48,7 +48,7 @@ export function listText(
     metricText(run, metric),
   ]);
   return [
-    ...headedTable(["run", "name", "outcome", "started", "duration", "done", metric ?? "loss"], rows, colors),
+    ...headedTable(["run", "name", "outcome", "started", "duration", "done", metric ?? usual], rows, colors),
     ...(more ? [colors.dim(`the newest ${countText(limit)}; --limit N lists more`)] : []),
   ];
 }
@@ -61,9 +61,12 @@ function extentText(counters: RunSummary["counters"]): string {
   return (usual.length > 0 ? usual : known(["steps"])).join(", ");
 }
 
+/** What runs are told apart by unless another metric is asked for. */
+const usual = "train/loss";
+
 /** The value alone where the heading says what it is. */
-function metricText({ metric }: RunSummary, asked = "loss"): string {
+function metricText({ metric }: RunSummary, asked = usual): string {
   if (metric?.value === undefined) return "";
   const value = numberText(metric.value);
-  return metric.name === asked || metric.key === asked ? value : `${value} (${metric.name})`;
+  return metric.key === asked ? value : `${value} (${metric.key})`;
 }

@@ -101,7 +101,7 @@ describe("windows", () => {
   });
 
   it("have what their sinks have chosen", async () => {
-    const sink = keep({ categories: ["train"], metrics: ["loss*", "train/grad/norm"] });
+    const sink = keep({ categories: ["train"], metrics: ["train/loss*", "train/grad/norm"] });
     const logger = made(sink);
     logger.log({ loss: 1, "loss.policy": 2, other: 3, "grad/norm": 4 }, 1);
     logger.log({ loss: 5 }, 1, "validation");
@@ -506,20 +506,20 @@ describe("a sink whose choice fits nothing", () => {
     return warnings;
   };
   it.each<[SinkChoice, string]>([
-    [{ metrics: ["los"] }, 'metrics: ["los"]; did you mean "loss"?'],
+    [{ metrics: ["train/lsos"] }, 'metrics: ["train/lsos"]; did you mean "train/loss"?'],
     [{ categories: ["trian"] }, 'categories: ["trian"]; did you mean "train"?'],
     [
       { metrics: ["train/los"], categories: ["train"] },
       'categories: ["train"] and metrics: ["train/los"]; did you mean "train/loss"?',
     ],
-    [{ metrics: ["accuracy*"] }, 'metrics: ["accuracy*"]'],
+    [{ metrics: ["*/accuracy*"] }, 'metrics: ["*/accuracy*"]'],
   ])("is told of at the end: %j", async (choice, text) => {
     expect(await said(choice)).toEqual([`sink "kept" got nothing: no metric of the run fits ${text}`]);
   });
   it("is not, where it got something, where nothing was logged, and where the run ended early", async () => {
-    expect(await said({ metrics: ["los", "loss"] })).toEqual([]);
+    expect(await said({ metrics: ["train/los", "train/loss"] })).toEqual([]);
     expect(await said({ categories: ["train", "validation"] })).toEqual([]);
-    expect(await said({ metrics: ["los"] }, {})).toEqual([]);
+    expect(await said({ metrics: ["train/los"] }, {})).toEqual([]);
     expect(await said({ categories: ["evaluation"] }, { loss: 1 }, "failed")).toEqual([]);
   });
 });

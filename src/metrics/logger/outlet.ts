@@ -19,7 +19,7 @@ export class Outlet {
   constructor(sink: Sink, delivery: Delivery) {
     this.sink = sink;
     this.delivery = delivery;
-    this.#match = sink.metrics && matcherOf(sink.metrics);
+    this.#match = sink.metrics && matcherOf(sink.metrics, `metrics of the sink "${sink.name}"`);
   }
 
   /** Whether the sink has chosen this metric. */
@@ -45,7 +45,7 @@ export class Outlet {
       ),
       ...misspelt(
         metrics,
-        all.flatMap((series) => [series.name, series.key]),
+        all.map(({ key }) => key),
       ),
     ];
     const asked = [

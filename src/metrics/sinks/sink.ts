@@ -10,7 +10,7 @@ export interface SinkChoice {
   readonly schedule?: Schedule;
   /** Categories it gets. Default all. */
   readonly categories?: readonly string[];
-  /** Metrics it gets: names or keys, `*` stands for any characters. Default all. */
+  /** Metrics it gets: `train/loss`, `validation/*`; `*` stands for any characters. Default all. */
   readonly metrics?: readonly string[];
 }
 

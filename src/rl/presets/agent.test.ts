@@ -53,7 +53,7 @@ describe("runs of one agent", () => {
   });
 
   it("are the same, with a ramp that follows a metric", async () => {
-    const ramp = byMetric({ metric: "value.loss", initial: 1e-3, transform: (x) => x / 1000 });
+    const ramp = byMetric({ metric: "train/value.loss", initial: 1e-3, transform: (x) => x / 1000 });
     const agent = ppo({ env: "CartPole-v1", ...small, learningRate: ramp });
     await agent.train();
     const first = await hashes(agent.task);

@@ -123,12 +123,12 @@ describe("espalier show", () => {
 
   it("shows the metrics that are asked for, and no others", async () => {
     await full();
-    const { text } = await show("mnist", "--metric", "accuracy", "health/*");
+    const { text } = await show("mnist", "--metric", "val/accuracy", "health/*");
     expect(text).toContain("val/accuracy");
     expect(text).toMatch(/health\/exploding +▁ +2 +2 +2/);
     expect(text).not.toContain("train/loss");
-    expect((await show("mnist", "--metric", "los")).error).toMatch(
-      /did you mean "loss"\? \[METRIC_UNKNOWN\]/,
+    expect((await show("mnist", "--metric", "train/los")).error).toMatch(
+      /did you mean "train\/loss"\? \[METRIC_UNKNOWN\]/,
     );
   });
 
@@ -165,7 +165,7 @@ describe("espalier show", () => {
   it("gives everything as JSON, thinned curves included", async () => {
     const store = await full();
     await store.addMetrics("abcd1234", losses(1000, "train/long"));
-    const { text } = await show("mnist", "--metric", "loss", "long", "--json");
+    const { text } = await show("mnist", "--metric", "train/loss", "train/long", "--json");
     const found = JSON.parse(text);
     expect(found).toMatchObject({
       run: { id: "abcd1234", name: "mnist", outcome: "running", silent: false, config: { lr: 0.001 } },

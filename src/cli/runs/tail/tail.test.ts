@@ -73,7 +73,7 @@ describe("espalier tail", () => {
   it("prints the metrics that are asked for", async () => {
     const store = await testStore();
     await filed(store, "a", [record("train/loss", 1, 1), record("train/x", 1, 2)], { ending: completed });
-    const { text } = await tail(["a", "--metric", "loss"]);
+    const { text } = await tail(["a", "--metric", "train/loss"]);
     expect(text).toMatch(/^\S+ {2}train {2}updates 1 {2}loss 1\nthe run has ended/);
   });
 
@@ -81,15 +81,15 @@ describe("espalier tail", () => {
     const store = await testStore();
     await filed(store, "a", [record("train/loss", 1, 1)]);
     const { text, errors } = await tail(
-      ["a", "--metric", "score"],
+      ["a", "--metric", "eval/score"],
       during(async () => {
         await store.addMetrics("a", [record("eval/score", 2, 7)]);
         await store.endRun("a", completed);
       }),
     );
-    expect(errors).toMatch(/^not yet: the run has no metric "score"/);
+    expect(errors).toMatch(/^not yet: the run has no metric "eval\/score"/);
     expect(text).toContain("score 7");
-    expect((await tail(["a", "--metric", "nothing"])).error).toContain("METRIC_UNKNOWN");
+    expect((await tail(["a", "--metric", "train/nothing"])).error).toContain("METRIC_UNKNOWN");
   });
 
   it("says once that a run has gone silent, and again after it was heard of", async () => {

@@ -49,7 +49,7 @@ describe("the choice of metrics", () => {
 
   it("shows what the user calls important first and always, in the user's order", () => {
     const records = windowOf(1, { "train/loss": 1, "train/lr": 1, "train/a": 1, "train/b": 1, "x/lr": 1 });
-    expect(chosen(records, { important: ["train/b", "lr"], limit: 2 })).toEqual({
+    expect(chosen(records, { important: ["train/b", "*/lr"], limit: 2 })).toEqual({
       keys: ["train/b", "train/lr", "x/lr"],
       more: 2,
     });
@@ -58,7 +58,7 @@ describe("the choice of metrics", () => {
 
   it("takes signs of regular expressions in a pattern for themselves", () => {
     const records = windowOf(1, { "train/a.b": 1, "train/axb": 1 });
-    expect(chosen(records, { important: ["a.b"], limit: 1 }).keys).toEqual(["train/a.b"]);
+    expect(chosen(records, { important: ["train/a.b"], limit: 1 }).keys).toEqual(["train/a.b"]);
   });
 
   it("never leaves out what is not finite for what is, and leaves it in its place", () => {

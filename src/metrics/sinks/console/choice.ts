@@ -31,7 +31,7 @@ export function chooser({
   limit,
   leftOut = [],
 }: ChoiceOptions): (entries: readonly Entry[]) => Chosen {
-  const match = matcherOf(important);
+  const match = matcherOf(important, "important");
   return (entries) => {
     const ranked = entries.flatMap((entry, order) => {
       const asked = match(entry.record);

@@ -179,10 +179,10 @@ describe("anywhere else", () => {
     const { pipe, sink } = onPipe();
     sink.write(windowOf(1, values));
     expect(pipe.lines[0]).toMatch(/train\/m11 11 {2}and 38 more$/);
-    const asked = onPipe({ metrics: ["m49", "m*"] });
+    const asked = onPipe({ metrics: ["train/m49", "train/m*"] });
     asked.sink.write(windowOf(1, values));
     expect(asked.pipe.lines[0]).toMatch(/^step 1 {2}train\/m49 49 {2}train\/m0 0 .*train\/m48 48$/);
-    const few = onPipe({ limit: 1, important: ["m3"] });
+    const few = onPipe({ limit: 1, important: ["train/m3"] });
     few.sink.write(windowOf(1, values));
     expect(few.pipe.lines).toEqual(["step 1  train/m3 3  and 49 more"]);
   });
@@ -270,8 +270,14 @@ describe("the choice of a console", () => {
   it("is every 1000 steps, unless told otherwise", () => {
     expect(consoleSink({ env }).schedule?.describe()).toBe(every({ steps: 1000 }).describe());
     const schedule = every({ epochs: 1 });
-    const chosen = consoleSink({ schedule, name: "mine", categories: ["train"], metrics: ["loss"], env });
-    expect(chosen).toMatchObject({ schedule, name: "mine", categories: ["train"], metrics: ["loss"] });
+    const chosen = consoleSink({
+      schedule,
+      name: "mine",
+      categories: ["train"],
+      metrics: ["train/loss"],
+      env,
+    });
+    expect(chosen).toMatchObject({ schedule, name: "mine", categories: ["train"], metrics: ["train/loss"] });
   });
 
   it.each([

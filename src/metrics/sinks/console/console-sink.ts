@@ -17,7 +17,7 @@ export interface ConsoleOptions extends SinkChoice {
   readonly unicode?: boolean;
   /** Width of the terminal. Default: as wide as it is at the time. */
   readonly columns?: number;
-  /** Metrics that come first and are always shown: names or keys, `*` stands for any characters. */
+  /** Metrics that come first and are always shown: `train/loss`, `validation/*`; `*` stands for any characters. */
   readonly important?: readonly string[];
   /** Metrics shown of one window; how many more there are is said. Default 12, or all where `metrics` names them. */
   readonly limit?: number;
@@ -42,7 +42,7 @@ const own = ["stream", "color", "unicode", "columns", "important", "limit", "sys
  * @example
  * ```ts
  * consoleSink(); // every 1000 steps
- * consoleSink({ schedule: every({ epochs: 1 }), important: ["valid/accuracy", "*lr*"] });
+ * consoleSink({ schedule: every({ epochs: 1 }), important: ["validation/*", "train/learningRate"] });
  * ```
  */
 export function consoleSink(options: ConsoleOptions = {}): Sink {

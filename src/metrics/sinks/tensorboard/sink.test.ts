@@ -38,7 +38,7 @@ describe("tensorBoardSink", () => {
 
   it("has the name and the choice that it is given", () => {
     expect(tensorBoardSink(folder)).toMatchObject({ name: "tensorboard" });
-    const choice = { name: "tb", categories: ["eval"], metrics: ["loss*"] };
+    const choice = { name: "tb", categories: ["eval"], metrics: ["*/loss*"] };
     expect(tensorBoardSink(folder, choice)).toMatchObject(choice);
   });
 });
