@@ -41,7 +41,7 @@ export interface RestoreOptions {
 type Components = Readonly<Record<string, Stateful>>;
 type Present = ReadonlyMap<string, ReadonlyMap<string, Tensor>>;
 
-/** Verifies files first, compares second, reads third, and only then changes components. Gives the manifest. */
+/** Compares first, reads and verifies second, and only then changes components. Gives the checkpoint's manifest. */
 export async function restoreFrom(
   components: Components,
   checkpoint: Checkpoint,
@@ -59,8 +59,6 @@ export async function restoreFrom(
       names.map(async (name) => [name, tensorsOf(await (components[name] as Stateful).getState())] as const),
     ),
   );
-  // Hashed before anything is compared: what a damaged file says of itself would be taken for a fault of the run.
-  await checkpoint.verified(names.filter((name) => checkpoint.components.includes(name)));
   const missing = nameDifferences(names, chosen ?? checkpoint.components, checkpoint);
   const isHook = ({ name }: { readonly name: string }): boolean =>
     mode === "exact" && name.startsWith("hook.");
@@ -81,7 +79,11 @@ export async function restoreFrom(
       if (!allow.includes(what)) problems.push(...found);
       else for (const problem of found) context.warn(`resuming from ${checkpoint.path}: ${problem}`);
   }
-  if (problems.length > 0) throw mismatch(checkpoint, mode, problems);
+  if (problems.length > 0) {
+    // Before the run is blamed: what a damaged file says of itself fits nothing. Files that fit are hashed as they are read.
+    await checkpoint.verified(names.filter((name) => checkpoint.components.includes(name)));
+    throw mismatch(checkpoint, mode, problems);
+  }
   const states = await Promise.all(
     names
       .filter((name) => checkpoint.components.includes(name))
