@@ -1,11 +1,16 @@
+import { appendFileSync } from "node:fs";
 import { FakeTask, train } from "./task.test-support.ts";
 import { Trainer } from "./trainer.ts";
 
 /**
  * A run of many batches for `signals.test.ts`, in a process of its own. It says what happens on standard output;
- * with "hang" its end event ends only when a SIGHUP comes.
+ * with "hang" its end event ends only when a SIGHUP comes, with "talk" it writes at every batch.
  */
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string) => {
+  process.stdout.write(`${line}\n`);
+  if (process.env.SIGNALS_LOG) appendFileSync(process.env.SIGNALS_LOG, `${line}\n`);
+};
+const talk = process.argv.includes("talk");
 const hang = process.argv.includes("hang");
 
 const before = process.listenerCount("SIGINT");
@@ -15,7 +20,10 @@ const trainer = new Trainer({
   hooks: [
     {
       name: "reporter",
-      onBatchEnd: ({ counters }) => void (counters.batches === 5 && say("training")),
+      onBatchEnd: ({ counters }) => {
+        if (counters.batches === 5) say("training");
+        else if (talk) process.stdout.write(".");
+      },
       onEpochEnd: () => void say("epoch ended"),
       onTrainingEnd: ({ outcome, reason }) => {
         say(`end: ${outcome}, ${reason}`);

@@ -1,4 +1,7 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -65,4 +68,32 @@ describe("a signal", () => {
       ],
     });
   });
+
+  const python = process.env.ESPALIER_BENCH_PYTHON || "python3";
+  const terminals = process.platform !== "win32" && spawnSync(python, ["-c", "import pty"]).status === 0;
+  it.runIf(terminals)(
+    "SIGHUP from a terminal that closes while the run writes to it lets the run end in good order",
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), "espalier-signals-"));
+      const log = join(folder, "log");
+      // A terminal that closes once the run trains.
+      const terminal = `import os, pty, sys
+pid, screen = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"training" not in seen: seen += os.read(screen, 4096)
+os.close(screen)
+os.waitpid(pid, 0)`;
+      spawnSync(python, ["-c", terminal, process.execPath, "--import", "tsx", script, "talk"], {
+        env: { ...process.env, SIGNALS_LOG: log },
+      });
+      expect(readFileSync(log, "utf8").trim().split("\n").slice(-4)).toEqual([
+        "end: interrupted, interrupted by SIGHUP",
+        "cleaned up: closed",
+        "handlers after: 0",
+        "result: interrupted, whole batches: true",
+      ]);
+      rmSync(folder, { recursive: true });
+    },
+  );
 });

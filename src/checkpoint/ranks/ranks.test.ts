@@ -111,14 +111,18 @@ describe("several ranks, each a process, one directory", () => {
   });
 
   const runs = Number(process.env.ESPALIER_RANK_RUNS ?? 1);
-  it(`two of them save after every update, ${runs} runs (ESPALIER_RANK_RUNS)`, async () => {
-    for (let run = 0; run < runs; run++) {
-      const directory = temporaryDirectory();
-      const told = await launched(directory, { ranks: 2, updates: 1 });
-      expect(told.map((one) => one?.error)).toEqual([undefined, undefined]);
-      expect(listed(directory)).toEqual(["epoch-0002-update-000012", "epoch-0003-update-000012"]);
-    }
-  });
+  it(
+    `two of them save after every update, ${runs} runs (ESPALIER_RANK_RUNS)`,
+    async () => {
+      for (let run = 0; run < runs; run++) {
+        const directory = temporaryDirectory();
+        const told = await launched(directory, { ranks: 2, updates: 1 });
+        expect(told.map((one) => one?.error)).toEqual([undefined, undefined]);
+        expect(listed(directory)).toEqual(["epoch-0002-update-000012", "epoch-0003-update-000012"]);
+      }
+    },
+    runs * 60_000,
+  );
 
   it("one that is started twice is refused; after the first was killed it may start again", async () => {
     const directory = temporaryDirectory();
