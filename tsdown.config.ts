@@ -7,7 +7,11 @@ const promised = Object.values(manifest.exports)
   .concat(Object.values(manifest.bin).map((path) => `./${path}`));
 
 // What threads import, by its place in dist.
-const threads = ["./dist/rl/vector/threads/thread-main.js", "./dist/rl/evaluation/thread-main.js"];
+const threads = [
+  "./dist/engine/xla/compile-thread.js",
+  "./dist/rl/vector/threads/thread-main.js",
+  "./dist/rl/evaluation/thread-main.js",
+];
 
 export default defineConfig({
   entry: Object.fromEntries(

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "vite";
 import manifest from "../package.json" with { type: "json" };
 import { installedOptions, root } from "./compiler-options.ts";
@@ -235,6 +236,13 @@ function packageChecks(tarball: string): readonly Check[] {
         void (await output([tool("attw"), tarball, "--profile", "esm-only", "--format", "ascii"], {
           cwd: root,
         })),
+    },
+    {
+      name: "the thread that shows compilations",
+      run: async () => {
+        const file = join(installed, "dist/engine/xla/compile-thread.js");
+        assert.equal(typeof (await import(pathToFileURL(file).href)).runThread, "function");
+      },
     },
     {
       name: "links of README, docs and examples lead to files of the package",

@@ -92,7 +92,11 @@ export function setUp(kind: string, options: Options) {
     ...{ objective, optimizer, rates, batchSize, batchOf, loops, maxFuse },
     ...{ params: params.packing, state: state.packing },
     monitor: options.monitor ?? {},
-    options: () => ({ ...compileOptions(), name: "train", ...(donated && { donate: [0, 1] }) }),
+    options: () => ({
+      ...compileOptions(),
+      name: "the training program",
+      ...(donated && { donate: [0, 1] }),
+    }),
   });
 
   /** Takes what the run says where the task was not told: its seed, unless something has been restored or done. */

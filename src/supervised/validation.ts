@@ -32,7 +32,7 @@ function validationProgram(spec: ValidationSpec, size: number, capacity: number)
       });
       return values as Readonly<Record<string, Value>>;
     },
-    { ...spec.options, name: "validate" },
+    { ...spec.options, name: "the validation program" },
   );
 }
 

@@ -35,6 +35,8 @@ export interface CompileRequest {
   readonly deterministic: boolean;
   /** Compiler flags in addition to those the engine chooses. */
   readonly flags: Readonly<Record<string, boolean | number | string>>;
+  /** What people are told is being compiled. */
+  readonly name: string;
 }
 
 /** A compiled program on a device. */

@@ -25,7 +25,7 @@ export interface CompileOptions {
   readonly deterministic?: boolean;
   /** Compiler flags beside those the engine chooses, for the xla engine. */
   readonly flags?: Readonly<Record<string, boolean | number | string>>;
-  /** What errors call the function; its own name unless given. */
+  /** What errors and the line about a long compilation call the function. Default: its own name. */
   readonly name?: string;
 }
 
@@ -124,6 +124,7 @@ export function compile<A extends readonly unknown[], const R>(
       donated: program.inputs.map((_, i) => donated.includes(i)),
       deterministic: options.deterministic ?? false,
       flags: options.flags ?? {},
+      name: options.name ?? (fn.name || "a program"),
     });
     leaves.length = 0;
     flatten(traced, leaves);

@@ -5,6 +5,7 @@ import type { HostArray } from "../run/host.ts";
 import { fromBytes, toBytes } from "../run/host.ts";
 import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
+import { compileStatus } from "./compile-status.ts";
 import { chooseFlags } from "./flags.ts";
 import type { Handle, PjrtDevice, PjrtExecutable } from "./pjrt/index.ts";
 import { bufferType, PjrtClient } from "./pjrt/index.ts";
@@ -119,7 +120,7 @@ function compileProgram(
     client.platform === "cpu" ? { smallLoops: true } : { aliases: aliasDonated(program, request.donated) },
   );
   const flags = { ...chooseFlags(client.platform, program, request.deterministic), ...request.flags };
-  const executable = shared(client, module, flags, device);
+  const executable = shared(client, module, { flags, device, name: request.name });
   return {
     run: (inputs, outputs) => executable.execute(inputs as readonly Handle[], outputs as Handle[]),
   };
@@ -134,8 +135,7 @@ const dropped = new FinalizationRegistry<string>((key) => {
 function shared(
   client: PjrtClient,
   module: string,
-  flags: Readonly<Record<string, boolean | number | string>>,
-  device: PjrtDevice,
+  { flags, device, name }: Pick<CompileRequest, "flags" | "name"> & { readonly device: PjrtDevice },
 ): PjrtExecutable {
   const key = createHash("sha256")
     .update(JSON.stringify([client.path, device.id, flags]))
@@ -143,7 +143,7 @@ function shared(
     .digest("hex");
   const known = compiled.get(key)?.deref();
   if (known) return known;
-  const executable = client.compile(module, { flags, device });
+  const executable = compileStatus().during(name, () => client.compile(module, { flags, device }));
   compiled.set(key, new WeakRef(executable));
   dropped.register(executable, key);
   return executable;

@@ -83,7 +83,7 @@ export function setUp(options: DqnOptions) {
         ...{ params: params.packing, state: state.packing, target: target.packing },
         ...{ gamma: numbers.gamma, double: numbers.double, every: numbers.every, tau: numbers.tau },
       },
-      { ...compileOptions(), name: "train", ...(donated && { donate: [0, 1, 2] }) },
+      { ...compileOptions(), name: "the training program", ...(donated && { donate: [0, 1, 2] }) },
     ),
     numbers: new RampNumbers(rates.names, capacity, on),
   }));

@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { EspalierError } from "../../core/index.ts";
+import { tsxFor } from "../../engine/index.ts";
 
 const isTypeScript = (file: string): boolean => /\.[cm]?tsx?$/.test(file);
 /** Whether this runs from its sources, as in a checkout. */
@@ -33,23 +34,4 @@ export function espalierProgram(): readonly string[] {
   const main = join(folder, "src", "cli", "main.ts");
   const loader = tsxFor([pathToFileURL(main).href]);
   return [process.execPath, ...(loader === undefined ? [] : ["--import", loader]), main];
-}
-
-/** Where the loader of TypeScript is, if one of these files (by URL) needs it. Node gives threads none. */
-export function tsxFor(files: readonly string[]): string | undefined {
-  const typed = files.filter(isTypeScript);
-  const strips = Boolean((process.features as { readonly typescript?: unknown }).typescript);
-  if (typed.length === 0 || strips) return undefined;
-  for (const file of typed)
-    try {
-      const path = file.startsWith("file:") ? fileURLToPath(file) : file;
-      return pathToFileURL(createRequire(path).resolve("tsx")).href;
-    } catch {
-      // Maybe it is beside the next one.
-    }
-  throw new EspalierError(
-    "TYPESCRIPT_UNSUPPORTED",
-    `Node ${process.versions.node} cannot import ${typed.at(-1)} in a thread`,
-    { fix: "use Node 22.18 or newer, or `npm install --save-dev tsx` beside the file, or give JavaScript" },
-  );
 }

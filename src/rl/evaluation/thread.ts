@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { EspalierError } from "../../core/index.ts";
-import { threadModule, tsxFor } from "./own-files.ts";
+import { tsxFor } from "../../engine/index.ts";
+import { threadModule } from "./own-files.ts";
 import { errorOf, type ThreadAnswer, type ThreadRequest } from "./thread-messages.ts";
 
 /** What a thread gave: scores, and what it recorded. */

@@ -55,7 +55,7 @@ export function compiledWorld(
   });
 
   const programFor = perLosses((losses: CallLosses) => {
-    const options = { ...on, ...shared.compileOptions(), name: "train" };
+    const options = { ...on, ...shared.compileOptions(), name: "the training program" };
     const spec = {
       act: { policy, objective: parts.objective, losses: losses.rollout, added: shared.added },
       finish: parts.finishSpec,

@@ -141,6 +141,6 @@ export function learnProgram(spec: OrdinarySpec, options: CompileOptions) {
         values: Object.fromEntries(reported.names.map((name, i) => [name, np.slice(picked, ":", i)])),
       };
     },
-    { ...options, name: "learn" },
+    { ...options, name: "the training program" },
   );
 }

@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { EspalierError } from "../../../core/index.ts";
+import { tsxFor } from "../../../engine/index.ts";
 import { DONE, REQUEST, STATUS, statuses, type ThreadData } from "./protocol.ts";
 
 /**
@@ -60,24 +61,4 @@ function threadMain(): string {
       cause,
     });
   }
-}
-
-/** Where the loader of TypeScript is, if one is needed. */
-function tsxFor(files: readonly string[]): string | undefined {
-  const typed = files.filter(isTypeScript);
-  const strips = Boolean((process.features as { readonly typescript?: unknown }).typescript);
-  if (typed.length === 0 || strips) return undefined;
-  for (const file of typed)
-    try {
-      return pathToFileURL(createRequire(fileURLToPath(file)).resolve("tsx")).href;
-    } catch {
-      // Maybe it is beside the next one.
-    }
-  throw new EspalierError(
-    "TYPESCRIPT_UNSUPPORTED",
-    `Node ${process.versions.node} cannot import ${typed.at(-1)} in a thread`,
-    {
-      fix: "use Node 22.18 or newer, or `npm install --save-dev tsx` beside the file, or give JavaScript",
-    },
-  );
 }
