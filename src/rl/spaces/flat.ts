@@ -141,7 +141,13 @@ const most = 3.4028234663852886e38;
  * The bounds of every number of a flat row, in single precision. Where there are none, those of finite numbers: what
  * lies between low and high is finite.
  */
-export function flatBounds(space: Space): { readonly low: Float32Array; readonly high: Float32Array } {
+export function flatBounds(space: Space): {
+  readonly low: Float32Array;
+  readonly high: Float32Array;
+  /** What lies between these lies within all bounds: quick to see, where bounds are alike. */
+  readonly least: number;
+  readonly greatest: number;
+} {
   const size = flatSize(space);
   const [low, high] = [new Float32Array(size).fill(-most), new Float32Array(size).fill(most)];
   const walk = (part: Space, from: number): number => {
@@ -157,5 +163,7 @@ export function flatBounds(space: Space): { readonly low: Float32Array; readonly
     return end;
   };
   walk(space, 0);
-  return { low, high };
+  const least = low.reduce((a, b) => Math.max(a, b), -most);
+  const greatest = high.reduce((a, b) => Math.min(a, b), most);
+  return { low, high, least, greatest };
 }

@@ -118,10 +118,12 @@ export class Intake {
         };
       }
     }
-    const { low, high } = this.#bounds;
-    for (let k = 0, j = 0; k < this.#held.length; k++, j++) {
-      if (j === size) j = 0;
-      const x = this.#held[k] as number;
+    const held = this.#held;
+    const { least, greatest, low, high } = this.#bounds;
+    for (let k = 0; k < held.length; k++) {
+      const x = held[k] as number;
+      if (x >= least && x <= greatest) continue;
+      const j = k % size;
       if (x >= (low[j] as number) && x <= (high[j] as number)) continue;
       if (!Number.isFinite(x))
         return {
