@@ -28,9 +28,9 @@ export class EspalierError extends Error {
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
     const { cause } = details;
-    const text = printableText(message);
-    const at = details.at && printableText(details.at);
-    const fix = details.fix && printableText(details.fix);
+    const text = printableText(String(message));
+    const at = details.at && printableText(String(details.at));
+    const fix = details.fix && printableText(String(details.fix));
     super(wholeText(code, text, at, fix), cause === undefined ? undefined : { cause });
     // Not enumerable: the message has them, and what prints an error would list them behind its stack once more.
     for (const [name, value] of Object.entries({ name: "EspalierError", code, fix, at }))

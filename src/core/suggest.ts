@@ -17,10 +17,11 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
 }
 
 /**
- * `; did you mean "x"?`, or nothing when no candidate is near. Names of other libraries are known: where there is an
- * `environments`, `n_envs` is taken for it.
+ * `; did you mean "x"?`, or nothing when no candidate is near, or the name is no text. Names of other libraries are
+ * known: where there is an `environments`, `n_envs` is taken for it.
  */
-export function didYouMean(name: string, candidates: Iterable<string>): string {
+export function didYouMean(name: unknown, candidates: Iterable<string>): string {
+  if (typeof name !== "string") return "";
   const known = new Set(candidates);
   const hint = foreignHint(name, known);
   if (hint !== undefined) return hint;

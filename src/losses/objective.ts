@@ -1,4 +1,4 @@
-import { checkNames, EspalierError } from "../core/index.ts";
+import { checkNames, EspalierError, shown } from "../core/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { activeOf, batchesUntilChange, type LossPhase, scheduleOf } from "./activity.ts";
@@ -33,6 +33,12 @@ export function objective<B, O>(options: ObjectiveOptions<B, O>): Objective<B, O
     throw new EspalierError("OPTION_INVALID", `objective: maxSets is ${maxSets}`, {
       fix: "give a whole number from 1 on",
     });
+  if (!Array.isArray(options.losses) || typeof options.forward !== "function")
+    throw new EspalierError(
+      "OPTION_INVALID",
+      `objective: forward is ${shown(options.forward)} and losses is ${shown(options.losses)}`,
+      { fix: "give a function and a list: { forward: (params, batch, options) => ..., losses: [loss] }" },
+    );
   const given = options.losses.map((loss) => asLoss<B, O>(loss));
   checkLosses(given);
   const givers = giversOf(given);

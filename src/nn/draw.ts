@@ -1,7 +1,18 @@
+import { shown } from "../core/index.ts";
 import { hostRandom, type Shape } from "../engine/index.ts";
 import { normalQuantile } from "./normal-quantile.ts";
+import { layerError } from "./path.ts";
 
-export const sizeOf = (shape: Shape): number => shape.reduce((a, b) => a * b, 1);
+/** How many numbers a parameter of this shape has; an error where it is no shape. */
+export function sizeOf(shape: Shape): number {
+  if (Array.isArray(shape)) return shape.reduce((a, b) => a * b, 1);
+  throw layerError(
+    "init",
+    "SHAPE_INVALID",
+    `the shape of a parameter is ${shown(shape)}`,
+    "an initializer takes (key, shape), such as (key, [4, 2])",
+  );
+}
 
 /** The middle of one of 2^32 parts of the way from 0 to 1: neither end, and both ends equally far. */
 const within = (bits: number): number => (bits + 0.5) * 2 ** -32;

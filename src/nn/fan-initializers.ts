@@ -7,6 +7,8 @@ import { layerError } from "./path.ts";
 
 /** How many inputs each output of a parameter sees, and how many outputs each input reaches. */
 export function fansOf(kind: string, shape: Shape): { readonly fanIn: number; readonly fanOut: number } {
+  // Before its axes are counted: sizeOf refuses what is no shape.
+  sizeOf(shape);
   if (shape.length < 2)
     throw layerError(
       kind,

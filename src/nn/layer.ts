@@ -1,4 +1,4 @@
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, isPlainObject, shown } from "../core/index.ts";
 import { evalShape, random, type Shape, type Spec, Value } from "../engine/index.ts";
 import type { ApplyOptions, Layer, Model, Params } from "./model.ts";
 import { layerError } from "./path.ts";
@@ -6,11 +6,25 @@ import { layerError } from "./path.ts";
 /** Layers by name, or in order: those are named by their kind and a count, `dense0`, `relu0`, `dense1`. */
 export type Layers = readonly Layer[] | Readonly<Record<string, Layer>>;
 
-const isModel = (layer: unknown): layer is Model =>
+/** Whether something has what makes a model: `init` and `apply`. */
+export const isModel = (layer: unknown): layer is Model =>
   typeof layer === "object" &&
   layer !== null &&
   typeof (layer as Partial<Model>).init === "function" &&
   typeof (layer as Partial<Model>).apply === "function";
+
+/** Refuses what is no model. */
+export function checkModel(fn: string, model: unknown): void {
+  if (isModel(model)) return;
+  throw layerError(
+    fn,
+    "ARGUMENT_INVALID",
+    `the model is ${shown(model)}`,
+    typeof model === "function" && model.name !== ""
+      ? `call what makes it, such as ${model.name}(...)`
+      : "give a model such as dense(64), with init and apply",
+  );
+}
 
 /** A layer as a model: a function becomes one without parameters. */
 function asModel(container: string, name: string, layer: Layer): Model {
@@ -41,6 +55,12 @@ const kindOf = (layer: unknown): string => {
 
 /** The layers inside a container, by the names their parameters have. */
 export function namedLayers(container: string, layers: Layers): Readonly<Record<string, Model>> {
+  if ((!Array.isArray(layers) && !isPlainObject(layers)) || isModel(layers))
+    throw new EspalierError(
+      "LAYER_INVALID",
+      `${container}: its layers are ${isModel(layers) ? describe(layers) : shown(layers)}`,
+      { fix: "give a list of layers, [dense(64), nn.relu], or an object of them by name" },
+    );
   const counts = new Map<string, number>();
   const entries = Array.isArray(layers)
     ? (layers as readonly Layer[]).map((layer): readonly [string, Layer] => {

@@ -1,4 +1,4 @@
-import { normals } from "./draw.ts";
+import { normals, sizeOf } from "./draw.ts";
 import type { Initializer } from "./initializers.ts";
 import { checkNumber, checkOptions } from "./options.ts";
 import { layerError } from "./path.ts";
@@ -22,6 +22,7 @@ export function orthogonal(options: OrthogonalOptions = {}): Initializer {
   checkOptions("orthogonal", options, ["gain"]);
   const gain = checkNumber("orthogonal", "gain", options.gain ?? 1);
   return (key, shape) => {
+    sizeOf(shape);
     if (shape.length < 2)
       throw layerError(
         "orthogonal",

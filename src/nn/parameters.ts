@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { didYouMean, isPlainObject } from "../core/index.ts";
+import { didYouMean, flatten, isPlainObject, leafPaths, shown } from "../core/index.ts";
 import {
   hostRandom,
   put,
@@ -11,6 +11,7 @@ import {
   type Value,
 } from "../engine/index.ts";
 import type { Initializer } from "./initializers.ts";
+import { checkModel, isModel } from "./layer.ts";
 import type { InitKey, InitOptions, Model, Params } from "./model.ts";
 import { layerError, watchLayers } from "./path.ts";
 
@@ -20,6 +21,13 @@ const keyOf = (key: InitKey): Uint32Array => (typeof key === "number" ? hostKey(
 
 /** The key of a part by its name: parts added later never change what others draw. */
 export function childKey(key: InitKey, name: string): Uint32Array {
+  if (typeof name !== "string")
+    throw layerError(
+      "childKey",
+      "ARGUMENT_INVALID",
+      `the name of the part is ${shown(name)}`,
+      'give a text: childKey(key, "encoder")',
+    );
   return hostFoldIn(keyOf(key), createHash("sha256").update(name).digest().readUInt32LE(0));
 }
 
@@ -45,7 +53,10 @@ export function drawParameters(
   specs: Readonly<Record<string, ParameterSpec>>,
   options: InitOptions = {},
 ): Readonly<Record<string, Tensor>> {
-  const made = Object.entries(specs).map(([name, { shape, init }]) => {
+  if (!isPlainObject(specs)) throw notSpecs(`the parameters are ${shown(specs)}`);
+  const made = Object.entries(specs).map(([name, own]) => {
+    if (!Array.isArray(own?.shape)) throw notSpecs(`"${name}" is ${shown(own)}`);
+    const { shape, init } = own;
     // Only shapes are asked of a described parameter, and those a spec has.
     if (describing) return [name, spec(shape) as unknown as Tensor] as const;
     return [name, put(drawnFrom(name, init, childKey(key, name), shape), { ...options, shape })] as const;
@@ -53,8 +64,16 @@ export function drawParameters(
   return Object.fromEntries(made);
 }
 
+const notSpecs = (what: string) =>
+  layerError(
+    "drawParameters",
+    "ARGUMENT_INVALID",
+    what,
+    "give the shape and the initializer of each parameter: { w: { shape: [4, 2], init: kaimingNormal() } }",
+  );
+
 function drawnFrom(name: string, init: Initializer, key: Uint32Array, shape: Shape): Float32Array {
-  const numbers: unknown = init(key, shape);
+  const numbers: unknown = typeof init === "function" ? init(key, shape) : undefined;
   if (numbers instanceof Float32Array && numbers.length === shape.reduce((a, b) => a * b, 1)) return numbers;
   throw layerError(
     "init",
@@ -73,6 +92,7 @@ function drawnFrom(name: string, init: Initializer, key: Uint32Array, shape: Sha
  * ```
  */
 export function parameterSpecs<X, Y>(model: Model<X, Y>, input: Specs<X>): Params<Spec> {
+  checkModel("parameterSpecs", model);
   const outer = describing;
   describing = true;
   try {
@@ -86,8 +106,20 @@ export function parameterSpecs<X, Y>(model: Model<X, Y>, input: Specs<X>): Param
 /** What stands for the parameters of a layer that a tree has none of, with the names it has beside them. */
 const absent = new WeakMap<Params, { readonly name: string; readonly besides: readonly string[] }>();
 
+/** Refuses what is no tree of parameters. */
+function checkParams(kind: string, params: unknown): void {
+  if (isPlainObject(params) && !isModel(params)) return;
+  throw layerError(
+    kind,
+    "PARAMETER_INVALID",
+    `the parameters are ${isModel(params) ? `a model (${params.kind})` : shown(params)}`,
+    "pass what init gave: model.init(0, spec([32, 4]))",
+  );
+}
+
 /** The parameters of a part. Parts without parameters need none; others say what is missing once they look. */
 export function childParams(params: Params, name: string): Params {
+  checkParams("params", params);
   const found = params[name];
   if (isPlainObject(found)) return found as Params;
   if (found !== undefined)
@@ -116,9 +148,17 @@ export function parameter(kind: string, params: Params, name: string): Value {
 
 /** How many numbers a tree of parameters holds. */
 export function countParameters(params: Params<Tensor | Value | Spec>): number {
-  return Object.values(params).reduce<number>((sum, part) => {
-    return sum + (isPlainObject(part) ? countParameters(part as Params<Tensor>) : sizeOf(part as Tensor));
+  checkParams("countParameters", params);
+  const leaves: unknown[] = [];
+  const tree = flatten(params, leaves);
+  return leaves.reduce<number>((sum, leaf, i) => {
+    const shape = (leaf as Partial<Tensor>).shape;
+    if (Array.isArray(shape)) return sum + shape.reduce((a, b) => a * b, 1);
+    throw layerError(
+      "countParameters",
+      "PARAMETER_INVALID",
+      `"${leafPaths(tree)[i]}" is ${shown(leaf)}, which has no shape`,
+      "pass what init gave: tensors by name",
+    );
   }, 0);
 }
-
-const sizeOf = ({ shape }: { readonly shape: Shape }): number => shape.reduce((a, b) => a * b, 1);

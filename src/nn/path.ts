@@ -1,4 +1,4 @@
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, shown } from "../core/index.ts";
 
 /** The layers under way, outermost first. Tracing is synchronous, so one stack serves all. */
 const under: string[] = [];
@@ -22,6 +22,13 @@ const located = new WeakSet<EspalierError>();
  * ```
  */
 export function inLayer<T>(name: string, run: () => T): T {
+  if (typeof name !== "string" || typeof run !== "function")
+    throw layerError(
+      "inLayer",
+      "ARGUMENT_INVALID",
+      `it was given ${shown(name)} and ${shown(run)}`,
+      'give the name of the part and a function: inLayer("encoder", () => ...)',
+    );
   under.push(name);
   const path = layerPath();
   try {

@@ -1,5 +1,6 @@
 import { isPlainObject, treeLeaves } from "../core/index.ts";
 import { evalShape, type Spec, type Specs, type Value } from "../engine/index.ts";
+import { checkModel } from "./layer.ts";
 import type { Model, Params } from "./model.ts";
 import { checkOptions, checkSize } from "./options.ts";
 import { parameterSpecs } from "./parameters.ts";
@@ -30,6 +31,7 @@ interface Row {
  */
 export function summary<X, Y>(model: Model<X, Y>, input: Specs<X>, options: SummaryOptions = {}): string {
   checkOptions("summary", options, ["depth"]);
+  checkModel("summary", model);
   const depth =
     options.depth === undefined ? Number.POSITIVE_INFINITY : checkSize("summary", "depth", options.depth);
   const params = parameterSpecs(model, input);

@@ -1,4 +1,4 @@
-import type { Optimizer, OptimizerState, Rates } from "./optimizer.ts";
+import { checkOptimizer, type Optimizer, type OptimizerState, type Rates } from "./optimizer.ts";
 import { badOption } from "./options.ts";
 import { checkRates, selectRates } from "./rates.ts";
 
@@ -13,6 +13,9 @@ import { checkRates, selectRates } from "./rates.ts";
  * ```
  */
 export function chain(...parts: readonly Optimizer[]): Optimizer {
+  parts.forEach((part, i) => {
+    checkOptimizer("chain", `part ${i + 1}`, part);
+  });
   const names = parts.map(({ kind }, i) => {
     const before = parts.slice(0, i).filter((part) => part.kind === kind).length;
     return before === 0 ? kind : `${kind}${before + 1}`;

@@ -1,7 +1,7 @@
 import type { Value, ValueLike } from "../engine/index.ts";
 import { noUpdate } from "./apply.ts";
 import { type Leaves, leavesOf, treeOf } from "./leaves.ts";
-import type { Optimizer, OptimizerState, Rates } from "./optimizer.ts";
+import { checkOptimizer, type Optimizer, type OptimizerState, type Rates } from "./optimizer.ts";
 import { checkValue, patterns } from "./options.ts";
 import { byPath, part, parts } from "./partition.ts";
 import { type Mask, matchMask } from "./paths.ts";
@@ -18,6 +18,7 @@ import { type Mask, matchMask } from "./paths.ts";
 export function freeze(frozen: Mask, optimizer: Optimizer): Optimizer {
   const kind = "freeze";
   checkValue(kind, "frozen", frozen, patterns);
+  checkOptimizer(kind, "the optimizer", optimizer);
   const trained = (leaves: Leaves): readonly boolean[] => matchMask(kind, frozen, leaves).map((yes) => !yes);
   return {
     kind,

@@ -1,8 +1,8 @@
-import { EspalierError, isPlainObject } from "../core/index.ts";
+import { EspalierError, isPlainObject, shown } from "../core/index.ts";
 import { Value, type ValueLike } from "../engine/index.ts";
 import { collect, type Named, stateIn } from "./chain.ts";
 import { type Leaves, leavesOf, listed, treeOf } from "./leaves.ts";
-import type { Optimizer, OptimizerState, Rates } from "./optimizer.ts";
+import { checkOptimizer, type Optimizer, type OptimizerState, type Rates } from "./optimizer.ts";
 import { badOption } from "./options.ts";
 import { byPath, part, parts } from "./partition.ts";
 import { matcher, noMatch } from "./paths.ts";
@@ -21,10 +21,13 @@ import { checkRates, selectRates } from "./rates.ts";
  */
 export function groups(optimizers: Readonly<Record<string, Optimizer>>): Optimizer {
   const kind = "groups";
+  if (!isPlainObject(optimizers))
+    throw badOption(kind, `the groups are ${shown(optimizers)}`, 'give an object: groups({ "*": adam() })');
   const patterns = Object.keys(optimizers);
   if (patterns.length === 0)
     throw badOption(kind, "there are no groups", 'give some: groups({ "*": adam() })');
   const each = Object.entries(optimizers);
+  for (const [pattern, optimizer] of each) checkOptimizer(kind, `"${pattern}"`, optimizer);
   const rates = Object.fromEntries(each.map(([pattern, optimizer]) => [pattern, optimizer.rates]));
   const shared = [...new Set(each.flatMap(([, optimizer]) => Object.keys(optimizer.rates)))];
   return {

@@ -1,4 +1,6 @@
+import { shown } from "../core/index.ts";
 import type { Value, ValueLike } from "../engine/index.ts";
+import { badOption } from "./options.ts";
 
 /**
  * What an optimizer remembers: plain nested objects such as `{ count, m: { dense0: { w, b } }, v: { ... } }`, built like
@@ -39,4 +41,17 @@ export interface Optimizer {
   init(params: unknown): OptimizerState;
   /** `grads` is a tree like `params`; rates left out have their defaults. */
   update<P>(grads: NoInfer<P>, state: OptimizerState, params: P, rates?: Rates<ValueLike>): Update<P>;
+}
+
+/** Refuses what is no optimizer. */
+export function checkOptimizer(kind: string, name: string, given: unknown): void {
+  const { rates, init, update } = (given ?? {}) as Partial<Optimizer>;
+  if (typeof rates === "object" && rates && typeof init === "function" && typeof update === "function")
+    return;
+  const call = typeof given === "function" && given.name !== "" ? `call it: ${given.name}()` : undefined;
+  throw badOption(
+    kind,
+    `${name} is ${shown(given)}`,
+    call ?? "give an optimizer or a transform, such as adam()",
+  );
 }

@@ -1,3 +1,4 @@
+import { shown } from "../core/index.ts";
 import { leavesOf } from "./leaves.ts";
 import { initNothing, updateMoments } from "./moments.ts";
 import type { Optimizer } from "./optimizer.ts";
@@ -41,11 +42,7 @@ export function scale(factor: number): Optimizer {
  */
 export function scaleByRate(name: string, initial = 1): Optimizer {
   if (typeof name !== "string" || name === "")
-    throw badOption(
-      "scaleByRate",
-      `${JSON.stringify(name)} names no rate`,
-      'give a name: scaleByRate("warmup")',
-    );
+    throw badOption("scaleByRate", `${shown(name)} names no rate`, 'give a name: scaleByRate("warmup")');
   checkValue("scaleByRate", name, initial, finite);
   return {
     kind: "scaleByRate",

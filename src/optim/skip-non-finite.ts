@@ -4,7 +4,7 @@ import { noUpdate } from "./apply.ts";
 import { stateIn } from "./chain.ts";
 import { leavesLike, leavesOf } from "./leaves.ts";
 import { lost, zeroCount } from "./moments.ts";
-import type { Optimizer, OptimizerState } from "./optimizer.ts";
+import { checkOptimizer, type Optimizer, type OptimizerState } from "./optimizer.ts";
 import { allFinite } from "./sums.ts";
 
 /**
@@ -19,6 +19,7 @@ import { allFinite } from "./sums.ts";
  */
 export function skipNonFinite(optimizer: Optimizer): Optimizer {
   const kind = "skipNonFinite";
+  checkOptimizer(kind, "the optimizer", optimizer);
   return {
     kind,
     rates: optimizer.rates,

@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError, isPlainObject } from "../core/index.ts";
+import { didYouMean, EspalierError, isPlainObject, shown } from "../core/index.ts";
 import type { Tensor, Value } from "../engine/index.ts";
 import { listed } from "./leaves.ts";
 import type { OptimizerState } from "./optimizer.ts";
@@ -47,6 +47,10 @@ const isBranch = (part: unknown): boolean => Array.isArray(part) || isPlainObjec
 
 /** The part whose path is or ends with a name. What lies nearest to the top counts, if it is alone there. */
 function partIn(state: object, name: string, what: string): unknown {
+  if (!isPlainObject(state) || typeof name !== "string")
+    throw new EspalierError("ARGUMENT_INVALID", `${what}: it was given ${shown(state)} and ${shown(name)}`, {
+      fix: `give an optimizer's state and a name: ${what}(state, "${what === "treeIn" ? "average" : "norm"}")`,
+    });
   const seen: string[] = [];
   let level: readonly { readonly path: string; readonly part: unknown }[] = [{ path: "", part: state }];
   while (level.length > 0) {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, shown } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 
@@ -93,6 +93,10 @@ export class RandomStreams implements Stateful {
   get(name: string): Stream {
     const known = this.#streams.get(name);
     if (known) return known;
+    if (typeof name !== "string")
+      throw new EspalierError("ARGUMENT_INVALID", `the name of a random stream is ${shown(name)}`, {
+        fix: 'give a text: streams.get("data")',
+      });
     const stream = new Stream(name, this.#root(name));
     this.#streams.set(name, stream);
     return stream;
@@ -110,7 +114,7 @@ export class RandomStreams implements Stateful {
 
   /** Goes to a state; streams handed out before go with it. */
   setState(state: StateTree): void {
-    const { seed, drawn } = state as {
+    const { seed, drawn } = (state ?? {}) as {
       readonly seed: number;
       readonly drawn: Readonly<Record<string, number>>;
     };

@@ -1,4 +1,4 @@
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, shown } from "../core/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { Counters } from "./counters.ts";
 import { jointState } from "./joint-state.ts";
@@ -31,7 +31,12 @@ export interface ScheduleDefinition<C extends Moment = Moment> {
  * ```
  */
 export function defineSchedule<C extends Moment = Moment>(definition: ScheduleDefinition<C>): Schedule<C> {
-  return build(definition);
+  const { due, describe, nextDue, nextOff } = (definition ?? {}) as Partial<ScheduleDefinition<C>>;
+  const optional = [nextDue, nextOff].every((part) => part === undefined || typeof part === "function");
+  if (typeof due === "function" && typeof describe === "function" && optional) return build(definition);
+  throw new EspalierError("SCHEDULE_INVALID", `defineSchedule: it was given ${shown(definition)}`, {
+    fix: "give { due, describe }, both functions, and where they are known nextDue and nextOff",
+  });
 }
 
 /** The word that joins a combined schedule's parts, so that only those are put into brackets that need it. */

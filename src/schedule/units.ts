@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, shown } from "../core/index.ts";
 import type { Counters, Unit } from "./counters.ts";
 
 /** The units every host has. Others are counters of the host's own. */
@@ -35,6 +35,7 @@ export type InUnit<V, More extends object = Record<never, never>> = More &
  * finds those without a look-up by name.
  */
 export function countOf(counters: Counters, unit: Unit): number {
+  if (!counters) return missingCounter(counters, unit);
   switch (unit) {
     case "epochs":
       return counters.epochs;
@@ -54,6 +55,10 @@ export function countOf(counters: Counters, unit: Unit): number {
 }
 
 function missingCounter(counters: Counters, unit: Unit): never {
+  if (typeof counters !== "object" || counters === null)
+    throw new EspalierError("ARGUMENT_INVALID", `the counters are ${shown(counters)}`, {
+      fix: "give the counters of a run: context.counters",
+    });
   const units = Object.keys(counters).filter((name) => name !== "epoch");
   throw new EspalierError("UNIT_UNKNOWN", `nothing here counts "${unit}"${didYouMean(unit, units)}`, {
     fix: `use one of the units counted here: ${units.join(", ")}`,

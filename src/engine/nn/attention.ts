@@ -1,4 +1,5 @@
 import { floating, numberAs, operand, promoted, toFloat, toWide } from "../np/operands.ts";
+import { badOption, checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import { iota } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
@@ -10,7 +11,6 @@ import { userError } from "../trace/location.ts";
 import type { Shape } from "../trace/type.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { badOption, checkOptions } from "./options.ts";
 import { softmaxOver } from "./softmax.ts";
 
 /** Options of {@link dotProductAttention}. */

@@ -1,4 +1,5 @@
 import { promoted, toNumber } from "../np/operands.ts";
+import { badOption, checkOptions, perAxis } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import type { Padding } from "../ops/convolution.ts";
 import { convolution, dilated, transposedKernel } from "../ops/convolution.ts";
@@ -7,7 +8,6 @@ import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import type { Layout, Places } from "./layout.ts";
 import { placesOf } from "./layout.ts";
-import { badOption, checkOptions, perAxis } from "./options.ts";
 import type { PaddingOption } from "./padding.ts";
 import { eachPadding, paddingPairs } from "./padding.ts";
 

@@ -1,7 +1,7 @@
+import { badOption, oneOf } from "../np/options.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape } from "../trace/type.ts";
 import { shapeText } from "../trace/type.ts";
-import { badOption, oneOf } from "./options.ts";
 
 /** How the axes of images and the like are ordered: N examples, C channels, D depth, H height, W width. */
 export type Layout = "NWC" | "NHWC" | "NDHWC" | "NCW" | "NCHW" | "NCDHW";

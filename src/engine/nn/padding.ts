@@ -1,5 +1,5 @@
+import { badOption, oneOf } from "../np/options.ts";
 import type { Padding } from "../ops/convolution.ts";
-import { badOption, oneOf } from "./options.ts";
 
 /**
  * What is added around the spatial axes. `"valid"`: nothing. `"same"`: so much that a stride of 1 keeps the length (a

@@ -1,4 +1,5 @@
 import { filled, floating } from "../np/operands.ts";
+import { checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import * as ops from "../ops/elementwise.ts";
 import type { Value } from "../trace/value.ts";
@@ -35,7 +36,9 @@ export interface LeakyReluOptions {
 }
 
 /** x from 0 on, slope * x below; the gradient at 0 is 1, as in JAX. */
-export function leakyRelu(x: ValueLike, { slope = 0.01 }: LeakyReluOptions = {}): Value {
+export function leakyRelu(x: ValueLike, options: LeakyReluOptions = {}): Value {
+  checkOptions("leakyRelu", options, ["slope"]);
+  const { slope = 0.01 } = options;
   const value = floating("leakyRelu", x);
   return ops.select(ops.greaterEqual(value, filled(value, 0)), value, ops.mul(value, filled(value, slope)));
 }
@@ -56,12 +59,18 @@ function below(x: Value, f: (x: Value) => Value): Value {
 const scaled = (x: Value, by: number): Value => (by === 1 ? x : ops.mul(x, filled(x, by)));
 
 /** x above 0, alpha * (exp(x) - 1) below. */
-export const elu = (x: ValueLike, { alpha = 1 }: EluOptions = {}): Value =>
-  below(floating("elu", x), (v) => scaled(ops.expm1(v), alpha));
+export function elu(x: ValueLike, options: EluOptions = {}): Value {
+  checkOptions("elu", options, ["alpha"]);
+  const { alpha = 1 } = options;
+  return below(floating("elu", x), (v) => scaled(ops.expm1(v), alpha));
+}
 
 /** x above 0, alpha * (exp(x / alpha) - 1) below: smooth at 0 for every alpha. */
-export const celu = (x: ValueLike, { alpha = 1 }: EluOptions = {}): Value =>
-  below(floating("celu", x), (v) => scaled(ops.expm1(scaled(v, 1 / alpha)), alpha));
+export function celu(x: ValueLike, options: EluOptions = {}): Value {
+  checkOptions("celu", options, ["alpha"]);
+  const { alpha = 1 } = options;
+  return below(floating("celu", x), (v) => scaled(ops.expm1(scaled(v, 1 / alpha)), alpha));
+}
 
 const seluAlpha = 1.6732632423543772;
 const seluScale = 1.0507009873554805;

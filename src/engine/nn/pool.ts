@@ -1,4 +1,5 @@
 import { floating, operand, wide } from "../np/operands.ts";
+import { badOption, checkOptions, perAxis } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import { literalArray, splat } from "../ops/constant.ts";
 import { div, mul } from "../ops/elementwise.ts";
@@ -11,7 +12,6 @@ import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import type { Layout } from "./layout.ts";
 import { placesOf } from "./layout.ts";
-import { badOption, checkOptions, perAxis } from "./options.ts";
 import type { PaddingOption } from "./padding.ts";
 import { paddingPairs } from "./padding.ts";
 

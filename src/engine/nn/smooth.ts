@@ -1,4 +1,5 @@
 import { filled, floating, wide } from "../np/operands.ts";
+import { checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import * as ops from "../ops/elementwise.ts";
 import { checkAxis } from "../ops/rules.ts";
@@ -6,7 +7,6 @@ import { slice } from "../ops/slice.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { checkOptions } from "./options.ts";
 
 /** 1 / (1 + exp(-x)). */
 export const sigmoid = (x: ValueLike): Value => ops.logistic(floating("sigmoid", x));
@@ -97,7 +97,9 @@ export interface GluOptions {
 }
 
 /** The first half of an axis times the sigmoid of the second half. */
-export function glu(x: ValueLike, { axis = -1 }: GluOptions = {}): Value {
+export function glu(x: ValueLike, options: GluOptions = {}): Value {
+  checkOptions("glu", options, ["axis"]);
+  const { axis = -1 } = options;
   const value = floating("glu", x);
   const at = checkAxis("glu", axis, value.ndim);
   const length = value.shape[at] as number;

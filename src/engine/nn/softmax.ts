@@ -2,13 +2,13 @@ import type { Axis } from "../np/axes.ts";
 import { axesOf } from "../np/axes.ts";
 import { broadcastShapes } from "../np/broadcast.ts";
 import { filled, floating, operand, wide } from "../np/operands.ts";
+import { checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import * as ops from "../ops/elementwise.ts";
 import { reduceMax, reduceSum } from "../ops/reduce.ts";
 import { checkDType } from "../ops/rules.ts";
 import { broadcastInDim, broadcastTo } from "../ops/shape.ts";
 import type { Value } from "../trace/value.ts";
-import { checkOptions } from "./options.ts";
 
 /** Options of {@link softmax} and {@link logSoftmax}. */
 export interface SoftmaxOptions {

@@ -17,6 +17,7 @@ import type { Index } from "./index-parts.ts";
 import { partsOf } from "./index-parts.ts";
 import type { AlongOptions } from "./joining.ts";
 import { operand } from "./operands.ts";
+import { checkOptions } from "./options.ts";
 import { readSelection, selectionOf } from "./selection.ts";
 import type { ValueLike } from "./value.ts";
 
@@ -111,7 +112,9 @@ export interface OneHotOptions extends DTypeOptions {
  * np.oneHot(np.array([0, 2], { dtype: "i32" }), 3); // [[1, 0, 0], [0, 0, 1]]
  * ```
  */
-export function oneHot(x: ValueLike, n: number, { axis = -1, dtype = "f32" }: OneHotOptions = {}): Value {
+export function oneHot(x: ValueLike, n: number, options: OneHotOptions = {}): Value {
+  checkOptions("oneHot", options, ["axis", "dtype"]);
+  const { axis = -1, dtype = "f32" } = options;
   const value = operand("oneHot", x);
   const at = checkAxis("oneHot", axis, value.ndim + 1);
   const indices = isFloat(value.dtype) ? value : convert(value, "i32");

@@ -1,3 +1,4 @@
+import { shown } from "../../core/index.ts";
 import { userError } from "../trace/location.ts";
 import { defineOp } from "../trace/op.ts";
 import type { Shape } from "../trace/type.ts";
@@ -12,6 +13,8 @@ import { slice } from "./slice.ts";
 
 /** Whether a shape describes a tensor: whole numbers, none negative. */
 export function checkShape(op: string, shape: Shape): void {
+  if (!Array.isArray(shape))
+    throw userError("SHAPE_INVALID", `${op}: ${shown(shape)} is not a shape`, "give a list: [2, 3]");
   if (!shape.every((n) => Number.isInteger(n) && n >= 0))
     throw userError(
       "SHAPE_INVALID",

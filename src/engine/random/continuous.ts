@@ -22,6 +22,7 @@ import {
   stopGradient,
   sub,
 } from "../ops/elementwise.ts";
+import { checkShape } from "../ops/shape.ts";
 import type { Shape } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { currentTrace } from "../trace/value.ts";
@@ -75,6 +76,7 @@ export function truncatedNormal(
     checkRange(fn, lower, upper, "lower and upper");
     const ends = broadcastShapes(fn, endShape(lower, "lower"), endShape(upper, "upper"));
     const size = shape ?? ends;
+    checkShape(fn, size);
     const low = parameter(fn, "lower", lower, "f32", size);
     const high = parameter(fn, "upper", upper, "f32", size);
     const share = (x: Value): Value => erf(div(x, splat(Math.SQRT2, "f32", size)));

@@ -1,3 +1,4 @@
+import { checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import { asValue } from "../np/value.ts";
 import { splat } from "../ops/constant.ts";
@@ -30,6 +31,7 @@ export function bernoulli(key: Key, p: ValueLike = 0.5, shape?: Shape): Value {
   if (typeof p === "number" && !(p >= 0 && p <= 1))
     throw userError("ARGUMENT_INVALID", `bernoulli: ${p} is no probability`, "give p from 0 to 1");
   const size = shape ?? (typeof p === "number" ? [] : asValue(p, undefined, "bernoulli: p").shape);
+  checkShape("bernoulli", size);
   const u = between(key, "bernoulli", size, 0, 1);
   return less(u, parameter("bernoulli", "p", p, "f32", size));
 }
@@ -45,6 +47,7 @@ export function bernoulli(key: Key, p: ValueLike = 0.5, shape?: Shape): Value {
 export function rademacher(key: Key, shape: Shape = [], options: { readonly dtype?: DType } = {}): Value {
   checkKey("rademacher", key);
   checkShape("rademacher", shape);
+  checkOptions("rademacher", options, ["dtype"]);
   const dtype = options.dtype ?? "i32";
   if (isUnsigned(dtype) || dtype === "bool")
     throw userError("DTYPE_UNSUPPORTED", `rademacher: ${dtype} has no -1`, 'use "i32" or "f32"');
@@ -71,6 +74,7 @@ export interface CategoricalOptions {
 export function categorical(key: Key, logits: ValueLike, options: CategoricalOptions = {}): Value {
   const fn = "categorical";
   checkKey(fn, key);
+  checkOptions(fn, options, ["axis", "shape"]);
   const given = asValue(logits, undefined, `${fn}: the logits`);
   checkDType(fn, "the logits", given.type, "float");
   const axis = checkAxis(fn, options.axis ?? -1, given.ndim);

@@ -1,3 +1,4 @@
+import { shown } from "../../core/index.ts";
 import { userError } from "../trace/location.ts";
 import type { Many } from "./arguments.ts";
 import { checkCount, dataWord, seedWords, shuffleRounds } from "./arguments.ts";
@@ -28,10 +29,10 @@ export function threefry2x32(k0: number, k1: number, c0: number, c1: number): [x
 export const hostKey = (seed: number): Uint32Array => Uint32Array.of(...seedWords(seed));
 
 function wordsOf(key: ArrayLike<number>): [k0: number, k1: number] {
-  if (key.length !== 2)
+  if (typeof key !== "object" || key?.length !== 2)
     throw userError(
       "KEY_INVALID",
-      `a key is two 32-bit words, and this has ${key.length}`,
+      `a key is two 32-bit words, and this ${key?.length === undefined ? `is ${shown(key)}` : `has ${key.length}`}`,
       "make keys with hostKey(seed) and hostSplit(key)",
     );
   return [key[0] as number, key[1] as number];

@@ -1,3 +1,4 @@
+import { checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import { asValue } from "../np/value.ts";
 import { iota } from "../ops/constant.ts";
@@ -39,6 +40,7 @@ function sorted(key: Key, x: Value): Value {
  */
 export function shuffle(key: Key, x: ValueLike, options: ShuffleOptions = {}): Value {
   checkKey("shuffle", key);
+  checkOptions("shuffle", options, ["axis"]);
   const value = asValue(x, undefined, "shuffle: the value");
   const axis = checkAxis("shuffle", options.axis ?? 0, value.ndim);
   if (value.ndim === 1) return sorted(key, value);

@@ -1,3 +1,4 @@
+import { checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import { asValue } from "../np/value.ts";
 import { splat } from "../ops/constant.ts";
@@ -36,6 +37,7 @@ export function randint(
 ): Value {
   checkKey("randint", key);
   checkShape("randint", shape);
+  checkOptions("randint", options, ["dtype"]);
   const dtype: DType = options.dtype ?? "i32";
   if (!isInteger(dtype))
     throw userError("DTYPE_UNSUPPORTED", `randint: ${dtype} is no integer type`, 'use "i32", "u32" or "u8"');

@@ -1,3 +1,4 @@
+import { checkOptions } from "../np/options.ts";
 import type { ValueLike } from "../np/value.ts";
 import { asValue } from "../np/value.ts";
 import { splat } from "../ops/constant.ts";
@@ -37,6 +38,7 @@ const words = (key: Key, fn: string, shape: Shape): Value => {
  * ```
  */
 export function bits(key: Key, shape: Shape = [], options: { readonly dtype?: "u32" | "u8" } = {}): Value {
+  checkOptions("bits", options, ["dtype"]);
   const dtype: DType = options.dtype ?? "u32";
   if (dtype !== "u32" && dtype !== "u8") throw wrongType("bits", dtype, '"u32" or "u8"');
   return convert(words(key, "bits", shape), dtype);
@@ -45,8 +47,13 @@ export function bits(key: Key, shape: Shape = [], options: { readonly dtype?: "u
 const wrongType = (fn: string, dtype: DType, types: string) =>
   userError("DTYPE_UNSUPPORTED", `${fn}: there are no random ${dtype} numbers`, `use ${types}`);
 
-/** Checks an element type and gives the one that was meant. */
-export function floatType(fn: string, options: FloatOptions): RandomFloat {
+/** Checks options of the given names, and gives the element type among them. */
+export function floatType(
+  fn: string,
+  options: FloatOptions,
+  known: readonly string[] = ["dtype"],
+): RandomFloat {
+  checkOptions(fn, options, known);
   const dtype: DType = options.dtype ?? "f32";
   if (dtype === "f32" || dtype === "f16" || dtype === "bf16") return dtype;
   throw wrongType(fn, dtype, '"f32", "bf16" or "f16"');
@@ -111,8 +118,8 @@ export interface UniformOptions extends FloatOptions {
  */
 export function uniform(key: Key, shape: Shape = [], options: UniformOptions = {}): Value {
   currentTrace("uniform");
+  const dtype = floatType("uniform", options, ["dtype", "min", "max"]);
   const { min = 0, max = 1 } = options;
-  const dtype = floatType("uniform", options);
   checkRange("uniform", min, max);
   return between(key, "uniform", shape, min, max, dtype);
 }

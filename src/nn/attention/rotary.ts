@@ -1,3 +1,4 @@
+import { shown } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import { shapeText } from "../layer.ts";
 import { checkNumber, checkOptions } from "../options.ts";
@@ -25,15 +26,16 @@ export function rotary(x: Value, options: RotaryOptions = {}): Value {
   checkOptions("rotary", options, ["positions", "base"]);
   const { positions = 0 } = options;
   const base = checkNumber("rotary", "base", options.base ?? 10_000, (b) => b > 0, "give a number above 0");
-  const [batch, length, heads, dim] = x.shape;
-  if (x.ndim !== 4 || (dim as number) % 2 !== 0)
+  const shape: unknown = (x as Partial<Value> | undefined)?.shape;
+  const [batch, length, heads, dim] = Array.isArray(shape) ? x.shape : [];
+  if (dim === undefined || x.shape.length !== 4 || dim % 2 !== 0)
     throw layerError(
       "rotary",
       "SHAPE_MISMATCH",
-      `the input is ${shapeText(x.shape)}, but it takes [batch, length, heads, dim] with an even dim`,
+      `the input is ${Array.isArray(shape) ? shapeText(x.shape) : shown(x)}, but it takes [batch, length, heads, dim] with an even dim`,
       "make the width of a head even",
     );
-  const half = (dim as number) / 2;
+  const half = dim / 2;
   const places = placesOf(positions, length as number);
   const waves = np.power(base, np.multiply(np.arange(half, { dtype: "f32" }), -1 / half));
   // [length, 1, 1, half], with the batch in front where it has positions of its own.

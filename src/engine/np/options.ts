@@ -1,8 +1,10 @@
-import { didYouMean } from "../../core/index.ts";
+import { didYouMean, shown } from "../../core/index.ts";
 import { userError } from "../trace/location.ts";
 
-/** Refuses options a function does not have. */
+/** Refuses options a function does not have, and what are no options at all. */
 export function checkOptions(op: string, options: object, known: readonly string[]): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw badOption(op, `its options are ${shown(options)}`, `give an object: { ${known[0]}: ... }`);
   for (const name of Object.keys(options))
     if (!known.includes(name))
       throw userError(
