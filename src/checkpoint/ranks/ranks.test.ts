@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpointHook } from "../hook/checkpoint-hook.ts";
 import type { CheckpointHookOptions } from "../hook/options.ts";
 import { temporaryDirectory, trainerOf } from "../hook/runs.test-support.ts";
@@ -32,6 +32,8 @@ function started(options: RankOptions) {
   const child = spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(options)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  // One that a failed test leaves behind would train for ever.
+  onTestFinished(() => void child.kill("SIGKILL"));
   let text = "";
   let found: () => void = () => undefined;
   /** Resolves when it says that it trains, or waits. */
