@@ -8,6 +8,8 @@ export interface ErrorDetails {
   readonly cause?: unknown;
   /** Where in the user's own code or file it happened, e.g. `train.ts:12:5`. */
   readonly at?: string;
+  /** The update of a run that it is about. */
+  readonly update?: number;
 }
 
 /**
@@ -25,15 +27,16 @@ export class EspalierError extends Error {
   declare readonly code: string;
   declare readonly fix: string | undefined;
   declare readonly at: string | undefined;
+  declare readonly update: number | undefined;
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
-    const { cause } = details;
+    const { cause, update } = details;
     const text = printableText(String(message));
     const at = details.at && printableText(String(details.at));
     const fix = details.fix && printableText(String(details.fix));
     super(wholeText(code, text, at, fix), cause === undefined ? undefined : { cause });
     // Not enumerable: the message has them, and what prints an error would list them behind its stack once more.
-    for (const [name, value] of Object.entries({ name: "EspalierError", code, fix, at }))
+    for (const [name, value] of Object.entries({ name: "EspalierError", code, fix, at, update }))
       Object.defineProperty(this, name, { value, configurable: true });
     if (!(cause instanceof Error)) return;
     const own = wholeText(code, withoutCause(text, cause), at, fixOf(cause) === fix ? undefined : fix);

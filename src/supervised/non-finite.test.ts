@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoryStore } from "../checkpoint/index.ts";
 import { np, put, type Value } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
+import { gradientMonitor } from "../metrics/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { every } from "../schedule/index.ts";
@@ -83,6 +84,22 @@ describe.each(testEngines())("an update that is not finite on %s", (engine) => {
     }
     expect([...facts]).toHaveLength(1);
   });
+
+  it.each([
+    [1, "HOOK_FAILED", /gradients were not finite in update 4/],
+    [3, "NON_FINITE", /^loss was NaN in update 4 /],
+  ])(
+    "a gradient monitor that bears %d speaks first where it has seen enough, in every cut",
+    async (notFinite, code, message) => {
+      const run = failuresOf(task({ data: badInputs(), monitor: { gradients: true } }), { epochs: 3 });
+      for (const [name, cut] of Object.entries(cuts())) {
+        const monitor = gradientMonitor({ halt: { notFinite } });
+        const failure = await run({ ...cut, hooks: [...(cut.hooks ?? []), monitor] });
+        expect(failure, name).toMatchObject({ outcome: "failed", code });
+        expect(failure.message, name).toMatch(message);
+      }
+    },
+  );
 
   it("leaves no checkpoint from after it, and a resumed run fails at the same update", async () => {
     const store = memoryStore();

@@ -66,11 +66,26 @@ export class FiniteWatch {
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** What a run fails with, given what was thrown. Where it is a non-finite update, the run is set back to it. */
-  failed(thrown: unknown, progress: Progress): unknown {
-    if (!this.#failure) return thrown;
-    progress.counters = this.#failure.counters;
-    return this.#failure.error;
+  /**
+   * What a run fails with, given what was thrown. A non-finite update is the cause of what failed after it, though it
+   * may not have been read yet; then the run is set back to it. A hook that judges updates, such as a gradient monitor,
+   * speaks first where it failed the run at that update or an earlier one: `settle` waits for those that still judge.
+   */
+  async cause(thrown: unknown, progress: Progress, settle: () => Promise<void>): Promise<unknown> {
+    await this.look()?.catch(() => undefined);
+    const failure = this.#failure;
+    if (!failure) return thrown;
+    const judged = await settle().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    const earlier = [thrown, judged].find((error) => {
+      const judgement = judgementIn(error);
+      return judgement && judgement !== failure.error && Number(judgement.update) <= failure.counters.updates;
+    });
+    if (earlier) return earlier;
+    progress.counters = failure.counters;
+    return failure.error;
   }
 
   async #read(first: Tensor): Promise<void> {
@@ -93,6 +108,12 @@ export class FiniteWatch {
     this.#failure = { error, counters };
     throw error;
   }
+}
+
+/** The error about an update that led to this one, or is it. */
+function judgementIn(error: unknown): EspalierError | undefined {
+  if (error instanceof EspalierError && error.update !== undefined) return error;
+  return error instanceof Error && error.cause !== undefined ? judgementIn(error.cause) : undefined;
 }
 
 /** A value that train repeats reported: its rows are those repeats. */
@@ -124,6 +145,7 @@ function nonFinite({ updates, epoch }: Counters, losses: readonly string[]): Esp
     `${what} (epoch ${epoch}). Likely causes: a learning rate that is too high or negative, ` +
       "NaN or infinite numbers in inputs, targets or rewards, a logarithm or a division in a loss",
     {
+      update: updates,
       fix: 'lower the learning rate, clip gradients (clipByGlobalNorm), leave such updates out (skipNonFinite) and check the data; onNonFinite: "warn" or "ignore" lets the run go on',
     },
   );

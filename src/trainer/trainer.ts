@@ -140,7 +140,7 @@ export class Trainer {
       await run.task.end?.();
       if (ending.outcome === "stopped") run.progress.stopped = ending.reason;
     } catch (error) {
-      ending.fail(run.finite.failed(error, run.progress));
+      ending.fail(await run.finite.cause(error, run.progress, () => hooks.settle()));
       run.ahead = 0;
       await this.#attempt(() => emit(run, "onError"));
       await this.#attempt(() => hooks.settle());

@@ -248,7 +248,7 @@ describe("a task that trains on wasm", () => {
     const trainer = new Trainer({
       task,
       hooks: [gradientMonitor()],
-      config: { epochs: 2, handleSignals: false },
+      config: { epochs: 2, handleSignals: false, onNonFinite: "ignore" },
       warn: (text) => void warnings.push(text),
     });
     const error = await trainer.train().then(

@@ -33,5 +33,6 @@ export function halted(ailment: Ailment, { inRow, update, figure: value, plan }:
   const where = inRow === 1 ? `update ${update}` : `${inRow} updates in a row, up to update ${update}`;
   return new EspalierError(code, `${what} in ${where} (${values.join(", ")} ${figure(value)})`, {
     fix: `${fix}; then go on from the last checkpoint. \`halt\` of ${name} says how many are borne`,
+    update,
   });
 }

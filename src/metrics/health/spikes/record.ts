@@ -64,7 +64,7 @@ export class SpikeRecord implements Stateful {
     if (this.#inRow < halt) return;
     const inRow = this.#inRow;
     this.#inRow = 0;
-    throw tooMany(inRow, what, this.#plan);
+    throw tooMany(inRow, what, update, this.#plan);
   }
 
   /** The spikes that nobody has been told of, which then have been. */
@@ -104,9 +104,10 @@ export class SpikeRecord implements Stateful {
   }
 }
 
-const tooMany = (inRow: number, what: string, { name }: SpikePlan): EspalierError =>
+const tooMany = (inRow: number, what: string, update: number, { name }: SpikePlan): EspalierError =>
   new EspalierError("LOSS_SPIKES", `${inRow === 1 ? "" : `${inRow} spikes in a row; `}${what}`, {
     fix:
       "lower the learning rate, clip gradients by optim.clipByGlobalNorm, look at the batches that came then, and go " +
       `on from the last checkpoint; \`halt\` of ${name} says how many are borne`,
+    update,
   });
