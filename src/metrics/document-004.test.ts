@@ -46,7 +46,7 @@ describe("Checkpoint save/load preserves exact state", () => {
     const model = nn.sequential([nn.dense(8), nn.tanh, nn.dropout(0.2), nn.dense(2)]);
     const trainer = new Trainer({
       task: smallTask({ model, monitor: { gradients: true } }),
-      config: { epochs: 6, seed: 3, maxUpdates, handleSignals: false },
+      config: { epochs: 6, seed: 3, maxUpdates, validateAtEnd: false, handleSignals: false },
       hooks: [
         checkpointHook({ directory: join(folder, place, "checkpoints"), schedule: every({ updates: 5 }) }),
         metricsHook({ logger, gradients: true }),
