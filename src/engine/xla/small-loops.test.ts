@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { compile, np, put, scan, type Value } from "../index.ts";
+import { installMethods } from "../np/methods.ts";
 import { testEngines } from "../run/engines.test-support.ts";
 import { programOf } from "../trace/program.ts";
 import { tensorType } from "../trace/type.ts";
 import { placeholder, withTrace } from "../trace/value.ts";
 import { chooseFlags } from "./flags.ts";
 import { writeModule } from "./writer.ts";
+
+installMethods(); // these programs are traced by hand
 
 type Body = (carry: Value, x: Value, weights: Value) => readonly [Value, Value];
 
