@@ -29,7 +29,7 @@ const trainer = new Trainer({
     ...tenHooks(true),
     until === "begin"
       ? { name: "tell", onBatchStart: tell }
-      : { name: "tell", onBatchEnd: ({ values }) => values?.last().then(tell) },
+      : { name: "tell", onBatchEnd: ({ state }) => state.metrics().then(tell) },
   ],
 });
 await trainer.train();

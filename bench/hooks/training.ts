@@ -20,8 +20,8 @@ async function training(together: boolean): Promise<Subject> {
   const end: TrainerHook = {
     name: "end",
     // The device may still be at work: whoever reads waits for it.
-    onTrainingEnd: async ({ values }) => {
-      loss = (await values?.last())?.loss ?? Number.NaN;
+    onTrainingEnd: async ({ state }) => {
+      loss = (await state.metrics()).loss ?? Number.NaN;
     },
   };
   const hooks = together ? [end] : [end, watching];

@@ -28,6 +28,7 @@ export class NewestMetrics {
 
   /** Takes what a call reported. */
   add(values: ReportValues): void {
+    if (values.names.length === 0) return;
     const added = values.lastPhases.flatMap((phase) => sourceOf(values, phase));
     const replaced = new Set(added.flatMap(({ complete, names }) => (complete ? names : [])));
     const kept = this.#sources.filter(({ names }) => names.some((name) => !replaced.has(name)));
