@@ -22,7 +22,7 @@ export function isFiniteUpdate({ loss, before, after, applied }: JudgedUpdate): 
   // on a GPU a kernel for each costs more than their numbers (5 % of PPO on an H200, 1 % together).
   const [small, large] = [moved.filter(isSmall), moved.filter((leaf) => !isSmall(leaf))];
   const joined = small.length > 0 ? [np.concatenate(small.map((leaf) => leaf.ravel()))] : [];
-  // A sum of x - x, which is NaN where one is not finite: as a reduction of booleans it is no vector operation there.
+  // A sum of x - x is NaN where one is not finite, and was measured to be faster than a reduction of booleans.
   const parts = [...joined, ...large].map((leaf) => np.isFinite(np.sum(leaf.ravel().sub(leaf.ravel()))));
   if (loss) parts.push(np.isFinite(loss));
   const finite = parts.reduce((all, part) => np.logicalAnd(all, part), np.full([], 1, { dtype: "bool" }));
