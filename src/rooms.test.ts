@@ -17,7 +17,7 @@ const ROOMS = [
   "schedule",
   "hooks",
   "losses",
-  "update",
+  "learner",
   "trainer",
   "checkpoint",
   "metrics",

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { checkpointHook } from "../checkpoint/index.ts";
 import { badOption, checkNames, shown } from "../core/index.ts";
 import type { Slot } from "../hooks/index.ts";
+import type { MonitorOptions } from "../learner/index.ts";
 import {
   consoleSink,
   gradientMonitor,
@@ -11,7 +12,6 @@ import {
   tensorBoardSink,
 } from "../metrics/index.ts";
 import { gradientHealth, latestCheckpoint, latestMetrics, type TrainerHook } from "../trainer/index.ts";
-import type { MonitorOptions } from "../update/index.ts";
 
 /** The parts that `checkpointDir` sets up. */
 export interface AutomaticParts {

@@ -1,7 +1,7 @@
 /** Learning targets from inputs: the task, and a trainer for it. */
 
 export { Loader, type LoaderOptions, type Run as LoaderRun } from "../data/index.ts";
-export type { MonitorOptions, RateInputs } from "../update/index.ts";
+export type { MonitorOptions, RateInputs } from "../learner/index.ts";
 export type { AutomaticParts } from "./automatic-hooks.ts";
 export type { Batch } from "./batch.ts";
 export { type SupervisedConfig, type SupervisedFields, supervisedConfig } from "./config.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { put, read, type Tensor } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
+import type { MonitorOptions } from "../learner/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { linear } from "../schedule/index.ts";
 import { firstDifference } from "../state/index.ts";
-import type { MonitorOptions } from "../update/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
 import { setUp } from "./setup.ts";
 import { supervisedTask } from "./task.ts";

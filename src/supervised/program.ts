@@ -1,7 +1,7 @@
 import { type CompileOptions, compile, np, random, type Value } from "../engine/index.ts";
+import { firstNonFinite, type Packing, type RateRamps, repeat } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { OptimizerState } from "../optim/index.ts";
-import { firstNonFinite, type Packing, type RateRamps, repeat } from "../update/index.ts";
 import { type Batch, gatherRows } from "./batch.ts";
 import { type MicroBatches, type UpdateSpec, update } from "./update.ts";
 

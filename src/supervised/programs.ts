@@ -1,8 +1,8 @@
 import type { Run } from "../data/index.ts";
 import type { CompileOptions } from "../engine/index.ts";
+import { type MonitorOptions, type Packing, RampNumbers, type RateRamps } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Optimizer, OptimizerState } from "../optim/index.ts";
-import { type MonitorOptions, type Packing, RampNumbers, type RateRamps } from "../update/index.ts";
 import type { Batch } from "./batch.ts";
 import type { Objective } from "./objective.ts";
 import { trainProgram } from "./program.ts";

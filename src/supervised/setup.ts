@@ -10,11 +10,11 @@ import {
   Tensor,
   type Value,
 } from "../engine/index.ts";
+import { countedKey, type RateInputs, rateRamps, TensorState } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { OptimizerState } from "../optim/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { countedKey, type RateInputs, rateRamps, TensorState } from "../update/index.ts";
 import type { Batch } from "./batch.ts";
 import { checkLabels, labelsOf } from "./labels.ts";
 import { loopsPay } from "./loops-pay.ts";

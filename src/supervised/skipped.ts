@@ -1,6 +1,6 @@
 import { EspalierError, unflatten } from "../core/index.ts";
+import type { TensorState } from "../learner/index.ts";
 import { type OptimizerState, valueIn } from "../optim/index.ts";
-import type { TensorState } from "../update/index.ts";
 
 /**
  * Tells of updates that did not take effect, where the optimizer leaves some out: without a word, a run in which none

@@ -1,11 +1,11 @@
 import { checkNames, checkSize, checkWord } from "../core/index.ts";
 import type { ArrayTree, TensorTree } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
+import { checkMonitor, type MonitorOptions, type RateInputs } from "../learner/index.ts";
 import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
-import { checkMonitor, type MonitorOptions, type RateInputs } from "../update/index.ts";
 import type { Batch } from "./batch.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
 

@@ -1,5 +1,6 @@
 import { type ArrayTree, placeArrays } from "../data/index.ts";
 import { compile, type Fetch, put, type Tensor, type Value } from "../engine/index.ts";
+import { NonFiniteIndex } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Stateful } from "../state/index.ts";
 import {
@@ -10,7 +11,6 @@ import {
   type Task,
   type TrainerHook,
 } from "../trainer/index.ts";
-import { NonFiniteIndex } from "../update/index.ts";
 import type { Placed } from "./placing.ts";
 import { addsWithSteps, beginOf, type Stretch, segmentsOf } from "./segments.ts";
 import { taskSettings } from "./settings.ts";

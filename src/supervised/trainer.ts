@@ -1,12 +1,12 @@
 import type { ResumeOptions } from "../checkpoint/index.ts";
 import { checkNames, EspalierError } from "../core/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
+import type { MonitorOptions } from "../learner/index.ts";
 import { withProgress } from "../metrics/index.ts";
 import type { Model } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
-import type { MonitorOptions } from "../update/index.ts";
 import { type AutomaticParts, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";

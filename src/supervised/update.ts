@@ -1,8 +1,8 @@
 import { treeMap } from "../core/index.ts";
 import { np, random, scan, type Value, valueAndGrad } from "../engine/index.ts";
+import { applyGradients, type MonitorOptions } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Optimizer, OptimizerState, Rates } from "../optim/index.ts";
-import { applyGradients, type MonitorOptions } from "../update/index.ts";
 import type { ObjectiveInputs } from "./objective.ts";
 
 type Values = Readonly<Record<string, Value>>;

@@ -1,8 +1,8 @@
 import { EspalierError } from "../core/index.ts";
 import type { TensorTree } from "../data/index.ts";
 import { type CompileOptions, compile, np, read, type Tensor, type Value } from "../engine/index.ts";
+import { type Packing, repeat } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
-import { type Packing, repeat } from "../update/index.ts";
 import { type Batch, sliceRows } from "./batch.ts";
 import type { Objective } from "./objective.ts";
 

@@ -1,10 +1,10 @@
 import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
 import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
+import { checkMonitor, type MonitorOptions, type RateInputs } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Optimizer } from "../../optim/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
-import { checkMonitor, type MonitorOptions, type RateInputs } from "../../update/index.ts";
 import type { ActionValues, TransitionTargets } from "../losses/td.ts";
 import { checkFlag, checkFromZero, checkShare, orRamp } from "../on-policy/check-numbers.ts";
 import { checkTensors } from "../on-policy/check-parts.ts";

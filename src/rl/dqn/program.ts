@@ -1,8 +1,5 @@
 import { treeMap } from "../../core/index.ts";
 import { type CompileOptions, compile, np, random, type Value, valueAndGrad } from "../../engine/index.ts";
-import type { Evaluate } from "../../losses/index.ts";
-import type { Params } from "../../nn/index.ts";
-import type { Optimizer, OptimizerState } from "../../optim/index.ts";
 import {
   applyGradients,
   firstNonFinite,
@@ -10,7 +7,10 @@ import {
   type Packing,
   type RateRamps,
   repeat,
-} from "../../update/index.ts";
+} from "../../learner/index.ts";
+import type { Evaluate } from "../../losses/index.ts";
+import type { Params } from "../../nn/index.ts";
+import type { Optimizer, OptimizerState } from "../../optim/index.ts";
 import type { TransitionTargets } from "../losses/td.ts";
 import { type TargetSpec, type Transitions, targetsOf } from "./action-values.ts";
 

@@ -1,10 +1,10 @@
 import { treeLeaves } from "../../core/index.ts";
 import { type CompileOptions, compile, np, type Tensor, type Value } from "../../engine/index.ts";
+import { RampNumbers, rateRamps, TensorState } from "../../learner/index.ts";
 import { objective as lossesObjective } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
 import { RandomStreams } from "../../random/index.ts";
-import { RampNumbers, rateRamps, TensorState } from "../../update/index.ts";
 import { replayBuffer } from "../experience/replay-buffer.ts";
 import { checkForgets } from "../losses/memoryless.ts";
 import { type ActionValues, type TransitionTargets, tdLoss } from "../losses/td.ts";

@@ -1,4 +1,5 @@
 import { put, type Tensor } from "../../engine/index.ts";
+import { NonFiniteIndex } from "../../learner/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type Counters, constant, linear, type Ramp } from "../../schedule/index.ts";
@@ -12,7 +13,6 @@ import {
   type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { NonFiniteIndex } from "../../update/index.ts";
 import { lessonOf, warnOfOneLesson } from "../environments/given.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { ReplayBuffer } from "../experience/replay-buffer.ts";

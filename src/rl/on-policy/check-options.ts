@@ -1,5 +1,5 @@
 import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
-import { checkMonitor } from "../../update/index.ts";
+import { checkMonitor } from "../../learner/index.ts";
 import { checkLessons } from "../environments/given.ts";
 import type { Policy } from "../policies/policy.ts";
 import { actionSize, choices, flatSize, type Space } from "../spaces/index.ts";

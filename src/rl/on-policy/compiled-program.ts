@@ -1,8 +1,8 @@
 import { treeMap } from "../../core/index.ts";
 import { type CompileOptions, compile, np, random, scan, type Value } from "../../engine/index.ts";
+import type { Packing } from "../../learner/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
-import type { Packing } from "../../update/index.ts";
 import { type RolloutSpec, rollOut, type World } from "./compiled-rollout.ts";
 import { type Gathered, type LearnSpec, learn, type ValueNames } from "./learn.ts";
 import type { Packs, Running } from "./sides.ts";

@@ -1,9 +1,9 @@
 import { treeMap } from "../../core/index.ts";
 import { np, random, scan, type Value, valueAndGrad } from "../../engine/index.ts";
+import { applyGradients, firstNonFinite, type MonitorOptions, type RateRamps } from "../../learner/index.ts";
 import type { Evaluate, Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Optimizer, OptimizerState } from "../../optim/index.ts";
-import { applyGradients, firstNonFinite, type MonitorOptions, type RateRamps } from "../../update/index.ts";
 import type { Experience } from "../experience/experience.ts";
 import type { Layout, Sizes } from "./layout.ts";
 import type { Order } from "./order.ts";

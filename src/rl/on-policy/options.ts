@@ -1,9 +1,9 @@
 import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
+import type { MonitorOptions, RateInputs } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Optimizer } from "../../optim/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
-import type { MonitorOptions, RateInputs } from "../../update/index.ts";
 import type { CompiledEnvironment } from "../compiled/compiled.ts";
 import type { Curriculum } from "../curriculum/curriculum.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";

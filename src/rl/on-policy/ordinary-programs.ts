@@ -1,9 +1,9 @@
 import { treeMap } from "../../core/index.ts";
 import { type CompileOptions, compile, np, random, type Value } from "../../engine/index.ts";
+import type { Packing } from "../../learner/index.ts";
 import type { Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
-import type { Packing } from "../../update/index.ts";
 import { type ActSpec, act } from "./act.ts";
 import { Columns } from "./columns.ts";
 import { type FinishSpec, finish } from "./finish.ts";

@@ -1,7 +1,7 @@
 import { compile, type Tensor } from "../../engine/index.ts";
+import { RampNumbers, TensorState } from "../../learner/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Request } from "../../trainer/index.ts";
-import { RampNumbers, TensorState } from "../../update/index.ts";
 import { choices, flatSize } from "../spaces/index.ts";
 import type { EpisodeEnd, VectorEnvironment } from "../vector/vector.ts";
 import type { Counts } from "./counts.ts";

@@ -1,7 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Tensor } from "../../engine/index.ts";
+import { type Packing, TensorState, type TensorStateOptions } from "../../learner/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import { type Packing, TensorState, type TensorStateOptions } from "../../update/index.ts";
 import type { ExperienceBuffer } from "../experience/experience.ts";
 import type { Gathered } from "./learn.ts";
 

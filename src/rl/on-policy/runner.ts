@@ -1,8 +1,8 @@
 import type { EspalierError } from "../../core/index.ts";
 import type { CompileOptions, Tensor, Value } from "../../engine/index.ts";
+import type { NonFiniteIndex, TensorState } from "../../learner/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import type { Report, Request } from "../../trainer/index.ts";
-import type { NonFiniteIndex, TensorState } from "../../update/index.ts";
 import type { LessonResult } from "../curriculum/curriculum.ts";
 import type { RolloutExperience } from "./rollout-experience.ts";
 import type { RunningState } from "./sides.ts";

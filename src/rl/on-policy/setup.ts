@@ -7,11 +7,11 @@ import {
   type Tensor,
   type Value,
 } from "../../engine/index.ts";
+import { rateRamps, TensorState } from "../../learner/index.ts";
 import { objective as lossesObjective } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
 import { RandomStreams } from "../../random/index.ts";
-import { rateRamps, TensorState } from "../../update/index.ts";
 import { lessonOf } from "../environments/given.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { buildPolicy } from "../policies/build.ts";

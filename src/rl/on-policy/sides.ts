@@ -1,6 +1,6 @@
 import { compile, type Device, np, type Tensor, type Value } from "../../engine/index.ts";
+import { type Packing, TensorState } from "../../learner/index.ts";
 import type { Stateful } from "../../state/index.ts";
-import { type Packing, TensorState } from "../../update/index.ts";
 import { addMoments, type Moments, noMoments, normalize } from "../experience/normalizer.ts";
 import { centerRewards } from "../experience/reward-centering.ts";
 import { noRewardScale, type RewardScale, scaleRewards } from "../experience/reward-scaling.ts";

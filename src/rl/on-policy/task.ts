@@ -1,4 +1,5 @@
 import { compile, np, type Tensor, type Value } from "../../engine/index.ts";
+import { NonFiniteIndex, TensorState } from "../../learner/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -11,7 +12,6 @@ import {
   type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { NonFiniteIndex, TensorState } from "../../update/index.ts";
 import { warnOfOneLesson } from "../environments/given.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { Policy } from "../policies/policy.ts";
