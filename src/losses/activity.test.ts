@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  advanceCounters,
   at,
   between,
   type Counters,
@@ -9,7 +10,6 @@ import {
   type Schedule,
   when,
 } from "../schedule/index.ts";
-import { later } from "./ahead.ts";
 import { objective } from "./index.ts";
 import { counters, fit, inEpoch, line, small } from "./losses.test-support.ts";
 
@@ -90,7 +90,7 @@ describe("until when they stay the same", () => {
     const count = 60;
     for (const from of [inEpoch(0), inEpoch(2), inEpoch(3, 5)]) {
       const oneByOne = Array.from({ length: count }, (_, n) =>
-        aims.active("train", later(from, { batches: 1, ...adds }, n), adds).join(),
+        aims.active("train", advanceCounters(from, { batches: 1, ...adds }, n), adds).join(),
       );
       const lengths = aims.stretches("train", from, adds, count);
       expect(lengths.reduce((a, b) => a + b, 0)).toBe(count);

@@ -1,5 +1,5 @@
-import type { Counters, Schedule } from "../schedule/index.ts";
-import { type Adds, Ahead, oneBefore } from "./ahead.ts";
+import type { Adds, Counters, Schedule } from "../schedule/index.ts";
+import { Ahead, oneBefore } from "./ahead.ts";
 import type { Loss } from "./loss.ts";
 
 /** The phases in which a loss may take part, each by a schedule of its own. */

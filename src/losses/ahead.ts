@@ -1,7 +1,4 @@
-import type { Counters, Moment } from "../schedule/index.ts";
-
-/** What each batch, or each repeat of a phase, adds to the counters. */
-export type Adds = Readonly<Record<string, number>>;
+import type { Adds, Counters, Moment } from "../schedule/index.ts";
 
 /**
  * The counters against which activity is asked: each unit one less, as for a lone moment, or a whole batch less, so
@@ -47,11 +44,4 @@ export class Ahead {
     }
     return view as unknown as Counters;
   }
-}
-
-/** The counters after so many batches. */
-export function later(counters: Counters, adds: Adds, batches: number): Counters {
-  const next: Record<string, number> = { ...counters };
-  for (const unit in adds) next[unit] = (next[unit] ?? 0) + (adds[unit] ?? 0) * batches;
-  return next as unknown as Counters;
 }

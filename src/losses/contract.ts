@@ -1,9 +1,8 @@
 import type { Value } from "../engine/index.ts";
 import type { ApplyOptions, Params } from "../nn/index.ts";
-import type { Counters, Ramp } from "../schedule/index.ts";
+import type { Adds, Counters, Ramp } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { LossPhase } from "./activity.ts";
-import type { Adds } from "./ahead.ts";
 import type { LossFunction } from "./as-loss.ts";
 import type { RolloutInputs } from "./fields.ts";
 import type { Field, Loss } from "./loss.ts";

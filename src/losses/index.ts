@@ -1,6 +1,5 @@
 /** Losses: terms, when they are active, and one compiled objective per active set. */
 export type { LossPhase } from "./activity.ts";
-export type { Adds } from "./ahead.ts";
 export { asLoss, type LossFunction } from "./as-loss.ts";
 export type { Objective, ObjectiveOptions } from "./contract.ts";
 export type { RolloutInputs } from "./fields.ts";

@@ -1,8 +1,7 @@
 import { checkNames, EspalierError, shown } from "../core/index.ts";
-import type { Counters } from "../schedule/index.ts";
+import { type Adds, advanceCounters, type Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { activeOf, batchesUntilChange, type LossPhase, scheduleOf } from "./activity.ts";
-import { type Adds, later } from "./ahead.ts";
 import { asLoss } from "./as-loss.ts";
 import { checkLosses } from "./check.ts";
 import type { Objective, ObjectiveOptions } from "./contract.ts";
@@ -76,7 +75,9 @@ export function objective<B, O>(options: ObjectiveOptions<B, O>): Objective<B, O
     stretches: (phase, counters, adds, count) => {
       const lengths: number[] = [];
       for (let done = 0; done < count; done += lengths.at(-1) as number)
-        lengths.push(until(phase, later(counters, complete(phase, adds), done), adds, count - done));
+        lengths.push(
+          until(phase, advanceCounters(counters, complete(phase, adds), done), adds, count - done),
+        );
       return lengths;
     },
     evaluate,

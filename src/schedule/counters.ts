@@ -37,3 +37,22 @@ export const noCounters: Counters = {
   steps: 0,
   seconds: 0,
 };
+
+/** Amounts that one batch, or one repeat of a rollout, adds to counters: by name, in whole numbers. */
+export type Adds = Readonly<Record<string, number>>;
+
+/**
+ * The counters after `times` repeats that each add `adds`. Amounts are whole numbers, so that how repeats are cut
+ * changes no sum. `seconds` is the time at the new counters. Default: that of the old ones.
+ */
+export function advanceCounters(
+  counters: Counters,
+  adds: Adds,
+  times: number,
+  seconds: number = counters.seconds,
+): Counters {
+  const next: { -readonly [K in keyof Counters]: Counters[K] } = { ...counters };
+  for (const name in adds) next[name] = (next[name] ?? 0) + (adds[name] as number) * times;
+  next.seconds = seconds;
+  return next;
+}

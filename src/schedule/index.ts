@@ -3,7 +3,7 @@ export { type AtOptions, at } from "./at.ts";
 export { type BetweenOptions, between } from "./between.ts";
 export { type ByMetricOptions, byMetric } from "./by-metric.ts";
 export { asRamp, constant, isRamp } from "./constant.ts";
-export { type Counters, noCounters, type Unit } from "./counters.ts";
+export { type Adds, advanceCounters, type Counters, noCounters, type Unit } from "./counters.ts";
 export { type CycleOptions, cycle } from "./cycle.ts";
 export { defineSchedule, type ScheduleDefinition } from "./define.ts";
 export type { Duration } from "./duration.ts";

@@ -1,6 +1,6 @@
 import { EspalierError } from "../core/index.ts";
 import type { Loader, Run } from "../data/index.ts";
-import type { Counters } from "../schedule/index.ts";
+import { advanceCounters, type Counters } from "../schedule/index.ts";
 import type { Segment, Span } from "../trainer/index.ts";
 import type { Objective } from "./objective.ts";
 
@@ -32,7 +32,7 @@ export function segmentsOf(
     let from = run.from;
     const adds = addsWithSteps(run);
     const stretches = objective.stretches(at, adds, run.count);
-    at = later(at, adds, run.count);
+    at = advanceCounters(at, adds, run.count);
     return stretches.map((repeats): Segment => {
       const data: Stretch = { run, from };
       from += repeats * run.size;
@@ -46,11 +46,6 @@ export function segmentsOf(
       };
     });
   });
-}
-
-function later(counters: Counters, adds: Readonly<Record<string, number>>, times: number): Counters {
-  const moved = Object.entries(adds).map(([unit, by]) => [unit, (counters[unit] ?? 0) + by * times]);
-  return { ...counters, ...Object.fromEntries(moved) };
 }
 
 /** The first example of a span; the loader must stand there, or at an epoch it has left in the middle. */

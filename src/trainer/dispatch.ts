@@ -1,11 +1,11 @@
 import { EspalierError } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
-import { advance, countedIn } from "./advance.ts";
+import { advanceCounters } from "../schedule/index.ts";
 import { taskFailed } from "./failure.ts";
 import { nextSpans } from "./fuse.ts";
 import { emit, type Run } from "./run.ts";
 import type { Report, Request, Segment } from "./task.ts";
-import { ReportValues } from "./values.ts";
+import { countedIn, ReportValues } from "./values.ts";
 
 /** How long the event loop may be kept from signals and timers, in milliseconds. */
 const breathAfter = 50;
@@ -100,7 +100,7 @@ export class Dispatch {
     if (count > 1 && phase === "train") {
       // Nobody watched the batches before the last one, yet their events occurred.
       const { counters } = progress;
-      const before = advance(counters, adds, count - 1, counters.seconds);
+      const before = advanceCounters(counters, adds, count - 1);
       progress.since.onBatchStart = before;
       progress.since.onBatchEnd = before;
     }

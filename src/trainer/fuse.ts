@@ -1,5 +1,4 @@
-import type { Counters, Schedule } from "../schedule/index.ts";
-import { advance } from "./advance.ts";
+import { advanceCounters, type Counters, type Schedule } from "../schedule/index.ts";
 import type { TrainerEvent } from "./events.ts";
 import { limitReached, untilLimit } from "./limits.ts";
 import type { Run } from "./run.ts";
@@ -84,7 +83,7 @@ function untilWatched(run: Run, { phase, adds }: Segment, at: Counters, most: nu
 function goOn(run: Run, here: Where, count: number): Where | undefined {
   const { segment } = current(here);
   const unforeseen = [...new Set([...here.unforeseen, ...unforeseenIn(run, segment)])];
-  const at = advance(here.at, segment.adds, count, here.at.seconds);
+  const at = advanceCounters(here.at, segment.adds, count);
   if (unforeseen.length > here.unforeseen.length && run.ramps.follow(unforeseen, at)) return undefined;
   const look = (event: TrainerEvent, counters: Counters): boolean =>
     watched(run, event, seen({ at: counters, unforeseen }));

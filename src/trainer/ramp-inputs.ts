@@ -1,6 +1,5 @@
 import { EspalierError } from "../core/index.ts";
-import type { Counters, Ramp } from "../schedule/index.ts";
-import { move, type OpenCounters } from "./advance.ts";
+import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts";
 import type { Span } from "./task.ts";
 
 type Arrays = Readonly<Record<string, Float32Array>>;
@@ -23,14 +22,13 @@ export class RampInputs {
     const arrays = this.#arrays(count);
     let row = 0;
     for (const { at, segment, count: repeats } of spans) {
-      const counters: OpenCounters = repeats > 1 ? { ...at } : at;
       for (let i = 0; i < repeats; i++, row++) {
+        const counters = i === 0 ? at : advanceCounters(at, segment.adds, i);
         for (const [name, ramp] of this.#ramps) {
           const value = ramp.at(counters);
           if (!Number.isFinite(value)) throw notFinite(name, value, counters.batches);
           (arrays[name] as Float32Array)[row] = value;
         }
-        if (i + 1 < repeats) move(counters, segment.adds, 1);
       }
     }
     return arrays;

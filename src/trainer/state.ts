@@ -1,7 +1,6 @@
 import { EspalierError, isPlainObject } from "../core/index.ts";
-import type { Counters } from "../schedule/index.ts";
+import { advanceCounters, type Counters } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { advance } from "./advance.ts";
 import type { EpochMeans } from "./epoch-means.ts";
 import { trainerEvents } from "./events.ts";
 import type { NewestMetrics } from "./newest-metrics.ts";
@@ -69,12 +68,12 @@ export class Progress {
 
   /** Counts repeats that are done. */
   advance(adds: Readonly<Record<string, number>>, repeats: number, now: number): void {
-    this.counters = advance(this.counters, adds, repeats, this.secondsAt(now));
+    this.counters = advanceCounters(this.counters, adds, repeats, this.secondsAt(now));
   }
 
   /** Counts what was found out only afterwards. */
   count(adds: Readonly<Record<string, number>>): void {
-    this.counters = advance(this.counters, adds, 1, this.counters.seconds);
+    this.counters = advanceCounters(this.counters, adds, 1);
   }
 
   /** Moves the trainer's own counters. */

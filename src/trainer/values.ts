@@ -1,7 +1,6 @@
 import { EspalierError } from "../core/index.ts";
 import { read, type Tensor } from "../engine/index.ts";
-import type { Counters } from "../schedule/index.ts";
-import { advance, countedIn } from "./advance.ts";
+import { type Adds, advanceCounters, type Counters } from "../schedule/index.ts";
 import type { RowStretch, Values } from "./events.ts";
 import type { Phase, Report, Span } from "./task.ts";
 
@@ -74,9 +73,9 @@ export class ReportValues implements Values {
       if (segment.phase === phase) {
         if (left < count) {
           const share = (before + left + 1) / this.count;
-          const here = advance(at, segment.adds, left + 1, began + (ended - began) * share);
+          const here = advanceCounters(at, segment.adds, left + 1, began + (ended - began) * share);
           if (phase === "rollout") rollouts += left + 1;
-          return counted ? advance(here, countedIn(counted, 0, rollouts), 1, here.seconds) : here;
+          return counted ? advanceCounters(here, countedIn(counted, 0, rollouts), 1) : here;
         }
         left -= count;
       }
@@ -161,6 +160,21 @@ export class ReportValues implements Values {
     }
     return found;
   }
+}
+
+/** The sum of what some rollouts counted. */
+export function countedIn(
+  counted: Readonly<Record<string, ArrayLike<number>>>,
+  from: number,
+  to: number,
+): Adds {
+  const sums: Record<string, number> = {};
+  for (const name in counted) {
+    let sum = 0;
+    for (let i = from; i < to; i++) sum += (counted[name] as ArrayLike<number>)[i] ?? 0;
+    sums[name] = sum;
+  }
+  return sums;
 }
 
 const tooShort = (name: string, type: string, rows: number): EspalierError =>

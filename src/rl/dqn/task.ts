@@ -2,7 +2,7 @@ import { put, type Tensor } from "../../engine/index.ts";
 import { NonFiniteIndex } from "../../learner/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { RandomStreams } from "../../random/index.ts";
-import { type Counters, constant, linear, type Ramp } from "../../schedule/index.ts";
+import { advanceCounters, type Counters, constant, linear, type Ramp } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import {
   frozenStates,
@@ -77,10 +77,10 @@ export function dqnTask(options: DqnOptions): DqnTask {
   const epoch = (at: Counters): readonly Segment[] => {
     let now = at;
     return Array.from({ length: numbers.cycles }, () => {
-      now = later(now, rolloutAdds);
+      now = advanceCounters(now, { ...rolloutAdds, steps: rolloutAdds.samples }, 1);
       if (now.samples < numbers.learningStarts) return [rollout];
       const stretches = objective.stretches("train", now, trainAdds, numbers.updates);
-      for (let i = 0; i < numbers.updates; i++) now = later(now, trainAdds);
+      now = advanceCounters(now, trainAdds, numbers.updates);
       const train = { phase: "train", adds: trainAdds, fusesWithNext: false, maxFuse: capacity } as const;
       return [rollout, ...stretches.map((repeats): Segment => ({ ...train, repeats }))];
     }).flat();
@@ -161,8 +161,3 @@ export function dqnTask(options: DqnOptions): DqnTask {
 }
 
 const rampOf = (given: Ramp | number): Ramp => (typeof given === "number" ? constant(given) : given);
-
-const later = (at: Counters, adds: Readonly<Record<string, number>>): Counters => {
-  const moved = Object.entries(adds).map(([unit, by]) => [unit, (at[unit] ?? 0) + by]);
-  return { ...at, ...Object.fromEntries(moved), steps: at.steps + (adds.samples ?? 0) };
-};
