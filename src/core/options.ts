@@ -1,22 +1,284 @@
 import { EspalierError } from "./error.ts";
 import { didYouMean } from "./suggest.ts";
 
+/**
+ * Options of everything that takes some, as one table: what each may be, its default, and one line of documentation.
+ * Checks, messages, tables in the docs and a JSON schema follow from it.
+ *
+ * ```ts
+ * interface LoaderOptions {
+ *   readonly batchSize: number;
+ *   readonly lastBatch?: "keep" | "drop";
+ * }
+ *
+ * const options = {
+ *   batchSize: option.integer({ min: 1, required: true, doc: "Examples in a batch." }),
+ *   lastBatch: option.oneOf(["keep", "drop"], { default: "keep", doc: "What happens to an incomplete last batch." }),
+ * } satisfies OptionTable<LoaderOptions>;
+ *
+ * checkOptions("loader", given, options);              // throws OPTION_UNKNOWN or OPTION_INVALID
+ * const { lastBatch } = resolveOptions("loader", given, options); // checks, and fills in defaults
+ * ```
+ */
+
+/** One option. `T` is the type of its value. */
+export interface Option<T = unknown> {
+  /** The values it takes, as messages say it: "a whole number from 1 on". */
+  readonly is: string;
+  accepts(value: unknown): boolean;
+  /** The value when it is left out. */
+  readonly default?: T;
+  readonly required?: boolean;
+  readonly doc?: string;
+  /** JSON schema of its values. Undefined where a file cannot express them (functions, models, tensors). */
+  readonly schema?: Readonly<Record<string, unknown>>;
+  /** Options of an option that is an object itself. They are checked under its name: `normalize.rewards`. */
+  readonly members?: Rows;
+}
+
+/** A table for the options of `O`: each of its members has a row, and no row is without a member. */
+export type OptionTable<O extends object = Readonly<Record<string, unknown>>> = {
+  readonly [K in keyof O]-?: Option<Exclude<O[K], undefined>>;
+};
+
+/** Any table. */
+type Rows = Readonly<Record<string, Option>>;
+
+/** Options after checking: those with a default, and required ones, are always there. */
+export type Settings<T extends Rows> = {
+  readonly [K in keyof T]: T[K] extends Option<infer V>
+    ? T[K] extends { readonly default: unknown } | { readonly required: true }
+      ? V
+      : V | undefined
+    : never;
+};
+
+/** Error codes and the wording for what the options belong to, where it differs from the usual. */
+export interface OptionWording {
+  readonly unknown?: string;
+  readonly invalid?: string;
+}
+
+/** Refuses options that the table does not have, and values that they cannot have. `undefined` means left out. */
+export function checkOptions(kind: string, given: object, table: Rows, wording: OptionWording = {}): void {
+  checkNames(kind, given, Object.keys(table), wording);
+  const values = given as Readonly<Record<string, unknown>>;
+  for (const [name, row] of Object.entries(table)) {
+    const value = values[name];
+    if (value === undefined && !row.required) continue;
+    if (row.members && typeof value === "object" && value !== null)
+      checkOptions(`${kind}: ${name}`, value, row.members, wording);
+    if (!row.accepts(value)) {
+      const hint =
+        typeof value === "string" && row.schema?.enum ? didYouMean(value, row.schema.enum as string[]) : "";
+      throw new EspalierError(
+        wording.invalid ?? "OPTION_INVALID",
+        value === undefined
+          ? `${kind}: ${name} is missing`
+          : `${kind}: ${name} is ${shown(value)}, which is not ${row.is}${hint}`,
+        { fix: `give ${row.is}` },
+      );
+    }
+  }
+}
+
+/** Checks options and fills in defaults. The result has every option of the table and nothing else. */
+export function resolveOptions<const T extends Rows>(
+  kind: string,
+  given: object,
+  table: T,
+  wording: OptionWording = {},
+): Settings<T> {
+  checkOptions(kind, given, table, wording);
+  const values = given as Readonly<Record<string, unknown>>;
+  const settings = Object.entries(table).map(([name, row]) => [name, values[name] ?? row.default]);
+  return Object.fromEntries(settings) as Settings<T>;
+}
+
+/** What every kind of option can be given. */
+interface Common<T> {
+  readonly default?: T;
+  readonly required?: true;
+  readonly doc?: string;
+}
+
+/** An option made from `Common` settings `C`: its type keeps whether it has a default or is required. */
+type Made<T, C> = Option<T> &
+  (C extends { readonly default: unknown } ? { readonly default: T } : unknown) &
+  (C extends { readonly required: true } ? { readonly required: true } : unknown);
+
+/** Limits of a number: `min` and `max` belong to the range, `above` and `below` do not. */
+interface Range {
+  readonly min?: number;
+  readonly max?: number;
+  readonly above?: number;
+  readonly below?: number;
+}
+
+function made<T, C extends Common<T>>(
+  common: C,
+  rest: Omit<Option<T>, "default" | "required" | "doc">,
+): Made<T, C> {
+  return { ...rest, ...common } as Made<T, C>;
+}
+
+function inRange(value: number, { min, max, above, below }: Range): boolean {
+  return (
+    (min === undefined || value >= min) &&
+    (max === undefined || value <= max) &&
+    (above === undefined || value > above) &&
+    (below === undefined || value < below)
+  );
+}
+
+/** " from 1 on", " from 0 to 1", " above 0". */
+function rangeText({ min, max, above, below }: Range): string {
+  const from = min !== undefined ? ` from ${min}` : above !== undefined ? ` above ${above}` : "";
+  if (max !== undefined) return `${from} to ${max}`;
+  if (below !== undefined) return from === "" ? ` below ${below}` : `${from} to below ${below}`;
+  return min !== undefined ? `${from} on` : from;
+}
+
+const rangeSchema = ({ min, max, above, below }: Range): Readonly<Record<string, number>> => ({
+  ...(min !== undefined && { minimum: min }),
+  ...(max !== undefined && { maximum: max }),
+  ...(above !== undefined && { exclusiveMinimum: above }),
+  ...(below !== undefined && { exclusiveMaximum: below }),
+});
+
+/** Makes the rows of an option table. */
+export const option = {
+  /** A whole number. */
+  integer<const C extends Common<number> & Range>(given: C): Made<number, C> {
+    const { min, max, above, below, ...common } = given;
+    const range = { min, max, above, below } as Range;
+    return made<number, C>(common as unknown as C, {
+      is: `a whole number${rangeText(range)}`,
+      accepts: (value) => Number.isSafeInteger(value) && inRange(value as number, range),
+      schema: { type: "integer", ...rangeSchema(range) },
+    });
+  },
+
+  /** A number. Finite, unless `infinite` allows Infinity (limits that are off). */
+  number<const C extends Common<number> & Range & { readonly infinite?: true }>(given: C): Made<number, C> {
+    const { min, max, above, below, infinite, ...common } = given;
+    const range = { min, max, above, below } as Range;
+    const finite = infinite || max !== undefined || below !== undefined ? "" : "finite ";
+    return made<number, C>(common as unknown as C, {
+      is: `a ${finite}number${rangeText(range)}`,
+      accepts: (value) =>
+        typeof value === "number" &&
+        (Number.isFinite(value) || (infinite === true && !Number.isNaN(value))) &&
+        inRange(value, range),
+      schema: { type: "number", ...rangeSchema(range) },
+    });
+  },
+
+  /** true or false. */
+  flag<const C extends Common<boolean>>(given: C): Made<boolean, C> {
+    return made<boolean, C>(given, {
+      is: "true or false",
+      accepts: (value) => typeof value === "boolean",
+      schema: { type: "boolean" },
+    });
+  },
+
+  /** A text that is not empty. */
+  text<const C extends Common<string>>(given: C): Made<string, C> {
+    return made<string, C>(given, {
+      is: "a text",
+      accepts: (value) => typeof value === "string" && value !== "",
+      schema: { type: "string", minLength: 1 },
+    });
+  },
+
+  /** One of some words. */
+  oneOf<const W extends string, const C extends Common<W>>(words: readonly W[], given: C): Made<W, C> {
+    return made<W, C>(given, {
+      is: words.map((word) => JSON.stringify(word)).join(words.length > 2 ? ", " : " or "),
+      accepts: (value) => words.includes(value as W),
+      schema: { type: "string", enum: words },
+    });
+  },
+
+  /** Something that a program makes and a file cannot express: `is` says what to give, with an example. */
+  made<T, const C extends Common<T> = Common<T>>(
+    is: string,
+    accepts: (value: unknown) => boolean,
+    given: C,
+  ): Made<T, C> {
+    return made<T, C>(given, { is, accepts });
+  },
+
+  /** An object with options of its own. */
+  group<O extends object, const C extends Common<O> = Common<O>>(
+    members: Rows & OptionTable<O>,
+    given: C,
+  ): Made<O, C> {
+    return made<O, C>(given, {
+      is: `an object such as { ${Object.keys(members)[0]}: ... }`,
+      accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+      schema: optionsSchema(members),
+      members,
+    });
+  },
+
+  /** A value of any of several options: a number or a ramp. Their own defaults do not count. */
+  either<A, B, const C extends Common<A | B>>(a: Option<A>, b: Option<B>, given: C): Made<A | B, C> {
+    const schemas = [a.schema, b.schema].filter((schema) => schema !== undefined);
+    const schema = schemas.length > 1 ? { anyOf: schemas } : schemas[0];
+    return made<A | B, C>(given, {
+      is: `${a.is}, or ${b.is}`,
+      accepts: (value) => a.accepts(value) || b.accepts(value),
+      ...(schema && { schema }),
+    });
+  },
+};
+
+/** JSON schema of a table, without the options that a file cannot express. */
+export function optionsSchema(table: Rows): Readonly<Record<string, unknown>> {
+  const rows = Object.entries(table).filter(([, { schema }]) => schema !== undefined);
+  const properties = rows.map(([name, { schema, doc, default: value }]) => [
+    name,
+    {
+      ...schema,
+      ...(doc !== undefined && { description: doc }),
+      ...(value !== undefined &&
+        Number.isFinite(value) === (typeof value === "number") && { default: value }),
+    },
+  ]);
+  const required = rows.filter(([, row]) => row.required).map(([name]) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
 /** An error about the value of an option. */
 export const badOption = (kind: string, what: string, fix: string): EspalierError =>
   new EspalierError("OPTION_INVALID", `${kind}: ${what}`, { fix });
 
 /** Refuses options that `kind` does not have, and what are no options at all. */
-export function checkNames(kind: string, options: object, known: readonly string[]): void {
+export function checkNames(
+  kind: string,
+  options: object,
+  known: readonly string[],
+  wording: OptionWording = {},
+): void {
   if (typeof options !== "object" || options === null || Array.isArray(options))
-    throw badOption(
-      kind,
-      `its options are ${shown(options)}`,
-      known.length === 0 ? "leave them out" : `give an object: { ${known[0]}: ... }`,
+    throw new EspalierError(
+      wording.invalid ?? "OPTION_INVALID",
+      `${kind}: its options are ${shown(options)}`,
+      {
+        fix: known.length === 0 ? "leave them out" : `give an object: { ${known[0]}: ... }`,
+      },
     );
   for (const name of Object.keys(options))
     if (!known.includes(name))
       throw new EspalierError(
-        "OPTION_UNKNOWN",
+        wording.unknown ?? "OPTION_UNKNOWN",
         `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
         {
           fix:
