@@ -6,7 +6,7 @@ export const epochLength = 1000;
 
 /** Training that trains nothing, so that what is left is the trainer. */
 export function idleTask(): Task {
-  const report: Report = { values: {} };
+  const report: Report = { metrics: {} };
   const segments = [
     {
       phase: "train" as const,

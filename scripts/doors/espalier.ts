@@ -23,7 +23,7 @@ const task: Task = {
   run: ({ ramps }) => {
     const { loss, ...next } = step(line.w, line.b, x, y, ramps.rate?.[0] ?? 0);
     line = next;
-    return { values: { loss } };
+    return { metrics: { loss } };
   },
   snapshot: () => ({ components: {} }),
 };

@@ -48,7 +48,7 @@ async function run(task: Task, { epochs, atMost = 1000, stopAfter = Infinity, fr
         );
         const span = { segment, index, from: done, count, at };
         const report = await task.run({ at, spans: [span], count, ramps, signal });
-        for (const [name, rows] of Object.entries(await read(report.values)))
+        for (const [name, rows] of Object.entries(await read(report.metrics)))
           columns[name] = [...(columns[name] ?? []), ...rows.subarray(0, count)];
         if (report.applied) applied.push(...(await (report.applied as Tensor).read()).subarray(0, count));
         at = after(at, segment.adds, count);

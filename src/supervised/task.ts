@@ -102,8 +102,8 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     // Now the device is busy.
     loader.prepareNext();
     return next.applied === null
-      ? { values: next.values, nonFinite: found }
-      : { values: next.values, applied: next.applied as Tensor, nonFinite: found };
+      ? { metrics: next.values, nonFinite: found }
+      : { metrics: next.values, applied: next.applied as Tensor, nonFinite: found };
   };
 
   const { packing } = params;

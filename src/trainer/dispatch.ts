@@ -56,10 +56,10 @@ export class Dispatch {
   #done(request: Request, report: Report, started: number): unknown {
     const run = this.#run;
     this.#now = run.clock.now();
-    const { exhausted, values } = report;
+    const { exhausted, metrics } = report;
     if (
-      typeof values !== "object" ||
-      values === null ||
+      typeof metrics !== "object" ||
+      metrics === null ||
       (exhausted !== undefined && exhausted > request.count)
     )
       throw badReport(request, report);
@@ -141,8 +141,8 @@ export class Dispatch {
 const badReport = ({ count }: Request, report: Report): EspalierError =>
   new EspalierError(
     "TASK_INVALID",
-    typeof report.values !== "object" || report.values === null
-      ? "the task's run gave a report without values"
+    typeof report.metrics !== "object" || report.metrics === null
+      ? "the task's run gave a report without metrics"
       : `the task's run says that ${report.exhausted} repeats were done, and ${count} were asked for`,
-    { fix: "give { values: { loss } }, and in `exhausted` at most the request's count" },
+    { fix: "give { metrics: { loss } }, and in `exhausted` at most the request's count" },
   );

@@ -158,7 +158,7 @@ describe("a failure", () => {
 
   it("of a report that is none is explained", async () => {
     const task = Object.assign(new FakeTask(), { run: () => ({}) as never });
-    await expect(new Trainer({ task }).train()).rejects.toThrow(/without values \[TASK_INVALID\]/);
+    await expect(new Trainer({ task }).train()).rejects.toThrow(/without metrics \[TASK_INVALID\]/);
   });
 });
 

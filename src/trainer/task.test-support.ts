@@ -110,7 +110,7 @@ export class FakeTask implements Task {
         this.#rollouts++;
       }
     const report: Report = {
-      values: losses.length > 0 ? { loss: rows(losses) } : {},
+      metrics: losses.length > 0 ? { loss: rows(losses) } : {},
       ...(returns.length > 0 && { rollout: { reward: rows(returns) } }),
       ...(this.#options.counted && { counted }),
       ...(done < request.count && { exhausted: done }),

@@ -55,7 +55,7 @@ export interface Report {
    * By name, one row a train repeat: the leading axis is the repeat. It may be longer than what was asked for; the
    * first rows count. Where rollouts alone were asked for, one row a rollout repeat.
    */
-  readonly values: Readonly<Record<string, Tensor>>;
+  readonly metrics: Readonly<Record<string, Tensor>>;
   /** In a call with rollouts and batches: what the rollouts gave, one row a rollout repeat. */
   readonly rollout?: Readonly<Record<string, Tensor>>;
   /** One row a train repeat: updates that took effect (0 or 1 where a repeat is one update), as `skipNonFinite` counts them. */
@@ -71,7 +71,7 @@ export interface Report {
    * whole number a rollout repeat. What is scheduled in such a unit is looked at after each rollout.
    */
   readonly counted?: Readonly<Record<string, ArrayLike<number>>>;
-  /** Repeats done where the source ended early; what follows in the epoch is left out. Values have that many rows. */
+  /** Repeats done where the source ended early; what follows in the epoch is left out. Metrics have that many rows. */
   readonly exhausted?: number;
 }
 

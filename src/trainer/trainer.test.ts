@@ -266,7 +266,7 @@ describe("the event loop", () => {
 describe("values", () => {
   it("must have a row a repeat", async () => {
     const task = Object.assign(new FakeTask(), {
-      run: () => ({ values: { loss: put(1, { engine: "wasm" }) } }),
+      run: () => ({ metrics: { loss: put(1, { engine: "wasm" }) } }),
     });
     await expect(run({ task })).rejects.toThrow(/reported "loss" as f32\[\], which has no 5 rows/);
   });

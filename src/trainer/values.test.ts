@@ -235,7 +235,7 @@ describe("what hooks see of a stretch", () => {
     const task = new FakeTask();
     const run = task.run.bind(task);
     const applied = put([1, 0, 1, 1, 1], { engine: "wasm" });
-    task.run = (request) => ({ ...(run(request) as object), values: {}, applied });
+    task.run = (request) => ({ ...(run(request) as object), metrics: {}, applied });
     const seen: unknown[] = [];
     const hook: TrainerHook = { name: "look", onBatchesEnd: (context) => void seen.push(...look(context)) };
     await new Trainer({ task, config: { epochs: 1 }, hooks: [hook] }).train();

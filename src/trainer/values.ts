@@ -30,12 +30,12 @@ export class ReportValues implements Values {
     this.#report = report;
     this.#rows = batches > 0 ? batches : rollouts;
     this.#rolloutRows = rollouts;
-    const { values, rollout } = report;
-    this.names = rollout ? [...Object.keys(values), ...Object.keys(rollout)] : Object.keys(values);
+    const { metrics, rollout } = report;
+    this.names = rollout ? [...Object.keys(metrics), ...Object.keys(rollout)] : Object.keys(metrics);
   }
 
   rows(name: string): number {
-    if (Object.hasOwn(this.#report.values, name)) return this.#rows;
+    if (Object.hasOwn(this.#report.metrics, name)) return this.#rows;
     return this.#report.rollout && Object.hasOwn(this.#report.rollout, name) ? this.#rolloutRows : 0;
   }
 
@@ -61,7 +61,7 @@ export class ReportValues implements Values {
 
   phase(name: string): Phase {
     const batches = this.#rolloutRows < this.count;
-    return batches && Object.hasOwn(this.#report.values, name) ? "train" : "rollout";
+    return batches && Object.hasOwn(this.#report.metrics, name) ? "train" : "rollout";
   }
 
   at(name: string, row: number): Counters {
@@ -102,7 +102,7 @@ export class ReportValues implements Values {
   }
 
   tensor(name: string): Tensor | undefined {
-    return this.#report.values[name] ?? this.#report.rollout?.[name];
+    return this.#report.metrics[name] ?? this.#report.rollout?.[name];
   }
 
   read(): Promise<Readonly<Record<string, Float32Array>>> {
@@ -111,8 +111,8 @@ export class ReportValues implements Values {
   }
 
   async #readAll(): Promise<Readonly<Record<string, Float32Array>>> {
-    const { values, rollout = {} } = this.#report;
-    const arrays = await read({ ...values, ...rollout } as Readonly<Record<string, Tensor>>);
+    const { metrics, rollout = {} } = this.#report;
+    const arrays = await read({ ...metrics, ...rollout } as Readonly<Record<string, Tensor>>);
     return Object.fromEntries(
       this.names.map((name) => {
         const { shape, size, type } = this.tensor(name) as Tensor;

@@ -58,7 +58,7 @@ function counting({
           calls++;
           ${extra}
           w = w.map((x, i) => x + (i === 4 ? calls : 1));
-          return { values: {} };
+          return { metrics: {} };
         },
         snapshot: () => ({ components: { weights: getState() } }),
       },

@@ -25,7 +25,7 @@ it("lets one process train in a run directory: a second is refused, and may go o
         epoch: () => [
           { phase: "train", repeats: 3, adds: { updates: 1, samples: 1 }, fusesWithNext: false, maxFuse: 1 },
         ],
-        run: () => ({ values: {} }),
+        run: () => ({ metrics: {} }),
         snapshot: () => ({ components: {} }),
       },
     });`,

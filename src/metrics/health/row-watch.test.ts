@@ -57,7 +57,7 @@ describe("a watch of rows", () => {
     } as const;
     const values = new ReportValues(
       {
-        values: {
+        metrics: {
           // A row more than count, as tasks with room for more give.
           norms: put(
             [

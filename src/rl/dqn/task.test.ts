@@ -102,7 +102,7 @@ describe.each(testEngines())("DQN on %s", (engine) => {
       run: async (request: Parameters<typeof original>[0]) => {
         const report = await original(request);
         const into = request.spans[0]?.segment.phase === "rollout" ? rollouts : seen;
-        into.push(await numbers(report.values));
+        into.push(await numbers(report.metrics));
         return report;
       },
     };

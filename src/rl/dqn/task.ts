@@ -92,7 +92,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
     const found = gathering.run(numbers.rolloutSteps, share, parts.greedy);
     figures.tell({ ...found, ...rolloutAdds });
     return {
-      values: Object.fromEntries(
+      metrics: Object.fromEntries(
         Object.entries({ ...found, epsilon: share }).map(([name, value]) => [name, number(value)]),
       ),
       counted: { episodes: [found.episodes as number] },
@@ -118,7 +118,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
     counts.updates += count;
     const found = nonFinite.replace(next.first, at[1] as number);
     return {
-      values: next.values as Readonly<Record<string, Tensor>>,
+      metrics: next.values as Readonly<Record<string, Tensor>>,
       ...(next.applied !== null && { applied: next.applied as Tensor }),
       nonFinite: found,
     };

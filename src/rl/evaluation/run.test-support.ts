@@ -67,7 +67,7 @@ export class WalkTask implements Task {
   run({ count }: { readonly count: number }) {
     for (let i = 0; i < count; i++)
       this.#params = walk(this.#params as never, this.#streams?.get("walk").key() as never) as Params<Tensor>;
-    return { values: { loss: put(new Float32Array(count), { engine: "wasm" }) } };
+    return { metrics: { loss: put(new Float32Array(count), { engine: "wasm" }) } };
   }
 
   snapshot(names: readonly string[] = ["params"]) {

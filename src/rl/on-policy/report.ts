@@ -13,13 +13,13 @@ export function reportOf(
 ): Report | Promise<Report> {
   const rollouts = stretches.reduce((sum, stretch) => sum + stretch.rollouts, 0);
   const updates = stretches.reduce((sum, stretch) => sum + stretch.count, 0);
-  const { applied, ...values } = done.values;
+  const { applied, ...metrics } = done.values;
   // A program has room for both phases: what the phase that was not asked for gives is nothing.
   const report: Report =
     updates === 0
-      ? { values: done.rollout }
+      ? { metrics: done.rollout }
       : {
-          values,
+          metrics,
           ...(applied && { applied }),
           ...(done.nonFinite && { nonFinite: done.nonFinite }),
           ...(rollouts > 0 && { rollout: done.rollout }),

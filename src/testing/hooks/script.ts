@@ -61,8 +61,8 @@ export function scriptedTask(script: Script, clock: ManualClock): Task {
           });
         rows.push(values(counters));
       }
-      if (rows.length === 0) return { values: columns(rollouts) };
-      return { values: columns(rows), ...(rollouts.length > 0 && { rollout: columns(rollouts) }) };
+      if (rows.length === 0) return { metrics: columns(rollouts) };
+      return { metrics: columns(rows), ...(rollouts.length > 0 && { rollout: columns(rollouts) }) };
     },
     ...(validation && {
       validate: async ({ counters }) =>
@@ -91,7 +91,7 @@ function* repeatsOf({ spans }: Request): Generator<{ readonly phase: Phase; read
 }
 
 /** One tensor a name, with a row for each repeat. */
-function columns(rows: readonly Numbers[]): Report["values"] {
+function columns(rows: readonly Numbers[]): Report["metrics"] {
   const names = Object.keys(rows[0] ?? {});
   const column = (name: string): Float32Array => Float32Array.from(rows, (row) => row[name] ?? Number.NaN);
   return Object.fromEntries(names.map((name) => [name, put(column(name), { engine: "wasm" })]));
