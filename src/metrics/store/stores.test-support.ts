@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, it } from "vitest";
 import type { Clock } from "../../core/index.ts";
 import { noCounters } from "../../schedule/index.ts";
+import { inSample } from "../../sweep.test-support.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
 import { openStatsStore } from "./open.ts";
@@ -25,6 +26,14 @@ export interface Place {
 
 /** Says the same of a store on SQLite and, where it is installed, on Postgres. */
 export function describeStores(name: string, tests: (place: Place) => void): void {
+  describeSqlite(name, tests);
+  describePostgres(name, tests);
+}
+
+/** The same in a `*.sweep.test.ts`: SQLite in the sample, Postgres in the rest. */
+export const sweepStores = inSample ? describeSqlite : describePostgres;
+
+function describeSqlite(name: string, tests: (place: Place) => void): void {
   describe(`${name}, SQLite`, () => {
     let folder = "";
     let files = 0;
@@ -49,7 +58,9 @@ export function describeStores(name: string, tests: (place: Place) => void): voi
       },
     });
   });
+}
 
+function describePostgres(name: string, tests: (place: Place) => void): void {
   const found = findPostgres();
   if ("missing" in found) it.skip(`${name}, Postgres: ${found.missing}`, () => undefined);
   else
