@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { root } from "./compiler-options.ts";
 import { publicNames } from "./signatures.ts";
 
-const text = readFileSync(join(root, "docs/requirements.md"), "utf8");
+const text = readFileSync(join(root, "docs/internal/requirements.md"), "utf8");
 
 /** A row of the tables "in the document | ours | shown by". */
 interface Row {
@@ -57,7 +57,7 @@ const slug = (heading: string): string =>
 
 const planOf = ({ shown }: Row): string | undefined => /^planned: (.+)$/.exec(shown)?.[1];
 
-describe("docs/requirements.md", () => {
+describe("docs/internal/requirements.md", () => {
   it("has rows for all five documents", () => {
     for (const document of ["000", "001", "002", "003", "004"]) {
       const [, part = ""] = text.split(new RegExp(`^## ${document}`, "m"));
@@ -72,7 +72,7 @@ describe("docs/requirements.md", () => {
     const broken = [...text.matchAll(/\]\(([^)]+)\)/g)]
       .map(([, target = ""]) => target)
       .filter((target) =>
-        target.startsWith("#") ? !anchors.includes(target) : !existsSync(join(root, "docs", target)),
+        target.startsWith("#") ? !anchors.includes(target) : !existsSync(join(root, "docs/internal", target)),
       );
     expect(broken).toEqual([]);
   });
@@ -116,7 +116,7 @@ describe("docs/requirements.md", () => {
 describe("public names", () => {
   const names = publicNames();
 
-  it("are those that docs/requirements.md gives for what is there", () => {
+  it("are those that docs/internal/requirements.md gives for what is there", () => {
     const lost = rows
       .filter((row) => planOf(row) === undefined)
       .flatMap(({ line, ours }) =>
