@@ -2,55 +2,80 @@
 
 export { type Actor, type ActorOptions, type OpenActorOptions, openActor } from "./acting/actor.ts";
 export { type LoadActorOptions, loadActor } from "./acting/load-actor.ts";
-export { acrobot, cartPole, mountainCar, mountainCarContinuous, pendulum } from "./compiled/classics.ts";
-export type { CompiledEnvironment } from "./compiled/compiled.ts";
-export { type CompiledRows, compiledRows, type RowsState, type RowsStep } from "./compiled/rows.ts";
-export type { Curriculum, CurriculumEvent, LessonResult } from "./curriculum/curriculum.ts";
-export { type CurriculumHookOptions, curriculumHook } from "./curriculum/curriculum-hook.ts";
-export { learningProgressCurriculum } from "./curriculum/learning-progress.ts";
-export { lessonCurriculum } from "./curriculum/lesson-curriculum.ts";
-export type { Lesson, LessonCurriculumOptions } from "./curriculum/lesson-options.ts";
-export type { LearningProgressOptions } from "./curriculum/progress-options.ts";
-export type { PlateauOptions } from "./curriculum/returns.ts";
+export {
+  type Curriculum,
+  type CurriculumEvent,
+  type CurriculumHookOptions,
+  curriculumHook,
+  type LessonResult,
+} from "./curriculum/curriculum.ts";
+export { type LearningProgressOptions, learningProgressCurriculum } from "./curriculum/learning-progress.ts";
+export {
+  type Lesson,
+  type LessonCurriculumOptions,
+  lessonCurriculum,
+  type PlateauOptions,
+} from "./curriculum/lesson-curriculum.ts";
 export type { DqnOptions } from "./dqn/options.ts";
 export { type DqnTask, dqnTask } from "./dqn/task.ts";
-export type { EnvironmentEntry } from "./environments/built-in.ts";
-export { makeAcrobot } from "./environments/classics/acrobot.ts";
-export { makeCartPole } from "./environments/classics/cart-pole.ts";
-export { makeMountainCar } from "./environments/classics/mountain-car.ts";
-export { makeMountainCarContinuous } from "./environments/classics/mountain-car-continuous.ts";
-export { makePendulum } from "./environments/classics/pendulum.ts";
-export { defineEnvironment } from "./environments/define.ts";
-export type {
-  Definition,
-  InitialOptions,
-  Outcome as StepOutcome,
-  PerAgent,
-  TypedEnvironment,
-} from "./environments/definition.ts";
+export { acrobot, compiledAcrobot } from "./environments/classics/acrobot.ts";
+export { cartPole, compiledCartPole } from "./environments/classics/cart-pole.ts";
+export {
+  compiledMountainCar,
+  compiledMountainCarContinuous,
+  mountainCar,
+  mountainCarContinuous,
+} from "./environments/classics/mountain-car.ts";
+export { compiledPendulum, pendulum } from "./environments/classics/pendulum.ts";
+export type { CompiledEnvironment } from "./environments/compiled.ts";
+export {
+  type Definition,
+  defineEnvironment,
+  type InitialOptions,
+  type PerAgent,
+  type StepOutcome,
+  type TypedEnvironment,
+} from "./environments/define.ts";
 export type { Drawing, Environment, Reset, ResetOptions, Shape, Step } from "./environments/environment.ts";
 export { type CompiledGridState, compiledGridWorld } from "./environments/grid/compiled.ts";
 export { gridWorld } from "./environments/grid/grid-world.ts";
-export { gridLessons } from "./environments/grid/lessons.ts";
-export type { GridWorldOptions } from "./environments/grid/options.ts";
+export { type GridWorldOptions, gridLessons } from "./environments/grid/layout.ts";
 export { type EnvironmentRandom, SeededRandom } from "./environments/random.ts";
 export {
   compiledEnvironment,
+  type EnvironmentEntry,
+  type EnvironmentModule,
+  type EnvironmentSource,
   environmentNames,
   hasCompiled,
   makeEnvironment,
   registerEnvironment,
 } from "./environments/registry.ts";
+export { asGif, type GifOptions } from "./environments/rendering/gif.ts";
 export {
   asSvg,
   asSvgAnimation,
-  asText,
   type SvgAnimationOptions,
   type SvgOptions,
-  type TextOptions,
-} from "./environments/rendering/index.ts";
-export * from "./environments/wrappers/index.ts";
-export type { EnvironmentModule, EnvironmentSource } from "./evaluation/environment-source.ts";
+} from "./environments/rendering/svg.ts";
+export { asText, type TextOptions } from "./environments/rendering/text.ts";
+export { type FrameStackOptions, frameStack } from "./environments/wrappers/frame-stack.ts";
+export {
+  type NormalizeOptions,
+  type NormalizeRewardsOptions,
+  normalizeObservations,
+  normalizeRewards,
+} from "./environments/wrappers/normalize.ts";
+export {
+  type ClipOptions,
+  clipActions,
+  clipObservations,
+  clipRewards,
+  maskActions,
+  timeLimit,
+  type Wrapping,
+  wrap,
+} from "./environments/wrappers/wrap.ts";
 export type { EpisodeResult, PlayedEpisode, RecordEpisode } from "./evaluation/episode.ts";
 export {
   type CheckpointEvaluation,
@@ -136,18 +161,20 @@ export {
   writeReplay,
 } from "./replays/files.ts";
 export { decodeReplay, encodeReplay } from "./replays/format.ts";
-export { replayFrames } from "./replays/frames.ts";
-export { asGif, type GifOptions } from "./replays/gif.ts";
-export { type RecordOptions, recordEpisode } from "./replays/record-episode.ts";
+export { type ReplayVerdict, replayFrames, verifyReplay } from "./replays/playback.ts";
 export {
   type EpisodeStart,
+  type ObservationMarks,
   type RecordedAction,
+  type RecordOptions,
+  type Replay,
+  type ReplayEnd,
   type ReplayRecorder,
+  recordEpisode,
   replayRecorder,
-} from "./replays/recorder.ts";
-export type { ObservationMarks, Replay, ReplayEnd } from "./replays/replay.ts";
-export { type ReplayVerdict, verifyReplay } from "./replays/verify.ts";
+} from "./replays/replay.ts";
 export * from "./spaces/index.ts";
+export { type CompiledRows, compiledRows, type RowsState, type RowsStep } from "./vector/compiled-rows.ts";
 export type { FailurePolicy } from "./vector/failure.ts";
 export type { ThreadedEnvironmentOptions } from "./vector/threads/threaded-environment.ts";
 export { threadedEnvironment } from "./vector/threads/threaded-environment.ts";

@@ -1,9 +1,8 @@
 import { expectTypeOf } from "vitest";
 import type { Value } from "../engine/index.ts";
 import { loadActor } from "./acting/load-actor.ts";
-import { cartPole } from "./compiled/classics.ts";
-import type { CompiledEnvironment } from "./compiled/compiled.ts";
-import { makeCartPole } from "./environments/classics/cart-pole.ts";
+import { cartPole, compiledCartPole } from "./environments/classics/cart-pole.ts";
+import type { CompiledEnvironment } from "./environments/compiled.ts";
 import { compiledEnvironment, registerEnvironment } from "./environments/registry.ts";
 import { autoUpdateEpochs } from "./experience/update-epochs.ts";
 import type { OnPolicyOptions } from "./on-policy/options.ts";
@@ -44,9 +43,9 @@ declare const corridor: CompiledEnvironment<{
   readonly at: Value;
   readonly inside: { readonly steps: Value };
 }>;
-registerEnvironment("Corridor", { make: makeCartPole, compiled: () => corridor });
+registerEnvironment("Corridor", { make: cartPole, compiled: () => corridor });
 expectTypeOf({ compiled: corridor, count: 2 }).toExtend<OnPolicyOptions["environment"]>();
-expectTypeOf({ compiled: cartPole, count: 2 }).toExtend<OnPolicyOptions["environment"]>();
+expectTypeOf({ compiled: compiledCartPole(), count: 2 }).toExtend<OnPolicyOptions["environment"]>();
 expectTypeOf({ compiled: compiledEnvironment("Corridor"), count: 2 }).toExtend<
   OnPolicyOptions["environment"]
 >();

@@ -11,8 +11,7 @@ import { defineEnvironment } from "../environments/define.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import { ppo } from "../presets/ppo.ts";
-import { box, dict, discrete, multiDiscrete } from "../spaces/make.ts";
-import type { SpaceValue } from "../spaces/space.ts";
+import { box, dict, discrete, multiDiscrete, type SpaceValue } from "../spaces/space.ts";
 import { loadActor } from "./load-actor.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "espalier-actor-"));

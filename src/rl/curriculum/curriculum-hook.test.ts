@@ -4,8 +4,7 @@ import { every } from "../../schedule/index.ts";
 import { simulate } from "../../testing/index.ts";
 import { evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 import { evenly, result } from "./curricula.test-support.ts";
-import type { Curriculum, LessonResult } from "./curriculum.ts";
-import { curriculumHook } from "./curriculum-hook.ts";
+import { type Curriculum, curriculumHook, type LessonResult } from "./curriculum.ts";
 import { lessonCurriculum } from "./lesson-curriculum.ts";
 
 /** Evaluates at the end of every so many epochs. */

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StateTree } from "../../state/index.ts";
 import { result } from "./curricula.test-support.ts";
-import { learningProgressCurriculum } from "./learning-progress.ts";
-import type { LearningProgressOptions } from "./progress-options.ts";
+import { type LearningProgressOptions, learningProgressCurriculum } from "./learning-progress.ts";
 
 const lessons = (n: number): string[] => Array.from({ length: n }, (_, i) => `lesson ${i}`);
 const total = (shares: Float32Array): number => shares.reduce((sum, share) => sum + share, 0);

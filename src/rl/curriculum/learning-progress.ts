@@ -1,12 +1,70 @@
-import { EspalierError, shown } from "../../core/index.ts";
+import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import { moved } from "./average.ts";
-import type { Curriculum, LessonResult } from "./curriculum.ts";
-import { checkSameLessons } from "./names.ts";
-import { Pool } from "./pool.ts";
-import { normalised, progressShares, rawProgress } from "./progress.ts";
-import { type LearningProgressOptions, type ProgressPlan, progressPlan } from "./progress-options.ts";
-import { checkedResults } from "./results.ts";
+import {
+  between,
+  type Curriculum,
+  checkedLessons,
+  checkedResults,
+  checkSameLessons,
+  type LessonResult,
+  moved,
+} from "./curriculum.ts";
+
+/** Options of {@link learningProgressCurriculum}. */
+export interface LearningProgressOptions {
+  /** Their names. */
+  readonly lessons: readonly string[];
+  /** How good episodes were, from 0 to 1; what lies outside is clipped. Default: their mean return. */
+  readonly score?: (result: LessonResult) => number;
+  /** How far one episode moves the two averages. Default 0.001 and 0.0002. */
+  readonly fast?: number;
+  readonly slow?: number;
+  /** The score that chance gives. Default 0.5. */
+  readonly baseline?: number;
+  /** How much small averages are spread: th in x (1 - th) / (x + th (1 - 2x)). Default 0.05. */
+  readonly smoothing?: number;
+  /** What being good counts beside becoming better. Default 0.1. */
+  readonly bonus?: number;
+  /** The progress of a lesson that makes none. Default 0.1. */
+  readonly least?: number;
+  /** Lessons that are drawn at a time. Default 64. */
+  readonly pool?: number;
+  /** Episodes after which a lesson may leave the pool for one that waits. Default 5. */
+  readonly evictAfter?: number;
+  /** It leaves if it is in this bottom share of the pool. Default 0.4. */
+  readonly evictBelow?: number;
+}
+
+export interface ProgressPlan extends Required<Omit<LearningProgressOptions, keyof ProgressNumbers>> {
+  readonly numbers: ProgressNumbers;
+}
+
+const kind = "learningProgressCurriculum";
+const averaging = ["lessons", "score", "fast", "slow", "baseline", "smoothing", "bonus", "least"];
+
+export function progressPlan(options: LearningProgressOptions): ProgressPlan {
+  checkNames(kind, options, [...averaging, "pool", "evictAfter", "evictBelow"]);
+  const { score = ({ return: mean }) => mean } = options;
+  if (typeof score !== "function")
+    throw badOption(kind, `score is ${shown(score)}`, "give a function of a result: (result) => number");
+  const share = (option: keyof LearningProgressOptions, usual: number): number =>
+    between(kind, option, options[option] as number | undefined, usual, [0, 1]);
+  return {
+    lessons: checkedLessons(kind, options.lessons),
+    score,
+    fast: share("fast", 0.001),
+    slow: share("slow", 0.0002),
+    numbers: {
+      baseline: between(kind, "baseline", options.baseline, 0.5, [0, 0.99]),
+      smoothing: between(kind, "smoothing", options.smoothing, 0.05, [1e-6, 0.5]),
+      bonus: share("bonus", 0.1),
+      least: share("least", 0.1),
+    },
+    pool: checkSize(kind, "pool", options.pool ?? 64),
+    evictAfter: checkSize(kind, "evictAfter", options.evictAfter ?? 5),
+    evictBelow: share("evictBelow", 0.4),
+  };
+}
 
 /** Lessons up to which each has metrics of its own. */
 const MOST_METRICS = 64;
@@ -136,3 +194,116 @@ class LearningProgress implements Curriculum {
  */
 export const learningProgressCurriculum = (options: LearningProgressOptions): Curriculum =>
   new LearningProgress(progressPlan(options));
+
+/** The numbers in the formulas of learning progress. */
+export interface ProgressNumbers {
+  /** A score that counts as 0: what chance gives. */
+  readonly baseline: number;
+  readonly smoothing: number;
+  readonly bonus: number;
+  readonly least: number;
+}
+
+/** A score from 0 to 1 as it is averaged: 0 at the baseline, 1 at 1. */
+export const normalised = (score: number, baseline: number): number =>
+  (Math.min(Math.max(score, 0), 1) - baseline) / (1 - baseline);
+
+/**
+ * Spreads averages near 0, where small steps are great progress: x (1 - th) / (x + th (1 - 2x)). The formula is for 0
+ * to 1. Below 0 it has a pole, so what lies there is spread as far to the other side.
+ */
+export function reweighted(x: number, smoothing: number): number {
+  const size = Math.abs(x);
+  return (Math.sign(x) * size * (1 - smoothing)) / (size + smoothing * (1 - 2 * size));
+}
+
+/** max(|fast - slow| + bonus max(fast, 0), least), of averages that have been reweighted. */
+export function rawProgress(fast: number, slow: number, numbers: ProgressNumbers): number {
+  const { smoothing, bonus, least } = numbers;
+  const [quick, steady] = [reweighted(fast, smoothing), reweighted(slow, smoothing)];
+  return Math.max(Math.abs(quick - steady) + bonus * Math.max(quick, 0), least);
+}
+
+/** Shares by progress: a z-score where there are more than two lessons, a sigmoid, made to sum to 1. */
+export function progressShares(raw: readonly number[]): readonly number[] {
+  const squashed = (raw.length > 2 ? zScores(raw) : raw).map((x) => 1 / (1 + Math.exp(-x)));
+  const sum = squashed.reduce((all, x) => all + x, 0);
+  return squashed.map((x) => x / sum);
+}
+
+function zScores(numbers: readonly number[]): readonly number[] {
+  const mean = numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+  const deviation = Math.sqrt(numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0) / numbers.length);
+  // Rounding alone may leave equal numbers a deviation.
+  return numbers.map((x) => (deviation > 1e-12 ? (x - mean) / deviation : 0));
+}
+
+/**
+ * Lessons that are drawn, where there are too many to draw from all of them. The others wait in a row: whoever leaves
+ * goes to its end.
+ */
+export class Pool {
+  /** In the order in which they came in. */
+  #active: number[];
+  #waiting: number[];
+  /** Episodes of each lesson since it came in. */
+  readonly #completions: Float64Array;
+  /** How often a lesson left. */
+  evicted = 0;
+
+  constructor(lessons: number, size: number) {
+    const all = Array.from({ length: lessons }, (_, i) => i);
+    this.#active = all.slice(0, size);
+    this.#waiting = all.slice(size);
+    this.#completions = new Float64Array(lessons);
+  }
+
+  get active(): readonly number[] {
+    return this.#active;
+  }
+
+  completed(lesson: number, episodes: number): void {
+    this.#completions[lesson] = (this.#completions[lesson] as number) + episodes;
+  }
+
+  /**
+   * Lets those go that are in the bottom share by progress and have had enough episodes, as long as others wait. Of
+   * equal progress, those with more episodes go first.
+   */
+  evict(progress: (lesson: number) => number, enough: number, bottom: number): void {
+    if (this.#waiting.length === 0) return;
+    const had = (lesson: number): number => this.#completions[lesson] as number;
+    const leaving = [...this.#active]
+      .sort((a, b) => progress(a) - progress(b) || had(b) - had(a) || a - b)
+      .slice(0, Math.floor(bottom * this.#active.length))
+      .filter((lesson) => had(lesson) >= enough)
+      .slice(0, this.#waiting.length);
+    const coming = this.#waiting.splice(0, leaving.length);
+    this.#active = [...this.#active.filter((lesson) => !leaving.includes(lesson)), ...coming];
+    this.#waiting.push(...leaving);
+    for (const lesson of coming) this.#completions[lesson] = 0;
+    this.evicted += leaving.length;
+  }
+
+  getState(): StateTree {
+    return {
+      active: Int32Array.from(this.#active),
+      waiting: Int32Array.from(this.#waiting),
+      completions: this.#completions.slice(),
+      evicted: this.evicted,
+    };
+  }
+
+  setState(state: StateTree): void {
+    const saved = state as {
+      readonly active: Int32Array;
+      readonly waiting: Int32Array;
+      readonly completions: Float64Array;
+      readonly evicted: number;
+    };
+    this.#active = [...saved.active];
+    this.#waiting = [...saved.waiting];
+    this.#completions.set(saved.completions);
+    this.evicted = saved.evicted;
+  }
+}

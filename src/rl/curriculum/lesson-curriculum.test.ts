@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CheckpointManager, memoryStore } from "../../checkpoint/index.ts";
 import { evenly, learn, result } from "./curricula.test-support.ts";
 import type { Curriculum } from "./curriculum.ts";
-import { lessonCurriculum } from "./lesson-curriculum.ts";
-import type { LessonCurriculumOptions } from "./lesson-options.ts";
+import { type LessonCurriculumOptions, lessonCurriculum } from "./lesson-curriculum.ts";
 
 const chain = [
   { name: "a", stop: 0.9 },

@@ -1,10 +1,105 @@
+import { badOption, checkNames, checkSize, didYouMean, EspalierError, shown } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import type { Curriculum, CurriculumEvent, LessonResult } from "./curriculum.ts";
-import { type LessonCurriculumOptions, type LessonPlan, lessonPlan } from "./lesson-options.ts";
-import { LessonRecord } from "./lesson-record.ts";
-import { lessonShares } from "./lesson-shares.ts";
-import { checkSameLessons } from "./names.ts";
-import { checkedResults } from "./results.ts";
+import {
+  between,
+  type Curriculum,
+  type CurriculumEvent,
+  checkedLessons,
+  checkedResults,
+  checkSameLessons,
+  type LessonResult,
+  moved,
+} from "./curriculum.ts";
+
+/** A lesson of a `lessonCurriculum`. */
+export interface Lesson {
+  readonly name: string;
+  /** Lessons that must be good enough before this one begins. Without any it is there from the start. */
+  readonly after?: readonly string[];
+  /** The training score from which lessons that come after it may begin. Default 0.8. */
+  readonly threshold?: number;
+  /** The evaluation score from which it is done with. Default: never. */
+  readonly stop?: number;
+}
+
+/** Options of {@link lessonCurriculum}. */
+export interface LessonCurriculumOptions {
+  readonly lessons: readonly Lesson[];
+  /** How far one episode moves a score. Default 0.1. */
+  readonly rate?: number;
+  /** A score before the first episode. Default 0.5. */
+  readonly prior?: number;
+  /** Episodes whose returns are remembered. Default 1000. */
+  readonly window?: number;
+  /** What a lesson is drawn more often while it is new is gone at this rate per episode. Default 0.01. */
+  readonly fading?: number;
+  /** The least share before shares are made to sum to 1 again. Default 0.1. */
+  readonly floor?: number;
+  readonly plateau?: PlateauOptions;
+  /** A graduated lesson whose evaluation score is by more than this below its `stop` is taken back. Default 0.1. */
+  readonly margin?: number;
+}
+
+export interface LessonPlan {
+  readonly lessons: readonly string[];
+  readonly dependencies: readonly (readonly number[])[];
+  readonly thresholds: readonly number[];
+  /** Infinite where a lesson never graduates. */
+  readonly stops: readonly number[];
+  readonly rate: number;
+  readonly prior: number;
+  readonly window: number;
+  readonly fading: number;
+  readonly floor: number;
+  readonly plateau: Plateau;
+  readonly margin: number;
+}
+
+const kind = "lessonCurriculum";
+
+export function lessonPlan(options: LessonCurriculumOptions): LessonPlan {
+  checkNames(kind, options, ["lessons", "rate", "prior", "window", "fading", "floor", "plateau", "margin"]);
+  const { lessons: given, plateau = {} } = options;
+  const lessons = checkedLessons(kind, Array.isArray(given) ? given.map((lesson) => lesson?.name) : []);
+  for (const lesson of given) checkLesson(lesson);
+  const share = (option: string, value: number | undefined, usual: number): number =>
+    between(kind, option, value, usual, [0, 1]);
+  checkNames("plateau", plateau, ["over", "results", "slope", "variation"]);
+  const over = checkSize(kind, "plateau.over", plateau.over ?? 50);
+  const window = checkSize(kind, "window", options.window ?? Math.max(1000, over));
+  if (over < 2 || over > window)
+    throw badOption(kind, `plateau.over is ${over}`, `give from 2 to window, which is ${window}`);
+  return {
+    lessons,
+    dependencies: dependenciesOf(given),
+    thresholds: given.map(({ name, threshold }) => share(`threshold of "${name}"`, threshold, 0.8)),
+    stops: given.map(({ name, stop }) =>
+      stop === undefined ? Number.POSITIVE_INFINITY : share(`stop of "${name}"`, stop, 1),
+    ),
+    rate: share("rate", options.rate, 0.1),
+    prior: share("prior", options.prior, 0.5),
+    window,
+    fading: share("fading", options.fading, 0.01),
+    floor: share("floor", options.floor, 0.1),
+    plateau: {
+      over,
+      results: checkSize(kind, "plateau.results", plateau.results ?? 5),
+      slope: between(kind, "plateau.slope", plateau.slope, 0.01, [0, Number.POSITIVE_INFINITY]),
+      variation: between(kind, "plateau.variation", plateau.variation, 0.1, [0, Number.POSITIVE_INFINITY]),
+    },
+    margin: share("margin", options.margin, 0.1),
+  };
+}
+
+function checkLesson(lesson: Lesson): void {
+  checkNames(`lesson "${lesson.name}"`, lesson, ["name", "after", "threshold", "stop"]);
+  if (lesson.after !== undefined && !Array.isArray(lesson.after))
+    throw badOption(
+      `lesson "${lesson.name}"`,
+      `after is ${shown(lesson.after)}`,
+      `give a list of names: after: ["${typeof lesson.after === "string" ? lesson.after : "easy"}"]`,
+    );
+}
 
 const [LOCKED, ACTIVE, GRADUATED] = [0, 1, 2];
 /** Events that are kept where nobody asks for them, and lessons up to which each has metrics of its own. */
@@ -177,3 +272,211 @@ class LessonCurriculum implements Curriculum {
  */
 export const lessonCurriculum = (options: LessonCurriculumOptions): Curriculum =>
   new LessonCurriculum(lessonPlan(options));
+
+/** What a lesson comes after, by name. */
+export interface Ordered {
+  readonly name: string;
+  readonly after?: readonly string[] | undefined;
+}
+
+/** For every lesson the indices of those it comes after. Names that are not there and cycles are errors. */
+export function dependenciesOf(lessons: readonly Ordered[]): readonly (readonly number[])[] {
+  const names = lessons.map(({ name }) => name);
+  const dependencies = lessons.map(({ name, after = [] }) =>
+    [...new Set(after)].map((before) => {
+      const index = names.indexOf(before);
+      if (index >= 0) return index;
+      throw new EspalierError(
+        "LESSON_UNKNOWN",
+        `lesson "${name}" comes after "${before}", which is not among the lessons${didYouMean(before, names)}`,
+        { fix: `the lessons are ${names.join(", ")}` },
+      );
+    }),
+  );
+  const cycle = cycleIn(dependencies);
+  if (cycle)
+    throw new EspalierError(
+      "LESSON_CYCLE",
+      `these lessons wait for each other: ${cycle.map((i) => `"${names[i]}"`).join(" after ")}`,
+      {
+        fix: "take one of them out of the `after` of the other: as it is, none of them would ever be unlocked",
+      },
+    );
+  return dependencies;
+}
+
+/** The first cycle, with its beginning repeated at the end. */
+function cycleIn(dependencies: readonly (readonly number[])[]): readonly number[] | undefined {
+  const done = new Set<number>();
+  const path: number[] = [];
+  const visit = (lesson: number): readonly number[] | undefined => {
+    if (done.has(lesson)) return undefined;
+    const at = path.indexOf(lesson);
+    if (at >= 0) return [...path.slice(at), lesson];
+    path.push(lesson);
+    for (const before of dependencies[lesson] ?? []) {
+      const found = visit(before);
+      if (found) return found;
+    }
+    path.pop();
+    done.add(lesson);
+    return undefined;
+  };
+  for (const lesson of dependencies.keys()) {
+    const found = visit(lesson);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** What is known of lessons from one kind of episodes. */
+export class LessonRecord {
+  readonly scores: Float64Array;
+  readonly episodes: Float64Array;
+  readonly returns: readonly Returns[];
+  readonly #rate: number;
+
+  constructor({ lessons, prior, window, plateau, rate }: LessonPlan) {
+    this.scores = new Float64Array(lessons.length).fill(prior);
+    this.episodes = new Float64Array(lessons.length);
+    this.returns = lessons.map(() => new Returns(window, plateau.results));
+    this.#rate = rate;
+  }
+
+  add({ lesson, episodes, positive, return: mean }: LessonResult): void {
+    this.scores[lesson] = moved(this.scores[lesson] as number, positive, this.#rate, episodes);
+    this.episodes[lesson] = (this.episodes[lesson] as number) + episodes;
+    this.returns[lesson]?.add(episodes, mean);
+  }
+
+  getState(): StateTree {
+    const returns = this.returns.map((each) => each.getState());
+    return { scores: this.scores.slice(), episodes: this.episodes.slice(), returns };
+  }
+
+  setState(state: StateTree): void {
+    const saved = state as { scores: Float64Array; episodes: Float64Array; returns: readonly StateTree[] };
+    this.scores.set(saved.scores);
+    this.episodes.set(saved.episodes);
+    this.returns.forEach((each, i) => each.setState(saved.returns[i] as StateTree));
+  }
+}
+
+/** What of a lesson decides how often it comes. */
+export interface LessonStanding {
+  readonly score: number;
+  readonly episodes: number;
+}
+
+/**
+ * Shares of lessons: w = max(0, 4s - 4s^2) (1 + e^(-fading n)) made to sum to 1, none below the floor, made to sum to 1
+ * again. What is half known comes most often, and what is new more often than what is not.
+ */
+export function lessonShares(
+  lessons: readonly LessonStanding[],
+  fading: number,
+  floor: number,
+): readonly number[] {
+  const weights = lessons.map(
+    ({ score, episodes }) => Math.max(0, 4 * score - 4 * score * score) * (1 + Math.exp(-fading * episodes)),
+  );
+  const sum = total(weights);
+  const raised = weights.map((weight) => Math.max(sum > 0 ? weight / sum : 0, floor));
+  const all = total(raised);
+  // Without a floor, lessons that are all known or all unknown come equally often.
+  return raised.map((share) => (all > 0 ? share / all : 1 / lessons.length));
+}
+
+const total = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+/** When returns have stopped moving. */
+export interface PlateauOptions {
+  /** Judged by the newest results that together have at least so many episodes. Default 50. */
+  readonly over?: number;
+  /** And by at least so many results, however many episodes each of them has. Default 5. */
+  readonly results?: number;
+  /** The slope per episode, as a share of the mean size of a return, must be below this. Default 0.01. */
+  readonly slope?: number;
+  /** The standard deviation, as a share of the mean, must be below this. Default 0.1. */
+  readonly variation?: number;
+}
+
+export type Plateau = Required<PlateauOptions>;
+
+/** A lesson's newest results, oldest first: of so many episodes at least, if there have been so many. */
+export class Returns {
+  #episodes: number[] = [];
+  #means: number[] = [];
+  #total = 0;
+  readonly #window: number;
+  readonly #results: number;
+
+  constructor(window: number, results: number) {
+    this.#window = window;
+    this.#results = results;
+  }
+
+  add(episodes: number, mean: number): void {
+    this.#episodes.push(episodes);
+    this.#means.push(mean);
+    this.#total += episodes;
+    while (
+      this.#episodes.length > this.#results &&
+      this.#total - (this.#episodes[0] as number) >= this.#window
+    ) {
+      this.#total -= this.#episodes.shift() as number;
+      this.#means.shift();
+    }
+  }
+
+  /** The mean return of all that is kept; undefined where nothing is. */
+  get mean(): number | undefined {
+    if (this.#total === 0) return undefined;
+    return this.#means.reduce((sum, mean, i) => sum + mean * (this.#episodes[i] as number), 0) / this.#total;
+  }
+
+  /**
+   * Whether |slope| / mean |r| and the coefficient of variation are below their bounds. Every episode counts with the
+   * mean of its result; results of one episode each give the usual figures of a row of numbers.
+   */
+  isPlateau({ over, results, slope, variation }: Plateau): boolean {
+    let from = this.#episodes.length;
+    let n = 0;
+    while (from > 0 && (n < over || this.#episodes.length - from < results))
+      n += this.#episodes[--from] as number;
+    if (n < over || this.#episodes.length - from < results) return false;
+    const means = this.#means.slice(from);
+    const sum = (of: (mean: number, episodes: number, i: number) => number): number =>
+      means.reduce((all, mean, i) => all + of(mean, this.#episodes[from + i] as number, i), 0);
+    const mean = sum((r, k) => r * k) / n;
+    const size = sum((r, k) => Math.abs(r) * k) / n;
+    // Nothing but zeros moves nowhere.
+    if (size === 0) return true;
+    const deviation = Math.sqrt(sum((r, k) => k * (r - mean) ** 2) / n);
+    let begun = 0;
+    const covariance = sum((r, k) => {
+      const middle = begun + (k - 1) / 2;
+      begun += k;
+      return k * (r - mean) * (middle - (n - 1) / 2);
+    });
+    const steepness = (12 * covariance) / (n * (n * n - 1));
+    return Math.abs(steepness) / size < slope && deviation / Math.abs(mean) < variation;
+  }
+
+  clear(): void {
+    this.#episodes = [];
+    this.#means = [];
+    this.#total = 0;
+  }
+
+  getState(): StateTree {
+    return { episodes: Float64Array.from(this.#episodes), means: Float64Array.from(this.#means) };
+  }
+
+  setState(state: StateTree): void {
+    const { episodes, means } = state as { readonly episodes: Float64Array; readonly means: Float64Array };
+    this.#episodes = [...episodes];
+    this.#means = [...means];
+    this.#total = this.#episodes.reduce((sum, n) => sum + n, 0);
+  }
+}

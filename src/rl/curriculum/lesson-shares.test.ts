@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lessonShares } from "./lesson-shares.ts";
+import { lessonShares } from "./lesson-curriculum.ts";
 
 const standing = (score: number, episodes = 0) => ({ score, episodes });
 

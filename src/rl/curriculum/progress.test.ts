@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { normalised, progressShares, rawProgress, reweighted } from "./progress.ts";
+import { normalised, progressShares, rawProgress, reweighted } from "./learning-progress.ts";
 
 const numbers = { baseline: 0.5, smoothing: 0.05, bonus: 0.1, least: 0.1 };
 

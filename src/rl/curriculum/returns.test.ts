@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Returns } from "./returns.ts";
+import { Returns } from "./lesson-curriculum.ts";
 
 const plateau = { over: 50, results: 5, slope: 0.01, variation: 0.1 };
 const of = (values: readonly number[], episodes = 1): Returns => {

@@ -1,5 +1,5 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
-import { lessonOf } from "../environments/given.ts";
+import { lessonOf } from "../environments/environment.ts";
 import { environmentSetting, spacesSetting } from "../vector/filed.ts";
 import { type DqnOptions, kind } from "./options.ts";
 import type { DqnParts } from "./setup.ts";

@@ -13,7 +13,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { lessonOf, warnOfOneLesson } from "../environments/given.ts";
+import { lessonOf, warnOfOneLesson } from "../environments/environment.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { ReplayBuffer } from "../experience/replay-buffer.ts";
 import { RolloutFigures } from "../on-policy/episodes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { box, discrete } from "../spaces/make.ts";
+import { box, discrete } from "../spaces/space.ts";
 import { defineEnvironment } from "./define.ts";
 
 /** Agents that count what they did. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { box, dict, discrete, multiDiscrete } from "../spaces/make.ts";
-import type { Space } from "../spaces/space.ts";
+import { box, dict, discrete, multiDiscrete, type Space } from "../spaces/space.ts";
 import { defineEnvironment } from "./define.ts";
 import type { Environment } from "./environment.ts";
 

@@ -1,5 +1,5 @@
 import { expectTypeOf } from "vitest";
-import { box, dict, discrete, multiDiscrete } from "../spaces/make.ts";
+import { box, dict, discrete, multiDiscrete } from "../spaces/space.ts";
 import { defineEnvironment } from "./define.ts";
 import type { Environment } from "./environment.ts";
 

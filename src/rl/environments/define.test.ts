@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { box, dict, discrete, multiDiscrete } from "../spaces/make.ts";
+import { box, dict, discrete, multiDiscrete } from "../spaces/space.ts";
 import { defineEnvironment } from "./define.ts";
 
 /** A walk on a line with lessons of length, some noise, and a state that it changes in place. */

@@ -1,7 +1,86 @@
-import { badOption, checkNames, checkSize, shown } from "../../core/index.ts";
-import type { Space } from "../spaces/space.ts";
-import { DefinedEnvironment } from "./defined.ts";
-import type { Definition, TypedEnvironment } from "./definition.ts";
+import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import type { StateTree } from "../../state/index.ts";
+import { whyOutside } from "../spaces/contains.ts";
+import {
+  boxSize,
+  choices,
+  partNames,
+  partOf,
+  type Space,
+  type SpaceValue,
+  type ValueFor,
+  type ValueIn,
+} from "../spaces/space.ts";
+import {
+  copyState,
+  type Drawing,
+  type Environment,
+  inPlace,
+  isPromise,
+  type Reset,
+  type ResetOptions,
+  type Step,
+} from "./environment.ts";
+import { type EnvironmentRandom, SeededRandom } from "./random.ts";
+
+/** A list with an entry an agent where `agents` is given, else the thing itself. */
+export type PerAgent<N extends number | undefined, T> = N extends number ? readonly T[] : T;
+
+/** How an episode begins, for {@link Definition.initial}. */
+export interface InitialOptions {
+  /** Which lesson, by index; 0 unless told otherwise. */
+  readonly lesson: number;
+}
+
+/** What a definition's `step` gives. */
+export interface StepOutcome<State, N extends number | undefined = undefined> {
+  readonly state: State;
+  readonly reward: PerAgent<N, number>;
+  /** The episode is over. */
+  readonly terminated: boolean;
+  /** The episode is broken off, beside its `timeLimit`. Default false. */
+  readonly truncated?: boolean;
+  readonly info?: Readonly<Record<string, unknown>>;
+}
+
+/** An environment in functions of its state, which is a plain tree: see `defineEnvironment`. */
+export interface Definition<
+  State,
+  O extends Space = Space,
+  A extends Space = Space,
+  N extends number | undefined = undefined,
+> {
+  readonly name: string;
+  readonly observation: O;
+  readonly action: A;
+  /** How many agents act at once. Where it is given, actions, rewards and observations are lists with one for each. */
+  readonly agents?: N;
+  /** Names of its lessons. */
+  readonly lessons?: readonly string[];
+  /** After so many steps an episode is truncated. Default never. */
+  readonly timeLimit?: number;
+  /** The state in which an episode begins. */
+  initial(random: EnvironmentRandom, options: InitialOptions): State;
+  /** What an action leads to. The state given may be changed and given back, or left alone. */
+  step(state: State, action: PerAgent<N, ValueIn<A>>, random: EnvironmentRandom): StepOutcome<State, N>;
+  /** What is seen. It is copied. */
+  observe(state: State): PerAgent<N, ValueFor<O>>;
+  /** 1 or 0 for each choice, of all choices in a row, of all agents one after the other. It is copied. */
+  actionMask?(state: State): ArrayLike<number | boolean>;
+  draw?(state: State): Drawing;
+}
+
+/** An environment that knows its spaces' types. */
+export interface TypedEnvironment<
+  O extends Space = Space,
+  A extends Space = Space,
+  N extends number | undefined = undefined,
+> extends Environment {
+  readonly observationSpace: O;
+  readonly actionSpace: A;
+  reset(options?: ResetOptions): Reset<PerAgent<N, ValueIn<O>>>;
+  step(action: PerAgent<N, ValueFor<A>>): Step<PerAgent<N, ValueIn<O>>, PerAgent<N, number>>;
+}
 
 const options = ["name", "observation", "action", "agents", "lessons", "timeLimit"] as const;
 const functions = ["initial", "step", "observe"] as const;
@@ -55,4 +134,259 @@ export function defineEnvironment<
   // What it gives and takes is checked when it runs, so that it need not know the types.
   const untyped = definition as unknown as Definition<unknown>;
   return () => new DefinedEnvironment(untyped) as unknown as TypedEnvironment<O, A, N>;
+}
+
+type Values = SpaceValue | readonly SpaceValue[];
+
+const outcomeFix = "let step give { state, reward, terminated }: the state after it, new or changed";
+
+/** What a definition describes, with a state, random numbers and a time. */
+export class DefinedEnvironment implements Environment {
+  readonly name: string;
+  readonly observationSpace: Space;
+  readonly actionSpace: Space;
+  readonly agents?: number;
+  readonly lessons?: readonly string[];
+  readonly render?: () => Drawing;
+  readonly #definition: Definition<unknown>;
+  readonly #exchange: Exchange;
+  readonly #random = new SeededRandom(0);
+  readonly #limit: number;
+  #state: unknown = null;
+  #phase: "unborn" | "going" | "over" = "unborn";
+  #steps = 0;
+
+  constructor(definition: Definition<unknown>) {
+    this.name = definition.name;
+    this.observationSpace = definition.observation;
+    this.actionSpace = definition.action;
+    if (definition.agents !== undefined) this.agents = definition.agents;
+    if (definition.lessons) this.lessons = definition.lessons;
+    if (definition.draw) this.render = () => this.#draw();
+    this.#definition = definition;
+    this.#exchange = exchangeOf(definition);
+    this.#limit = definition.timeLimit ?? Number.POSITIVE_INFINITY;
+  }
+
+  reset({ seed, lesson = 0 }: ResetOptions = {}): Reset<Values> {
+    const lessons = this.lessons?.length ?? 1;
+    if (!Number.isInteger(lesson) || lesson < 0 || lesson >= lessons)
+      throw badOption(
+        this.name,
+        `there is no lesson ${shown(lesson)}`,
+        this.lessons
+          ? `its lessons are 0 to ${lessons - 1}: ${this.lessons.join(", ")}`
+          : "it has no lessons",
+      );
+    if (seed !== undefined) this.#random.seed(seed);
+    const state = this.#definition.initial(this.#random, { lesson });
+    if (isPromise(state))
+      throw this.#invalid(`initial gave ${inPlace(state)}`, "let initial give the state itself");
+    this.#state = state;
+    this.#steps = 0;
+    this.#phase = "going";
+    const observation = this.#exchange.see(this.#definition.observe(this.#state));
+    const actionMask = this.#mask();
+    return actionMask ? { observation, actionMask } : { observation };
+  }
+
+  step(action: Values): Step<Values, number | readonly number[]> {
+    if (this.#phase !== "going") throw this.#notGoing();
+    const outcome = this.#definition.step(this.#state, this.#exchange.act(action) as never, this.#random);
+    if (outcome?.state === undefined) this.#checkOutcome(outcome);
+    const { state, terminated, info } = outcome;
+    const reward = this.#exchange.pay(outcome.reward);
+    if (typeof terminated !== "boolean")
+      throw this.#invalid(
+        `terminated is ${shown(terminated)}`,
+        "let step say with true or false whether the episode is over",
+      );
+    this.#state = state;
+    this.#steps++;
+    const truncated = outcome.truncated === true || this.#steps >= this.#limit;
+    if (terminated || truncated) this.#phase = "over";
+    const observation = this.#exchange.see(this.#definition.observe(state));
+    const actionMask = this.#mask();
+    if (!actionMask && !info) return { observation, reward, terminated, truncated };
+    return {
+      observation,
+      reward,
+      terminated,
+      truncated,
+      ...(info && { info }),
+      ...(actionMask && { actionMask }),
+    };
+  }
+
+  getState(): StateTree {
+    return {
+      phase: this.#phase,
+      steps: this.#steps,
+      random: this.#random.getState(),
+      state: copyState(this.#state, this.name),
+    };
+  }
+
+  setState(state: StateTree): void {
+    const given = state as { readonly [key: string]: StateTree | undefined } | null;
+    const { phase, steps } = given ?? {};
+    const isPhase = phase === "unborn" || phase === "going" || phase === "over";
+    if (!isPhase || typeof steps !== "number" || given?.state === undefined)
+      throw new EspalierError("STATE_INVALID", `this is not a state of ${this.name}`, {
+        fix: "pass what getState() of the same environment gave",
+      });
+    this.#random.setState(given.random);
+    this.#state = copyState(given.state, this.name);
+    this.#phase = phase;
+    this.#steps = steps;
+  }
+
+  #mask(): Uint8Array | undefined {
+    const { actionMask } = this.#definition;
+    return actionMask && this.#exchange.mask(this.#definition.actionMask?.(this.#state) as Uint8Array);
+  }
+
+  #draw(): Drawing {
+    if (this.#phase === "unborn") throw this.#notGoing();
+    return this.#definition.draw?.(this.#state) as Drawing;
+  }
+
+  #notGoing(): EspalierError {
+    const what = this.#phase === "over" ? "the episode is over" : "no episode has begun";
+    return new EspalierError("ENVIRONMENT_NOT_RESET", `${this.name}: ${what}`, { fix: "call reset() first" });
+  }
+
+  /** Refuses an outcome without a state, unless there never was one. */
+  #checkOutcome(outcome: unknown): void {
+    const kind = inPlace(outcome);
+    if (kind === "an object" && this.#state === undefined) return;
+    throw this.#invalid(`step gave ${kind === "an object" ? "no state" : kind}`, outcomeFix);
+  }
+
+  #invalid(what: string, fix: string): EspalierError {
+    return new EspalierError("ENVIRONMENT_INVALID", `${this.name}: ${what}`, { fix });
+  }
+}
+
+type Reward = number | readonly number[];
+
+/** What passes between a definition and those who act, checked and copied. */
+export interface Exchange {
+  act(action: Values): Values;
+  see(observed: Values): Values;
+  pay(reward: Reward): Reward;
+  mask(allowed: ArrayLike<number | boolean>): Uint8Array;
+}
+
+interface Sides {
+  readonly name: string;
+  readonly observation: Space;
+  readonly action: Space;
+  readonly agents?: number | undefined;
+}
+
+/**
+ * With `agents` a definition deals in lists. So do those who act, unless there is only one agent.
+ */
+export function exchangeOf(sides: Sides): Exchange {
+  const one = forOne(sides);
+  const { agents, name } = sides;
+  if (agents === undefined) return one;
+  const each = <T, R>(
+    what: string,
+    list: T | readonly T[],
+    code: string,
+    take: (one: T) => R,
+  ): readonly R[] => {
+    if (Array.isArray(list) && list.length === agents) return (list as readonly T[]).map(take);
+    throw new EspalierError(code, `${name}: ${shown(list)} is no list of ${agents} ${what}`, {
+      fix: `give one for each of its ${agents} agents`,
+    });
+  };
+  const see = (seen: Values) =>
+    each("observations", seen, "ENVIRONMENT_INVALID", one.see) as readonly SpaceValue[];
+  const pay = (paid: Reward) => each("rewards", paid, "ENVIRONMENT_INVALID", one.pay) as readonly number[];
+  const act = (action: Values) => each("actions", action, "ACTION_INVALID", one.act) as readonly SpaceValue[];
+  if (agents > 1) return { act, see, pay, mask: one.mask };
+  return {
+    act: (action) => act([action as SpaceValue]),
+    see: (seen) => see(seen)[0] as SpaceValue,
+    pay: (paid) => pay(paid)[0] as number,
+    mask: one.mask,
+  };
+}
+
+function forOne({ name, observation, action, agents = 1 }: Sides): Exchange {
+  const seen: Fault = (why) =>
+    new EspalierError("ENVIRONMENT_INVALID", `${name}: an observation is not of its space: ${why}`, {
+      fix: "let observe give what the observation space describes, or describe what it gives",
+    });
+  const acted: Fault = (why) =>
+    new EspalierError("ACTION_INVALID", `${name}: an action is not of its space: ${why}`, {
+      fix: "give an action that the action space describes",
+    });
+  return {
+    act: (value) => takeValue(action, value as SpaceValue, acted),
+    see: (value) => takeValue(observation, value as SpaceValue, seen),
+    pay: (reward) => {
+      if (typeof reward === "number" && !Number.isNaN(reward)) return reward;
+      throw new EspalierError("ENVIRONMENT_INVALID", `${name}: a reward is ${shown(reward)}`, {
+        fix: "let step give a number as reward",
+      });
+    },
+    mask: (allowed) => {
+      const mask = Uint8Array.from(allowed, (one) => (one ? 1 : 0));
+      if (mask.length === agents * choices(action)) return mask;
+      throw new EspalierError(
+        "ENVIRONMENT_INVALID",
+        `${name}: the action mask has ${mask.length} entries, where ${agents * choices(action)} are expected`,
+        { fix: "give one entry for every choice, of all choices in a row" },
+      );
+    },
+  };
+}
+
+type Numbers = Float32Array | Int32Array | readonly number[];
+
+/** Makes the error for a value that is not of its space. */
+export type Fault = (why: string) => EspalierError;
+
+/**
+ * A copy of a value as its space has it: Float32Array for a box, Int32Array for several choices. Of a box only the
+ * count of its numbers is looked at, and whether they are numbers: actions beyond bounds are the environment's to clip,
+ * and looking at bounds is for `checkEnvironment`.
+ */
+export function takeValue(space: Space, value: SpaceValue, fault: Fault): SpaceValue {
+  switch (space.kind) {
+    case "discrete":
+      if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < space.n) return value;
+      throw fault(whyOutside(space, value) as string);
+    case "box":
+      return takeNumbers(value as Numbers, boxSize(space), fault);
+    case "multiDiscrete": {
+      const why = whyOutside(space, value);
+      if (why !== undefined) throw fault(why);
+      return Int32Array.from(value as Numbers);
+    }
+    case "dict": {
+      const parts: Record<string, SpaceValue> = {};
+      for (const name of partNames(space)) {
+        const part = (value as Readonly<Record<string, SpaceValue>> | null | undefined)?.[name];
+        if (part === undefined) throw fault(`"${name}" is missing`);
+        parts[name] = takeValue(partOf(space, name), part, fault);
+      }
+      return parts;
+    }
+  }
+}
+
+function takeNumbers(given: Numbers | null | undefined, size: number, fault: Fault): Float32Array {
+  if (given?.length === undefined) throw fault(`it is ${inPlace(given)}, where ${size} numbers are expected`);
+  if (Array.isArray(given[0]) || ArrayBuffer.isView(given[0]))
+    throw fault(`it is a list of lists, where ${size} flat numbers are expected, one row after the other`);
+  if (given.length !== size) throw fault(`it has ${given.length} numbers, where ${size} are expected`);
+  const taken = new Float32Array(size);
+  for (let i = 0; i < size; i++) taken[i] = given[i] as number;
+  for (let i = 0; i < size; i++) if (Number.isNaN(taken[i])) throw fault(`it is ${given[i]} at ${i}`);
+  return taken;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeCartPole } from "./classics/cart-pole.ts";
+import { cartPole } from "./classics/cart-pole.ts";
 import {
   compiledEnvironment,
   environmentNames,
@@ -25,14 +25,14 @@ describe("environments by name", () => {
   });
 
   it("may be one's own, and be given again only where that is meant", () => {
-    registerEnvironment("Own", { make: makeCartPole });
+    registerEnvironment("Own", { make: cartPole });
     expect(environmentNames()).toContain("Own");
     expect(hasCompiled("Own")).toBe(false);
     expect(() => compiledEnvironment("Own")).toThrow(
       expect.objectContaining({ code: "ENVIRONMENT_NOT_COMPILED" }),
     );
-    const other = makeCartPole();
-    registerEnvironment("Own", { make: makeCartPole }); // The same.
+    const other = cartPole();
+    registerEnvironment("Own", { make: cartPole }); // The same.
     const another = (): void => registerEnvironment("Own", { make: () => other });
     expect(another).toThrow(/"Own" is the name of another environment already.*\n.*\{ replace: true \}/);
     expect(another).toThrow(expect.objectContaining({ code: "ENVIRONMENT_EXISTS" }));
@@ -41,15 +41,15 @@ describe("environments by name", () => {
   });
 
   it("refuse a built-in name and what makes nothing", () => {
-    expect(() => registerEnvironment("Pendulum-v1", { make: makeCartPole })).toThrow(
+    expect(() => registerEnvironment("Pendulum-v1", { make: cartPole })).toThrow(
       expect.objectContaining({ code: "ENVIRONMENT_EXISTS" }),
     );
     expect(() => registerEnvironment("Other", {} as never)).toThrow(/make of "Other" is undefined/);
-    expect(() => registerEnvironment("", { make: makeCartPole })).toThrow(/the name is ""/);
+    expect(() => registerEnvironment("", { make: cartPole })).toThrow(/the name is ""/);
   });
 
   it("say where something else is made", () => {
-    registerEnvironment("Late", { make: (async () => makeCartPole()) as never });
+    registerEnvironment("Late", { make: (async () => cartPole()) as never });
     expect(() => makeEnvironment("Late")).toThrow(
       /make of "Late" gave a promise: environments are synchronous, and no environment.*ENVIRONMENT_INVALID/,
     );

@@ -4,7 +4,7 @@ import { every } from "../../schedule/index.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 import { registerEnvironment } from "../environments/registry.ts";
 import { readReplay } from "../replays/files.ts";
-import { verifyReplay } from "../replays/verify.ts";
+import { verifyReplay } from "../replays/playback.ts";
 import { here, makeDrift } from "./evaluation.test-support.ts";
 import { evaluationHook } from "./evaluation-hook.ts";
 import { folder, WalkTask, walkRun } from "./run.test-support.ts";

@@ -2,9 +2,9 @@ import { fileURLToPath } from "node:url";
 import type { Checkpoint } from "../../checkpoint/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
+import type { EnvironmentSource } from "../environments/registry.ts";
 import { type PolicySpaces, storedPolicy } from "../policies/build.ts";
 import type { PolicySpec } from "../policies/spec.ts";
-import type { EnvironmentSource } from "./environment-source.ts";
 import { normalizer, type Player, type PlayerState } from "./player.ts";
 
 /** Whether a checkpoint's address is a path or a `file:` URI, which `evaluateCheckpoint` opens. */

@@ -9,7 +9,7 @@ import {
   type TrainerHook,
 } from "../../trainer/index.ts";
 import { readReplay } from "../replays/files.ts";
-import { verifyReplay } from "../replays/verify.ts";
+import { verifyReplay } from "../replays/playback.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
 import { here, makeBroken, makeDrift, makeLessons, scripted } from "./evaluation.test-support.ts";
 import { evaluationHook } from "./evaluation-hook.ts";

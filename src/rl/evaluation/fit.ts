@@ -1,8 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Policy } from "../policies/policy.ts";
-import { flatSize } from "../spaces/sizes.ts";
-import type { Space } from "../spaces/space.ts";
+import { flatSize, type Space } from "../spaces/space.ts";
 
 /** Refuses an environment whose spaces are not those that the policy was made for. */
 export function checkFits(policy: Policy, environment: Environment): void {

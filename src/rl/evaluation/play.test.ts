@@ -3,8 +3,8 @@ import { put } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Policy } from "../policies/policy.ts";
+import { verifyReplay } from "../replays/playback.ts";
 import type { Replay } from "../replays/replay.ts";
-import { verifyReplay } from "../replays/verify.ts";
 import type { Space } from "../spaces/space.ts";
 import type { EpisodeResult } from "./episode.ts";
 import {

@@ -1,13 +1,12 @@
 import { checkNames, checkSize } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import { Stream } from "../../random/index.ts";
-import type { Environment } from "../environments/environment.ts";
-import { lessonOf } from "../environments/given.ts";
+import { type Environment, lessonOf } from "../environments/environment.ts";
+import { checkSource, type EnvironmentSource, environmentMaker } from "../environments/registry.ts";
 import { writeAction } from "../spaces/flat.ts";
 import { sampleSpace } from "../spaces/sample.ts";
 import type { Space } from "../spaces/space.ts";
 import { choiceGroups } from "../vector/masks.ts";
-import { checkSource, type EnvironmentSource, environmentMaker } from "./environment-source.ts";
 import type { EpisodeResult, RecordEpisode } from "./episode.ts";
 import { checkFits } from "./fit.ts";
 import type { Player, PlayerState } from "./player.ts";

@@ -9,9 +9,9 @@ import type { RandomStreams } from "../../random/index.ts";
 import { hashState, type StateTree } from "../../state/index.ts";
 import { type Task, Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
 import type { Environment } from "../environments/environment.ts";
+import type { EnvironmentModule } from "../environments/registry.ts";
 import { buildPolicy } from "../policies/build.ts";
 import type { PolicySpec } from "../policies/spec.ts";
-import type { EnvironmentModule } from "./environment-source.ts";
 import type { Player } from "./player.ts";
 
 const spec: PolicySpec = { encoder: { kind: "mlp", hidden: [8] } };

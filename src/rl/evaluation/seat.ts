@@ -1,8 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
-import type { Environment, Reset, Step } from "../environments/environment.ts";
-import { checkGiven } from "../environments/given.ts";
-import { type ReplayRecorder, replayRecorder } from "../replays/recorder.ts";
-import type { Replay } from "../replays/replay.ts";
+import { checkGiven, type Environment, type Reset, type Step } from "../environments/environment.ts";
+import { type Replay, type ReplayRecorder, replayRecorder } from "../replays/replay.ts";
 import { readAction } from "../spaces/flat.ts";
 import type { SpaceValue } from "../spaces/space.ts";
 import { textOf } from "../vector/failure.ts";

@@ -1,8 +1,6 @@
 import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
-import type { Environment } from "../environments/environment.ts";
-import { checkMade } from "../environments/given.ts";
-import { makeEnvironment } from "../environments/registry.ts";
-import { checkSource, type EnvironmentSource } from "./environment-source.ts";
+import { checkMade, type Environment } from "../environments/environment.ts";
+import { checkSource, type EnvironmentSource, makeEnvironment } from "../environments/registry.ts";
 
 /** Episodes that are scored together. */
 export interface Suite {

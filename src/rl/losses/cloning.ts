@@ -3,8 +3,7 @@ import { type Device, type EngineChoice, np, put, random, Tensor, type Value } f
 import type { Loss } from "../../losses/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import type { Policy } from "../policies/policy.ts";
-import { flatSize } from "../spaces/sizes.ts";
-import type { Space } from "../spaces/space.ts";
+import { flatSize, type Space } from "../spaces/space.ts";
 import { atOnce, checkForgets } from "./memoryless.ts";
 import { type LossSettings, settingsOf } from "./options.ts";
 

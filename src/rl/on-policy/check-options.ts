@@ -1,6 +1,6 @@
 import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
 import { checkMonitor } from "../../learner/index.ts";
-import { checkLessons } from "../environments/given.ts";
+import { checkLessons } from "../environments/environment.ts";
 import type { Policy } from "../policies/policy.ts";
 import { actionSize, choices, flatSize, type Space } from "../spaces/index.ts";
 import { checkAbove, checkFlag, checkFromZero, checkShare, orRamp } from "./check-numbers.ts";

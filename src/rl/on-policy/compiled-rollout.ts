@@ -1,7 +1,7 @@
 import { np, random, scan, type Value } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
-import type { CompiledRows, RowsState } from "../compiled/rows.ts";
+import type { CompiledRows, RowsState } from "../vector/compiled-rows.ts";
 import { type ActSpec, act } from "./act.ts";
 import { type FinishSpec, finish } from "./finish.ts";
 import { inHindsight } from "./hindsight.ts";

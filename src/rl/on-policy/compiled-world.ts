@@ -2,7 +2,7 @@ import { EspalierError } from "../../core/index.ts";
 import { compile, np, type Tensor, type Value } from "../../engine/index.ts";
 import { RampNumbers, TensorState } from "../../learner/index.ts";
 import type { Request } from "../../trainer/index.ts";
-import { type CompiledRows, compiledRows } from "../compiled/rows.ts";
+import { type CompiledRows, compiledRows } from "../vector/compiled-rows.ts";
 import { compiledProgram, planColumns } from "./compiled-program.ts";
 import type { World } from "./compiled-rollout.ts";
 import type { Counts } from "./counts.ts";

@@ -12,7 +12,7 @@ import { objective as lossesObjective } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
 import { RandomStreams } from "../../random/index.ts";
-import { lessonOf } from "../environments/given.ts";
+import { lessonOf } from "../environments/environment.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { buildPolicy } from "../policies/build.ts";
 import type { Policy } from "../policies/policy.ts";

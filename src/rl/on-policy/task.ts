@@ -12,7 +12,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { warnOfOneLesson } from "../environments/given.ts";
+import { warnOfOneLesson } from "../environments/environment.ts";
 import type { Player } from "../evaluation/player.ts";
 import type { Policy } from "../policies/policy.ts";
 import { isCompiled, kind } from "./check-options.ts";

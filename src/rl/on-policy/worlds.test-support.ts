@@ -1,6 +1,6 @@
 import { np, random, type Value } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
-import type { CompiledEnvironment } from "../compiled/compiled.ts";
+import type { CompiledEnvironment } from "../environments/compiled.ts";
 import { defineEnvironment } from "../environments/define.ts";
 import type { Environment } from "../environments/environment.ts";
 import { box, dict, discrete, multiDiscrete } from "../spaces/index.ts";

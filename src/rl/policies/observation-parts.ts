@@ -1,6 +1,5 @@
 import { flatSize } from "../spaces/index.ts";
-import { partNames, partOf } from "../spaces/sizes.ts";
-import type { Space } from "../spaces/space.ts";
+import { partNames, partOf, type Space } from "../spaces/space.ts";
 
 /** A part of a flat observation row that has no parts itself. */
 export interface ObservationPart {

@@ -13,7 +13,7 @@ import {
   type TrainingResult,
 } from "../../trainer/index.ts";
 import { type Actor, type ActorOptions, actorNames, openActor } from "../acting/actor.ts";
-import { checkSource, type EnvironmentSource } from "../evaluation/environment-source.ts";
+import { checkSource, type EnvironmentSource } from "../environments/registry.ts";
 import type { EpisodeResult } from "../evaluation/episode.ts";
 import { playEpisodes } from "../evaluation/play.ts";
 import type { Player } from "../evaluation/player.ts";

@@ -6,7 +6,7 @@ import type { TrainingConfig } from "../../trainer/index.ts";
 import { checkActions, checkNumbers, type DqnOptions as DqnTaskOptions } from "../dqn/options.ts";
 import { policyOf } from "../dqn/setup.ts";
 import { type DqnTask, dqnTask } from "../dqn/task.ts";
-import { checkLessons } from "../environments/given.ts";
+import { checkLessons } from "../environments/environment.ts";
 import { checkShare, orRamp } from "../on-policy/check-numbers.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import { type Agent, agentOf } from "./agent.ts";

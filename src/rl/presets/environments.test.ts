@@ -45,7 +45,7 @@ describe("an agent's environments", () => {
     ["path", fileURLToPath],
   ])("of a file go to a thread by themselves, by its %s", (_, module) => {
     const file = new URL("../environments/classics/cart-pole.ts", import.meta.url);
-    const env = { module: module(file), name: "makeCartPole" };
+    const env = { module: module(file), name: "cartPole" };
     const vector = ordinaryEnvironments("ppo", { env }, 2);
     try {
       vector.reset(1);

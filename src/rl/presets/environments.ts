@@ -1,19 +1,16 @@
 import { badOption, checkSize, shown } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
-import type { Environment } from "../environments/environment.ts";
-import { checkMade } from "../environments/given.ts";
+import { checkMade, type Environment } from "../environments/environment.ts";
 import {
   checkKnownEverywhere,
-  compiledEnvironment,
-  hasCompiled,
-  makeEnvironment,
-} from "../environments/registry.ts";
-import {
   checkSource,
+  compiledEnvironment,
   type EnvironmentModule,
   type EnvironmentSource,
+  hasCompiled,
+  makeEnvironment,
   urlOf,
-} from "../evaluation/environment-source.ts";
+} from "../environments/registry.ts";
 import { checkFlag } from "../on-policy/check-numbers.ts";
 import { isCompiled } from "../on-policy/check-options.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";

@@ -4,7 +4,7 @@ import { np, type Value } from "../../engine/index.ts";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { cuts, failureOf, failuresOf } from "../../trainer/finite.test-support.ts";
 import type { Task, TrainingConfig } from "../../trainer/index.ts";
-import type { CompiledEnvironment } from "../compiled/compiled.ts";
+import type { CompiledEnvironment } from "../environments/compiled.ts";
 import { defineEnvironment } from "../environments/define.ts";
 import { registerEnvironment } from "../environments/registry.ts";
 import { box, discrete } from "../spaces/index.ts";

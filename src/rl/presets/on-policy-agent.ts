@@ -1,7 +1,7 @@
 import { badOption, shown } from "../../core/index.ts";
 import type { TrainingConfig } from "../../trainer/index.ts";
-import { curriculumHook } from "../curriculum/curriculum-hook.ts";
-import { checkLessons } from "../environments/given.ts";
+import { curriculumHook } from "../curriculum/curriculum.ts";
+import { checkLessons } from "../environments/environment.ts";
 import { checkNumbers } from "../on-policy/check-options.ts";
 import { checkCurriculum } from "../on-policy/check-parts.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";

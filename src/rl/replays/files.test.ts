@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { localStore, memoryStore } from "../../checkpoint/index.ts";
 import { readReplay, writeReplay } from "./files.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
-import { recordEpisode } from "./record-episode.ts";
-import type { Replay } from "./replay.ts";
+import { type Replay, recordEpisode } from "./replay.ts";
 import { filed, pair, slide, walk } from "./replays.test-support.ts";
 
 let directory = "";

@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
-import { isAbsolute, resolve } from "node:path";
+import { randomBytes } from "node:crypto";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CheckpointStore } from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
-import { intoDirectory } from "./in-directory.ts";
-import { fromStore, intoStore } from "./in-store.ts";
 import type { Replay } from "./replay.ts";
 
 /** Where a replay lies. */
@@ -91,3 +90,83 @@ const fileName = (name: string): string =>
     .replace(/[^A-Za-z0-9._-]+/g, "_")
     .replace(/^\./, "_")
     .slice(0, 180) || "_";
+
+/** How the names of replays end. */
+export const REPLAY_SUFFIX = ".replay";
+
+/** Writes a file beside its name, makes it last and renames it: whoever finds it finds it whole. */
+export async function intoDirectory(directory: string, name: string, bytes: Uint8Array): Promise<string> {
+  const path = join(resolve(directory), `${name}${REPLAY_SUFFIX}`);
+  const beside = join(dirname(path), `.${name}-${process.pid}-${randomBytes(6).toString("hex")}.tmp`);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const file = await open(beside, "wx");
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+    await syncDirectory(dirname(path));
+    return path;
+  } catch (cause) {
+    await rm(beside, { force: true }).catch(() => undefined);
+    throw new EspalierError("REPLAY_WRITE", `${path} could not be written: ${(cause as Error).message}`, {
+      fix: "give a directory that can be written to and has space",
+      cause,
+    });
+  }
+}
+
+/** Makes the new name last. Windows cannot open directories, and keeps their names by itself. */
+async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** The file of a replay in a store, where every entry is a directory. */
+const IN_STORE = `episode${REPLAY_SUFFIX}`;
+
+/** Commits an entry with the replay in it, in the place of one of that name. */
+export async function intoStore(store: CheckpointStore, name: string, bytes: Uint8Array): Promise<string> {
+  const lock = await store.lock("replays");
+  try {
+    await lock.remove(name);
+    const writer = await lock.begin(name);
+    try {
+      const file = await writer.file(IN_STORE);
+      await file.write(Uint8Array.from(bytes));
+      await file.close();
+      await writer.commit();
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+    return store.path(name);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The replay of an entry. */
+export async function fromStore(store: CheckpointStore, name: string): Promise<Replay> {
+  const where = store.path(name);
+  const file = await (await store.open(name)).file(IN_STORE).catch((cause: unknown) => {
+    if (!(cause instanceof EspalierError) || cause.code !== "FILE_MISSING") throw cause;
+    throw new EspalierError("REPLAY_MISSING", `there is no replay ${where}`, {
+      fix: "give the name of a replay in this store",
+      cause,
+    });
+  });
+  try {
+    return decodeReplay(await file.read(0, file.size), where);
+  } finally {
+    await file.close();
+  }
+}

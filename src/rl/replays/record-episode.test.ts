@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../environments/environment.ts";
-import { recordEpisode } from "./record-episode.ts";
-import { replayRecorder } from "./recorder.ts";
+import { verifyReplay } from "./playback.ts";
+import { recordEpisode, replayRecorder } from "./replay.ts";
 import { pair, slide, walk } from "./replays.test-support.ts";
-import { verifyReplay } from "./verify.ts";
 
 describe("recordEpisode", () => {
   it("writes down seed, actions, length, return and how it ended", async () => {

@@ -1,3 +1,9 @@
+import { createHash } from "node:crypto";
+import { EspalierError, shown } from "../../core/index.ts";
+import { checkGiven, type Environment, type Reset, type Step } from "../environments/environment.ts";
+import { readAction, writeAction, writeFlat } from "../spaces/flat.ts";
+import { actionSize, flatSize, type Space, type SpaceValue } from "../spaces/space.ts";
+
 /** How a recorded episode ended: by itself, broken off by the environment, or because the recording did. */
 export type ReplayEnd = "terminated" | "truncated" | "cut";
 
@@ -33,4 +39,202 @@ export interface ObservationMarks {
   /** After every so many of them, the first four bytes of the sha256 so far: they tell about where a difference is. */
   readonly every: number;
   readonly marks: Uint32Array;
+}
+
+/** An action as `step` takes it, or as a row of numbers: that of one agent after that of the other. */
+export type RecordedAction = SpaceValue | readonly SpaceValue[];
+
+/** How an episode began. */
+export interface EpisodeStart {
+  readonly seed: number;
+  /** By index. Default the first. */
+  readonly lesson?: number | undefined;
+  readonly about?: Replay["about"] | undefined;
+}
+
+/** Plays an episode and writes down what it takes to play it again. */
+export interface ReplayRecorder {
+  /** What the reset or the last action led to. */
+  readonly now: Reset<SpaceValue | readonly SpaceValue[]>;
+  /** The observation of that as flat rows [agents, flat size]. The same array all the time. */
+  readonly rows: Float32Array;
+  /** Whether the episode is over. */
+  readonly over: boolean;
+  readonly length: number;
+  act(action: RecordedAction): Step<SpaceValue | readonly SpaceValue[], number | readonly number[]>;
+  /** The episode up to here. Marks of observations are at most 64, unless it is said after how many each comes. */
+  replay(every?: number): Replay;
+}
+
+/**
+ * Begins an episode that is recorded, for whoever chooses actions one by one. Actions are rounded to 32-bit floats, as
+ * they are filed, before the environment gets them.
+ *
+ * @example
+ * ```ts
+ * const recorder = replayRecorder(environment, { seed: 7 });
+ * while (!recorder.over) recorder.act(choose(recorder.rows, recorder.now.actionMask));
+ * const { uri } = await writeReplay("replays", recorder.replay());
+ * ```
+ */
+export function replayRecorder(environment: Environment, start: EpisodeStart): ReplayRecorder {
+  const { actionSpace, observationSpace, agents = 1 } = environment;
+  const { seed, lesson = 0, about = {} } = start;
+  if (!Number.isSafeInteger(seed))
+    throw new EspalierError("OPTION_INVALID", `a replay needs a seed, and this is ${shown(seed)}`, {
+      fix: "give a whole number: without it nobody could play the episode again",
+    });
+  const size = actionSize(actionSpace);
+  const observations = new ObservationHash(observationSpace, agents);
+  const returns = Array<number>(agents).fill(0);
+  const actions: Float32Array[] = [];
+  const listed = <T>(value: T | readonly T[]): readonly T[] =>
+    agents > 1 ? (value as readonly T[]) : [value as T];
+  let end: Replay["end"] = "cut";
+  let now: ReplayRecorder["now"] = checkGiven(environment, "reset", environment.reset({ seed, lesson }));
+  observations.add(listed(now.observation));
+
+  const rowOf = (action: RecordedAction): Float32Array => {
+    if (action instanceof Float32Array && action.length === agents * size) return action.slice();
+    const row = new Float32Array(agents * size);
+    let at = 0;
+    for (const each of listed(action as SpaceValue)) at = writeAction(actionSpace, each, row, at);
+    return row;
+  };
+
+  return {
+    get now() {
+      return now;
+    },
+    rows: observations.rows,
+    get over() {
+      return end !== "cut";
+    },
+    get length() {
+      return actions.length;
+    },
+    act(action) {
+      if (end !== "cut")
+        throw new EspalierError("REPLAY_OVER", `the recorded episode of ${environment.name} is ${end}`, {
+          fix: "begin another by replayRecorder",
+        });
+      const row = rowOf(action);
+      const each = returns.map((_, i) => readAction(actionSpace, row, i * size) as SpaceValue);
+      const taken = environment.step(agents > 1 ? each : (each[0] as SpaceValue));
+      const step = checkGiven(environment, "step", taken);
+      listed(step.reward).forEach((reward, i) => {
+        if (!Number.isFinite(reward))
+          throw new EspalierError(
+            "ENVIRONMENT_INVALID",
+            `${environment.name}: the reward of step ${actions.length + 1} is ${shown(reward)}`,
+            { fix: "let step give a number as reward" },
+          );
+        returns[i] = (returns[i] as number) + reward;
+      });
+      actions.push(row);
+      observations.add(listed(step.observation));
+      if (step.terminated) end = "terminated";
+      else if (step.truncated) end = "truncated";
+      now = step;
+      return step;
+    },
+    replay(every) {
+      const all = new Float32Array(actions.length * agents * size);
+      actions.forEach((row, i) => {
+        all.set(row, i * row.length);
+      });
+      const lessonName = environment.lessons?.[lesson];
+      return {
+        environment: environment.name,
+        lesson,
+        ...(lessonName !== undefined && { lessonName }),
+        ...{ seed, agents, length: actions.length, actions: all, end, about },
+        returns: [...returns],
+        return: returns.reduce((sum, each) => sum + each, 0) / agents,
+        observations: observations.marks(every),
+      };
+    },
+  };
+}
+
+/** Options of {@link recordEpisode}. */
+export interface RecordOptions extends EpisodeStart {
+  readonly environment: Environment;
+  /** What to do next, given the observation as rows [agents, flat size], and as the environment gave it. */
+  readonly act: (
+    rows: Float32Array,
+    now: Reset<SpaceValue | readonly SpaceValue[]>,
+  ) => RecordedAction | Promise<RecordedAction>;
+  /** After so many steps the recording is cut off. Default 100,000. */
+  readonly maxSteps?: number;
+}
+
+/**
+ * Plays one episode and records it.
+ *
+ * @example
+ * ```ts
+ * const replay = await recordEpisode({
+ *   environment: makeEnvironment("CartPole-v1"),
+ *   seed: 7,
+ *   act: ([_position, _speed, angle]) => ((angle ?? 0) > 0 ? 1 : 0),
+ * });
+ * ```
+ */
+export async function recordEpisode(options: RecordOptions): Promise<Replay> {
+  const { environment, act, maxSteps = 100_000, ...start } = options;
+  const recorder = replayRecorder(environment, start);
+  while (!recorder.over && recorder.length < maxSteps) {
+    const action = act(recorder.rows, recorder.now);
+    recorder.act(action instanceof Promise ? await action : action);
+  }
+  return recorder.replay();
+}
+
+/** Marks in a replay, at most: 256 bytes. */
+const MOST = 64;
+
+/** Hashes observations one after the other. */
+export class ObservationHash {
+  readonly #hash = createHash("sha256");
+  readonly #space: Space;
+  /** The newest observation as rows [agents, flat size]. */
+  readonly rows: Float32Array;
+  readonly #bytes: Uint8Array;
+  readonly #each: number[] = [];
+
+  constructor(space: Space, agents: number) {
+    this.#space = space;
+    this.rows = new Float32Array(agents * flatSize(space));
+    this.#bytes = new Uint8Array(this.rows.buffer);
+  }
+
+  add(observations: readonly SpaceValue[]): void {
+    let at = 0;
+    for (const observation of observations) at = writeFlat(this.#space, observation, this.rows, at);
+    // A negative zero is a zero.
+    for (let i = 0; i < this.rows.length; i++) if (this.rows[i] === 0) this.rows[i] = 0;
+    this.#hash.update(this.#bytes);
+    this.#each.push(this.#hash.copy().digest().readUInt32LE(0));
+  }
+
+  /** With a mark after every so many observations. */
+  marks(every = Math.max(1, Math.ceil(this.#each.length / MOST))): ObservationMarks {
+    const marks = Uint32Array.from(this.#each.filter((_, i) => (i + 1) % every === 0));
+    return { digest: this.#hash.copy().digest("hex"), every, marks };
+  }
+}
+
+/** The observations among which the first that differs is, 0 being that of the reset; undefined where none does. */
+export function firstDifferent(
+  recorded: ObservationMarks,
+  now: ObservationMarks,
+  observations: number,
+): readonly [from: number, to: number] | undefined {
+  const { every } = recorded;
+  const shared = Math.min(recorded.marks.length, now.marks.length);
+  for (let i = 0; i < shared; i++)
+    if (recorded.marks[i] !== now.marks[i]) return [i * every, (i + 1) * every - 1];
+  if (recorded.marks.length !== now.marks.length || recorded.digest === now.digest) return undefined;
+  return [shared * every, Math.max(shared * every, observations - 1)];
 }

@@ -1,6 +1,6 @@
 import { defineEnvironment } from "../environments/define.ts";
 import type { Environment } from "../environments/environment.ts";
-import { box, discrete, multiDiscrete } from "../spaces/make.ts";
+import { box, discrete, multiDiscrete } from "../spaces/space.ts";
 import type { Replay } from "./replay.ts";
 
 export interface WalkOptions {

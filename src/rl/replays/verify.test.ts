@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../environments/environment.ts";
-import { replayFrames } from "./frames.ts";
-import { recordEpisode } from "./record-episode.ts";
-import type { Replay } from "./replay.ts";
+import { replayFrames, verifyReplay } from "./playback.ts";
+import { type Replay, recordEpisode } from "./replay.ts";
 import { slide, walk } from "./replays.test-support.ts";
-import { verifyReplay } from "./verify.ts";
 
 const record = (environment: Environment = walk()): Promise<Replay> =>
   recordEpisode({ environment, seed: 3, lesson: 1, act: (_rows, _now) => 1 });

@@ -1,7 +1,5 @@
 import { shown } from "../../core/index.ts";
-import { boundAt } from "./make.ts";
-import { boxSize, partNames, partOf } from "./sizes.ts";
-import type { Box, Space, SpaceValue } from "./space.ts";
+import { type Box, boundAt, boxSize, partNames, partOf, type Space, type SpaceValue } from "./space.ts";
 
 /**
  * Whether a value lies in a space. Bounds are compared in single precision, as values travel.

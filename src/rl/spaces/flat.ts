@@ -1,9 +1,19 @@
 import { EspalierError } from "../../core/index.ts";
+import { np, type Value } from "../../engine/index.ts";
 import { whyOutside } from "./contains.ts";
-import { boundAt } from "./make.ts";
-import { actionSize, boxSize, flatSize, partNames, partOf } from "./sizes.ts";
-import type { Dict, Space, SpaceValue } from "./space.ts";
-import type { ValueIn } from "./values.ts";
+import {
+  actionSize,
+  boundAt,
+  boxSize,
+  type Dict,
+  flatSize,
+  type PartsOf,
+  partNames,
+  partOf,
+  type Space,
+  type SpaceValue,
+  type ValueIn,
+} from "./space.ts";
 
 type Numbers = Float32Array | Int32Array | readonly number[];
 type Parts = Readonly<Record<string, SpaceValue>>;
@@ -166,4 +176,44 @@ export function flatBounds(space: Space): {
   const least = low.reduce((a, b) => Math.max(a, b), -most);
   const greatest = high.reduce((a, b) => Math.min(a, b), most);
   return { low, high, least, greatest };
+}
+
+/**
+ * The parts of flat observation rows [..., flat size], by name: a box is [..., ...shape], choices are one-hot
+ * [..., n]. A space without names is one part.
+ *
+ * @example
+ * ```ts
+ * const { camera, gear } = partsOf(observationSpace, observation);
+ * const features = np.concatenate([encoder.apply(params.encoder, camera), gear], { axis: -1 });
+ * ```
+ */
+export function partsOf<S extends Space>(space: S, value: Value): PartsOf<S> {
+  const size = flatSize(space);
+  const last = value.shape.at(-1);
+  if (last !== size)
+    throw new EspalierError(
+      "SHAPE_MISMATCH",
+      `partsOf: the rows have ${last ?? "no"} numbers, and an observation of this space has ${size}`,
+      { fix: "pass flat observations [..., flatSize(space)] of the same space" },
+    );
+  return cut(space, value, 0) as PartsOf<S>;
+}
+
+type TracedParts = Value | { readonly [name: string]: TracedParts };
+
+function cut(space: Space, row: Value, at: number): TracedParts {
+  if (space.kind === "dict") {
+    let from = at;
+    return Object.fromEntries(
+      partNames(space).map((name) => {
+        const part = partOf(space, name);
+        from += flatSize(part);
+        return [name, cut(part, row, from - flatSize(part))];
+      }),
+    );
+  }
+  const size = flatSize(space);
+  const whole = at === 0 && row.shape.at(-1) === size ? row : np.slice(row, "...", [at, at + size]);
+  return space.kind === "box" ? np.reshape(whole, [...row.shape.slice(0, -1), ...space.shape]) : whole;
 }

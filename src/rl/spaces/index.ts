@@ -1,9 +1,24 @@
-/** What actions and observations are, and how they travel as rows of numbers. */
+/** Spaces: what actions and observations are, and how they travel as rows of numbers. */
 export { contains, whyOutside } from "./contains.ts";
-export { readAction, writeAction, writeFlat } from "./flat.ts";
-export { type BoxOptions, boundAt, box, dict, discrete, multiDiscrete } from "./make.ts";
-export { partsOf } from "./parts.ts";
+export { partsOf, readAction, writeAction, writeFlat } from "./flat.ts";
 export { sampleSpace } from "./sample.ts";
-export { actionSize, choices, flatSize } from "./sizes.ts";
-export type { Box, Dict, Discrete, MultiDiscrete, Space, SpaceValue } from "./space.ts";
-export type { PartsOf, ValueFor, ValueIn } from "./values.ts";
+export {
+  actionSize,
+  type Box,
+  type BoxOptions,
+  boundAt,
+  box,
+  choices,
+  type Dict,
+  type Discrete,
+  dict,
+  discrete,
+  flatSize,
+  type MultiDiscrete,
+  multiDiscrete,
+  type PartsOf,
+  type Space,
+  type SpaceValue,
+  type ValueFor,
+  type ValueIn,
+} from "./space.ts";

@@ -1,10 +1,17 @@
 import { EspalierError } from "../../core/index.ts";
 import { hostRandom } from "../../engine/index.ts";
 import type { Stream } from "../../random/index.ts";
-import { boundAt } from "./make.ts";
-import { boxSize, choices, partNames, partOf } from "./sizes.ts";
-import type { Box, Space, SpaceValue } from "./space.ts";
-import type { ValueIn } from "./values.ts";
+import {
+  type Box,
+  boundAt,
+  boxSize,
+  choices,
+  partNames,
+  partOf,
+  type Space,
+  type SpaceValue,
+  type ValueIn,
+} from "./space.ts";
 
 /**
  * A random value of a space: choices are equally likely, bounded numbers uniform, unbounded ones normal, and those with

@@ -1,3 +1,6 @@
+import { badOption, checkSize, EspalierError, shown } from "../../core/index.ts";
+import type { Value } from "../../engine/index.ts";
+
 /** What actions or observations are. Plain data: it can be sent to threads and filed. */
 export type Space = Discrete | MultiDiscrete | Box | Dict;
 
@@ -34,3 +37,220 @@ export type SpaceValue =
   | Int32Array
   | readonly number[]
   | { readonly [name: string]: SpaceValue };
+
+/** What Espalier gives for a space: what `readAction` reads and `sampleSpace` draws. */
+export type ValueIn<S extends Space> = S extends Discrete
+  ? number
+  : S extends MultiDiscrete
+    ? Int32Array
+    : S extends Box
+      ? Float32Array
+      : S extends Dict
+        ? { readonly [K in keyof S["spaces"]]: ValueIn<S["spaces"][K]> }
+        : SpaceValue;
+
+/** What may be given for a space: whole numbers and numbers as any list. */
+export type ValueFor<S extends Space> = S extends Discrete
+  ? number
+  : S extends MultiDiscrete | Box
+    ? Float32Array | Int32Array | readonly number[]
+    : S extends Dict
+      ? { readonly [K in keyof S["spaces"]]: ValueFor<S["spaces"][K]> }
+      : SpaceValue;
+
+/** The traced parts of a space: values by name, where it has names. */
+export type PartsOf<S extends Space> = S extends Dict
+  ? { readonly [K in keyof S["spaces"]]: PartsOf<S["spaces"][K]> }
+  : Value;
+
+/**
+ * One of `n` choices: 0 to n - 1.
+ *
+ * @example
+ * ```ts
+ * const leftOrRight = discrete(2);
+ * ```
+ */
+export const discrete = (n: number): Discrete => ({ kind: "discrete", n: checkSize("discrete", "n", n) });
+
+/**
+ * Several choices at once, with so many to choose from in each.
+ *
+ * @example
+ * ```ts
+ * const moveAndShoot = multiDiscrete([5, 2]);
+ * ```
+ */
+export function multiDiscrete(choices: readonly number[]): MultiDiscrete {
+  if (!Array.isArray(choices) || choices.length === 0)
+    throw badOption("multiDiscrete", `${shown(choices)} is no list of choices`, "give e.g. [5, 2]");
+  return {
+    kind: "multiDiscrete",
+    choices: choices.map((n, i) => checkSize("multiDiscrete", `choices[${i}]`, n)),
+  };
+}
+
+/** A box without the bounds that follow by themselves. */
+export interface BoxOptions {
+  /** Lengths of the axes, or the length of the only one; [] is a single number. */
+  readonly shape: number | readonly number[];
+  /** The least each number may be: one for all, or one an element in order. Default none. */
+  readonly low?: number | readonly number[];
+  /** The most each number may be. Default none. */
+  readonly high?: number | readonly number[];
+}
+
+/**
+ * Numbers of a shape between bounds. Where there is no bound it is infinite.
+ *
+ * @example
+ * ```ts
+ * const torque = box({ shape: [1], low: -2, high: 2 });
+ * const picture = box({ shape: [64, 64, 3], low: 0, high: 255 });
+ * ```
+ */
+export function box(options: BoxOptions): Box {
+  const lengths = typeof options.shape === "number" ? [options.shape] : options.shape;
+  if (!Array.isArray(lengths))
+    throw badOption("box", `shape is ${shown(options.shape)}`, "give the lengths of its axes, e.g. [4]");
+  const shape = lengths.map((n: number, i: number) => checkSize("box", `shape[${i}]`, n));
+  const size = shape.reduce((product: number, n: number) => product * n, 1);
+  const low = bounds("low", options.low ?? Number.NEGATIVE_INFINITY, size);
+  const high = bounds("high", options.high ?? Number.POSITIVE_INFINITY, size);
+  for (let i = 0; i < size; i++)
+    if (boundAt(low, i) > boundAt(high, i))
+      throw badOption(
+        "box",
+        `at ${i} low is ${boundAt(low, i)} and high is ${boundAt(high, i)}, so that nothing lies between`,
+        "give a low that is not above its high",
+      );
+  return { kind: "box", shape, low, high };
+}
+
+/** The bound of the i-th element. */
+export const boundAt = (bound: number | readonly number[], i: number): number =>
+  typeof bound === "number" ? bound : (bound[i] as number);
+
+function bounds(name: string, given: unknown, size: number): number | readonly number[] {
+  const all: unknown = typeof given === "object" && given !== null ? Array.from(given as never) : given;
+  const list: unknown[] = Array.isArray(all) ? all : [all];
+  if (Array.isArray(all) && all.length !== size)
+    throw badOption(
+      "box",
+      `${name} has ${all.length} numbers for ${size} elements`,
+      "give one for each, or one for all",
+    );
+  if (!list.every((bound) => typeof bound === "number" && !Number.isNaN(bound)))
+    throw badOption("box", `${name} is ${shown(given)}`, "give a number, or a list of one an element");
+  return all as number | readonly number[];
+}
+
+/**
+ * Spaces by name. Their order never matters: flattened they stand in the order of their sorted names.
+ *
+ * @example
+ * ```ts
+ * const seen = dict({ camera: box({ shape: [8, 8, 1], low: 0, high: 255 }), gear: discrete(5) });
+ * ```
+ */
+export function dict<const T extends Dict["spaces"]>(
+  spaces: T,
+): { readonly kind: "dict"; readonly spaces: T } {
+  for (const [name, space] of Object.entries(spaces))
+    if (!kinds.includes(space?.kind))
+      throw badOption(
+        "dict",
+        `"${name}" is ${shown(space)}, which is no space`,
+        "make it with discrete, box, ...",
+      );
+  if (Object.keys(spaces).length === 0)
+    throw badOption("dict", "it has no parts", "give at least one space by name");
+  return { kind: "dict", spaces: { ...spaces } };
+}
+
+const kinds: readonly string[] = ["discrete", "multiDiscrete", "box", "dict"] satisfies Space["kind"][];
+
+/** How many numbers a box holds. */
+export function boxSize(space: Box): number {
+  let size = 1;
+  for (const n of space.shape) size *= n;
+  return size;
+}
+
+const sorted = new WeakMap<Dict, readonly string[]>();
+
+/** The names of a dict's parts in the order in which they stand in a row. */
+export function partNames(space: Dict): readonly string[] {
+  const known = sorted.get(space);
+  if (known) return known;
+  const names = Object.keys(space.spaces).sort();
+  sorted.set(space, names);
+  return names;
+}
+
+/** The part of this name. */
+export const partOf = (space: Dict, name: string): Space => space.spaces[name] as Space;
+
+const overParts = (space: Dict, size: (part: Space) => number): number =>
+  partNames(space).reduce((sum, name) => sum + size(partOf(space, name)), 0);
+
+/**
+ * How many numbers an observation of this space is as a flat row: choices are one-hot, a box is its elements, a dict
+ * its parts in the order of their sorted names.
+ *
+ * @example
+ * ```ts
+ * flatSize(discrete(5)); // 5
+ * flatSize(dict({ camera: box({ shape: [8, 8] }), gear: discrete(5) })); // 69
+ * ```
+ */
+export function flatSize(space: Space): number {
+  switch (space.kind) {
+    case "discrete":
+      return space.n;
+    case "multiDiscrete":
+      return space.choices.reduce((sum, n) => sum + n, 0);
+    case "box":
+      return boxSize(space);
+    case "dict":
+      return overParts(space, flatSize);
+  }
+}
+
+/**
+ * How many numbers an action of this space is as a flat row: one for each choice, and a box's elements.
+ *
+ * @example
+ * ```ts
+ * actionSize(discrete(5)); // 1
+ * actionSize(multiDiscrete([5, 2])); // 2
+ * ```
+ */
+export function actionSize(space: Space): number {
+  switch (space.kind) {
+    case "discrete":
+      return 1;
+    case "multiDiscrete":
+      return space.choices.length;
+    case "box":
+      return boxSize(space);
+    case "dict":
+      return overParts(space, actionSize);
+  }
+}
+
+/**
+ * How many numbers an action mask of this space has: one for every choice, of all choices in a row.
+ *
+ * @example
+ * ```ts
+ * choices(multiDiscrete([5, 2])); // 7
+ * ```
+ */
+export function choices(space: Space): number {
+  if (space.kind === "discrete" || space.kind === "multiDiscrete") return flatSize(space);
+  if (space.kind === "dict") return overParts(space, choices);
+  throw new EspalierError("SPACE_UNSUPPORTED", "a box of actions has no choices that a mask could forbid", {
+    fix: "leave the action mask out, or make the action space discrete",
+  });
+}

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { box, dict, discrete, multiDiscrete } from "../spaces/make.ts";
-import type { Space } from "../spaces/space.ts";
+import { box, dict, discrete, multiDiscrete, type Space } from "../spaces/space.ts";
 import { actionReader, checkActions } from "./actions.ts";
 
 describe("actions of a vector", () => {

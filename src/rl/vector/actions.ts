@@ -1,8 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { readAction } from "../spaces/flat.ts";
-import { actionSize, partNames, partOf } from "../spaces/sizes.ts";
-import type { Space, SpaceValue } from "../spaces/space.ts";
+import { actionSize, partNames, partOf, type Space, type SpaceValue } from "../spaces/space.ts";
 
 /** Reads what an environment is to do from its rows. A single choice is a number; all else is made anew each time. */
 export function actionReader(

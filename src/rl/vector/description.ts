@@ -1,7 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
-import { actionSize, choices, flatSize } from "../spaces/sizes.ts";
-import type { Space } from "../spaces/space.ts";
+import { actionSize, choices, flatSize, type Space } from "../spaces/space.ts";
 
 /** What all environments of a vector have in common. Plain data. */
 export interface Description {

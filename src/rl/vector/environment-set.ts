@@ -1,7 +1,12 @@
 import type { StateTree } from "../../state/index.ts";
-import { copyState } from "../environments/copy-state.ts";
-import type { Environment, Reset, ResetOptions, Step } from "../environments/environment.ts";
-import { stateOf } from "../environments/given.ts";
+import {
+  copyState,
+  type Environment,
+  type Reset,
+  type ResetOptions,
+  type Step,
+  stateOf,
+} from "../environments/environment.ts";
 import { failedEnvironment, type Place } from "./failure.ts";
 import type { Memory } from "./memory.ts";
 

@@ -1,10 +1,8 @@
 import { shown } from "../../core/index.ts";
-import { givenFault } from "../environments/given.ts";
+import { givenFault } from "../environments/environment.ts";
 import { whyOutside } from "../spaces/contains.ts";
 import { flatBounds, writeFlat } from "../spaces/flat.ts";
-import { box } from "../spaces/make.ts";
-import { flatSize, partNames, partOf } from "../spaces/sizes.ts";
-import type { Space, SpaceValue } from "../spaces/space.ts";
+import { box, flatSize, partNames, partOf, type Space, type SpaceValue } from "../spaces/space.ts";
 import type { Description } from "./description.ts";
 import type { Fault } from "./failure.ts";
 import { MaskRows } from "./masks.ts";

@@ -1,6 +1,5 @@
 import { EspalierError } from "../../core/index.ts";
-import type { Environment } from "../environments/environment.ts";
-import { checkMade } from "../environments/given.ts";
+import { checkMade, type Environment } from "../environments/environment.ts";
 import { checkAlike, type Description, describeEnvironment } from "./description.ts";
 import { failedEnvironment } from "./failure.ts";
 import { choiceGroups } from "./masks.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dict, discrete, multiDiscrete } from "../spaces/make.ts";
+import { dict, discrete, multiDiscrete } from "../spaces/space.ts";
 import { choiceGroups, MaskRows } from "./masks.ts";
 
 describe("action masks", () => {

@@ -1,5 +1,4 @@
-import { partNames, partOf } from "../spaces/sizes.ts";
-import type { Space } from "../spaces/space.ts";
+import { partNames, partOf, type Space } from "../spaces/space.ts";
 import type { Fault } from "./failure.ts";
 
 /** How many there are to choose from in each choice of an action space, in the order of masks. */

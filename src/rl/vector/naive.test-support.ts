@@ -1,7 +1,6 @@
 import type { Environment } from "../environments/environment.ts";
 import { readAction, writeFlat } from "../spaces/flat.ts";
-import { actionSize, flatSize } from "../spaces/sizes.ts";
-import type { SpaceValue } from "../spaces/space.ts";
+import { actionSize, flatSize, type SpaceValue } from "../spaces/space.ts";
 import { environmentSeed } from "./seeds.ts";
 import type { EpisodeEnd, VectorEnvironment } from "./vector.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { firstDifference } from "../../state/index.ts";
-import { makeCartPole } from "../environments/classics/cart-pole.ts";
+import { cartPole } from "../environments/classics/cart-pole.ts";
 import type { Environment } from "../environments/environment.ts";
-import { timeLimit } from "../environments/wrappers/index.ts";
+import { timeLimit } from "../environments/wrappers/wrap.ts";
 import { makePair, makeWanderer, Wanderer } from "./environments.test-support.ts";
 import { actionsFor, NaiveLoop, show } from "./naive.test-support.ts";
 import { vectorEnvironment } from "./vector-environment.ts";
@@ -156,8 +156,8 @@ describe("a vector of environments", () => {
   it("says whether its name leads to others than its own", () => {
     const unlike = (make: string | (() => Environment)) => vectorEnvironment({ make, count: 1 }).unlikeNamed;
     expect(unlike("CartPole-v1")).toBe(false);
-    expect(unlike(makeCartPole)).toBe(false);
-    expect(unlike(() => timeLimit(makeCartPole(), 10))).toBe(true);
+    expect(unlike(cartPole)).toBe(false);
+    expect(unlike(() => timeLimit(cartPole(), 10))).toBe(true);
     expect(unlike(makeWanderer as never)).toBe(false); // a name that nobody has registered
   });
 

@@ -3,13 +3,15 @@ import {
   clipActions,
   clipObservations,
   clipRewards,
+  type Environment,
+  environmentNames,
   frameStack,
+  makeEnvironment,
   maskActions,
   normalizeObservations,
   normalizeRewards,
   timeLimit,
-} from "../../rl/environments/wrappers/index.ts";
-import { type Environment, environmentNames, makeEnvironment } from "../../rl/index.ts";
+} from "../../rl/index.ts";
 import { type Breaks, broken } from "./broken.test-support.ts";
 import { checkEnvironment, environmentFaults } from "./check-environment.ts";
 

@@ -1,15 +1,25 @@
-import { box, discrete } from "../../spaces/make.ts";
+import { np, random, type Value } from "../../../engine/index.ts";
+import { box, discrete } from "../../spaces/space.ts";
+import type { CompiledEnvironment } from "../compiled.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Drawing } from "../environment.ts";
+import { wrapAngle } from "./pendulum.ts";
 
 const SECONDS = 0.2;
-const FASTEST_UPPER = 4 * Math.PI;
-const FASTEST_LOWER = 9 * Math.PI;
+const MAX_UPPER = 4 * Math.PI;
+const MAX_LOWER = 9 * Math.PI;
 const GRAVITY = 9.8;
 const HALF_PI = Math.PI / 2;
+const TIME_LIMIT = 500;
+
+const observationSpace = box({
+  shape: [6],
+  low: [-1, -1, -1, -1, -MAX_UPPER, -MAX_LOWER],
+  high: [1, 1, 1, 1, MAX_UPPER, MAX_LOWER],
+});
 
 interface State {
-  /** Of the upper link from hanging straight down, and of the lower one from the upper. */
+  /** Angle of the upper link from hanging straight down, and of the lower link from the upper one. */
   readonly upper: number;
   readonly lower: number;
   readonly upperTurn: number;
@@ -18,25 +28,21 @@ interface State {
 
 /**
  * Gymnasium's Acrobot-v1: two links hang from a joint, and torque -1, 0 or 1 (actions 0 to 2) between them swings the
- * free end above a line one link's length over the joint. -1 for every step until then, for at most 500 steps.
- * Observations are cosine and sine of both angles, and how fast they turn.
+ * free end above a line one link's length over the joint. The reward is -1 per step until then, for at most 500 steps.
+ * Observations are the cosine and sine of both angles, and their angular velocities.
  *
  * @example
  * ```ts
- * const environment = makeAcrobot();
+ * const environment = acrobot();
  * environment.reset({ seed: 1 });
  * const { observation, reward } = environment.step(2);
  * ```
  */
-export const makeAcrobot = defineEnvironment({
+export const acrobot = defineEnvironment({
   name: "Acrobot-v1",
-  observation: box({
-    shape: [6],
-    low: [-1, -1, -1, -1, -FASTEST_UPPER, -FASTEST_LOWER],
-    high: [1, 1, 1, 1, FASTEST_UPPER, FASTEST_LOWER],
-  }),
+  observation: observationSpace,
   action: discrete(3),
-  timeLimit: 500,
+  timeLimit: TIME_LIMIT,
   initial: (random): State => ({
     upper: Math.fround(random.uniform(-0.1, 0.1)),
     lower: Math.fround(random.uniform(-0.1, 0.1)),
@@ -71,11 +77,11 @@ function swing(s: State, torque: number): State {
     lower: wrapped(s.lower + sixth * (k1.lower + 2 * k2.lower + 2 * k3.lower + k4.lower)),
     upperTurn: bounded(
       s.upperTurn + sixth * (k1.upperTurn + 2 * k2.upperTurn + 2 * k3.upperTurn + k4.upperTurn),
-      FASTEST_UPPER,
+      MAX_UPPER,
     ),
     lowerTurn: bounded(
       s.lowerTurn + sixth * (k1.lowerTurn + 2 * k2.lowerTurn + 2 * k3.lowerTurn + k4.lowerTurn),
-      FASTEST_LOWER,
+      MAX_LOWER,
     ),
   };
 }
@@ -89,7 +95,7 @@ const ratesAfter = (s: State, k: State, seconds: number, torque: number): State 
     torque,
   );
 
-/** How fast everything changes: links of mass, length and inertia 1, with their masses in the middle. */
+/** Time derivatives of the state: links of mass, length and inertia 1, with their masses in the middle. */
 function rates(upper: number, lower: number, upperTurn: number, lowerTurn: number, torque: number): State {
   const cos = Math.cos(lower);
   const sin = Math.sin(lower);
@@ -132,3 +138,96 @@ function draw({ upper, lower }: State): Drawing {
     ],
   };
 }
+
+/** `motion` is f32 [4]: the angles of both links and their velocities. */
+export type AcrobotState = { readonly motion: Value; readonly steps: Value };
+
+type Motion = readonly [angle1: Value, angle2: Value, turning1: Value, turning2: Value];
+
+const compiled: CompiledEnvironment<AcrobotState> = {
+  name: "Acrobot-v1",
+  observationSpace,
+  actionSpace: discrete(3),
+  reset: (key) => ({
+    motion: random.uniform(key, [4], { min: -0.1, max: 0.1 }),
+    steps: np.zeros([], { dtype: "i32" }),
+  }),
+  step: (state, action) => {
+    const torque = np.slice(action, 0).sub(1);
+    const [angle1, angle2, turning1, turning2] = integrate(parts(state.motion), torque);
+    const first = wrapAngle(angle1);
+    const second = wrapAngle(angle2);
+    const steps = state.steps.add(1);
+    // The lower end is more than one link above the pivot.
+    const terminated = np.less(np.cos(first).add(np.cos(first.add(second))), -1);
+    return {
+      state: {
+        motion: np.stack([
+          first,
+          second,
+          np.clip(turning1, -MAX_UPPER, MAX_UPPER),
+          np.clip(turning2, -MAX_LOWER, MAX_LOWER),
+        ]),
+        steps,
+      },
+      reward: np.where(terminated, 0, -1).astype("f32"),
+      terminated,
+      truncated: np.greaterEqual(steps, TIME_LIMIT),
+    };
+  },
+  observe: ({ motion }) => {
+    const [angle1, angle2, turning1, turning2] = parts(motion);
+    return np.stack([np.cos(angle1), np.sin(angle1), np.cos(angle2), np.sin(angle2), turning1, turning2]);
+  },
+};
+
+const eachOf = (number: (i: 0 | 1 | 2 | 3) => Value): Motion => [number(0), number(1), number(2), number(3)];
+
+const parts = (motion: Value): Motion => eachOf((i) => np.slice(motion, i));
+
+/** One step of the classical Runge-Kutta method over the whole interval. */
+function integrate(start: Motion, torque: Value): Motion {
+  const after = (rates: Motion, time: number): Motion => eachOf((i) => start[i].add(rates[i].mul(time)));
+  const k1 = derivatives(start, torque);
+  const k2 = derivatives(after(k1, SECONDS / 2), torque);
+  const k3 = derivatives(after(k2, SECONDS / 2), torque);
+  const k4 = derivatives(after(k3, SECONDS), torque);
+  return eachOf((i) => {
+    const sum = k1[i].add(k4[i]).add(k2[i].add(k3[i]).mul(2));
+    return start[i].add(sum.mul(SECONDS / 6));
+  });
+}
+
+/** Time derivatives of the state. Links of mass 1 and length 1, centred at 0.5, with moments of inertia 1. */
+function derivatives([angle1, angle2, turning1, turning2]: Motion, torque: Value): Motion {
+  const cosine2 = np.cos(angle2);
+  const sine2 = np.sin(angle2);
+  const d1 = cosine2.add(3.5);
+  const d2 = cosine2.mul(0.5).add(1.25);
+  const phi2 = np.sin(angle1.add(angle2)).mul(0.5 * GRAVITY);
+  const phi1 = turning2
+    .mul(turning2)
+    .mul(-0.5)
+    .sub(turning2.mul(turning1))
+    .mul(sine2)
+    .add(np.sin(angle1).mul(1.5 * GRAVITY))
+    .add(phi2);
+  const ratio = d2.div(d1);
+  const rate2 = torque
+    .add(ratio.mul(phi1))
+    .sub(turning1.mul(turning1).mul(sine2).mul(0.5))
+    .sub(phi2)
+    .div(np.subtract(1.25, d2.mul(ratio)));
+  const rate1 = d2.mul(rate2).add(phi1).div(d1).neg();
+  return [turning1, turning2, rate1, rate2];
+}
+
+/**
+ * Gymnasium's Acrobot-v1 ("book" dynamics, all masses and lengths 1) as functions of traced values.
+ *
+ * @example
+ * ```ts
+ * const rows = compiledRows(compiledAcrobot(), 64);
+ * ```
+ */
+export const compiledAcrobot = (): CompiledEnvironment<AcrobotState> => compiled;

@@ -1,17 +1,26 @@
-import { box, discrete } from "../../spaces/make.ts";
+import { np, random, type Value } from "../../../engine/index.ts";
+import { box, discrete } from "../../spaces/space.ts";
+import type { CompiledEnvironment } from "../compiled.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Drawing } from "../environment.ts";
 
 const GRAVITY = 9.8;
 const POLE_MASS = 0.1;
 const TOTAL_MASS = POLE_MASS + 1;
-/** Half the pole's. */
+/** Half the pole's length. */
 const LENGTH = 0.5;
 const POLE_MASS_LENGTH = POLE_MASS * LENGTH;
 const FORCE = 10;
 const SECONDS = 0.02;
-const FARTHEST = 2.4;
-const STEEPEST = (12 * 2 * Math.PI) / 360;
+const MAX_POSITION = 2.4;
+const MAX_ANGLE = (12 * 2 * Math.PI) / 360;
+const TIME_LIMIT = 500;
+
+const observationSpace = box({
+  shape: [4],
+  low: [-2 * MAX_POSITION, -Infinity, -2 * MAX_ANGLE, -Infinity],
+  high: [2 * MAX_POSITION, Infinity, 2 * MAX_ANGLE, Infinity],
+});
 
 interface State {
   readonly x: number;
@@ -21,26 +30,22 @@ interface State {
 }
 
 /**
- * Gymnasium's CartPole-v1: a cart is pushed left (0) or right (1) to keep the pole on it upright. 1 for every step,
- * until the pole leans more than 12 degrees, the cart is 2.4 from the middle, or 500 steps are over. Observations are
- * the cart's place and speed, the pole's angle and how fast it turns.
+ * Gymnasium's CartPole-v1: push a cart left (0) or right (1) to keep the pole on it upright. The reward is 1 per step,
+ * until the pole leans more than 12 degrees, the cart is 2.4 from the middle, or after 500 steps. Observations are the
+ * cart's position and velocity, the pole's angle and angular velocity.
  *
  * @example
  * ```ts
- * const environment = makeCartPole();
+ * const environment = cartPole();
  * environment.reset({ seed: 1 });
  * const { observation, reward } = environment.step(1);
  * ```
  */
-export const makeCartPole = defineEnvironment({
+export const cartPole = defineEnvironment({
   name: "CartPole-v1",
-  observation: box({
-    shape: [4],
-    low: [-2 * FARTHEST, -Infinity, -2 * STEEPEST, -Infinity],
-    high: [2 * FARTHEST, Infinity, 2 * STEEPEST, Infinity],
-  }),
+  observation: observationSpace,
   action: discrete(2),
-  timeLimit: 500,
+  timeLimit: TIME_LIMIT,
   initial: (random): State => ({
     x: random.uniform(-0.05, 0.05),
     speed: random.uniform(-0.05, 0.05),
@@ -61,9 +66,12 @@ export const makeCartPole = defineEnvironment({
       angle: angle + SECONDS * turn,
       turn: turn + SECONDS * turning,
     };
-    const fell =
-      state.x < -FARTHEST || state.x > FARTHEST || state.angle < -STEEPEST || state.angle > STEEPEST;
-    return { state, reward: 1, terminated: fell };
+    const terminated =
+      state.x < -MAX_POSITION ||
+      state.x > MAX_POSITION ||
+      state.angle < -MAX_ANGLE ||
+      state.angle > MAX_ANGLE;
+    return { state, reward: 1, terminated };
   },
   observe: ({ x, speed, angle, turn }) => [x, speed, angle, turn],
   draw,
@@ -72,10 +80,10 @@ export const makeCartPole = defineEnvironment({
 function draw({ x, angle }: State): Drawing {
   const [middle, ground, pole] = [2.4 + x, 1.4, 2 * LENGTH];
   return {
-    width: 2 * FARTHEST,
+    width: 2 * MAX_POSITION,
     height: 1.6,
     shapes: [
-      { kind: "line", from: [0, ground], to: [2 * FARTHEST, ground], color: "#888888", width: 0.02 },
+      { kind: "line", from: [0, ground], to: [2 * MAX_POSITION, ground], color: "#888888", width: 0.02 },
       { kind: "rectangle", at: [middle - 0.25, ground - 0.2], size: [0.5, 0.2], color: "#3b6ea5" },
       {
         kind: "line",
@@ -88,3 +96,68 @@ function draw({ x, angle }: State): Drawing {
     ],
   };
 }
+
+/** `motion` is f32 [4]: the cart's position and velocity, the pole's angle and angular velocity. */
+export type CartPoleState = { readonly motion: Value; readonly steps: Value };
+
+const LEVER = POLE_MASS_LENGTH / TOTAL_MASS;
+
+const compiled: CompiledEnvironment<CartPoleState> = {
+  name: "CartPole-v1",
+  observationSpace,
+  actionSpace: discrete(2),
+  reset: (key) => ({
+    motion: random.uniform(key, [4], { min: -0.05, max: 0.05 }),
+    steps: np.zeros([], { dtype: "i32" }),
+  }),
+  step: ({ motion, steps: before }, action) => {
+    const position = np.slice(motion, 0);
+    const velocity = np.slice(motion, 1);
+    const angle = np.slice(motion, 2);
+    const turning = np.slice(motion, 3);
+    // The constants are divided by the masses beforehand.
+    const push = np
+      .slice(action, 0)
+      .mul((2 * FORCE) / TOTAL_MASS)
+      .sub(FORCE / TOTAL_MASS);
+    const cos = np.cos(angle);
+    const sin = np.sin(angle);
+    const pushed = push.add(turning.mul(turning).mul(sin).mul(LEVER));
+    const turningRate = sin
+      .mul(GRAVITY)
+      .sub(cos.mul(pushed))
+      .div(np.subtract((LENGTH * 4) / 3, cos.mul(cos).mul(LEVER)));
+    const rate = pushed.sub(turningRate.mul(cos).mul(LEVER));
+    const nextPosition = position.add(velocity.mul(SECONDS));
+    const nextAngle = angle.add(turning.mul(SECONDS));
+    const steps = before.add(1);
+    return {
+      state: {
+        motion: np.stack([
+          nextPosition,
+          velocity.add(rate.mul(SECONDS)),
+          nextAngle,
+          turning.add(turningRate.mul(SECONDS)),
+        ]),
+        steps,
+      },
+      reward: np.ones([]),
+      terminated: np.logicalOr(
+        np.greater(np.abs(nextPosition), MAX_POSITION),
+        np.greater(np.abs(nextAngle), MAX_ANGLE),
+      ),
+      truncated: np.greaterEqual(steps, TIME_LIMIT),
+    };
+  },
+  observe: ({ motion }) => motion,
+};
+
+/**
+ * Gymnasium's CartPole-v1 as functions of traced values.
+ *
+ * @example
+ * ```ts
+ * const rows = compiledRows(compiledCartPole(), 64);
+ * ```
+ */
+export const compiledCartPole = (): CompiledEnvironment<CartPoleState> => compiled;

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../environment.ts";
 import { SeededRandom } from "../random.ts";
-import { makeAcrobot } from "./acrobot.ts";
-import { makeCartPole } from "./cart-pole.ts";
+import { acrobot } from "./acrobot.ts";
+import { cartPole } from "./cart-pole.ts";
 import fixture from "./gymnasium.fixture.json" with { type: "json" };
 import { type Fixture, findGymnasium, recorded } from "./gymnasium.test-support.ts";
-import { makeMountainCar } from "./mountain-car.ts";
-import { makeMountainCarContinuous } from "./mountain-car-continuous.ts";
-import { makePendulum } from "./pendulum.ts";
+import { mountainCar, mountainCarContinuous } from "./mountain-car.ts";
+import { pendulum } from "./pendulum.ts";
 
 interface Classic {
   readonly make: () => Environment;
@@ -17,11 +16,11 @@ interface Classic {
 }
 
 const classics: readonly Classic[] = [
-  { make: makeCartPole, parts: ["x", "speed", "angle", "turn"] },
-  { make: makeAcrobot, parts: ["upper", "lower", "upperTurn", "lowerTurn"] },
-  { make: makeMountainCar, parts: ["position", "velocity"] },
-  { make: makeMountainCarContinuous, parts: ["position", "velocity"] },
-  { make: makePendulum, parts: ["angle", "turn"] },
+  { make: cartPole, parts: ["x", "speed", "angle", "turn"] },
+  { make: acrobot, parts: ["upper", "lower", "upperTurn", "lowerTurn"] },
+  { make: mountainCar, parts: ["position", "velocity"] },
+  { make: mountainCarContinuous, parts: ["position", "velocity"] },
+  { make: pendulum, parts: ["angle", "turn"] },
 ].map((classic) => ({ ...classic, name: classic.make().name }));
 
 /** The bounds of Gymnasium's initial states. */

@@ -1,12 +1,18 @@
-import { box } from "../../spaces/make.ts";
+import { np, random, type Value } from "../../../engine/index.ts";
+import { box } from "../../spaces/space.ts";
+import type { CompiledEnvironment } from "../compiled.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Drawing } from "../environment.ts";
 
-const FASTEST = 8;
-const STRONGEST = 2;
+const MAX_SPEED = 8;
+const MAX_TORQUE = 2;
 const SECONDS = 0.05;
-const ROUND = 2 * Math.PI;
+const TIME_LIMIT = 200;
+const TURN = 2 * Math.PI;
 const single = Math.fround;
+
+const observationSpace = box({ shape: [3], low: [-1, -1, -MAX_SPEED], high: [1, 1, MAX_SPEED] });
+const actionSpace = box({ shape: [1], low: -MAX_TORQUE, high: MAX_TORQUE });
 
 interface State {
   /** From upright. */
@@ -16,33 +22,33 @@ interface State {
 
 /**
  * Gymnasium's Pendulum-v1: a torque from -2 to 2 swings a pendulum up and holds it there. Each step costs the square of
- * its angle from upright, and a little of its speed and the torque; 200 steps. Observations are the cosine and sine of
- * the angle, and how fast it turns.
+ * its angle from upright, and a little of its velocity and the torque, for 200 steps. Observations are the cosine and
+ * sine of the angle, and the angular velocity.
  *
  * @example
  * ```ts
- * const environment = makePendulum();
+ * const environment = pendulum();
  * environment.reset({ seed: 1 });
  * const { observation, reward } = environment.step([-1.5]);
  * ```
  */
-export const makePendulum = defineEnvironment({
+export const pendulum = defineEnvironment({
   name: "Pendulum-v1",
-  observation: box({ shape: [3], low: [-1, -1, -FASTEST], high: [1, 1, FASTEST] }),
-  action: box({ shape: [1], low: -STRONGEST, high: STRONGEST }),
-  timeLimit: 200,
+  observation: observationSpace,
+  action: actionSpace,
+  timeLimit: TIME_LIMIT,
   initial: (random): State => ({
     angle: random.uniform(-Math.PI, Math.PI),
     turn: random.uniform(-1, 1),
   }),
   step({ angle, turn }, action) {
-    const torque = Math.min(Math.max(action[0] as number, -STRONGEST), STRONGEST);
+    const torque = Math.min(Math.max(action[0] as number, -MAX_TORQUE), MAX_TORQUE);
     const off = fromUpright(angle);
-    // What is calculated of the torque alone is of single precision, as the torque is.
+    // Gymnasium computes what depends on the torque alone in single precision.
     const effort = single(single(0.001) * single(torque * torque));
     const cost = off * off + 0.1 * (turn * turn) + effort;
     const faster = turn + (15 * Math.sin(angle) + single(3 * torque)) * SECONDS;
-    const next = Math.min(Math.max(faster, -FASTEST), FASTEST);
+    const next = Math.min(Math.max(faster, -MAX_SPEED), MAX_SPEED);
     return { state: { angle: angle + next * SECONDS, turn: next }, reward: -cost, terminated: false };
   },
   observe: ({ angle, turn }) => [Math.cos(angle), Math.sin(angle), turn],
@@ -51,8 +57,8 @@ export const makePendulum = defineEnvironment({
 
 /** The angle between -pi and pi. */
 function fromUpright(angle: number): number {
-  const rest = (angle + Math.PI) % ROUND;
-  return (rest < 0 ? rest + ROUND : rest) - Math.PI;
+  const rest = (angle + Math.PI) % TURN;
+  return (rest < 0 ? rest + TURN : rest) - Math.PI;
 }
 
 function draw({ angle }: State): Drawing {
@@ -68,3 +74,56 @@ function draw({ angle }: State): Drawing {
     ],
   };
 }
+
+/** 2 pi in two numbers: whole multiples of the first lose no digits in f32. */
+const COARSE_TURN = 6.28125;
+const FINE_TURN = TURN - COARSE_TURN;
+
+/** The same angle between -pi and pi, traced. */
+export function wrapAngle(angle: Value): Value {
+  const turns = np.round(angle.mul(1 / TURN));
+  return angle.sub(turns.mul(COARSE_TURN)).sub(turns.mul(FINE_TURN));
+}
+
+/** `motion` is f32 [2]: the angle from upright, which counts turns, and the angular velocity. */
+export type PendulumState = { readonly motion: Value; readonly steps: Value };
+
+const compiled: CompiledEnvironment<PendulumState> = {
+  name: "Pendulum-v1",
+  observationSpace,
+  actionSpace,
+  reset: (key) => {
+    const drawn = random.uniform(key, [2], { min: -1, max: 1 });
+    return { motion: drawn.mul(np.array([Math.PI, 1])), steps: np.zeros([], { dtype: "i32" }) };
+  },
+  step: ({ motion, steps: before }, action) => {
+    const angle = np.slice(motion, 0);
+    const turning = np.slice(motion, 1);
+    const torque = np.clip(np.slice(action, 0), -MAX_TORQUE, MAX_TORQUE);
+    const wrapped = wrapAngle(angle);
+    const cost = wrapped.mul(wrapped).add(turning.mul(turning).mul(0.1)).add(torque.mul(torque).mul(0.001));
+    const rate = np.sin(angle).mul(15).add(torque.mul(3));
+    const next = np.clip(turning.add(rate.mul(SECONDS)), -MAX_SPEED, MAX_SPEED);
+    const steps = before.add(1);
+    return {
+      state: { motion: np.stack([angle.add(next.mul(SECONDS)), next]), steps },
+      reward: cost.neg(),
+      terminated: np.zeros([], { dtype: "bool" }),
+      truncated: np.greaterEqual(steps, TIME_LIMIT),
+    };
+  },
+  observe: ({ motion }) => {
+    const angle = np.slice(motion, 0);
+    return np.stack([np.cos(angle), np.sin(angle), np.slice(motion, 1)]);
+  },
+};
+
+/**
+ * Gymnasium's Pendulum-v1 as functions of traced values.
+ *
+ * @example
+ * ```ts
+ * const rows = compiledRows(compiledPendulum(), 64);
+ * ```
+ */
+export const compiledPendulum = (): CompiledEnvironment<PendulumState> => compiled;

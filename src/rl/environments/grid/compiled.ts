@@ -1,8 +1,7 @@
 import { np, random, type Value } from "../../../engine/index.ts";
-import type { CompiledEnvironment } from "../../compiled/compiled.ts";
 import { box, discrete } from "../../spaces/index.ts";
-import { type GridLayout, gridLayout } from "./layout.ts";
-import type { GridWorldOptions } from "./options.ts";
+import type { CompiledEnvironment } from "../compiled.ts";
+import { type GridLayout, type GridWorldOptions, gridLayout } from "./layout.ts";
 
 /** As the ordinary grid world's state: cells and goals i32 [agents], the others scalars. */
 export type CompiledGridState = {

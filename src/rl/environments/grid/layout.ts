@@ -1,6 +1,97 @@
 import { badOption, shown } from "../../../core/index.ts";
-import { gridLessons } from "./lessons.ts";
-import type { GridWorldOptions } from "./options.ts";
+
+/** Options of {@link gridWorld} and {@link compiledGridWorld}. */
+export interface GridWorldOptions {
+  /** How many act at once; each has a goal of its own, and all must reach theirs. Default 1. */
+  readonly agents?: number;
+  /** Maps by name, from easy to hard: see `gridLessons`. Default those. */
+  readonly lessons?: Readonly<Record<string, readonly string[]>>;
+  /** After so many steps an episode is truncated. Default 100. */
+  readonly timeLimit?: number;
+  /** Cells an agent sees in each direction. Default 2. */
+  readonly view?: number;
+  /** Whether it tells which moves lead into walls, as an action mask. Default false. */
+  readonly masks?: boolean;
+  readonly name?: string;
+}
+
+/**
+ * The built-in lessons, from easy to hard. Each is a map: `#` wall, `.` floor, `+` a door that a key opens, and where
+ * things may lie at the beginning: `s` an agent, `g` a goal, `k` the key, `*` an agent or a goal, `&` an agent or the
+ * key. Around the map is wall.
+ *
+ * Chance solves 99% of the episodes of `near`, 41% of `far`, 9% of `wall`, 4% of `door`, 2% of `rooms`, 1% of
+ * `corridors`, and less than one in 50,000 of `maze`, whose way is some forty steps long.
+ */
+export const gridLessons: Readonly<Record<string, readonly string[]>> = {
+  near: [
+    "#########",
+    "#########",
+    "#########",
+    "###***###",
+    "###***###",
+    "###***###",
+    "#########",
+    "#########",
+    "#########",
+  ],
+  far: Array.from({ length: 9 }, () => "*********"),
+  wall: [
+    "ssss#gggg",
+    "ssss#gggg",
+    "ssss#gggg",
+    "ssss#gggg",
+    "ssss.gggg",
+    "ssss#gggg",
+    "ssss#gggg",
+    "ssss#gggg",
+    "ssss#gggg",
+  ],
+  door: [
+    "&&&&#gggg",
+    "&&&&#gggg",
+    "&&&&#gggg",
+    "&&&&#gggg",
+    "&&&&+gggg",
+    "&&&&#gggg",
+    "&&&&#gggg",
+    "&&&&#gggg",
+    "&&&&#gggg",
+  ],
+  rooms: [
+    "&&&&#&&&&",
+    "&&&&#&&&&",
+    "&&&&.&&&&",
+    "&&&&#&&&&",
+    "##.####+#",
+    "&&&&#gggg",
+    "&&&&#gggg",
+    "&&&&#gggg",
+    "&&&&#gggg",
+  ],
+  corridors: [
+    "&&&&#gggg",
+    "###&#g##g",
+    "&&&&#g#gg",
+    "&####g#g#",
+    "&&&&+g#gg",
+    "###&####g",
+    "&&&&#gg#g",
+    "&#####g#g",
+    "&&&&#gggg",
+  ],
+  maze: [
+    "ss..#....",
+    "###.#.##.",
+    "....#.#gg",
+    ".####.#g#",
+    "....+.#gg",
+    "###.####.",
+    "....#..#.",
+    ".#####.#.",
+    "kk..#....",
+  ],
+};
 
 /**
  * All that decides a grid world, as tables: the ordinary one and the compiled one both go by it. A cell is a number:

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Shape } from "../environment.ts";
-import { colorOf } from "./colors.ts";
-import { Palette, rasterise } from "./raster.ts";
+import { colorOf, Palette, rasterise } from "./raster.ts";
 
 /** A picture of 9 x 5 units, a pixel a unit, as lines of # and dots. */
 function picture(...shapes: Shape[]): string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeCartPole } from "../classics/cart-pole.ts";
+import { cartPole } from "../classics/cart-pole.ts";
 import type { Drawing, Shape } from "../environment.ts";
 import { asText } from "./text.ts";
 
@@ -65,7 +65,7 @@ describe("asText", () => {
   });
 
   it("shows a pole on its cart", () => {
-    const environment = makeCartPole();
+    const environment = cartPole();
     environment.reset({ seed: 1 });
     const text = asText(environment.render?.() as Drawing, { columns: 40 });
     expect(text).toBe(asText(environment.render?.() as Drawing, { columns: 40 }));

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../environment.ts";
+import { frameStack } from "./frame-stack.ts";
 import fixture from "./gymnasium.fixture.json" with { type: "json" };
-import { frameStack, normalizeObservations, normalizeRewards } from "./index.ts";
+import { normalizeObservations, normalizeRewards } from "./normalize.ts";
 import { playBack, played, type Row } from "./recorded.test-support.ts";
 
 const recorded = Object.entries<readonly Row[]>(fixture.environments);

@@ -1,4 +1,4 @@
-import { box, discrete } from "../../spaces/make.ts";
+import { box, discrete } from "../../spaces/space.ts";
 import type { Environment } from "../environment.ts";
 
 /** A reset, or a step, of Gymnasium. */

@@ -1,8 +1,7 @@
-import { checkNames, EspalierError, shown } from "../../../core/index.ts";
+import { badOption, checkNames, checkSize, EspalierError, shown } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
-import type { Space, SpaceValue } from "../../spaces/space.ts";
-import type { Environment, Reset, ResetOptions, Step } from "../environment.ts";
-import { stateOf } from "../given.ts";
+import { boundAt, box, boxSize, choices, type Space, type SpaceValue } from "../../spaces/space.ts";
+import { type Environment, type Reset, type ResetOptions, type Step, stateOf } from "../environment.ts";
 
 export type Seen = Reset<SpaceValue | readonly SpaceValue[]>;
 export type Stepped = Step<SpaceValue | readonly SpaceValue[], number | readonly number[]>;
@@ -88,3 +87,136 @@ export const unfit = (wrapper: string, inner: Environment, what: string, space: 
       fix: `use ${wrapper} with environments whose ${what} are a box`,
     },
   );
+
+/**
+ * Truncates episodes after so many steps.
+ *
+ * @example
+ * ```ts
+ * const short = timeLimit(makeEnvironment("CartPole-v1"), 100);
+ * ```
+ */
+export function timeLimit(environment: Environment, steps: number): Environment {
+  checkSize("timeLimit", "steps", steps);
+  let taken = 0;
+  return wrap(environment, {
+    reset(seen) {
+      taken = 0;
+      return seen;
+    },
+    step(stepped) {
+      taken++;
+      return taken >= steps && !stepped.truncated ? { ...stepped, truncated: true } : stepped;
+    },
+    memory: {
+      getState: () => taken,
+      setState(state) {
+        taken = state as number;
+      },
+    },
+  });
+}
+
+/**
+ * Says which actions are allowed, for an environment that knows it and does not tell: 1 or 0 for each choice, of all
+ * choices in a row, of all agents one after the other.
+ *
+ * @example
+ * ```ts
+ * const environment = maskActions(inner, () => [true, !board.isFull()]);
+ * ```
+ */
+export function maskActions<E extends Environment>(
+  environment: E,
+  allowed: (inner: E) => ArrayLike<number | boolean>,
+): Environment {
+  const size = choices(environment.actionSpace) * (environment.agents ?? 1);
+  const masked = <T extends Seen>(seen: T): T => {
+    const given = allowed(environment);
+    if (given?.length !== size)
+      throw new EspalierError(
+        "ENVIRONMENT_INVALID",
+        `${environment.name}: the action mask has ${given?.length ?? "no"} entries, where ${size} are expected`,
+        { fix: "give 1 or 0 for every choice, of all choices in a row" },
+      );
+    return { ...seen, actionMask: Uint8Array.from(given, (one) => (one ? 1 : 0)) };
+  };
+  return wrap(environment, { reset: masked, step: masked });
+}
+
+/** Bounds, one of which may be left out. */
+export interface ClipOptions {
+  readonly low?: number;
+  readonly high?: number;
+}
+
+function boundsOf(kind: string, { low = -Infinity, high = Infinity }: ClipOptions) {
+  if (low <= high && (low > -Infinity || high < Infinity)) return { low, high };
+  throw badOption(kind, `low is ${low} and high is ${high}`, "give at least one bound, low not above high");
+}
+
+const clip = (x: number, low: number, high: number): number => Math.min(Math.max(x, low), high);
+
+/**
+ * Takes any actions and gives the environment those within its bounds, as Gymnasium's ClipAction does.
+ *
+ * @example
+ * ```ts
+ * clipActions(makeEnvironment("Pendulum-v1")).actionSpace; // a box without bounds
+ * ```
+ */
+export function clipActions(environment: Environment): Environment {
+  const space = environment.actionSpace;
+  if (space.kind !== "box") throw unfit("clipActions", environment, "actions", space);
+  const clipped = (action: ArrayLike<number>): Float32Array =>
+    Float32Array.from(action, (x, i) => clip(x, boundAt(space.low, i), boundAt(space.high, i)));
+  return wrap(environment, {
+    actionSpace: box({ shape: space.shape }),
+    act: (action) => forAgents(environment, action as Float32Array, clipped),
+  });
+}
+
+/**
+ * Rewards within bounds.
+ *
+ * @example
+ * ```ts
+ * const environment = clipRewards(makeEnvironment("Pendulum-v1"), { low: -1, high: 1 });
+ * ```
+ */
+export function clipRewards(environment: Environment, options: ClipOptions): Environment {
+  const { low, high } = boundsOf("clipRewards", options);
+  return wrap(environment, {
+    step: (stepped) => ({
+      ...stepped,
+      reward: forAgents(environment, stepped.reward, (paid) => clip(paid, low, high)),
+    }),
+  });
+}
+
+/**
+ * Observations within bounds. Behind `normalizeObservations` it keeps what is rare from being huge.
+ *
+ * @example
+ * ```ts
+ * const environment = clipObservations(normalizeObservations(inner), { low: -10, high: 10 });
+ * ```
+ */
+export function clipObservations(environment: Environment, options: ClipOptions): Environment {
+  const { low, high } = boundsOf("clipObservations", options);
+  const space = environment.observationSpace;
+  if (space.kind !== "box") throw unfit("clipObservations", environment, "observations", space);
+  const bounds = (of: number | readonly number[]): number[] =>
+    Array.from({ length: boxSize(space) }, (_, i) => clip(boundAt(of, i), low, high));
+  const clipped = <T extends Seen>(seen: T): T => ({
+    ...seen,
+    observation: forAgents(environment, seen.observation as Float32Array, (numbers: Float32Array) =>
+      Float32Array.from(numbers, (x) => clip(x, low, high)),
+    ),
+  });
+  return wrap(environment, {
+    observationSpace: box({ shape: space.shape, low: bounds(space.low), high: bounds(space.high) }),
+    reset: clipped,
+    step: clipped,
+  });
+}

@@ -1,22 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { buildPolicy } from "../../policies/build.ts";
-import { box, dict, discrete, multiDiscrete } from "../../spaces/make.ts";
-import type { Space, SpaceValue } from "../../spaces/space.ts";
-import { makeCartPole } from "../classics/cart-pole.ts";
-import { makePendulum } from "../classics/pendulum.ts";
+import { box, dict, discrete, multiDiscrete, type Space, type SpaceValue } from "../../spaces/space.ts";
+import { cartPole } from "../classics/cart-pole.ts";
+import { pendulum } from "../classics/pendulum.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Environment } from "../environment.ts";
-import {
-  clipActions,
-  clipObservations,
-  clipRewards,
-  frameStack,
-  maskActions,
-  normalizeObservations,
-  normalizeRewards,
-  timeLimit,
-  wrap,
-} from "./index.ts";
+import { frameStack } from "./frame-stack.ts";
+import { normalizeObservations, normalizeRewards } from "./normalize.ts";
+import { clipActions, clipObservations, clipRewards, maskActions, timeLimit, wrap } from "./wrap.ts";
 
 /** It sees the last action, is paid it, and ends at 9. */
 const makeEcho = (options: { readonly agents?: number; readonly space?: Space } = {}): Environment =>
@@ -141,13 +132,13 @@ describe("frameStack", () => {
 
 describe("wrap", () => {
   it("refuses what it does not know", () => {
-    expect(() => wrap(makeCartPole(), { stepp: (seen: unknown) => seen } as never)).toThrow(
+    expect(() => wrap(cartPole(), { stepp: (seen: unknown) => seen } as never)).toThrow(
       /wrap: there is no option "stepp"; did you mean "step"\?/,
     );
   });
 
   it("says where the environment within has no state", () => {
-    const { getState: _, ...lacking } = wrap(makeCartPole(), {});
+    const { getState: _, ...lacking } = wrap(cartPole(), {});
     const outer = timeLimit(lacking as Environment, 10);
     outer.reset({ seed: 1 });
     expect(() => outer.getState()).toThrow(
@@ -159,15 +150,15 @@ describe("wrap", () => {
 describe("maskActions", () => {
   it("takes lists and booleans", () => {
     for (const allowed of [[1, 0], [true, false], Uint8Array.of(1, 0)])
-      expect(maskActions(makeCartPole(), () => allowed).reset({ seed: 1 }).actionMask).toEqual(
+      expect(maskActions(cartPole(), () => allowed).reset({ seed: 1 }).actionMask).toEqual(
         Uint8Array.of(1, 0),
       );
-    expect(() => maskActions(makeCartPole(), () => undefined as never).reset()).toThrow(/has no entries/);
+    expect(() => maskActions(cartPole(), () => undefined as never).reset()).toThrow(/has no entries/);
   });
 
   it("says what is allowed after every reset and step", () => {
     let allowed = Uint8Array.of(1, 0);
-    const inner = makeCartPole();
+    const inner = cartPole();
     const environment = maskActions(inner, (given) => {
       expect(given).toBe(inner);
       return allowed;
@@ -182,7 +173,7 @@ describe("maskActions", () => {
   });
 
   it("is not for boxes", () => {
-    expect(() => maskActions(makePendulum(), () => new Uint8Array(1))).toThrow(
+    expect(() => maskActions(pendulum(), () => new Uint8Array(1))).toThrow(
       expect.objectContaining({ code: "SPACE_UNSUPPORTED" }),
     );
   });
@@ -209,7 +200,7 @@ describe("wrappers", () => {
 
   it("leave name, lessons, drawing and closing as they are", () => {
     let closed = 0;
-    const inner: Environment = Object.assign(makeCartPole(), {
+    const inner: Environment = Object.assign(cartPole(), {
       lessons: ["one"],
       close: () => void closed++,
     });
@@ -230,7 +221,7 @@ describe("wrappers", () => {
       expect(() => wrap(makeEcho({ space: discrete(2) }))).toThrow(
         expect.objectContaining({ code: "SPACE_UNSUPPORTED" }),
       );
-    expect(() => clipActions(makeCartPole())).toThrow(expect.objectContaining({ code: "SPACE_UNSUPPORTED" }));
+    expect(() => clipActions(cartPole())).toThrow(expect.objectContaining({ code: "SPACE_UNSUPPORTED" }));
     expect(() => normalizeRewards(makeEcho(), { gamma: 2 })).toThrow(/gamma is 2/);
   });
 

@@ -1,10 +1,8 @@
 import { treeMap } from "../../core/index.ts";
-import { np, type Value, vmap } from "../../engine/index.ts";
+import { np, random, type Value, vmap } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
+import type { CompiledEnvironment } from "../environments/compiled.ts";
 import { actionSize, flatSize } from "../spaces/index.ts";
-import type { CompiledEnvironment } from "./compiled.ts";
-import { environmentKeys } from "./keys.ts";
-import { drawLessons } from "./lessons.ts";
 
 /** What rows remember between steps: the carry of a scan, and what a checkpoint keeps of unfinished episodes. */
 export type RowsState<S extends Named = Named> = {
@@ -70,7 +68,7 @@ const purposes = { step: 0, reset: 1, lesson: 2 };
  *
  * @example
  * ```ts
- * const carts = compiledRows(cartPole, 4);
+ * const carts = compiledRows(compiledCartPole(), 4);
  * const collect = compile((state: RowsState<CartPoleState>, key: Value) =>
  *   scan((now, _, i) => {
  *     const actions = policy(carts.observe(now)); // f32 [4, 1]
@@ -162,3 +160,25 @@ export function compiledRows<S extends Named>(
 /** a where the environment's flag holds and b elsewhere, whatever axes follow the first. */
 const chosen = (flags: Value, a: Value, b: Value): Value =>
   np.where(np.reshape(flags, [flags.shape[0] as number, ...a.shape.slice(1).fill(1)]), a, b);
+
+/**
+ * A key for each of so many environments, u32 [count, 2], from the one key of a step. Threefry makes unrelated numbers
+ * of keys that differ by little, so counting does what splitting would, and hashes nothing. `purpose` parts the keys
+ * that one environment needs in one step.
+ */
+export function environmentKeys(key: Value, count: number, purpose: number): Value {
+  const first = np.slice(key, 0).add(np.iota([count]).astype("u32"));
+  const second = np.bitwiseXor(np.slice(key, 1), np.full([], purpose, { dtype: "u32" }));
+  return np.stack([first, np.broadcastTo(second, [count])], { axis: 1 });
+}
+
+/**
+ * A lesson for each key, i32, drawn by shares: f32 [lessons], none below 0, whose sum need not be exactly 1. A share of
+ * 0 is never drawn.
+ */
+export function drawLessons(keys: Value, shares: Value): Value {
+  const upTo = np.cumsum(shares);
+  const drawn = vmap((key: Value) => random.uniform(key))(keys).mul(np.slice(upTo, -1));
+  const passed = np.lessEqual(np.slice(upTo, ":-1"), np.expandDims(drawn, 1));
+  return np.sum(passed, { axis: 1, dtype: "i32" });
+}

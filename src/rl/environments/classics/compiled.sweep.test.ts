@@ -1,18 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { sweepEngines } from "../../engine/run/engines.test-support.ts";
-import type { StateTree } from "../../state/index.ts";
-import { checkCompiledEnvironment } from "../../testing/environments/check-compiled.ts";
-import type { PlainState } from "../../testing/environments/state-rows.ts";
-import { makeAcrobot } from "../environments/classics/acrobot.ts";
-import { makeCartPole } from "../environments/classics/cart-pole.ts";
-import { makeMountainCar } from "../environments/classics/mountain-car.ts";
-import { makeMountainCarContinuous } from "../environments/classics/mountain-car-continuous.ts";
-import { makePendulum } from "../environments/classics/pendulum.ts";
-import type { Environment, Reset } from "../environments/environment.ts";
-import { SeededRandom } from "../environments/random.ts";
-import type { SpaceValue } from "../spaces/index.ts";
-import { acrobot, cartPole, mountainCar, mountainCarContinuous, pendulum } from "./classics.ts";
-import type { CompiledEnvironment } from "./compiled.ts";
+import { sweepEngines } from "../../../engine/run/engines.test-support.ts";
+import type { StateTree } from "../../../state/index.ts";
+import { checkCompiledEnvironment } from "../../../testing/environments/check-compiled.ts";
+import type { PlainState } from "../../../testing/environments/state-rows.ts";
+import type { SpaceValue } from "../../spaces/index.ts";
+import type { CompiledEnvironment } from "../compiled.ts";
+import type { Environment, Reset } from "../environment.ts";
+import { SeededRandom } from "../random.ts";
+import { acrobot, compiledAcrobot } from "./acrobot.ts";
+import { cartPole, compiledCartPole } from "./cart-pole.ts";
+import {
+  compiledMountainCar,
+  compiledMountainCarContinuous,
+  mountainCar,
+  mountainCarContinuous,
+} from "./mountain-car.ts";
+import { compiledPendulum, pendulum } from "./pendulum.ts";
 
 interface Saved {
   readonly phase: string;
@@ -37,21 +40,31 @@ interface Case {
 }
 
 const cases = [
-  { compiled: cartPole, make: makeCartPole, names: { x: 2.3, speed: 3, angle: 0.2, turn: 3 }, limit: 500 },
   {
-    compiled: acrobot,
-    make: makeAcrobot,
+    compiled: compiledCartPole(),
+    make: cartPole,
+    names: { x: 2.3, speed: 3, angle: 0.2, turn: 3 },
+    limit: 500,
+  },
+  {
+    compiled: compiledAcrobot(),
+    make: acrobot,
     names: { upper: 3.1, lower: 3.1, upperTurn: 4 * Math.PI, lowerTurn: 9 * Math.PI },
     limit: 500,
   },
-  { compiled: mountainCar, make: makeMountainCar, names: { position: 0.55, velocity: 0.07 }, limit: 200 },
   {
-    compiled: mountainCarContinuous,
-    make: makeMountainCarContinuous,
+    compiled: compiledMountainCar(),
+    make: mountainCar,
+    names: { position: 0.55, velocity: 0.07 },
+    limit: 200,
+  },
+  {
+    compiled: compiledMountainCarContinuous(),
+    make: mountainCarContinuous,
     names: { position: 0.5, velocity: 0.07 },
     limit: 999,
   },
-  { compiled: pendulum, make: makePendulum, names: { angle: 40, turn: 8 }, limit: 200 },
+  { compiled: compiledPendulum(), make: pendulum, names: { angle: 40, turn: 8 }, limit: 200 },
 ] as unknown as readonly Case[];
 
 /** Begins episodes anywhere, 30 steps before their limit, and counts those before that were terminated. */

@@ -3,11 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Drawing, Shape } from "../environments/environment.ts";
-import { asGif } from "./gif.ts";
-import { decodeGif, unpack } from "./gif-decoder.test-support.ts";
-import { lzw } from "./lzw.ts";
-import { findPillow } from "./pillow.test-support.ts";
+import type { Drawing, Shape } from "../environment.ts";
+import { decodeGif, findPillow, unpack } from "./gif.test-support.ts";
+import { asGif, lzw } from "./gif.ts";
 
 const drawing = (shapes: readonly Shape[], width = 10, height = 5): Drawing => ({ width, height, shapes });
 const square = (x: number, color = "red"): Shape => ({ kind: "rectangle", at: [x, 1], size: [2, 2], color });

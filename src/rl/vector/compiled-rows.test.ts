@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { compile, hostRandom, np, random, scan, type Tensor, type Value } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { compiledCartPole } from "../environments/classics/cart-pole.ts";
+import type { CompiledEnvironment } from "../environments/compiled.ts";
 import { defineEnvironment } from "../environments/define.ts";
 import { SeededRandom } from "../environments/random.ts";
 import { box, discrete } from "../spaces/index.ts";
-import { vectorEnvironment } from "../vector/vector-environment.ts";
-import { cartPole } from "./classics.ts";
-import type { CompiledEnvironment } from "./compiled.ts";
-import { compiledRows, type RowsState } from "./rows.ts";
+import { compiledRows, type RowsState } from "./compiled-rows.ts";
+import { vectorEnvironment } from "./vector-environment.ts";
 
 const spaces = { observation: box({ shape: [2] }), action: discrete(3) };
 
@@ -109,7 +109,7 @@ describe.each(testEngines())("compiled rows on %s", (engine) => {
   });
 
   it("go on with the same bits wherever a scan is cut", async () => {
-    const rows = compiledRows(cartPole, 4);
+    const rows = compiledRows(compiledCartPole(), 4);
     const init = compile((k: Value) => rows.init(k), { engine });
     const run = compile(
       (state: ReturnType<typeof rows.init>, first: Value, length: Value) =>
@@ -149,7 +149,7 @@ describe.each(testEngines())("compiled rows on %s", (engine) => {
   });
 
   it("begin every episode elsewhere", async () => {
-    const rows = compiledRows(cartPole, 4);
+    const rows = compiledRows(compiledCartPole(), 4);
     const starts = compile(
       (k: Value) => {
         const [a, b] = random.split(k);
