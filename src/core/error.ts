@@ -1,12 +1,12 @@
 import { printableText } from "./printable.ts";
 
-/** What an {@link EspalierError} may carry beside its code and message. */
+/** Details of an {@link EspalierError} beside its code and message. */
 export interface ErrorDetails {
-  /** What the user can do about it, as an instruction. */
+  /** The fix, as an instruction to the user. */
   readonly fix?: string;
   /** The error that led to this one. */
   readonly cause?: unknown;
-  /** Where in the user's own code or file it happened, e.g. `train.ts:12:5`. */
+  /** Place in the user's own code or file, e.g. `train.ts:12:5`. */
   readonly at?: string;
   /** The update of a run that it is about. */
   readonly update?: number;
@@ -50,7 +50,7 @@ const wholeText = (code: string, text: string, at: string | undefined, fix: stri
 const fixOf = (error: Error): string | undefined => (error instanceof EspalierError ? error.fix : undefined);
 
 /**
- * What a message says beside its cause. Whoever prints an error prints its stack and then that of the cause, so that
+ * The message without the text of its cause. Printing an error prints its stack and then that of the cause, so that
  * the stack of the error around it leaves out what the cause says itself. The message has all of it.
  */
 function withoutCause(text: string, cause: Error): string {

@@ -4,14 +4,14 @@ export interface ForeignNames {
   readonly theirs: string;
   /** Our names, best first. `trainingConfig.epochs` is the field of an option. A place offers those that it has. */
   readonly ours: readonly string[];
-  /** What differs beside the name. */
+  /** Difference beside the name. */
   readonly note?: string;
 }
 
 const ofConfig = (name: string): readonly string[] => [name, `trainingConfig.${name}`];
 
 /**
- * What people write who come from Stable-Baselines3, CleanRL, RLlib, Lightning, Keras, Composer, Transformers and
+ * Names that people use who come from Stable-Baselines3, CleanRL, RLlib, Lightning, Keras, Composer, Transformers and
  * PyTorch. Every check of option names offers ours instead, where the place has it: see `didYouMean`.
  */
 export const foreignNames: readonly ForeignNames[] = [

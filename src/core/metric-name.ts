@@ -46,7 +46,7 @@ export const followedCategories: readonly string[] = ["train", "rollout", "valid
 
 const usual = ["train", "rollout", "validation", "evaluation"];
 
-/** What was meant: `validation.loss` is `validation/loss`, and `loss` may be of any category. */
+/** Suggests the intended name: `validation.loss` is `validation/loss`, and `loss` may be of any category. */
 function fixOf(given: unknown, categories: readonly string[] = usual): string {
   if (typeof given !== "string" || given === "") return 'name it in full: "validation/accuracy"';
   const dotted = categories.find((category) => given.startsWith(`${category}.`));

@@ -95,7 +95,7 @@ export function resolveOptions<const T extends Rows>(
   return Object.fromEntries(settings) as Settings<T>;
 }
 
-/** What every kind of option can be given. */
+/** Members that every kind of option can have. */
 interface Common<T> {
   readonly default?: T;
   readonly required?: true;

@@ -42,7 +42,7 @@ function escapedText(text: string): string {
 const beginning = (text: string, length: number): string =>
   text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
 
-/** How many columns of a terminal a printable text takes. */
+/** Number of terminal columns that a printable text takes. */
 export function widthOf(text: string): number {
   if (plain.test(text)) return text.length;
   let width = 0;

@@ -1,4 +1,4 @@
-/** Whether the n-th of its kind is worth a word: the 1st, 10th, 100th, ... So that what comes often is said seldom. */
+/** True for the 1st, 10th, 100th, ... occurrence, so that frequent warnings are printed rarely. */
 export const isWorthSaying = (count: number): boolean => /^10*$/.test(String(count));
 
 /** "the 1st", "the 10th", and when it is said again. */

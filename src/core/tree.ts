@@ -15,7 +15,7 @@ export type TreeShape =
 
 const LEAF: TreeShape = { kind: "leaf" };
 
-/** Whether a value is a plain object, whose entries are branches, and not an instance of a class. */
+/** True for a plain object, whose entries are branches, and not an instance of a class. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -52,7 +52,7 @@ export function unflatten(shape: TreeShape, leaves: readonly unknown[], from = 0
   return build(shape);
 }
 
-/** How many leaves a tree of this shape has. */
+/** Number of leaves of a tree of this shape. */
 export function leafCount(shape: TreeShape): number {
   if (shape.kind === "leaf") return 1;
   if (shape.kind === "empty") return 0;
@@ -71,7 +71,7 @@ export function leafPaths(shape: TreeShape, prefix = "", paths: string[] = []): 
   return paths;
 }
 
-/** Whether two trees are built alike. */
+/** True if two trees have the same structure. */
 export function sameShape(a: TreeShape, b: TreeShape): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind) return false;

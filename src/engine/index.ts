@@ -1,4 +1,4 @@
-/** How math runs: `compile`, tensors, transformations, engines. The one room that knows engines. */
+/** Runs math: `compile`, tensors, transformations, engines. The one room that knows engines. */
 export * as nn from "./nn/index.ts";
 export * as np from "./np/index.ts";
 export type { ValueLike } from "./np/value.ts";

@@ -21,7 +21,7 @@ export interface AttentionOptions {
   readonly mask?: ValueLike;
   /** Added to the scaled products before the softmax; repeats to [batch, heads, queries, keys]. */
   readonly bias?: ValueLike;
-  /** What products are multiplied by; 1 / sqrt(dim) unless told. */
+  /** Factor of the products. Default: 1 / sqrt(dim). */
   readonly scale?: number;
 }
 

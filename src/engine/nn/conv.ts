@@ -13,15 +13,15 @@ import { eachPadding, paddingPairs } from "./padding.ts";
 
 /** Options of convolutions; what has one entry for each spatial axis may be one number for all. */
 export interface ConvOptions {
-  /** How far the window moves; 1 unless told. */
+  /** Step of the window. Default: 1. */
   readonly strides?: number | readonly number[];
-  /** `"valid"` unless told. */
+  /** Default: `"valid"`. */
   readonly padding?: PaddingOption;
-  /** The distance between the window's elements (atrous convolution); 1 unless told. */
+  /** The distance between the window's elements (atrous convolution). Default: 1. */
   readonly dilation?: number | readonly number[];
   /** Groups of channels that do not see each other: as many as channels make it depthwise. */
   readonly groups?: number;
-  /** The distance between the input's elements, with zeros between them; 1 unless told. */
+  /** The distance between the input's elements, with zeros between them. Default: 1. */
   readonly inputDilation?: number | readonly number[];
   /** Channels last by default: `"NWC"`, `"NHWC"` or `"NDHWC"` by the number of axes. */
   readonly layout?: Layout;
@@ -108,7 +108,7 @@ export function conv(input: ValueLike, kernel: ValueLike, options: ConvOptions =
 
 /** Options of {@link convTranspose}; what has one entry for each spatial axis may be one number for all. */
 export interface ConvTransposeOptions {
-  /** How many times longer the result is than the input; 1 unless told. */
+  /** Ratio of the result's length to the input's. Default: 1. */
   readonly strides?: number | readonly number[];
   /**
    * The padding of the convolution this one turns around, so that it takes away: `"same"` gives length * stride,

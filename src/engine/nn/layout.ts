@@ -3,12 +3,12 @@ import { userError } from "../trace/location.ts";
 import type { Shape } from "../trace/type.ts";
 import { shapeText } from "../trace/type.ts";
 
-/** How the axes of images and the like are ordered: N examples, C channels, D depth, H height, W width. */
+/** Order of the axes of images and the like: N examples, C channels, D depth, H height, W width. */
 export type Layout = "NWC" | "NHWC" | "NDHWC" | "NCW" | "NCHW" | "NCDHW";
 
 const layouts: readonly Layout[] = ["NWC", "NHWC", "NDHWC", "NCW", "NCHW", "NCDHW"];
 
-/** Where the axes of an input stand, its kernel's as well; batch is always the first. */
+/** Positions of the axes of an input and its kernel; batch is always the first. */
 export interface Places {
   readonly channels: number;
   readonly spatial: readonly number[];

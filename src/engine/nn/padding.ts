@@ -2,7 +2,7 @@ import { badOption, oneOf } from "../np/options.ts";
 import type { Padding } from "../ops/convolution.ts";
 
 /**
- * What is added around the spatial axes. `"valid"`: nothing. `"same"`: so much that a stride of 1 keeps the length (a
+ * Padding around the spatial axes. `"valid"`: nothing. `"same"`: so much that a stride of 1 keeps the length (a
  * stride of s gives ceil(length / s)), the odd one behind. A number: that many on every side. A list: `[low, high]` for
  * each spatial axis.
  */
@@ -11,12 +11,12 @@ export type PaddingOption = "same" | "valid" | number | readonly Padding[];
 /** One spatial axis and the window that moves over it. */
 export interface Reach {
   readonly length: number;
-  /** How far the window reaches, dilation counted. */
+  /** Reach of the window, dilation included. */
   readonly window: number;
   readonly stride: number;
 }
 
-/** What the option says of each of `n` axes. */
+/** The option's value for each of `n` axes. */
 export function eachPadding(
   op: string,
   given: PaddingOption,
@@ -38,7 +38,7 @@ export function eachPadding(
   return pairs;
 }
 
-/** How much stands before and behind each axis. */
+/** Padding before and behind each axis. */
 export function paddingPairs(op: string, given: PaddingOption, axes: readonly Reach[]): readonly Padding[] {
   return eachPadding(op, given, axes.length).map((padding, i): Padding => {
     if (padding === "valid") return [0, 0];

@@ -31,7 +31,7 @@ function sixth(x: Value): Value {
 
 /** Options of {@link leakyRelu}. */
 export interface LeakyReluOptions {
-  /** The slope below 0; 0.01 unless told. */
+  /** The slope below 0. Default: 0.01. */
   readonly slope?: number;
 }
 
@@ -45,7 +45,7 @@ export function leakyRelu(x: ValueLike, options: LeakyReluOptions = {}): Value {
 
 /** Options of {@link elu} and {@link celu}. */
 export interface EluOptions {
-  /** Minus the value far below 0; 1 unless told. */
+  /** Minus the value far below 0. Default: 1. */
   readonly alpha?: number;
 }
 

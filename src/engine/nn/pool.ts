@@ -17,11 +17,11 @@ import { paddingPairs } from "./padding.ts";
 
 /** Options of pooling; what has one entry for each spatial axis may be one number for all. */
 export interface PoolOptions {
-  /** How large the window is. */
+  /** Size of the window. */
   readonly window: number | readonly number[];
-  /** How far the window moves; its own size unless told. */
+  /** Step of the window. Default: its own size. */
   readonly strides?: number | readonly number[];
-  /** `"valid"` unless told. */
+  /** Default: `"valid"`. */
   readonly padding?: PaddingOption;
   /** Channels last by default: `"NWC"`, `"NHWC"` or `"NDHWC"` by the number of axes. */
   readonly layout?: Layout;
@@ -73,7 +73,7 @@ export function maxPool(input: ValueLike, options: PoolOptions): Value {
 
 /** Options of {@link avgPool}. */
 export interface AvgPoolOptions extends PoolOptions {
-  /** Whether padding counts as zeros in the mean (the default, as in PyTorch and Flax) or not at all. */
+  /** True if padding counts as zeros in the mean (the default, as in PyTorch and Flax); false leaves it out. */
   readonly countIncludePad?: boolean;
 }
 
@@ -98,7 +98,7 @@ export function avgPool(input: ValueLike, options: AvgPoolOptions): Value {
   });
 }
 
-/** How many elements of the input lie in each window: along each axis a list, multiplied. */
+/** Number of input elements in each window: along each axis a list, multiplied. */
 function counts(x: Value, sums: Value, { window, strides, padding }: PoolParams): Value {
   const ones = splat(1, sums.dtype, sums.shape);
   return sums.shape.reduce((product, windows, axis) => {

@@ -62,7 +62,7 @@ export const mish = (x: ValueLike): Value => gated(floating("mish", x), 800, (v)
 
 /** Options of {@link gelu}. */
 export interface GeluOptions {
-  /** Uses the tanh formula instead of erf; true unless told, as in JAX. PyTorch's default is the exact one. */
+  /** Uses the tanh formula instead of erf. Default: true, as in JAX. PyTorch's default is the exact one. */
   readonly approximate?: boolean;
 }
 
@@ -92,7 +92,7 @@ export function gelu(x: ValueLike, options: GeluOptions = {}): Value {
 
 /** Options of {@link glu}. */
 export interface GluOptions {
-  /** The axis that is halved; the last unless told. */
+  /** The axis that is halved. Default: the last. */
   readonly axis?: number;
 }
 

@@ -12,9 +12,9 @@ import type { Value } from "../trace/value.ts";
 
 /** Options of {@link softmax} and {@link logSoftmax}. */
 export interface SoftmaxOptions {
-  /** The axis, or axes, that sum to 1; the last unless told. */
+  /** The axis, or axes, that sum to 1. Default: the last. */
   readonly axis?: Axis;
-  /** Where it is false an element counts as minus infinity. Where all are, all probabilities are 0. */
+  /** Elements where it is false count as minus infinity. If all are false, all probabilities are 0. */
   readonly where?: ValueLike;
 }
 

@@ -15,7 +15,7 @@ import type { ValueLike } from "./value.ts";
 export type NestedValues = ValueLike | readonly NestedValues[];
 
 /**
- * Nested arrays as one value: f32 for numbers, bool for booleans, unless told. Traced values among them are stacked.
+ * Nested arrays as one value: by default f32 for numbers and bool for booleans. Traced values among them are stacked.
  *
  * @example
  * ```ts

@@ -26,7 +26,7 @@ import {
 } from "./selection.ts";
 import type { ValueLike } from "./value.ts";
 
-/** How an element becomes another with an update. */
+/** Combines an element with an update. */
 type Update = "set" | "add" | "multiply" | "max" | "min";
 
 const combine: Readonly<Record<Update, (old: Value, update: Value) => Value>> = {

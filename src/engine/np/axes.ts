@@ -6,7 +6,7 @@ import type { Value } from "../trace/value.ts";
 /** One axis or several; negative ones count from the end. */
 export type Axis = number | readonly number[];
 
-/** Which axes a function works along: all of them unless told. */
+/** The axes a function works along. Default: all of them. */
 export interface AxisOptions {
   readonly axis?: Axis | undefined;
 }

@@ -13,13 +13,13 @@ export interface Box {
   readonly low: readonly number[];
   readonly high: readonly number[];
   readonly step: readonly number[];
-  /** How many along each axis. */
+  /** Sizes along each axis. */
   readonly shape: Shape;
   /** Axes taken from behind. */
   readonly reversed: readonly number[];
 }
 
-/** What the ranges and numbers among the parts select; axes with traced indices stay whole. */
+/** Selection by the ranges and numbers among the parts; axes with traced indices stay whole. */
 export function boxOf(parts: readonly Part[], shape: Shape): Box {
   const box = {
     low: shape.map(() => 0),

@@ -8,7 +8,7 @@ import { sizeOf } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { range } from "./axes.ts";
 
-/** How updates of one row come together, with the row and with each other. */
+/** Combines updates of one row with the row and with each other. */
 interface Combination {
   readonly two: (a: Value, b: Value) => Value;
   readonly many: (x: Value, axes: readonly number[]) => Value;

@@ -12,17 +12,17 @@ const comparison =
   (x: ValueLike, y: ValueLike): Value =>
     f(...pair(op, x, y));
 
-/** Whether two values are equal, element by element. */
+/** Element-wise x == y. */
 export const equal = comparison("equal", ops.equal);
-/** Whether two values differ, element by element. */
+/** Element-wise x != y. */
 export const notEqual = comparison("notEqual", ops.notEqual);
-/** Whether the first is less than the second. */
+/** Element-wise x < y. */
 export const less = comparison("less", ops.less);
-/** Whether the first is not greater than the second. */
+/** Element-wise x <= y. */
 export const lessEqual = comparison("lessEqual", ops.lessEqual);
-/** Whether the first is greater than the second. */
+/** Element-wise x > y. */
 export const greater = comparison("greater", ops.greater);
-/** Whether the first is not less than the second. */
+/** Element-wise x >= y. */
 export const greaterEqual = comparison("greaterEqual", ops.greaterEqual);
 
 /**
@@ -40,15 +40,15 @@ export function where(condition: ValueLike, x: ValueLike, y: ValueLike): Value {
   return ops.select(holds.ndim === 0 ? holds : broadcastTo(holds, a.shape), a, b);
 }
 
-/** How near counts as equal: |x - y| <= atol + rtol * |y|. */
+/** Tolerances: |x - y| <= atol + rtol * |y| counts as equal. */
 export interface CloseOptions {
   readonly rtol?: number | undefined;
   readonly atol?: number | undefined;
-  /** Whether NaN is close to NaN. */
+  /** True if NaN equals NaN. */
   readonly equalNan?: boolean | undefined;
 }
 
-/** Whether elements are equal within a tolerance; equal infinities are. */
+/** True for elements that are equal within a tolerance; equal infinities are. */
 export function isClose(x: ValueLike, y: ValueLike, options: CloseOptions = {}): Value {
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
   const [a, b] = pair("isClose", x, y, toFloat);
@@ -59,7 +59,7 @@ export function isClose(x: ValueLike, y: ValueLike, options: CloseOptions = {}):
   return equalNan ? ops.or(close, ops.and(ops.notEqual(a, a), ops.notEqual(b, b))) : close;
 }
 
-/** Whether all elements are equal within a tolerance, as one traced boolean. */
+/** True if all elements are equal within a tolerance, as one traced boolean. */
 export function allClose(x: ValueLike, y: ValueLike, options: CloseOptions = {}): Value {
   const close = isClose(x, y, options);
   return reduceAnd(close, range(close.ndim));

@@ -29,7 +29,7 @@ export function shapeOf(op: string, shape: ShapeLike): Shape {
 }
 
 /**
- * Zeros, f32 unless told.
+ * Zeros. Default dtype: f32.
  *
  * @example
  * ```ts
@@ -39,7 +39,7 @@ export function shapeOf(op: string, shape: ShapeLike): Shape {
 export const zeros = (shape: ShapeLike, { dtype = "f32" }: DTypeOptions = {}): Value =>
   splat(0, checkDTypeName("zeros", dtype), shapeOf("zeros", shape));
 
-/** Ones, f32 unless told. */
+/** Ones. Default dtype: f32. */
 export const ones = (shape: ShapeLike, { dtype = "f32" }: DTypeOptions = {}): Value =>
   splat(1, checkDTypeName("ones", dtype), shapeOf("ones", shape));
 
@@ -69,7 +69,7 @@ function like(op: string, x: ValueLike, fill: number, options: DTypeOptions): Va
 }
 
 /**
- * Numbers from start (0 unless given) up to but without stop. i32 where all are whole, else f32.
+ * Numbers from start (default: 0) up to but without stop. i32 where all are whole, else f32.
  *
  * @example
  * ```ts
@@ -112,11 +112,11 @@ export function arange(...args: readonly (number | DTypeOptions | undefined)[]):
 
 /** Options of {@link linspace}. */
 export interface LinspaceOptions extends DTypeOptions {
-  /** Whether stop is the last number; it is unless told. */
+  /** Includes stop as the last number. Default: true. */
   readonly endpoint?: boolean | undefined;
 }
 
-/** So many numbers from start to stop, equally far apart. */
+/** Evenly spaced numbers from start to stop. */
 export function linspace(start: number, stop: number, num = 50, options: LinspaceOptions = {}): Value {
   if (typeof num !== "number")
     throw userError(
@@ -143,7 +143,7 @@ export interface IotaOptions extends DTypeOptions {
 }
 
 /**
- * Each element's place along an axis (the first unless told) of a shape, i32 unless told.
+ * Each element's place along an axis (default: the first) of a shape. Default dtype: i32.
  *
  * @example
  * ```ts

@@ -15,14 +15,14 @@ import { shapeOf } from "./creation.ts";
 import { filled, operand } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
 
-/** Which diagonal: 0 the main one, above it positive, below it negative. */
+/** Offset of the diagonal: 0 the main one, above it positive, below it negative. */
 export interface DiagonalOptions {
   readonly k?: number | undefined;
 }
 
 /** Options of {@link eye} and {@link tri}. */
 export interface MatrixOptions extends DiagonalOptions, DTypeOptions {
-  /** Columns; as many as rows unless given. */
+  /** Columns. Default: as many as rows. */
   readonly columns?: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export const triu = (x: ValueLike, { k = 0 }: DiagonalOptions = {}): Value =>
 
 /** Options of {@link diagonal} and {@link trace}. */
 export interface PlaneOptions extends DiagonalOptions {
-  /** The axes of the matrices' rows and columns; the first two unless told. */
+  /** The axes of the matrices' rows and columns. Default: the first two. */
   readonly axes?: readonly [row: number, column: number] | undefined;
 }
 

@@ -75,9 +75,9 @@ export function dynamicUpdateSlice(x: ValueLike, update: ValueLike, starts: read
 
 /** Options of {@link dynamicIndexInDim}. */
 export interface DynamicIndexOptions {
-  /** The axis, the first unless told. */
+  /** The axis (default: the first). */
   readonly axis?: number | undefined;
-  /** Whether the axis stays with length 1; it does unless told. */
+  /** Keeps the axis with length 1. Default: true. */
   readonly keepdims?: boolean | undefined;
 }
 

@@ -42,7 +42,7 @@ function withoutOnes({ value, names }: Named, { lengths }: Subscripts): Named {
   };
 }
 
-/** Sums over the names nobody needs any more. */
+/** Sums over the names that are no longer needed. */
 function summed(one: Named, needed: ReadonlySet<string>): Named {
   const gone = one.names.filter((name) => !needed.has(name));
   return {

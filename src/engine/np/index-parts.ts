@@ -13,7 +13,7 @@ export type Range =
   | readonly [from: number | null, to: number | null, step: number | null];
 
 /**
- * What selects along one axis: a number (the axis goes), a range as text (`"1:3"`, `":-1"`, `"::2"`) or as a list
+ * Selects along one axis: a number (the axis goes), a range as text (`"1:3"`, `":-1"`, `"::2"`) or as a list
  * (`[1, 3]`), traced indices, `null` (a new axis), `"..."` (all axes not named).
  */
 export type Index = number | string | Range | null | Exclude<ValueLike, boolean>;

@@ -70,7 +70,7 @@ export function take(
 }
 
 /**
- * Elements picked along an axis (the last unless told) by indices of as many axes: what `argmax` and `argsort` with
+ * Elements picked along an axis (default: the last) by indices of as many axes: what `argmax` and `argsort` with
  * `keepdims` name. Other axes broadcast.
  *
  * @example
@@ -100,7 +100,7 @@ export function takeAlongAxis(x: ValueLike, indices: ValueLike, { axis = -1 }: A
 
 /** Options of {@link oneHot}. */
 export interface OneHotOptions extends DTypeOptions {
-  /** Where the new axis stands, last unless told. */
+  /** Position of the new axis. Default: last. */
   readonly axis?: number | undefined;
 }
 

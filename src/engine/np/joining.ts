@@ -9,7 +9,7 @@ import { range } from "./axes.ts";
 import { operand, promoted } from "./operands.ts";
 import type { ValueLike } from "./value.ts";
 
-/** Options of functions that work along one axis, the first unless told. */
+/** Options of functions that work along one axis (default: the first). */
 export interface AlongOptions {
   readonly axis?: number | undefined;
 }
@@ -21,7 +21,7 @@ function several(op: string, xs: readonly ValueLike[]): Value[] {
 }
 
 /**
- * Values joined along an axis they have, the first unless told. Other axes must be equally long.
+ * Values joined along an axis they have (default: the first). Other axes must be equally long.
  *
  * @example
  * ```ts
@@ -46,7 +46,7 @@ function joined(op: string, values: readonly Value[], axis: number): Value {
   return ops.concatenate(values, at);
 }
 
-/** Values of one shape joined along a new axis, the first unless told. */
+/** Values of one shape joined along a new axis (default: the first). */
 export const stack = (xs: readonly ValueLike[], options: AlongOptions = {}): Value =>
   stacked("stack", several("stack", xs), options.axis ?? 0);
 
@@ -90,7 +90,7 @@ type Times<N extends number, R extends Value[] = []> = number extends N
     ? R
     : Times<N, [...R, Value]>;
 
-/** The parts {@link split} gives: so many, or one more than there are places to cut at. */
+/** The parts {@link split} gives: as many as asked for, or one more than there are positions to cut at. */
 export type Parts<S extends number | readonly number[]> = S extends number
   ? Times<S>
   : S extends readonly number[]
@@ -100,7 +100,7 @@ export type Parts<S extends number | readonly number[]> = S extends number
     : Value[];
 
 /**
- * The value cut along an axis, the first unless told, into as many equal parts, or at these places.
+ * The value cut along an axis (default: the first) into as many equal parts, or at these places.
  *
  * @example
  * ```ts

@@ -18,13 +18,13 @@ const logical =
     return f(a, b);
   };
 
-/** Whether both hold; numbers hold unless they are 0. */
+/** Element-wise logical and; numbers are true unless they are 0. */
 export const logicalAnd = logical("logicalAnd", ops.and);
-/** Whether at least one holds. */
+/** Element-wise logical or. */
 export const logicalOr = logical("logicalOr", ops.or);
-/** Whether exactly one holds. */
+/** Element-wise exclusive or. */
 export const logicalXor = logical("logicalXor", ops.xor);
-/** Whether the value does not hold. */
+/** Element-wise logical not. */
 export const logicalNot = (x: ValueLike): Value => ops.not(convert(operand("logicalNot", x), "bool"));
 
 const bitwise =

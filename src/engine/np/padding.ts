@@ -7,7 +7,7 @@ import { checkFits, operand } from "./operands.ts";
 import { pick } from "./pick.ts";
 import type { ValueLike } from "./value.ts";
 
-/** How far to pad: everywhere, before and behind every axis, or before and behind each axis. */
+/** Padding: one number, before and behind every axis, or before and behind each axis. */
 export type PadWidth =
   | number
   | readonly [before: number, behind: number]
@@ -16,20 +16,20 @@ export type PadWidth =
 /** Options of {@link pad}. */
 export interface PadOptions {
   /**
-   * What stands in the padding. constant (the default): `value`. edge: the outermost element. reflect: mirrored,
+   * Contents of the padding. constant (the default): `value`. edge: the outermost element. reflect: mirrored,
    * without the outermost; symmetric: with it. wrap: from the other end.
    */
   readonly mode?: PadMode | undefined;
-  /** The number for mode constant, 0 unless given. */
+  /** The number for mode constant (default: 0). */
   readonly value?: number | undefined;
 }
 
-/** What `np.pad` fills with. */
+/** Fill modes of `np.pad`. */
 export type PadMode = "constant" | "edge" | "reflect" | "symmetric" | "wrap";
 
 const modulo = (i: number, n: number): number => ((i % n) + n) % n;
 
-/** Which element stands at place i, for i before 0 and beyond n - 1 too. */
+/** Index of the source element for position i, also for i before 0 and beyond n - 1. */
 const placeOf: Readonly<Record<Exclude<PadMode, "constant">, (i: number, n: number) => number>> = {
   edge: (i, n) => Math.min(Math.max(i, 0), n - 1),
   reflect: (i, n) => {

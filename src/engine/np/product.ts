@@ -105,7 +105,7 @@ export function vdot(x: ValueLike, y: ValueLike): Value {
   return contracted("vdot", reshape(a, [a.size]), reshape(b, [b.size]), plain([0], [0]));
 }
 
-/** How many axes to sum over, the last of one with the first of the other; or which axes of each. */
+/** Number of axes to sum over, the last of one with the first of the other; or the axes of each. */
 export type ContractAxes = number | readonly [readonly number[], readonly number[]];
 
 /**

@@ -127,7 +127,7 @@ function rollBy(x: Value, shift: Value, axis: number): Value {
   return dynamicSlice(concatenate([x, x], axis), starts, x.shape);
 }
 
-/** The elements in reverse order along axes, all unless told. */
+/** The elements in reverse order along axes (default: all). */
 export function flip(x: ValueLike, options: AxisOptions = {}): Value {
   const value = operand("flip", x);
   return reverse(value, axesOf("flip", options.axis, value.ndim));
@@ -135,12 +135,12 @@ export function flip(x: ValueLike, options: AxisOptions = {}): Value {
 
 /** Options of {@link rot90}. */
 export interface Rot90Options {
-  /** How many quarter turns, from the first axis towards the second. */
+  /** Number of quarter turns, from the first axis towards the second. */
   readonly k?: number | undefined;
   readonly axes?: readonly [number, number] | undefined;
 }
 
-/** The value turned by quarter turns in the plane of two axes, the first two unless told. */
+/** The value turned by quarter turns in the plane of two axes (default: the first two). */
 export function rot90(x: ValueLike, { k = 1, axes = [0, 1] }: Rot90Options = {}): Value {
   const value = operand("rot90", x);
   const [a, b] = [checkAxis("rot90", axes[0], value.ndim), checkAxis("rot90", axes[1], value.ndim)];

@@ -38,7 +38,7 @@ function total(op: string, x: ValueLike, options: SumOptions, f: typeof ops.redu
 }
 
 /**
- * The sum over axes, all unless told.
+ * The sum over axes (default: all).
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export function meanOver(x: Value, axes: readonly number[]): Value {
   return div(sums, filled(sums, countOver(x, axes)));
 }
 
-/** How many elements these axes hold together. */
+/** Number of elements along these axes together. */
 export const countOver = (x: Value, axes: readonly number[]): number =>
   axes.reduce((n, axis) => n * (x.shape[axis] as number), 1);
 
@@ -112,21 +112,21 @@ function argument(kind: "max" | "min", x: ValueLike, options: ArgOptions): Value
   return keeping(at, value, axes, options);
 }
 
-/** Where the largest element stands, as i32; the first of equals. */
+/** Index of the largest element, as i32; the first of equals. */
 export const argmax = (x: ValueLike, options: ArgOptions = {}): Value => argument("max", x, options);
 
-/** Where the smallest element stands, as i32; the first of equals. */
+/** Index of the smallest element, as i32; the first of equals. */
 export const argmin = (x: ValueLike, options: ArgOptions = {}): Value => argument("min", x, options);
 
-/** Whether all elements over axes hold (are not 0). */
+/** True where all elements over axes are true (not 0). */
 export const all = (x: ValueLike, options: ReduceOptions = {}): Value =>
   reduced("all", convert(operand("all", x), "bool"), options, ops.reduceAnd);
 
-/** Whether any element over axes holds (is not 0). */
+/** True where any element over axes is true (not 0). */
 export const any = (x: ValueLike, options: ReduceOptions = {}): Value =>
   reduced("any", convert(operand("any", x), "bool"), options, ops.reduceOr);
 
-/** How many elements over axes are not 0, as i32. */
+/** Number of elements over axes that are not 0, as i32. */
 export const countNonzero = (x: ValueLike, options: ReduceOptions = {}): Value =>
   reduced(
     "countNonzero",

@@ -18,7 +18,7 @@ export const ceil = (x: ValueLike): Value => whole("ceil", x, ops.ceil);
 export const trunc = (x: ValueLike): Value => whole("trunc", x, ops.trunc);
 
 /**
- * The nearest number with this many decimals (0 unless given); halves go to the even one.
+ * The nearest number with this many decimals (default: 0); halves go to the even one.
  *
  * @example
  * ```ts
@@ -57,26 +57,26 @@ const onFloats = (op: string, x: ValueLike, f: (x: Value) => Value, otherwise: n
   return otherwise ? ops.equal(zero, zero) : ops.notEqual(zero, zero);
 };
 
-/** Whether elements are not a number. */
+/** True for elements that are NaN. */
 export const isNan = (x: ValueLike): Value => onFloats("isNan", x, (value) => ops.notEqual(value, value), 0);
 
-/** Whether elements are neither infinite nor NaN. */
+/** True for elements that are neither infinite nor NaN. */
 const isFiniteElement = (x: ValueLike): Value => onFloats("isFinite", x, ops.isFiniteValue, 1);
 
 export { isFiniteElement as isFinite };
 
-/** Whether elements are infinite, either way. */
+/** True for elements that are infinite, of either sign. */
 export const isInf = (x: ValueLike): Value =>
   onFloats("isInf", x, (value) => ops.equal(ops.abs(value), filled(value, Number.POSITIVE_INFINITY)), 0);
 
-/** What {@link nanToNum} puts in place of what is not finite. */
+/** Replacements of {@link nanToNum} for elements that are not finite. */
 export interface NanToNumOptions {
   readonly nan?: number | undefined;
   readonly posinf?: number | undefined;
   readonly neginf?: number | undefined;
 }
 
-/** NaN as 0 and infinities as the largest finite numbers, unless told otherwise. */
+/** Replaces NaN by 0 and infinities by the largest finite numbers, or by the given ones. */
 export function nanToNum(x: ValueLike, options: NanToNumOptions = {}): Value {
   const value = operand("nanToNum", x);
   if (!isFloat(value.dtype)) return value;

@@ -13,7 +13,7 @@ import { broadcastShapes } from "./broadcast.ts";
 import type { Part } from "./index-parts.ts";
 import { filled } from "./operands.ts";
 
-/** What indices select of a value, and how the result's axes lie. */
+/** Selection of a value by indices, and the order of the result's axes. */
 export interface Selection {
   readonly box: Box;
   /** Axes with traced indices, and those indices repeated to one shape. */
@@ -22,7 +22,7 @@ export interface Selection {
   readonly indexShape: Shape;
   /** Axes that stay as ranges. */
   readonly kept: readonly number[];
-  /** How many of them stand before the axes of the indices in the result. */
+  /** Number of them before the axes of the indices in the result. */
   readonly before: number;
   /** The result's shape. */
   readonly shape: Shape;
@@ -85,7 +85,7 @@ export function rowIndices({ axes, at, box }: Selection, outside: "clamp" | "dro
   return outside === "clamp" ? row : select(insideAll(at, lengths), row, filled(row, -1));
 }
 
-/** Whether the indices of every axis are in range. */
+/** True where the indices of every axis are in range. */
 export function insideAll(at: readonly Value[], lengths: Shape): Value {
   return at
     .map((index, i) =>
@@ -94,7 +94,7 @@ export function insideAll(at: readonly Value[], lengths: Shape): Value {
     .reduce(and);
 }
 
-/** Where one element an axis is meant: the starts and sizes of a dynamic slice of the cut. */
+/** For one element per axis: the starts and sizes of a dynamic slice of the cut. */
 export function windowOf({ axes, at, box }: Selection): { readonly starts: Value[]; readonly sizes: Shape } {
   return {
     starts: box.shape.map((_, i) => (axes.includes(i) ? (at[axes.indexOf(i)] as Value) : splat(0, "i32"))),

@@ -48,7 +48,7 @@ export const ravel = (x: ValueLike): Value => {
 };
 
 /**
- * The axes in another order; the reverse one unless given.
+ * The axes in another order. Default: the reverse one.
  *
  * @example
  * ```ts
@@ -105,7 +105,7 @@ export function expandDims(x: ValueLike, axis: Axis): Value {
   );
 }
 
-/** The value without these axes of length 1; without all of them unless told. */
+/** The value without these axes of length 1. Default: without all of them. */
 export function squeeze(x: ValueLike, options: AxisOptions = {}): Value {
   const value = operand("squeeze", x);
   const axes =

@@ -18,7 +18,7 @@ import type { ValueLike } from "./value.ts";
 
 /** Options of sorting functions. */
 export interface SortOptions {
-  /** The axis to sort along, the last unless told. */
+  /** The axis to sort along (default: the last). */
   readonly axis?: number | undefined;
   /** From the largest to the smallest; NaN then comes first. */
   readonly descending?: boolean | undefined;
@@ -59,7 +59,7 @@ export const argsort = (x: ValueLike, options: SortOptions = {}): Value =>
 
 /** Options of {@link topK}. */
 export interface TopKOptions {
-  /** The axis, the last unless told. */
+  /** The axis (default: the last). */
   readonly axis?: number | undefined;
 }
 

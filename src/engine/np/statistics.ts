@@ -75,7 +75,7 @@ export interface NormOptions extends ReduceOptions {
 }
 
 /**
- * The norm of vectors along axes; of all elements as one vector unless told (for a matrix, the Frobenius norm). The
+ * The norm of vectors along axes; by default of all elements as one vector (for a matrix, the Frobenius norm). The
  * gradient of a length of 0 is NaN, as in JAX: add something small under the root where that can happen.
  */
 export function norm(x: ValueLike, options: NormOptions = {}): Value {
@@ -94,7 +94,7 @@ export function norm(x: ValueLike, options: NormOptions = {}): Value {
 
 /** Options of {@link average}. */
 export interface AverageOptions extends ReduceOptions {
-  /** How much each element counts: of the value's shape, or one number for each place along the one axis. */
+  /** Weights: of the value's shape, or one number for each position along the one axis. */
   readonly weights?: ValueLike | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { currentTrace, placeholder, Value } from "../trace/value.ts";
 
-/** What functions of `np` take: traced values, tensors from outside (used as they are now), numbers, booleans. */
+/** Operands of `np`: traced values, tensors from outside (used as they are now), numbers, booleans. */
 export type ValueLike = Value | Tensor | number | boolean | HostArray;
 
 /**

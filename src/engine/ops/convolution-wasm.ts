@@ -9,7 +9,7 @@ const at = (list: readonly number[], i: number): number => list[i] as number;
 
 /** Above this many elements (256 MB) windows are not written out. */
 const mostElements = 2 ** 26;
-/** How many products a sum may be written out in, and how many groups one after the other. */
+/** Most products that a sum is unrolled into, and most groups in sequence. */
 const mostTerms = 64;
 
 /** A convolution on jax-js, with the lengths it has; padding from 0 on. */

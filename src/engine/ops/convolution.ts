@@ -13,7 +13,7 @@ import { convolveArrays } from "./convolution-wasm.ts";
 import { checkDType } from "./rules.ts";
 import { inversePermutation, reshape, reverse, transpose } from "./shape.ts";
 
-/** How much is added before and behind an axis. */
+/** Padding before and behind an axis. */
 export type Padding = readonly [low: number, high: number];
 
 /**
@@ -40,7 +40,7 @@ const along = (shape: Shape, spec: readonly number[]): number[] => spec.map((axi
 /** The length of an axis once `by - 1` zeros stand between its elements. */
 export const dilated = (n: number, by: number): number => (n === 0 ? 0 : (n - 1) * by + 1);
 
-/** How many windows fit: the length of a spatial axis of the result. */
+/** Number of windows that fit: the length of a spatial axis of the result. */
 const windows = (n: number, kernel: number, i: number, p: ConvolutionParams): number => {
   const [low, high] = p.padding[i] as Padding;
   const room = dilated(n, at(p.lhsDilation, i)) + low + high - dilated(kernel, at(p.rhsDilation, i));

@@ -8,7 +8,7 @@ import { slice } from "./slice.ts";
 
 export type Product = (x: Value, y: Value, dims: DotDims) => Value;
 
-/** From so many terms on, for at most so many results, products are summed in pieces of about so many terms. */
+/** Thresholds for summing products in pieces: least terms, most results, terms of a piece. */
 const manyTerms = 16384;
 const fewResults = 16;
 const piece = 512;
@@ -16,7 +16,7 @@ const piece = 512;
 const termsOf = (x: Value, { lhsContract }: DotDims): number =>
   lhsContract.reduce((n, axis) => n * (x.shape[axis] as number), 1);
 
-/** Whether a product is long enough to be summed in pieces; 16-bit floats and integers never are. */
+/** True if a product is long enough to be summed in pieces; 16-bit floats and integers never are. */
 export const mayNeedPieces = (x: Value, dims: DotDims): boolean =>
   termsOf(x, dims) >= manyTerms && (x.dtype === "f32" || x.dtype === "f64");
 

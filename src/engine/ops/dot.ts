@@ -12,7 +12,7 @@ import { inPieces, mayNeedPieces } from "./dot-pieces.ts";
 import { batchedValue, checkDType } from "./rules.ts";
 import { inversePermutation, transpose } from "./shape.ts";
 
-/** Which axes of the two sides are summed over (contract) and which run along (batch). */
+/** Axes of the two sides that are summed over (contract) and that are batch axes. */
 export interface DotDims {
   readonly lhsContract: readonly number[];
   readonly rhsContract: readonly number[];

@@ -61,9 +61,9 @@ export function unary(name: string, row: UnaryRow): (x: Value) => Value {
 interface BinaryRow {
   readonly accepts: DTypeRule;
   readonly hlo: string;
-  /** Whether XLA must not compute it on constants by itself: the code it has for that drops NaN from maxima. */
+  /** True if XLA must not fold it on constants: its constant folding drops NaN from maxima. */
   readonly notFolded?: boolean;
-  /** What whole numbers give with 0 on the right: all ones, or the left side. The processor would trap. */
+  /** Result for integers with 0 on the right: all ones, or the left side. The processor would trap. */
   readonly whenZero?: "ones" | "left";
   readonly wasm: (j: Jax, x: JaxArray, y: JaxArray, dtype: DType) => JaxArray;
   readonly derivative:

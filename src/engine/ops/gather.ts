@@ -14,7 +14,7 @@ import { batchedValue, checkAxis } from "./rules.ts";
 import { scatterAdd } from "./scatter.ts";
 import { inversePermutation, transpose } from "./shape.ts";
 
-/** How many leading axes of operand and indices run along with each other. */
+/** Number of leading axes that operand and indices share as batch axes. */
 export interface IndexParams {
   readonly batchDims: number;
 }
@@ -111,7 +111,7 @@ const clampValue = (indices: Value, highest: number): Value =>
 export const clampArray = (j: Jax, indices: JaxArray, highest: number): JaxArray =>
   j.numpy.maximum(j.numpy.minimum(indices, jaxScalar(j, highest, "i32")), jaxScalar(j, 0, "i32"));
 
-/** Where the indexed rows stand once batch and indexed axes of the operand are one axis. */
+/** Position of the indexed rows once batch and indexed axes of the operand are one axis. */
 export function rowNumbers(j: Jax, indices: JaxArray, operand: Shape, batchDims: number): JaxArray {
   if (batchDims === 0) return indices;
   const batches = sizeOf(operand.slice(0, batchDims));

@@ -14,7 +14,7 @@ import { scatterText } from "./scatter.ts";
 import { broadcastInDim } from "./shape.ts";
 
 interface LastWritesParams {
-  /** How many rows the indices point into. */
+  /** Number of rows that the indices point into. */
   readonly rows: number;
 }
 
@@ -23,15 +23,15 @@ const lastWritesOp: Op<LastWritesParams> = defineOp<LastWritesParams>({
   type: ([indices]) => [indices],
   derivative: lacking("an index has no derivative"),
   batch: ([indices], params) => [emit1(lastWritesOp, [indices.value], params)],
-  // Each index leaves its position in its row, the highest stays; whoever finds their own there was the last.
+  // Each index leaves its position in its row, the highest stays; an index that finds its own position was the last.
   stablehlo: (w, [indices], { inputs, params }) => {
     const { type } = inputs[0];
     if (type.size === 0) return [indices];
     const batchDims = type.shape.length - 1;
     const rowsType = tensorType("i32", [...type.shape.slice(0, -1), params.rows]);
     const position = w.put(`stablehlo.iota dim = ${batchDims} : ${hloType(type)}`);
-    const nobody = w.splat(-1, rowsType);
-    const highest = scatterText(w, [nobody, indices, position], rowsType, type, batchDims, "maximum");
+    const none = w.splat(-1, rowsType);
+    const highest = scatterText(w, [none, indices, position], rowsType, type, batchDims, "maximum");
     const found = gatherText(w, highest, indices, rowsType, type, batchDims);
     const mask = tensorType("bool", type.shape);
     const isLast = w.put(

@@ -61,7 +61,7 @@ function resultType(x: TensorType, params: PoolParams): TensorType {
   );
 }
 
-/** What pooling takes, for whatever stands for an array. */
+/** Arguments of pooling, for any representation of an array. */
 interface Pieces<T> {
   part(x: T, shape: Shape, part: Part): T;
   combine(earlier: T, later: T, shape: Shape): T;

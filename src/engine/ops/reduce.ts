@@ -218,6 +218,6 @@ const argOp: Op<ArgParams> = defineOp<ArgParams>({
   wasm: (j, [x], { params }) => [argExtremumOf(j, x, params.axis, params.kind)],
 });
 
-/** Where along an axis the largest or smallest element stands; the first of equals. */
+/** Index along an axis of the largest or smallest element; the first of equals. */
 export const argExtremum = (x: Value, axis: number, kind: "max" | "min"): Value =>
   emit1(argOp, [x], { axis, kind });

@@ -201,7 +201,7 @@ function bindings(
 const FORWARD = 1;
 const BACKWARD = 2;
 
-/** Which halves each value of the step depends on; none: the same in every step. */
+/** The halves that each value of the step depends on; none: the same in every step. */
 function partsOf(step: Step): Map<Value, number> {
   const parts = new Map<Value, number>();
   for (const value of [step.index, ...step.carry, ...step.xs]) parts.set(value, FORWARD);

@@ -5,7 +5,7 @@ import { add } from "./elementwise.ts";
 import { reduceSum } from "./reduce.ts";
 import { reshape, transpose } from "./shape.ts";
 
-/** How to get the sum of a value over all steps of a loop from stacks of what went into it, after the loop. */
+/** Computes the sum of a value over all steps of a loop after the loop, from stacks of its inputs. */
 export interface LateSum {
   /** The values of each step whose stacks it needs. */
   readonly needs: readonly Value[];

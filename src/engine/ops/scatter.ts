@@ -115,7 +115,7 @@ const flatShape = (shape: Shape, batchDims: number): [number, number] => [
   sizeOf(shape.slice(batchDims + 1)),
 ];
 
-/** Where the updates go as rows of the flat operand; -1 where they are dropped. */
+/** Rows of the flat operand that the updates go to; -1 for dropped ones. */
 function positions(j: Jax, indices: JaxArray, operand: Shape, batchDims: number): JaxArray {
   const zero = jaxScalar(j, 0, "i32");
   const length = jaxScalar(j, operand[batchDims] as number, "i32");

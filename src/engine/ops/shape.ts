@@ -11,7 +11,7 @@ import { reduceSum } from "./reduce.ts";
 import { batchedValue } from "./rules.ts";
 import { slice } from "./slice.ts";
 
-/** Whether a shape describes a tensor: whole numbers, none negative. */
+/** True if a shape describes a tensor: whole numbers, none negative. */
 export function checkShape(op: string, shape: Shape): void {
   if (!Array.isArray(shape))
     throw userError("SHAPE_INVALID", `${op}: ${shown(shape)} is not a shape`, "give a list: [2, 3]");

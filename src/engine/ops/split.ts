@@ -13,7 +13,7 @@ interface SplitParams {
   readonly sizes: readonly number[];
 }
 
-/** Where each part begins. */
+/** Start of each part. */
 const starts = (sizes: readonly number[]): readonly number[] =>
   sizes.map((_, i) => sizes.slice(0, i).reduce((sum, n) => sum + n, 0));
 

@@ -26,7 +26,7 @@ export function dataWord(fn: string, data: number): number {
   return data >>> 0;
 }
 
-/** How many there should be of something. */
+/** Checks a count. */
 export function checkCount(fn: string, n: number): void {
   if (!Number.isInteger(n) || n < 0)
     throw userError(
@@ -36,6 +36,6 @@ export function checkCount(fn: string, n: number): void {
     );
 }
 
-/** How often a shuffle sorts by new 32-bit numbers, so that equal ones cannot matter: the count JAX uses. */
+/** Number of sorts by new 32-bit numbers in a shuffle, so that ties do not matter: the count JAX uses. */
 export const shuffleRounds = (n: number): number =>
   Math.ceil((3 * Math.log(Math.max(1, n))) / Math.log(2 ** 32 - 1));

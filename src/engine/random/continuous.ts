@@ -57,7 +57,7 @@ const scaledErfInv = (u: Value): Value => mul(splat(Math.SQRT2, "f32", u.shape),
 
 /**
  * Numbers of the normal distribution that lie between `lower` and `upper`, ends excluded. The shape is that of the
- * two ends unless given.
+ * two ends by default.
  *
  * @example
  * ```ts

@@ -19,7 +19,7 @@ import { checkKey } from "./key.ts";
 import { between, parameter } from "./uniform.ts";
 
 /**
- * Booleans that are true with probability `p`. The shape is that of `p` unless given.
+ * Booleans that are true with probability `p`. Default shape: that of `p`.
  *
  * @example
  * ```ts
@@ -56,9 +56,9 @@ export function rademacher(key: Key, shape: Shape = [], options: { readonly dtyp
 
 /** Options of {@link categorical}. */
 export interface CategoricalOptions {
-  /** Along which axis of the logits the categories stand; the last unless given. */
+  /** Along which axis of the logits the categories stand. Default: the last. */
   readonly axis?: number;
-  /** The shape of the sample, to which the logits' other axes are repeated; those axes unless given. */
+  /** The shape of the sample, to which the logits' other axes are repeated. Default: those axes. */
   readonly shape?: Shape;
 }
 

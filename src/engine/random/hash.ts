@@ -4,7 +4,7 @@ export const rotations = [
   [17, 29, 16, 24],
 ] as const;
 
-/** What the third word of the key schedule is made with. */
+/** Constant of the third word of the key schedule. */
 export const parity = 0x1bd11bda;
 
 /** Writes the two words that the key (k0, k1) makes of the count (c0, c1) to `out[at]` and `out[at + 1]`. */

@@ -39,7 +39,7 @@ function wordsOf(key: ArrayLike<number>): [k0: number, k1: number] {
 }
 
 /**
- * New keys from one, two unless told, as `random.split` gives them.
+ * Splits a key into new ones (default: two), as `random.split` gives them.
  *
  * @example
  * ```ts

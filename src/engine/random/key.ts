@@ -83,7 +83,7 @@ function asKeys([first, second]: readonly [Value, Value]): Value {
 }
 
 /**
- * `n` keys from one as u32[n,2], for `vmap` and `scan`. Nobody should use the old key afterwards.
+ * `n` keys from one as u32[n,2], for `vmap` and `scan`. Do not use the old key afterwards.
  *
  * @example
  * ```ts
@@ -96,7 +96,7 @@ export function splitKeys(given: Key, n: number): Value {
 }
 
 /**
- * New keys from one, two unless told. Nobody should use the old key afterwards.
+ * Splits a key into new ones (default: two). Do not use the old key afterwards.
  *
  * @example
  * ```ts

@@ -14,7 +14,7 @@ import { bits } from "./uniform.ts";
 
 /** Options of {@link permutation} and {@link shuffle}. */
 export interface ShuffleOptions {
-  /** The axis along which parts change places; the first unless given. */
+  /** The axis along which parts change places. Default: the first. */
   readonly axis?: number;
 }
 

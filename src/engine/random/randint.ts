@@ -16,7 +16,7 @@ import { bits, checkRange, parameter } from "./uniform.ts";
 
 /** Options of {@link randint}. */
 export interface RandintOptions {
-  /** i32 unless given. */
+  /** Default: i32. */
   readonly dtype?: "i32" | "u32" | "u8";
 }
 

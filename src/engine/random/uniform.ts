@@ -19,7 +19,7 @@ export type RandomFloat = "f32" | "f16" | "bf16";
 
 /** Options of functions that give floating-point numbers. */
 export interface FloatOptions {
-  /** f32 unless given. */
+  /** Default: f32. */
   readonly dtype?: RandomFloat;
 }
 
@@ -101,9 +101,9 @@ export function checkRange(fn: string, from: ValueLike, to: ValueLike, names = "
 
 /** Options of {@link uniform}. */
 export interface UniformOptions extends FloatOptions {
-  /** The smallest number there can be; 0 unless given. */
+  /** Inclusive lower bound. Default: 0. */
   readonly min?: ValueLike;
-  /** What all numbers stay below; 1 unless given. */
+  /** Exclusive upper bound. Default: 1. */
   readonly max?: ValueLike;
 }
 

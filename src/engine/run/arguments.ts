@@ -18,7 +18,7 @@ export function checkStatics(statics: readonly number[], count: number, name: st
 
 const isPosition = (i: number, count: number): boolean => Number.isInteger(i) && i >= 0 && i < count;
 
-/** Which leaves belong to donated arguments. */
+/** Leaves that belong to donated arguments. */
 export function donatedLeaves(
   shape: TreeShape,
   args: readonly unknown[],
@@ -45,7 +45,7 @@ export function donatedLeaves(
   return donated;
 }
 
-/** What errors call the leaf at a path: `step: argument 0.w[1]`. */
+/** Name of the leaf at a path in errors: `step: argument 0.w[1]`. */
 export function argumentName(
   name: string,
   path: string,

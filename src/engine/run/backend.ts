@@ -24,7 +24,7 @@ export interface HostMemory {
   release(): void;
 }
 
-/** A buffer as the engine holds it; nobody else looks inside. */
+/** An engine's buffer, opaque to everything else. */
 export type Native = unknown;
 
 export interface CompileRequest {
@@ -35,7 +35,7 @@ export interface CompileRequest {
   readonly deterministic: boolean;
   /** Compiler flags in addition to those the engine chooses. */
   readonly flags: Readonly<Record<string, boolean | number | string>>;
-  /** What people are told is being compiled. */
+  /** Name shown while it is being compiled. */
   readonly name: string;
 }
 
@@ -54,7 +54,7 @@ export interface Engine {
   lacks(dtype: DType): string | undefined;
 }
 
-/** What an engine does for the rest: `wasm` and `xla` are two of these. */
+/** The interface of an engine: `wasm` and `xla` are two of these. */
 export interface Backend extends Engine {
   compile(program: Program, request: CompileRequest): Executable;
   /** The program as the engine reads it, for people. */

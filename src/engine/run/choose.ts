@@ -72,7 +72,7 @@ export function resolveDevice(
   return { backend, device: found };
 }
 
-/** How the command line is called: from a checkout or from an installed package. */
+/** The command line's name: from a checkout or from an installed package. */
 const command = import.meta.url.includes("/src/engine/") ? "npm run --silent espalier --" : "npx espalier";
 
 /** One line for people: which engine runs, and how to get the faster one where it is not there. */

@@ -11,13 +11,13 @@ import { leafType, matchTree, toTensor } from "./feed.ts";
 import { Tensor } from "./tensor.ts";
 import { traceCall } from "./trace-call.ts";
 
-/** How a function is compiled. */
+/** Options of `compile`. */
 export interface CompileOptions {
-  /** Which engine runs it; by default the one `ESPALIER_ENGINE` names, else the best there is. */
+  /** The engine that runs it. Default: the one `ESPALIER_ENGINE` names, else the best available. */
   readonly engine?: EngineChoice;
-  /** Which of the engine's devices, by index or as listed by `devices()`. */
+  /** One of the engine's devices, by index or as listed by `devices()`. */
   readonly device?: number | Device;
-  /** Positions of arguments that are plain JavaScript values; a new value compiles anew. */
+  /** Positions of arguments that are plain JavaScript values; a new value compiles a new program. */
   readonly static?: readonly number[];
   /** Positions of arguments whose tensors the call uses up, so that their memory can be used for the results. */
   readonly donate?: readonly number[];
@@ -25,7 +25,7 @@ export interface CompileOptions {
   readonly deterministic?: boolean;
   /** Compiler flags beside those the engine chooses, for the xla engine. */
   readonly flags?: Readonly<Record<string, boolean | number | string>>;
-  /** What errors and the line about a long compilation call the function. Default: its own name. */
+  /** Name of the function in errors and in the line about a long compilation. Default: its own name. */
   readonly name?: string;
 }
 
@@ -34,7 +34,7 @@ export interface Compiled<A extends readonly unknown[], R> {
   (...args: Feed<A>): Fetch<R>;
   /** The program for these arguments as its engine reads it (StableHLO on xla). Compiles nothing. */
   lower(...args: Feed<A>): string;
-  /** How many programs have been compiled: one for each combination of shapes, types and static values. */
+  /** Number of programs compiled so far: one for each combination of shapes, types and static values. */
   readonly programs: number;
 }
 

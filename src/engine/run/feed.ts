@@ -9,7 +9,7 @@ import type { HostArray } from "./host.ts";
 import { castHost, dtypeOf, isHostArray } from "./host.ts";
 import { Tensor } from "./tensor.ts";
 
-/** What may stand where a compiled function takes a value. A number is f32; a typed array has one axis. */
+/** Accepted in place of a value by a compiled function. A number is f32; a typed array has one axis. */
 export type TensorLike = Tensor | number | boolean | HostArray;
 
 /** The arguments of a compiled function from those of the function it was made from. */
@@ -62,7 +62,7 @@ export function toTensor(leaf: unknown, backend: Backend, device: Device): Tenso
   return new Tensor(backend.put(castHost(array, type.dtype), type, device), type, device, backend);
 }
 
-/** Whether a tree has the given shape; appends its leaves in order as far as it does. */
+/** True if a tree has the given shape; appends its leaves in order as far as it does. */
 export function matchTree(shape: TreeShape, tree: unknown, leaves: unknown[]): boolean {
   switch (shape.kind) {
     case "leaf":

@@ -17,10 +17,10 @@ export function release(held: Held): void {
   noteFreed(held.bytes);
 }
 
-/** Small buffers nobody can use any more. */
+/** Small buffers that are no longer reachable. */
 const waiting: Held[] = [];
 const smallBytes = 64 * 1024;
-/** How many are freed with each tensor that is made, and in each turn of the event loop: what takes no time to speak of. */
+/** Number freed with each new tensor, and in each turn of the event loop: few enough to take no noticeable time. */
 const perTensor = 4;
 const perTurn = 256;
 

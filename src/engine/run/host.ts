@@ -3,7 +3,7 @@ import type { DType } from "../trace/dtype.ts";
 /** Numbers in JavaScript's memory. 16-bit floats are held as Float32Array, booleans as Uint8Array of 0 and 1. */
 export type HostArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
 
-/** What an engine has no room for, and why: see `Backend.lacks`. */
+/** An element type that an engine lacks, and why: see `Backend.lacks`. */
 type Lacks = (dtype: DType) => string | undefined;
 
 /** The element type a JavaScript array has by itself. Doubles become f32 on an engine that lacks f64. */

@@ -7,15 +7,15 @@ let waitingTensors = 0;
 let waitingBytes = 0;
 let sinceTurn = 0;
 
-/** How many tensors are alive and how much memory they hold, over all engines. */
+/** Number of live tensors and the memory they hold, over all engines. */
 export const memory = (): { readonly tensors: number; readonly bytes: number } => ({
   tensors: liveTensors,
   bytes: liveBytes,
 });
 
-/** What a tensor counts for beside its bytes: handles and headers in the engine, objects here. */
+/** Overhead of a tensor beside its bytes: handles and headers in the engine, objects here. */
 const each = 32 * 1024;
-/** How much may pile up on top of what is in use before the collector is asked to look for what is not. */
+/** Growth beyond what is in use before the garbage collector is asked to run. */
 const slack = 256 * 1024 * 1024;
 /** Of what is in use: what waits to be freed is found already, and looking for it again would find nothing. */
 const weight = (): number => liveBytes - waitingBytes + (liveTensors - waitingTensors) * each;

@@ -18,7 +18,7 @@ export type Nested = number | boolean | readonly Nested[];
 
 /** Options of {@link put}. */
 export interface PutOptions {
-  /** The shape of the numbers in row-major order, a number for one axis; that of the data unless given. */
+  /** The shape of the numbers in row-major order, a number for one axis. Default: that of the data. */
   readonly shape?: Shape | number;
   /** The element type; by default that of the array (f32 for doubles where the engine lacks f64), f32 for numbers and bool for booleans. */
   readonly dtype?: DType;

@@ -34,7 +34,7 @@ export function startThread(path: string, name: string, data: unknown): Worker {
   return worker;
 }
 
-/** Where the loader of TypeScript is, if a thread needs it for one of these files, which are paths or URLs. */
+/** Path of the TypeScript loader, if a thread needs it for one of these files (paths or URLs). */
 export function tsxFor(files: readonly string[]): string | undefined {
   const typed = files.filter(isTypeScript);
   const strips = Boolean((process.features as { readonly typescript?: unknown }).typescript);

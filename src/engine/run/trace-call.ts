@@ -15,7 +15,7 @@ import type { Tensor } from "./tensor.ts";
 
 /** A function traced for arguments of certain shapes and types. */
 export interface TracedCall {
-  /** How the arguments that are not static are built. */
+  /** Structure of the arguments that are not static. */
   readonly shape: TreeShape;
   readonly types: readonly TensorType[];
   readonly outputShape: TreeShape;

@@ -3,7 +3,7 @@ import { userError } from "./location.ts";
 import { isLacking, several } from "./op.ts";
 import type { Node, Value } from "./value.ts";
 
-/** How cotangents are added; given by the ops, which stand on this file. */
+/** Adds cotangents. Set by the ops, which import this file. */
 export type Add = (a: Value, b: Value) => Value;
 
 /**

@@ -36,7 +36,7 @@ export function tensorType(dtype: DType, shape: Shape): TensorType {
   return type;
 }
 
-/** How many elements a tensor of this shape has. */
+/** Number of elements of a tensor of this shape. */
 export const sizeOf = (shape: Shape): number => shape.reduce((product, n) => product * n, 1);
 
 export const shapeText = (shape: Shape): string => `[${shape.join(", ")}]`;

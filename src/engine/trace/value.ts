@@ -75,11 +75,11 @@ export class Value {
 /** The functions of `np` as methods; `np` installs them. */
 export interface Value extends ValueMethods {}
 
-/** What is known while a function is traced. */
+/** State of one trace. */
 export interface Trace {
   readonly root: Scope;
   scope: Scope;
-  /** Whether the engine this trace is for has an element type; the reason if not. */
+  /** The reason why the engine of this trace lacks an element type; undefined if it has it. */
   readonly lacks: (dtype: DType) => string | undefined;
   /** Equal nodes made once: key to node. */
   readonly made: Map<string, Node>;
@@ -226,7 +226,7 @@ const placeholderOp = defineOp<Record<string, never>>({
   name: "placeholder",
   type: () => [],
   derivative: lacking("it has no inputs"),
-  batch: lacking("bound by whoever made it"),
+  batch: lacking("bound by its creator"),
   stablehlo: lacking("bound by the engine"),
   wasm: lacking("bound by the engine"),
   unique: true,

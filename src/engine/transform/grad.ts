@@ -17,9 +17,9 @@ export function cotangentsOf(
   return differentiate(outputs, cotangents, wrt, add).map((ct, i) => ct ?? zerosLike(wrt[i] as Value));
 }
 
-/** Which arguments to differentiate by, and whether the function gives more than its loss. */
+/** Arguments to differentiate by, and whether the function returns more than its loss. */
 export interface GradOptions {
-  /** Position, or positions, of the arguments; the first unless given. */
+  /** Position, or positions, of the arguments. Default: the first. */
   readonly argnums?: number | readonly number[];
 }
 

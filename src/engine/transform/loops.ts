@@ -12,9 +12,9 @@ import { Value } from "../trace/value.ts";
 import type { Flat } from "./tree.ts";
 import { flat, grow } from "./tree.ts";
 
-/** How a scan runs. */
+/** Options of a scan. */
 export interface ScanOptions {
-  /** How many steps; a traced i32 makes one program serve every count. Needed where there are no xs. */
+  /** Number of steps; a traced i32 makes one program serve every count. Required without xs. */
   readonly length?: number | Value;
   /** The most steps there can be where `length` is traced and there are no xs: room for ys and gradients. */
   readonly maxLength?: number;

@@ -10,11 +10,11 @@ import type { Value } from "../trace/value.ts";
 import type { Flat } from "./tree.ts";
 import { flat, grow } from "./tree.ts";
 
-/** Which axis of each argument is mapped; null hands the argument to every example whole. */
+/** Mapped axis of each argument; null passes the argument whole to every example. */
 export interface VmapOptions {
-  /** One for all arguments, or one for each; 0 unless given. */
+  /** One for all arguments, or one for each. Default: 0. */
   readonly inAxes?: number | readonly (number | null)[];
-  /** Where the mapped axis stands in the results; 0 unless given. */
+  /** Position of the mapped axis in the results. Default: 0. */
   readonly outAxes?: number;
 }
 

@@ -8,7 +8,7 @@ const freeAxes = (rank: number, ...used: (readonly number[])[]): number[] =>
 const sizeOf = (x: JaxArray, axes: readonly number[]): number =>
   axes.reduce((product, axis) => product * (x.shape[axis] as number), 1);
 
-/** Multiply-adds from which laying an operand out anew pays, where what is summed over is short or rows are many. */
+/** Multiply-adds from which copying an operand to another layout pays, where what is summed over is short or rows are many. */
 const worthwhile = 50_000;
 const short = 32;
 const many = 1024;

@@ -112,14 +112,14 @@ export function divideIntegers(j: Jax, x: JaxArray, y: JaxArray, dtype: DType): 
   return np.where(byZero, allOnes, np.where(byMinusOne, x.neg(), quotient));
 }
 
-/** What a division leaves, with the sign of the dividend; jax-js's own by infinity is NaN. */
+/** Remainder with the sign of the dividend; jax-js's own by infinity is NaN. */
 export function remainder(j: Jax, x: JaxArray, y: JaxArray): JaxArray {
   const endless = j.numpy.abs(y.ref).equal(f32(j, Number.POSITIVE_INFINITY));
   const all = j.numpy.logicalAnd(endless, j.numpy.isfinite(x.ref));
   return j.numpy.where(all, x.ref, x.mod(y));
 }
 
-/** What a division of whole numbers leaves, with the sign of the dividend; all of it where the divisor is 0. */
+/** Remainder of integers with the sign of the dividend; the dividend where the divisor is 0. */
 export function remainderOfIntegers(j: Jax, x: JaxArray, y: JaxArray, dtype: DType): JaxArray {
   const byZero = y.ref.equal(jaxScalar(j, 0, dtype));
   const divisor = j.numpy.where(byZero.ref, jaxScalar(j, 1, dtype), y);
@@ -142,7 +142,7 @@ export function shiftRightWithSign(j: Jax, x: JaxArray, by: JaxArray): JaxArray 
   return j.numpy.where(negative, j.numpy.bitwiseInvert(shifted.ref), shifted);
 }
 
-/** Where along an axis the extremum stands: the first of equals, and the first NaN before all. */
+/** Index of the extremum along an axis: the first of equals, and the first NaN before all. */
 export function argExtremum(j: Jax, x: JaxArray, axis: number, kind: "max" | "min"): JaxArray {
   const { shape } = x;
   const length = shape[axis] as number;

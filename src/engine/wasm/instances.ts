@@ -11,13 +11,13 @@ const Real = wasm.Instance;
 /** The instance of each kernel, as long as its module lives, and the memory it works on. */
 const instances = new WeakMap<object, { readonly memory: unknown; readonly instance: Instance }>();
 
-/** What stands for `WebAssembly.Instance` while jax-js computes. */
+/** Replaces `WebAssembly.Instance` while jax-js computes. */
 const Sharing = function share(module: object, imports?: Imports): Instance {
   const memory = imports?.env?.memory;
   const known = instances.get(module);
   if (known && known.memory === memory) return known.instance;
   const instance = new Real(module, imports);
-  // A kernel of jax-js: it works on the memory it is lent and keeps nothing itself.
+  // A kernel of jax-js: it works on borrowed memory and keeps nothing itself.
   if (memory !== undefined && Object.keys(instance.exports).join() === "kernel")
     instances.set(module, { memory, instance });
   return instance;

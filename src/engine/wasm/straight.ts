@@ -4,7 +4,7 @@ import { isLacking, isOnHost, several } from "../trace/op.ts";
 import type { Node, Value } from "../trace/value.ts";
 import { jaxEmpty } from "./dtype.ts";
 
-/** How often each value is used by the nodes and as an output. */
+/** Number of uses of each value by nodes and as an output. */
 function useCounts(nodes: readonly Node[], outputs: readonly Value[]): Map<Value, number> {
   const uses = new Map<Value, number>();
   const count = (value: Value) => uses.set(value, (uses.get(value) ?? 0) + 1);
@@ -15,7 +15,7 @@ function useCounts(nodes: readonly Node[], outputs: readonly Value[]): Map<Value
 
 /**
  * Runs nodes one after the other on jax-js arrays. jax-js frees an array when it is used, unless a reference was
- * taken before: every use but the last takes one, and what nobody uses is dropped.
+ * taken before: every use but the last takes one, and unused values are dropped.
  */
 export function runStraight(
   j: Jax,

@@ -3,7 +3,7 @@ import type { JaxArray } from "../trace/op.ts";
 
 /** Up to here a sum is taken at once. */
 const longest = 1024;
-/** How many elements are added up one after the other where there are more. */
+/** Number of elements that are added in sequence in long sums. */
 const part = 128;
 
 /**

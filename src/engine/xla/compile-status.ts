@@ -42,7 +42,7 @@ class CompileStatus {
     }
   }
 
-  /** Whether a line is on the terminal now. */
+  /** True while a line is on the terminal. */
   get shown(): boolean {
     return Atomics.load(this.#control, SHOWN) === 1;
   }

@@ -1,9 +1,9 @@
 import { writeSync } from "node:fs";
 import { parentPort, receiveMessageOnPort } from "node:worker_threads";
 
-/** Where in the shared memory the number of begins and ends is: it is odd while something is compiled. */
+/** Index in the shared memory of the number of begins and ends: odd during a compilation. */
 export const TURN = 0;
-/** Where in the shared memory it is said that a line is on the terminal: 1, else 0. */
+/** Index in the shared memory of the flag for a line on the terminal: 1, else 0. */
 export const SHOWN = 1;
 
 /** A message to the thread: what is compiled from now on. */

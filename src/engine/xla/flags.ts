@@ -34,7 +34,7 @@ export function chooseFlags(
   };
 }
 
-/** Whether what is done without a loop inside is enough for two threads, wherever it is. Small loops are one kernel. */
+/** True if the work outside of loops is enough for two threads. Small loops are one kernel. */
 function isWorthSharing(program: Program): boolean {
   const loops = program.nodes.filter((node) => regionsOf(node).length > 0);
   const large = loops.filter((node) => node.op.name !== "scan" || !isSmallLoop(node as Node<ScanParams>));

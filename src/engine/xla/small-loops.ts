@@ -10,14 +10,14 @@ const fewElements = 1024;
 /** Multiply-adds of a product up to which the one kernel multiplies as fast: above it, several times slower. */
 const fewProducts = 28_000;
 
-/** What the compiler cannot put into one kernel, or turns into a loop of its own. */
+/** Ops that the compiler cannot put into one kernel, or turns into a loop of their own. */
 const apart = new Set([
   ...["sort", "gather", "scatterAdd", "scatterSet", "lastWrites", "cumsum"],
   ...["convolution", "pool", "whileLoop", "switch"],
 ]);
 
 /**
- * Whether a loop's steps are so small that starting their kernels would take longer than running them. The CPU
+ * True if a loop's steps are so small that starting their kernels would take longer than running them. The CPU
  * compiler makes one kernel of such a loop where it is a function of its own that says so.
  */
 export function isSmallLoop({ params }: Node<ScanParams>): boolean {
@@ -34,5 +34,5 @@ const isSmall = (region: Region): boolean =>
         (isSingle(node as Node<ScanParams>) && isSmallLoop(node as Node<ScanParams>))),
   );
 
-/** Whether a scan is one step, always. */
+/** True if a scan always has one step. */
 export const isSingle = ({ params }: Node<ScanParams>): boolean => params.length === 1 && !params.counted;

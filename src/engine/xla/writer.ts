@@ -31,7 +31,7 @@ export const hloElement = (dtype: DType): string => elementText[dtype];
 export const i64s = (values: readonly number[]): string =>
   values.length === 0 ? "array<i64>" : `array<i64: ${values.join(", ")}>`;
 
-/** What all writers of a module share. */
+/** State shared by all writers of a module. */
 interface Shared {
   next: number;
   /** Functions beside the main one. */
@@ -51,7 +51,7 @@ export class HloWriter {
     this.#indent = indent;
   }
 
-  /** Whether the compiler makes one kernel of a small loop. */
+  /** True if the compiler turns a small loop into one kernel. */
   get smallLoops(): boolean {
     return this.#shared.smallLoops;
   }
@@ -183,7 +183,7 @@ export function literal(value: number, dtype: DType): string {
 export interface ModuleOptions {
   /** Indices of inputs whose memory an output may take over, each with that output's index. */
   readonly aliases?: ReadonlyMap<number, number>;
-  /** Whether the compiler makes one kernel of a small loop: that of the CPU does. */
+  /** True if the compiler turns a small loop into one kernel: that of the CPU does. */
   readonly smallLoops?: boolean;
 }
 

@@ -102,7 +102,7 @@ export class Buffers {
     return this.#about("bufferCopyToDevice", buffer).pointer(copyToDevice.buffer);
   }
 
-  /** Frees the buffer: now, or when nobody reads it in place any more. */
+  /** Frees the buffer: now, or after the last reading in place. */
   destroy(buffer: Handle): void {
     if (this.#inPlace?.postpones(buffer, () => this.destroy(buffer))) return;
     this.#about("bufferDestroy", buffer);

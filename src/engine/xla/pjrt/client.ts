@@ -11,11 +11,11 @@ import type { Handle } from "./koffi.ts";
 import { clientCreate, compile, program, SUBJECT } from "./layout.ts";
 import { encodeNamedValues, type OptionValue } from "./named-values.ts";
 
-/** How to compile one program. */
+/** Options for compiling one program. */
 export interface CompileRequest {
   /** Compiler flags of this program alone. */
   readonly flags?: Readonly<Record<string, FlagValue>>;
-  /** The device it will run on; the client's first one unless said. */
+  /** The device it will run on. Default: the client's first one. */
   readonly device?: PjrtDevice;
   /** Inputs that calls never take over, whatever the module's aliasing attributes say. */
   readonly nonDonatable?: readonly number[];
@@ -42,7 +42,7 @@ export class PjrtClient {
   readonly devices: readonly PjrtDevice[];
   readonly #api: PjrtApi;
   readonly #buffers: Buffers;
-  /** Programs that have not been freed; weakly, so that those nobody holds can be. */
+  /** Programs that have not been freed; held weakly, so that unused ones can be. */
   readonly #programs = new Map<Handle, WeakRef<PjrtExecutable>>();
   readonly #collected = new FinalizationRegistry<Handle>((program) => this.#destroyProgram(program));
   readonly #forget: () => void;
@@ -124,7 +124,7 @@ export class PjrtClient {
     return { ...memory, release };
   }
 
-  /** Whether the program that makes this buffer has finished. */
+  /** True if the program that makes this buffer has finished. */
   bufferReady(buffer: Handle): boolean {
     return this.#open.isReady(buffer);
   }

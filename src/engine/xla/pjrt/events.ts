@@ -3,7 +3,7 @@ import { Block } from "./block.ts";
 import type { Handle } from "./koffi.ts";
 import { RESULT, SUBJECT } from "./layout.ts";
 
-/** Milliseconds between looks at events that nobody is in a hurry for. */
+/** Milliseconds between polls of events that are not urgent. */
 const LOOK_AFTER = 1;
 
 /** Waits for PJRT events. Every event given to it is freed by it. */
@@ -17,14 +17,14 @@ export class Events {
     this.#api = api;
   }
 
-  /** Frees an event that nobody waits for. */
+  /** Frees an event without waiting for it. */
   drop(event: Handle): void {
     const { eventDestroy } = this.#api.functions;
     this.#block.setPointer(SUBJECT, event);
     this.#api.check(eventDestroy(this.#block.address), "XLA_RUNTIME");
   }
 
-  /** Whether the event has come, without waiting. Does not free it. */
+  /** True if the event has occurred, without waiting. Does not free it. */
   isReady(event: Handle): boolean {
     this.#block.setPointer(SUBJECT, event);
     this.#block.setInt32(RESULT, 0);

@@ -5,7 +5,7 @@ function closeAll(): void {
     try {
       close();
     } catch {
-      // The process is ending; there is nobody left to tell.
+      // The process is ending; nothing can be reported any more.
     }
   }
 }

@@ -12,14 +12,14 @@ export interface BufferMemory {
   release(): void;
 }
 
-/** What a plugin promises about a buffer's memory. */
+/** A plugin's guarantee about a buffer's memory. */
 export interface References {
   /** Keeps the memory where it is. Gives its address; 0 where the plugin does not do that. */
   take(buffer: Handle): Handle;
   drop(buffer: Handle): void;
 }
 
-/** Buffers that are being read where they lie: whoever frees one meanwhile frees it later. */
+/** Buffers that are being read in place: freeing one meanwhile is postponed. */
 export class InPlace {
   readonly #references: References;
   readonly #viewer: string | undefined;
@@ -51,7 +51,7 @@ export class InPlace {
     return { address, viewer, release };
   }
 
-  /** Whether the buffer is being read: then `free` is called when it no longer is. */
+  /** True while the buffer is being read: `free` is then called afterwards. */
   postpones(buffer: Handle, free: () => void): boolean {
     const read = this.#read.get(buffer);
     if (read) read.free = free;

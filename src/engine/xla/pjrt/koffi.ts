@@ -22,7 +22,7 @@ interface Koffi {
   decode(pointer: Handle, type: "uint64_t", length: number): BigUint64Array;
 }
 
-/** Where koffi lies, for other threads to load it; undefined where nobody can tell. */
+/** Path of koffi, for other threads to load it; undefined if unknown. */
 export function koffiPath(): string | undefined {
   try {
     return createRequire(import.meta.url).resolve("koffi");
@@ -31,7 +31,7 @@ export function koffiPath(): string | undefined {
   }
 }
 
-/** What the rest of the client needs from the foreign function interface. */
+/** The part of the foreign function interface that the client uses. */
 export interface Native {
   /** A function of the C library that this process already carries, such as `dlopen`. */
   processFunction(definition: string): (...args: unknown[]) => unknown;

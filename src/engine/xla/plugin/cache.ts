@@ -5,7 +5,7 @@ import { isKind, type Plugin } from "./plugin.ts";
 import { listFolder } from "./python.ts";
 import { pluginDirectory, type Surroundings } from "./surroundings.ts";
 
-/** What is kept beside an installed plugin, as `plugin.json`. */
+/** Contents of `plugin.json` beside an installed plugin. */
 export interface PluginRecord {
   readonly kind: "cpu" | "cuda";
   readonly file: string;

@@ -6,7 +6,7 @@ import { guessKind, isKind, type Plugin, type PluginKind } from "./plugin.ts";
 import { listFolder, sitePackages } from "./python.ts";
 import { type Surroundings, thisMachine } from "./surroundings.ts";
 
-/** Where Python packages keep plugins, the preferred ones first. */
+/** Directories of Python packages that hold plugins, preferred ones first. */
 const inPackages: readonly (readonly [PluginKind, string])[] = [
   ["cuda", "jax_plugins/xla_cuda13"],
   ["cuda", "jax_plugins/xla_cuda12"],

@@ -34,7 +34,7 @@ export function cudaLibraryPaths(sites: readonly string[], pluginPath: string): 
   return [];
 }
 
-/** What came of loading a plugin's libraries. */
+/** Result of loading a plugin's libraries. */
 export interface Preloaded {
   readonly loaded: readonly string[];
   /** Those that did not load, with the loader's words. A plugin may well run without some of them. */

@@ -12,7 +12,7 @@ export interface PipOptions {
 /** The ways to call pip, in the order they are tried. */
 const commands: readonly (readonly string[])[] = [["python3", "-m", "pip"], ["pip3"], ["pip"]];
 
-/** How many of pip's last lines an error carries. */
+/** Number of pip's last lines that an error carries. */
 const LAST_LINES = 12;
 
 /** Downloads one package as a wheel into `folder` with the user's own pip, so that their index settings hold. */
@@ -35,7 +35,7 @@ export async function downloadWheel(requirement: string, folder: string, options
   });
 }
 
-/** Whether this way to call pip works; a python3 may well come without it. */
+/** True if this way to call pip works; a python3 may come without it. */
 async function answers(command: readonly string[], { env, signal }: PipOptions): Promise<boolean> {
   const { code } = await run([...command, "--version"], { env, signal });
   return code === 0;

@@ -6,7 +6,7 @@ export type PluginKind = "cpu" | "cuda" | "tpu";
 export interface Plugin {
   readonly kind: PluginKind;
   readonly path: string;
-  /** How it was found. */
+  /** Source of the plugin. */
   readonly source: "environment" | "option" | "cache" | "python";
   /** Folders with libraries that the plugin needs and may not find by itself. */
   readonly libraryPaths?: readonly string[];

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** What the search for plugins knows of the user's machine; tests give their own. */
+/** The user's machine as the search for plugins sees it; tests pass their own. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
@@ -11,7 +11,7 @@ export function thisMachine(): Surroundings {
   return { env: process.env, home: homedir() };
 }
 
-/** Where installed plugins are kept: ESPALIER_CACHE, or `espalier` in the user's cache directory. */
+/** Directory of installed plugins: ESPALIER_CACHE, or `espalier` in the user's cache directory. */
 export function pluginDirectory({ env, home }: Surroundings): string {
   const cache = env.ESPALIER_CACHE || join(env.XDG_CACHE_HOME || join(home, ".cache"), "espalier");
   return join(cache, "plugins");

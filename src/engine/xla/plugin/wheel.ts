@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { EspalierError } from "../../../core/index.ts";
 import { openZip, type ZipEntry } from "./zip.ts";
 
-/** What was taken out of a wheel. */
+/** Files extracted from a wheel. */
 export interface Extracted {
   readonly bytes: number;
   /** Hexadecimal, and equal to what the wheel promises. */
