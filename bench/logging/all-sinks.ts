@@ -7,7 +7,7 @@ import {
   Logger,
   logFileSink,
   openStatsStore,
-  type SinkChoice,
+  type SinkOptions,
   statsStoreSink,
   tensorBoardSink,
   wandbSink,
@@ -16,7 +16,7 @@ import {
 /** A logger with every sink that writes on this machine, and what closes it all. */
 export async function allLocalSinks(
   folder: string,
-  choice: SinkChoice = {},
+  choice: SinkOptions = {},
 ): Promise<{ readonly logger: Logger; close(): Promise<void> }> {
   const store = await openStatsStore(join(folder, "stats.db"));
   const stream = createWriteStream(join(folder, "console.txt"));

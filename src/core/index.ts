@@ -3,6 +3,8 @@ export * from "./error.ts";
 export * from "./metric-name.ts";
 export * from "./options.ts";
 export * from "./printable.ts";
+export * from "./protobuf.ts";
 export * from "./seldom.ts";
 export * from "./suggest.ts";
+export * from "./text.ts";
 export * from "./tree.ts";

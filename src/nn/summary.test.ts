@@ -19,10 +19,10 @@ features.conv2d0     conv2d      f32[32, 26, 26, 16]         160     640 B
 features.relu0       relu        f32[32, 26, 26, 16]           0       0 B
 features.maxPool2d0  maxPool2d   f32[32, 13, 13, 16]           0       0 B
 features.flatten0    flatten     f32[32, 2704]                 0       0 B
-norm                 layerNorm   f32[32, 2704]             5,408   21.1 KB
-head                 dense       f32[32, 10]              27,050  105.7 KB
+norm                 layerNorm   f32[32, 2704]             5,408   21.6 kB
+head                 dense       f32[32, 10]              27,050  108.2 kB
 --------------------------------------------------------------------------
-total                sequential  f32[32, 10]              32,618  127.4 KB
+total                sequential  f32[32, 10]              32,618  130.5 kB
 `);
     expect(memory()).toEqual(before);
   });

@@ -1,4 +1,4 @@
-import { isPlainObject, treeLeaves } from "../core/index.ts";
+import { bytesText, countText, isPlainObject, tableLines, treeLeaves, widthOf } from "../core/index.ts";
 import { evalShape, type Spec, type Specs, type Value } from "../engine/index.ts";
 import { checkModel } from "./layer.ts";
 import type { Model, Params } from "./model.ts";
@@ -43,23 +43,28 @@ export function summary<X, Y>(model: Model<X, Y>, input: Specs<X>, options: Summ
   }
   const shown = [...rows.values()].filter((row) => row.path !== "" || row.parameters > 0 || rows.size === 1);
   const total = (of: "parameters" | "bytes") => shown.reduce((sum, row) => sum + row[of], 0);
-  return drawn([
-    ["layer", "kind", "output", "parameters", "memory"],
-    ...shown.map((row) => [
-      row.path || "(model)",
-      row.kind,
-      row.output,
-      row.parameters.toLocaleString("en-US"),
-      bytesText(row.bytes),
-    ]),
+  const lines = tableLines(
     [
-      "total",
-      model.kind,
-      rows.get("")?.output ?? "",
-      total("parameters").toLocaleString("en-US"),
-      bytesText(total("bytes")),
+      ["layer", "kind", "output", "parameters", "memory"],
+      ...shown.map((row) => [
+        row.path || "(model)",
+        row.kind,
+        row.output,
+        countText(row.parameters),
+        bytesText(row.bytes),
+      ]),
+      [
+        "total",
+        model.kind,
+        rows.get("")?.output ?? "",
+        countText(total("parameters")),
+        bytesText(total("bytes")),
+      ],
     ],
-  ]);
+    { right: [3, 4] },
+  );
+  const rule = "-".repeat(widthOf(lines[0] ?? ""));
+  return [lines[0], rule, ...lines.slice(1, -1), rule, lines.at(-1)].join("\n");
 }
 
 /** A row for each layer in the order they are entered; the whole model is the one without a path. */
@@ -115,27 +120,4 @@ function ownerOf(rows: ReadonlyMap<string, Row>, path: string): Row {
   const outer = path.slice(0, Math.max(0, path.lastIndexOf(".")));
   const row = rows.get(outer);
   return row ?? ownerOf(rows, outer);
-}
-
-const units = ["B", "KB", "MB", "GB", "TB"];
-
-function bytesText(bytes: number): string {
-  const power = Math.min(units.length - 1, bytes === 0 ? 0 : Math.floor(Math.log(bytes) / Math.log(1024)));
-  const size = bytes / 1024 ** power;
-  return `${power === 0 ? size : size.toFixed(1)} ${units[power]}`;
-}
-
-/** Columns as wide as their widest cell, numbers to the right, lines behind the head and before the totals. */
-function drawn(cells: readonly (readonly string[])[]): string {
-  const widths = (cells[0] as readonly string[]).map((_, i) =>
-    Math.max(...cells.map((row) => (row[i] ?? "").length)),
-  );
-  const lines = cells.map((row) =>
-    row
-      .map((cell, i) => (i < 3 ? cell.padEnd(widths[i] as number) : cell.padStart(widths[i] as number)))
-      .join("  ")
-      .trimEnd(),
-  );
-  const rule = "-".repeat(widths.reduce((sum, width) => sum + width, 2 * (widths.length - 1)));
-  return [lines[0], rule, ...lines.slice(1, -1), rule, lines.at(-1)].join("\n");
 }

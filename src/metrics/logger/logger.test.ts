@@ -6,13 +6,13 @@ import { type Counters, every, never, noCounters } from "../../schedule/index.ts
 import { sameState } from "../../state/index.ts";
 import { declareMetric } from "../metric.ts";
 import { type Histogram, isHistogram, type MetricRecord } from "../record.ts";
-import type { Sink, SinkChoice } from "../sinks/sink.ts";
+import type { Sink, SinkOptions } from "../sinks/sink.ts";
 import { Logger } from "./logger.ts";
 import type { LoggerOptions } from "./logger-options.ts";
 
 type Kept = Sink & { readonly records: MetricRecord[]; readonly windows: (readonly MetricRecord[])[] };
 
-function keep(choice: SinkChoice = {}): Kept {
+function keep(choice: SinkOptions = {}): Kept {
   const records: MetricRecord[] = [];
   const windows: (readonly MetricRecord[])[] = [];
   return {
@@ -498,14 +498,18 @@ it("two sinks of one file are refused by both names", () => {
 });
 
 describe("a sink whose choice fits nothing", () => {
-  const said = async (choice: SinkChoice, values: object = { loss: 1 }, outcome?: "completed" | "failed") => {
+  const said = async (
+    choice: SinkOptions,
+    values: object = { loss: 1 },
+    outcome?: "completed" | "failed",
+  ) => {
     const warnings: string[] = [];
     const logger = made(keep(choice), { warn: (text) => void warnings.push(text) });
     logger.log(values as Record<string, number>, 1);
     await logger.close(outcome && { outcome });
     return warnings;
   };
-  it.each<[SinkChoice, string]>([
+  it.each<[SinkOptions, string]>([
     [{ metrics: ["train/lsos"] }, 'metrics: ["train/lsos"]; did you mean "train/loss"?'],
     [{ categories: ["trian"] }, 'categories: ["trian"]; did you mean "train"?'],
     [

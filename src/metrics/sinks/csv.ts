@@ -1,21 +1,20 @@
 import { EspalierError } from "../../core/index.ts";
+import type { Counters } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
-import { csvField, csvFields, csvQuoted, csvRows } from "./csv-row.ts";
-import { type FileSinkChoice, type LineFile, lineFile } from "./line-file.ts";
-import { comesAgain, filedUpTo } from "./resume.ts";
-import type { Sink } from "./sink.ts";
+import { type FileSinkOptions, type LineFile, lineFile, type WholeLine } from "./files.ts";
+import { comesAgain, filedUpTo, type Sink } from "./sink.ts";
 
-/** Before the metrics. */
+/** Columns before the metrics. */
 const FIRST = ["step", "axis", "wall"] as const;
 
 /**
  * A wide table: a row for each step of a call, a column for each metric, named by its key. The first three columns
  * are the step, what it counts (`steps`, `epochs`, ...) and the time in ISO format. A field is empty where a metric
- * had no value; numbers that are not finite are `NaN`, `Infinity` and `-Infinity`; texts stand in quotes, always;
+ * had no value; numbers that are not finite are `NaN`, `Infinity` and `-Infinity`; texts always stand in quotes;
  * histograms are left out. Quotes, commas and ends of lines are as RFC 4180 has them, lines end with `\n`.
  *
- * A metric that appears later gets a column at the end: the file is then written anew, once a call. A value that comes
+ * A metric that appears later gets a column at the end: the file is then rewritten, once a call. A value that comes
  * late has a row of its own, with its own step. When a run is resumed, the rows after that point are removed: they
  * come again. A new run begins a new file: that of the run before is kept as `metrics.1.csv`, the next as
  * `metrics.2.csv`. Names and texts are data: a spreadsheet that takes `=1+1` for a formula must be told not to.
@@ -25,13 +24,13 @@ const FIRST = ["step", "axis", "wall"] as const;
  * const logger = new Logger({ sinks: [csvSink("run/metrics.csv", { categories: ["eval"] })] });
  * ```
  */
-export function csvSink(path: string, choice: FileSinkChoice = {}): Sink {
-  const { files: _, ...rest } = choice;
-  const file = lineFile("csvSink", path, choice);
+export function csvSink(path: string, options: FileSinkOptions = {}): Sink {
+  const { files: _, ...general } = options;
+  const file = lineFile("csvSink", path, options);
   let columns: readonly string[] = [];
   return {
-    ...rest,
-    name: rest.name ?? "csv",
+    ...general,
+    name: general.name ?? "csv",
     path: file.path,
     open(run) {
       file.open();
@@ -56,6 +55,64 @@ export function csvSink(path: string, choice: FileSinkChoice = {}): Sink {
   };
 }
 
+/** Removes rows that come again, and an incomplete last row; sets the file of another run aside. Returns the columns. */
+function rewind(file: LineFile, run: RunInfo): string[] {
+  const filed = filedUpTo(run);
+  let columns: string[] | undefined;
+  let end = 0;
+  let hasRepeats = false;
+  for (const { text, next } of csvRows(file.lines())) {
+    columns ??= columnsOf(text, file.path);
+    if (filed === undefined && end > 0) {
+      file.setAside();
+      return [];
+    }
+    hasRepeats ||= end > 0 && comesAgain(positionOf(text), filed);
+    end = next;
+  }
+  if (hasRepeats) file.replace(keptRows(file, filed));
+  else file.truncate(end);
+  return columns ?? [];
+}
+
+function columnsOf(header: string, path: string): string[] {
+  const columns = csvFields(header);
+  if (FIRST.every((name, i) => columns[i] === name)) return columns.slice(FIRST.length);
+  throw new EspalierError(
+    "SINK_UNUSABLE",
+    `${path} is a table of something else: its columns are ${header}`,
+    { fix: "give csvSink a file of its own" },
+  );
+}
+
+function* keptRows(file: LineFile, filed: Counters | undefined): Generator<string, void, undefined> {
+  let isHeader = true;
+  for (const { text } of csvRows(file.lines())) {
+    if (isHeader || !comesAgain(positionOf(text), filed)) yield `${text}\n`;
+    isHeader = false;
+  }
+}
+
+function positionOf(row: string): { readonly step: number; readonly axis: string } {
+  const [step, axis = ""] = csvFields(row);
+  return { step: Number(step), axis };
+}
+
+/** The whole file with more columns. */
+function* widened(
+  file: LineFile,
+  columns: readonly string[],
+  added: number,
+): Generator<string, void, undefined> {
+  yield `${[...FIRST, ...columns].map(csvField).join(",")}\n`;
+  const empty = ",".repeat(added);
+  let isHeader = true;
+  for (const { text } of csvRows(file.lines())) {
+    if (!isHeader) yield `${text}${empty}\n`;
+    isHeader = false;
+  }
+}
+
 interface Row {
   readonly step: number;
   readonly axis: string;
@@ -69,11 +126,11 @@ function rowsOf(records: readonly MetricRecord[]): Row[] {
   const newest = new Map<string, Row>();
   for (const { key, step, axis, wall, value } of records) {
     if (typeof value === "object") continue;
-    const place = `${step} ${axis}`;
-    let row = newest.get(place);
+    const position = `${step} ${axis}`;
+    let row = newest.get(position);
     if (!row || row.fields.has(key)) {
       row = { step, axis, wall, fields: new Map() };
-      newest.set(place, row);
+      newest.set(position, row);
       rows.push(row);
     }
     row.fields.set(key, typeof value === "string" ? csvQuoted(value) : numeral(value));
@@ -86,62 +143,40 @@ const numeral = (value: number): string => (Object.is(value, -0) ? "-0" : String
 const textOf = ({ step, axis, wall, fields }: Row, columns: readonly string[]): string =>
   `${step},${csvField(axis)},${new Date(wall).toISOString()}${columns.map((key) => `,${fields.get(key) ?? ""}`).join("")}\n`;
 
-/** The whole file with more columns. */
-function* widened(
-  file: LineFile,
-  columns: readonly string[],
-  added: number,
-): Generator<string, void, undefined> {
-  yield `${[...FIRST, ...columns].map(csvField).join(",")}\n`;
-  const none = ",".repeat(added);
-  let isHeader = true;
-  for (const { text } of csvRows(file.lines())) {
-    if (!isHeader) yield `${text}${none}\n`;
-    isHeader = false;
-  }
-}
+/** A field as RFC 4180 has it: in quotes where it holds a quote, a comma or the end of a line. */
+const csvField = (text: string): string => (/[",\r\n]/.test(text) ? csvQuoted(text) : text);
 
-/** Removes what comes again, and what a crash left of a row; sets aside what another run has written. Gives the columns. */
-function rewind(file: LineFile, run: RunInfo): string[] {
-  const filed = filedUpTo(run);
-  let columns: string[] | undefined;
-  let end = 0;
-  let goes = false;
-  for (const { text, next } of csvRows(file.lines())) {
-    columns ??= columnsOf(text, file.path);
-    if (filed === undefined && end > 0) {
-      file.setAside();
-      return [];
+const csvQuoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+/** The fields of a row, without the end of its line. */
+function csvFields(row: string): string[] {
+  const fields: string[] = [];
+  for (let at = 0; at <= row.length; at++) {
+    if (row[at] !== '"') {
+      const end = row.indexOf(",", at);
+      fields.push(row.slice(at, end < 0 ? row.length : end));
+      at = end < 0 ? row.length : end;
+      continue;
     }
-    goes ||= end > 0 && comesAgain(placeOf(text), filed);
-    end = next;
+    let text = "";
+    for (at++; at < row.length; at++) {
+      if (row[at] === '"' && row[++at] !== '"') break;
+      text += row[at];
+    }
+    fields.push(text);
   }
-  if (goes) file.replace(kept(file, filed));
-  else file.cut(end);
-  return columns ?? [];
+  return fields;
 }
 
-function* kept(file: LineFile, filed: RunInfo["filedUpTo"]): Generator<string, void, undefined> {
-  let isHeader = true;
-  for (const { text } of csvRows(file.lines())) {
-    if (isHeader || !comesAgain(placeOf(text), filed)) yield `${text}\n`;
-    isHeader = false;
+/** Joins lines to rows: a row goes on in the next line as long as a quote is open. */
+function* csvRows(lines: Iterable<WholeLine>): Generator<WholeLine, void, undefined> {
+  let begun: string[] = [];
+  let isOpen = false;
+  for (const { text, next } of lines) {
+    begun.push(text);
+    if ((text.split('"').length - 1) % 2 === 1) isOpen = !isOpen;
+    if (isOpen) continue;
+    yield { text: begun.join("\n"), next };
+    begun = [];
   }
-}
-
-function columnsOf(header: string, path: string): string[] {
-  const columns = csvFields(header);
-  if (FIRST.every((name, i) => columns[i] === name)) return columns.slice(FIRST.length);
-  throw new EspalierError(
-    "SINK_UNUSABLE",
-    `${path} is a table of something else: its columns are ${header}`,
-    {
-      fix: "give csvSink a file of its own",
-    },
-  );
-}
-
-function placeOf(row: string): { readonly step: number; readonly axis: string } {
-  const [step, axis = ""] = csvFields(row);
-  return { step: Number(step), axis };
 }

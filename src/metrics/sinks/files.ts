@@ -1,8 +1,11 @@
 import fs from "node:fs";
+import { dirname, join, parse, resolve } from "node:path";
+import { badOption, checkNames, shown } from "../../core/index.ts";
+import type { SinkOptions } from "./sink.ts";
 
 /**
- * The part of node:fs that sinks write files with: injected, so that a full disk can be tested without one. In types of
- * its own, because it is part of the package's types, which stand without those of Node.
+ * The part of node:fs that sinks write files with: injected, so that a full disk can be tested without one. Declared
+ * here because the package's public types do not depend on those of Node.
  */
 export interface SinkFiles {
   openSync(path: string, flags: string | number, mode?: number): number;
@@ -19,7 +22,7 @@ export interface SinkFiles {
 
 export const systemFiles: SinkFiles = fs;
 
-/** For reading and writing anywhere in a file, which is made where there is none. */
+/** Opens for reading and writing anywhere, and creates the file where there is none. */
 export const READ_WRITE: number = fs.constants.O_RDWR | fs.constants.O_CREAT;
 
 /** Writes all of `bytes` at `position`: one call may write less. */
@@ -28,11 +31,229 @@ export function writeAll(files: SinkFiles, file: number, bytes: Uint8Array, posi
     at += files.writeSync(file, bytes, at, bytes.length - at, position + at);
 }
 
-/** Cuts a file off, if that can be done. */
-export function tryCut(files: SinkFiles, file: number, size: number): void {
+/** Truncates a file if possible. Used by writers that write at known positions: the rest is overwritten later. */
+export function tryTruncate(files: SinkFiles, file: number, size: number): void {
   try {
     files.ftruncateSync(file, size);
   } catch {
-    // For those who write at known places: what lies beyond is written over, or cut off by a next process.
+    // What lies beyond is written over, or cut off by the next process.
+  }
+}
+
+const NEWLINE = 10;
+const BLOCK = 1 << 18;
+
+/** A line without its newline, and the position of the next one. */
+export interface WholeLine {
+  readonly text: string;
+  readonly next: number;
+}
+
+/** The lines of an open file between two positions, read block by block. Text without a final newline is no line. */
+export function* wholeLines(
+  files: Pick<SinkFiles, "readSync">,
+  file: number,
+  from: number,
+  to: number,
+): Generator<WholeLine, void, undefined> {
+  const block = Buffer.alloc(Math.max(1, Math.min(BLOCK, to - from)));
+  let begun: Buffer[] = [];
+  for (let at = from; at < to; ) {
+    const got = files.readSync(file, block, 0, Math.min(block.length, to - at), at);
+    if (got === 0) return;
+    let start = 0;
+    for (let end = block.indexOf(NEWLINE); end >= 0 && end < got; end = block.indexOf(NEWLINE, start)) {
+      const text = Buffer.concat([...begun, block.subarray(start, end)]).toString();
+      begun = [];
+      start = end + 1;
+      yield { text, next: at + start };
+    }
+    begun.push(Buffer.from(block.subarray(start, got)));
+    at += got;
+  }
+}
+
+/** Options of sinks that write one file of lines. */
+export interface FileSinkOptions extends SinkOptions {
+  /** For tests of failing disks. Default: node:fs. */
+  readonly files?: SinkFiles;
+}
+
+/** Checks the path and options of a sink and returns its file, which is not open yet. */
+export function lineFile(kind: string, path: string, options: FileSinkOptions): LineFile {
+  checkNames(kind, options, ["name", "schedule", "categories", "metrics", "files"]);
+  if (typeof path !== "string" || path === "")
+    throw badOption(kind, `the path is ${shown(path)}`, "name a file");
+  return new LineFile(resolve(path), options.files);
+}
+
+/** A file of lines that grows by whole calls, and can be replaced atomically. For JSONL and CSV. */
+export class LineFile {
+  readonly path: string;
+  readonly #files: SinkFiles;
+  #file: number | undefined;
+  /** Position of the next line. Bytes beyond it are of a call that failed. */
+  #size = 0;
+  #isClean = true;
+
+  constructor(path: string, files: SinkFiles = systemFiles) {
+    this.path = path;
+    this.#files = files;
+  }
+
+  /** Creates the file where there is none. */
+  open(): void {
+    this.close();
+    this.#files.mkdirSync(dirname(this.path), { recursive: true });
+    const file = this.#files.openSync(this.path, READ_WRITE);
+    this.#file = file;
+    this.#size = this.#files.fstatSync(file).size;
+    this.#isClean = true;
+  }
+
+  lines(): Iterable<WholeLine> {
+    return wholeLines(this.#files, this.#opened(), 0, this.#size);
+  }
+
+  /** Truncates the file to `size` bytes. */
+  truncate(size: number): void {
+    if (size < this.#size) this.#files.ftruncateSync(this.#opened(), size);
+    this.#size = size;
+  }
+
+  /** Appends all of the text or, where it throws, nothing. */
+  append(text: string): void {
+    const file = this.#opened();
+    if (!this.#isClean) this.#files.ftruncateSync(file, this.#size);
+    this.#isClean = true;
+    const bytes = Buffer.from(text);
+    try {
+      writeAll(this.#files, file, bytes, this.#size);
+    } catch (error) {
+      this.#isClean = false;
+      tryTruncate(this.#files, file, this.#size);
+      throw error;
+    }
+    this.#size += bytes.length;
+  }
+
+  /** Replaces the content by these pieces, which may come from `lines`: writes another file and renames it. */
+  replace(pieces: Iterable<string>): void {
+    const beside = `${this.path}.new`;
+    const file = this.#files.openSync(beside, "w+");
+    let size = 0;
+    let buffered: string[] = [];
+    let length = 0;
+    const flush = (): void => {
+      const bytes = Buffer.from(buffered.join(""));
+      writeAll(this.#files, file, bytes, size);
+      size += bytes.length;
+      buffered = [];
+      length = 0;
+    };
+    try {
+      for (const piece of pieces) {
+        buffered.push(piece);
+        length += piece.length;
+        if (length > BLOCK) flush();
+      }
+      flush();
+      this.#files.renameSync(beside, this.path);
+    } catch (error) {
+      this.#files.closeSync(file);
+      this.#files.rmSync(beside, { force: true });
+      throw error;
+    }
+    this.close();
+    this.#file = file;
+    this.#size = size;
+    this.#isClean = true;
+  }
+
+  /** Renames the file to the first free of `a.1.jsonl`, `a.2.jsonl`, ... and opens a new one. */
+  setAside(): void {
+    this.close();
+    const { dir, name, ext } = parse(this.path);
+    for (let number = 1; ; number++) {
+      const aside = join(dir, `${name}.${number}${ext}`);
+      if (!this.#claim(aside)) continue;
+      try {
+        this.#files.renameSync(this.path, aside);
+      } catch (error) {
+        this.#files.rmSync(aside, { force: true });
+        throw error;
+      }
+      break;
+    }
+    this.open();
+  }
+
+  close(): void {
+    if (this.#file !== undefined) this.#files.closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  /** Creates a file of this name if there is none, so that of several processes no two take the same name. */
+  #claim(path: string): boolean {
+    try {
+      this.#files.closeSync(this.#files.openSync(path, "wx"));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw error;
+    }
+  }
+
+  #opened(): number {
+    if (this.#file === undefined) this.open();
+    return this.#file ?? -1;
+  }
+}
+
+/**
+ * A binary file that grows by whole calls, for TensorBoard and W&B: staged bytes are in the file at once, count once
+ * they are committed, and are gone when they are dropped, so that a call that failed can be made again.
+ */
+export class StagedFile {
+  readonly path: string;
+  readonly #files: SinkFiles;
+  readonly #file: number;
+  #length: number;
+  #staged = 0;
+
+  /** Opens the file, creates it where there is none, and writes from `length` on. */
+  constructor(files: SinkFiles, path: string, length = 0) {
+    files.mkdirSync(dirname(path), { recursive: true });
+    this.path = path;
+    this.#files = files;
+    this.#file = files.openSync(path, READ_WRITE);
+    this.#length = length;
+  }
+
+  /** Position of the next byte. */
+  get length(): number {
+    return this.#length + this.#staged;
+  }
+
+  stage(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const written = this.#files.writeSync(this.#file, bytes, at, bytes.length - at, this.length);
+      at += written;
+      this.#staged += written;
+    }
+  }
+
+  commit(): void {
+    this.#length += this.#staged;
+    this.#staged = 0;
+  }
+
+  drop(): void {
+    this.#staged = 0;
+    tryTruncate(this.#files, this.#file, this.#length);
+  }
+
+  close(): void {
+    this.#files.closeSync(this.#file);
   }
 }

@@ -1,8 +1,8 @@
+import type { Counters } from "../../schedule/index.ts";
+import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
-import { jsonlWriter } from "./jsonl-line.ts";
-import { type FileSinkChoice, type LineFile, lineFile } from "./line-file.ts";
-import { comesAgain, filedUpTo } from "./resume.ts";
-import type { Sink } from "./sink.ts";
+import { type FileSinkOptions, type LineFile, lineFile } from "./files.ts";
+import { comesAgain, filedUpTo, type Sink } from "./sink.ts";
 
 /**
  * A file with one line of JSON for each metric and window:
@@ -23,13 +23,13 @@ import type { Sink } from "./sink.ts";
  * const logger = new Logger({ sinks: [jsonlSink("run/metrics.jsonl")] });
  * ```
  */
-export function jsonlSink(path: string, choice: FileSinkChoice = {}): Sink {
-  const { files: _, ...rest } = choice;
-  const file = lineFile("jsonlSink", path, choice);
-  const lineOf = jsonlWriter();
+export function jsonlSink(path: string, options: FileSinkOptions = {}): Sink {
+  const { files: _, ...general } = options;
+  const file = lineFile("jsonlSink", path, options);
+  const lineOf = lineWriter();
   return {
-    ...rest,
-    name: rest.name ?? "jsonl",
+    ...general,
+    name: general.name ?? "jsonl",
     path: file.path,
     open(run) {
       file.open();
@@ -44,39 +44,89 @@ export function jsonlSink(path: string, choice: FileSinkChoice = {}): Sink {
   };
 }
 
-/** Removes what comes again, and what a crash left of a line. What another run has written is set aside. */
+/** Removes lines that come again, and an incomplete last line. The file of another run is set aside. */
 function rewind(file: LineFile, run: RunInfo): void {
   const filed = filedUpTo(run);
   let end = 0;
-  let goes = false;
+  let hasRepeats = false;
   for (const { text, next } of file.lines()) {
     end = next;
-    const place = placeOf(text);
-    if (filed === undefined && place !== nowhere) {
+    const position = positionOf(text);
+    if (filed === undefined && position !== foreign) {
       file.setAside();
       return;
     }
-    goes ||= comesAgain(place, filed);
+    hasRepeats ||= comesAgain(position, filed);
   }
-  if (goes) file.replace(kept(file, filed));
-  else file.cut(end);
+  if (hasRepeats) file.replace(keptLines(file, filed));
+  else file.truncate(end);
 }
 
-function* kept(file: LineFile, filed: RunInfo["filedUpTo"]): Generator<string, void, undefined> {
-  for (const { text } of file.lines()) if (!comesAgain(placeOf(text), filed)) yield `${text}\n`;
+function* keptLines(file: LineFile, filed: Counters | undefined): Generator<string, void, undefined> {
+  for (const { text } of file.lines()) if (!comesAgain(positionOf(text), filed)) yield `${text}\n`;
 }
 
-const nowhere = { step: Number.NEGATIVE_INFINITY, axis: "" };
+const foreign = { step: Number.NEGATIVE_INFINITY, axis: "" };
 
-/** Where the value of a line belongs. Of a line that somebody else wrote: nowhere, so that it stays. */
-function placeOf(line: string): { readonly step: number; readonly axis: string } {
+/** The step and axis of a line. `foreign` for a line that another program wrote, so that it stays. */
+function positionOf(line: string): { readonly step: number; readonly axis: string } {
   try {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed !== "object" || parsed === null || !("step" in parsed && "axis" in parsed))
-      return nowhere;
+      return foreign;
     const { step, axis } = parsed;
-    return typeof step === "number" && typeof axis === "string" ? { step, axis } : nowhere;
+    return typeof step === "number" && typeof axis === "string" ? { step, axis } : foreign;
   } catch {
-    return nowhere;
+    return foreign;
   }
 }
+
+/** Encodes records as lines of JSON. Keeps the text of what is the same from line to line. */
+function lineWriter(): (record: MetricRecord) => string {
+  const beginnings = new Map<string, { readonly of: MetricRecord; readonly text: string }>();
+  let last: { readonly counters: Counters; readonly text: string } | undefined;
+  return (record) => {
+    let beginning = beginnings.get(record.key);
+    if (!beginning || !isSameMetric(beginning.of, record)) {
+      beginning = { of: record, text: beginningOf(record) };
+      beginnings.set(record.key, beginning);
+    }
+    const { step, counters, count, notFinite, wall } = record;
+    if (last?.counters !== counters) last = { counters, text: JSON.stringify(counters, notFiniteAsText) };
+    return (
+      `${beginning.text},"step":${numeral(step)},${valueMember(record)},"count":${count},"notFinite":${notFinite},` +
+      `"wall":${numeral(wall)},"counters":${last.text}}\n`
+    );
+  };
+}
+
+const isSameMetric = (one: MetricRecord, other: MetricRecord): boolean =>
+  one.name === other.name &&
+  one.category === other.category &&
+  one.unit === other.unit &&
+  one.axis === other.axis &&
+  one.reduction === other.reduction;
+
+/** The members that are the same for all records of a metric. */
+const beginningOf = ({ key, category, name, unit, axis, reduction }: MetricRecord): string =>
+  JSON.stringify({ key, category, name, unit, axis, reduction }).slice(0, -1);
+
+function valueMember({ value }: MetricRecord): string {
+  if (typeof value === "number") return `"value":${numeral(value)}`;
+  if (typeof value === "string") return `"text":${JSON.stringify(value)}`;
+  const members = Object.entries(value).map(([name, part]: [string, number | readonly number[]]) => {
+    const text = typeof part === "number" ? numeral(part) : `[${part.map(numeral).join(",")}]`;
+    return `${JSON.stringify(name)}:${text}`;
+  });
+  return `"histogram":{${members.join(",")}}`;
+}
+
+/** A number in JSON, with -0; NaN and infinity as texts. */
+function numeral(value: number): string {
+  if (!Number.isFinite(value)) return `"${value}"`;
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
+/** Counters are never -0, and JSON.stringify is faster. */
+const notFiniteAsText = (_name: string, value: unknown): unknown =>
+  typeof value === "number" && !Number.isFinite(value) ? String(value) : value;

@@ -16,10 +16,10 @@ import { plainLine } from "./console/plain-line.ts";
 import { endingRow, openingRow } from "./console/sentences.ts";
 import type { Row } from "./console/style.ts";
 import { type SinkFiles, systemFiles } from "./files.ts";
-import type { Sink, SinkChoice } from "./sink.ts";
+import type { Sink, SinkOptions } from "./sink.ts";
 
 /** Options of {@link logFileSink}. */
-export interface LogFileOptions extends SinkChoice {
+export interface LogFileOptions extends SinkOptions {
   readonly clock?: Clock;
   readonly files?: LogFiles;
 }

@@ -1,24 +1,24 @@
-import type { Schedule } from "../../schedule/index.ts";
+import type { Counters, Schedule } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
 
-/** What all sinks can be told. */
-export interface SinkChoice {
+/** Options that every sink takes. */
+export interface SinkOptions {
   /** Unique within a logger. Default: the kind of sink. */
   readonly name?: string;
-  /** When its windows end. Default: consoles every 1000 steps, all others every 100. */
+  /** When its windows end. Default: every 1000 steps for consoles, every 100 for all others. */
   readonly schedule?: Schedule;
-  /** Categories it gets. Default all. */
+  /** Categories it gets. Default: all. */
   readonly categories?: readonly string[];
-  /** Metrics it gets: `train/loss`, `validation/*`; `*` stands for any characters. Default all. */
+  /** Metrics it gets: `train/loss`, `validation/*`; `*` stands for any characters. Default: all. */
   readonly metrics?: readonly string[];
 }
 
 /**
  * A place where metrics go. Calls come one after the other, never two at a time; a call may be asynchronous. A call
- * that throws is made again with the same records, so that what it filed before must not be filed twice; how often,
- * when, and what happens meanwhile is the business of `delivery/`, not the sink's. An EspalierError with the code
- * `SINK_REFUSED` says that these records will never do, one with `SINK_UNUSABLE` that no call will.
+ * that throws is made again with the same records, so a sink must not file twice what it filed before the error;
+ * delivery.ts decides when to retry and where records wait meanwhile. An EspalierError with the code `SINK_REFUSED`
+ * says that these records can never be filed, one with `SINK_UNUSABLE` that no call can succeed.
  *
  * @example
  * ```ts
@@ -27,18 +27,31 @@ export interface SinkChoice {
  * const logger = new Logger({ sinks: [mine] });
  * ```
  */
-export interface Sink extends SinkChoice {
+export interface Sink extends SinkOptions {
   readonly name: string;
-  /** The file that it writes, where it is one: no two sinks of a logger may have the same. */
+  /** The file that it writes, if any: no two sinks of a logger may have the same. */
   readonly path?: string;
-  /** Before all else, once a process; again where it failed. */
+  /** Called first, once per process; again after a failure. */
   open?(run: RunInfo): void | Promise<void>;
-  /** Files the records of a closed window, in order; of several, where they had to wait. */
+  /** Files the records of a closed window, in order; of several windows, where they had to wait. */
   write(records: readonly MetricRecord[]): void | Promise<void>;
   /** Shows how far the run is, for sinks that show it. Called often; must not fail. */
   progress?(progress: RunProgress): void;
-  /** Says something to whoever watches: warnings, the end of the run. For sinks that people read. */
+  /** Shows a message to people: warnings, the end of the run. */
   message?(text: string): void;
-  /** After all else. What it buffered is out when it returns. */
+  /** Called last. Everything it buffered is written when it returns. */
   close?(ending: RunEnding): void | Promise<void>;
 }
+
+/** The point after which a resumed run files its metrics again. Undefined for a new run. */
+export const filedUpTo = (run: Pick<RunInfo, "resumedAt" | "filedUpTo">): Counters | undefined =>
+  run.filedUpTo ?? run.resumedAt;
+
+/**
+ * True where a resumed run files this record again: it lies after the point where the run goes on, on its own axis.
+ * Records on an axis that the run does not know are kept: a value twice is better than none.
+ */
+export const comesAgain = (
+  { step, axis }: Pick<MetricRecord, "step" | "axis">,
+  filed: Counters | undefined,
+): boolean => step > (filed?.[axis] ?? Number.POSITIVE_INFINITY);

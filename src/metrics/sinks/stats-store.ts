@@ -1,7 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { RunInfo } from "../run-info.ts";
 import type { StatsStore } from "../store/index.ts";
-import type { Sink, SinkChoice } from "./sink.ts";
+import type { Sink, SinkOptions } from "./sink.ts";
 
 /**
  * Files metrics in a stats store, which stays open: whoever opened it closes it. While the database is away its calls
@@ -13,7 +13,7 @@ import type { Sink, SinkChoice } from "./sink.ts";
  * const logger = new Logger({ sinks: [statsStoreSink(store)] });
  * ```
  */
-export function statsStoreSink(store: StatsStore, choice: SinkChoice = {}): Sink {
+export function statsStoreSink(store: StatsStore, choice: SinkOptions = {}): Sink {
   let run: RunInfo | undefined;
   const id = (): string => run?.id ?? "";
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { MetricRecord, Sink } from "../../metrics/index.ts";
-import { comesAgain } from "../../metrics/sinks/resume.ts";
+import { comesAgain } from "../../metrics/sinks/sink.ts";
 import { checkSink, type HeldValue, type SinkCheck } from "./index.ts";
 
 /** How a sink in memory can be wrong. */

@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
-import { createInflateRaw } from "node:zlib";
+import { crc32, createInflateRaw } from "node:zlib";
 import { EspalierError } from "../../../core/index.ts";
-import { crc32 } from "./crc32.ts";
 
 /** One file of a zip archive. */
 export interface ZipEntry {

@@ -1,6 +1,6 @@
 import { badOption, type Clock, checkNames, checkSize, shown, systemClock } from "../../../core/index.ts";
 import { every } from "../../../schedule/index.ts";
-import type { Sink, SinkChoice } from "../sink.ts";
+import type { Sink, SinkOptions } from "../sink.ts";
 import { chooser, figures } from "./choice.ts";
 import { type ConsoleStream, outletOf } from "./outlet.ts";
 import { plainDisplay } from "./plain.ts";
@@ -8,7 +8,7 @@ import { hasUnicode, isLive, styleOf, wantsColor } from "./style.ts";
 import { terminalDisplay } from "./terminal.ts";
 
 /** Options of {@link consoleSink}. */
-export interface ConsoleOptions extends SinkChoice {
+export interface ConsoleOptions extends SinkOptions {
   /** Default `process.stdout`. */
   readonly stream?: ConsoleStream;
   /** Default: on a terminal, unless `NO_COLOR` is set; everywhere where `FORCE_COLOR` is set. */

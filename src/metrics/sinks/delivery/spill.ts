@@ -2,9 +2,8 @@ import { dirname, join } from "node:path";
 import { EspalierError } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunInfo } from "../../run-info.ts";
-import { READ_WRITE, type SinkFiles, systemFiles, tryCut, writeAll } from "../files.ts";
-import { comesAgain, filedUpTo } from "../resume.ts";
-import { wholeLines } from "../whole-lines.ts";
+import { READ_WRITE, type SinkFiles, systemFiles, tryTruncate, wholeLines, writeAll } from "../files.ts";
+import { comesAgain, filedUpTo } from "../sink.ts";
 import { lineOf, recordOf } from "./record-line.ts";
 
 export interface SpillChoice {
@@ -59,7 +58,7 @@ export class SpillFile {
     try {
       writeAll(this.#files, file, bytes, this.#end);
     } catch (error) {
-      tryCut(this.#files, file, this.#end);
+      tryTruncate(this.#files, file, this.#end);
       throw error;
     }
     this.#end += bytes.length;
@@ -118,7 +117,7 @@ export class SpillFile {
     const file = this.#files.openSync(this.path, READ_WRITE);
     try {
       if (this.count === 0) {
-        tryCut(this.#files, file, 0);
+        tryTruncate(this.#files, file, 0);
         writeAll(this.#files, file, this.#head(this.#read), 0);
       }
     } catch (error) {
@@ -154,7 +153,7 @@ export class SpillFile {
       }
       if (this.count === 0) this.#read = this.#end = empty;
       this.#old = this.#end;
-      tryCut(this.#files, file, this.#end);
+      tryTruncate(this.#files, file, this.#end);
     } finally {
       this.#files.closeSync(file);
     }

@@ -1,6 +1,6 @@
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
-import { comesAgain } from "../resume.ts";
+import { comesAgain } from "../sink.ts";
 import type { MlflowApi } from "./api.ts";
 import type { Metric } from "./metric.ts";
 

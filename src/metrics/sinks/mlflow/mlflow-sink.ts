@@ -1,15 +1,15 @@
 import { badOption, type Clock, checkNames, EspalierError, shown, systemClock } from "../../../core/index.ts";
 import { isScalar, type MetricRecord } from "../../record.ts";
 import type { RunEnding } from "../../run-info.ts";
-import { filedUpTo } from "../resume.ts";
-import type { Sink, SinkChoice } from "../sink.ts";
+import type { Sink, SinkOptions } from "../sink.ts";
+import { filedUpTo } from "../sink.ts";
 import { MlflowError, mlflowApi } from "./api.ts";
 import { History } from "./history.ts";
 import { type Metric, metricOf, requestsOf } from "./metric.ts";
 import { openRun } from "./run.ts";
 
 /** Options of {@link mlflowSink}. */
-export interface MlflowOptions extends SinkChoice {
+export interface MlflowOptions extends SinkOptions {
   /** Of the tracking server, such as `http://127.0.0.1:5000`. A user and password in it are used. */
   readonly url: string;
   /** Its name. It is made where there is none. */

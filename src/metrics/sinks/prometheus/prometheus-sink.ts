@@ -1,11 +1,11 @@
 import { badOption, checkNames, shown } from "../../../core/index.ts";
-import type { Sink, SinkChoice } from "../sink.ts";
+import type { Sink, SinkOptions } from "../sink.ts";
 import { exposition } from "./exposition.ts";
 import { NewestValues } from "./newest.ts";
 import { type MetricsServer, serveMetrics } from "./server.ts";
 
 /** Options of {@link prometheusSink}. */
-export interface PrometheusOptions extends SinkChoice {
+export interface PrometheusOptions extends SinkOptions {
   /** Default 9464. With 0 any that is free: see `url`. */
   readonly port?: number;
   /** Default 127.0.0.1: nobody but this machine. */

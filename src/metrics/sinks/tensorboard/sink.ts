@@ -1,38 +1,49 @@
+import { readdirSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
 import { type Clock, checkNames, systemClock } from "../../../core/index.ts";
-import { type SinkFiles, systemFiles } from "../files.ts";
-import { filedUpTo } from "../resume.ts";
-import type { Sink, SinkChoice } from "../sink.ts";
-import { writeSessionEnd, writeSessionStart } from "./hparams.ts";
-import { EventRuns } from "./runs.ts";
+import type { Counters } from "../../../schedule/index.ts";
+import type { MetricRecord } from "../../record.ts";
+import { type SinkFiles, StagedFile, systemFiles } from "../files.ts";
+import { filedUpTo, type Sink, type SinkOptions } from "../sink.ts";
+import { EventWriter, numberPrefix, writeSessionEnd, writeSessionStart, writeValue } from "./events.ts";
 
 /** Options of {@link tensorBoardSink}. */
-export interface TensorBoardChoice extends SinkChoice {
-  /** Whether the run's settings are filed for TensorBoard's table of hyperparameters. Default true. */
+export interface TensorBoardOptions extends SinkOptions {
+  /** Files the settings of the run for TensorBoard's table of hyperparameters. Default: true. */
   readonly hparams?: boolean;
-  /** For tests: when it is. */
+  /** For tests. */
   readonly clock?: Clock;
   /** @internal */
   readonly files?: SinkFiles;
 }
 
 /**
- * Event files as TensorBoard reads them: numbers, histograms, texts, and the run's settings. Tags are the metrics'
- * keys. One directory is one run; several in one folder can be compared: `tensorboard --logdir runs`.
+ * Event files as TensorBoard reads them: numbers, histograms, texts, and the settings of the run. Tags are the keys of
+ * the metrics. One directory is one run; several in one folder can be compared: `tensorboard --logdir runs`.
  *
- * TensorBoard keeps numbers as 32-bit floats and steps as whole numbers: other sinks are exact. What is counted on
- * another axis than `steps` appears as a run of its own, `by-<axis>`, and so do late values, under `late`: TensorBoard
- * would take them for a restart and forget what came after them. A resumed run writes a file of its own, by which
- * TensorBoard drops what the killed process had written after the checkpoint; a new run in an old directory voids all
- * that was there. Of texts, only programs that read files with the old `EventAccumulator` see those again.
+ * TensorBoard keeps numbers as 32-bit floats and steps as integers: other sinks are exact. Metrics on another axis
+ * than `steps` appear as a run of their own, `by-<axis>`, and so do late values, under `late`: TensorBoard would take
+ * them for a restart and forget what came after them. A resumed run writes a new file, by which TensorBoard drops what
+ * the killed process had written after the checkpoint; a new run in an old directory voids all that was there. Only
+ * programs that read files with the old `EventAccumulator` see voided texts again.
  *
  * @example
  * ```ts
  * const logger = new Logger({ sinks: [tensorBoardSink("runs/mnist/tensorboard")] });
  * ```
  */
-export function tensorBoardSink(directory: string, choice: TensorBoardChoice = {}): Sink {
-  checkNames("tensorBoardSink", choice, Object.keys(known));
-  const { hparams = true, clock = systemClock, files = systemFiles, ...general } = choice;
+export function tensorBoardSink(directory: string, options: TensorBoardOptions = {}): Sink {
+  checkNames("tensorBoardSink", options, [
+    "name",
+    "schedule",
+    "categories",
+    "metrics",
+    "hparams",
+    "clock",
+    "files",
+  ]);
+  const { hparams = true, clock = systemClock, files = systemFiles, ...general } = options;
   let runs: EventRuns | undefined;
   return {
     name: "tensorboard",
@@ -42,8 +53,7 @@ export function tensorBoardSink(directory: string, choice: TensorBoardChoice = {
       runs = undefined;
       const opened = new EventRuns(files, directory, run.startedAt, filedUpTo(run));
       try {
-        if (hparams)
-          opened.writeMain((main) => main.addOther(run.startedAt, (out) => writeSessionStart(out, run)));
+        if (hparams) opened.writeExtra(run.startedAt, (out) => writeSessionStart(out, run));
       } catch (error) {
         opened.close();
         throw error;
@@ -59,19 +69,245 @@ export function tensorBoardSink(directory: string, choice: TensorBoardChoice = {
     close(ending) {
       const wall = clock.wall();
       if (hparams && ending.outcome !== "interrupted")
-        runs?.writeMain((main) => main.addOther(wall, (out) => writeSessionEnd(out, ending, wall)));
+        runs?.writeExtra(wall, (out) => writeSessionEnd(out, ending, wall));
       runs?.close();
       runs = undefined;
     },
   };
 }
 
-const known: Readonly<Record<keyof TensorBoardChoice, true>> = {
-  name: true,
-  schedule: true,
-  categories: true,
-  metrics: true,
-  hparams: true,
-  clock: true,
-  files: true,
-};
+const LATE = "late";
+const BY = "by-";
+
+/** The event files of one axis. */
+interface AxisRuns {
+  /** Earlier processes may have filed values up to here. */
+  readonly floor: number;
+  readonly main: EventRun;
+  late: EventRun | undefined;
+}
+
+/**
+ * The TensorBoard runs that make up one of ours: the directory itself for metrics on the axis `steps`; `by-<axis>` for
+ * every other axis, because a restart drops steps of a whole run; and `late` in each for values that come after later
+ * ones of the same metric, because TensorBoard's fast loader takes a step that goes backwards for a restart.
+ */
+class EventRuns {
+  readonly #files: SinkFiles;
+  readonly #directory: string;
+  readonly #wall: number;
+  readonly #resumedAt: Counters | undefined;
+  readonly #axes = new Map<string, AxisRuns>();
+  /** All that are open. */
+  readonly #runs: EventRun[] = [];
+
+  /** Creates a file in the directory itself, and wherever earlier processes wrote some. */
+  constructor(files: SinkFiles, directory: string, wall: number, resumedAt: Counters | undefined) {
+    this.#files = files;
+    this.#directory = directory;
+    this.#wall = wall;
+    this.#resumedAt = resumedAt;
+    try {
+      for (const axis of existingAxes(directory)) this.#of(axis);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** Files all records, or none and throws. */
+  write(records: readonly MetricRecord[]): void {
+    this.#together(() => {
+      for (const record of records) {
+        const runs = this.#of(record.axis);
+        const isLate = record.step <= runs.floor || runs.main.isPast(record);
+        (isLate ? this.#late(record.axis, runs) : runs.main).add(record);
+      }
+    });
+  }
+
+  /** Files an event that belongs to no metric, in the main run. */
+  writeExtra(wall: number, write: (out: EventWriter) => void): void {
+    this.#together(() => this.#of("steps").main.addExtra(wall, write));
+  }
+
+  close(): void {
+    for (const run of this.#runs) run.close();
+    this.#runs.length = 0;
+    this.#axes.clear();
+  }
+
+  #together(add: () => void): void {
+    try {
+      add();
+      for (const run of this.#runs) run.stage();
+    } catch (error) {
+      for (const run of this.#runs) run.drop();
+      throw error;
+    }
+    for (const run of this.#runs) run.commit();
+  }
+
+  #of(axis: string): AxisRuns {
+    const found = this.#axes.get(axis);
+    if (found) return found;
+    const floor = this.#resumedAt?.[axis] ?? Number.NEGATIVE_INFINITY;
+    const runs: AxisRuns = { floor, main: this.#open(axis, false), late: undefined };
+    this.#axes.set(axis, runs);
+    if (eventFiles(join(this.#directory, folderOf(axis, true))).length > 0) this.#late(axis, runs);
+    return runs;
+  }
+
+  #late(axis: string, runs: AxisRuns): EventRun {
+    runs.late ??= this.#open(axis, true);
+    return runs.late;
+  }
+
+  #open(axis: string, late: boolean): EventRun {
+    const reached = this.#resumedAt?.[axis];
+    // A new run voids everything; a resumed one what comes again; on an unknown axis nothing is void.
+    const voidFrom = reached !== undefined ? Math.floor(reached) + 1 : this.#resumedAt ? undefined : 0;
+    const directory = join(this.#directory, folderOf(axis, late));
+    const run = new EventRun(this.#files, directory, this.#wall, voidFrom);
+    this.#runs.push(run);
+    return run;
+  }
+}
+
+const folderOf = (axis: string, late: boolean): string =>
+  join(axis === "steps" ? "" : `${BY}${encodeURIComponent(axis)}`, late ? LATE : "");
+
+/** `steps`, and the axes that earlier processes wrote. */
+function existingAxes(directory: string): readonly string[] {
+  try {
+    const folders = readdirSync(directory).filter((name) => name.startsWith(BY));
+    return ["steps", ...folders.map((name) => decodeURIComponent(name.slice(BY.length)))];
+  } catch {
+    // There is no directory yet, or a folder in it that is not ours.
+    return ["steps"];
+  }
+}
+
+/** Bytes that are buffered before they go to the file, within one call. */
+const PIECE = 1 << 20;
+const NEVER = Number.NEGATIVE_INFINITY;
+
+/** A metric in an event file. */
+interface Tag {
+  readonly prefix: Uint8Array;
+  /** Its last step in the file, and its last step once this call is committed. */
+  committed: number;
+  last: number;
+}
+
+/** One TensorBoard run: a directory, into which a process writes one event file. */
+class EventRun {
+  readonly #file: StagedFile;
+  readonly #out = new EventWriter(2 * PIECE);
+  readonly #tags = new Map<string, Tag>();
+  readonly #changed: Tag[] = [];
+  #event: { readonly step: number; readonly wall: number } | undefined;
+
+  /** Creates the file. What earlier files hold from the step `voidFrom` on is void. */
+  constructor(files: SinkFiles, directory: string, wall: number, voidFrom: number | undefined) {
+    this.#file = new StagedFile(files, join(directory, freeName(directory, wall)));
+    try {
+      this.#out.fileVersion(wall);
+      if (voidFrom !== undefined) this.#out.sessionStart(wall, voidFrom);
+      this.stage();
+      this.commit();
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** True where the metric has a value at this step or after it. */
+  isPast({ key, step }: MetricRecord): boolean {
+    const tag = this.#tags.get(key);
+    return tag !== undefined && step <= tag.last;
+  }
+
+  add(record: MetricRecord): void {
+    let tag = this.#tags.get(record.key);
+    if (!tag) {
+      tag = { prefix: numberPrefix(record.key), committed: NEVER, last: NEVER };
+      this.#tags.set(record.key, tag);
+    }
+    const first = tag.last === NEVER;
+    if (tag.last === tag.committed) this.#changed.push(tag);
+    tag.last = Math.max(tag.last, record.step);
+    this.#beginEvent(record.wall, record.step);
+    if (first || typeof record.value !== "number") writeValue(this.#out, record, first);
+    else {
+      this.#out.raw(tag.prefix);
+      this.#out.rawFloat(record.value);
+    }
+  }
+
+  /** Adds an event with one value that belongs to no metric. */
+  addExtra(wall: number, write: (out: EventWriter) => void): void {
+    this.#beginEvent(wall, 0);
+    write(this.#out);
+    this.#endEvent();
+  }
+
+  stage(): void {
+    this.#endEvent();
+    this.#file.stage(this.#out.bytes());
+    this.#out.clear();
+  }
+
+  commit(): void {
+    this.#file.commit();
+    for (const tag of this.#changed) tag.committed = tag.last;
+    this.#changed.length = 0;
+  }
+
+  drop(): void {
+    this.#event = undefined;
+    this.#out.clear();
+    this.#file.drop();
+    for (const tag of this.#changed) tag.last = tag.committed;
+    this.#changed.length = 0;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  /** Values of one step and one time share an event. */
+  #beginEvent(wall: number, step: number): void {
+    if (this.#event?.step === step && this.#event.wall === wall) return;
+    this.#endEvent();
+    if (this.#out.length >= PIECE) this.stage();
+    this.#out.beginValues(wall, step);
+    this.#event = { step, wall };
+  }
+
+  #endEvent(): void {
+    if (!this.#event) return;
+    this.#out.endValues();
+    this.#event = undefined;
+  }
+}
+
+const named = /^events\.out\.tfevents\.(\d+)\./;
+
+/** The event files of a directory. None where there is no directory. */
+function eventFiles(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).filter((name) => named.test(name));
+  } catch {
+    return [];
+  }
+}
+
+let made = 0;
+
+/** Readers order files by name: the new one comes last, whatever the clock says and whichever host wrote the others. */
+function freeName(directory: string, wall: number): string {
+  const taken = eventFiles(directory).map((name) => Number(named.exec(name)?.[1]));
+  const seconds = Math.max(Math.floor(wall / 1000), ...taken.map((time) => time + 1));
+  return `events.out.tfevents.${String(seconds).padStart(10, "0")}.${hostname()}.${process.pid}.${made++}`;
+}

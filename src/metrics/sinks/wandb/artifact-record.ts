@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
+import type { ProtoWriter } from "../../../core/index.ts";
 import type { Json } from "../../json.ts";
-import type { MessageBytes } from "../wire/index.ts";
 import type { WandbProject } from "./records.ts";
 
 /** A file of an artifact. */
@@ -51,7 +51,7 @@ export function digestOf(files: readonly ArtifactFile[]): string {
 }
 
 export function writeArtifact(
-  out: MessageBytes,
+  out: ProtoWriter,
   of: WandbProject & { readonly runId: string; readonly sequence: string },
   { type, name, aliases, metadata, files }: ArtifactContent,
 ): void {
@@ -71,7 +71,7 @@ export function writeArtifact(
   out.text(artifactField.digestAlgorithm, "MANIFEST_MD5");
 }
 
-function writeManifest(out: MessageBytes, files: readonly ArtifactFile[]): void {
+function writeManifest(out: ProtoWriter, files: readonly ArtifactFile[]): void {
   const begun = out.begin(artifactField.manifest);
   out.integer(manifest.version, 1);
   out.text(manifest.policy, "wandb-storage-policy-v1");

@@ -1,6 +1,6 @@
 import type { Counters } from "../../../schedule/index.ts";
 import type { SinkFiles } from "../files.ts";
-import { comesAgain } from "../resume.ts";
+import { comesAgain } from "../sink.ts";
 import { artifactField } from "./artifact-record.ts";
 import { LogFile } from "./log-file.ts";
 import { readLog } from "./read-log.ts";

@@ -1,5 +1,5 @@
+import { ProtoWriter } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
-import { MessageBytes } from "../wire/index.ts";
 import type { Held } from "./continue-log.ts";
 import type { LogFile } from "./log-file.ts";
 import { addMetric, item, jsonOf, kind, writeItem } from "./records.ts";
@@ -20,7 +20,7 @@ export class History {
   /** The last step of each axis: what comes before it is late. */
   #newest: Map<string, number>;
   #next: number;
-  readonly #summary = new MessageBytes();
+  readonly #summary = new ProtoWriter();
   /** What W&B was told of since the mark. */
   #told: string[] = [];
 
@@ -87,7 +87,7 @@ export class History {
       for (const [key, json] of values) if (this.#told.includes(key)) writeItem(this.#summary, [key], json);
   }
 
-  #writeItem(out: MessageBytes, key: string, json: string): void {
+  #writeItem(out: ProtoWriter, key: string, json: string): void {
     const prefix = this.#known.get(key) ?? this.#learn(key);
     const begun = out.begin(history.item);
     out.raw(prefix);
@@ -110,7 +110,7 @@ export class History {
 
 /** An item up to its value. */
 function itemPrefix(key: string): Uint8Array {
-  const out = new MessageBytes(64);
+  const out = new ProtoWriter(64);
   out.text(item.nestedKey, key);
   for (const byte of JSON_TAG) out.byte(byte);
   return Uint8Array.from(out.bytes());

@@ -1,5 +1,6 @@
-import type { SinkFiles } from "../files.ts";
-import { crc32, MessageBytes, StagedFile } from "../wire/index.ts";
+import { crc32 } from "node:zlib";
+import { ProtoWriter } from "../../../core/index.ts";
+import { type SinkFiles, StagedFile } from "../files.ts";
 
 /** The log is cut into blocks; no chunk of a record crosses the end of one. */
 export const BLOCK = 32 * 1024;
@@ -16,7 +17,7 @@ const NUMBER = 1;
 /** A `.wandb` file being written: records of W&B's, numbered, in a log as LevelDB has it. */
 export class LogFile {
   readonly #file: StagedFile;
-  readonly #out = new MessageBytes(2 * PIECE);
+  readonly #out = new ProtoWriter(2 * PIECE);
   #number = 1;
   #committed = 1;
 
@@ -33,7 +34,7 @@ export class LogFile {
   }
 
   /** Adds a record of one kind, the field that it is of a Record. */
-  add(kind: number, write: (out: MessageBytes) => void): void {
+  add(kind: number, write: (out: ProtoWriter) => void): void {
     const start = this.#beginRecord();
     this.#out.integer(NUMBER, this.#number++);
     const message = this.#out.begin(kind);
@@ -117,6 +118,6 @@ export class LogFile {
     buffer[start - 1] = kind;
     buffer[start - 2] = size >>> 8;
     buffer[start - 3] = size & 255;
-    this.#out.rawUint32(crc32(buffer, start - 1, start + size), start - CHUNK_HEADER);
+    this.#out.rawUint32(crc32(buffer.subarray(start - 1, start + size)), start - CHUNK_HEADER);
   }
 }

@@ -1,5 +1,5 @@
+import { crc32 } from "node:zlib";
 import type { SinkFiles } from "../files.ts";
-import { crc32 } from "../wire/index.ts";
 import { BLOCK, CHUNK_HEADER, chunk, FILE_HEADER } from "./log-file.ts";
 
 /**
@@ -24,7 +24,7 @@ export function* readLog(
       for (; size - at >= CHUNK_HEADER && BLOCK - at >= CHUNK_HEADER; ) {
         const start = at + CHUNK_HEADER;
         const end = start + block.readUInt16LE(at + 4);
-        if (end > size || block.readUInt32LE(at) !== crc32(block, start - 1, end)) return;
+        if (end > size || block.readUInt32LE(at) !== crc32(block.subarray(start - 1, end))) return;
         const kind = block[start - 1];
         if (kind === chunk.whole || kind === chunk.first) parts = [];
         parts.push(

@@ -1,9 +1,9 @@
 import { hostname, release, type } from "node:os";
 import own from "../../../../package.json" with { type: "json" };
+import type { ProtoWriter } from "../../../core/index.ts";
 import type { Json } from "../../json.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
-import type { MessageBytes } from "../wire/index.ts";
 import type { LogFile } from "./log-file.ts";
 
 /** What a Record is: the field of its content. */
@@ -121,7 +121,7 @@ export function addSummary(log: LogFile, values: Iterable<readonly [key: string,
 }
 
 /** An item of a history or of a summary. */
-export function writeItem(out: MessageBytes, keys: readonly string[], json: string): void {
+export function writeItem(out: ProtoWriter, keys: readonly string[], json: string): void {
   const begun = out.begin(item.of);
   for (const key of keys) out.text(item.nestedKey, key);
   out.text(item.json, json);
@@ -135,7 +135,7 @@ export function jsonOf(value: MetricRecord["value"]): string {
   return `{"_type":"histogram","values":${JSON.stringify(value.counts)},"bins":${JSON.stringify(value.edges)}}`;
 }
 
-function writeConfig(out: MessageBytes, config: Json): void {
+function writeConfig(out: ProtoWriter, config: Json): void {
   const isObject = typeof config === "object" && config !== null && !Array.isArray(config);
   const settings = isObject ? Object.entries(config) : [["config", config] as const];
   for (const [name, value] of settings) {
@@ -146,7 +146,7 @@ function writeConfig(out: MessageBytes, config: Json): void {
   }
 }
 
-function writeTime(out: MessageBytes, field: number, milliseconds: number): void {
+function writeTime(out: ProtoWriter, field: number, milliseconds: number): void {
   const seconds = Math.floor(milliseconds / 1000);
   const begun = out.begin(field);
   out.integer(timestamp.seconds, seconds);

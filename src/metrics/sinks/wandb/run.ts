@@ -1,7 +1,7 @@
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
 import type { SinkFiles } from "../files.ts";
-import { filedUpTo } from "../resume.ts";
+import { filedUpTo } from "../sink.ts";
 import { type ArtifactContent, clientId, digestOf, writeArtifact } from "./artifact-record.ts";
 import { continueLog, type Held, nothingHeld } from "./continue-log.ts";
 import { History } from "./history.ts";

@@ -1,13 +1,13 @@
 import { badOption, checkNames, EspalierError, printableText, shown } from "../../../core/index.ts";
 import type { RunInfo } from "../../run-info.ts";
 import { type SinkFiles, systemFiles } from "../files.ts";
-import type { Sink, SinkChoice } from "../sink.ts";
+import type { Sink, SinkOptions } from "../sink.ts";
 import type { ArtifactContent } from "./artifact-record.ts";
 import { WandbRun } from "./run.ts";
 import { syncRun, type WandbSyncOutcome } from "./sync.ts";
 
 /** Options of {@link wandbSink}. */
-export interface WandbOptions extends SinkChoice {
+export interface WandbOptions extends SinkOptions {
   /** Runs are in its folder `wandb`, as W&B's own client has them. */
   readonly directory: string;
   readonly project: string;

@@ -1,15 +1,14 @@
 import protobuf from "protobufjs/minimal.js";
 import { describe, expect, it } from "vitest";
-import { fieldsOf } from "./fields.ts";
-import { MessageBytes } from "./message-bytes.ts";
+import { ProtoWriter, readFields } from "./protobuf.ts";
 
-const written = (write: (out: MessageBytes) => void, capacity?: number): Buffer => {
-  const out = new MessageBytes(capacity);
+const written = (write: (out: ProtoWriter) => void, capacity?: number): Buffer => {
+  const out = new ProtoWriter(capacity);
   write(out);
   return Buffer.from(out.bytes());
 };
 
-describe("MessageBytes", () => {
+describe("ProtoWriter", () => {
   it.each([
     0,
     1,
@@ -73,7 +72,7 @@ describe("MessageBytes", () => {
   );
 
   it("gives back memory that is used again after clear", () => {
-    const out = new MessageBytes(8);
+    const out = new ProtoWriter(8);
     out.text(1, "something long enough to grow");
     out.clear();
     out.text(1, "b");
@@ -81,7 +80,7 @@ describe("MessageBytes", () => {
   });
 });
 
-describe("fieldsOf", () => {
+describe("readFields", () => {
   it("reads what was written, and refuses what is not a message", () => {
     const bytes = written((out) => {
       out.integer(1, 2 ** 40);
@@ -89,7 +88,7 @@ describe("fieldsOf", () => {
       out.double(3, 1.5);
       out.float(4, 2);
     });
-    const found = [...fieldsOf(bytes)].map(({ field, number, bytes: b }) => [
+    const found = [...readFields(bytes)].map(({ field, number, bytes: b }) => [
       field,
       number ?? b?.toString("hex"),
     ]);
@@ -99,8 +98,8 @@ describe("fieldsOf", () => {
       [3, "000000000000f83f"],
       [4, "00000040"],
     ]);
-    expect(() => [...fieldsOf(bytes.subarray(0, -1))]).toThrow(RangeError);
-    expect(() => [...fieldsOf(Buffer.from([0x80]))]).toThrow(/within a number/);
-    expect(() => [...fieldsOf(Buffer.from([15]))]).toThrow(/type 7/);
+    expect(() => [...readFields(bytes.subarray(0, -1))]).toThrow(RangeError);
+    expect(() => [...readFields(Buffer.from([0x80]))]).toThrow(/within a number/);
+    expect(() => [...readFields(Buffer.from([15]))]).toThrow(/type 7/);
   });
 });

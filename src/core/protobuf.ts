@@ -1,24 +1,24 @@
-/** What a field's value is written as. */
-export const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+/** How the value of a field is encoded. */
+const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
-/** Up to this many bytes a loop is quicker than a call of the engine's. */
+/** Up to this many bytes a loop is faster than a native copy. */
 const SHORT = 64;
 
 /**
- * Protocol buffer messages, written one after the other into memory that grows. Written by hand because files of
- * metrics are millions of tiny messages: a field costs a few stores, and a message inside another needs no object.
+ * Writes protocol buffer messages, one after the other, into memory that grows. Files of metrics are millions of tiny
+ * messages: a field costs a few stores, and a nested message needs no object.
  *
  * @example
  * ```ts
- * const out = new MessageBytes();
+ * const out = new ProtoWriter();
  * const value = out.begin(1);
  * out.text(1, "train/loss");
  * out.float(2, 0.5);
  * out.end(value);
- * out.bytes(); // What the field 1 is in the file.
+ * out.bytes(); // The encoded field 1.
  * ```
  */
-export class MessageBytes {
+export class ProtoWriter {
   /** Beyond `length` it holds anything. */
   buffer: Buffer;
   length = 0;
@@ -29,7 +29,7 @@ export class MessageBytes {
     this.#view = new DataView(this.buffer.buffer);
   }
 
-  /** What was written, which the next write may change. */
+  /** The bytes written so far, a view that the next write may change. */
   bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
   }
@@ -38,7 +38,7 @@ export class MessageBytes {
     this.length = 0;
   }
 
-  /** Makes sure that so many bytes fit, and gives where they begin. */
+  /** Reserves `size` bytes and returns where they begin. */
   claim(size: number): number {
     const at = this.length;
     const wanted = at + size;
@@ -66,7 +66,7 @@ export class MessageBytes {
     else for (let i = 0; i < bytes.length; i++) buffer[at + i] = bytes[i] as number; // Below the length.
   }
 
-  /** A text whose characters are all ASCII. */
+  /** Text whose characters are all ASCII. */
   ascii(text: string): void {
     const at = this.claim(text.length);
     const { buffer } = this;
@@ -87,7 +87,7 @@ export class MessageBytes {
     this.#view.setFloat64(at, value, true);
   }
 
-  /** A whole number from 0 on. */
+  /** A non-negative integer. */
   rawVarint(value: number): void {
     let left = value;
     while (left > 0x7fffffff) {
@@ -105,7 +105,7 @@ export class MessageBytes {
     this.rawVarint(field * 8 + type);
   }
 
-  /** A whole number; where it is less than 0, as 64 bits. */
+  /** An integer or an enum. A negative one is written as its 64-bit two's complement. */
   integer(field: number, value: number): void {
     this.tag(field, wireType.varint);
     if (value >= 0) this.rawVarint(value);
@@ -131,7 +131,7 @@ export class MessageBytes {
     this.rawDouble(value);
   }
 
-  /** Many numbers in one field. */
+  /** A packed repeated field. */
   doubles(field: number, values: Iterable<number>): void {
     const begun = this.begin(field);
     for (const value of values) this.rawDouble(value);
@@ -146,13 +146,13 @@ export class MessageBytes {
     this.buffer.write(value, at, "utf8");
   }
 
-  /** Begins a message that is a field of another. Gives what `end` needs. */
+  /** Begins a nested message. Returns the position that `end` needs. */
   begin(field: number): number {
     this.tag(field, wireType.bytes);
     return this.claim(1) + 1;
   }
 
-  /** Ends it: its size goes in front of it, for which it moves where one byte is too few. */
+  /** Ends a nested message: writes its size in front of it, and moves it where one byte is too few. */
   end(begun: number): void {
     const size = this.length - begun;
     let extra = 0;
@@ -165,5 +165,39 @@ export class MessageBytes {
     this.length = begun - 1;
     this.rawVarint(size);
     this.length = after;
+  }
+}
+
+/** A field of a message: a number where it is a varint, else its bytes. */
+export type ProtoField =
+  | { readonly field: number; readonly number: number; readonly bytes?: undefined }
+  | { readonly field: number; readonly bytes: Buffer; readonly number?: undefined };
+
+/** Reads the fields of a message in order. Throws a RangeError where the bytes are not a message. */
+export function* readFields(message: Buffer): Generator<ProtoField, void, undefined> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = message[at++];
+      if (byte === undefined) throw new RangeError("the message ends within a number");
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+  };
+  const taken = (size: number): Buffer => {
+    if (at + size > message.length) throw new RangeError("the message ends within a field");
+    at += size;
+    return message.subarray(at - size, at);
+  };
+  while (at < message.length) {
+    const tag = varint();
+    const field = Math.floor(tag / 8);
+    const type = tag % 8;
+    if (type === wireType.varint) yield { field, number: varint() };
+    else if (type === wireType.bytes) yield { field, bytes: taken(varint()) };
+    else if (type === wireType.fixed64) yield { field, bytes: taken(8) };
+    else if (type === wireType.fixed32) yield { field, bytes: taken(4) };
+    else throw new RangeError(`a field has the type ${type}`);
   }
 }

@@ -1,2 +1,0 @@
-/** TensorBoard's event files. */
-export { type TensorBoardChoice, tensorBoardSink } from "./sink.ts";
