@@ -6,20 +6,24 @@ const promised = Object.values(manifest.exports)
   .flatMap((target) => (typeof target === "string" ? [] : [target.default]))
   .concat(Object.values(manifest.bin).map((path) => `./${path}`));
 
-// What threads import, by its place in dist.
+// The files of worker threads, by their places in dist: src/engine/run/threads.ts starts them.
 const threads = [
   "./dist/engine/xla/compile-thread.js",
+  "./dist/checkpoint/store/file-thread-main.js",
   "./dist/rl/vector/threads/thread-main.js",
   "./dist/rl/evaluation/thread-main.js",
 ];
 
 export default defineConfig({
-  entry: Object.fromEntries(
-    [...promised, ...threads].map((file) => {
-      const name = file.replace(/^\.\/dist\//, "").replace(/\.js$/, "");
-      return [name, `src/${name}.ts`];
-    }),
-  ),
+  entry: {
+    ...Object.fromEntries(
+      [...promised, ...threads].map((file) => {
+        const name = file.replace(/^\.\/dist\//, "").replace(/\.js$/, "");
+        return [name, `src/${name}.ts`];
+      }),
+    ),
+    "engine/run/thread-boot": "src/engine/run/thread-boot.mjs",
+  },
   format: "esm",
   platform: "node",
   target: "node20",

@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { build } from "vite";
 import manifest from "../package.json" with { type: "json" };
 import { installedOptions, root } from "./compiler-options.ts";
@@ -175,9 +174,17 @@ function useChecks(engines: readonly string[]): readonly Check[] {
             await typescript(folder, "program.ts", engine);
           },
         })),
-        { name: `${title}, bundled`, run: () => bundled(file) },
+        { name: `${title}, bundled`, run: async () => void (await bundled(file)) },
       ];
     }),
+    {
+      name: "threads of a bundled program, by the package beside it",
+      run: async () =>
+        assert.match(
+          await bundled(join(root, "scripts/installed/threads.ts")),
+          /by [1-9] threads; threads of/,
+        ),
+    },
     {
       name: "espalier --help",
       run: async () => assert.match(await espalier(room(), "--help"), /Usage: espalier/),
@@ -236,13 +243,6 @@ function packageChecks(tarball: string): readonly Check[] {
         void (await output([tool("attw"), tarball, "--profile", "esm-only", "--format", "ascii"], {
           cwd: root,
         })),
-    },
-    {
-      name: "the thread that shows compilations",
-      run: async () => {
-        const file = join(installed, "dist/engine/xla/compile-thread.js");
-        assert.equal(typeof (await import(pathToFileURL(file).href)).runThread, "function");
-      },
     },
     {
       name: "links of README, docs and examples lead to files of the package",
@@ -333,8 +333,8 @@ function espalier(cwd: string, ...args: readonly string[]): Promise<string> {
   return output(["npx", "--no-install", "espalier", ...args], { cwd });
 }
 
-/** Bundles a program and the package in it, with what is not used left out, and runs it. */
-async function bundled(program: string): Promise<void> {
+/** Bundles a program and the package in it, with what is not used left out, runs it and gives what it wrote. */
+async function bundled(program: string): Promise<string> {
   const folder = room();
   cpSync(program, join(folder, "program.ts"));
   await build({
@@ -345,7 +345,7 @@ async function bundled(program: string): Promise<void> {
     build: { ssr: "program.ts", outDir: "dist", target: "node20" },
   });
   const env = { ESPALIER_ENGINE: "wasm" };
-  await output([process.execPath, join("dist", "program.js")], { cwd: folder, env });
+  return output([process.execPath, join("dist", "program.js")], { cwd: folder, env });
 }
 
 /** The program of a version of Node: this one, or one that npm brings. */

@@ -46,3 +46,11 @@ describe("a bundled application that knows one door", () => {
     expect(await runBundled(`scripts/doors/${name}.ts`)).toMatch(/^espalier/);
   });
 });
+
+describe("a bundled application without the package beside it", () => {
+  it("saves on the main thread, and says what threads of environments lack", async () => {
+    expect(await runBundled("scripts/installed/threads.ts")).toBe(
+      "espalier: checkpoints by 0 threads; THREAD_MISSING\n",
+    );
+  });
+});

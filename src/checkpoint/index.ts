@@ -1,7 +1,6 @@
 /** Files: safetensors, manifests, stores, the manager that saves and restores components, and the hook that uses it. */
 export { type Json, type SavedLeaf, savedLeaves } from "./component/index.ts";
 export * from "./hook/index.ts";
-export * from "./local/index.ts";
 export * from "./manager/index.ts";
 export type { ComponentRecord, ComputedBy, Manifest } from "./manifest/index.ts";
 export { filedMetrics } from "./manifest/index.ts";

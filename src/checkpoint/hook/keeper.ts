@@ -2,8 +2,6 @@ import { resolve } from "node:path";
 import type { HookHost, SlotAccess } from "../../hooks/index.ts";
 import { type StateTree, sameState } from "../../state/index.ts";
 import { latestCheckpoint, type TrainerContext } from "../../trainer/index.ts";
-import { nodeFileSystem } from "../local/file-system.ts";
-import { systemProcesses } from "../local/processes.ts";
 import {
   type CheckpointManager,
   type CheckpointMetadata,
@@ -11,6 +9,8 @@ import {
   snapshotOf,
 } from "../manager/index.ts";
 import { defaultPatience, RankMeeting } from "../ranks/index.ts";
+import { nodeFileSystem } from "../store/file-system.ts";
+import { systemProcesses } from "../store/lock.ts";
 import { filingOf } from "./filing.ts";
 import { PublishMarks } from "./marks.ts";
 import { openManager } from "./open-manager.ts";

@@ -1,10 +1,9 @@
 import { basename, dirname, resolve } from "node:path";
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { TrainerContext } from "../../trainer/index.ts";
-import { localStore } from "../local/index.ts";
 import { CheckpointManager } from "../manager/index.ts";
 import { checkRanks, rankedStore } from "../ranks/index.ts";
-import type { CheckpointStore } from "../store/index.ts";
+import { type CheckpointStore, localStore } from "../store/index.ts";
 import type { CheckpointPlan } from "./options.ts";
 
 /** Takes the store for a run; refuses one with checkpoints where the run is to begin anew. */

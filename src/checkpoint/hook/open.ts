@@ -1,9 +1,9 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { didYouMean, EspalierError } from "../../core/index.ts";
-import { localStore } from "../local/index.ts";
 import { latestWhole, listCheckpoints } from "../manager/catalog.ts";
 import { Checkpoint } from "../manager/index.ts";
 import { partName, ranksOf } from "../ranks/index.ts";
+import { localStore } from "../store/index.ts";
 
 /**
  * Opens the checkpoint at a path, or the newest whole one of the run directory there.

@@ -2,9 +2,8 @@ import { didYouMean, EspalierError, shown } from "../../core/index.ts";
 import { every, noCounters, type Schedule } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerEvent, TrainerHook } from "../../trainer/index.ts";
 import type { Json } from "../component/index.ts";
-import { localStore } from "../local/index.ts";
 import { type Checkpoint, CheckpointManager, type Keep, type RestoreOptions } from "../manager/index.ts";
-import type { CheckpointStore } from "../store/index.ts";
+import { type CheckpointStore, localStore } from "../store/index.ts";
 
 /** Events after which a run can be saved: those at which work has been done. */
 export type SaveEvent = Extract<

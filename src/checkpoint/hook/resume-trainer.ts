@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import type { Trainer } from "../../trainer/index.ts";
-import { localStore } from "../local/index.ts";
 import { CheckpointManager, type RestoreOptions } from "../manager/index.ts";
 import type { Manifest } from "../manifest/index.ts";
+import { localStore } from "../store/index.ts";
 import { compileOptionsOf } from "./filing.ts";
 import { openCheckpoint } from "./open.ts";
 

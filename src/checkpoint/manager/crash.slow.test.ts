@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { firstDifference } from "../../state/index.ts";
-import { FaultyFiles, type Loss, processOf } from "../local/faulty-files.test-support.ts";
-import { localStore } from "../local/index.ts";
+import { FaultyFiles, type Loss, processOf } from "../store/faulty-files.test-support.ts";
+import { localStore } from "../store/index.ts";
 import { Holder, somebody } from "./fakes.test-support.ts";
 import { CheckpointManager } from "./manager.ts";
 

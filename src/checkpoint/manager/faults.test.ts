@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../core/index.ts";
-import { FaultyFiles, processOf } from "../local/faulty-files.test-support.ts";
-import { localStore } from "../local/index.ts";
+import { FaultyFiles, processOf } from "../store/faulty-files.test-support.ts";
+import { localStore } from "../store/index.ts";
 import { Holder, somebody } from "./fakes.test-support.ts";
 import { CheckpointManager } from "./manager.ts";
 import type { CheckpointManagerOptions } from "./options.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { localStore } from "../local/index.ts";
+import { localStore } from "../store/index.ts";
 import { CheckpointManager } from "./manager.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-kill-"));

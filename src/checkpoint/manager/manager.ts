@@ -1,9 +1,8 @@
 import { basename, dirname, resolve } from "node:path";
 import { type Clock, systemClock } from "../../core/index.ts";
 import type { Stateful } from "../../state/index.ts";
-import { localStore } from "../local/index.ts";
 import { computedBy, type Manifest } from "../manifest/index.ts";
-import type { CheckpointStore, StoreLock } from "../store/index.ts";
+import { type CheckpointStore, localStore, type StoreLock } from "../store/index.ts";
 import { type CheckpointEntry, latestWhole, listCheckpoints, problemsOf } from "./catalog.ts";
 import { Checkpoint } from "./checkpoint.ts";
 import { InUse } from "./in-use.ts";

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { EspalierError } from "../../core/index.ts";
 import { put } from "../../engine/index.ts";
 import { type StateTree, sameState } from "../../state/index.ts";
-import { FaultyFiles, processOf } from "../local/faulty-files.test-support.ts";
-import { localStore } from "../local/index.ts";
+import { FaultyFiles, processOf } from "../store/faulty-files.test-support.ts";
+import { localStore } from "../store/index.ts";
 import { Holder, somebody } from "./fakes.test-support.ts";
 import { CheckpointManager } from "./manager.ts";
 

@@ -1,4 +1,4 @@
-import { localStore } from "../local/index.ts";
+import { localStore } from "../store/index.ts";
 import { Holder, somebody } from "./fakes.test-support.ts";
 import { CheckpointManager } from "./manager.ts";
 

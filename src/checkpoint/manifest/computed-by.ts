@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import own from "../../../package.json" with { type: "json" };
 import { type Device, findPlugins } from "../../engine/index.ts";
 import type { Json } from "../component/index.ts";
-import { hashOnThread } from "../local/threaded-files.ts";
+import { hashFile } from "../store/file-threads.ts";
 
 /** What computed a state: everything that may change the bits of what follows. */
 export interface ComputedBy {
@@ -66,7 +66,7 @@ async function pluginOf(device: Device | undefined): Promise<ComputedBy["plugin"
   const plugins = findPlugins();
   const plugin = plugins.find(({ kind }) => kind === device.kind) ?? plugins[0];
   if (!plugin) return { name: "unknown", sha256: null };
-  const sha256 = hashes.get(plugin.path) ?? hashOnThread(plugin.path);
+  const sha256 = hashes.get(plugin.path) ?? hashFile(plugin.path);
   hashes.set(plugin.path, sha256);
   return { name: basename(plugin.path), sha256: await sha256 };
 }

@@ -3,7 +3,7 @@ import { EspalierError, isPlainObject, shown } from "../../core/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
 import { decodeJson, encodeJson, type Json, parseJson, unknownMark } from "../component/index.ts";
 import type { FileRecord } from "../store/index.ts";
-import { isName } from "../store/names.ts";
+import { isName } from "../store/store.ts";
 import type { ComputedBy } from "./computed-by.ts";
 import { configHash } from "./config-hash.ts";
 import { currentVersion, migrate } from "./migrations.ts";

@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { put } from "../../engine/index.ts";
 import { firstDifference, type StateTree } from "../../state/index.ts";
-import { localStore } from "../local/index.ts";
 import { Holder, somebody } from "../manager/fakes.test-support.ts";
 import { CheckpointManager } from "../manager/index.ts";
 import { findOriginal } from "../safetensors/python.test-support.ts";
+import { localStore } from "../store/index.ts";
 
 // Written by version 1 and never again: it must be readable for ever.
 const directory = fileURLToPath(new URL("../fixtures/version-1", import.meta.url));

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { EspalierError } from "../../core/index.ts";
-import { localStore } from "../local/index.ts";
 import type { PartedStore } from "../manager/catalog.ts";
-import type { StoredCheckpoint } from "../store/index.ts";
+import { localStore, type StoredCheckpoint } from "../store/index.ts";
 import { partName, ranksOf } from "./parts.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
-import type { FileSystem } from "../local/file-system.ts";
-import type { Processes, ProcessIdentity } from "../local/processes.ts";
-import { readWhole, writeWhole } from "../local/whole-file.ts";
+import { type FileSystem, readWhole, writeWhole } from "../store/file-system.ts";
+import type { Processes, ProcessIdentity } from "../store/lock.ts";
 import { until } from "./until.ts";
 
 /** The file by which rank 0 tells the others that it has the store. */

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { isPlainObject } from "../../core/index.ts";
 import { type EndingReason, laterOf, type Place } from "../../trainer/index.ts";
-import type { FileSystem } from "../local/file-system.ts";
-import type { ProcessIdentity } from "../local/processes.ts";
-import { readWhole, writeWhole } from "../local/whole-file.ts";
+import { type FileSystem, readWhole, writeWhole } from "../store/file-system.ts";
+import type { ProcessIdentity } from "../store/lock.ts";
 import { isMainThere, type Machine } from "./main-rank.ts";
 import { partName } from "./parts.ts";
 import { until } from "./until.ts";

@@ -1,9 +1,8 @@
 import { isAbsolute } from "node:path";
 import { isPlainObject } from "../../core/index.ts";
-import { nodeFileSystem as fs } from "../local/file-system.ts";
-import { localStore } from "../local/index.ts";
 import { Checkpoint } from "../manager/index.ts";
-import type { CheckpointStore } from "../store/index.ts";
+import { nodeFileSystem as fs } from "../store/file-system.ts";
+import { type CheckpointStore, localStore } from "../store/index.ts";
 
 /** The directory of a rank's part within a checkpoint. */
 export const partName = (rank: number): string => `rank-${String(rank).padStart(4, "0")}`;

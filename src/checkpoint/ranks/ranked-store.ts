@@ -1,14 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { EspalierError } from "../../core/index.ts";
-import { fileFailure, trying } from "../local/failure.ts";
-import { type FileSystem, nodeFileSystem } from "../local/file-system.ts";
-import { localStore } from "../local/index.ts";
-import { takeLock } from "../local/lock.ts";
-import { type Processes, systemProcesses } from "../local/processes.ts";
-import { writeCheckpoint } from "../local/writer.ts";
 import type { PartedStore } from "../manager/catalog.ts";
-import type { CheckpointWriter, StoreLock } from "../store/index.ts";
+import { type FileSystem, fileFailure, nodeFileSystem, trying } from "../store/file-system.ts";
+import { type CheckpointWriter, localStore, type StoreLock } from "../store/index.ts";
+import { writeCheckpoint } from "../store/local-store.ts";
+import { type Processes, systemProcesses, takeLock } from "../store/lock.ts";
 import { announce, awaitMain, isMainThere, type Machine } from "./main-rank.ts";
 import { partName } from "./parts.ts";
 import { until } from "./until.ts";

@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import { EspalierError } from "../../core/index.ts";
-import { alreadyThere, checkName, missingFile } from "./names.ts";
-import type { CheckpointStore, CheckpointWriter, StoredFile } from "./store.ts";
+import {
+  alreadyThere,
+  type CheckpointStore,
+  type CheckpointWriter,
+  checkName,
+  missingFile,
+  type StoredFile,
+} from "./store.ts";
 
 /**
  * A store in this process's memory, for tests.

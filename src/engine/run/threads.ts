@@ -1,54 +1,93 @@
-import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { Worker } from "node:worker_threads";
+import type { Transferable, Worker } from "node:worker_threads";
+import own from "../../../package.json" with { type: "json" };
 import { EspalierError } from "../../core/index.ts";
 
-const isTypeScript = (file: string): boolean => /\.[cm]?tsx?$/.test(file);
+// The one way in which Espalier starts worker threads. A thread's work is a file of its own, which the build emits
+// (`threads` in tsdown.config.ts) and which does nothing until its `runThread` is called:
+//
+//   const worker = startThread("rl/vector/thread-main", { name: "espalier-environments", data, transfer: [data.port] });
+//   export async function runThread(data: ThreadData): Promise<void> { ... } // src/rl/vector/thread-main.ts
+//
+// It works from the sources, from the installed package by `import` and `require`, and in a program that a bundler made
+// one file of, as long as the package lies beside it. Where it does not, THREAD_MISSING says what to do about it.
+
+/** Options of {@link startThread}. */
+export interface ThreadOptions {
+  /** The thread's name, as debuggers show it. */
+  readonly name: string;
+  /** Given to `runThread`, copied as messages are. */
+  readonly data?: unknown;
+  /** Ports and buffers in `data` that are moved, not copied. */
+  readonly transfer?: readonly Transferable[];
+  /** Files that the thread will import, as paths or URLs: for those in TypeScript it gets a loader. */
+  readonly imports?: readonly string[];
+}
 
 /**
- * The program that a thread begins with: it imports `main` and calls its `runThread`. Node does not hand the loader of
- * TypeScript on to threads, so it is registered here, where one is needed.
+ * Starts a thread that calls `runThread(data)` of one of our files: `path` is its place under src, without its
+ * extension. It does not keep the process alive; call `ref()` for as long as it should. What `runThread` throws is an
+ * `error` event of the worker.
  */
-const source = `"use strict";
-const { tsx, main, data } = require("node:worker_threads").workerData;
-(async () => {
-  if (tsx) {
-    await import(tsx);
-    (await import(new URL("./esm/api/index.mjs", tsx))).register();
-  }
-  (await import(main)).runThread(data);
-})().catch((error) => setImmediate(() => { throw error; }));`;
-
-/**
- * Starts a thread that runs the `runThread(data)` of one of our files: `path` is its place under src, without its
- * extension, which the build keeps in dist (tsdown.config.ts lists it). The thread never keeps the process alive.
- */
-export function startThread(path: string, name: string, data: unknown): Worker {
-  const here = import.meta.url;
-  const main = isTypeScript(here)
-    ? new URL(`../../${path}.ts`, here).href
-    : new URL(`./dist/${path}.js`, pathToFileURL(createRequire(here).resolve("espalier/package.json"))).href;
-  const workerData = { main, data, tsx: tsxFor([main]) };
-  const worker = new Worker(source, { eval: true, execArgv: [], name, workerData });
+export function startThread(path: string, options: ThreadOptions): Worker {
+  const { name, data, transfer = [], imports = [] } = options;
+  const { Worker } = process.getBuiltinModule("node:worker_threads");
+  const file = ownFile(path);
+  const boot = ownFile("engine/run/thread-boot", "mjs");
+  const worker = new Worker(new URL(boot), {
+    name,
+    execArgv: [],
+    workerData: { file, data, tsx: tsxFor([file, ...imports]) },
+    transferList: [...transfer],
+  });
   worker.unref();
   return worker;
 }
 
-/** Path of the TypeScript loader, if a thread needs it for one of these files (paths or URLs). */
+const isTypeScript = (file: string): boolean => /\.[cm]?tsx?$/.test(file);
+
+/**
+ * The URL of one of our files by its place under src: the source in a checkout, and what the build made of it in the
+ * package. A bundle looks for the package it was made from, of the same version.
+ */
+export function ownFile(path: string, extension = "ts"): string {
+  const here = import.meta.url;
+  if (here && isTypeScript(here)) return new URL(`../../${path}.${extension}`, here).href;
+  try {
+    const require = process.getBuiltinModule("node:module").createRequire(here);
+    const manifest = "espalier/package.json";
+    const { version } = require(manifest) as { readonly version: string };
+    if (version !== own.version) throw new Error(`espalier ${version} is installed, not ${own.version}`);
+    const { pathToFileURL } = process.getBuiltinModule("node:url");
+    const file = new URL(`./dist/${path}.js`, pathToFileURL(require.resolve(manifest)));
+    if (!process.getBuiltinModule("node:fs").existsSync(file)) throw new Error(`there is no file ${file}`);
+    return file.href;
+  } catch (cause) {
+    throw new EspalierError("THREAD_MISSING", `the package espalier cannot be found, which has ${path}.js`, {
+      fix: `leave espalier out of the bundle (esbuild: --external:espalier), or install espalier@${own.version} beside it`,
+      cause,
+    });
+  }
+}
+
+/** The URL of tsx, where it is needed to import one of these files, which are paths or URLs. */
 export function tsxFor(files: readonly string[]): string | undefined {
   const typed = files.filter(isTypeScript);
   const strips = Boolean((process.features as { readonly typescript?: unknown }).typescript);
   if (typed.length === 0 || strips) return undefined;
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const { fileURLToPath, pathToFileURL } = process.getBuiltinModule("node:url");
   for (const file of typed)
     try {
       const path = file.startsWith("file:") ? fileURLToPath(file) : file;
       return pathToFileURL(createRequire(path).resolve("tsx")).href;
     } catch {
-      // Maybe it is beside the next one.
+      // It may be beside the next one.
     }
   throw new EspalierError(
     "TYPESCRIPT_UNSUPPORTED",
-    `Node ${process.versions.node} cannot import ${typed.at(-1)} in a thread`,
-    { fix: "use Node 22.18 or newer, or `npm install --save-dev tsx` beside the file, or give JavaScript" },
+    `Node ${process.versions.node} cannot import ${typed.at(-1)}`,
+    {
+      fix: "use Node 22.18 or newer, or `npm install --save-dev tsx` beside the file, or give JavaScript",
+    },
   );
 }

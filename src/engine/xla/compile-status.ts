@@ -60,7 +60,10 @@ class CompileStatus {
       this.#failed = true;
     };
     try {
-      this.#worker = startThread("engine/xla/compile-thread", "espalier-compile-status", this.#control);
+      this.#worker = startThread("engine/xla/compile-thread", {
+        name: "espalier-compile-status",
+        data: this.#control,
+      });
       this.#worker.on("error", fail);
     } catch {
       fail();

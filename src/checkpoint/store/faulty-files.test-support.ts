@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { FileSystem } from "./file-system.ts";
-import type { Processes } from "./processes.ts";
+import type { Processes } from "./lock.ts";
 
 interface Inode {
   data: Uint8Array;

@@ -6,8 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { Holder } from "../manager/fakes.test-support.ts";
 import { CheckpointManager, type SavedCheckpoint } from "../manager/index.ts";
 import { localStore } from "./local-store.ts";
-import { systemProcesses } from "./processes.ts";
-import { FileThread } from "./thread.ts";
+import { systemProcesses } from "./lock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-local-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -116,16 +115,5 @@ describe("the local store", () => {
     rmSync(join(store.location), { recursive: true });
     await expect(writer.file("more")).rejects.toMatchObject({ code: "FILE_MISSING" });
     await writer.abort();
-  });
-});
-
-describe("a file thread", () => {
-  it("hands on what the system says, with its code", async () => {
-    const thread = new FileThread();
-    const path = join(folder, "nowhere", "file");
-    await expect(thread.call({ file: 0, kind: "create", path })).rejects.toMatchObject({ code: "ENOENT" });
-    await expect(thread.call({ file: 1, kind: "write", chunk: new Uint8Array(1) })).rejects.toThrow(
-      /not open/,
-    );
   });
 });

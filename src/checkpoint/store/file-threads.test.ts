@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { createOnThread } from "./threaded-files.ts";
+import { createHashed, FileThread, hashFile } from "./file-threads.ts";
+import { piece } from "./hashed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "in-place-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -21,7 +22,7 @@ writeFileSync(
 
 describe("memory written where it lies", () => {
   it("comes in its place between other chunks, and is released when it has been read", async () => {
-    const file = await createOnThread(join(folder, "three"));
+    const file = await createHashed(join(folder, "three"));
     const released: number[] = [];
     const memory = (address: number) => ({ address, viewer, release: () => void released.push(address) });
     await file.write(new Uint8Array([1]));
@@ -39,7 +40,7 @@ describe("memory written where it lies", () => {
   });
 
   it("is refused, and not released, where nothing can view it", async () => {
-    const file = await createOnThread(join(folder, "refused"));
+    const file = await createHashed(join(folder, "refused"));
     const release = () => expect.fail("it is still the caller's");
     const memory = { address: 1, viewer: join(folder, "missing.cjs"), release };
     expect(await file.writeInPlace?.(memory, 8)).toBe(false);
@@ -48,7 +49,7 @@ describe("memory written where it lies", () => {
   });
 
   it("that cannot be seen after all fails the file, and is released", async () => {
-    const file = await createOnThread(join(folder, "failing"));
+    const file = await createHashed(join(folder, "failing"));
     let released = false;
     const release = () => {
       released = true;
@@ -61,5 +62,58 @@ describe("memory written where it lies", () => {
     expect(released).toBe(true);
     expect(await file.writeInPlace?.({ address: 1, viewer, release }, 8)).toBe(false);
     await file.abandon();
+  });
+});
+
+describe("blocks of memory", () => {
+  const most = 16;
+
+  it("are lent up to 64 MB, and again when they have been written", async () => {
+    const file = await createHashed(join(folder, "lent"));
+    const blocks = await Promise.all(Array.from({ length: most }, () => file.lend?.()));
+    expect(new Set(blocks.map((block) => block?.buffer)).size).toBe(most);
+    let came: Uint8Array | undefined;
+    const next = file.lend?.().then((block) => {
+      came = block;
+    });
+    // Memory of somebody else's is not lent.
+    await file.write(new Uint8Array(new SharedArrayBuffer(8)));
+    await file.write(new Uint8Array(8));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(came).toBeUndefined();
+    const [first] = blocks as Uint8Array[];
+    await file.write((first as Uint8Array).subarray(0, 5));
+    await next;
+    expect(came).toBe(first);
+    expect(came).toHaveLength(piece);
+    expect(await file.close()).toMatchObject({ bytes: 21 });
+  });
+
+  it("are waited for in vain after a failure, and that is told", async () => {
+    const file = await createHashed(join(folder, "failed"));
+    for (let i = 0; i < most; i++) await file.lend?.();
+    const next = file.lend?.();
+    const other = join(folder, "another.cjs");
+    writeFileSync(other, readFileSync(viewer));
+    await file.writeInPlace?.({ address: 13, viewer: other, release: () => undefined }, 8);
+    await expect(next).rejects.toThrow("nothing to see");
+    await expect(file.lend?.()).rejects.toThrow("nothing to see");
+    await file.abandon();
+  });
+});
+
+describe("a file thread", () => {
+  it("hands on what the system says, with its code", async () => {
+    const thread = new FileThread();
+    const create = thread.file()("create", join(folder, "nowhere", "file"));
+    await expect(create).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(thread.file()("write", new Uint8Array(1))).rejects.toThrow(/not open/);
+  });
+
+  it.each([0, 1, piece, 2 * piece + 3, 3 * piece])("hashes a file of %i bytes", async (bytes) => {
+    const data = Uint8Array.from({ length: bytes }, (_, i) => i % 251);
+    const path = join(folder, `hashed-${bytes}`);
+    writeFileSync(path, data);
+    expect(await hashFile(path)).toBe(createHash("sha256").update(data).digest("hex"));
   });
 });

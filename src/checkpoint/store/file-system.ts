@@ -1,0 +1,175 @@
+import { EspalierError } from "../../core/index.ts";
+import { missingFile } from "./store.ts";
+
+/** A file being written. */
+export interface WritableFile {
+  /** Writes at a position; gives how many bytes were taken, which may be fewer. */
+  write(bytes: Uint8Array, position: number): Promise<number>;
+  /** Returns once what was written survives a loss of power. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A file being read. */
+export interface ReadableFile {
+  readonly size: number;
+  /** Fills from a position; gives how many bytes there were. */
+  read(target: Uint8Array, position: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What the local store asks of a file system. Tests bring one that fails where they want it to. */
+export interface FileSystem {
+  /** Makes it and what lies above it; no error where it is there. Gives the first that was made, if any. */
+  makeDirectory(path: string): Promise<string | undefined>;
+  /** Names in a directory; none where it is not there. */
+  list(path: string): Promise<readonly string[]>;
+  /** A new file; one that is there already is an error. */
+  create(path: string): Promise<WritableFile>;
+  /** A regular file, to be read; a pipe, a device or a directory is an error with the code NOT_REGULAR. */
+  open(path: string): Promise<ReadableFile>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file, or a directory with all that is in it; no error where it is not there. */
+  remove(path: string): Promise<void>;
+  /** Returns once the names in a directory survive a loss of power. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+const files = () => process.getBuiltinModule("node:fs/promises");
+
+/** The machine's own file system. */
+export const nodeFileSystem: FileSystem = {
+  makeDirectory: (path) => files().mkdir(path, { recursive: true }),
+  list: async (path) => {
+    try {
+      return await files().readdir(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
+  },
+  create: async (path) => {
+    const handle = await files().open(path, "wx");
+    return {
+      write: async (bytes, position) =>
+        (await handle.write(bytes, 0, bytes.byteLength, position)).bytesWritten,
+      sync: () => handle.sync(),
+      close: () => handle.close(),
+    };
+  },
+  open: async (path) => {
+    // Without waiting for the other end of a pipe. Windows has no O_NONBLOCK, and no pipes among its files.
+    const { O_RDONLY, O_NONBLOCK = 0 } = process.getBuiltinModule("node:fs").constants;
+    const handle = await files().open(path, O_RDONLY | O_NONBLOCK);
+    const found = await handle.stat();
+    // A pipe would never give an end, a device anything at all.
+    if (!found.isFile()) {
+      await handle.close();
+      const kind = found.isDirectory() ? "a directory" : found.isFIFO() ? "a pipe" : "a device";
+      throw Object.assign(new Error(`it is ${kind}, not a regular file`), { code: "NOT_REGULAR" });
+    }
+    return {
+      size: found.size,
+      read: async (target, position) => (await handle.read(target, 0, target.byteLength, position)).bytesRead,
+      close: () => handle.close(),
+    };
+  },
+  rename: (from, to) => files().rename(from, to),
+  remove: (path) => files().rm(path, { recursive: true, force: true }),
+  syncDirectory: async (path) => {
+    // Windows cannot open directories, and keeps their names by itself.
+    if (process.platform === "win32") return;
+    const directory = await files().open(path, "r");
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  },
+};
+
+/** Writes a small file so that it lasts. */
+export async function writeWhole(fs: FileSystem, path: string, text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text);
+  const file = await fs.create(path);
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      const taken = await file.write(bytes.subarray(at), at);
+      if (taken === 0) throw Object.assign(new Error("nothing more was taken"), { code: "ENOSPC" });
+      at += taken;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads a small file. */
+export async function readWhole(fs: FileSystem, path: string): Promise<string> {
+  const file = await fs.open(path);
+  try {
+    return new TextDecoder().decode(await readExactly(file, 0, file.size));
+  } finally {
+    await file.close();
+  }
+}
+
+/** So many bytes from a position; an error where the file ends before. */
+export async function readExactly(
+  file: { read(target: Uint8Array, position: number): Promise<number> },
+  from: number,
+  length: number,
+  bytes: Uint8Array = new Uint8Array(length),
+): Promise<Uint8Array> {
+  for (let at = 0; at < length; ) {
+    const more = await file.read(bytes.subarray(at), from + at);
+    if (more === 0) throw Object.assign(new Error("the file ended early"), { code: "TRUNCATED" });
+    at += more;
+  }
+  return bytes;
+}
+
+const full = ["ENOSPC", "EDQUOT", "EFBIG"];
+const forbidden = ["EACCES", "EPERM", "EROFS"];
+
+/** The error of a failed operation on files, in words that say what to do. */
+export function fileFailure(what: string, path: string, error: unknown): EspalierError {
+  if (error instanceof EspalierError) return error;
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  const said = (errorCode: string, words: string, fix?: string): EspalierError =>
+    new EspalierError(errorCode, `${what} ${path}: ${words}`, { cause: error, ...(fix ? { fix } : {}) });
+  if (full.includes(code))
+    return said(
+      "STORE_FULL",
+      "no space is left",
+      "free space, or keep fewer checkpoints; those there are untouched",
+    );
+  if (forbidden.includes(code))
+    return said(
+      "STORE_READ_ONLY",
+      `it may not be written to (${code})`,
+      "give a directory that can be written to",
+    );
+  if (["listing", "locking"].includes(what) && (code === "ENOTDIR" || code === "EEXIST"))
+    return said(
+      "STORE_NOT_DIRECTORY",
+      code === "EEXIST" ? "it is a file" : "it is a file, or lies below one",
+      "give a directory, or a path at which one can be made",
+    );
+  // A file where a directory should be: what is below it is missing too.
+  if (code === "ENOENT" || code === "ENOTDIR") return missingFile(path, error);
+  // Sockets cannot be opened at all.
+  if (code === "NOT_REGULAR" || code === "ENXIO")
+    return said("FILE_NOT_REGULAR", code === "ENXIO" ? "it is a socket, not a regular file" : message);
+  if (code === "TRUNCATED") return said("FILE_TRUNCATED", "it ends before it should");
+  return said("STORE_FAILED", message);
+}
+
+/** Does something with files; a failure is told with what was being done. */
+export async function trying<T>(what: string, path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fileFailure(what, path, error);
+  }
+}

@@ -1,0 +1,218 @@
+import { availableParallelism } from "node:os";
+import type { Transferable, Worker } from "node:worker_threads";
+import { EspalierError } from "../../core/index.ts";
+import { startThread } from "../../engine/index.ts";
+import { nodeFileSystem } from "./file-system.ts";
+import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
+import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, piece } from "./hashed.ts";
+
+// Files are written, read and hashed on threads of their own, so that training goes on beside it:
+//
+//   main thread                         file thread (file-thread-main.ts)
+//   lend() a block, fill it
+//   write(block)          ----------->  hashes it while the system writes it; every 64 MB fsync
+//                         <-----------  done: the block is lent again
+//   writeInPlace(memory)  ----------->  views the engine's memory by its address, no copy
+//   close()               ----------->  fsync, { bytes, sha256 }
+//
+// In a bundle that cannot find the thread's file the same is done on the main thread.
+
+/** Bytes that may be on their way to the disk: enough that neither side waits, little beside a model. */
+const window = 64 * 1024 * 1024;
+
+/** Creates a file for writing. Writes return while there is room; the next call tells of a failure. */
+export async function createHashed(path: string): Promise<HashedWriter> {
+  const thread = fileThread();
+  if (!thread) return hashedWriter(await nodeFileSystem.create(path));
+  const file = thread.file();
+  await file("create", path);
+  const blocks = new Blocks();
+  const underWay: { readonly bytes: number; readonly done: Promise<unknown> }[] = [];
+  let bytes = 0;
+  let failure: { readonly error: unknown } | undefined;
+  let sees: Promise<boolean> | undefined;
+  const fail = (error: unknown): void => {
+    failure ??= { error };
+    blocks.fail(error);
+  };
+  const untilBelow = async (limit: number): Promise<void> => {
+    for (let first = underWay[0]; first && bytes > limit; first = underWay[0]) {
+      await first.done;
+      bytes -= first.bytes;
+      underWay.shift();
+    }
+  };
+  return {
+    lend: () => (failure ? Promise.reject(failure.error) : blocks.lend()),
+    write: async (chunk) => {
+      if (failure) throw failure.error;
+      const given = sendable(chunk);
+      const size = given.byteLength;
+      const done = file("write", given, given.buffer instanceof ArrayBuffer ? [given.buffer] : []);
+      done.then(() => blocks.takeBack(given.buffer), fail);
+      underWay.push({ bytes: size, done });
+      bytes += size;
+      await untilBelow(window);
+    },
+    writeInPlace: async ({ address, viewer, release }, size) => {
+      const at: MemoryAt = { viewer, address, bytes: size };
+      sees ??= file("sees", at).catch(() => false);
+      if (failure || !(await sees)) return false;
+      const done = file("writeAt", at).finally(release);
+      done.catch(fail);
+      // It takes no memory of its own: it is waited for at the end only.
+      underWay.push({ bytes: 0, done });
+      return true;
+    },
+    close: async () => {
+      for (const { done } of underWay) await done;
+      return file("close");
+    },
+    abandon: () => file("abandon"),
+  };
+}
+
+/** Opens a file for reading from its beginning to its end. `next` of a file thread fills shared memory only. */
+export async function openHashed(path: string): Promise<HashedReader> {
+  const thread = fileThread();
+  if (!thread) return hashedReader(await nodeFileSystem.open(path));
+  const file = thread.file();
+  await file("open", path);
+  return {
+    next: (into) => file("next", into),
+    rest: () => file("rest"),
+    finish: () => file("finish"),
+  };
+}
+
+/** The sha256 of a file. */
+export async function hashFile(path: string): Promise<string> {
+  const reader = await openHashed(path);
+  try {
+    await reader.rest();
+  } catch (error) {
+    await reader.finish().catch(() => undefined);
+    throw error;
+  }
+  return reader.finish();
+}
+
+/** Moved to the other thread without a copy, except where it is a part of a larger memory. */
+function sendable(chunk: Uint8Array): Uint8Array {
+  const whole = chunk.buffer instanceof SharedArrayBuffer || chunk.byteLength === chunk.buffer.byteLength;
+  return whole ? chunk : new Uint8Array(chunk);
+}
+
+/** Memory that both threads share, `window` bytes at most: what comes back is lent again. */
+class Blocks {
+  readonly #free: Uint8Array[] = [];
+  readonly #lent = new Map<ArrayBufferLike, Uint8Array>();
+  readonly #waiting: { resolve(block: Uint8Array): void; reject(error: unknown): void }[] = [];
+  #made = 0;
+
+  async lend(): Promise<Uint8Array> {
+    let block = this.#free.pop();
+    if (!block && this.#made < window / piece) {
+      this.#made++;
+      block = new Uint8Array(new SharedArrayBuffer(piece));
+    }
+    block ??= await new Promise<Uint8Array>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    this.#lent.set(block.buffer, block);
+    return block;
+  }
+
+  /** Memory that was not lent here is left alone. */
+  takeBack(memory: ArrayBufferLike): void {
+    const block = this.#lent.get(memory);
+    if (!block) return;
+    this.#lent.delete(memory);
+    const next = this.#waiting.shift();
+    if (next) next.resolve(block);
+    else this.#free.push(block);
+  }
+
+  /** Tells those who wait that nothing comes back any more. */
+  fail(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}
+
+/** Asks the thread to do something with one file. */
+type FileCall = <C extends keyof FileCalls>(
+  call: C,
+  argument?: Parameters<FileCalls[C]>[0],
+  moved?: readonly Transferable[],
+) => Promise<ReturnType<FileCalls[C]>>;
+
+/** A thread that works on files. It keeps the process alive only while it is waited for. */
+export class FileThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, { resolve(result: never): void; reject(error: unknown): void }>();
+  #calls = 0;
+  #files = 0;
+  /** Why it can do nothing more. */
+  #ended: Error | undefined;
+
+  constructor() {
+    this.#worker = startThread("checkpoint/store/file-thread-main", { name: "espalier-files" });
+    this.#worker.on("message", ({ id, result, failure }: Answer) => {
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (this.#waiting.size === 0) this.#worker.unref();
+      if (failure) waiting?.reject(Object.assign(new Error(failure.message), { code: failure.code }));
+      else waiting?.resolve(result as never);
+    });
+    this.#worker.on("error", (error) => this.#end(error as Error));
+    this.#worker.on("exit", (code) => this.#end(new Error(`the file thread ended with ${code}`)));
+  }
+
+  get busy(): number {
+    return this.#waiting.size;
+  }
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** What is said about one file, from its first call on. */
+  file(): FileCall {
+    const file = this.#files++;
+    return (call, argument, moved = []) => {
+      if (this.#ended) return Promise.reject(this.#ended);
+      const id = this.#calls++;
+      return new Promise((resolve, reject) => {
+        if (this.#waiting.size === 0) this.#worker.ref();
+        this.#waiting.set(id, { resolve, reject });
+        this.#worker.postMessage({ id, file, call, argument }, moved);
+      });
+    };
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error;
+    for (const { reject } of this.#waiting.values()) reject(this.#ended);
+    this.#waiting.clear();
+  }
+}
+
+const threads: FileThread[] = [];
+let missing = false;
+
+/**
+ * The thread that has least to do; a new one while all are busy and there are processors for more. Undefined where the
+ * thread's file cannot be found.
+ */
+function fileThread(): FileThread | undefined {
+  if (missing) return undefined;
+  for (let i = threads.length - 1; i >= 0; i--) if (threads[i]?.ended) threads.splice(i, 1);
+  const [least] = [...threads].sort((a, b) => a.busy - b.busy);
+  if (least && (least.busy === 0 || threads.length >= Math.min(4, availableParallelism()))) return least;
+  try {
+    const fresh = new FileThread();
+    threads.push(fresh);
+    return fresh;
+  } catch (error) {
+    if (!(error instanceof EspalierError) || error.code !== "THREAD_MISSING") throw error;
+    missing = true;
+    return undefined;
+  }
+}

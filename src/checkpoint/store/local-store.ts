@@ -1,0 +1,226 @@
+import { randomBytes } from "node:crypto";
+import { dirname, join, resolve } from "node:path";
+import { EspalierError } from "../../core/index.ts";
+import { type FileSystem, nodeFileSystem, readExactly, trying } from "./file-system.ts";
+import { createHashed, openHashed } from "./file-threads.ts";
+import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
+import { isLeftover, type Processes, systemProcesses, takeLock, temporaryPrefix } from "./lock.ts";
+import {
+  alreadyThere,
+  type CheckpointStore,
+  type CheckpointWriter,
+  checkName,
+  type StoredFile,
+  type StoreLock,
+} from "./store.ts";
+
+/** Options of {@link localStore}. */
+export interface LocalStoreOptions {
+  /** Takes the place of processes of other machines, of which nobody here can tell whether they still run. */
+  readonly takeOver?: boolean;
+  /** Another file system, for tests. Files are then written and hashed on this thread. */
+  readonly fs?: FileSystem;
+  /** Other processes, for tests. */
+  readonly processes?: Processes;
+}
+
+/**
+ * Checkpoints in a directory: each a directory of its own, written beside its final name, made to last, renamed once.
+ * What is there under its name is whole, whenever power fails or the process is killed.
+ *
+ * @example
+ * ```ts
+ * const manager = new CheckpointManager({ store: localStore("runs/mnist") });
+ * ```
+ */
+export function localStore(directory: string, options: LocalStoreOptions = {}): CheckpointStore {
+  const root = resolve(directory);
+  const { fs = nodeFileSystem, takeOver = false } = options;
+  const processes = options.processes ?? systemProcesses();
+  const threads = options.fs === undefined;
+  const path = (name: string): string => join(root, name);
+
+  const list = (): Promise<readonly string[]> =>
+    trying("listing", root, async () => (await fs.list(root)).filter((name) => !name.startsWith(".")));
+
+  const temporary = (name: string): string =>
+    path(`${temporaryPrefix}${name}-${processes.self.pid}-${randomBytes(6).toString("hex")}`);
+
+  async function lock(holder = "a writer of checkpoints"): Promise<StoreLock> {
+    const token = randomBytes(6).toString("hex");
+    const held = await trying("locking", root, async () => {
+      const first = await fs.makeDirectory(root);
+      if (first !== undefined) await syncDown(fs, first, root);
+      return takeLock(fs, root, { processes, holder, token, takeOver });
+    });
+    let released = false;
+    const check = (name: string): void => {
+      checkName(name);
+      if (released) throw new EspalierError("STORE_RELEASED", `the lock on ${root} has been released`);
+    };
+    // With the lock, no other process writes here: what is half-written was left behind.
+    const cleaned = await trying("tidying", root, async () => {
+      const leftovers = (await fs.list(root)).filter((name) => isLeftover(name, processes));
+      for (const name of leftovers) await fs.remove(path(name));
+      return leftovers;
+    }).catch(async (error: unknown) => {
+      await held.release().catch(() => undefined);
+      throw error;
+    });
+    return {
+      cleaned,
+      begin: async (name) => {
+        check(name);
+        return trying("writing", path(name), async () => {
+          if ((await fs.list(root)).includes(name)) throw alreadyThere(path(name));
+          return writeCheckpoint({ fs, threads, root, from: temporary(name), to: path(name) });
+        });
+      },
+      remove: async (name) => {
+        check(name);
+        await trying("removing", path(name), async () => {
+          if (!(await fs.list(root)).includes(name)) return;
+          // Out of sight first, so that it is never seen in parts.
+          const out = temporary(name);
+          await fs.rename(path(name), out);
+          await fs.syncDirectory(root);
+          await fs.remove(out);
+        });
+      },
+      release: async () => {
+        if (released) return;
+        released = true;
+        await trying("unlocking", root, () => held.release());
+      },
+    };
+  }
+
+  return {
+    location: root,
+    path,
+    list,
+    open: async (name) => {
+      checkName(name);
+      return {
+        file: (file) => {
+          checkName(file);
+          return localFile(fs, threads, join(path(name), file));
+        },
+      };
+    },
+    lock,
+  };
+}
+
+/** Makes new directories last, from the first that was made down to the last. */
+async function syncDown(fs: FileSystem, first: string, last: string): Promise<void> {
+  if (first !== last && dirname(last) !== last) await syncDown(fs, first, dirname(last));
+  await fs.syncDirectory(dirname(last));
+}
+
+/** Where and how a checkpoint is written. */
+export interface WriteOptions {
+  readonly fs: FileSystem;
+  /** Whether files are written on other threads. */
+  readonly threads: boolean;
+  /** The directory whose names are made to last in the end; left out where somebody else does that for all parts. */
+  readonly root?: string;
+  /** The directory it is written in, and the one that becomes of it. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Writes a checkpoint beside its final name and renames it once. */
+export async function writeCheckpoint({
+  fs,
+  threads,
+  root,
+  from,
+  to,
+}: WriteOptions): Promise<CheckpointWriter> {
+  await fs.makeDirectory(from);
+  const open = new Set<HashedWriter>();
+  let committed = false;
+  return {
+    file: async (name) => {
+      checkName(name);
+      const path = join(from, name);
+      const file = await trying("creating", path, async () =>
+        threads ? createHashed(path) : hashedWriter(await fs.create(path)),
+      );
+      open.add(file);
+      const { lend, writeInPlace } = file;
+      return {
+        ...(lend && { lend: () => trying("writing", path, lend) }),
+        ...(writeInPlace && {
+          writeInPlace: (memory, bytes) => trying("writing", path, () => writeInPlace(memory, bytes)),
+        }),
+        write: (chunk) => trying("writing", path, () => file.write(chunk)),
+        close: () =>
+          trying("closing", path, async () => {
+            const record = await file.close();
+            open.delete(file);
+            return record;
+          }),
+      };
+    },
+    commit: () =>
+      trying("committing", to, async () => {
+        await fs.syncDirectory(from);
+        await fs.rename(from, to);
+        committed = true;
+        if (root !== undefined) await fs.syncDirectory(root);
+      }),
+    abort: async () => {
+      for (const file of open) await file.abandon().catch(() => undefined);
+      open.clear();
+      if (!committed) await trying("removing", from, () => fs.remove(from));
+    },
+  };
+}
+
+/** Opens a file of a checkpoint for reading. */
+async function localFile(fs: FileSystem, threads: boolean, path: string): Promise<StoredFile> {
+  const file = await trying("opening", path, () => fs.open(path));
+  const inOrder = async (): Promise<HashedReader> =>
+    threads ? openHashed(path) : hashedReader(await fs.open(path));
+  return {
+    size: file.size,
+    read: (from, length, into) => trying("reading", path, () => readExactly(file, from, length, into)),
+    readHashed: (lengths, take) =>
+      trying("reading", path, async () => {
+        const reader = await inOrder();
+        let sha256 = "";
+        try {
+          // One is on its way while the one before is taken, in two memories that take turns.
+          const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
+          const two = [0, 1].map(() => (threads ? new SharedArrayBuffer(longest) : new ArrayBuffer(longest)));
+          const place = (i: number) => new Uint8Array(two[i % 2] as ArrayBufferLike, 0, lengths[i]);
+          let coming = lengths.length > 0 ? reader.next(place(0)) : undefined;
+          for (let i = 0; i < lengths.length; i++) {
+            await coming;
+            if (i + 1 < lengths.length) {
+              coming = reader.next(place(i + 1));
+              coming.catch(() => undefined);
+            }
+            take(place(i), i);
+          }
+        } finally {
+          sha256 = await reader.finish();
+        }
+        return sha256;
+      }),
+    hash: () =>
+      trying("reading", path, async () => {
+        const reader = await inOrder();
+        let sha256 = "";
+        try {
+          await reader.rest();
+        } finally {
+          sha256 = await reader.finish();
+        }
+        return sha256;
+      }),
+    close: () => file.close(),
+  };
+}
