@@ -98,7 +98,18 @@ export { allScores, type SuiteResult, scoresOf } from "./evaluation/scores.ts";
 export { lessonSuites, type Suite, type Suites } from "./evaluation/suites.ts";
 export { type AdvantageInputs, type Advantages, advantages } from "./experience/advantages.ts";
 export type { Experience, ExperienceBuffer, PolicyOutputs } from "./experience/experience.ts";
-export { addMoments, type Moments, noMoments, normalize } from "./experience/normalizer.ts";
+export {
+  addMoments,
+  type CenterRewardsInputs,
+  centerRewards,
+  type Moments,
+  noMoments,
+  noRewardScale,
+  normalize,
+  type RewardScale,
+  type ScaleRewardsInputs,
+  scaleRewards,
+} from "./experience/normalization.ts";
 export {
   annealedBeta,
   type DrawnSegments,
@@ -109,43 +120,45 @@ export {
   type ReplayBatch,
   type ReplayBuffer,
   type ReplayBufferOptions,
-  type ReplayChoice,
+  type ReplaySampleOptions,
   replayBuffer,
 } from "./experience/replay-buffer.ts";
-export { type CenterRewardsInputs, centerRewards } from "./experience/reward-centering.ts";
-export {
-  noRewardScale,
-  type RewardScale,
-  type ScaleRewardsInputs,
-  scaleRewards,
-} from "./experience/reward-scaling.ts";
 export {
   type AutoUpdateEpochsOptions,
   autoUpdateEpochs,
   type UpdateEpochs,
 } from "./experience/update-epochs.ts";
-export { type CloningLossOptions, cloningLoss, type Demonstrations } from "./losses/cloning.ts";
-export { entropyLoss } from "./losses/entropy.ts";
-export { type KickstartLossOptions, kickstartLoss } from "./losses/kickstart.ts";
-export type { LossSettings } from "./losses/options.ts";
 export {
   type AdvantageNormalization,
+  entropyLoss,
   type PolicyGradientLossOptions,
   type PolicyLossOptions,
   policyGradientLoss,
   policyLoss,
-} from "./losses/policy.ts";
+  type ValueLossOptions,
+  valueLoss,
+} from "./losses/actor-critic.ts";
+export { type LossOptions, meanOf, normalizedOver } from "./losses/common.ts";
+export {
+  type CloningLossOptions,
+  cloningLoss,
+  type Demonstrations,
+  type KickstartLossOptions,
+  kickstartLoss,
+} from "./losses/imitation.ts";
 export { type ActionValues, type TdLossOptions, type TransitionTargets, tdLoss } from "./losses/td.ts";
-export { meanOf, normalizedOver } from "./losses/valid.ts";
-export { type ValueLossOptions, valueLoss } from "./losses/value.ts";
 export type { CompiledEnvironments, OnPolicyOptions } from "./on-policy/options.ts";
 export { type OnPolicyTask, onPolicyTask } from "./on-policy/task.ts";
-export { buildPolicy, loadPolicy, type PolicySpaces } from "./policies/build.ts";
-export { categorical, multiCategorical } from "./policies/distributions/categorical.ts";
-export { distributionFor } from "./policies/distributions/for-space.ts";
-export { type GaussianOptions, gaussian } from "./policies/distributions/gaussian.ts";
-export { squashedGaussian } from "./policies/distributions/squashed-gaussian.ts";
-export type { Distribution, Policy, PolicyOutput, PolicyStep } from "./policies/policy.ts";
+export { buildPolicy, loadPolicy } from "./policies/build.ts";
+export {
+  categorical,
+  distributionFor,
+  type GaussianOptions,
+  gaussian,
+  multiCategorical,
+  squashedGaussian,
+} from "./policies/distributions.ts";
+export type { Distribution, Policy, PolicyOutput, PolicySpaces, PolicyStep } from "./policies/policy.ts";
 export type { ActivationName, CnnSpec, MlpSpec, PolicySpec } from "./policies/spec.ts";
 export { type A2cOptions, a2c } from "./presets/a2c.ts";
 export { type A2cSettings, a2cSettings } from "./presets/a2c-settings.ts";
@@ -176,9 +189,10 @@ export {
 export * from "./spaces/index.ts";
 export { type CompiledRows, compiledRows, type RowsState, type RowsStep } from "./vector/compiled-rows.ts";
 export type { FailurePolicy } from "./vector/failure.ts";
-export type { ThreadedEnvironmentOptions } from "./vector/threads/threaded-environment.ts";
-export { threadedEnvironment } from "./vector/threads/threaded-environment.ts";
+export {
+  type ThreadedEnvironmentOptions,
+  threadedEnvironment,
+} from "./vector/threads/threaded-environment.ts";
 export type { EpisodeEnd, VectorEnvironment } from "./vector/vector.ts";
-export type { VectorEnvironmentOptions } from "./vector/vector-environment.ts";
-export { vectorEnvironment } from "./vector/vector-environment.ts";
+export { type VectorEnvironmentOptions, vectorEnvironment } from "./vector/vector-environment.ts";
 export type { RestartingVector, VectorOptions } from "./vector/vector-options.ts";

@@ -1,11 +1,10 @@
 import { np, type Value } from "../../engine/index.ts";
 import type { Params } from "../../nn/index.ts";
-import { atOnce } from "../losses/memoryless.ts";
-import type { Policy } from "../policies/policy.ts";
+import { applyPolicy, type Policy } from "../policies/policy.ts";
 
 /** What a policy takes every action to be worth: the logits of its choices, [rows, choices]. */
 export function valuesOf(policy: Policy, params: Params, observation: Value, mask?: Value): Value {
-  const { parameters } = atOnce(policy, params, observation);
+  const { parameters } = applyPolicy(policy, params, observation);
   return mask && policy.distribution.masked ? policy.distribution.masked(parameters, mask) : parameters;
 }
 

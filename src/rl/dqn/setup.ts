@@ -6,11 +6,9 @@ import type { Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { replayBuffer } from "../experience/replay-buffer.ts";
-import { checkForgets } from "../losses/memoryless.ts";
 import { type ActionValues, type TransitionTargets, tdLoss } from "../losses/td.ts";
 import { policyFor } from "../on-policy/setup.ts";
-import type { PolicySpaces } from "../policies/build.ts";
-import type { Policy } from "../policies/policy.ts";
+import { checkNotRecurrent, type Policy, type PolicySpaces } from "../policies/policy.ts";
 import { valueAt, valuesOf } from "./action-values.ts";
 import { transitionFields } from "./gathering.ts";
 import { type DqnOptions, kind, numbersOf } from "./options.ts";
@@ -25,7 +23,7 @@ const network = {
 /** The policy that is given or described, for an environment. */
 export function policyOf(kind: string, policy: DqnOptions["policy"], environment: PolicySpaces): Policy {
   const made = policyFor(kind, policy ?? network, environment);
-  checkForgets(kind, "a policy", made);
+  checkNotRecurrent(kind, "a policy", made);
   return made;
 }
 

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { badOption, checkNames, didYouMean, EspalierError, isPlainObject, shown } from "../../core/index.ts";
-import type { PolicySpaces } from "../policies/build.ts";
+import type { PolicySpaces } from "../policies/policy.ts";
 import { acrobot, compiledAcrobot } from "./classics/acrobot.ts";
 import { cartPole, compiledCartPole } from "./classics/cart-pole.ts";
 import {

@@ -3,7 +3,8 @@ import type { Checkpoint } from "../../checkpoint/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { EnvironmentSource } from "../environments/registry.ts";
-import { type PolicySpaces, storedPolicy } from "../policies/build.ts";
+import { storedPolicy } from "../policies/build.ts";
+import type { PolicySpaces } from "../policies/policy.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import { normalizer, type Player, type PlayerState } from "./player.ts";
 

@@ -4,7 +4,7 @@ import { EspalierError, systemClock } from "../../core/index.ts";
 import { openStatsStore } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type EnvironmentSource, environmentMaker, spacesOf } from "../environments/registry.ts";
-import type { PolicySpaces } from "../policies/build.ts";
+import type { PolicySpaces } from "../policies/policy.ts";
 import { type Described, describedIn, pathOf, playerIn } from "./described.ts";
 import { type EvaluateOptions, evaluateSuites } from "./evaluate-suites.ts";
 import { fileEvaluation, runIn } from "./filing.ts";

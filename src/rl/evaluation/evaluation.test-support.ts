@@ -1,8 +1,8 @@
 import { np, type Value } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Environment, Reset, ResetOptions, Step } from "../environments/environment.ts";
-import { buildPolicy, type PolicySpaces } from "../policies/build.ts";
-import type { Distribution, Policy } from "../policies/policy.ts";
+import { buildPolicy } from "../policies/build.ts";
+import type { Distribution, Policy, PolicySpaces } from "../policies/policy.ts";
 import type { Space, SpaceValue } from "../spaces/space.ts";
 import type { Player } from "./player.ts";
 

@@ -11,7 +11,7 @@ import {
 import type { Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import { normalize } from "../experience/normalizer.ts";
+import { normalize } from "../experience/normalization.ts";
 import type { Policy } from "../policies/policy.ts";
 import { onEngine } from "./host-state.ts";
 import { checkState, normalizer as normalizerName, type Player, type PlayerState } from "./player.ts";

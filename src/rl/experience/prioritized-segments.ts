@@ -2,25 +2,25 @@ import { np, random, type Value, type ValueLike } from "../../engine/index.ts";
 
 /** Options of {@link prioritizedSegments}. */
 export interface PrioritizedSegmentsOptions {
-  /** How many segments are drawn. */
+  /** Segments to draw. */
   readonly count: number;
-  /** How much size matters: 0 draws all alike, 1 by size. Default 0.8. */
+  /** The exponent of priorities: 0 draws uniformly, 1 in proportion. Default: 0.8. */
   readonly alpha?: ValueLike | undefined;
-  /** How far drawing some more often is made up for: 0 not, 1 wholly. Default 0.2. See {@link annealedBeta}. */
+  /** The exponent of the importance correction: 0 for none, 1 for all of it. Default: 0.2. See {@link annealedBeta}. */
   readonly beta?: ValueLike | undefined;
 }
 
-/** Segments that were drawn. */
+/** Segments drawn by {@link prioritizedSegments}. */
 export interface DrawnSegments {
   /** i32 [count]. */
   readonly indices: Value;
-  /** What the advantages of each are to be multiplied by: f32 [count]. */
+  /** The factor of each segment's advantages: f32 [count]. */
   readonly importance: Value;
 }
 
 /**
- * Draws segments of experience, with replacement, the more often the more there is to learn from them, inside
- * `compile`. `sizes` [segments] are the sums of absolute advantages. With w = sizes^alpha a segment has the probability
+ * Draws segments of experience with replacement, more often the larger their advantages are, inside `compile`.
+ * `sizes` [segments] are the sums of absolute advantages. With w = sizes^alpha a segment has the probability
  * p = (w + 1e-6) / (sum w + 1e-6) and the importance (segments p)^-beta.
  *
  * @example
@@ -38,7 +38,7 @@ export function prioritizedSegments(
   const [segments = 0] = sizes.shape;
   const weights = np.power(sizes, alpha);
   const probabilities = weights.add(1e-6).div(np.sum(weights).add(1e-6));
-  // They sum to a little more than 1, hence the last of the sums and not 1.
+  // Probabilities sum to a little more than 1, hence the last of the sums and not 1.
   const sums = np.cumsum(probabilities, { axis: 0 });
   const drawn = random.uniform(key, [count]).mul(np.take(sums, segments - 1));
   const found = np.searchsorted(sums, drawn, { side: "right" }).astype("i32");
@@ -48,7 +48,7 @@ export function prioritizedSegments(
 }
 
 /**
- * Beta as it grows to 1 while training goes on: beta + (1 - beta) alpha progress, with progress from 0 to 1.
+ * Beta annealed towards 1 over the training: beta + (1 - beta) alpha progress, with progress from 0 to 1.
  *
  * @example
  * ```ts

@@ -1,59 +1,56 @@
-import { badOption, checkNames, checkSize, EspalierError } from "../../core/index.ts";
-import { type HostArray, hostRandom, type Tensor } from "../../engine/index.ts";
+import { badOption, checkNames, checkSize, didYouMean, EspalierError, shown } from "../../core/index.ts";
+import {
+  type Device,
+  type DType,
+  type EngineChoice,
+  type HostArray,
+  hostRandom,
+  put,
+  type Tensor,
+} from "../../engine/index.ts";
 import type { Field } from "../../losses/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { ExperienceBuffer } from "./experience.ts";
-import {
-  gatherEntries,
-  given,
-  hostArray,
-  hostFields,
-  placed,
-  restored,
-  saved,
-  type Where,
-} from "./host-fields.ts";
 
 /** Numbers by field: one row, or several one after the other. */
-export type FieldNumbers = Readonly<Record<string, ArrayLike<number>>>;
+type FieldNumbers = Readonly<Record<string, ArrayLike<number>>>;
 
-/** What a {@link ReplayBuffer} is made with. */
-export interface ReplayBufferOptions extends Where {
-  /** How many rows are kept; the oldest make room. */
+/** Options of {@link replayBuffer}. */
+export interface ReplayBufferOptions extends Placement {
+  /** The number of rows kept; new rows replace the oldest. */
   readonly capacity: number;
   readonly fields: Readonly<Record<string, Field>>;
-  /** From how many rows on it is ready. Default 1. */
+  /** Rows needed before it is ready. Default: 1. */
   readonly minimum?: number | undefined;
 }
 
-/** What to draw. */
-export interface ReplayChoice {
-  /** How many rows. */
+/** Options of {@link ReplayBuffer.sample}. */
+export interface ReplaySampleOptions {
+  /** Rows of a batch. */
   readonly count: number;
-  /** By which key. With a list of keys a batch is drawn by each, and they come stacked: [keys, count, ...]. */
+  /** The random key. With a list of keys a batch is drawn by each, and they come stacked: [keys, count, ...]. */
   readonly key: Uint32Array | readonly Uint32Array[];
-  /** With a list: how long the first axis is at least. What is beyond the keys is anything. */
+  /** With a list: the least length of the first axis. Entries beyond the keys are undefined. */
   readonly room?: number | undefined;
 }
 
 /** Rows on the device by field: [count, ...], or [keys, count, ...]. */
 export type ReplayBatch = Readonly<Record<string, Tensor>>;
 
-/** Experience of the past, from which batches are drawn. */
-export interface ReplayBuffer extends ExperienceBuffer<FieldNumbers, ReplayBatch, ReplayChoice> {
+/** A ring of past experience, from which batches are drawn. */
+export interface ReplayBuffer extends ExperienceBuffer<FieldNumbers, ReplayBatch, ReplaySampleOptions> {
   readonly capacity: number;
-  /** Rows there are. */
+  /** Rows in it now. */
   readonly size: number;
-  /** Keeps one row out of arrays that hold many, without making anything. */
+  /** Adds one row of arrays that hold many, without allocating. */
   addFrom(rows: FieldNumbers, row: number): void;
 }
 
 const kind = "replayBuffer";
 
 /**
- * Experience to draw from again and again: a ring of rows in JavaScript's memory. Rows that are drawn, with replacement
- * and each alike, are put on the device together. Writing a row costs nothing that way, however large the ring is; on
- * the device every write would copy all of it.
+ * A replay buffer: a ring of rows in JavaScript's memory. Rows are drawn uniformly with replacement and put on the
+ * device together. Writing a row is cheap, however large the ring is; on the device every write would copy all of it.
  *
  * @example
  * ```ts
@@ -76,7 +73,7 @@ export function replayBuffer(options: ReplayBufferOptions): ReplayBuffer {
       `minimum is ${minimum}, and only ${capacity} are kept`,
       "keep more, or ask for fewer",
     );
-  const fields = hostFields(kind, options.fields, capacity);
+  const fields = hostFields(options.fields, capacity);
   const first = fields[0] as (typeof fields)[number];
   let [size, next] = [0, 0];
 
@@ -90,7 +87,7 @@ export function replayBuffer(options: ReplayBufferOptions): ReplayBuffer {
     size = Math.min(size + 1, capacity);
   };
 
-  // Where rows are gathered on their way to the device: kept as long as as many are drawn.
+  // Drawn rows on their way to the device: reused while the same number is drawn.
   let drawn = 0;
   let staged: readonly HostArray[] = [];
   const stage = (count: number): readonly HostArray[] => {
@@ -110,13 +107,18 @@ export function replayBuffer(options: ReplayBufferOptions): ReplayBuffer {
     },
     add: (rows) => {
       const count = (rows[first.name]?.length ?? 0) / first.size;
-      for (const field of fields) given(kind, rows, field, Math.max(Math.ceil(count), 1));
+      for (const field of fields) checkEntries(rows, field, Math.max(Math.ceil(count), 1));
       for (let row = 0; row < count; row++) take(rows, row);
     },
     addFrom: take,
     sample: ({ count, key, room = 0 }) => {
       checkSize(kind, "count", count);
-      if (size < minimum) throw notReady(size, minimum);
+      if (size < minimum)
+        throw new EspalierError(
+          "BUFFER_NOT_READY",
+          `${kind}: there are ${size} rows, and ${minimum} are needed to draw`,
+          { fix: "ask `ready` first" },
+        );
       const keys = ArrayBuffer.isView(key) ? [key as Uint32Array] : (key as readonly Uint32Array[]);
       const batches = Math.max(keys.length, room);
       const arrays = stage(batches * count);
@@ -138,24 +140,107 @@ export function replayBuffer(options: ReplayBufferOptions): ReplayBuffer {
     getState: (): StateTree => ({ size, next, fields: saved(fields, size) }),
     setState: (state) => {
       const { size: rows, next: at, fields: arrays } = (state ?? {}) as Readonly<Record<string, unknown>>;
-      if (!isPlace(rows, capacity + 1) || !isPlace(at, capacity) || (rows < capacity && at !== rows))
+      if (!isIndex(rows, capacity + 1) || !isIndex(at, capacity) || (rows < capacity && at !== rows))
         throw new EspalierError("STATE_MISMATCH", `${kind}: this is no state of a ring of ${capacity} rows`, {
           fix: "restore what a buffer with the same capacity saved",
         });
-      restored(kind, fields, arrays, rows);
+      restore(fields, arrays, rows);
       [size, next] = [rows, at];
     },
   };
 }
 
-const isPlace = (x: unknown, end: number): x is number =>
+const isIndex = (x: unknown, end: number): x is number =>
   typeof x === "number" && Number.isInteger(x) && x >= 0 && x < end;
 
-const notReady = (size: number, minimum: number): EspalierError =>
-  new EspalierError(
-    "BUFFER_NOT_READY",
-    `${kind}: there are ${size} rows, and ${minimum} are needed to draw`,
-    {
-      fix: "ask `ready` first",
-    },
+/** The device of tensors. */
+interface Placement {
+  readonly engine?: EngineChoice | undefined;
+  readonly device?: number | Device | undefined;
+}
+
+/** A field of experience in JavaScript's memory: entries of one size, one after the other. */
+interface HostField {
+  readonly name: string;
+  readonly field: Field;
+  /** Numbers in an entry. */
+  readonly size: number;
+  readonly data: HostArray;
+}
+
+function hostFields(fields: Readonly<Record<string, Field>>, entries: number): readonly HostField[] {
+  const all = Object.entries(fields);
+  if (all.length === 0) throw badOption(kind, "there are no fields", "name the fields to keep");
+  return all.map(([name, field]) => {
+    const size = field.shape.reduce((a, b) => a * b, 1);
+    if (!(Number.isInteger(size) && size > 0))
+      throw badOption(
+        kind,
+        `the field "${name}" has the shape ${shown(field.shape)}`,
+        "use whole numbers from 1 on",
+      );
+    return { name, field, size, data: hostArray(field.dtype, entries * size) };
+  });
+}
+
+/** An array of an element type as `put` takes it. */
+function hostArray(dtype: DType, length: number): HostArray {
+  if (dtype === "i32") return new Int32Array(length);
+  if (dtype === "u32") return new Uint32Array(length);
+  if (dtype === "u8" || dtype === "bool") return new Uint8Array(length);
+  return dtype === "f64" ? new Float64Array(length) : new Float32Array(length);
+}
+
+/** Entries on the device, along the leading axes. */
+const placed = (
+  { field }: HostField,
+  data: HostArray,
+  axes: readonly number[],
+  { engine, device }: Placement,
+): Tensor =>
+  put(data, {
+    shape: [...axes, ...field.shape],
+    dtype: field.dtype,
+    ...(engine !== undefined && { engine }),
+    ...(device !== undefined && { device }),
+  });
+
+/** Refuses a field that is missing, or has another number of entries. */
+function checkEntries(numbers: FieldNumbers, { name, size }: HostField, entries: number): void {
+  const found = numbers[name];
+  if (found?.length === entries * size) return;
+  throw new EspalierError(
+    "SHAPE_MISMATCH",
+    found === undefined
+      ? `${kind}: the field "${name}" is missing${didYouMean(name, Object.keys(numbers))}`
+      : `${kind}: the field "${name}" has ${found.length} numbers, and ${entries * size} are wanted`,
+    { fix: `give ${entries} times ${size} numbers for "${name}"` },
   );
+}
+
+/** Copies of the first entries of every field. */
+const saved = (fields: readonly HostField[], entries: number): Readonly<Record<string, HostArray>> =>
+  Object.fromEntries(fields.map(({ name, size, data }) => [name, data.slice(0, entries * size)]));
+
+/** Restores saved entries; nothing changes where they do not fit. */
+function restore(fields: readonly HostField[], state: unknown, entries: number): void {
+  const arrays = (state ?? {}) as Readonly<Record<string, unknown>>;
+  for (const { name, size, data } of fields) {
+    const array = arrays[name];
+    const fits = ArrayBuffer.isView(array) && array.constructor === data.constructor;
+    if (!fits || (array as HostArray).length !== entries * size)
+      throw new EspalierError("STATE_MISMATCH", `${kind}: the state's field "${name}" does not fit`, {
+        fix: "restore what a buffer with the same fields saved",
+      });
+  }
+  for (const { name, data } of fields) data.set(arrays[name] as HostArray);
+}
+
+/** Copies some entries of a field to `out`, from a position on. */
+function gatherEntries({ size, data }: HostField, rows: Uint32Array, out: HostArray, position: number): void {
+  let target = position;
+  for (let i = 0; i < rows.length; i++) {
+    const source = (rows[i] as number) * size;
+    for (let j = 0; j < size; j++) out[target++] = data[source + j] as number;
+  }
+}

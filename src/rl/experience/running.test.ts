@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { compile, put, random, read, scan, type Value } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { addMoments, type Moments, noMoments, normalize } from "./normalizer.ts";
-import { centerRewards } from "./reward-centering.ts";
-import { noRewardScale, type RewardScale, scaleRewards } from "./reward-scaling.ts";
+import {
+  addMoments,
+  centerRewards,
+  type Moments,
+  noMoments,
+  noRewardScale,
+  normalize,
+  type RewardScale,
+  scaleRewards,
+} from "./normalization.ts";
 
 const rows = (n: number, size: number, seed: number): Float32Array =>
   Float32Array.from(

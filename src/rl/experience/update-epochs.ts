@@ -3,32 +3,32 @@ import type { Stateful, StateTree } from "../../state/index.ts";
 
 /** Options of {@link autoUpdateEpochs}. */
 export interface AutoUpdateEpochsOptions {
-  /** The divergence to learn by from each rollout. Default 0.015. */
+  /** The approximate KL divergence to aim for with each rollout. Default: 0.015. */
   readonly target?: number | undefined;
-  /** Default 1 and 8. */
+  /** Default: 1 and 8. */
   readonly min?: number | undefined;
   readonly max?: number | undefined;
-  /** Rollouts at the beginning after which nothing changes. Default 2. */
+  /** Rollouts at the beginning that change nothing. Default: 2. */
   readonly warmup?: number | undefined;
-  /** Rollouts after each change after which nothing changes. Default 2. */
+  /** Rollouts after each change that change nothing. Default: 2. */
   readonly cooldown?: number | undefined;
-  /** How many at first. Default 4, or the nearest between `min` and `max`. */
+  /** Initial update epochs. Default: 4, or the nearest between `min` and `max`. */
   readonly start?: number | undefined;
 }
 
-/** How often experience is gone through, chosen from how far the policy moves. */
+/** The number of update epochs, tuned by how far the policy moves. */
 export interface UpdateEpochs extends Stateful {
   readonly min: number;
   readonly max: number;
-  /** How often the next rollout is to be gone through. */
+  /** Update epochs of the next rollout. */
   readonly epochs: number;
-  /** What learning from a rollout gave: means over its updates. */
+  /** Takes the means over the updates of a rollout. */
   observe(found: { readonly clipFraction: number; readonly kl: number }): void;
 }
 
 /**
- * One update epoch fewer where more than 0.3 of the ratios were clipped or the divergence was above 1.3 times the
- * target; one more where it was below 0.7 times the target, and above 0.
+ * Tunes update epochs: one fewer if more than 0.3 of the ratios were clipped or the divergence was above 1.3 times the
+ * target; one more if it was below 0.7 times the target, and above 0.
  *
  * @example
  * ```ts

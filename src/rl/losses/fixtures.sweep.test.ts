@@ -3,13 +3,11 @@ import { compile, type EngineName, np, read, type Value, valueAndGrad } from "..
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { type Loss, objective } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
-import { entropyLoss } from "./entropy.ts";
-import { kickstartLoss } from "./kickstart.ts";
+import { entropyLoss, policyGradientLoss, policyLoss, valueLoss } from "./actor-critic.ts";
+import { kickstartLoss } from "./imitation.ts";
 import { forward, linearPolicy, placed } from "./linear-policy.test-support.ts";
 import fixture from "./losses.fixture.json" with { type: "json" };
-import { policyGradientLoss, policyLoss } from "./policy.ts";
 import { tdLoss } from "./td.ts";
-import { valueLoss } from "./value.ts";
 
 type Case = (typeof fixture.cases)[number];
 const policy = linearPolicy(3, 4);

@@ -16,13 +16,10 @@ import type { Params } from "../../nn/index.ts";
 import { linear, noCounters } from "../../schedule/index.ts";
 import { describeInSample } from "../../sweep.test-support.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
-import { cloningLoss } from "./cloning.ts";
-import { entropyLoss } from "./entropy.ts";
-import { kickstartLoss } from "./kickstart.ts";
+import { entropyLoss, policyGradientLoss, policyLoss, valueLoss } from "./actor-critic.ts";
+import { cloningLoss, kickstartLoss } from "./imitation.ts";
 import { forward, linearPolicy, placed } from "./linear-policy.test-support.ts";
 import fixture from "./losses.fixture.json" with { type: "json" };
-import { policyGradientLoss, policyLoss } from "./policy.ts";
-import { valueLoss } from "./value.ts";
 
 const policy = linearPolicy(3, 4);
 type Tree = Readonly<Record<string, Tensor>>;

@@ -1,35 +1,34 @@
 import { badOption, checkNames, shown } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
-import { type LossSettings, settingsOf } from "./options.ts";
-import { countedRows, meanOf } from "./valid.ts";
+import { type LossOptions, lossMembers, maskRows, meanOf } from "./common.ts";
 
-/** What temporal differences are learned from: [rows] each. */
+/** The batch of {@link tdLoss}: [rows] each. */
 export interface TransitionTargets {
-  /** What the taken actions are worth, as the target network sees it. */
+  /** The target value of the taken actions. */
   readonly target: Value;
   readonly valid: Value;
   readonly [field: string]: Value;
 }
 
-/** What the network that learns gives. */
+/** The output of the learning network. */
 export interface ActionValues {
-  /** What it takes the taken actions to be worth: [rows]. */
+  /** The values of the taken actions: [rows]. */
   readonly value: Value;
 }
 
 /** Options of {@link tdLoss}. */
-export interface TdLossOptions extends LossSettings {
+export interface TdLossOptions extends LossOptions {
   /**
-   * Where squares end and straight lines begin. Default nowhere: a mean squared error. Straight lines lean towards
-   * medians: where episodes seldom end, what follows an end is hardly heard, and values may grow without bound.
+   * The distance at which the Huber loss becomes linear; null for a mean squared error. A Huber loss learns medians:
+   * where episodes seldom end, terminal targets count little, and values may grow without bound. Default: null.
    */
   readonly huber?: number | null | undefined;
 }
 
 /**
- * The distance of action values to their targets, as DQN learns it: the squared one, or Huber's. Reports `error`, the
- * mean absolute distance, and `value`, the mean of the action values.
+ * DQN's loss: the squared or Huber distance of action values to their targets. Reports `error`, the mean absolute
+ * distance, and `value`, the mean of the action values.
  *
  * @example
  * ```ts
@@ -42,19 +41,19 @@ export function tdLoss(options: TdLossOptions = {}): Loss<TransitionTargets, Act
   if (huber !== null && !(huber > 0))
     throw badOption("tdLoss", `huber is ${shown(huber)}`, "give a number above 0, or null for squares");
   return {
-    ...settingsOf("td", 1, options),
+    ...lossMembers("td", 1, options),
     term: ({ batch, outputs }) => {
       const { valid } = batch;
-      const size = np.absolute(countedRows(outputs.value.sub(batch.target), valid));
+      const size = np.absolute(maskRows(outputs.value.sub(batch.target), valid));
       return {
-        loss: meanOf(huber === null ? np.square(size) : huberOf(size, huber), valid),
+        loss: meanOf(huber === null ? np.square(size) : huberLoss(size, huber), valid),
         metrics: { error: meanOf(size, valid), value: meanOf(outputs.value, valid) },
       };
     },
   };
 }
 
-function huberOf(size: Value, delta: number): Value {
+function huberLoss(size: Value, delta: number): Value {
   const curved = np.minimum(size, delta);
   return np.square(curved).mul(0.5).add(size.sub(curved).mul(delta));
 }

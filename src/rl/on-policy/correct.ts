@@ -1,7 +1,7 @@
 import { np, type Value } from "../../engine/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { advantages } from "../experience/advantages.ts";
-import { normalizedOver } from "../losses/valid.ts";
+import { normalizedOver } from "../losses/common.ts";
 import type { Policy } from "../policies/policy.ts";
 import { forward } from "./forward.ts";
 import type { Layout, Sizes } from "./layout.ts";

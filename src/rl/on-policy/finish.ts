@@ -2,7 +2,7 @@ import { treeMap } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
 import { advantages } from "../experience/advantages.ts";
-import { normalizedOver } from "../losses/valid.ts";
+import { normalizedOver } from "../losses/common.ts";
 import type { Hindsight } from "./hindsight.ts";
 import type { Layout, Sizes } from "./layout.ts";
 import type { Gathered } from "./learn.ts";

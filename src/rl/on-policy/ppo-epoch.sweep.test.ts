@@ -3,9 +3,7 @@ import { compile, type EngineName, np, put, read, type Tensor, type Value } from
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import type { Params } from "../../nn/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
-import { entropyLoss } from "../losses/entropy.ts";
-import { policyLoss } from "../losses/policy.ts";
-import { valueLoss } from "../losses/value.ts";
+import { entropyLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
 import { finish } from "./finish.ts";
 import { learn } from "./learn.ts";
 import type { Order } from "./order.ts";

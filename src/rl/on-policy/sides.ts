@@ -1,9 +1,16 @@
 import { compile, type Device, np, type Tensor, type Value } from "../../engine/index.ts";
 import { type Packing, TensorState } from "../../learner/index.ts";
 import type { Stateful } from "../../state/index.ts";
-import { addMoments, type Moments, noMoments, normalize } from "../experience/normalizer.ts";
-import { centerRewards } from "../experience/reward-centering.ts";
-import { noRewardScale, type RewardScale, scaleRewards } from "../experience/reward-scaling.ts";
+import {
+  addMoments,
+  centerRewards,
+  type Moments,
+  noMoments,
+  noRewardScale,
+  normalize,
+  type RewardScale,
+  scaleRewards,
+} from "../experience/normalization.ts";
 import type { Policy } from "../policies/policy.ts";
 import { flatSize } from "../spaces/index.ts";
 import type { OnPolicyOptions } from "./options.ts";

@@ -5,7 +5,7 @@ import type { Params } from "../../nn/index.ts";
 import { adam } from "../../optim/index.ts";
 import { every } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
-import { valueLoss } from "../losses/value.ts";
+import { valueLoss } from "../losses/actor-critic.ts";
 import { smallTask, trained } from "./on-policy.test-support.ts";
 import { onPolicyTask } from "./task.ts";
 import { counting, turning, worlds } from "./worlds.test-support.ts";

@@ -1,25 +1,31 @@
-import { EspalierError } from "../../core/index.ts";
-import { checkSpec } from "./check-spec.ts";
-import { withScale } from "./cnn-encoder.ts";
-import type { Policy } from "./policy.ts";
-import { importedPolicy } from "./policy-module.ts";
-import type { PolicySpec } from "./spec.ts";
-import { type PolicySpaces, towerPolicy } from "./tower-policy.ts";
-
-export type { PolicySpaces } from "./tower-policy.ts";
+/**
+ * From a description to a policy, in reading order:
+ *
+ *     PolicySpec (spec.ts) -> buildPolicy | loadPolicy
+ *       towerPolicy (tower-policy.ts): observation -> tower -> heads -> distribution parameters, value
+ *         encoder (encoders.ts): dense layers, or convolutions over images
+ *         distributionFor(actionSpace) (distributions.ts): sample, logProb, entropy, kl, act
+ *
+ * policy.ts has the contract that all of them implement.
+ */
+import { didYouMean, EspalierError } from "../../core/index.ts";
+import { withScale } from "./encoders.ts";
+import type { Policy, PolicySpaces } from "./policy.ts";
+import { checkSpec, type PolicySpec } from "./spec.ts";
+import { towerPolicy } from "./tower-policy.ts";
 
 export interface BuildOptions {
-  /** Observations are normalised before the policy sees them, so that bounds say nothing of pictures. Default: false. */
+  /** Observations are normalized before the policy sees them, so bounds do not scale images. Default: false. */
   readonly normalized?: boolean;
 }
 
 /**
- * The policy that a description asks for, over these spaces. `buildPolicy({}, environment)` is CleanRL's: two towers of
- * two layers of 64 with tanh.
+ * Builds the policy that a spec describes. `buildPolicy({}, environment)` is CleanRL's: two towers of two layers of 64
+ * with tanh.
  *
  * Parameters have readable paths: `policy.hidden0.w`, `policy.head.w`, `policy.logDeviation`, `value.hidden0.w`,
- * `value.head.w`; what both share stands under `shared`. Each tower has a memory of its own (`policy.memory`), so that
- * a shared tower has one for both. A description with a `module` is for {@link loadPolicy}.
+ * `value.head.w`; shared layers are under `shared`. Each tower has its own memory (`policy.memory`), so a shared tower
+ * has one for both. A spec with a `module` is for {@link loadPolicy}.
  *
  * @example
  * ```ts
@@ -43,8 +49,8 @@ export function buildPolicy(spec: PolicySpec, spaces: PolicySpaces, options: Bui
 }
 
 /**
- * The policy that a description asks for, as {@link buildPolicy} makes it, or one of your own from its `module`: a file
- * by its URL or absolute path, which exports `(spaces) => Policy` under the name given.
+ * Builds the policy that a spec describes as {@link buildPolicy} does, or imports a custom one from its `module`: a
+ * file by its URL or absolute path, which exports `(spaces) => Policy` under the name given.
  *
  * @example
  * ```ts
@@ -57,15 +63,15 @@ export async function loadPolicy(spec: PolicySpec, spaces: PolicySpaces): Promis
   return storedPolicy(withScale(spec, spaces.observationSpace), spaces);
 }
 
-/** The policy that the description of another one asks for: what that one left out stays as it was there. */
+/** Builds a policy from the stored spec of another one, whose defaults were resolved when that one was built. */
 export async function storedPolicy(spec: PolicySpec, spaces: PolicySpaces): Promise<Policy> {
   checkSpec(spec);
   const { module } = spec;
   if (module === undefined) return towerPolicy(spec, spaces);
-  const own = await importedPolicy(module, spaces);
+  const own = await importPolicy(module, spaces);
   const { observationSpace, actionSpace } = spaces;
   return {
-    // It is made again from the description it came from, whatever it says itself.
+    // It is built again from this spec, whatever the policy says itself.
     spec,
     observationSpace,
     actionSpace,
@@ -78,3 +84,40 @@ export async function storedPolicy(spec: PolicySpec, spaces: PolicySpaces): Prom
     unroll: (params, input, options) => own.unroll(params, input, options),
   };
 }
+
+const members = ["distribution", "init", "initialState", "step", "unroll"] as const;
+
+async function importPolicy(
+  { url, name }: NonNullable<PolicySpec["module"]>,
+  spaces: PolicySpaces,
+): Promise<Policy> {
+  const found = await importModule(url);
+  const make = found[name];
+  if (typeof make !== "function") {
+    const names = Object.keys(found);
+    throw moduleError(
+      `${url} exports no function "${name}"${didYouMean(name, names)}`,
+      `export function ${name}(spaces) from it; it exports ${names.join(", ") || "nothing"}`,
+    );
+  }
+  const policy: Partial<Policy> | undefined = await make(spaces);
+  const lacks = members.filter((member) => !policy?.[member]);
+  if (lacks.length > 0)
+    throw moduleError(`what "${name}" of ${url} made has no ${lacks.join(", ")}`, "make it return a Policy");
+  return policy as Policy;
+}
+
+async function importModule(url: string): Promise<Readonly<Record<string, unknown>>> {
+  if (url.startsWith("."))
+    throw moduleError(`"${url}" is relative to nothing`, "give new URL(file, import.meta.url).href");
+  const { isAbsolute } = process.getBuiltinModule("node:path");
+  const { pathToFileURL } = process.getBuiltinModule("node:url");
+  try {
+    return await import(isAbsolute(url) ? pathToFileURL(url).href : url);
+  } catch (cause) {
+    throw moduleError(`${url} could not be imported`, "see the cause", cause);
+  }
+}
+
+const moduleError = (message: string, fix: string, cause?: unknown): EspalierError =>
+  new EspalierError("POLICY_MODULE", `loadPolicy: ${message}`, { fix, cause });

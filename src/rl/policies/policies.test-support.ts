@@ -4,9 +4,8 @@ import { compile, type EngineName, np, put, type Tensor, type Value } from "../.
 import type { Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { box, discrete, flatSize } from "../spaces/index.ts";
-import type { PolicySpaces } from "./build.ts";
 import { buildPolicy } from "./build.ts";
-import type { Policy, PolicyOutput } from "./policy.ts";
+import type { Policy, PolicyOutput, PolicySpaces } from "./policy.ts";
 
 /** Numbers between -1 and 1 that look like nothing in particular. */
 export const numbers = (...shape: number[]): Float32Array =>

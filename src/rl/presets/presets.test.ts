@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { engine, setEngine } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
 import { registerEnvironment } from "../environments/registry.ts";
-import { valueLoss } from "../losses/value.ts";
+import { valueLoss } from "../losses/actor-critic.ts";
 import { matching } from "../on-policy/worlds.test-support.ts";
 import { a2c } from "./a2c.ts";
 import { a2cSettings } from "./a2c-settings.ts";

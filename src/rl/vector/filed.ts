@@ -1,5 +1,5 @@
 import type { Setting } from "../../trainer/index.ts";
-import type { PolicySpaces } from "../policies/build.ts";
+import type { PolicySpaces } from "../policies/policy.ts";
 import type { Space } from "../spaces/space.ts";
 import type { VectorEnvironment } from "./vector.ts";
 

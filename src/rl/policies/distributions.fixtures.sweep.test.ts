@@ -1,16 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { grad, np, type Value } from "../../../engine/index.ts";
-import { sweepEngines } from "../../../engine/run/engines.test-support.ts";
-import { expectSame } from "../../../testing/compare.ts";
-import type { Dense } from "../../../testing/dense.ts";
-import { parseTensor } from "../../../testing/fixture.ts";
-import { onEngine } from "../../../testing/run.ts";
-import type { Box } from "../../spaces/space.ts";
-import type { Distribution } from "../policy.ts";
-import { categorical, multiCategorical } from "./categorical.ts";
+import { grad, np, type Value } from "../../engine/index.ts";
+import { sweepEngines } from "../../engine/run/engines.test-support.ts";
+import { expectSame } from "../../testing/compare.ts";
+import type { Dense } from "../../testing/dense.ts";
+import { parseTensor } from "../../testing/fixture.ts";
+import { onEngine } from "../../testing/run.ts";
+import type { Box } from "../spaces/space.ts";
 import fixture from "./distributions.fixture.json" with { type: "json" };
-import { type GaussianOptions, gaussian } from "./gaussian.ts";
-import { squashedGaussian } from "./squashed-gaussian.ts";
+import {
+  categorical,
+  type GaussianOptions,
+  gaussian,
+  multiCategorical,
+  squashedGaussian,
+} from "./distributions.ts";
+import type { Distribution } from "./policy.ts";
 
 /** What torch.distributions give: see scripts/fixtures/policies.py. */
 interface Case {

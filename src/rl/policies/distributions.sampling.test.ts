@@ -1,13 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { compile, type EngineName, np, put, random, read, type Value, vmap } from "../../../engine/index.ts";
-import { testEngines } from "../../../engine/run/engines.test-support.ts";
-import { box } from "../../spaces/index.ts";
-import { expectClose } from "../policies.test-support.ts";
-import type { Distribution } from "../policy.ts";
-import { categorical, multiCategorical } from "./categorical.ts";
-import { choiceAt } from "./draw-choice.ts";
-import { gaussian } from "./gaussian.ts";
-import { squashedGaussian } from "./squashed-gaussian.ts";
+import { compile, type EngineName, np, put, random, read, type Value, vmap } from "../../engine/index.ts";
+import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { box } from "../spaces/index.ts";
+import { categorical, choiceAt, gaussian, multiCategorical, squashedGaussian } from "./distributions.ts";
+import { expectClose } from "./policies.test-support.ts";
+import type { Distribution } from "./policy.ts";
 
 const draws = 20_000;
 

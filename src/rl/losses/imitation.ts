@@ -1,0 +1,178 @@
+import { badOption, checkNames, checkSize, EspalierError, shown, treeMap } from "../../core/index.ts";
+import {
+  type Device,
+  type EngineChoice,
+  np,
+  put,
+  random,
+  stopGradient,
+  Tensor,
+  type Value,
+} from "../../engine/index.ts";
+import type { Loss } from "../../losses/index.ts";
+import type { Params } from "../../nn/index.ts";
+import type { Experience, PolicyOutputs } from "../experience/experience.ts";
+import { applyPolicy, checkNotRecurrent, type Policy } from "../policies/policy.ts";
+import { flatSize, type Space } from "../spaces/space.ts";
+import { type LossOptions, lossMembers, maskRows, meanOf } from "./common.ts";
+
+/** Options of {@link kickstartLoss}. */
+export interface KickstartLossOptions extends LossOptions {
+  /** A policy over the same spaces with the same kind of distribution, without memory. */
+  readonly teacher: Policy;
+  /** Its parameters, on the device of the training. They are not changed and must not be disposed. */
+  readonly params: Params<Tensor>;
+}
+
+/**
+ * Pulls the policy towards a frozen teacher: the divergence of the policy from the teacher over the rollout's
+ * observations. The teacher is evaluated once, during the rollout, and its output is kept in the field
+ * `<name>.parameters`; where a batch lacks that field, the teacher is evaluated on the batch.
+ *
+ * @example
+ * ```ts
+ * const kickstart = kickstartLoss({
+ *   teacher, params: teacherParams,
+ *   weight: linear({ from: 1, to: 0, over: { samples: 500_000 } }),
+ * });
+ * ```
+ */
+export function kickstartLoss(options: KickstartLossOptions): Loss<Experience, PolicyOutputs> {
+  const kind = "kickstartLoss";
+  checkNames(kind, options, ["teacher", "params", "weight", "active", "name"]);
+  const { teacher, params } = options;
+  checkNotRecurrent(kind, "a teacher", teacher);
+  const { distribution } = teacher;
+  const settings = lossMembers("kickstart", 1, options);
+  const field = `${settings.name}.parameters`;
+  const taught = (batch: Experience): Value => {
+    // Tensors from outside become inputs of the program that is being traced.
+    const own = treeMap((x: Tensor): Value => np.array(x), params as Params<unknown>) as Params;
+    return applyPolicy(teacher, own, batch.observation, batch.mask).parameters;
+  };
+  return {
+    ...settings,
+    fields: { [field]: { shape: [distribution.parameters], dtype: "f32" } },
+    rollout: ({ batch }) => ({ [field]: taught(batch) }),
+    term: ({ batch, outputs }) => {
+      const wanted = stopGradient(batch[field] ?? taught(batch));
+      const kl = maskRows(distribution.kl(wanted, outputs.parameters), batch.valid);
+      return { loss: meanOf(kl, batch.valid) };
+    },
+  };
+}
+
+/**
+ * Demonstrated observations and raw actions, one row each, flat as policies take them. Numbers in arrays are checked
+ * when the loss is made; those of tensors are not.
+ */
+export interface Demonstrations {
+  /** [rows, size of an observation] */
+  readonly observations: Tensor | Float32Array;
+  /** [rows, size of an action] */
+  readonly actions: Tensor | Float32Array;
+}
+
+/** Options of {@link cloningLoss}. */
+export interface CloningLossOptions extends LossOptions {
+  /** The learning policy, without memory. */
+  readonly policy: Policy;
+  readonly demonstrations: Demonstrations;
+  /** Demonstrations drawn by each update. Default: 64. */
+  readonly batchSize?: number | undefined;
+  /** The device of demonstrations given as arrays: that of the training. */
+  readonly engine?: EngineChoice | undefined;
+  readonly device?: number | Device | undefined;
+}
+
+const cloning = "cloningLoss";
+const names = ["policy", "demonstrations", "batchSize", "engine", "device", "weight", "active", "name"];
+
+/**
+ * Behaviour cloning beside other losses: minus the log-probability of demonstrated actions, of rows that each update
+ * draws. Reports `accuracy` for choices: how often the most likely action is the demonstrated one.
+ *
+ * @example
+ * ```ts
+ * const cloning = cloningLoss({ policy, demonstrations: { observations, actions }, batchSize: 128, weight: 0.1 });
+ * ```
+ */
+export function cloningLoss(options: CloningLossOptions): Loss<Experience, PolicyOutputs> {
+  checkNames(cloning, options, names);
+  const { policy, demonstrations } = options;
+  if (typeof demonstrations !== "object" || demonstrations === null)
+    throw badOption(cloning, `demonstrations are ${shown(demonstrations)}`, "give { observations, actions }");
+  const batchSize = checkSize(cloning, "batchSize", options.batchSize ?? 64);
+  checkNotRecurrent(cloning, "a policy", policy);
+  const { distribution } = policy;
+  const size = flatSize(policy.observationSpace);
+  const observations = placed(options, "observations", size);
+  const actions = placed(options, "actions", distribution.actions);
+  const count = observations.shape[0] as number;
+  if (count !== actions.shape[0] || count === 0)
+    throw new EspalierError(
+      "SHAPE_MISMATCH",
+      `${cloning}: there are ${count} observations and ${actions.shape[0]} actions`,
+      { fix: "give one action for each observation, and at least one of them" },
+    );
+  const choices = policy.actionSpace.kind === "discrete" || policy.actionSpace.kind === "multiDiscrete";
+  return {
+    ...lossMembers("cloning", 1, options),
+    term: ({ params, key }) => {
+      const rows = random.randint(key, [batchSize], 0, count);
+      const taken = np.take(actions, rows, { axis: 0 });
+      const { parameters } = applyPolicy(policy, params, np.take(observations, rows, { axis: 0 }));
+      return {
+        loss: np.mean(distribution.logProb(parameters, taken)).neg(),
+        ...(choices && { metrics: { accuracy: agreement(distribution.mode(parameters), taken) } }),
+      };
+    },
+  };
+}
+
+const agreement = (mode: Value, taken: Value): Value =>
+  np.mean(np.min(np.equal(mode, taken).astype("f32"), { axis: -1 }));
+
+function placed(options: CloningLossOptions, what: keyof Demonstrations, size: number): Tensor {
+  const given = options.demonstrations[what];
+  const { engine, device } = options;
+  if (given instanceof Tensor) {
+    if (given.ndim === 2 && given.shape[1] === size && given.dtype === "f32") return given;
+    throw badOption(cloning, `${what} are ${given.type.text}`, `give f32[rows,${size}]`);
+  }
+  if (!(given instanceof Float32Array) || given.length % size !== 0)
+    throw badOption(
+      cloning,
+      `${what} are ${given instanceof Float32Array ? `${given.length} numbers` : shown(given)}`,
+      `give a tensor f32[rows,${size}], or a Float32Array of such rows`,
+    );
+  const bad = given.findIndex((x) => !Number.isFinite(x));
+  if (bad >= 0)
+    throw badOption(
+      cloning,
+      `${what} have ${given[bad]} in row ${Math.floor(bad / size)}`,
+      "leave out rows that are not numbers",
+    );
+  if (what === "actions") checkChoices(options.policy.actionSpace, given);
+  return put(given, {
+    shape: [given.length / size, size],
+    ...(engine !== undefined && { engine }),
+    ...(device !== undefined && { device }),
+  });
+}
+
+/** Refuses actions that are no valid choice. */
+function checkChoices(space: Space, actions: Float32Array): void {
+  if (space.kind !== "discrete" && space.kind !== "multiDiscrete") return;
+  const counts = space.kind === "discrete" ? [space.n] : space.choices;
+  actions.forEach((action, i) => {
+    const count = counts[i % counts.length] as number;
+    if (Number.isInteger(action) && action >= 0 && action < count) return;
+    const row = Math.floor(i / counts.length);
+    throw badOption(
+      cloning,
+      `actions have ${action} in row ${row}, and there are ${count} choices`,
+      `give whole numbers from 0 to ${count - 1}`,
+    );
+  });
+}
