@@ -17,7 +17,7 @@ function choose<A extends readonly unknown[], R>(
   branches: readonly ((...operands: A) => R)[],
   operands: A,
 ): R {
-  let first: Flat | undefined;
+  let first!: Flat | undefined; // set by the first branch
   const results = emitSwitch(
     index,
     branches.map((branch, k) => () => {
@@ -27,7 +27,7 @@ function choose<A extends readonly unknown[], R>(
       return result.values;
     }),
   );
-  return grow((first as unknown as Flat).shape, results) as R;
+  return grow((first as Flat).shape, results) as R;
 }
 
 function check(name: string, [a, b]: readonly [string, string], first: Flat, result: Flat): void {

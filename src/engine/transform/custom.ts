@@ -53,7 +53,7 @@ function call<A extends readonly unknown[], R>(
   rule: ((args: A, result: R, cotangents: R) => A) | undefined,
 ): R {
   const given = flat(args);
-  let result: Flat | undefined;
+  let result!: Flat; // set while the function is traced
   const outputs = emitCall(
     given.values,
     (params) => {
@@ -62,7 +62,7 @@ function call<A extends readonly unknown[], R>(
     },
     rule &&
       ((inputs, results, cotangents) => {
-        const shape = (result as unknown as Flat).shape;
+        const shape = result.shape;
         const grads = flat(
           rule(grow(given.shape, inputs) as A, grow(shape, results) as R, grow(shape, cotangents) as R),
         );
@@ -70,7 +70,7 @@ function call<A extends readonly unknown[], R>(
         return grads.values;
       }),
   );
-  return grow((result as unknown as Flat).shape, outputs) as R;
+  return grow(result.shape, outputs) as R;
 }
 
 function checkRule(given: Flat, grads: Flat): void {

@@ -148,7 +148,7 @@ export function vjp<A extends readonly unknown[], const R>(
   ...args: A
 ): [result: R, back: (cotangents: MapTree<R, Value, Value>) => A] {
   const variables = args.map((arg) => fresh(arg, "vjp"));
-  const result = fn(...(variables.map((variable) => variable.tree) as unknown as A));
+  const result = fn(...(variables.map((variable) => variable.tree) as readonly unknown[] as A));
   const leaves: unknown[] = [];
   const shape = flatten(result, leaves);
   const outputs = leaves.map((leaf) => asValue(leaf));
@@ -172,7 +172,7 @@ export function vjp<A extends readonly unknown[], const R>(
       const tree = unflatten(variable.shape, cts, next);
       next += variable.values.length;
       return tree;
-    }) as unknown as A;
+    }) as readonly unknown[] as A;
   };
   return [result, back];
 }

@@ -55,11 +55,11 @@ export function vmap<A extends readonly unknown[], const R>(
     const types = mapped.map(({ value, batched }) =>
       batched ? tensorType(value.dtype, value.shape.slice(1)) : value.type,
     );
-    let result: Flat | undefined;
+    let result!: Flat; // set while the region is traced
     const region = traceRegion(types, (params) => {
       const rest = [...params];
       const given = parts.map(({ flat: part }) => grow(part.shape, rest.splice(0, part.values.length)));
-      result = flat(fn(...(given as unknown as A)));
+      result = flat(fn(...(given as readonly unknown[] as A)));
       return result.values;
     });
     const captures = region.captures.map((value): Batched => ({ value, batched: false }));
@@ -67,7 +67,7 @@ export function vmap<A extends readonly unknown[], const R>(
       const value = batchedValue(output, size);
       return moveAxis(value, 0, checkAxis("vmap", options.outAxes ?? 0, value.ndim));
     });
-    return grow((result as unknown as Flat).shape, outputs) as R;
+    return grow(result.shape, outputs) as R;
   };
 }
 
