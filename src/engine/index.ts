@@ -1,25 +1,19 @@
 /** Runs math: `compile`, tensors, transformations, engines. The one room that knows engines. */
 export * as nn from "./nn/index.ts";
 export * as np from "./np/index.ts";
-export type { ValueLike } from "./np/value.ts";
+export type { ValueLike } from "./np/operands.ts";
 export * as hostRandom from "./random/host.ts";
 export * as random from "./random/index.ts";
 export type { Device, Engine, EngineName } from "./run/backend.ts";
-export {
-  devices,
-  type EngineChoice,
-  engine,
-  engineHint,
-  setEngine,
-} from "./run/choose.ts";
+export { devices, type EngineChoice, engine, engineHint, setEngine } from "./run/choose.ts";
 export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";
 export { evalShape, Spec, type Specs, spec } from "./run/eval-shape.ts";
-export type { Feed, Fetch, TensorLike } from "./run/feed.ts";
 export type { HostArray } from "./run/host.ts";
 export { memory } from "./run/memory.ts";
 export { type Nested, type PutOptions, put, type Read, read } from "./run/put.ts";
 export { Tensor } from "./run/tensor.ts";
 export { ownFile, startThread, type ThreadOptions, tsxFor } from "./run/threads.ts";
+export type { Feed, Fetch, TensorLike } from "./run/trace-call.ts";
 export { type DType, isFloat } from "./trace/dtype.ts";
 export { isLacking, isOnHost, type Op, opTable } from "./trace/op.ts";
 export type { Shape, TensorType } from "./trace/type.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ValueLike } from "../np/value.ts";
+import type { ValueLike } from "../np/operands.ts";
 import { reduceSum } from "../ops/reduce.ts";
 import { compile } from "../run/compile.ts";
 import { testEngines } from "../run/engines.test-support.ts";

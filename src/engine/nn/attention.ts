@@ -1,6 +1,6 @@
-import { floating, numberAs, operand, promoted, toFloat, toWide } from "../np/operands.ts";
-import { badOption, checkOptions } from "../np/options.ts";
-import type { ValueLike } from "../np/value.ts";
+import { badOption, checkOptions } from "../np/arguments.ts";
+import { floating, numberAs, operand, promoted, toFloat, toWide, type ValueLike } from "../np/operands.ts";
+
 import { iota } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { dotGeneral } from "../ops/dot.ts";
@@ -8,10 +8,10 @@ import * as ops from "../ops/elementwise.ts";
 import { checkDType } from "../ops/rules.ts";
 import { broadcastTo, reshape, transpose } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
-import type { Shape } from "../trace/type.ts";
-import { shapeText } from "../trace/type.ts";
+import { type Shape, shapeText } from "../trace/type.ts";
+
 import type { Value } from "../trace/value.ts";
-import { softmaxOver } from "./softmax.ts";
+import { softmaxOver } from "./activations.ts";
 
 /** Options of {@link dotProductAttention}. */
 export interface AttentionOptions {

@@ -1,15 +1,92 @@
-import { promoted, toNumber } from "../np/operands.ts";
-import { badOption, checkOptions, perAxis } from "../np/options.ts";
-import type { ValueLike } from "../np/value.ts";
-import type { Padding } from "../ops/convolution.ts";
-import { convolution, dilated, transposedKernel } from "../ops/convolution.ts";
+import { badOption, checkOptions, oneOf, perAxis } from "../np/arguments.ts";
+import { promoted, toNumber, type ValueLike } from "../np/operands.ts";
+import { convolution, dilated, type Padding, transposedKernel } from "../ops/convolution.ts";
 import { userError } from "../trace/location.ts";
-import { shapeText } from "../trace/type.ts";
+import { type Shape, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import type { Layout, Places } from "./layout.ts";
-import { placesOf } from "./layout.ts";
-import type { PaddingOption } from "./padding.ts";
-import { eachPadding, paddingPairs } from "./padding.ts";
+
+/** Order of the axes of images and the like: N examples, C channels, D depth, H height, W width. */
+export type Layout = "NWC" | "NHWC" | "NDHWC" | "NCW" | "NCHW" | "NCDHW";
+
+const layouts: readonly Layout[] = ["NWC", "NHWC", "NDHWC", "NCW", "NCHW", "NCDHW"];
+
+/** Positions of the axes of an input and its kernel; batch is always the first. */
+export interface Places {
+  readonly channels: number;
+  readonly spatial: readonly number[];
+  /** Positions of out, in and the spatial axes of a kernel: HWIO with channels last, OIHW with channels first. */
+  readonly kernel: readonly number[];
+}
+
+/** The axes of an input of this shape: channels stand last unless the layout says that they come second. */
+export function placesOf(op: string, layout: Layout | undefined, shape: Shape): Places {
+  const n = shape.length - 2;
+  if (n < 1)
+    throw userError(
+      "SHAPE_MISMATCH",
+      `${op}: the input has shape ${shapeText(shape)}`,
+      "it takes examples, one or more spatial axes, and channels: add axes of length 1 where they are missing",
+    );
+  const first = layout !== undefined && oneOf(op, "layout", layout, layouts)[1] === "C";
+  if (layout !== undefined && layout.length !== shape.length)
+    throw badOption(
+      op,
+      `layout "${layout}" names ${layout.length} axes, but the input has shape ${shapeText(shape)}`,
+      `use a layout of ${shape.length} letters, or leave it out: channels then stand last`,
+    );
+  const spatial = Array.from({ length: n }, (_, i) => i + (first ? 2 : 1));
+  return first
+    ? { channels: 1, spatial, kernel: [0, 1, ...spatial] }
+    : { channels: n + 1, spatial, kernel: [n + 1, n, ...spatial.map((axis) => axis - 1)] };
+}
+
+/**
+ * Padding around the spatial axes. `"valid"`: nothing. `"same"`: so much that a stride of 1 keeps the length (a
+ * stride of s gives ceil(length / s)), the odd one behind. A number: that many on every side. A list: `[low, high]` for
+ * each spatial axis.
+ */
+export type PaddingOption = "same" | "valid" | number | readonly Padding[];
+
+/** One spatial axis and the window that moves over it. */
+export interface Reach {
+  readonly length: number;
+  /** Reach of the window, dilation included. */
+  readonly window: number;
+  readonly stride: number;
+}
+
+/** The option's value for each of `n` axes. */
+export function eachPadding(
+  op: string,
+  given: PaddingOption,
+  n: number,
+): readonly ("same" | "valid" | Padding)[] {
+  const all = <T>(one: T) => Array.from({ length: n }, () => one);
+  if (typeof given === "string") return all<"same" | "valid">(oneOf(op, "padding", given, ["same", "valid"]));
+  const pairs = typeof given === "number" ? all<Padding>([given, given]) : given;
+  const fits =
+    Array.isArray(pairs) &&
+    pairs.length === n &&
+    pairs.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(Number.isInteger));
+  if (!fits)
+    throw badOption(
+      op,
+      `padding is ${JSON.stringify(given)}, for ${n} spatial ${n === 1 ? "axis" : "axes"}`,
+      `use "same", "valid", a whole number, or ${n} pairs [low, high]`,
+    );
+  return pairs;
+}
+
+/** Padding before and behind each axis. */
+export function paddingPairs(op: string, given: PaddingOption, axes: readonly Reach[]): readonly Padding[] {
+  return eachPadding(op, given, axes.length).map((padding, i): Padding => {
+    if (padding === "valid") return [0, 0];
+    if (padding !== "same") return padding;
+    const { length, window, stride } = axes[i] as Reach;
+    const total = Math.max(0, (Math.ceil(length / stride) - 1) * stride + window - length);
+    return [Math.floor(total / 2), Math.ceil(total / 2)];
+  });
+}
 
 /** Options of convolutions; what has one entry for each spatial axis may be one number for all. */
 export interface ConvOptions {

@@ -1,12 +1,39 @@
-export type { OneHotOptions } from "../np/indexing.ts";
-export { oneHot } from "../np/indexing.ts";
-export { tanh } from "../np/trigonometry.ts";
+export { tanh } from "../np/elementary.ts";
+export { type OneHotOptions, oneHot } from "../np/indexing.ts";
+export {
+  celu,
+  type EluOptions,
+  elu,
+  type GeluOptions,
+  type GluOptions,
+  gelu,
+  glu,
+  hardSigmoid,
+  hardSwish,
+  hardTanh,
+  type LeakyReluOptions,
+  leakyRelu,
+  logSigmoid,
+  logSoftmax,
+  mish,
+  relu,
+  relu6,
+  type SoftmaxOptions,
+  selu,
+  sigmoid,
+  silu,
+  softmax,
+  softplus,
+  softsign,
+  swish,
+} from "./activations.ts";
 export * from "./attention.ts";
-export * from "./conv.ts";
-export type { Layout } from "./layout.ts";
-export type { PaddingOption } from "./padding.ts";
-export * from "./piecewise.ts";
+export {
+  type ConvOptions,
+  type ConvTransposeOptions,
+  conv,
+  convTranspose,
+  type Layout,
+  type PaddingOption,
+} from "./conv.ts";
 export * from "./pool.ts";
-export * from "./smooth.ts";
-export type { SoftmaxOptions } from "./softmax.ts";
-export { logSoftmax, softmax } from "./softmax.ts";

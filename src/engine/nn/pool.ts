@@ -1,19 +1,16 @@
-import { floating, operand, wide } from "../np/operands.ts";
-import { badOption, checkOptions, perAxis } from "../np/options.ts";
-import type { ValueLike } from "../np/value.ts";
+import { badOption, checkOptions, perAxis } from "../np/arguments.ts";
+import { floating, operand, type ValueLike, wide } from "../np/operands.ts";
+
 import { literalArray, splat } from "../ops/constant.ts";
 import { div, mul } from "../ops/elementwise.ts";
-import type { PoolParams } from "../ops/pool.ts";
-import { pool } from "../ops/pool.ts";
+import { type PoolParams, pool } from "../ops/pool.ts";
+
 import { broadcastInDim } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
-import type { Shape } from "../trace/type.ts";
-import { shapeText } from "../trace/type.ts";
+import { type Shape, shapeText } from "../trace/type.ts";
+
 import type { Value } from "../trace/value.ts";
-import type { Layout } from "./layout.ts";
-import { placesOf } from "./layout.ts";
-import type { PaddingOption } from "./padding.ts";
-import { paddingPairs } from "./padding.ts";
+import { type Layout, type PaddingOption, paddingPairs, placesOf } from "./conv.ts";
 
 /** Options of pooling; what has one entry for each spatial axis may be one number for all. */
 export interface PoolOptions {

@@ -2,8 +2,7 @@ import * as ops from "../ops/elementwise.ts";
 import { checkDType } from "../ops/rules.ts";
 import { isFloat, isUnsigned } from "../trace/dtype.ts";
 import type { Value } from "../trace/value.ts";
-import { filled, operand, pair, toFloat, toNumber } from "./operands.ts";
-import type { ValueLike } from "./value.ts";
+import { filled, operand, pair, toFloat, toNumber, type ValueLike } from "./operands.ts";
 
 /** The sum of two values; of booleans, whether either holds. */
 export function add(x: ValueLike, y: ValueLike): Value {

@@ -1,11 +1,10 @@
 import { didYouMean } from "../../core/index.ts";
 import * as ops from "../ops/convert.ts";
-import type { DType } from "../trace/dtype.ts";
-import { byteWidth, dtypes } from "../trace/dtype.ts";
+import { byteWidth, type DType, dtypes } from "../trace/dtype.ts";
+
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
-import { operand } from "./operands.ts";
-import type { ValueLike } from "./value.ts";
+import { operand, type ValueLike } from "./operands.ts";
 
 /** The element type, or an error of `op` where there is no such one. */
 export function checkDTypeName(op: string, dtype: DType): DType {

@@ -6,12 +6,11 @@ import { checkAxis } from "../ops/rules.ts";
 import { reshape } from "../ops/shape.ts";
 import { isInteger, limits } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import type { Shape } from "../trace/type.ts";
-import { shapeText } from "../trace/type.ts";
+import { type Shape, shapeText } from "../trace/type.ts";
+
 import type { Value } from "../trace/value.ts";
-import { range } from "./axes.ts";
-import { filled, operand } from "./operands.ts";
-import type { ValueLike } from "./value.ts";
+import { range } from "./arguments.ts";
+import { filled, operand, type ValueLike } from "./operands.ts";
 
 /** Integers as i32; those of u32 that it cannot hold as the largest that it can. */
 export const toI32 = (x: Value): Value =>

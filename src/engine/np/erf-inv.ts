@@ -2,7 +2,7 @@ import { splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { abs, add, equal, exp, less, log1p, mul, neg, select, sqrt, sub } from "../ops/elementwise.ts";
 import type { Value } from "../trace/value.ts";
-import { withDerivative } from "./with-derivative.ts";
+import { withDerivative } from "./elementary.ts";
 
 /** Polynomials in w = -log(1 - x^2) by M. Giles, "Approximating the erfinv function"; highest power first. */
 const single = {

@@ -1,3 +1,4 @@
+export type { Axis, AxisOptions, ReduceOptions } from "./arguments.ts";
 export {
   absolute,
   absolute as abs,
@@ -16,117 +17,67 @@ export {
   square,
   subtract,
 } from "./arithmetic.ts";
-export type { NestedValues } from "./array.ts";
-export { array } from "./array.ts";
-export type { Place } from "./at.ts";
-export { at } from "./at.ts";
-export type { Axis, AxisOptions, ReduceOptions } from "./axes.ts";
-export type { CloseOptions } from "./comparison.ts";
+export { at, type Place } from "./at.ts";
 export {
   allClose,
-  equal,
-  greater,
-  greaterEqual,
-  isClose,
-  less,
-  lessEqual,
-  notEqual,
-  where,
-} from "./comparison.ts";
-export { e, inf, nan, newaxis, pi } from "./constants.ts";
-export { astype, bitcast } from "./conversion.ts";
-export type { DTypeOptions, IotaOptions, LinspaceOptions, MeshgridOptions } from "./creation.ts";
-export {
-  arange,
-  full,
-  fullLike,
-  iota,
-  linspace,
-  meshgrid,
-  ones,
-  onesLike,
-  zeros,
-  zerosLike,
-} from "./creation.ts";
-export type { CumulativeOptions } from "./cumulative.ts";
-export { cumlogsumexp, cummax, cummin, cumprod, cumsum } from "./cumulative.ts";
-export type { DiagonalOptions, MatrixOptions, PlaneOptions } from "./diagonals.ts";
-export { diag, diagonal, eye, trace, tri, tril, triu } from "./diagonals.ts";
-export type { DynamicIndexOptions } from "./dynamic.ts";
-export { dynamicIndexInDim, dynamicSlice, dynamicUpdateSlice } from "./dynamic.ts";
-export { einsum } from "./einsum.ts";
-export {
-  erf,
-  erfInv,
-  exp,
-  exp2,
-  expm1,
-  log,
-  log1p,
-  log2,
-  log10,
-  logaddexp,
-  rsqrt,
-  sqrt,
-} from "./exponential.ts";
-export type { Index, Range } from "./index-parts.ts";
-export type { OneHotOptions } from "./indexing.ts";
-export { oneHot, slice, take, takeAlongAxis } from "./indexing.ts";
-export type { AlongOptions } from "./joining.ts";
-export { concatenate, hstack, split, stack, vstack } from "./joining.ts";
-export {
   bitwiseAnd,
   bitwiseNot,
   bitwiseOr,
   bitwiseXor,
+  type CloseOptions,
+  equal,
+  greater,
+  greaterEqual,
+  isClose,
   leftShift,
+  less,
+  lessEqual,
   logicalAnd,
   logicalNot,
   logicalOr,
   logicalXor,
+  notEqual,
   rightShift,
-} from "./logic.ts";
-export type { ValueMethods } from "./methods.ts";
-export type { PadMode, PadOptions, PadWidth } from "./padding.ts";
-export { pad } from "./padding.ts";
-export { cbrt, hypot, power } from "./power.ts";
-export type { ContractAxes } from "./product.ts";
-export { dot, inner, kron, matmul, outer, tensordot, vdot } from "./product.ts";
-export type { Rot90Options } from "./rearranging.ts";
-export { flip, repeat, roll, rot90, tile } from "./rearranging.ts";
-export type { ArgOptions, SumOptions } from "./reduction.ts";
+  where,
+} from "./comparison.ts";
+export { astype, bitcast } from "./conversion.ts";
 export {
-  all,
-  any,
-  argmax,
-  argmin,
-  countNonzero,
-  max,
-  max as amax,
-  mean,
-  min,
-  min as amin,
-  prod,
-  sum,
-} from "./reduction.ts";
-export type { NanToNumOptions } from "./rounding.ts";
-export { ceil, clip, floor, isFinite, isInf, isNan, nanToNum, round, trunc } from "./rounding.ts";
-export type { ShapeLike } from "./shape.ts";
+  arange,
+  array,
+  type DTypeOptions,
+  e,
+  full,
+  fullLike,
+  type IotaOptions,
+  inf,
+  iota,
+  type LinspaceOptions,
+  linspace,
+  type MeshgridOptions,
+  meshgrid,
+  type NestedValues,
+  nan,
+  newaxis,
+  ones,
+  onesLike,
+  pi,
+  zeros,
+  zerosLike,
+} from "./creation.ts";
 export {
-  broadcastArrays,
-  broadcastTo,
-  expandDims,
-  moveaxis,
-  ravel,
-  reshape,
-  squeeze,
-  swapaxes,
-  transpose,
-} from "./shape.ts";
-export type { SearchOptions, SortOptions, TopKOptions } from "./sorting.ts";
-export { argsort, median, searchsorted, sort, topK } from "./sorting.ts";
-export type { AverageOptions, NormOptions, VarOptions } from "./statistics.ts";
-export { average, logsumexp, norm, std, var } from "./statistics.ts";
+  type DiagonalOptions,
+  diag,
+  diagonal,
+  eye,
+  type MatrixOptions,
+  type PlaneOptions,
+  trace,
+  tri,
+  tril,
+  triu,
+} from "./diagonals.ts";
+export { type DynamicIndexOptions, dynamicIndexInDim, dynamicSlice, dynamicUpdateSlice } from "./dynamic.ts";
+export { einsum } from "./einsum.ts";
 export {
   acos,
   acosh,
@@ -135,11 +86,97 @@ export {
   atan,
   atan2,
   atanh,
+  cbrt,
   cos,
   cosh,
+  erf,
+  erfInv,
+  exp,
+  exp2,
+  expm1,
+  hypot,
+  log,
+  log1p,
+  log2,
+  log10,
+  logaddexp,
+  power,
+  rsqrt,
   sin,
   sinh,
+  sqrt,
   tan,
   tanh,
-} from "./trigonometry.ts";
-export type { ValueLike } from "./value.ts";
+} from "./elementary.ts";
+export { type OneHotOptions, oneHot, slice, take, takeAlongAxis } from "./indexing.ts";
+export { type AlongOptions, concatenate, hstack, split, stack, vstack } from "./joining.ts";
+export type { ValueMethods } from "./methods.ts";
+export type { ValueLike } from "./operands.ts";
+export { type PadMode, type PadOptions, type PadWidth, pad } from "./padding.ts";
+export { type ContractAxes, dot, inner, kron, matmul, outer, tensordot, vdot } from "./product.ts";
+export { flip, type Rot90Options, repeat, roll, rot90, tile } from "./rearranging.ts";
+export {
+  type ArgOptions,
+  type AverageOptions,
+  all,
+  any,
+  argmax,
+  argmin,
+  average,
+  type CumulativeOptions,
+  countNonzero,
+  cumlogsumexp,
+  cummax,
+  cummin,
+  cumprod,
+  cumsum,
+  logsumexp,
+  max,
+  max as amax,
+  mean,
+  min,
+  min as amin,
+  type NormOptions,
+  norm,
+  prod,
+  type SumOptions,
+  std,
+  sum,
+  type VarOptions,
+  var,
+} from "./reduction.ts";
+export {
+  ceil,
+  clip,
+  floor,
+  isFinite,
+  isInf,
+  isNan,
+  type NanToNumOptions,
+  nanToNum,
+  round,
+  trunc,
+} from "./rounding.ts";
+export type { Index, Range } from "./selection.ts";
+export {
+  broadcastArrays,
+  broadcastTo,
+  expandDims,
+  moveaxis,
+  ravel,
+  reshape,
+  type ShapeLike,
+  squeeze,
+  swapaxes,
+  transpose,
+} from "./shape.ts";
+export {
+  argsort,
+  median,
+  type SearchOptions,
+  type SortOptions,
+  searchsorted,
+  sort,
+  type TopKOptions,
+  topK,
+} from "./sorting.ts";

@@ -8,18 +8,12 @@ import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { array } from "./array.ts";
-import { range } from "./axes.ts";
-import { broadcastShapes } from "./broadcast.ts";
-import type { DTypeOptions } from "./creation.ts";
+import { checkOptions, range } from "./arguments.ts";
+import { array, type DTypeOptions } from "./creation.ts";
 import { wrapped } from "./dynamic.ts";
-import type { Index } from "./index-parts.ts";
-import { partsOf } from "./index-parts.ts";
 import type { AlongOptions } from "./joining.ts";
-import { operand } from "./operands.ts";
-import { checkOptions } from "./options.ts";
-import { readSelection, selectionOf } from "./selection.ts";
-import type { ValueLike } from "./value.ts";
+import { broadcastShapes, operand, type ValueLike } from "./operands.ts";
+import { type Index, partsOf, readSelection, selectionOf } from "./selection.ts";
 
 const indexed = (op: string, value: Value, indices: readonly Index[]): Value =>
   readSelection(value, selectionOf(op, partsOf(op, indices, value.shape), value.shape));

@@ -5,9 +5,8 @@ import { split as splitAt } from "../ops/split.ts";
 import { userError } from "../trace/location.ts";
 import { sameDims, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { range } from "./axes.ts";
-import { operand, promoted } from "./operands.ts";
-import type { ValueLike } from "./value.ts";
+import { range } from "./arguments.ts";
+import { operand, promoted, type ValueLike } from "./operands.ts";
 
 /** Options of functions that work along one axis (default: the first). */
 export interface AlongOptions {

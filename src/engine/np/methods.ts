@@ -1,25 +1,22 @@
 import type { DType } from "../trace/dtype.ts";
 import { Value } from "../trace/value.ts";
+import type { Axis, AxisOptions, ReduceOptions } from "./arguments.ts";
 import * as arithmetic from "./arithmetic.ts";
-import type { Place } from "./at.ts";
-import { at } from "./at.ts";
-import type { Axis, AxisOptions, ReduceOptions } from "./axes.ts";
+import { at, type Place } from "./at.ts";
 import * as comparison from "./comparison.ts";
 import { astype } from "./conversion.ts";
-import * as exponential from "./exponential.ts";
-import type { Index } from "./index-parts.ts";
+import * as exponential from "./elementary.ts";
+import { cos, power, sin, tanh } from "./elementary.ts";
 import { slice, take } from "./indexing.ts";
 import type { AlongOptions } from "./joining.ts";
-import { power } from "./power.ts";
+import type { ValueLike } from "./operands.ts";
 import { dot, matmul } from "./product.ts";
-import type { ArgOptions, SumOptions } from "./reduction.ts";
+import type { ArgOptions, SumOptions, VarOptions } from "./reduction.ts";
 import * as reduction from "./reduction.ts";
+import * as statistics from "./reduction.ts";
 import { clip } from "./rounding.ts";
+import type { Index } from "./selection.ts";
 import { expandDims, ravel, reshape, squeeze, transpose } from "./shape.ts";
-import type { VarOptions } from "./statistics.ts";
-import * as statistics from "./statistics.ts";
-import { cos, sin, tanh } from "./trigonometry.ts";
-import type { ValueLike } from "./value.ts";
 
 /** Functions of `np` as methods of values: `x.mul(2).sum({ axis: 0 })`. Each is the function of the same meaning. */
 export interface ValueMethods {

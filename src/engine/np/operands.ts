@@ -1,15 +1,45 @@
-import { splat } from "../ops/constant.ts";
+import { literalArray, splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { broadcastTo } from "../ops/shape.ts";
-import type { DType } from "../trace/dtype.ts";
-import { isFloat, limits, promote } from "../trace/dtype.ts";
+import { dtypeOf, type HostArray, isHostArray } from "../run/host.ts";
+import { Tensor } from "../run/tensor.ts";
+import { type DType, isFloat, limits, promote } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import type { Shape } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { currentTrace } from "../trace/value.ts";
-import { broadcastShapes } from "./broadcast.ts";
-import type { ValueLike } from "./value.ts";
-import { asValue } from "./value.ts";
+import { type Shape, shapeText } from "../trace/type.ts";
+import { currentTrace, placeholder, Value } from "../trace/value.ts";
+
+/** Operands of `np`: traced values, tensors from outside (used as they are now), numbers, booleans. */
+export type ValueLike = Value | Tensor | number | boolean | HostArray;
+
+/**
+ * An argument as a traced value. A plain number takes `like`'s element type where one is given and can hold it.
+ * `what` names the argument in errors: `add: argument 1`.
+ */
+export function asValue(x: unknown, like?: DType, what?: string): Value {
+  if (x instanceof Value) return x;
+  if (typeof x === "number") return splat(x, like ?? "f32");
+  if (typeof x === "boolean") return splat(x ? 1 : 0, "bool");
+  const trace = currentTrace(what?.replace(/:.*/, "") ?? "np");
+  if (x instanceof Tensor) {
+    const known = trace.captured.get(x);
+    if (known) return known;
+    const value = placeholder(x.type, trace.root);
+    trace.captured.set(x, value);
+    return value;
+  }
+  if (isHostArray(x)) return literalArray([...x], dtypeOf(x, trace.lacks), [x.length]);
+  throw userError(
+    "ARGUMENT_INVALID",
+    `${what ? `${what} is ${describe(x)}, which` : describe(x)} is not a value to compute with`,
+    "pass traced values, tensors, numbers or booleans; turn nested arrays into values with np.array(...)",
+  );
+}
+
+function describe(x: unknown): string {
+  if (Array.isArray(x)) return "an array";
+  if (typeof x === "object" && x !== null) return `a ${x.constructor?.name ?? "plain object"}`;
+  return `${String(x)} (${typeof x})`;
+}
 
 /** The element type a function computes in, from the one its arguments promote to. */
 export type Choose = (dtype: DType) => DType;
@@ -111,4 +141,23 @@ export const filled = (like: Value, number: number): Value => splat(number, like
 export function wide(x: Value, f: (x: Value) => Value): Value {
   const dtype = toWide(x.dtype);
   return dtype === x.dtype ? f(x) : convert(f(convert(x, dtype)), x.dtype);
+}
+
+/** The shape two shapes are repeated to, counted from the last axis; an error of `op` where there is none. */
+export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
+  if (a === b || b.length === 0) return a;
+  if (a.length === 0) return b;
+  const [long, short] = a.length >= b.length ? [a, b] : [b, a];
+  const offset = long.length - short.length;
+  return long.map((n, axis) => {
+    const m = axis < offset ? 1 : (short[axis - offset] as number);
+    if (n === m || m === 1) return n;
+    if (n === 1) return m;
+    const [inA, inB] = long === a ? [n, m] : [m, n];
+    throw userError(
+      "SHAPE_MISMATCH",
+      `${op}: shapes ${shapeText(a)} and ${shapeText(b)} do not broadcast: axis ${axis} has length ${inA} in one and ${inB} in the other`,
+      "axes must be equally long or 1, counted from the last: reshape, slice or np.expandDims one of them",
+    );
+  });
 }

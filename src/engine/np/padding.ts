@@ -2,10 +2,9 @@ import { pad as padOp } from "../ops/slice.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { range } from "./axes.ts";
-import { checkFits, operand } from "./operands.ts";
-import { pick } from "./pick.ts";
-import type { ValueLike } from "./value.ts";
+import { range } from "./arguments.ts";
+import { checkFits, operand, type ValueLike } from "./operands.ts";
+import { pick } from "./selection.ts";
 
 /** Padding: one number, before and behind every axis, or before and behind each axis. */
 export type PadWidth =

@@ -1,16 +1,14 @@
 import { convert } from "../ops/convert.ts";
-import type { DotDims } from "../ops/dot.ts";
-import { dotGeneral } from "../ops/dot.ts";
+import { type DotDims, dotGeneral } from "../ops/dot.ts";
+
 import { mul } from "../ops/elementwise.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { broadcastTo, reshape } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { sameDims, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { range } from "./axes.ts";
-import { broadcastShapes } from "./broadcast.ts";
-import { promoted } from "./operands.ts";
-import type { ValueLike } from "./value.ts";
+import { range } from "./arguments.ts";
+import { broadcastShapes, promoted, type ValueLike } from "./operands.ts";
 
 /** Sums of products under the name the user called; booleans ask whether any pair holds on both sides. */
 export function contracted(op: string, x: Value, y: Value, dims: DotDims): Value {

@@ -3,14 +3,13 @@ import { broadcastInDim, concatenate, reshape, reverse, transpose } from "../ops
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import { Value } from "../trace/value.ts";
+import { type Axis, type AxisOptions, axesOf, range } from "./arguments.ts";
 import { negative, remainder } from "./arithmetic.ts";
-import type { Axis, AxisOptions } from "./axes.ts";
-import { axesOf, range } from "./axes.ts";
+
 import { dynamicSlice } from "./dynamic.ts";
 import type { AlongOptions } from "./joining.ts";
-import { operand } from "./operands.ts";
-import { pick } from "./pick.ts";
-import type { ValueLike } from "./value.ts";
+import { operand, type ValueLike } from "./operands.ts";
+import { pick } from "./selection.ts";
 
 const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0;
 

@@ -1,8 +1,7 @@
 import * as ops from "../ops/elementwise.ts";
 import { isFloat, limits } from "../trace/dtype.ts";
 import type { Value } from "../trace/value.ts";
-import { filled, operand, operands } from "./operands.ts";
-import type { ValueLike } from "./value.ts";
+import { filled, operand, operands, type ValueLike } from "./operands.ts";
 
 /** Integers and booleans are whole already. */
 const whole = (op: string, x: ValueLike, f: (x: Value) => Value): Value => {

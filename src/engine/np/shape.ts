@@ -1,14 +1,12 @@
 import { checkAxis } from "../ops/rules.ts";
 import * as ops from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
-import type { Shape } from "../trace/type.ts";
-import { shapeText, sizeOf } from "../trace/type.ts";
+import { type Shape, shapeText, sizeOf } from "../trace/type.ts";
+
 import type { Value } from "../trace/value.ts";
-import type { Axis, AxisOptions } from "./axes.ts";
-import { axesOf, range } from "./axes.ts";
-import { broadcastShapes } from "./broadcast.ts";
-import { operand } from "./operands.ts";
-import type { ValueLike } from "./value.ts";
+import { type Axis, type AxisOptions, axesOf, range } from "./arguments.ts";
+
+import { broadcastShapes, operand, type ValueLike } from "./operands.ts";
 
 /** A shape, or the length of the only axis. */
 export type ShapeLike = number | Shape;

@@ -10,11 +10,10 @@ import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import type { ReduceOptions } from "./axes.ts";
-import { axesOf, keeping, range } from "./axes.ts";
-import { filled, floating, operand, promoted } from "./operands.ts";
+import { axesOf, keeping, type ReduceOptions, range } from "./arguments.ts";
+
+import { filled, floating, operand, promoted, type ValueLike } from "./operands.ts";
 import { countOver } from "./reduction.ts";
-import type { ValueLike } from "./value.ts";
 
 /** Options of sorting functions. */
 export interface SortOptions {

@@ -1,20 +1,20 @@
-import type { DType } from "../trace/dtype.ts";
-import { isFloat, limits } from "../trace/dtype.ts";
-import type { Jax, JaxArray, Op } from "../trace/op.ts";
-import { defineOp, lacking } from "../trace/op.ts";
-import type { TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
-import type { Node, Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { type DType, isFloat, limits } from "../trace/dtype.ts";
+
+import { defineOp, type Jax, type JaxArray, lacking, type Op } from "../trace/op.ts";
+
+import { type TensorType, tensorType } from "../trace/type.ts";
+
+import { emit1, type Node, type Value } from "../trace/value.ts";
+
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
-import { argExtremum as argExtremumOf } from "../wasm/functions.ts";
-import { sumOver } from "../wasm/sum.ts";
+import { argExtremum as argExtremumOf, sumOver } from "../wasm/functions.ts";
+
 import { hloType, i64s } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
 import { convert } from "./convert.ts";
 import { div, equal, mul, select } from "./elementwise.ts";
-import type { DTypeRule } from "./rules.ts";
-import { checkDType } from "./rules.ts";
+import { checkDType, type DTypeRule } from "./rules.ts";
+
 import { broadcastInDim, reshape } from "./shape.ts";
 
 interface Axes {

@@ -1,7 +1,6 @@
-import { broadcastShapes } from "../np/broadcast.ts";
 import { erfInv } from "../np/erf-inv.ts";
-import type { ValueLike } from "../np/value.ts";
-import { asValue } from "../np/value.ts";
+import { asValue, broadcastShapes, type ValueLike } from "../np/operands.ts";
+
 import { splat } from "../ops/constant.ts";
 import { bitcast, convert } from "../ops/convert.ts";
 import {
@@ -24,11 +23,10 @@ import {
 } from "../ops/elementwise.ts";
 import { checkShape } from "../ops/shape.ts";
 import type { Shape } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { currentTrace } from "../trace/value.ts";
+import { currentTrace, type Value } from "../trace/value.ts";
+
 import type { Key } from "./key.ts";
-import type { FloatOptions } from "./uniform.ts";
-import { between, checkRange, floatType, parameter } from "./uniform.ts";
+import { between, checkRange, type FloatOptions, floatType, parameter } from "./uniform.ts";
 
 /** The first f32 above -1. */
 const aboveMinusOne = -1 + 2 ** -24;

@@ -1,21 +1,21 @@
-import { checkOptions } from "../np/options.ts";
-import type { ValueLike } from "../np/value.ts";
-import { asValue } from "../np/value.ts";
+import { checkOptions } from "../np/arguments.ts";
+import { asValue, type ValueLike } from "../np/operands.ts";
+
 import { splat } from "../ops/constant.ts";
 import { add, less, select } from "../ops/elementwise.ts";
 import { argExtremum } from "../ops/reduce.ts";
 import { checkAxis, checkDType } from "../ops/rules.ts";
 import { checkShape } from "../ops/shape.ts";
-import type { DType } from "../trace/dtype.ts";
-import { isUnsigned } from "../trace/dtype.ts";
+import { type DType, isUnsigned } from "../trace/dtype.ts";
+
 import { userError } from "../trace/location.ts";
-import type { Shape } from "../trace/type.ts";
-import { shapeText } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { currentTrace } from "../trace/value.ts";
+import { type Shape, shapeText } from "../trace/type.ts";
+
+import { currentTrace, type Value } from "../trace/value.ts";
+
 import { gumbel } from "./continuous.ts";
-import type { Key } from "./key.ts";
-import { checkKey } from "./key.ts";
+import { checkKey, type Key } from "./key.ts";
+
 import { between, parameter } from "./uniform.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { shown } from "../../core/index.ts";
 import { userError } from "../trace/location.ts";
-import type { Many } from "./arguments.ts";
-import { checkCount, dataWord, seedWords, shuffleRounds } from "./arguments.ts";
 import { threefryInto } from "./hash.ts";
+import { checkCount, dataWord, type Many, seedWords, shuffleRounds } from "./key.ts";
 
 /**
  * Threefry-2x32 with 20 rounds, for the host: two words from a key and a count of two words each.

@@ -1,11 +1,13 @@
 export { exponential, gumbel, laplace, normal, truncatedNormal } from "./continuous.ts";
-export type { CategoricalOptions } from "./discrete.ts";
-export { bernoulli, categorical, rademacher } from "./discrete.ts";
-export type { Key } from "./key.ts";
-export { foldIn, key, split, splitKeys } from "./key.ts";
-export type { ShuffleOptions } from "./permutation.ts";
-export { permutation, shuffle } from "./permutation.ts";
-export type { RandintOptions } from "./randint.ts";
-export { randint } from "./randint.ts";
-export type { FloatOptions, RandomFloat, UniformOptions } from "./uniform.ts";
-export { bits, uniform } from "./uniform.ts";
+export { bernoulli, type CategoricalOptions, categorical, rademacher } from "./discrete.ts";
+export { foldIn, type Key, key, split, splitKeys } from "./key.ts";
+export { permutation, type ShuffleOptions, shuffle } from "./permutation.ts";
+export {
+  bits,
+  type FloatOptions,
+  type RandintOptions,
+  type RandomFloat,
+  randint,
+  type UniformOptions,
+  uniform,
+} from "./uniform.ts";

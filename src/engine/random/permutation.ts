@@ -1,15 +1,14 @@
-import { checkOptions } from "../np/options.ts";
-import type { ValueLike } from "../np/value.ts";
-import { asValue } from "../np/value.ts";
+import { checkOptions } from "../np/arguments.ts";
+import { asValue, type ValueLike } from "../np/operands.ts";
+
 import { iota } from "../ops/constant.ts";
 import { gather } from "../ops/gather.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { transpose } from "../ops/shape.ts";
 import { sort } from "../ops/sort.ts";
 import type { Value } from "../trace/value.ts";
-import { checkCount, shuffleRounds } from "./arguments.ts";
-import type { Key } from "./key.ts";
-import { checkKey, split } from "./key.ts";
+import { checkCount, checkKey, type Key, shuffleRounds, split } from "./key.ts";
+
 import { bits } from "./uniform.ts";
 
 /** Options of {@link permutation} and {@link shuffle}. */

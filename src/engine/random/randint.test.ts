@@ -5,8 +5,8 @@ import { put } from "../run/put.ts";
 import type { Value } from "../trace/value.ts";
 import { draw } from "./draw.test-support.ts";
 import { hostKey } from "./host.ts";
-import { randint } from "./randint.ts";
 import fixture from "./random.fixture.json" with { type: "json" };
+import { randint } from "./uniform.ts";
 
 describe.each(testEngines())("randint on %s", (engine) => {
   it.each(fixture.randint)("draws JAX's $dtype from $min up to $max", (sample) => {

@@ -1,12 +1,12 @@
 import { expectTypeOf } from "vitest";
 import * as np from "../np/index.ts";
-import type { ValueLike } from "../np/value.ts";
+import type { ValueLike } from "../np/operands.ts";
 import type { Value } from "../trace/value.ts";
 import { compile } from "./compile.ts";
-import type { Feed, Fetch, TensorLike } from "./feed.ts";
 import type { HostArray } from "./host.ts";
 import { read } from "./put.ts";
 import type { Tensor } from "./tensor.ts";
+import type { Feed, Fetch, TensorLike } from "./trace-call.ts";
 
 declare const value: Value;
 declare const tensor: Tensor;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EspalierError } from "../../core/index.ts";
-import { asValue } from "../np/value.ts";
+import { asValue } from "../np/operands.ts";
 import { splat } from "../ops/constant.ts";
 import { dotGeneral } from "../ops/dot.ts";
 import { add, mul } from "../ops/elementwise.ts";

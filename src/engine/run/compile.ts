@@ -1,15 +1,23 @@
-import type { TreeShape } from "../../core/index.ts";
-import { flatten, leafPaths, unflatten } from "../../core/index.ts";
+import { flatten, leafPaths, type TreeShape, unflatten } from "../../core/index.ts";
+
 import type { TensorType } from "../trace/type.ts";
 import { isTracing } from "../trace/value.ts";
-import { argumentName, checkStatics, donatedLeaves, donatedTwice, misplaced } from "./arguments.ts";
 import type { Backend, Device, Executable, Native } from "./backend.ts";
-import type { EngineChoice } from "./choose.ts";
-import { resolveDevice } from "./choose.ts";
-import type { Feed, Fetch } from "./feed.ts";
-import { leafType, matchTree, toTensor } from "./feed.ts";
+import { type EngineChoice, resolveDevice } from "./choose.ts";
 import { Tensor } from "./tensor.ts";
-import { traceCall } from "./trace-call.ts";
+import {
+  argumentName,
+  checkStatics,
+  donatedLeaves,
+  donatedTwice,
+  type Feed,
+  type Fetch,
+  leafType,
+  matchTree,
+  misplaced,
+  toTensor,
+  traceCall,
+} from "./trace-call.ts";
 
 /** Options of `compile`. */
 export interface CompileOptions {

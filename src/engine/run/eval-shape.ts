@@ -1,12 +1,12 @@
 import { flatten, unflatten } from "../../core/index.ts";
 import { installMethods } from "../np/methods.ts";
-import { asValue } from "../np/value.ts";
+import { asValue } from "../np/operands.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import type { Shape, TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
+import { type Shape, type TensorType, tensorType } from "../trace/type.ts";
+
 import { placeholder, type Value, withTrace } from "../trace/value.ts";
-import { leafType } from "./feed.ts";
+import { leafType } from "./trace-call.ts";
 
 /** Shape and element type of a value that need not exist: what a model is told about its input. */
 export class Spec {

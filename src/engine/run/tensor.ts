@@ -3,9 +3,8 @@ import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape, TensorType } from "../trace/type.ts";
 import type { Backend, Device, HostMemory, Native } from "./backend.ts";
-import { type Held, release, releaseSome, releaseSoon } from "./held.ts";
 import type { HostArray } from "./host.ts";
-import { noteMade, turnIfDue } from "./memory.ts";
+import { type Held, noteMade, release, releaseSome, releaseSoon, turnIfDue } from "./memory.ts";
 
 const collected = new FinalizationRegistry<Held>(releaseSoon);
 

@@ -1,17 +1,194 @@
-import type { TreeShape } from "../../core/index.ts";
-import { EspalierError, flatten, leafPaths, unflatten } from "../../core/index.ts";
+import {
+  EspalierError,
+  flatten,
+  isPlainObject,
+  leafPaths,
+  type TreeShape,
+  unflatten,
+} from "../../core/index.ts";
 import { installMethods } from "../np/methods.ts";
-import { asValue } from "../np/value.ts";
+import { asValue, type ValueLike } from "../np/operands.ts";
 import { userError } from "../trace/location.ts";
-import type { Program } from "../trace/program.ts";
-import { programOf } from "../trace/program.ts";
-import type { TensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { placeholder, withTrace } from "../trace/value.ts";
-import { argumentName, badLeaf, describe } from "./arguments.ts";
-import type { Backend } from "./backend.ts";
-import { leafType } from "./feed.ts";
-import type { Tensor } from "./tensor.ts";
+import { type Program, programOf } from "../trace/program.ts";
+import { type TensorType, tensorType } from "../trace/type.ts";
+import { placeholder, Value, withTrace } from "../trace/value.ts";
+import type { Backend, Device } from "./backend.ts";
+import { castHost, dtypeOf, type HostArray, isHostArray } from "./host.ts";
+import { Tensor } from "./tensor.ts";
+
+/** Accepted in place of a value by a compiled function. A number is f32; a typed array has one axis. */
+export type TensorLike = Tensor | number | boolean | HostArray;
+
+/** The arguments of a compiled function from those of the function it was made from. */
+export type Feed<T> = T extends Value | Tensor
+  ? TensorLike
+  : T extends readonly unknown[]
+    ? { [K in keyof T]: Feed<T[K]> }
+    : T extends HostArray | ((...args: never[]) => unknown)
+      ? T
+      : T extends object
+        ? { [K in keyof T]: Feed<T[K]> }
+        : T;
+
+/** The result of a compiled function from that of the function it was made from. */
+export type Fetch<T> = T extends ValueLike
+  ? Tensor
+  : T extends PromiseLike<unknown>
+    ? "compile traces synchronous functions: await outside"
+    : T extends object
+      ? { [K in keyof T]: Fetch<T[K]> }
+      : T;
+
+const f32Scalar = tensorType("f32", []);
+const boolScalar = tensorType("bool", []);
+
+/** The tensor type an argument has, or undefined where it is no tensor. */
+export function leafType(leaf: unknown, { lacks }: Pick<Backend, "lacks">): TensorType | undefined {
+  if (leaf instanceof Tensor) return leaf.type;
+  if (typeof leaf === "number") return f32Scalar;
+  if (typeof leaf === "boolean") return boolScalar;
+  if (isHostArray(leaf)) return tensorType(dtypeOf(leaf, lacks), [leaf.length]);
+  return undefined;
+}
+
+const oneNumber = new Float32Array(1);
+const oneBoolean = new Uint8Array(1);
+
+/** Puts an argument that is not a tensor yet on the device. */
+export function toTensor(leaf: unknown, backend: Backend, device: Device): Tensor {
+  if (typeof leaf === "number") {
+    oneNumber[0] = leaf;
+    return new Tensor(backend.put(oneNumber, f32Scalar, device), f32Scalar, device, backend);
+  }
+  if (typeof leaf === "boolean") {
+    oneBoolean[0] = leaf ? 1 : 0;
+    return new Tensor(backend.put(oneBoolean, boolScalar, device), boolScalar, device, backend);
+  }
+  const array = leaf as HostArray;
+  const type = tensorType(dtypeOf(array, backend.lacks), [array.length]);
+  return new Tensor(backend.put(castHost(array, type.dtype), type, device), type, device, backend);
+}
+
+/** True if a tree has the given shape; appends its leaves in order as far as it does. */
+export function matchTree(shape: TreeShape, tree: unknown, leaves: unknown[]): boolean {
+  switch (shape.kind) {
+    case "leaf":
+      if (tree === null || tree === undefined || Array.isArray(tree) || isPlainObject(tree)) return false;
+      leaves.push(tree);
+      return true;
+    case "empty":
+      return tree === null || tree === undefined;
+    case "array": {
+      if (!Array.isArray(tree) || tree.length !== shape.items.length) return false;
+      for (let i = 0; i < tree.length; i++)
+        if (!matchTree(shape.items[i] as TreeShape, tree[i], leaves)) return false;
+      return true;
+    }
+    case "object": {
+      if (!isPlainObject(tree)) return false;
+      let count = 0;
+      for (const _ in tree) count++;
+      if (count !== shape.keys.length) return false;
+      for (let i = 0; i < count; i++) {
+        const key = shape.keys[i] as string;
+        if (!(key in tree) || !matchTree(shape.items[i] as TreeShape, tree[key], leaves)) return false;
+      }
+      return true;
+    }
+  }
+}
+
+/** An error unless the positions in `static` are those of arguments. */
+export function checkStatics(statics: readonly number[], count: number, name: string): void {
+  const wrong = statics.find((i) => !isPosition(i, count));
+  if (wrong !== undefined)
+    throw userError(
+      "ARGUMENT_INVALID",
+      `${name}: static names argument ${wrong}, but there are ${count} arguments`,
+      "count arguments from 0",
+    );
+}
+
+const isPosition = (i: number, count: number): boolean => Number.isInteger(i) && i >= 0 && i < count;
+
+/** Leaves that belong to donated arguments. */
+export function donatedLeaves(
+  shape: TreeShape,
+  args: readonly unknown[],
+  statics: readonly number[],
+  donate: readonly number[],
+  name: string,
+): readonly number[] {
+  const donated: number[] = [];
+  let next = 0;
+  let at = 0;
+  args.forEach((_, i) => {
+    if (statics.includes(i)) return;
+    const count = leafPaths((shape as { items: readonly TreeShape[] }).items[at++] as TreeShape).length;
+    if (donate.includes(i)) for (let k = 0; k < count; k++) donated.push(next + k);
+    next += count;
+  });
+  const beyond = donate.find((i) => !isPosition(i, args.length) || statics.includes(i));
+  if (beyond !== undefined)
+    throw userError(
+      "ARGUMENT_INVALID",
+      `${name}: donate names argument ${beyond}, which is not a tensor argument`,
+      "count arguments from 0",
+    );
+  return donated;
+}
+
+/** Name of the leaf at a path in errors: `step: argument 0.w[1]`. */
+export function argumentName(
+  name: string,
+  path: string,
+  args: readonly unknown[],
+  statics: readonly number[],
+): string {
+  const at = Number(/^\[(\d+)\]/.exec(path)?.[1] ?? 0);
+  const original = args.map((_, i) => i).filter((i) => !statics.includes(i))[at];
+  return `${name}: argument ${original}${path.replace(/^\[\d+\]/, "")}`;
+}
+
+/** An argument, or a tensor used by closure, that is not where the function runs. */
+export function misplaced(argument: string, tensor: Tensor, device: Device): EspalierError {
+  return userError(
+    "DEVICE_MISMATCH",
+    `${argument} is on ${tensor.device.engine}:${tensor.device.index}, but the function runs on ${device.engine}:${device.index}`,
+    "put all tensors it takes or uses on one device: put(data, { engine, device })",
+  );
+}
+
+/** A donated tensor that the same call needs once more. */
+export function donatedTwice(argument: string, tensor: Tensor): EspalierError {
+  return userError(
+    "ARGUMENT_INVALID",
+    `${argument} (${tensor.type.text}) is donated, and the same tensor is passed a second time`,
+    "pass another tensor there, or leave the argument out of `donate`",
+  );
+}
+
+/** A leaf that is no tensor. */
+export function badLeaf(path: string, leaf: unknown): never {
+  if (leaf instanceof Value)
+    throw userError(
+      "VALUE_ESCAPED",
+      `${path} is a traced value from another function`,
+      "pass tensors to compiled functions",
+    );
+  throw userError(
+    "ARGUMENT_INVALID",
+    `${path} is ${describe(leaf)}, which is no tensor`,
+    "pass tensors, numbers, booleans or typed arrays; make tensors from nested arrays with put(...); list plain values in `static`",
+  );
+}
+
+/** A wrong value in words. */
+export function describe(leaf: unknown): string {
+  if (typeof leaf === "function") return `the function ${leaf.name || "(anonymous)"}`;
+  if (typeof leaf === "object" && leaf !== null) return `a ${leaf.constructor?.name ?? "object"}`;
+  return `${JSON.stringify(leaf) ?? String(leaf)} (${typeof leaf})`;
+}
 
 /** A function traced for arguments of certain shapes and types. */
 export interface TracedCall {

@@ -1,14 +1,13 @@
 import { describeDifference, leafPaths, sameShape } from "../../core/index.ts";
 import { toI32 } from "../np/dynamic.ts";
-import type { ValueLike } from "../np/value.ts";
-import { asValue } from "../np/value.ts";
+import { asValue, type ValueLike } from "../np/operands.ts";
+
 import { convert } from "../ops/convert.ts";
 import { emitSwitch } from "../ops/switch.ts";
 import { isInteger } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
-import type { Flat } from "./tree.ts";
-import { flat, grow } from "./tree.ts";
+import { type Flat, flat, grow } from "./tree.ts";
 
 function choose<A extends readonly unknown[], R>(
   name: string,

@@ -1,6 +1,14 @@
-import type { MapTree, TreeShape } from "../../core/index.ts";
-import { describeDifference, flatten, leafPaths, sameShape, unflatten } from "../../core/index.ts";
-import { asValue } from "../np/value.ts";
+import {
+  describeDifference,
+  flatten,
+  leafPaths,
+  type MapTree,
+  sameShape,
+  type TreeShape,
+  unflatten,
+} from "../../core/index.ts";
+
+import { asValue } from "../np/operands.ts";
 import { splat, zerosLike } from "../ops/constant.ts";
 import { add, identity } from "../ops/elementwise.ts";
 import { differentiate } from "../trace/differentiate.ts";

@@ -1,6 +1,6 @@
 import { describeDifference, leafPaths, sameShape } from "../../core/index.ts";
-import type { ValueLike } from "../np/value.ts";
-import { asValue } from "../np/value.ts";
+import { asValue, type ValueLike } from "../np/operands.ts";
+
 import { splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { max, min } from "../ops/elementwise.ts";
@@ -9,8 +9,7 @@ import { emitWhile } from "../ops/while.ts";
 import { isInteger } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { Value } from "../trace/value.ts";
-import type { Flat } from "./tree.ts";
-import { flat, grow } from "./tree.ts";
+import { type Flat, flat, grow } from "./tree.ts";
 
 /** Options of a scan. */
 export interface ScanOptions {

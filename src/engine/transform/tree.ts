@@ -1,6 +1,6 @@
-import type { TreeShape } from "../../core/index.ts";
-import { flatten, unflatten } from "../../core/index.ts";
-import { asValue } from "../np/value.ts";
+import { flatten, type TreeShape, unflatten } from "../../core/index.ts";
+
+import { asValue } from "../np/operands.ts";
 import type { Value } from "../trace/value.ts";
 
 /** A tree of values taken apart: what transformations work on. */

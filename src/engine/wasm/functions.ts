@@ -1,7 +1,8 @@
-import type { DType } from "../trace/dtype.ts";
-import { limits } from "../trace/dtype.ts";
+import type { DotDims } from "../ops/dot.ts";
+import { pieceOf } from "../ops/piece-of.ts";
+import { type DType, limits } from "../trace/dtype.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
-import { jaxName, jaxScalar } from "./dtype.ts";
+import { inMemory, jaxName, jaxScalar } from "./dtype.ts";
 
 // Functions of which jax-js's own are too coarse, or stop at the edges. Each owns the arrays it is given.
 
@@ -159,4 +160,89 @@ export function argExtremum(j: Jax, x: JaxArray, axis: number, kind: "max" | "mi
 export function tanh(j: Jax, x: JaxArray): JaxArray {
   const [one, two] = [j.numpy.full([], 1), j.numpy.full([], 2)];
   return one.sub(two.div(j.numpy.exp(x.mul(2)).add(1)));
+}
+
+/** Up to here a sum is taken at once. */
+const longest = 1024;
+/** Number of elements that are added in sequence in long sums. */
+const part = 128;
+
+/**
+ * A sum of floats over axes. jax-js adds one element after the other, and the longer the sum, the more digits of each
+ * are lost. So long ones are sums of sums of parts, whose error grows with the logarithm of the length.
+ */
+export function sumOver(x: JaxArray, axes: readonly number[], atOnce = longest): JaxArray {
+  const count = axes.reduce((n, axis) => n * (x.shape[axis] as number), 1);
+  if (count <= atOnce) return x.sum([...axes]);
+  const pieces: number[] = x.shape.map(() => 1);
+  let room = part;
+  for (const axis of [...axes].sort((a, b) => b - a)) {
+    const length = x.shape[axis] as number;
+    const piece = length <= room ? length : pieceOf(length, room);
+    const rest = length % piece;
+    if (rest > 0) {
+      const cut = (y: JaxArray, from: number, to: number) =>
+        sumOver(
+          y.slice(...y.shape.map((_, i): [] | [number, number] => (i === axis ? [from, to] : []))),
+          axes,
+          part,
+        );
+      return cut(x.ref, 0, length - rest).add(cut(x, length - rest, length));
+    }
+    pieces[axis] = piece;
+    room = Math.floor(room / piece);
+    if (room < 2) break;
+  }
+  const split = x.shape.flatMap((length, i) => {
+    const piece = pieces[i] as number;
+    return piece === 1 ? [{ length }] : [{ length: length / piece }, { length: piece, added: true }];
+  });
+  const within = split.flatMap(({ added }, i) => (added ? [i] : []));
+  const parts = x.reshape(split.map(({ length }) => length)).sum(within);
+  return sumOver(parts, axes, part);
+}
+
+const freeAxes = (rank: number, ...used: (readonly number[])[]): number[] =>
+  Array.from({ length: rank }, (_, i) => i).filter((i) => !used.some((axes) => axes.includes(i)));
+
+const sizeOf = (x: JaxArray, axes: readonly number[]): number =>
+  axes.reduce((product, axis) => product * (x.shape[axis] as number), 1);
+
+/** Multiply-adds from which copying an operand to another layout pays, where what is summed over is short or rows are many. */
+const worthwhile = 50_000;
+const short = 32;
+const many = 1024;
+
+/**
+ * A product by jax-js. Its kernels run along the right operand's free axes: they are several times faster where those
+ * are the last ones and long. So the right operand of a short sum, or of many rows, is brought into that order, and the longer side of
+ * a gradient (both sides summed over their first axis) is put on the right.
+ */
+export function jaxDot(j: Jax, x: JaxArray, y: JaxArray, dims: DotDims): JaxArray {
+  const { lhsContract, rhsContract, lhsBatch, rhsBatch } = dims;
+  const leftFree = freeAxes(x.ndim, lhsContract, lhsBatch);
+  const rightFree = freeAxes(y.ndim, rhsContract, rhsBatch);
+  const [rows, columns] = [sizeOf(x, leftFree), sizeOf(y, rightFree)];
+  const depth = sizeOf(x, lhsContract);
+  const products = rows * columns * depth * sizeOf(x, lhsBatch);
+  const plain = (a: JaxArray, b: JaxArray, d: DotDims) =>
+    j.lax.dot(a, b, {
+      lhsContractingDims: [...d.lhsContract],
+      rhsContractingDims: [...d.rhsContract],
+      lhsBatchDims: [...d.lhsBatch],
+      rhsBatchDims: [...d.rhsBatch],
+    });
+  if (products < worthwhile) return plain(x, y, dims);
+  const isGradient = lhsBatch.length === 0 && lhsContract.join() === "0" && rhsContract.join() === "0";
+  if (isGradient && rows > columns && x.ndim === 2 && y.ndim === 2)
+    return plain(y, x, dims).transpose([1, 0]);
+  const inOrder = Math.max(...rhsContract) < Math.min(...rightFree);
+  if (inOrder || (depth > short && rows < many)) return plain(x, y, dims);
+  const order = [...rhsBatch, ...rhsContract, ...rightFree];
+  return plain(x, inMemory(j, y.transpose(order)), {
+    lhsContract,
+    rhsContract: rhsContract.map((_, i) => rhsBatch.length + i),
+    lhsBatch,
+    rhsBatch: rhsBatch.map((_, i) => i),
+  });
 }

@@ -1,10 +1,9 @@
 import type { ScanParams } from "../ops/scan.ts";
-import type { TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
+import { type TensorType, tensorType } from "../trace/type.ts";
+
 import type { Node } from "../trace/value.ts";
-import { isSingle, isSmallLoop } from "./small-loops.ts";
-import type { HloWriter } from "./writer.ts";
-import { hloType } from "./writer.ts";
+import { isSingle, isSmallLoop } from "./flags.ts";
+import { type HloWriter, hloType } from "./writer.ts";
 
 const i32 = "tensor<i32>";
 

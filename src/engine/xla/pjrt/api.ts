@@ -1,8 +1,7 @@
 import { EspalierError } from "../../../core/index.ts";
 import { Block } from "./block.ts";
-import { type Handle, type NativeFunction, native } from "./koffi.ts";
 import { FUNCTIONS_AT, functions, MINIMUM_MINOR, RESULT, RESULT_LENGTH, SUBJECT, version } from "./layout.ts";
-import { loadSymbol } from "./library.ts";
+import { type Handle, loadSymbol, type NativeFunction, native } from "./library.ts";
 
 type FunctionName = keyof typeof functions;
 

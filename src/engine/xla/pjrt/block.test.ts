@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Block } from "./block.ts";
-import { native } from "./koffi.ts";
+import { native } from "./library.ts";
 
 describe("Block", () => {
   it("keeps pointers of any size below 2^53", () => {

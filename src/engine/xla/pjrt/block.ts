@@ -1,4 +1,4 @@
-import { type Handle, native } from "./koffi.ts";
+import { type Handle, native } from "./library.ts";
 
 // PJRT refuses a struct smaller than the one its plugin was built with and accepts a larger one; fields are
 // only ever appended, and zero means "not given" in all of them. So every block claims more room than any

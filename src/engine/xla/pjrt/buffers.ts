@@ -3,10 +3,16 @@ import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
 import type { PjrtDevice } from "./device.ts";
 import { Events } from "./events.ts";
-import { type BufferMemory, InPlace, pluginReferences } from "./in-place.ts";
-import { type Handle, native } from "./koffi.ts";
 import { copyToDevice, elementBytes, fromHost, RESULT, SUBJECT } from "./layout.ts";
-import { DeviceReader, HostReader, type Reader } from "./read.ts";
+import { type Handle, native } from "./library.ts";
+import {
+  type BufferMemory,
+  DeviceReader,
+  HostReader,
+  InPlace,
+  pluginReferences,
+  type Reader,
+} from "./read.ts";
 
 const MAX_RANK = 64;
 

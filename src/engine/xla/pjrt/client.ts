@@ -2,14 +2,18 @@ import { EspalierError } from "../../../core/index.ts";
 import { type ApiVersion, PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
 import { Buffers } from "./buffers.ts";
-import { encodeCompileOptions, type FlagValue } from "./compile-options.ts";
+import {
+  encodeCompileOptions,
+  encodeNamedValues,
+  type FlagValue,
+  type OptionValue,
+} from "./compile-options.ts";
 import { listDevices, type PjrtDevice } from "./device.ts";
+import { closeAtExit } from "./events.ts";
 import { PjrtExecutable } from "./executable.ts";
-import { closeAtExit } from "./exit.ts";
-import type { BufferMemory } from "./in-place.ts";
-import type { Handle } from "./koffi.ts";
 import { clientCreate, compile, program, SUBJECT } from "./layout.ts";
-import { encodeNamedValues, type OptionValue } from "./named-values.ts";
+import type { Handle } from "./library.ts";
+import type { BufferMemory } from "./read.ts";
 
 /** Options for compiling one program. */
 export interface CompileRequest {

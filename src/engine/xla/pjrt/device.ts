@@ -1,7 +1,7 @@
 import { EspalierError } from "../../../core/index.ts";
 import type { PjrtApi } from "./api.ts";
-import { type Handle, native } from "./koffi.ts";
 import { memoryStats, RESULT, RESULT_LENGTH } from "./layout.ts";
+import { type Handle, native } from "./library.ts";
 
 /** Bytes on a device, as far as it reports them. */
 export interface DeviceMemory {

@@ -1,7 +1,7 @@
 import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
-import type { Handle } from "./koffi.ts";
 import { RESULT, SUBJECT } from "./layout.ts";
+import type { Handle } from "./library.ts";
 
 /** Milliseconds between polls of events that are not urgent. */
 const LOOK_AFTER = 1;
@@ -77,4 +77,31 @@ export class Events {
     this.drop(event);
     this.#api.check(error, "XLA_RUNTIME");
   }
+}
+
+const open = new Set<() => void>();
+
+function closeAll(): void {
+  for (const close of [...open]) {
+    try {
+      close();
+    } catch {
+      // The process is ending; nothing can be reported any more.
+    }
+  }
+}
+
+/**
+ * Runs `close` when the process ends, unless the returned function is called first.
+ *
+ * A plugin whose threads still compute when the process ends crashes in its exit handlers; closing the client
+ * waits for them. The listener exists only while a client is open.
+ */
+export function closeAtExit(close: () => void): () => void {
+  if (open.size === 0) process.on("exit", closeAll);
+  open.add(close);
+  return () => {
+    open.delete(close);
+    if (open.size === 0) process.off("exit", closeAll);
+  };
 }

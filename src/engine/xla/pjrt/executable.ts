@@ -1,8 +1,8 @@
 import { EspalierError } from "../../../core/index.ts";
 import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
-import type { Handle, NativeFunction } from "./koffi.ts";
 import { execute, executeOptions, RESULT, SUBJECT } from "./layout.ts";
+import type { Handle, NativeFunction } from "./library.ts";
 
 const HIGH = 2 ** 32;
 

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { requirePlugin } from "../plugin/require-plugin.ts";
-import { closeAtExit } from "./exit.ts";
+import { closeAtExit } from "./events.ts";
 
 const plugin = requirePlugin();
 

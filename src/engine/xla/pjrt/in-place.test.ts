@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { InPlace } from "./in-place.ts";
+import { InPlace } from "./read.ts";
 
 /** References to buffers, whose memory lies a thousand bytes behind their handles. */
 function counted() {

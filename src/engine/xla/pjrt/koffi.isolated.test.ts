@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { native } from "./koffi.ts";
+import { native } from "./library.ts";
 
 vi.mock("node:module", () => ({
   createRequire: () => () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { native } from "./koffi.ts";
+import { encodeNamedValues } from "./compile-options.ts";
 import { namedValue, namedValueType } from "./layout.ts";
-import { encodeNamedValues } from "./named-values.ts";
+import { native } from "./library.ts";
 
 const text = (pointer: number, length: number) => Buffer.from(native().bytesAt(pointer, length)).toString();
 

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { findPlugins } from "./find.ts";
-import { guessKind } from "./plugin.ts";
+import { findPlugins, guessKind } from "./find.ts";
 
 let root: string;
 beforeEach(() => {

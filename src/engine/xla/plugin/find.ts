@@ -1,10 +1,47 @@
 import { existsSync, realpathSync } from "node:fs";
-import { join } from "node:path";
-import { cachedPlugins } from "./cache.ts";
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
+import { cachedPlugins } from "./install.ts";
 import { cudaLibraryPaths } from "./libraries.ts";
-import { guessKind, isKind, type Plugin, type PluginKind } from "./plugin.ts";
-import { listFolder, sitePackages } from "./python.ts";
-import { type Surroundings, thisMachine } from "./surroundings.ts";
+import { listFolder, sitePackages } from "./pip.ts";
+
+export type PluginKind = "cpu" | "cuda" | "tpu";
+
+/** An XLA plugin on this machine. */
+export interface Plugin {
+  readonly kind: PluginKind;
+  readonly path: string;
+  /** Source of the plugin. */
+  readonly source: "environment" | "option" | "cache" | "python";
+  /** Folders with libraries that the plugin needs and may not find by itself. */
+  readonly libraryPaths?: readonly string[];
+}
+
+/** The kind that a plugin's path suggests; CPU where it says nothing. */
+export function guessKind(path: string): PluginKind {
+  if (/tpu/i.test(basename(path))) return "tpu";
+  return /cuda|gpu/i.test(path.split("/").slice(-2).join("/")) ? "cuda" : "cpu";
+}
+
+export function isKind(text: string | undefined): text is PluginKind {
+  return text === "cpu" || text === "cuda" || text === "tpu";
+}
+
+/** The user's machine as the search for plugins sees it; tests pass their own. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+}
+
+export function thisMachine(): Surroundings {
+  return { env: process.env, home: homedir() };
+}
+
+/** Directory of installed plugins: ESPALIER_CACHE, or `espalier` in the user's cache directory. */
+export function pluginDirectory({ env, home }: Surroundings): string {
+  const cache = env.ESPALIER_CACHE || join(env.XDG_CACHE_HOME || join(home, ".cache"), "espalier");
+  return join(cache, "plugins");
+}
 
 /** Directories of Python packages that hold plugins, preferred ones first. */
 const inPackages: readonly (readonly [PluginKind, string])[] = [

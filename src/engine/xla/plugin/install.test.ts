@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Surroundings } from "./find.ts";
 import { installPlugin, verifyPlugin } from "./install.ts";
-import type { Surroundings } from "./surroundings.ts";
 import { makeZip } from "./zip-writer.ts";
 
 let root: string;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { loadGlobally } from "../pjrt/index.ts";
-import type { Plugin } from "./plugin.ts";
-import { listFolder } from "./python.ts";
+import type { Plugin } from "./find.ts";
+import { listFolder } from "./pip.ts";
 
 /** The CUDA libraries that XLA asks for by name. Those that others need stand first. */
 const wanted: readonly RegExp[] = [

@@ -1,5 +1,4 @@
-import { findPlugins } from "./find.ts";
-import type { Plugin } from "./plugin.ts";
+import { findPlugins, type Plugin } from "./find.ts";
 
 /**
  * For tests: the CPU plugin of this machine, or undefined, in which case the tests that need it are skipped.
