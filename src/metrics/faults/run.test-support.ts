@@ -13,11 +13,11 @@ import { supervisedTask } from "../../supervised/index.ts";
 import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import {
   type DeliveryLimits,
-  type DeliveryState,
   Logger,
   type MetricRecord,
   metricsHook,
   type Sink,
+  type SinkSummary,
   type StatsStore,
 } from "../index.ts";
 
@@ -59,7 +59,7 @@ export interface Trained {
   readonly kept: readonly MetricRecord[];
   readonly said: readonly string[];
   readonly outcome: string;
-  state(sink: string): DeliveryState;
+  state(sink: string): SinkSummary;
 }
 
 /** Three hundred updates of a small net, through a metrics hook. Time stands still, so that files can be compared. */
@@ -123,7 +123,7 @@ export async function trained(choice: Training = {}): Promise<Trained> {
   const { sinks: states } = logger.summary();
   return {
     ...{ numbers, kept, said, outcome },
-    state: (name) => states.find((each) => each.name === name) as DeliveryState,
+    state: (name) => states.find((each) => each.name === name) as SinkSummary,
   };
 }
 

@@ -3,8 +3,7 @@ import type { Tensor } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { MetricDeclaration } from "../metric.ts";
 import type { Reduction } from "../record.ts";
-import type { DeliveryLimits } from "../sinks/delivery/delivery-options.ts";
-import type { DeliveryState } from "../sinks/delivery/delivery-report.ts";
+import type { DeliveryLimits, SinkSummary } from "../sinks/delivery/delivery.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { LoggedValue } from "./logged-value.ts";
 
@@ -47,7 +46,7 @@ export type LoggedValues = Readonly<Record<string, LoggedValue | unknown>>;
 
 /** What became of what was logged. */
 export interface LoggerSummary {
-  readonly sinks: readonly DeliveryState[];
+  readonly sinks: readonly SinkSummary[];
   /** Values that were undefined or null, and those that could not be read from the device. */
   readonly missing: number;
   readonly unreadable: number;

@@ -1,11 +1,17 @@
-import { type Clock, checkNames, EspalierError, printableText, systemClock } from "../../core/index.ts";
+import {
+  type Clock,
+  checkNames,
+  checkOptions,
+  EspalierError,
+  printableText,
+  systemClock,
+} from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import { healthMetrics } from "../health/declarations.ts";
 import { hookMetrics } from "../hook/declarations.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
-import { Delivery } from "../sinks/delivery/delivery.ts";
-import { deliveryLimits } from "../sinks/delivery/delivery-options.ts";
+import { Delivery, deliveryLimits } from "../sinks/delivery/delivery.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { Intake } from "./intake.ts";
 import type { LoggedValues, LoggerOptions, LoggerSummary, OwnedLogger } from "./logger-options.ts";
@@ -50,7 +56,7 @@ export class Logger implements Stateful {
     const told = options.warn ?? ((text) => void process.stderr.write(`${text}\n`));
     this.#warn = (text) => told(printableText(text));
     this.#spill = options.spill;
-    checkNames("Logger: delivery", options.delivery ?? {}, Object.keys(deliveryLimits));
+    checkOptions("Logger: delivery", options.delivery ?? {}, deliveryLimits);
     this.#limits = options.delivery;
     this.#windows = new Windows(
       [...(options.metrics ?? []), ...healthMetrics, ...hookMetrics],
@@ -158,7 +164,7 @@ export class Logger implements Stateful {
 
   summary(): LoggerSummary {
     return {
-      sinks: this.#outlets.map(({ delivery }) => delivery.state()),
+      sinks: this.#outlets.map(({ delivery }) => delivery.summary()),
       missing: this.#intake.missing,
       unreadable: this.#intake.unreadable,
     };

@@ -1,9 +1,7 @@
 /** Places where metrics go, one file or folder each, behind one contract. */
 export * from "./console/index.ts";
 export { csvSink } from "./csv.ts";
-export { Delivery } from "./delivery/delivery.ts";
-export type { DeliveryLimits, DeliveryOptions } from "./delivery/delivery-options.ts";
-export type { DeliveryState } from "./delivery/delivery-report.ts";
+export type { DeliveryLimits, SinkSummary } from "./delivery/delivery.ts";
 export type { FileSinkOptions } from "./files.ts";
 export { jsonlSink } from "./jsonl.ts";
 export { type LogFileOptions, logFileSink } from "./log-file.ts";

@@ -233,7 +233,7 @@ describe("jsonlSink", () => {
     delivery.send(series(10, 10));
     await delivery.close(completed);
     expect(readBack("faults").map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    expect(delivery.state()).toMatchObject({ written: 10, failures: 7, lost: 0 });
+    expect(delivery.summary()).toMatchObject({ written: 10, failures: 7, lost: 0 });
   });
 
   it("says which place it cannot write to", () => {

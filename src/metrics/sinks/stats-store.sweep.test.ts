@@ -130,7 +130,7 @@ sweepStores("the sink of a stats store", ({ kind, location, open, server }) => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     await delivery.close(ending);
-    expect(delivery.state()).toMatchObject({ lost: 0 });
+    expect(delivery.summary()).toMatchObject({ lost: 0 });
     expect(told.join("\n")).toMatch(/works again/);
     const { rows } = await store.since("a", 0);
     expect(rows.map(({ key, step, value }) => [key, step, value])).toEqual(

@@ -28,7 +28,7 @@ function run(end: string): Promise<{ readonly code: number | null; readonly out:
 describe("a process whose sink never works", () => {
   it("waits for close, and ends", async () => {
     const end = `await delivery.close({ outcome: "completed", counters: {} });
-      process.stdout.write("lost " + delivery.state().lost);`;
+      process.stdout.write("lost " + delivery.summary().lost);`;
     expect(await run(end)).toEqual({ code: 0, out: "lost 1" });
   });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { completed, metricRecord, runInfo } from "../../../testing/sinks/records.ts";
 import { delivered, failing, newFolder, openDelivery, steps, TestSink } from "./delivery.test-support.ts";
-import { SpillFile } from "./spill.ts";
+import { SpillFile } from "./queue.ts";
 
 const fileIn = (spill: string, sink = "test"): string => join(spill, `${sink}.a-run.jsonl`);
 const range = (from: number, to: number): number[] =>
@@ -23,11 +23,11 @@ describe("what a sink does not take", () => {
     // The first is with the sink, not among those that wait.
     expect(existsSync(fileIn(spill))).toBe(false);
     for (const step of range(11, 100)) delivery.send(steps(step));
-    expect(delivery.state()).toMatchObject({ waiting: 0, spilled: 100, lost: 0, written: 0 });
+    expect(delivery.summary()).toMatchObject({ waiting: 0, spilled: 100, lost: 0, written: 0 });
     sink.down = false;
     await time.pass(100);
     expect(sink.held).toEqual(range(1, 100));
-    expect(delivery.state()).toMatchObject({ spilled: 0, written: 100 });
+    expect(delivery.summary()).toMatchObject({ spilled: 0, written: 100 });
     expect(existsSync(fileIn(spill))).toBe(false);
     delivery.send(steps(101));
     expect(sink.held.at(-1)).toBe(101);
@@ -38,11 +38,11 @@ describe("what a sink does not take", () => {
     const { delivery, time } = openDelivery({ spill }, broken());
     delivery.send(steps(1, 2));
     await time.pass(299);
-    expect(delivery.state()).toMatchObject({ waiting: 2, spilled: 0 });
+    expect(delivery.summary()).toMatchObject({ waiting: 2, spilled: 0 });
     await time.pass(1);
-    expect(delivery.state()).toMatchObject({ waiting: 0, spilled: 2 });
+    expect(delivery.summary()).toMatchObject({ waiting: 0, spilled: 2 });
     delivery.send(steps(3));
-    expect(delivery.state()).toMatchObject({ waiting: 0, spilled: 3 });
+    expect(delivery.summary()).toMatchObject({ waiting: 0, spilled: 3 });
     expect(readFileSync(fileIn(spill), "utf8").trimEnd().split("\n")).toHaveLength(4);
   });
 
@@ -53,7 +53,7 @@ describe("what a sink does not take", () => {
     const { delivery, time } = openDelivery({ spill }, sink);
     delivery.send(steps(1, 2));
     await time.pass(30_000);
-    expect(delivery.state()).toMatchObject({ waiting: 0, spilled: 2 });
+    expect(delivery.summary()).toMatchObject({ waiting: 0, spilled: 2 });
   });
 
   it("stays in order while more is spilled than is taken, and across a second failure", async () => {
@@ -121,7 +121,7 @@ describe("what a sink does not take", () => {
     second.delivery.send(steps(5, 6));
     await second.time.pass(0);
     expect(second.sink.held).toEqual([1, 2, 3, 4, 7, 5, 6]);
-    expect(second.delivery.state()).toMatchObject({ lost: 0, spilled: 0 });
+    expect(second.delivery.summary()).toMatchObject({ lost: 0, spilled: 0 });
   });
 
   it("keeps every number as it is", async () => {
@@ -162,7 +162,7 @@ describe("what a sink does not take", () => {
     const third = openDelivery({ spill });
     await third.time.pass(0);
     expect(third.sink.held).toEqual(range(1, 9));
-    expect(third.delivery.state().lost).toBe(0);
+    expect(third.delivery.summary().lost).toBe(0);
   });
 
   it("is counted as lost where somebody spoilt the file, and the rest comes", async () => {
@@ -176,7 +176,7 @@ describe("what a sink does not take", () => {
     const second = openDelivery({ spill });
     await second.time.pass(0);
     expect(second.sink.held).toEqual([1, 3, 4, 5]);
-    expect(second.delivery.state().lost).toBe(1);
+    expect(second.delivery.summary().lost).toBe(1);
   });
 
   it("of sinks with any name has a file inside the directory", async () => {
@@ -205,7 +205,7 @@ describe("a disk that refuses", () => {
     const limits = { records: 10 };
     const { sink, delivery, time, said } = openDelivery({ spill, limits, files: full(4000) }, broken());
     for (const step of range(1, 100)) delivery.send(steps(step));
-    const { spilled, waiting, lost } = delivery.state();
+    const { spilled, waiting, lost } = delivery.summary();
     expect(spilled).toBeGreaterThan(10);
     expect(waiting).toBe(10);
     expect(spilled + waiting + lost).toBe(100);
@@ -228,11 +228,11 @@ describe("a disk that refuses", () => {
     const { delivery, time } = openDelivery({ spill, limits: { records: 10 }, files }, broken());
     delivery.send(steps(1, 11));
     delivery.send(steps(12, 22));
-    expect(delivery.state()).toMatchObject({ spilled: 0, waiting: 21, lost: 1 });
+    expect(delivery.summary()).toMatchObject({ spilled: 0, waiting: 21, lost: 1 });
     room = 1e9;
     time.clock.advance(5000);
     delivery.send(steps(23));
-    expect(delivery.state()).toMatchObject({ spilled: 22, waiting: 0, lost: 1 });
+    expect(delivery.summary()).toMatchObject({ spilled: 22, waiting: 0, lost: 1 });
     const next = openDelivery({ spill });
     await next.time.pass(0);
     expect(next.sink.held).toEqual([...range(1, 11), ...range(13, 23)]);
@@ -254,7 +254,7 @@ describe("a disk that refuses", () => {
     const closing = delivery.close(completed);
     await time.pass(1000);
     await closing;
-    expect(delivery.state()).toMatchObject({ spilled: 3, waiting: 0, lost: 1 });
+    expect(delivery.summary()).toMatchObject({ spilled: 3, waiting: 0, lost: 1 });
   });
 
   it("leaves nothing of what it did not take wholly", () => {
@@ -278,11 +278,11 @@ describe("a disk that refuses", () => {
     );
     delivery.send(steps(1));
     delivery.send(steps(2, 5));
-    expect(delivery.state()).toMatchObject({ waiting: 3, lost: 2 });
+    expect(delivery.summary()).toMatchObject({ waiting: 3, lost: 2 });
     const closing = delivery.close(completed);
     await time.pass(10_000);
     await closing;
-    expect(delivery.state()).toMatchObject({ waiting: 0, spilled: 0, lost: 5 });
+    expect(delivery.summary()).toMatchObject({ waiting: 0, spilled: 0, lost: 5 });
     expect(said.slice(1).join()).toMatch(
       /loses values: they cannot be put to disk either: ENOTDIR.*missing 5 values of 5/,
     );
@@ -325,7 +325,7 @@ describe("a sink that never works", () => {
     const limits = { records: 1000, spillBytes: 1 << 20 };
     const { delivery, sink } = openDelivery({ spill, limits }, broken());
     for (let i = 0; i < 1_000_000; i++) delivery.send(record);
-    const { waiting, spilled, lost, written } = delivery.state();
+    const { waiting, spilled, lost, written } = delivery.summary();
     expect(waiting).toBeLessThanOrEqual(1001);
     expect(waiting + spilled + lost).toBe(1_000_000);
     expect(written).toBe(0);

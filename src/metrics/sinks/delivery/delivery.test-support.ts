@@ -5,8 +5,8 @@ import { afterAll } from "vitest";
 import { metricRecord, runInfo } from "../../../testing/sinks/records.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { Sink } from "../sink.ts";
+import type { DeliveryOptions } from "./delivery.ts";
 import { Delivery } from "./delivery.ts";
-import type { DeliveryOptions } from "./delivery-options.ts";
 import { manualTimers } from "./timers.test-support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-delivery-"));

@@ -20,7 +20,7 @@ describe("a sink that works", () => {
     delivery.send(steps(4));
     expect(sink.held).toEqual([1, 2, 3, 4]);
     expect(sink.calls).toEqual(["open", "write 1 2 3", "write 4"]);
-    expect(delivery.state()).toEqual({
+    expect(delivery.summary()).toEqual({
       name: "test",
       written: 4,
       waiting: 0,
@@ -66,13 +66,13 @@ describe("an asynchronous sink", () => {
     delivery.send(steps(2));
     delivery.send(steps(3, 4));
     expect(sink.calls).toEqual(["open", "write 1"]);
-    expect(delivery.state()).toMatchObject({ written: 0, waiting: 4 });
+    expect(delivery.summary()).toMatchObject({ written: 0, waiting: 4 });
     first.give();
     await time.pass(0);
     expect(sink.calls.slice(2)).toEqual(["write 2 3 4"]);
     expect(sink.held).toEqual([1, 2, 3, 4]);
     await time.pass(60_000);
-    expect(delivery.state().failures).toBe(0);
+    expect(delivery.summary().failures).toBe(0);
   });
 
   it("is waited for by close", async () => {
@@ -108,7 +108,7 @@ describe("a sink that fails", () => {
     sink.down = false;
     await time.pass(30_000);
     expect(sink.held).toEqual([1, 2, 3]);
-    expect(delivery.state()).toMatchObject({ written: 3, waiting: 0, failures: 11, lastError: "down" });
+    expect(delivery.summary()).toMatchObject({ written: 3, waiting: 0, failures: 11, lastError: "down" });
   });
 
   it("is called again by send, where nobody lets timers run", () => {
@@ -165,7 +165,7 @@ describe("a sink that fails", () => {
     await closing;
     expect(sink.held).toEqual([1]);
     expect(sink.calls.filter((call) => call === "close")).toHaveLength(2);
-    expect(delivery.state().failures).toBe(4);
+    expect(delivery.summary().failures).toBe(4);
   });
 
   it("whose warnings nobody can hear goes on all the same", async () => {
@@ -185,9 +185,9 @@ describe("a sink that hangs", () => {
     delivery.send(steps(1));
     delivery.send(steps(2));
     await time.pass(29_999);
-    expect(delivery.state().failures).toBe(0);
+    expect(delivery.summary().failures).toBe(0);
     await time.pass(100_000);
-    expect(delivery.state()).toMatchObject({ failures: 1, waiting: 2 });
+    expect(delivery.summary()).toMatchObject({ failures: 1, waiting: 2 });
     expect(said[0]).toContain('sink "test" fails: no answer for 30 s');
     expect(sink.calls).toEqual(["open", "write 1"]);
   });
@@ -202,7 +202,7 @@ describe("a sink that hangs", () => {
     late.give();
     await time.pass(0);
     expect(sink.held).toEqual([1, 2]);
-    expect(delivery.state()).toMatchObject({ written: 2, waiting: 0 });
+    expect(delivery.summary()).toMatchObject({ written: 2, waiting: 0 });
   });
 
   it("and fails late is called again", async () => {
@@ -214,7 +214,7 @@ describe("a sink that hangs", () => {
     late.fail(new Error("too slow"));
     await time.pass(200);
     expect(sink.held).toEqual([1]);
-    expect(delivery.state().failures).toBe(1);
+    expect(delivery.summary().failures).toBe(1);
   });
 });
 
@@ -231,7 +231,7 @@ describe("a sink that refuses", () => {
     delivery.send(steps(6));
     await time.pass(0);
     expect(sink.held).toEqual([1, 2, 4, 5, 6]);
-    expect(delivery.state()).toMatchObject({ written: 5, lost: 1, waiting: 0 });
+    expect(delivery.summary()).toMatchObject({ written: 5, lost: 1, waiting: 0 });
     expect(said).toEqual(['sink "test" loses values: it refuses them: no such value [SINK_REFUSED]']);
   });
 
@@ -245,9 +245,9 @@ describe("a sink that refuses", () => {
     first.delivery.send(steps(1, 2));
     await first.time.pass(100_000);
     expect(sink.calls).toEqual(["open"]);
-    expect(first.delivery.state()).toMatchObject({ spilled: 2, waiting: 0 });
+    expect(first.delivery.summary()).toMatchObject({ spilled: 2, waiting: 0 });
     await first.delivery.close(completed);
-    expect(first.delivery.state()).toMatchObject({ spilled: 2, waiting: 0, lost: 0 });
+    expect(first.delivery.summary()).toMatchObject({ spilled: 2, waiting: 0, lost: 0 });
 
     const second = openDelivery({ spill });
     second.delivery.send(steps(3));
@@ -299,7 +299,7 @@ describe("close", () => {
     expect(closed).toBe(false);
     await time.pass(1);
     await closing;
-    expect(delivery.state()).toMatchObject({ written: 0, waiting: 0, lost: 3 });
+    expect(delivery.summary()).toMatchObject({ written: 0, waiting: 0, lost: 3 });
     expect(said.slice(1)).toEqual([
       'sink "test" loses values: there is no spill directory',
       'sink "test" is missing 3 values of 3',
@@ -333,12 +333,12 @@ describe("close", () => {
     expect(said.at(-1)).toMatch(
       /has not taken 2 values: they are in .*test\.a-run\.jsonl until the run is resumed/,
     );
-    expect(delivery.state()).toMatchObject({ spilled: 2, lost: 0 });
+    expect(delivery.summary()).toMatchObject({ spilled: 2, lost: 0 });
 
     // It took them after all: then the next process must not bring them again.
     late.give();
     await settle();
-    expect(delivery.state()).toMatchObject({ written: 1, spilled: 1 });
+    expect(delivery.summary()).toMatchObject({ written: 1, spilled: 1 });
     const second = openDelivery({ spill });
     await second.time.pass(0);
     expect(second.sink.held).toEqual([2]);
@@ -352,10 +352,10 @@ describe("close", () => {
     const closing = delivery.close(completed);
     await time.pass(10_000);
     await closing;
-    expect(delivery.state()).toMatchObject({ written: 0, lost: 3 });
+    expect(delivery.summary()).toMatchObject({ written: 0, lost: 3 });
     late.give();
     await settle();
-    expect(delivery.state()).toMatchObject({ written: 3, lost: 0 });
+    expect(delivery.summary()).toMatchObject({ written: 3, lost: 0 });
     expect(sink.calls.at(-1)).toBe("close");
   });
 
@@ -366,7 +366,7 @@ describe("close", () => {
     delivery.send(steps(1));
     delivery.message("late");
     expect(sink.calls).toEqual(["open", "close"]);
-    expect(delivery.state().lost).toBe(1);
+    expect(delivery.summary().lost).toBe(1);
   });
 
   it("of what was never opened does nothing", async () => {

@@ -1,27 +1,115 @@
-import { EspalierError } from "../../../core/index.ts";
+import { type Clock, EspalierError, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../../run-info.ts";
+import type { SinkFiles } from "../files.ts";
 import type { Sink } from "../sink.ts";
-import { BackOff } from "./back-off.ts";
-import { Calls } from "./calls.ts";
-import { type DeliveryLimits, type DeliveryOptions, deliveryLimits } from "./delivery-options.ts";
-import { DeliveryReport, type DeliveryState } from "./delivery-report.ts";
-import { spillFile } from "./spill.ts";
-import { systemTimers, type Timers } from "./timers.ts";
-import { Waiting } from "./waiting.ts";
+import { openSpillFile, RecordQueue } from "./queue.ts";
 
-export type { DeliveryLimits, DeliveryOptions } from "./delivery-options.ts";
-export type { DeliveryState } from "./delivery-report.ts";
+/*
+ * Between the logger and one sink:
+ *
+ *   send(records)     puts them into the queue: bounded memory, then a file (queue.ts)
+ *   #next()           makes one call to the sink: open, write the oldest batch, or close
+ *     it returns      the batch leaves the queue, the next call follows soon
+ *     it throws       the same call again after 0.1 s, 0.2 s, ... 30 s; after 3 failures the queue goes to disk
+ *     SINK_REFUSED    the batch is halved until the bad record is alone; that record is lost
+ *     SINK_UNUSABLE   no call is made any more; records go to disk for the next process
+ *     no answer       counts as a failure, but the call is not repeated: it may still succeed
+ *   close(ending)     waits for the queue to empty, at most 10 s; what is left stays on disk
+ *
+ *   state   opening --> open <--> failing        a call succeeds, a call fails
+ *           any of them --> unusable             the sink has been given up
+ *           any of them --> closed               close() is over
+ */
 
+type State = "opening" | "open" | "failing" | "unusable" | "closed";
+
+/**
+ * Limits of delivery. All times are in seconds.
+ *
+ * @example
+ * ```ts
+ * // A service that may be away for minutes: two of them for an answer, one for what is left at the end.
+ * const logger = new Logger({ sinks, delivery: { deadline: 120, closing: 60 } });
+ * ```
+ */
+export interface DeliveryLimits {
+  /** Records that wait in memory. Default: 10,000. */
+  readonly records: number;
+  /** Records of one call, where several windows wait. Default: 1,000. */
+  readonly batch: number;
+  /** Seconds after which a call without an answer counts as failed. Default: 30. */
+  readonly deadline: number;
+  /** Seconds for which `close` waits. Default: 10. */
+  readonly closing: number;
+  /** Seconds before a failed call is repeated: at first, and at most. It doubles in between. Default: `[0.1, 30]`. */
+  readonly retry: readonly [first: number, longest: number];
+  /** Failures in a row after which the queue goes to disk, in case the process dies. Default: 3. */
+  readonly toDiskAfter: number;
+  /** Largest size of a spill file in bytes. Default: 2^30, a gibibyte. */
+  readonly spillBytes: number;
+  /** A synchronous call that takes more seconds holds training up, which is warned of. Default: 0.05. */
+  readonly slow: number;
+}
+
+const isSeconds = (value: unknown): boolean => typeof value === "number" && value >= 0;
+
+const limit = <const D extends number>(value: D) => option.number({ min: 0, infinite: true, default: value });
+
+/** The limits with their defaults. */
+export const deliveryLimits = {
+  records: limit(10_000),
+  batch: option.integer({ min: 1, default: 1_000 }),
+  deadline: limit(30),
+  closing: limit(10),
+  retry: option.made(
+    "two times in seconds, such as [0.1, 30]",
+    (value) => Array.isArray(value) && value.length === 2 && value.every(isSeconds),
+    { default: [0.1, 30] as readonly [number, number] },
+  ),
+  toDiskAfter: limit(3),
+  spillBytes: limit(2 ** 30),
+  slow: limit(0.05),
+} satisfies OptionTable<DeliveryLimits>;
+
+/** Timers as an injected part, so that retries can be tested without waiting. */
+export interface Timers {
+  /** Calls `action` after some milliseconds. Returns a function that cancels it. */
+  set(action: () => void, milliseconds: number, options?: { readonly keepAlive?: boolean }): () => void;
+}
+
+/** Node takes longer timeouts for none at all. It is 24 days. */
+const longestTimeout = 2 ** 31 - 1;
+
+/** The timers of Node. By default they do not keep the process alive. */
+const systemTimers: Timers = {
+  set(action, milliseconds, { keepAlive = false } = {}) {
+    const timer = setTimeout(action, Math.min(milliseconds, longestTimeout));
+    if (!keepAlive) timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Options of {@link Delivery}. */
+export interface DeliveryOptions {
+  readonly clock: Clock;
+  readonly warn: (text: string) => void;
+  /** Directory for what a failing sink does not take. Without it the oldest beyond `limits.records` are lost. */
+  readonly spill?: string | undefined;
+  readonly limits?: Partial<DeliveryLimits> | undefined;
+  /** Default: those of Node, as with `files`. */
+  readonly timers?: Timers | undefined;
+  readonly files?: SinkFiles | undefined;
+}
+
+/** Messages that wait for a busy sink. */
 const MESSAGES = 100;
-/** A sink that refuses so many records, and takes none in between, refuses everything. */
+/** A sink that refuses this many records, and takes none in between, refuses everything. */
 const REFUSALS = 20;
 
 /**
- * Brings records to a sink, whatever the sink does: one call at a time, in order, again after a failure. Training is
- * never held up by it and never hears of it. A sink may also say that making a call again is of no use, by throwing
- * an EspalierError with the code `SINK_REFUSED` (these records will never do: they are lost, the others are not) or
- * `SINK_UNUSABLE` (nothing will do: no call is made any more, what comes goes to disk for the next process).
+ * Brings records to a sink: one call at a time, in order, repeated after a failure. Never throws, and never holds
+ * training up.
  *
  * @example
  * ```ts
@@ -36,104 +124,100 @@ export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #limits: DeliveryLimits;
   readonly #timers: Timers;
-  readonly #report: DeliveryReport;
-  readonly #waiting: Waiting;
-  readonly #calls: Calls;
-  readonly #backOff: BackOff;
+  readonly #report: Report;
+  readonly #queue: RecordQueue;
+  readonly #retry: RetryTimer;
   readonly #messages: string[] = [];
+  #state: State = "opening";
   #run: RunInfo | undefined;
-  #opened = false;
-  #unusable = false;
+  /** A call has not answered yet. */
+  #busy = false;
+  /** The sink's own open() has succeeded, and its close() has not been called. */
+  #sinkOpen = false;
   #refusals = 0;
   #ending: RunEnding | undefined;
-  #sinkClosed = false;
   #closed: Promise<void> | undefined;
   /** Ends the waiting of `close`. */
-  #leave: (() => void) | undefined;
-  #over = false;
+  #stopWaiting: (() => void) | undefined;
 
   constructor(sink: Sink, options: DeliveryOptions) {
     const { clock, warn, timers = systemTimers } = options;
     this.sink = sink;
     this.#options = options;
-    this.#limits = { ...deliveryLimits, ...options.limits };
+    this.#limits = resolveOptions("delivery", options.limits ?? {}, deliveryLimits);
     this.#timers = timers;
-    this.#report = new DeliveryReport(sink.name, warn);
-    this.#waiting = new Waiting({
-      clock,
-      most: this.#limits.records,
-      lost: (count, why) => this.#report.lost(count, why),
-    });
-    const { deadline, retry } = this.#limits;
-    this.#calls = new Calls(clock, timers, 1000 * deadline);
-    this.#backOff = new BackOff(clock, timers, [1000 * retry[0], 1000 * retry[1]], () => this.#goOn());
+    this.#report = new Report(sink.name, warn);
+    this.#queue = new RecordQueue(clock, this.#limits.records, (count, why) => this.#report.lost(count, why));
+    this.#retry = new RetryTimer(clock, timers, this.#limits.retry, () => this.#next());
   }
 
-  /** Before all else. What an earlier process of this run left on disk comes first. */
+  /** Opens the sink for a run. What an earlier process of this run left on disk is delivered first. */
   open(run: RunInfo): void {
     if (this.#run) return;
     this.#run = run;
     const { spill, files } = this.#options;
-    const { spillBytes: bytes } = this.#limits;
+    const { spillBytes } = this.#limits;
     try {
       if (spill !== undefined)
-        this.#waiting.spill = spillFile(spill, { sink: this.sink.name, run, bytes, files });
+        this.#queue.spill = openSpillFile(spill, { sink: this.sink.name, run, bytes: spillBytes, files });
     } catch (error) {
       this.#report.noSpill(error);
     }
-    this.#goOn();
+    this.#next();
   }
 
-  /** Hands the records of a window on, at once where nothing waits, or keeps them. Never throws. */
+  /** Delivers the records of a window, at once where nothing waits. */
   send(records: readonly MetricRecord[]): void {
     if (records.length === 0) return;
-    if (this.#over) this.#report.lost(records.length, "they came after the end of the run");
-    else {
-      if (this.#opened && !this.#unusable && this.#waiting.isEmpty) this.#waiting.hold(records);
-      else this.#waiting.push(records);
-      this.#goOn();
+    if (this.#state === "closed") {
+      this.#report.lost(records.length, "they came after the end of the run");
+      return;
     }
+    if (this.#state === "open" && this.#queue.isEmpty) this.#queue.hold(records);
+    else this.#queue.push(records);
+    this.#next();
   }
 
-  /** Shows how far the run is, where that can be done now. */
+  /** Shows how far the run is, unless the sink is busy. */
   progress(progress: RunProgress): void {
-    if (this.#opened && !this.#calls.busy && !this.#over) this.#attempt(() => this.sink.progress?.(progress));
+    if (this.#sinkOpen && !this.#busy) this.#attempt(() => this.sink.progress?.(progress));
   }
 
-  /** Says something to those who read the sink, as soon as it is free. */
+  /** Shows a message to people who read the sink, as soon as it is free. */
   message(text: string): void {
-    if (!this.sink.message || this.#over) return;
+    if (!this.sink.message || this.#state === "closed") return;
     if (this.#messages.push(text) > MESSAGES) this.#messages.shift();
-    if (this.#opened && !this.#calls.busy) this.#sayMessages();
+    if (this.#sinkOpen && !this.#busy) this.#showMessages();
   }
 
-  /** Waits until all is filed, but not for ever: what is left by then stays on disk. Never rejects. */
+  /** Waits until everything is delivered, `limits.closing` seconds at most. Never rejects. */
   close(ending: RunEnding): Promise<void> {
     this.#closed ??= this.#close(ending);
     return this.#closed;
   }
 
-  state(): DeliveryState {
-    return this.#report.state(this.#waiting.inMemory, this.#waiting.onDisk);
+  summary(): SinkSummary {
+    return this.#report.summary(this.#queue.inMemory, this.#queue.onDisk);
   }
 
-  /** Makes the call that is next, if it is time for one. At most one, so that nobody waits for a long queue. */
-  #goOn(): void {
+  /** Makes the next call if one is due. At most one, so that the caller does not wait for a long queue. */
+  #next(): void {
     const run = this.#run;
-    if (!run || this.#calls.busy || this.#over || this.#unusable || this.#sinkClosed) return;
-    if (!this.#backOff.isDue) return;
-    this.#backOff.cancel();
-    if (!this.#opened) this.#openSink(run);
-    else {
-      this.#sayMessages();
-      try {
-        const batch = this.#waiting.take(this.#limits.batch);
-        if (batch.length > 0) this.#write(batch);
-        else if (this.#ending) this.#closeSink(this.#ending);
-      } catch (error) {
-        // The disk does not give back what it took.
-        this.#failed(error, false);
-      }
+    if (!run || this.#busy || this.#state === "unusable" || this.#state === "closed") return;
+    if (!this.#retry.isDue) return;
+    this.#retry.cancel();
+    if (!this.#sinkOpen) {
+      this.#openSink(run);
+      return;
+    }
+    this.#showMessages();
+    try {
+      const batch = this.#queue.take(this.#limits.batch);
+      if (batch.length > 0) this.#write(batch);
+      else if (this.#ending) this.#closeSink(this.#ending);
+    } catch (error) {
+      // The spill file cannot be read.
+      this.#failed(error, false);
     }
   }
 
@@ -141,7 +225,7 @@ export class Delivery {
     this.#call(
       () => this.sink.open?.(run),
       () => {
-        this.#opened = true;
+        this.#sinkOpen = true;
       },
     );
   }
@@ -150,13 +234,13 @@ export class Delivery {
     this.#call(
       () => this.sink.write(batch),
       () => {
-        if (!this.#waiting.done()) this.#report.found(batch.length);
+        if (!this.#queue.done()) this.#report.found(batch.length);
         this.#report.written(batch.length);
         this.#refusals = 0;
       },
       (error) => {
-        if (this.#waiting.split()) return;
-        this.#waiting.done();
+        if (this.#queue.split()) return;
+        this.#queue.done();
         this.#report.refused(error);
         if (++this.#refusals === REFUSALS) this.#giveUp();
       },
@@ -167,73 +251,102 @@ export class Delivery {
     this.#call(
       () => this.sink.close?.(ending),
       () => {
-        this.#sinkClosed = true;
-        this.#leave?.();
+        this.#sinkOpen = false;
+        this.#state = "closed";
+        this.#stopWaiting?.();
       },
     );
   }
 
+  /**
+   * Makes a call that may be asynchronous. One that does not answer is not abandoned: as long as it may still succeed,
+   * repeating it could file records twice.
+   */
   #call(make: () => unknown, done: () => void, refused?: (error: unknown) => void): void {
-    let overdue = false;
-    this.#calls.make(make, {
-      done: (held) => {
-        this.#backOff.failures = 0;
-        done();
-        this.#report.took(held, 1000 * this.#limits.slow);
-        this.#report.works(this.#waiting.inMemory + this.#waiting.onDisk);
+    const { clock } = this.#options;
+    const started = clock.now();
+    let isOverdue = false;
+    const failed = (error: unknown): void => {
+      if (refused && codeOf(error) === "SINK_REFUSED") {
+        refused(error);
         this.#answered();
-      },
-      failed: (error) => {
-        if (refused && codeOf(error) === "SINK_REFUSED") {
-          refused(error);
-          this.#answered();
-        } else this.#failed(error, overdue);
-      },
-      overdue: () => {
-        overdue = true;
-        this.#count(new EspalierError("SINK_SILENT", `no answer for ${this.#limits.deadline} s`));
-        this.#waiting.toDisk();
-      },
-    });
+      } else this.#failed(error, isOverdue);
+    };
+    let answer: unknown;
+    try {
+      answer = make();
+    } catch (error) {
+      failed(error);
+      return;
+    }
+    const milliseconds = clock.now() - started;
+    const succeeded = (): void => {
+      this.#retry.failures = 0;
+      done();
+      this.#report.took(milliseconds, 1000 * this.#limits.slow);
+      this.#report.works(this.#queue.inMemory + this.#queue.onDisk);
+      if (this.#state !== "closed") this.#state = "open";
+      this.#answered();
+    };
+    if (!isPromise(answer)) {
+      succeeded();
+      return;
+    }
+    this.#busy = true;
+    const cancelDeadline = this.#timers.set(() => {
+      isOverdue = true;
+      this.#countFailure(new EspalierError("SINK_SILENT", `no answer for ${this.#limits.deadline} s`));
+      this.#queue.toDisk();
+    }, 1000 * this.#limits.deadline);
+    const settled =
+      <A extends readonly unknown[]>(then: (...args: A) => void) =>
+      (...args: A): void => {
+        cancelDeadline();
+        this.#busy = false;
+        then(...args);
+      };
+    answer.then(settled(succeeded), settled(failed));
   }
 
+  /** After a call that need not be repeated: goes on with the next one. */
   #answered(): void {
-    if (this.#over) this.#abandon();
-    else if (!this.#waiting.isEmpty || this.#ending) this.#backOff.soon();
+    if (this.#state === "closed") this.#abandonSink();
+    else if (!this.#queue.isEmpty || this.#ending) this.#retry.soon();
   }
 
-  #failed(error: unknown, counted: boolean): void {
-    if (!counted) this.#count(error);
+  #failed(error: unknown, isCounted: boolean): void {
+    if (!isCounted) this.#countFailure(error);
     const code = codeOf(error);
-    if (this.#over) this.#abandon();
+    if (this.#state === "closed") this.#abandonSink();
     else if (code === "SINK_UNUSABLE" || code === "SINK_REFUSED") this.#giveUp();
     else {
-      if (this.#backOff.failures >= this.#limits.toDiskAfter) this.#waiting.toDisk();
-      this.#backOff.retry();
+      if (this.#retry.failures >= this.#limits.toDiskAfter) this.#queue.toDisk();
+      this.#retry.later();
     }
   }
 
-  /** Makes no call any more: what waits and what comes is for the next process. */
-  #giveUp(): void {
-    this.#unusable = true;
-    this.#waiting.toDisk();
-    this.#leave?.();
-  }
-
-  #count(error: unknown): void {
-    this.#backOff.failures++;
-    const path = this.#waiting.spill?.path;
+  #countFailure(error: unknown): void {
+    this.#retry.failures++;
+    if (this.#state === "opening" || this.#state === "open") this.#state = "failing";
+    const path = this.#queue.spill?.path;
     const kept = `what it does not take waits, up to ${this.#limits.records} values in memory, `;
     this.#report.failed(error, kept + (path === undefined ? "and is then lost" : `and then in ${path}`));
   }
 
-  #sayMessages(): void {
+  /** Makes no call any more: what waits and what comes goes to disk for the next process. */
+  #giveUp(): void {
+    this.#state = "unusable";
+    this.#queue.toDisk();
+    this.#stopWaiting?.();
+  }
+
+  #showMessages(): void {
     for (const text of this.#messages.splice(0)) this.#attempt(() => this.sink.message?.(text));
   }
 
-  /** A call that is made once, whatever comes of it. */
+  /** Makes a call once, whatever comes of it. */
   #attempt(call: () => unknown): void {
-    const failed = (error: unknown): void => this.#count(error);
+    const failed = (error: unknown): void => this.#countFailure(error);
     try {
       const answer = call();
       if (answer instanceof Promise) answer.catch(failed);
@@ -244,34 +357,215 @@ export class Delivery {
 
   async #close(ending: RunEnding): Promise<void> {
     this.#ending = ending;
-    if (this.#run && !this.#unusable) {
-      const left = new Promise<void>((resolve) => {
-        this.#leave = resolve;
+    if (this.#run && this.#state !== "unusable")
+      await new Promise<void>((resolve) => {
+        const cancel = this.#timers.set(resolve, 1000 * this.#limits.closing, { keepAlive: true });
+        this.#stopWaiting = () => {
+          cancel();
+          resolve();
+        };
+        this.#retry.cancel();
+        this.#next();
       });
-      const closing = 1000 * this.#limits.closing;
-      const inTime = this.#timers.set(() => this.#leave?.(), closing, { keepAlive: true });
-      this.#backOff.cancel();
-      this.#goOn();
-      await left;
-      inTime();
-    }
-    this.#over = true;
-    this.#backOff.cancel();
-    this.#waiting.toDisk(true);
-    this.#waiting.loseMemory();
-    if (!this.#calls.busy) this.#abandon();
-    this.#report.closed(this.#waiting.onDisk, this.#waiting.spill?.path);
-    this.#waiting.spill?.close();
+    this.#state = "closed";
+    this.#retry.cancel();
+    this.#queue.toDisk(true);
+    this.#queue.loseMemory();
+    if (!this.#busy) this.#abandonSink();
+    this.#report.closed(this.#queue.onDisk, this.#queue.spill?.path);
+    this.#queue.spill?.close();
   }
 
-  /** Closes a sink that did not take everything, so that it lets go of what it holds. Nobody waits for it. */
-  #abandon(): void {
+  /** Closes a sink that did not take everything, so that it frees what it holds. Its answer is not waited for. */
+  #abandonSink(): void {
     const ending = this.#ending;
-    if (!this.#opened || this.#sinkClosed || !ending) return;
-    this.#sinkClosed = true;
+    if (!this.#sinkOpen || !ending) return;
+    this.#sinkOpen = false;
     this.#attempt(() => this.sink.close?.(ending));
   }
 }
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof EspalierError ? error.code : undefined;
+
+const isPromise = (answer: unknown): answer is PromiseLike<unknown> =>
+  typeof answer === "object" && answer !== null && "then" in answer && typeof answer.then === "function";
+
+/** Decides when the next call is due: at once, or after a failure some time later, longer with each in a row. */
+class RetryTimer {
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #range: readonly [first: number, longest: number];
+  readonly #action: () => void;
+  #due = Number.NEGATIVE_INFINITY;
+  #cancel: (() => void) | undefined;
+  /** In a row, up to now. */
+  failures = 0;
+
+  constructor(clock: Clock, timers: Timers, range: readonly [number, number], action: () => void) {
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#range = range;
+    this.#action = action;
+  }
+
+  /** True once the time has come, also where a busy process lets no timer run. */
+  get isDue(): boolean {
+    return this.#clock.now() >= this.#due;
+  }
+
+  /** Acts some time after a failure. */
+  later(): void {
+    const [first, longest] = this.#range;
+    const wait = 1000 * Math.min(longest, first * 2 ** Math.min(this.failures - 1, 50));
+    this.#due = this.#clock.now() + wait;
+    this.#set(wait);
+  }
+
+  /** Acts as soon as the current turn is over. */
+  soon(): void {
+    this.#due = Number.NEGATIVE_INFINITY;
+    this.#set(0);
+  }
+
+  /** Does not act. It is due at any time. */
+  cancel(): void {
+    this.#due = Number.NEGATIVE_INFINITY;
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  #set(wait: number): void {
+    this.#cancel?.();
+    this.#cancel = this.#timers.set(() => {
+      this.cancel();
+      this.#action();
+    }, wait);
+  }
+}
+
+/** What became of the records of one sink. */
+export interface SinkSummary {
+  readonly name: string;
+  /** Records filed by this process. */
+  readonly written: number;
+  /** Records in memory that are not filed yet. */
+  readonly waiting: number;
+  /** Records on disk that are not filed yet. They come next, or in the next process of the run. */
+  readonly spilled: number;
+  /** Records that will never be filed. */
+  readonly lost: number;
+  /** Calls that failed. */
+  readonly failures: number;
+  readonly lastError: string | undefined;
+}
+
+/** Slow synchronous calls before it is warned of. */
+const SLOW_CALLS = 3;
+
+/** Counts what becomes of the records of one sink, and warns of each kind of trouble once. */
+class Report {
+  readonly #name: string;
+  readonly #warn: (text: string) => void;
+  readonly #said = new Set<string>();
+  #written = 0;
+  #lost = 0;
+  #failures = 0;
+  #slow = 0;
+  #lastError: string | undefined;
+
+  constructor(name: string, warn: (text: string) => void) {
+    this.#name = name;
+    this.#warn = warn;
+  }
+
+  written(count: number): void {
+    this.#written += count;
+  }
+
+  /** A call failed; `kept` says where records wait. */
+  failed(error: unknown, kept: string): void {
+    this.#failures++;
+    this.#lastError = causeOf(error);
+    this.#say("failed", `fails: ${this.#lastError}. Training goes on; ${kept}`);
+  }
+
+  /** A call succeeded; `waiting` records are still to be filed. */
+  works(waiting: number): void {
+    if (!this.#said.has("failed")) return;
+    this.#say(
+      "works",
+      waiting > 0 ? `works again; what waited comes now: ${values(waiting)}` : "works again",
+    );
+  }
+
+  lost(count: number, why: string): void {
+    this.#lost += count;
+    this.#say("lost", `loses values: ${why}`);
+  }
+
+  /** Records counted as lost were filed after all. */
+  found(count: number): void {
+    this.#lost -= count;
+  }
+
+  refused(error: unknown): void {
+    this.#failures++;
+    this.#lastError = causeOf(error);
+    this.lost(1, `it refuses them: ${this.#lastError}`);
+  }
+
+  noSpill(error: unknown): void {
+    this.#lastError = causeOf(error);
+    this.#say("spill", `has no place on disk for what it may not take: ${this.#lastError}`);
+  }
+
+  took(milliseconds: number, longest: number): void {
+    if (milliseconds <= longest || ++this.#slow < SLOW_CALLS) return;
+    const rounded = Math.round(milliseconds);
+    this.#say(
+      "slow",
+      `holds training up: ${SLOW_CALLS} calls took over ${longest} ms, the last one ${rounded} ms`,
+    );
+  }
+
+  /** The end of the run: `left` records are in the file at `path`. */
+  closed(left: number, path: string | undefined): void {
+    const cause = this.#lastError === undefined ? "" : ` (${this.#lastError})`;
+    if (left > 0)
+      this.#say(
+        "left",
+        `has not taken ${values(left)}${cause}: they are in ${path} until the run is resumed`,
+      );
+    if (this.#lost > 0)
+      this.#say("missing", `is missing ${values(this.#lost)} of ${this.#written + this.#lost + left}`);
+  }
+
+  summary(waiting: number, spilled: number): SinkSummary {
+    return {
+      name: this.#name,
+      written: this.#written,
+      waiting,
+      spilled,
+      lost: this.#lost,
+      failures: this.#failures,
+      lastError: this.#lastError,
+    };
+  }
+
+  #say(kind: string, text: string): void {
+    if (this.#said.has(kind)) return;
+    this.#said.add(kind);
+    try {
+      this.#warn(`sink "${this.#name}" ${text}`);
+    } catch {
+      // A warning that cannot be shown must not stop delivery.
+    }
+  }
+}
+
+const values = (count: number): string => `${count} value${count === 1 ? "" : "s"}`;
+
+/** An error in one line. */
+const causeOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, "; ");

@@ -80,7 +80,7 @@ describe("whatever a sink does", () => {
           await closing;
           // Late answers still come before the process ends.
           await time.pass(40_000);
-          expect(delivery.state()).toMatchObject({ waiting: 0, lost: 0 });
+          expect(delivery.summary()).toMatchObject({ waiting: 0, lost: 0 });
         };
         let sent = 0;
         let now = begin();

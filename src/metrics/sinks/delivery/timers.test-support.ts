@@ -1,5 +1,5 @@
 import { type ManualClock, manualClock } from "../../../core/index.ts";
-import type { Timers } from "./timers.ts";
+import type { Timers } from "./delivery.ts";
 
 export interface ManualTimers extends Timers {
   readonly clock: ManualClock;

@@ -228,12 +228,12 @@ describe("mlflowSink with its delivery", () => {
     });
     delivery.open(runInfo("a-run"));
     delivery.send(series(1, 5));
-    await until(time, () => delivery.state().written === 5);
+    await until(time, () => delivery.summary().written === 5);
     let away = 3;
     mlflow.before = () => away-- > 0;
     delivery.send(series(6, 7));
     delivery.send(series(8, 9));
-    await until(time, () => delivery.state().written === 9);
+    await until(time, () => delivery.summary().written === 9);
     expect(mlflow.runs[0]?.metrics.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(said).toHaveLength(2);
   });
@@ -248,16 +248,16 @@ describe("mlflowSink with its delivery", () => {
     });
     delivery.open(runInfo("a-run"));
     delivery.send(series(1, 5));
-    await until(time, () => delivery.state().written === 5);
+    await until(time, () => delivery.summary().written === 5);
     const run = mlflow.runs[0];
     if (run) run.deleted = true;
     for (let i = 0; i < 100; i++) delivery.send(series(i, i));
-    await until(time, () => delivery.state().failures >= 20);
+    await until(time, () => delivery.summary().failures >= 20);
     mlflow.requests.length = 0;
     for (let i = 0; i < 100; i++) delivery.send(series(i, i));
     await time.pass(100_000);
     expect(mlflow.requests).toEqual([]);
-    expect(delivery.state().lastError).toContain("must be in the 'active' state");
+    expect(delivery.summary().lastError).toContain("must be in the 'active' state");
   });
 });
 

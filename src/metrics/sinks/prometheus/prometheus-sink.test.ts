@@ -208,9 +208,9 @@ describe("prometheusSink", () => {
     const delivery = new Delivery(sink, { clock: time.clock, timers: time, warn: () => undefined });
     delivery.open(runInfo("a-run"));
     delivery.send(series(1, 3));
-    while (delivery.state().failures === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (delivery.summary().failures === 0) await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => other.close(resolve));
-    while (delivery.state().written < 3) {
+    while (delivery.summary().written < 3) {
       await new Promise((resolve) => setImmediate(resolve));
       await time.pass(100);
     }
