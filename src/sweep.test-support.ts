@@ -1,4 +1,4 @@
-import { describe } from "vitest";
+import { describe, type TestOptions } from "vitest";
 
 /**
  * True where a `*.sweep.test.ts` runs in the fast project, which takes a sample of its cases; the slow project takes the
@@ -6,5 +6,14 @@ import { describe } from "vitest";
  */
 export const inSample = process.env.ESPALIER_TEST_SWEEP !== "rest";
 
-/** Tests of a `*.sweep.test.ts` that belong to the sample alone. */
-export const describeInSample: (name: string, tests: () => void) => void = inSample ? describe : () => {};
+interface Describe {
+  (name: string, tests: () => void): void;
+  (name: string, options: TestOptions, tests: () => void): void;
+}
+const nothing: Describe = () => {};
+
+/** Tests of a `*.sweep.test.ts` that belong to the sample: they run in the fast project alone. */
+export const describeInSample: Describe = inSample ? describe : nothing;
+
+/** Tests of a `*.sweep.test.ts` that do not: they run in the slow project alone. */
+export const describeInRest: Describe = inSample ? nothing : describe;

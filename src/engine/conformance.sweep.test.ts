@@ -3,8 +3,8 @@ import { inSample } from "../sweep.test-support.ts";
 import { engineConformance } from "../testing/index.ts";
 import { sweepEngines, testEngines } from "./run/engines.test-support.ts";
 
-/** The sample holds all cases of wasm by itself, and every 13th of xla, which compiles each for a tenth of a second. */
-const sampled = (engine: string, i: number): boolean => engine === "wasm" || i % 13 === 0;
+/** The sample holds all cases of wasm by itself, and every 29th of xla, which compiles each for a tenth of a second. */
+const sampled = (engine: string, i: number): boolean => engine === "wasm" || i % 29 === 0;
 
 describe.each(inSample ? testEngines() : sweepEngines())("conformance of %s", (engine) => {
   engineConformance({ engine }).forEach(({ name, run }, i) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { adam } from "../../optim/index.ts";
+import { inSample } from "../../sweep.test-support.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
 import { entropyLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
 import { environments, smallTask, trained, type Where } from "./on-policy.test-support.ts";
@@ -38,7 +39,7 @@ async function returnsOf(
 
 const late = (numbers: readonly number[]): number => numbers.slice(-5).reduce((a, b) => a + b, 0) / 5;
 
-describe.each(both)("with %s environments", (where) => {
+describe.each(inSample ? both : [])("with %s environments", (where) => {
   it("what is forbidden is never done, and is learned around", async () => {
     const { returns } = await returnsOf(where, "wasm", 4, { environment: worlds(where, forbidding, 4) });
     // Six steps of 1 each; a forbidden one would have failed, or cost 100.
@@ -70,7 +71,7 @@ describe.each(both)("with %s environments", (where) => {
   });
 });
 
-describe.each(testEngines())("pictures on %s", (engine) => {
+describe.each(sweepEngines())("pictures on %s", (engine) => {
   const cnn = { encoder: { kind: "cnn", channels: [4], hidden: [8], scale: 255 } } as const;
   const looks = (where: Where, epochs: number, config = {}) =>
     returnsOf(

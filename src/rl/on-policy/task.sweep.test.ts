@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { compile, np, type Value } from "../../engine/index.ts";
-import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import type { Params } from "../../nn/index.ts";
 import { adam } from "../../optim/index.ts";
 import { every } from "../../schedule/index.ts";
+import { describeInSample, inSample } from "../../sweep.test-support.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
 import { valueLoss } from "../losses/actor-critic.ts";
 import { smallTask, trained } from "./on-policy.test-support.ts";
@@ -35,7 +36,7 @@ function rowsOf() {
 const task = (where: (typeof both)[number], engine: "wasm" | "xla", more = {}) =>
   smallTask(where, engine, { environment: worlds(where, counting), rolloutSteps: 6, ...more });
 
-describe.each(both)("a task of %s environments", (where) => {
+describe.each(inSample ? both : [])("a task of %s environments", (where) => {
   it("reports episodes as a count by hand has them", async () => {
     const { hook, rows } = rowsOf();
     const { counters } = await trained(task(where, "wasm"), {}, [hook]);
@@ -100,7 +101,7 @@ describe.each(both)("a task of %s environments", (where) => {
   });
 });
 
-describe("what compiled environments and ordinary ones are told apart by", () => {
+describeInSample("what compiled environments and ordinary ones are told apart by", () => {
   it("is how many calls there are: many epochs in one, or the updates of one", async () => {
     const calls = async (where: (typeof both)[number]) => {
       const { result } = await trained(task(where, "wasm", { maxEpochs: 8 }));
@@ -112,7 +113,7 @@ describe("what compiled environments and ordinary ones are told apart by", () =>
   });
 });
 
-describe.each(testEngines())("values of a world of two states, on %s", (engine) => {
+describe.each(sweepEngines())("values of a world of two states, on %s", (engine) => {
   const gamma = 0.5;
   // V(0) = 1 + g V(1) and V(1) = 0 + g V(0) where what follows counts, and nothing where it does not.
   const exact = { terminated: [1, 0], truncated: [1 / (1 - gamma ** 2), gamma / (1 - gamma ** 2)] } as const;

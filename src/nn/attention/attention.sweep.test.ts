@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compile, grad, nn, np, put, random, spec, type Value } from "../../engine/index.ts";
-import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { sweepEngines } from "../../engine/run/engines.test-support.ts";
+import { describeInSample } from "../../sweep.test-support.ts";
 import type { Params } from "../model.ts";
 import { attend } from "./attend.ts";
 import { quickGelu } from "./gelu.ts";
@@ -27,7 +28,7 @@ const fails = (run: () => unknown): string => {
   return "did not fail";
 };
 
-describe.each(testEngines())("attention on %s", (engine) => {
+describe.each(sweepEngines())("attention on %s", (engine) => {
   const tensor = (...shape: number[]) => put(numbers(...shape), { shape, engine });
   const q = tensor(2, 3, 4, 6);
   const k = tensor(2, 5, 2, 6);
@@ -195,7 +196,7 @@ describe.each(testEngines())("attention on %s", (engine) => {
   });
 });
 
-describe.each(testEngines().filter((name) => name === "xla"))(
+describe.each(sweepEngines().filter((name) => name === "xla"))(
   "attention on %s, in 16-bit floats",
   (engine) => {
     const q = put(numbers(2, 3, 4, 6), { shape: [2, 3, 4, 6], engine });
@@ -219,7 +220,7 @@ describe.each(testEngines().filter((name) => name === "xla"))(
   },
 );
 
-describe("attention", () => {
+describeInSample("attention", () => {
   it("names both shapes where inputs do not fit", () => {
     const layer = multiHeadAttention({ heads: 2 });
     const params = layer.init(0, spec([2, 5, 8]), { engine: "wasm" });

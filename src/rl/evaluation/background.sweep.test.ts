@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { every } from "../../schedule/index.ts";
+import { describeInSample } from "../../sweep.test-support.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 import { registerEnvironment } from "../environments/registry.ts";
 import { readReplay } from "../replays/files.ts";
@@ -42,7 +43,7 @@ function heard(): {
   };
 }
 
-describe.each(testEngines())("an evaluation in a thread, on %s", (engine) => {
+describe.each(sweepEngines())("an evaluation in a thread, on %s", (engine) => {
   it("finds what one inline finds, and files it under the step at which it was due", async () => {
     const run = async (mode: "inline" | "background") => {
       const task = drift();
@@ -63,7 +64,7 @@ describe.each(testEngines())("an evaluation in a thread, on %s", (engine) => {
   });
 });
 
-describe("an evaluation in a thread", () => {
+describeInSample("an evaluation in a thread", () => {
   it("waits for the one before, or is left out, as it is told", async () => {
     const count = async (whenBusy: "wait" | "skip") => {
       const task = drift();

@@ -1,9 +1,10 @@
 import { pathToFileURL } from "node:url";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { CheckpointManager, checkpointHook, localStore } from "../../checkpoint/index.ts";
 import { systemClock } from "../../core/index.ts";
 import { Logger, type MetricRecord, metricsHook, openStatsStore } from "../../metrics/index.ts";
 import { every } from "../../schedule/index.ts";
+import { describeInRest, describeInSample } from "../../sweep.test-support.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 import { evaluateCheckpoint } from "./evaluate-checkpoint.ts";
 import { here, makeDrift } from "./evaluation.test-support.ts";
@@ -59,7 +60,7 @@ function toldQueue(): EvaluationQueue & {
   };
 }
 
-describe("a remote evaluation", () => {
+describeInSample("a remote evaluation", () => {
   it("takes the newest published checkpoint, each once, and files what comes under its step", async () => {
     const directory = folder();
     const queue = toldQueue();
@@ -149,7 +150,7 @@ describe("a remote evaluation", () => {
   });
 });
 
-describe("at the end of a run, a remote evaluation", () => {
+describeInSample("at the end of a run, a remote evaluation", () => {
   const jobsOf = async (due: number, stop = false): Promise<readonly number[]> => {
     const queue = toldQueue();
     const task = drift();
@@ -176,7 +177,7 @@ describe("at the end of a run, a remote evaluation", () => {
   });
 });
 
-describe("a process queue", patience, () => {
+describeInRest("a process queue", patience, () => {
   it("evaluates in processes that know nothing but addresses, and hears of it through SQLite", async () => {
     const directory = folder();
     const location = `${directory}/stats.db`;

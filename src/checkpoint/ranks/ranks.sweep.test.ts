@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { describeInRest, describeInSample } from "../../sweep.test-support.ts";
 import { checkpointHook } from "../hook/checkpoint-hook.ts";
 import type { CheckpointHookOptions } from "../hook/options.ts";
 import { temporaryDirectory, trainerOf } from "../hook/runs.test-support.ts";
@@ -79,7 +80,7 @@ const listed = (directory: string) =>
     .filter((name) => !name.startsWith(".lock"))
     .sort();
 
-describe("several ranks, each a process, one directory", () => {
+describeInRest("several ranks, each a process, one directory", () => {
   it("write one checkpoint with the parts of all, lose none when one is killed, and go on alike", async () => {
     const [whole, broken] = [temporaryDirectory(), temporaryDirectory()];
     const expected = await launched(whole);
@@ -144,7 +145,7 @@ describe("several ranks, each a process, one directory", () => {
   });
 });
 
-describe("several ranks that are to end", () => {
+describeInRest("several ranks that are to end", () => {
   const endless = { ranks: 2, patience: 120, updates: 7, maxUpdates: 1_000_000 };
 
   it.each([
@@ -200,7 +201,7 @@ describe("several ranks that are to end", () => {
   });
 });
 
-describe("two ranks on one file system", () => {
+describeInSample("two ranks on one file system", () => {
   const root = "/runs/two";
   const running = new Set([1, 2]);
 
@@ -308,7 +309,7 @@ describe("two ranks on one file system", () => {
   });
 });
 
-describe("another number of ranks", () => {
+describeInSample("another number of ranks", () => {
   const train = (directory: string, ranks: number, options: Partial<CheckpointHookOptions> = {}) =>
     Promise.allSettled(
       Array.from({ length: ranks }, (_, rank) =>
@@ -353,7 +354,7 @@ describe("another number of ranks", () => {
   });
 });
 
-describe("one rank of several", () => {
+describeInSample("one rank of several", () => {
   it("refuses a store that others do not see", async () => {
     const { trainer } = trainerOf([checkpointHook({ store: memoryStore() })], { rank: 1, ranks: 2 });
     await expect(trainer.train()).rejects.toThrow(

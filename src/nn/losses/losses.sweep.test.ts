@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { compile, grad, np, put, scan, type Tensor, type Value, vmap } from "../../engine/index.ts";
-import { testEngines } from "../../engine/run/engines.test-support.ts";
+import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { binaryCrossEntropy, crossEntropy, focal, huber, kl, mae, mse } from "./index.ts";
 
 const { POSITIVE_INFINITY: inf } = Number;
 
-describe.each(testEngines())("losses on %s", (engine) => {
+describe.each(sweepEngines())("losses on %s", (engine) => {
   /** A loss and its gradient by the first argument. */
   const both = async (
     loss: (x: Value) => Value,
