@@ -104,7 +104,7 @@ export {
   ReportValues,
   type Request,
   type RolloutStats,
-  type RowStretch,
+  type RowSpan,
   rolloutStats,
   type Segment,
   type Setting,

@@ -92,3 +92,8 @@ function escaped(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
 }
+
+/** Writes a line to standard error: where warnings go by default. */
+export function toStandardError(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -34,6 +34,7 @@ export function byMetric(options: ByMetricOptions): Ramp {
   let seen: readonly number[] = [];
   let value = initial;
   return {
+    units: [],
     at: () => Math.min(greatest, Math.max(least, value)),
     follows: [metric],
     observe(metrics) {

@@ -12,7 +12,7 @@ import type { Ramp } from "./ramp.ts";
  */
 export function constant(value: number): Ramp {
   checkNumber("constant", "the value", value);
-  return { at: () => value, describe: () => `constant ${value}` };
+  return { at: () => value, units: [], describe: () => `constant ${value}` };
 }
 
 /**

@@ -64,8 +64,9 @@ export function sawtooth(options: SawtoothOptions): Ramp {
     throw badOption("sawtooth", `shape is ${shown(shape)}`, `give "linear" or "cosine"`);
   const { values, duration } = checkEnds("sawtooth", from, to, over);
   const tooth = shape === "linear" ? straight : halfCosine;
-  const { length, count } = duration;
+  const { unit, length, count } = duration;
   return {
+    units: [unit],
     at: (counters) => tooth(from, to, (count(counters) % length) / length),
     describe: () =>
       `sawtooth ${values} over each ${duration.words}${shape === "cosine" ? ", by cosines" : ""}`,
@@ -76,8 +77,9 @@ function once(kind: string, shape: Shape, options: LinearOptions): Ramp {
   checkNames(kind, options, ["from", "to", "over"]);
   const { from, to, over } = options;
   const { values, duration } = checkEnds(kind, from, to, over);
-  const { length, count } = duration;
+  const { unit, length, count } = duration;
   return {
+    units: [unit],
     at: (counters) => shape(from, to, count(counters) / length),
     describe: () => `${kind} ${values} over ${duration.words}`,
   };

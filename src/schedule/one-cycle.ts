@@ -39,9 +39,10 @@ export function oneCycle(options: OneCycleOptions): Ramp {
       `peakAt is ${peakAt}, which is not a share of the cycle`,
       "give one between 0 and 1",
     );
-  const { length, count, words } = checkDuration("oneCycle", "over", options.over);
+  const { unit, length, count, words } = checkDuration("oneCycle", "over", options.over);
   const top = peakAt * length;
   return {
+    units: [unit],
     at(counters) {
       const now = count(counters);
       return now < top

@@ -32,6 +32,7 @@ export function piecewise(options: PiecewiseOptions): Ramp {
   const { times, values } = checkPieces(unit, value, example);
   const last = times.length - 1;
   return {
+    units: [unit],
     at(counters) {
       const now = countOf(counters, unit);
       let piece = 0;

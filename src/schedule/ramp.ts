@@ -1,5 +1,5 @@
 import type { Stateful } from "../state/index.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters, Unit } from "./counters.ts";
 
 /**
  * A number that changes over time. It is asked for the counters at which a batch begins, so that the first batch has
@@ -13,6 +13,8 @@ import type { Counters } from "./counters.ts";
  */
 export interface Ramp {
   at(counters: Counters): number;
+  /** The counters it reads. Left out: any of them. A ramp that says so may be computed ahead of counters it does not read. */
+  readonly units?: readonly Unit[];
   /** The ramp in words. */
   describe(): string;
   /** The metrics it follows, in full (`train/loss`, `validation/accuracy`); the host calls `observe` with their means over each epoch, at the epoch's end. */

@@ -37,18 +37,15 @@ describe("warmup", () => {
     expect(ramp.at(counted({ updates: 20, epochs: 2 }))).toBe(0.5);
   });
 
-  it("looks at no other counters than it and what follows need, and copies are whole", () => {
-    const looked = new Set<PropertyKey>();
-    const watched = new Proxy(counted({ updates: 5, epochs: 2 }), {
-      get: (target, name) => {
-        looked.add(name);
-        return Reflect.get(target, name);
-      },
-    });
-    warmup({ updates: 10 }, linear({ from: 1, to: 0, over: { epochs: 4 } })).at(watched);
-    expect([...looked].sort()).toEqual(["epochs", "updates"]);
+  it("says which counters it and what follows read, where that says so, and copies are whole", () => {
+    expect(warmup({ updates: 10 }, linear({ from: 1, to: 0, over: { epochs: 4 } })).units).toEqual([
+      "updates",
+      "epochs",
+    ]);
+    expect(warmup({ updates: 10 }, 0.1).units).toEqual(["updates"]);
     const copies: Ramp = { at: (counters) => ({ ...counters }).updates, describe: () => "copies" };
     expect(warmup({ updates: 10 }, copies).at(counted({ updates: 25 }))).toBe(15);
+    expect(warmup({ updates: 10 }, copies).units).toBeUndefined();
   });
 
   it("passes on the metrics and the state of what follows", () => {

@@ -1,5 +1,4 @@
 import { asRamp } from "./constant.ts";
-import type { Counters } from "./counters.ts";
 import { checkDuration, type Duration } from "./duration.ts";
 import { checkNames, checkNumber } from "./options.ts";
 import type { Ramp } from "./ramp.ts";
@@ -33,18 +32,13 @@ export function warmup(over: Duration, then: Ramp | number, options: WarmupOptio
   return {
     at(counters) {
       const now = count(counters);
-      const value = ramp.at(withCount(counters, unit, Math.max(0, now - length)));
+      const value = ramp.at({ ...counters, [unit]: Math.max(0, now - length) });
       return straight(from, value, now / length);
     },
+    ...(ramp.units && { units: [unit, ...ramp.units] }),
     describe: () => `warm-up${from === 0 ? "" : ` from ${from}`} over ${words}, then ${ramp.describe()}`,
     ...(ramp.follows && { follows: ramp.follows }),
     ...(ramp.observe && { observe: (metrics) => ramp.observe?.(metrics) }),
     ...(ramp.state && { state: ramp.state }),
   };
 }
-
-/** The same counters but for one. Not a copy: whoever wants to know which of them a ramp looks at sees those alone. */
-const withCount = (counters: Counters, unit: string, count: number): Counters =>
-  new Proxy(counters, {
-    get: (target, name) => (name === unit ? count : Reflect.get(target, name)),
-  });

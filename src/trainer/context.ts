@@ -1,13 +1,14 @@
-import { EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, isPlainObject } from "../core/index.ts";
+import { Tensor } from "../engine/index.ts";
 import type { HostContext } from "../hooks/index.ts";
 import type { Counters } from "../schedule/index.ts";
-import { componentsOf, snapshotOf } from "./components.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
 import type { TrainerContext, TrainerState, Values } from "./events.ts";
+import { storedName } from "./metrics.ts";
 import type { Run } from "./run.ts";
-import { settingsOf } from "./settings.ts";
-import type { Frozen } from "./task.ts";
+import type { Frozen, Settings } from "./task.ts";
 
-/** What handlers of the trainer's events see: one object for the whole run. The loop sets these three for each event. */
+/** The context of the trainer's events: one object for the whole run. `run.emit` sets these three for each event. */
 export type RunContext = HostContext<TrainerContext> & {
   counters: Counters;
   since: Counters | undefined;
@@ -15,7 +16,8 @@ export type RunContext = HostContext<TrainerContext> & {
 };
 
 /**
- * Makes it. Everything else is looked up when somebody asks, so that moving on costs three assignments. Hooks see it through views of their own, hence closures and not private fields.
+ * Makes the context. Everything else is looked up on demand, so that moving on costs three assignments. Hooks see it
+ * through views of their own, hence closures and not private fields.
  */
 export function contextOf(run: Run): RunContext {
   const { config, clock, random, ending, task } = run;
@@ -39,7 +41,7 @@ export function contextOf(run: Run): RunContext {
       return {
         counters,
         phase,
-        epochShare: epochShareOf(run),
+        epochShare: run.epochShare,
         metrics: run.metrics.reader(),
         values: context.values,
         validation,
@@ -52,7 +54,7 @@ export function contextOf(run: Run): RunContext {
       return componentsOf(run);
     },
     get timings() {
-      return run.phases.read();
+      return run.timings.read();
     },
     get hookTimings() {
       return run.hooks.timings();
@@ -61,17 +63,17 @@ export function contextOf(run: Run): RunContext {
       return ending.error;
     },
     get outcome() {
-      return run.ended ? ending.outcome : undefined;
+      return ending.decided ? ending.outcome : undefined;
     },
     get reason() {
-      return run.ended ? ending.reason : undefined;
+      return ending.decided ? ending.reason : undefined;
     },
     snapshot: (names) => snapshotOf(run, names),
     stop: (reason) => ending.stop(reason),
     endTogether: (agree) => {
       ending.together = agree;
       return ({ outcome, reason = "", exitCode }) => {
-        if (run.ended) return;
+        if (ending.decided) return;
         if (outcome === "interrupted") ending.interrupt(reason, exitCode);
         else if (outcome === "stopped") ending.stop(reason);
       };
@@ -79,11 +81,6 @@ export function contextOf(run: Run): RunContext {
     freeze: (reads) => freeze(run, context, reads),
   };
   return context;
-}
-
-function epochShareOf({ progress, repeats }: Run): number {
-  const { counters, done } = progress;
-  return counters.epochs > counters.epoch || repeats === 0 ? 0 : done / repeats;
 }
 
 /** The moving parts as they are now, with the components that a hook in the background reads. */
@@ -108,4 +105,82 @@ function notLive(name: string): never {
       fix: `read (await context.snapshot()).components["${name}"], and name it in the hook's background: { reads: ["${name}"] }`,
     },
   );
+}
+
+/** Everything that decides how the run goes on, by name: the task's parts first, then the trainer's and the hooks'. */
+export function componentsOf(run: Run): Readonly<Record<string, Stateful>> {
+  return { ...run.task.components, ...ownComponents(run) };
+}
+
+function ownComponents({ progress, random, config, task, hooks }: Run): Record<string, Stateful> {
+  const own: Record<string, Stateful> = { trainer: progress.trainer, time: progress.time, random };
+  if (config.validate.state) own["validate.schedule"] = config.validate.state;
+  for (const [name, ramp] of Object.entries(task.ramps)) if (ramp.state) own[`ramp.${name}`] = ramp.state;
+  return { ...own, ...hooks.components };
+}
+
+/** The states of components frozen at this step: all, or those named. A promise only where one of them gives one. */
+export function snapshotOf(run: Run, names?: readonly string[]): Frozen | Promise<Frozen> {
+  const own = ownComponents(run);
+  const theirs = run.task.components;
+  for (const name of names ?? [])
+    if (!(name in own) && !(name in theirs))
+      throw new EspalierError(
+        "COMPONENT_UNKNOWN",
+        `there is no component "${name}"${didYouMean(name, [...Object.keys(theirs), ...Object.keys(own)])}`,
+        { fix: `the components are ${[...Object.keys(theirs), ...Object.keys(own)].join(", ")}` },
+      );
+  const ofTask = names?.filter((name) => name in theirs);
+  const ofOwn = Object.keys(own).filter((name) => names === undefined || names.includes(name));
+  const task = ofTask?.length === 0 ? { components: {} } : run.task.snapshot(ofTask);
+  const states = ofOwn.map((name) => frozenState((own[name] as Stateful).getState()));
+  const gather = (frozen: Frozen, settled: readonly StateTree[]): Frozen => ({
+    components: {
+      ...frozen.components,
+      ...Object.fromEntries(ofOwn.map((name, i) => [name, settled[i] as StateTree])),
+    },
+  });
+  // No state of a run whose numbers are not finite is handed out. Hooks that judge updates speak first, by their states.
+  const looked = ofTask?.length === 0 ? undefined : run.finite.look();
+  if (looked || task instanceof Promise || states.some((state) => state instanceof Promise)) {
+    looked?.catch(() => undefined);
+    return Promise.all([task, Promise.all(states)]).then(async ([frozen, settled]) => {
+      await looked;
+      return gather(frozen, settled);
+    });
+  }
+  return gather(task, states as StateTree[]);
+}
+
+const frozenState = (state: StateTree | Promise<StateTree>): StateTree | Promise<StateTree> =>
+  state instanceof Promise ? state.then(copied) : copied(state);
+
+/** A copy of everything that could still be written to. Tensors cannot. */
+function copied(state: StateTree): StateTree {
+  if (state instanceof Tensor) return state;
+  if (ArrayBuffer.isView(state)) return structuredClone(state);
+  if (Array.isArray(state)) return state.map(copied);
+  if (!isPlainObject(state)) return state;
+  return Object.fromEntries(Object.entries(state).map(([name, value]) => [name, copied(value as StateTree)]));
+}
+
+/**
+ * Settings that a resumed run must share with the one before to go on with the same bits, as far as plain values tell:
+ * the seed, the number of ranks, when validation happens, the ramps, and the task's own. Left out is what never changes
+ * a bit: the run's name, how far it goes, how work is cut, what is printed.
+ */
+export function settingsOf({ config, task }: Pick<Run, "config" | "task">): Settings {
+  const ramps = Object.entries(task.ramps).map(([name, ramp]) => {
+    // Checkpoints have had these texts since before metrics were named in full.
+    let text = ramp.describe();
+    for (const full of ramp.follows ?? []) text = text.replaceAll(full, storedName(full));
+    return [name, text];
+  });
+  return {
+    seed: config.seed,
+    ranks: config.ranks,
+    ...(task.validate && { validate: config.validate.describe() }),
+    ramps: Object.fromEntries(ramps),
+    task: task.settings ?? {},
+  };
 }

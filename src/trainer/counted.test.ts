@@ -103,6 +103,7 @@ describe("ramps that follow such counters", () => {
     ["in them", falling],
     ["behind a warm-up in others", warmup({ updates: 4 }, falling)],
     ["as a warm-up", warmup({ episodes: 2 }, linear({ from: 1, to: 0, over: { updates: 30 } }))],
+    ["without saying so", { at: ({ episodes = 0 }) => 1 / (1 + episodes), describe: () => "by episodes" }],
   ];
   it.each(ramps)("end a call after each rollout: %s", async (_, rate) => {
     for (const epoch of [() => [rollout(1), train(3)], () => [rollout(3), train(2)]]) {
@@ -119,11 +120,12 @@ describe("ramps that follow such counters", () => {
   });
 
   it("and others do not, with counters of the task's own that are foreseen too", async () => {
-    const rates = [
+    const rates: readonly Ramp[] = [
       constant(0.3),
       linear({ from: 1, to: 0, over: { updates: 20 } }),
       linear({ from: 1, to: 0, over: { games: 20 } }),
       warmup({ updates: 4 }, linear({ from: 1, to: 0, over: { samples: 90 } })),
+      { at: ({ updates }) => 1 / (1 + updates), units: ["updates"], describe: () => "by updates" },
     ];
     for (const rate of rates) {
       const epoch = () => [rollout(1, { adds: { samples: 7, games: 1 } }), train(3)];

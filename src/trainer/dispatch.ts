@@ -1,27 +1,36 @@
 import { EspalierError } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
-import { advanceCounters } from "../schedule/index.ts";
-import { taskFailed } from "./failure.ts";
+import { advanceCounters, type Ramp } from "../schedule/index.ts";
 import { nextSpans } from "./fuse.ts";
-import { emit, type Run } from "./run.ts";
-import type { Report, Request, Segment } from "./task.ts";
-import { countedIn, ReportValues } from "./values.ts";
+import { countedIn, ReportValues } from "./metrics.ts";
+import type { Run } from "./run.ts";
+import { type Report, type Request, type Segment, type Span, taskFailed } from "./task.ts";
 
-/** How long the event loop may be kept from signals and timers, in milliseconds. */
+/** The longest time that signals and timers wait for the event loop, in milliseconds. */
 const breathAfter = 50;
 
-/** Has the task do a stretch of work, and moves the run past what was done. */
+/**
+ * Calls of the task, and the way of the run past what they have done:
+ *
+ * ```
+ * call   spans = the next repeats, as many as no hook watches     fuse.ts
+ *        report = task.run({ spans, ramps })
+ *        the report goes to newest metrics, epoch means and the check for finite numbers
+ * pass   counters and position move past the repeats of one segment; again for each segment of the call
+ * ```
+ */
 export class Dispatch {
-  /** Whether the event loop should get a turn. */
+  /** True when the event loop should get a turn. */
   breathDue = false;
   readonly #run: Run;
   #breathed: number;
   /** The clock after the last call. */
   #now = 0;
+  /** True where the last call's data ended early. */
   #exhausted = false;
-  /** What the last call's rollouts counted, and how many of them the loop has come past. */
   #counted: Report["counted"];
-  #rollouts = 0;
+  /** Rollouts of the last call that the run has passed. */
+  #rolloutsPassed = 0;
   /** A tensor of the call at the last breath: where there is one, the index that `finite` looks at. */
   #mark: Tensor | undefined;
 
@@ -30,8 +39,8 @@ export class Dispatch {
     this.#breathed = run.clock.now();
   }
 
-  /** One call: what comes next, and as much after it as nobody watches. */
-  call(segments: readonly Segment[]): unknown {
+  /** Has the task do what comes next, and as much after it as no hook watches. Returns a promise where the task does. */
+  call(segments: readonly Segment[]): void | Promise<void> {
     const run = this.#run;
     const spans = nextSpans(run, segments);
     let count = 0;
@@ -46,88 +55,65 @@ export class Dispatch {
     } catch (cause) {
       throw taskFailed("run", counters, cause);
     }
-    if (!(report instanceof Promise)) return this.#done(request, report, started);
+    if (!(report instanceof Promise)) return this.#take(request, report, started);
     return report.then(
-      (settled) => this.#done(request, settled, started),
+      (settled) => this.#take(request, settled, started),
       (cause: unknown) => Promise.reject(taskFailed("run", counters, cause)),
     );
   }
 
-  #done(request: Request, report: Report, started: number): unknown {
+  /** Takes a call's report. */
+  #take(request: Request, report: Report, started: number): void {
     const run = this.#run;
     this.#now = run.clock.now();
-    const { exhausted, metrics } = report;
-    if (
-      typeof metrics !== "object" ||
-      metrics === null ||
-      (exhausted !== undefined && exhausted > request.count)
-    )
-      throw badReport(request, report);
-    const done = exhausted ?? request.count;
-    let rollouts = 0;
-    let left = done;
-    for (const { segment, count } of request.spans) {
-      const here = Math.min(left, count);
-      if (segment.phase === "rollout") rollouts += here;
-      left -= here;
-    }
+    checkReport(request, report);
+    const done = report.exhausted ?? request.count;
+    const rollouts = rolloutsIn(request.spans, done);
     const phase = rollouts === 0 ? "train" : rollouts === done ? "rollout" : "fused";
-    run.phases.add(phase, this.#now - started);
+    run.timings.add(phase, this.#now - started);
+    let values: ReportValues | undefined;
     if (done > 0) {
-      run.values = new ReportValues(report, done - rollouts, rollouts, {
+      values = new ReportValues(report, done - rollouts, rollouts, {
         spans: request.spans,
         ramps: run.ramps.copy(request.count),
         began: run.progress.secondsAt(started),
         ended: run.progress.secondsAt(this.#now),
       });
-      run.metrics.add(run.values);
-      run.finite.add(report, done - rollouts, run.values);
-      if (run.means.followed) run.means.add(run.values);
+      run.metrics.add(values);
+      run.finite.add(report, done - rollouts, values);
+      if (run.means.followed) run.means.add(values);
     }
-    run.ahead = done;
+    run.callDone(done, values);
     this.#counted = report.counted;
-    this.#rollouts = 0;
-    this.#exhausted = exhausted !== undefined;
+    this.#rolloutsPassed = 0;
+    this.#exhausted = report.exhausted !== undefined;
     if (this.#now - this.#breathed > breathAfter) this.breathDue = true;
-    return this.walk((request.spans[0] as Request["spans"][0]).segment);
   }
 
-  /** Moves past what has been done of a segment. */
-  walk({ phase, repeats, adds }: Segment): unknown {
+  /** Moves the run past what the last call has done of a segment. Returns the number of repeats passed. */
+  pass(segment: Segment): number {
     const run = this.#run;
     const { progress } = run;
-    const count = Math.min(run.ahead, repeats - progress.repeat);
-    if (count > 1 && phase === "train") {
-      // Nobody watched the batches before the last one, yet their events occurred.
-      const { counters } = progress;
-      const before = advanceCounters(counters, adds, count - 1);
-      progress.since.onBatchStart = before;
-      progress.since.onBatchEnd = before;
+    const count = Math.min(run.ahead, segment.repeats - progress.repeat);
+    progress.advance(segment, count, this.#now);
+    if (segment.phase === "rollout" && count > 0) {
+      const from = this.#rolloutsPassed;
+      this.#rolloutsPassed += count;
+      if (this.#counted) progress.count(countedIn(this.#counted, from, this.#rolloutsPassed));
     }
-    if (count > 0) progress.advance(adds, count, this.#now);
-    if (phase === "rollout" && count > 0) {
-      const from = this.#rollouts;
-      this.#rollouts += count;
-      if (this.#counted) progress.count(countedIn(this.#counted, from, this.#rollouts));
-    }
-    progress.repeat += count;
-    progress.done += count;
-    run.ahead -= count;
-    if (run.ahead === 0) progress.exhausted = this.#exhausted;
-    const over = progress.repeat === repeats || progress.exhausted;
-    if (phase === "rollout") progress.next = over ? "onRolloutEnd" : "work";
-    else progress.next = count > 0 ? "onBatchEnd" : "segment";
-    return run.ahead === 0 && run.values && count > 0 ? emit(run, "onBatchesEnd") : undefined;
+    run.pass(count);
+    if (run.ahead === 0 && this.#exhausted) progress.exhaust();
+    return count;
   }
 
   /**
-   * Lets the event loop turn, and waits for what the device was given before the last time: work never piles up by
-   * more than two breaths, and the device never runs dry.
+   * Lets the event loop turn, and waits for the work that the device was given before the last breath: work never piles
+   * up by more than two breaths, and the device never runs dry.
    */
   async breathe(): Promise<void> {
-    const { values, clock, finite } = this.#run;
+    const { reported, clock, finite } = this.#run;
     const mark = this.#mark;
-    this.#mark = finite.newest ?? values?.tensor(values.names[0] ?? "");
+    this.#mark = finite.newest ?? reported?.tensor(reported.names[0] ?? "");
     if (mark && !mark.isDisposed) {
       await mark.ready();
       await finite.look(mark);
@@ -138,11 +124,98 @@ export class Dispatch {
   }
 }
 
-const badReport = ({ count }: Request, report: Report): EspalierError =>
-  new EspalierError(
+/** Rollout repeats among the first `done` repeats of a call. */
+function rolloutsIn(spans: readonly Span[], done: number): number {
+  let rollouts = 0;
+  let left = done;
+  for (const { segment, count } of spans) {
+    const here = Math.min(left, count);
+    if (segment.phase === "rollout") rollouts += here;
+    left -= here;
+  }
+  return rollouts;
+}
+
+function checkReport({ count }: Request, { metrics, exhausted }: Report): void {
+  const hasMetrics = typeof metrics === "object" && metrics !== null;
+  if (hasMetrics && !(exhausted !== undefined && exhausted > count)) return;
+  throw new EspalierError(
     "TASK_INVALID",
-    typeof report.metrics !== "object" || report.metrics === null
-      ? "the task's run gave a report without metrics"
-      : `the task's run says that ${report.exhausted} repeats were done, and ${count} were asked for`,
+    hasMetrics
+      ? `the task's run says that ${exhausted} repeats were done, and ${count} were asked for`
+      : "the task's run gave a report without metrics",
     { fix: "give { metrics: { loss } }, and in `exhausted` at most the request's count" },
   );
+}
+
+type Arrays = Readonly<Record<string, Float32Array>>;
+
+/** The task's ramps as inputs of a call: their value at every repeat, in arrays that are reused. */
+export class RampInputs {
+  readonly #ramps: readonly (readonly [string, Ramp])[];
+  #room: Record<string, Float32Array> = {};
+  #size = 0;
+  /** Views of the arrays by length. */
+  readonly #views = new Map<number, Arrays>();
+
+  constructor(ramps: Readonly<Record<string, Ramp>>) {
+    this.#ramps = Object.entries(ramps);
+  }
+
+  /** Each ramp at the counters before every repeat. Seconds stand still within a call. */
+  fill(spans: readonly Span[], count: number): Arrays {
+    if (this.#ramps.length === 0) return none;
+    const arrays = this.#arrays(count);
+    let row = 0;
+    for (const { at, segment, count: repeats } of spans)
+      for (let i = 0; i < repeats; i++, row++) {
+        const counters = i === 0 ? at : advanceCounters(at, segment.adds, i);
+        for (const [name, ramp] of this.#ramps) {
+          const value = ramp.at(counters);
+          if (!Number.isFinite(value)) throw notFinite(name, value, counters.batches);
+          (arrays[name] as Float32Array)[row] = value;
+        }
+      }
+    return arrays;
+  }
+
+  /** The numbers of the last fill in arrays that stay: those of a call are reused. */
+  copy(count: number): () => Arrays {
+    const { length } = this.#ramps;
+    if (length === 0) return () => none;
+    const [arrays, all] = [this.#arrays(count), new Float32Array(length * count)];
+    this.#ramps.forEach(([name], i) => {
+      all.set(arrays[name] as Float32Array, i * count);
+    });
+    return () =>
+      Object.fromEntries(this.#ramps.map(([name], i) => [name, all.subarray(i * count, (i + 1) * count)]));
+  }
+
+  /** True where a ramp reads one of these counters, or does not say which it reads. */
+  read(units: readonly string[]): boolean {
+    return this.#ramps.some(([, ramp]) => ramp.units?.some((unit) => units.includes(unit)) ?? true);
+  }
+
+  #arrays(count: number): Arrays {
+    if (count > this.#size) {
+      this.#size = Math.max(count, 2 * this.#size);
+      this.#room = Object.fromEntries(this.#ramps.map(([name]) => [name, new Float32Array(this.#size)]));
+      this.#views.clear();
+    }
+    let view = this.#views.get(count);
+    if (view === undefined) {
+      view = Object.fromEntries(
+        Object.entries(this.#room).map(([name, array]) => [name, array.subarray(0, count)]),
+      );
+      if (this.#views.size < 64) this.#views.set(count, view);
+    }
+    return view;
+  }
+}
+
+const none: Arrays = Object.freeze({});
+
+const notFinite = (name: string, value: number, batches: number): EspalierError =>
+  new EspalierError("RAMP_NOT_FINITE", `the ramp "${name}" is ${value} after ${batches} batches`, {
+    fix: "mend the ramp, so that it is a finite number at all counters",
+  });

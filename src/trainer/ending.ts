@@ -1,14 +1,14 @@
 import type { Outcome } from "./events.ts";
 
-/** Where a run can end: the epoch's index, and how many of its repeats are done, -1 before it has begun. */
-export type Place = readonly [epoch: number, done: number];
+/** A position at which a run can end: the epoch's index, and its repeats that are done, -1 before it has begun. */
+export type EndPosition = readonly [epoch: number, done: number];
 
-const isBefore = (a: Place, b: Place): boolean => a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+const isBefore = (a: EndPosition, b: EndPosition): boolean => a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
 
-/** The further of two places. */
-export const laterOf = (a: Place, b: Place): Place => (isBefore(a, b) ? b : a);
+/** The further of two positions. */
+export const laterOf = (a: EndPosition, b: EndPosition): EndPosition => (isBefore(a, b) ? b : a);
 
-/** Why a rank ends, told to the others. */
+/** The reason for which a rank ends, as the others learn it. */
 export interface EndingReason {
   readonly outcome: Outcome;
   readonly reason: string | undefined;
@@ -16,14 +16,14 @@ export interface EndingReason {
 }
 
 /**
- * Finds the place at which all ranks of a run end, for one that is to end at `here`. Gives that place, which is here or
- * further on; or "goOn": do one repeat more and ask again, because others wait for it.
+ * Finds the position at which all ranks of a run end, for one that is to end at `here`. Resolves with that position,
+ * which is here or further on; or with "goOn": do one repeat more and ask again, because others wait for it.
  */
-export type Agree = (here: Place, why: EndingReason) => Promise<Place | "goOn">;
+export type Agree = (here: EndPosition, why: EndingReason) => Promise<EndPosition | "goOn">;
 
 /**
- * Whether and why the run is to end. The first reason counts, except that an interrupt outdoes a stop and a failure
- * outdoes everything.
+ * How and why the run is to end, once that was asked for. The first reason counts, except that an interrupt outdoes a
+ * stop and a failure outdoes everything.
  */
 export class Ending {
   outcome: Outcome | undefined;
@@ -31,10 +31,12 @@ export class Ending {
   error: unknown;
   /** The exit code of the signal that interrupted this rank, or another one. */
   exitCode: number | undefined;
-  /** How ranks that end at the same place agree on it; undefined where each ends by itself. */
+  /** True once the outcome stands: signals change it no more. */
+  decided = false;
+  /** How ranks that end at the same position agree on it; undefined where each ends by itself. */
   together: Agree | undefined;
-  #until: Place | undefined;
-  #passed: Place | undefined;
+  #until: EndPosition | undefined;
+  #passed: EndPosition | undefined;
   readonly #abort = new AbortController();
 
   /** Aborted when the run is to end at once. Kept, because the controller checks itself at every question. */
@@ -45,10 +47,8 @@ export class Ending {
     return this.outcome !== undefined;
   }
 
-  /**
-   * Whether a run that is to end, and is here, ends here. A promise where ranks must agree first: ask again after it.
-   */
-  endsAt(here: Place): boolean | Promise<void> {
+  /** True where a run that is to end ends here. A promise where ranks must agree first: ask again after it. */
+  endsAt(here: EndPosition): boolean | Promise<void> {
     const { together, outcome } = this;
     if (!together || outcome === undefined || outcome === "failed") return this.asked;
     if (this.#until) return !isBefore(here, this.#until);
@@ -68,10 +68,16 @@ export class Ending {
   }
 
   interrupt(reason: string, exitCode?: number): void {
-    if (this.outcome === "failed" || this.outcome === "interrupted") return;
+    if (this.decided || this.outcome === "failed" || this.outcome === "interrupted") return;
     this.exitCode = exitCode;
     this.outcome = "interrupted";
     this.reason = reason;
+  }
+
+  /** Makes the outcome final: completed where nothing else ended the run. Only failures of the end events change it. */
+  decide(): void {
+    this.complete(undefined);
+    this.decided = true;
   }
 
   fail(error: unknown): void {
@@ -89,4 +95,51 @@ export class Ending {
     this.outcome = outcome;
     this.reason = reason;
   }
+}
+
+/** Exit codes by signal. */
+const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+type Caught = keyof typeof codes;
+
+interface SignalHandlers {
+  release(): void;
+}
+
+/**
+ * Catches SIGINT, SIGTERM and SIGHUP until released: the first asks for an end in good order, the second ends the
+ * process at once. A SIGHUP is never that second one: a terminal that closes sends it twice, once itself and once
+ * through its shell. Nor does what is still written to that terminal end the process.
+ */
+export function catchSignals(
+  first: (signal: Caught, exitCode: number) => unknown,
+  second: (signal: Caught) => void,
+): SignalHandlers {
+  let exitCode: number | undefined;
+  const handle = (signal: Caught): void => {
+    if (exitCode !== undefined) {
+      if (signal === "SIGHUP") return;
+      second(signal);
+      process.exit(codes[signal]);
+    }
+    exitCode = codes[signal];
+    first(signal, exitCode);
+  };
+  const signals = Object.keys(codes) as Caught[];
+  for (const signal of signals) process.on(signal, handle);
+  const screens = [process.stdout, process.stderr]
+    .filter(({ isTTY }) => isTTY)
+    .map((stream) => ({ stream, passOver: (error: NodeJS.ErrnoException) => passOverClosed(stream, error) }));
+  for (const { stream, passOver } of screens) stream.on("error", passOver);
+  return {
+    release() {
+      for (const signal of signals) process.off(signal, handle);
+      for (const { stream, passOver } of screens) stream.off("error", passOver);
+    },
+  };
+}
+
+/** A terminal that has closed answers writes with EIO. Other failures are thrown, as without a listener. */
+function passOverClosed(stream: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
+  if (error.code !== "EIO" && stream.listenerCount("error") === 1) throw error;
 }

@@ -5,51 +5,63 @@ import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { Agree, EndingReason } from "./ending.ts";
-import type { Settings } from "./settings.ts";
-import type { Frozen, Phase, Task } from "./task.ts";
-import type { PhaseTimings } from "./timing.ts";
+import type { Frozen, Phase, Settings, Task } from "./task.ts";
 
 /** How a run ended. */
 export type Outcome = "completed" | "stopped" | "interrupted" | "failed";
 
 /** Rows of a phase that follow each other without a row of the other between. */
-export interface RowStretch {
+export interface RowSpan {
   readonly phase: Phase;
-  /** The first row, of those that the phase reported. */
+  /** The first row, among those of the phase. */
   readonly from: number;
   readonly rows: number;
 }
 
-/** Values a stretch of work reported: on the device until somebody reads them. */
+/** Metrics that a call of the task reported: on the device until they are read. */
 export interface Values {
   /** Repeats that reported them. */
   readonly count: number;
   readonly names: readonly string[];
-  /** Rows of a value that count: one a batch, or one a rollout where rollouts reported it. */
+  /** Rows of a metric that count: one per batch, or one per rollout where rollouts reported it. */
   rows(name: string): number;
-  /** What was done, in order: rows of one phase, then of the other. One where the call had one phase. */
-  readonly stretches: readonly RowStretch[];
-  /** Which phase reported a value. */
+  /** The rows in the order of the work: rows of one phase, then of the other. One span where the call had one phase. */
+  readonly spans: readonly RowSpan[];
+  /** The phase that reported a metric. */
   phase(name: string): Phase;
-  /** The counters when a row of a value was done. Seconds are spread evenly over the stretch; all else is exact. */
+  /** The counters when a row of a metric was done. Seconds are spread evenly over the call; all else is exact. */
   at(name: string, row: number): Counters;
-  /** A value as reported: its first axis is the repeat, and may be longer than the rows that count. */
+  /** A metric as reported: its first axis is the repeat, and may be longer than the rows that count. */
   tensor(name: string): Tensor | undefined;
-  /** One row a batch: updates that took effect, where the task may leave some out. */
+  /** One row per batch: updates that took effect, where the task may leave some out. */
   readonly applied: Tensor | undefined;
-  /** What the task's ramps (learning rate, loss weights) were: one number a batch, as the program was given them. */
+  /** The task's ramps (learning rate, loss weights): one number per batch, as the program was given them. */
   readonly ramps: Readonly<Record<string, Float32Array>>;
-  /** All rows of every value, read in one go and kept: an array a name, the rows that count. */
+  /** All rows of every metric that count, read in one go and kept. */
   read(): Promise<Readonly<Record<string, Float32Array>>>;
   /** The scalars of the last row: those of the last batch. */
   last(): Promise<Readonly<Record<string, number>>>;
 }
 
+/** The name that time is counted under: `fused` is rollouts and batches in one call. */
+export type TimedPhase = Phase | "fused" | "validation";
+
+/** How often a phase ran, and how long it took. */
+export interface PhaseTiming {
+  /** Calls of the task. */
+  readonly calls: number;
+  /** Of the host: a device that works on its own may still be busy with what was handed to it. */
+  readonly seconds: number;
+}
+
+/** How long each phase took so far in this process. Hooks have timings of their own. */
+export type PhaseTimings = Readonly<Record<TimedPhase, PhaseTiming>>;
+
 /** Where the run is. A new object each time it is asked for; safe to keep. */
 export interface TrainerState {
   readonly counters: Counters;
   readonly phase: Phase | "validation" | "none";
-  /** How much of the epoch under way is done, from 0 to 1; 0 between epochs. */
+  /** The share of the epoch under way that is done, from 0 to 1; 0 between epochs. */
   readonly epochShare: number;
   /**
    * Reads the newest value of every scalar metric that batches and rollouts have reported so far in the run: empty
@@ -72,13 +84,13 @@ export interface TrainerState {
   readonly run: string;
 }
 
-/** What every handler of the trainer's events gets. */
+/** The context that handlers of the trainer's events get. */
 export interface TrainerContext extends HookContext {
   readonly state: TrainerState;
   readonly config: TrainingConfig;
-  /** What a run that resumes this one must share with it. */
+  /** Settings that a run that resumes this one must share with it. */
   readonly settings: Settings;
-  /** What the task's samples are. */
+  /** The meaning of the task's samples. */
   readonly sampleUnit: Task["sampleUnit"];
   /** In `onBatchesEnd` alone: the rows of the call that has ended, stacked. Undefined in all other events. */
   readonly values: Values | undefined;
@@ -92,12 +104,12 @@ export interface TrainerContext extends HookContext {
   readonly timings: PhaseTimings;
   /** How long each hook's calls took so far. */
   readonly hookTimings: readonly HookTiming[];
-  /** In `onError` and after it: what failed. */
+  /** In `onError` and after it: the failure. */
   readonly error: unknown;
   /** In `onTrainingEnd`: how the run ended, and why. */
   readonly outcome: Outcome | undefined;
   readonly reason: string | undefined;
-  /** @internal Lets ranks end at the same place. Gives what ends this rank because another one does. */
+  /** @internal Lets ranks end at the same position. Returns a function that ends this rank because another one does. */
   endTogether(agree: Agree): (why: EndingReason) => void;
 }
 

@@ -3,16 +3,16 @@ import type { Tensor } from "../engine/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { Values } from "./events.ts";
-import type { Progress } from "./state.ts";
+import type { Progress } from "./progress.ts";
 import type { Report } from "./task.ts";
 
-/** A call that nobody has looked at yet. */
+/** A call whose index has not been read yet. */
 interface Call {
   /** The index of the first non-finite train repeat up to and with this call, on the device. */
   readonly first: Tensor;
   /** The index of the call's first train repeat. */
   readonly from: number;
-  /** What it reported. */
+  /** Its metrics. */
   readonly values: Values;
 }
 
@@ -20,7 +20,7 @@ interface Call {
  * Finds the first update whose loss or parameters were not finite, and acts as `onNonFinite` says.
  *
  * ```
- * each call of the task     its report's index is kept, unread, with the call's place
+ * each call of the task     its report's index is kept, unread, with the call's metrics
  * a boundary                the newest index is read: where the loop waits for the device, before components are
  *                           handed out, before validation, at the end of the run
  * -1                        all calls up to it are forgotten
@@ -35,7 +35,7 @@ export class FiniteWatch {
   readonly #warn: (text: string) => void;
   #calls: Call[] = [];
   #failure: { readonly error: EspalierError; readonly counters: Counters } | undefined;
-  /** Whether there is nothing more to find. */
+  /** True where there is nothing more to find. */
   #over: boolean;
 
   constructor(policy: TrainingConfig["onNonFinite"], warn: (text: string) => void) {
@@ -44,12 +44,12 @@ export class FiniteWatch {
     this.#over = policy === "ignore";
   }
 
-  /** Notes what a call reported. A call of rollouts alone changes no parameters. */
+  /** Keeps a call's index. A call of rollouts alone changes no parameters. */
   add({ nonFinite }: Report, batches: number, values: Values): void {
     if (nonFinite && batches > 0 && !this.#over) this.#calls.push({ ...nonFinite, values });
   }
 
-  /** The newest index, where some calls have not been looked at. */
+  /** The newest index that has not been read. */
   get newest(): Tensor | undefined {
     return this.#calls.at(-1)?.first;
   }
@@ -61,13 +61,13 @@ export class FiniteWatch {
     return at < 0 ? undefined : this.#read(first as Tensor);
   }
 
-  /** Raises what was found while somebody else waited for it. */
+  /** Raises a failure that was found while a hook waited for it. */
   raise(): void {
     if (this.#failure) throw this.#failure.error;
   }
 
   /**
-   * What a run fails with, given what was thrown. A non-finite update is the cause of what failed after it, though it
+   * The error that a run fails with, given what was thrown. A non-finite update is the cause of what failed after it, though it
    * may not have been read yet; then the run is set back to it. A hook that judges updates, such as a gradient monitor,
    * speaks first where it failed the run at that update or an earlier one: `settle` waits for those that still judge.
    */
@@ -84,7 +84,7 @@ export class FiniteWatch {
       return judgement && judgement !== failure.error && Number(judgement.update) <= failure.counters.updates;
     });
     if (earlier) return earlier;
-    progress.counters = failure.counters;
+    progress.setBack(failure.counters);
     return failure.error;
   }
 
@@ -116,7 +116,7 @@ function judgementIn(error: unknown): EspalierError | undefined {
   return error instanceof Error && error.cause !== undefined ? judgementIn(error.cause) : undefined;
 }
 
-/** A value that train repeats reported: its rows are those repeats. */
+/** A metric of train repeats: its rows are those repeats. */
 const lossName = (values: Values): string =>
   values.names.find((name) => values.phase(name) === "train") ?? "";
 

@@ -1,9 +1,11 @@
 /** The trainer: a loop over a task's work, with hooks at its events. */
 export { type TrainingConfig, trainingConfig } from "./config.ts";
-export { type Agree, type EndingReason, laterOf, type Place } from "./ending.ts";
+export { type Agree, type EndingReason, type EndPosition, laterOf } from "./ending.ts";
 export {
   type Outcome,
-  type RowStretch,
+  type PhaseTiming,
+  type PhaseTimings,
+  type RowSpan,
   type TrainerContext,
   type TrainerEvent,
   type TrainerEvents,
@@ -12,10 +14,8 @@ export {
   trainerEvents,
   type Values,
 } from "./events.ts";
-export { frozenStates } from "./frozen.ts";
-export type { TrainingResult } from "./result.ts";
-export type { TrainerOptions } from "./set-up.ts";
-export type { Setting, Settings } from "./settings.ts";
+export { ReportValues } from "./metrics.ts";
+export { stoppedIn, withoutStop } from "./progress.ts";
 export {
   type CheckpointRecord,
   type EvaluationScores,
@@ -30,9 +30,16 @@ export {
   type RolloutStats,
   rolloutStats,
 } from "./slots.ts";
-export { stoppedIn, withoutStop } from "./state.ts";
-export type { Frozen, Phase, Report, Request, Segment, Span, Task } from "./task.ts";
-export type { PhaseTiming, PhaseTimings } from "./timing.ts";
-export { Trainer } from "./trainer.ts";
-export type { TrainingSetup } from "./training-setup.ts";
-export { ReportValues } from "./values.ts";
+export {
+  type Frozen,
+  frozenStates,
+  type Phase,
+  type Report,
+  type Request,
+  type Segment,
+  type Setting,
+  type Settings,
+  type Span,
+  type Task,
+} from "./task.ts";
+export { Trainer, type TrainerOptions, type TrainingResult, type TrainingSetup } from "./trainer.ts";

@@ -3,7 +3,7 @@ import { manualClock } from "../core/index.ts";
 import { byMetric, every } from "../schedule/index.ts";
 import { hashState, type StateTree } from "../state/index.ts";
 import { type TrainerContext, type TrainerEvent, type TrainerHook, trainerEvents } from "./events.ts";
-import { withoutStop } from "./state.ts";
+import { withoutStop } from "./progress.ts";
 import { FakeTask, recorder, rollout, train } from "./task.test-support.ts";
 import type { Frozen } from "./task.ts";
 import { Trainer } from "./trainer.ts";

@@ -1,44 +1,161 @@
-import type { Clock } from "../core/index.ts";
-import type { HookManager, HookResults } from "../hooks/index.ts";
-import type { RandomStreams } from "../random/index.ts";
-import type { TrainingConfig } from "./config.ts";
-import type { RunContext } from "./context.ts";
-import type { Ending } from "./ending.ts";
-import type { EpochMeans } from "./epoch-means.ts";
-import type { TrainerEvent, TrainerEvents, TrainerState } from "./events.ts";
-import type { FiniteWatch } from "./finite.ts";
-import type { NewestMetrics } from "./newest-metrics.ts";
-import type { RampInputs } from "./ramp-inputs.ts";
-import type { Progress } from "./state.ts";
-import type { Task } from "./task.ts";
-import type { PhaseClock } from "./timing.ts";
-import type { ReportValues } from "./values.ts";
+import { type Clock, EspalierError, printableText, systemClock, toStandardError } from "../core/index.ts";
+import { HookManager, type HookResults } from "../hooks/index.ts";
+import { RandomStreams } from "../random/index.ts";
+import { type TrainingConfig, trainingConfig } from "./config.ts";
+import { contextOf, type RunContext } from "./context.ts";
+import { RampInputs } from "./dispatch.ts";
+import { Ending } from "./ending.ts";
+import {
+  type PhaseTiming,
+  type PhaseTimings,
+  type TimedPhase,
+  type TrainerEvent,
+  type TrainerEvents,
+  type TrainerState,
+  trainerEvents,
+} from "./events.ts";
+import { FiniteWatch } from "./finite.ts";
+import { EpochMeans, NewestMetrics, type ReportValues } from "./metrics.ts";
+import { Progress } from "./progress.ts";
+import { checkTask, firstCounters, type Segment, segmentsOf, type Task, taskFailed } from "./task.ts";
+import type { TrainerOptions } from "./trainer.ts";
 
-/** The parts of one run, as `set-up.ts` puts them together, and the little that moves beside its `progress`. */
-export interface Run {
-  readonly task: Task;
+/**
+ * One run: its parts, each made from those before it, and the little that moves beside `progress`.
+ *
+ * 1. config: completed, checked, frozen
+ * 2. task: its contract checked
+ * 3. random: streams split from the seed
+ * 4. progress: counters, position in the epoch, means that ramps follow, newest metrics
+ * 5. hooks: the manager, then the task's hooks, then the given ones
+ * 6. context: what hooks see of all this
+ */
+export class Run {
   readonly config: TrainingConfig;
+  readonly task: Task;
   readonly clock: Clock;
   readonly warn: (text: string) => void;
   readonly random: RandomStreams;
-  readonly progress: Progress;
-  readonly ending: Ending;
   readonly means: EpochMeans;
-  readonly metrics: NewestMetrics;
+  readonly metrics = new NewestMetrics();
+  readonly progress: Progress;
+  readonly ending = new Ending();
   readonly ramps: RampInputs;
   readonly finite: FiniteWatch;
-  readonly phases: PhaseClock;
+  readonly timings = new PhaseClock();
   readonly hooks: HookManager<TrainerEvents>;
   readonly context: RunContext;
-  /** What the last call reported. */
-  values: ReportValues | undefined;
-  phase: TrainerState["phase"];
-  /** Repeats that the epoch under way consists of. */
-  repeats: number;
-  /** Repeats that the last call has done and that the loop has not come past yet. */
-  ahead: number;
-  /** Whether the outcome is decided. */
-  ended: boolean;
+  #phase: TrainerState["phase"] = "none";
+  #reported: ReportValues | undefined;
+  #ahead = 0;
+  #segments: readonly Segment[] = [];
+  /** The beginning of the epoch whose segments these are. */
+  #segmentsAt: object | undefined;
+  #epochRepeats = 0;
+
+  constructor(options: TrainerOptions) {
+    const { clock = systemClock, logger, warn = toStandardError } = options;
+    this.clock = clock;
+    this.warn = (text) => warn(printableText(text));
+    this.config = trainingConfig(options.config);
+    this.task = checkTask(options.task);
+    this.random = new RandomStreams(this.config.seed);
+    this.means = new EpochMeans(this.task.ramps);
+    this.ramps = new RampInputs(this.task.ramps);
+    this.finite = new FiniteWatch(this.config.onNonFinite, this.warn);
+    this.progress = new Progress(firstCounters(this.task), {
+      means: this.means,
+      metrics: this.metrics,
+      now: () => clock.now(),
+      // Hooks that come after the one that restores see where the run is.
+      restored: () => {
+        this.context.counters = this.progress.counters;
+      },
+    });
+    this.hooks = new HookManager<TrainerEvents>({
+      events: trainerEvents,
+      clock,
+      warn: this.warn,
+      trace: this.config.trace,
+      ...(logger && { logger }),
+    });
+    try {
+      for (const hook of [...(this.task.hooks ?? []), ...(options.hooks ?? [])]) this.hooks.register(hook);
+    } catch (error) {
+      this.hooks.clear(); // Those before it have been set up.
+      throw error;
+    }
+    this.context = contextOf(this);
+  }
+
+  /** The phase that hooks see. */
+  get phase(): TrainerState["phase"] {
+    return this.#phase;
+  }
+
+  enter(phase: TrainerState["phase"]): void {
+    this.#phase = phase;
+  }
+
+  /**
+   * Repeats that the last call has done and that the loop has not passed yet. Meanwhile events are only noted: `fuse.ts`
+   * has made sure that no hook is due for them.
+   */
+  get ahead(): number {
+    return this.#ahead;
+  }
+
+  /** The report of the last call. */
+  get reported(): ReportValues | undefined {
+    return this.#reported;
+  }
+
+  /** Takes over what a call has done, for the loop to pass. */
+  callDone(repeats: number, reported: ReportValues | undefined): void {
+    this.#ahead = repeats;
+    this.#reported = reported ?? this.#reported;
+  }
+
+  /** The loop has passed some of the repeats that were done. */
+  pass(repeats: number): void {
+    this.#ahead -= repeats;
+  }
+
+  /**
+   * Runs an event's hooks at the counters of now. Returns a promise only where a hook did.
+   */
+  emit(event: TrainerEvent): HookResults | undefined | Promise<HookResults | undefined> {
+    const { progress, context } = this;
+    const since = progress.occurs(event);
+    if (this.#ahead > 0) return undefined;
+    this.#phase = phases[event] ?? this.#phase;
+    context.counters = progress.counters;
+    context.since = since;
+    context.values = event === "onBatchesEnd" ? this.#reported : undefined;
+    return this.hooks.run(event, context);
+  }
+
+  /** The segments of the epoch under way. The task is asked once an epoch, and again after a restored state. */
+  get segments(): readonly Segment[] {
+    const { task, progress } = this;
+    if (this.#segmentsAt !== progress.epochAt) {
+      try {
+        this.#segments = segmentsOf(task, progress.epochAt);
+      } catch (cause) {
+        throw taskFailed("epoch", progress.epochAt, cause);
+      }
+      this.#epochRepeats = this.#segments.reduce((sum, { repeats }) => sum + repeats, 0);
+      checkPosition(progress, this.#segments);
+      this.#segmentsAt = progress.epochAt;
+    }
+    return this.#segments;
+  }
+
+  /** The share of the epoch under way that is done, from 0 to 1; 0 between epochs. */
+  get epochShare(): number {
+    const { counters, done } = this.progress;
+    return counters.epochs > counters.epoch || this.#epochRepeats === 0 ? 0 : done / this.#epochRepeats;
+  }
 }
 
 /** The phase an event belongs to: by itself, so that a resumed run says the same. `onBatchesEnd` is in that of its call. */
@@ -58,20 +175,41 @@ const phases: Readonly<Record<TrainerEvent, TrainerState["phase"] | undefined>> 
   onTrainingEnd: "none",
 };
 
-/**
- * Runs an event's hooks at the counters of now. Within what one call has done nobody watches (`fuse.ts` has made
- * sure), so there it is only noted that the event occurred. Gives a promise only where a hook did.
- */
-export function emit(
-  run: Run,
-  event: TrainerEvent,
-): HookResults | undefined | Promise<HookResults | undefined> {
-  const { progress, context } = run;
-  const since = progress.occurs(event);
-  if (run.ahead > 0) return undefined;
-  run.phase = phases[event] ?? run.phase;
-  context.counters = progress.counters;
-  context.since = since;
-  context.values = event === "onBatchesEnd" ? run.values : undefined;
-  return run.hooks.run(event, context);
+/** Refuses a restored position that the epoch does not have: its state may come from an epoch of another shape. */
+function checkPosition({ segment, repeat, next, epochAt }: Progress, segments: readonly Segment[]): void {
+  const begins = next === "onBatchStart" || next === "work";
+  const repeats = segments[segment]?.repeats;
+  let fits: boolean;
+  if (repeats === undefined) fits = segment === segments.length && !begins;
+  else fits = begins ? repeat < repeats : repeat <= repeats;
+  if (fits) return;
+  throw new EspalierError(
+    "STATE_INVALID",
+    `the restored state is in epoch ${epochAt.epoch}, segment ${segment}, after ${repeat} repeats, where the task's epoch has nothing to do`,
+    { fix: "restore it with the data and batch size it was taken with, or restore the parameters alone" },
+  );
+}
+
+/** Adds up the time of each phase: two readings of the clock a call. */
+class PhaseClock {
+  readonly #calls: Record<TimedPhase, number> = { rollout: 0, train: 0, fused: 0, validation: 0 };
+  readonly #milliseconds: Record<TimedPhase, number> = { rollout: 0, train: 0, fused: 0, validation: 0 };
+
+  add(phase: TimedPhase, milliseconds: number): void {
+    this.#calls[phase]++;
+    this.#milliseconds[phase] += milliseconds;
+  }
+
+  read(): PhaseTimings {
+    const timing = (phase: TimedPhase): PhaseTiming => ({
+      calls: this.#calls[phase],
+      seconds: this.#milliseconds[phase] / 1000,
+    });
+    return {
+      rollout: timing("rollout"),
+      train: timing("train"),
+      fused: timing("fused"),
+      validation: timing("validation"),
+    };
+  }
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../core/index.ts";
 import { put } from "../engine/index.ts";
 import { every, never } from "../schedule/index.ts";
-import type { TrainerOptions } from "./set-up.ts";
 import { FakeTask, recorder, rollout, train } from "./task.test-support.ts";
+import type { TrainerOptions } from "./trainer.ts";
 import { Trainer } from "./trainer.ts";
 
 const run = (options: TrainerOptions) => new Trainer(options).train();

@@ -1,20 +1,79 @@
-import { EspalierError } from "../core/index.ts";
-import type { HookManager, HookResults } from "../hooks/index.ts";
+import { type Clock, checkNames, EspalierError } from "../core/index.ts";
+import type { HookFailure, HookLogger, HookManager, HookResults, HookTiming } from "../hooks/index.ts";
+import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
-import { componentsOf } from "./components.ts";
 import type { TrainingConfig } from "./config.ts";
-import type { TrainerEvent, TrainerEvents, TrainerHook } from "./events.ts";
-import { resultOf, type TrainingResult } from "./result.ts";
-import { emit, type Run } from "./run.ts";
-import { setUp, type TrainerOptions } from "./set-up.ts";
-import { type Settings, settingsOf } from "./settings.ts";
-import { catchSignals } from "./signals.ts";
+import { componentsOf, settingsOf } from "./context.ts";
+import { catchSignals } from "./ending.ts";
+import type { Outcome, PhaseTimings, TrainerEvent, TrainerEvents, TrainerHook } from "./events.ts";
+import { Run } from "./run.ts";
+import type { Settings, Task } from "./task.ts";
 import { TrainingLoop } from "./training-loop.ts";
-import { checkValidation, validateAtEnd } from "./validation-loop.ts";
+import { checkValidation, validateAtEnd } from "./validation.ts";
+
+/** Options of {@link Trainer}. */
+export interface TrainerOptions {
+  readonly task: Task;
+  /** Fields that are left out have the defaults of `TrainingConfig`. */
+  readonly config?: Partial<TrainingConfig>;
+  readonly hooks?: readonly TrainerHook[];
+  readonly clock?: Clock;
+  /** Takes values that hooks log, beside `metricsHook`. */
+  readonly logger?: HookLogger;
+  /** Takes messages that do not stop the run. Default: standard error. */
+  readonly warn?: (text: string) => void;
+}
+
+/**
+ * Makes everything a `Trainer` needs, new with each call. A file that exports one as `setup` can be handed to commands
+ * that train by themselves, such as `espalier prove-resume FILE`. It trains nothing when it is imported.
+ *
+ * @example
+ * ```ts
+ * export const setup: TrainingSetup = () => ({
+ *   task: supervisedTask({ model, optimizer, data, loss, batchSize: 32 }),
+ *   config: { epochs: 6, seed: 1 },
+ *   hooks: [myHook],
+ * });
+ * ```
+ */
+export type TrainingSetup = () => TrainerOptions | Promise<TrainerOptions>;
+
+/** How a run went. */
+export interface TrainingResult {
+  readonly run: string;
+  readonly outcome: Outcome;
+  /** The reason for which it ended before the last epoch; undefined where it did not. */
+  readonly reason: string | undefined;
+  readonly counters: Counters;
+  /** The newest value of every scalar metric that batches and rollouts reported, as `state.metrics()` gives them. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Metrics of the last validation. */
+  readonly validation: Readonly<Record<string, number>> | undefined;
+  readonly timings: {
+    /** Of the whole run, those before a resume included. */
+    readonly seconds: number;
+    readonly phases: PhaseTimings;
+    readonly hooks: readonly HookTiming[];
+  };
+  /** Hooks that failed without stopping the run (`onFailure: "warn"` or `"disable"`): how often, and the last cause. */
+  readonly hookFailures: readonly HookFailure[];
+  /** The failure, where the outcome is failed. */
+  readonly error: unknown;
+}
 
 /**
  * Trains: has the task do its work in order, and runs hooks at the events between. It knows nothing of networks,
- * environments, files or logs. The loop itself is in `training-loop.ts`.
+ * environments, files or logs.
+ *
+ * ```
+ * new Trainer   run = config, task, random streams, progress, hooks, context       run.ts
+ * train()       the hooks' plan is checked, signals are caught, the task begins
+ *               onTrainingStart: a checkpoint may be restored here
+ *               the loop over epochs                                               training-loop.ts
+ *               the last validation, metrics, hooks in the background
+ *               onError where something failed, onTrainingEnd, the result
+ * ```
  *
  * @example
  * ```ts
@@ -28,7 +87,8 @@ export class Trainer {
   #result: TrainingResult | undefined;
 
   constructor(options: TrainerOptions) {
-    this.#run = setUp(options);
+    checkNames("Trainer", options, ["task", "config", "hooks", "clock", "logger", "warn"]);
+    this.#run = new Run(options);
   }
 
   get config(): TrainingConfig {
@@ -42,11 +102,11 @@ export class Trainer {
   get components(): Readonly<Record<string, Stateful>> {
     return componentsOf(this.#run);
   }
-  /** What a run that resumes this one must share with it. */
+  /** Settings that a run that resumes this one must share with it. */
   get settings(): Settings {
     return settingsOf(this.#run);
   }
-  /** How the run went, once it has ended; also where it failed. */
+  /** The result, once the run has ended; also where it failed. */
   get result(): TrainingResult | undefined {
     return this.#result;
   }
@@ -73,7 +133,7 @@ export class Trainer {
     const { context } = this.#run;
     const { since, values } = context;
     try {
-      return await emit(this.#run, event);
+      return await this.#run.emit(event);
     } finally {
       context.since = since;
       context.values = values;
@@ -87,7 +147,7 @@ export class Trainer {
 
   /**
    * Trains to the end: once a trainer. Resolves with the result of a run that was completed, stopped or interrupted;
-   * rejects with what failed, after `onError` and `onTrainingEnd`.
+   * rejects with the failure, after `onError` and `onTrainingEnd`.
    */
   async train(): Promise<TrainingResult> {
     if (this.#used)
@@ -99,7 +159,7 @@ export class Trainer {
     const { ending, hooks, task, progress, config, random, warn } = run;
     const signals = config.handleSignals
       ? catchSignals(
-          (signal, code) => run.ended || ending.interrupt(`interrupted by ${signal}`, code),
+          (signal, code) => ending.interrupt(`interrupted by ${signal}`, code),
           (signal) => ending.abort(signal),
         )
       : undefined;
@@ -128,28 +188,27 @@ export class Trainer {
     const { ending, hooks } = run;
     let metrics: TrainingResult["metrics"] = {};
     try {
-      await emit(run, "onTrainingStart");
+      await run.emit("onTrainingStart");
       checkValidation(run);
       this.#staysStopped();
       await new TrainingLoop(run).run();
       await validateAtEnd(run);
       await hooks.settle();
       await run.finite.look();
-      // What failed on the device comes to light here, before the run can look completed.
+      // Failures on the device come to light here, before the run can look completed.
       metrics = await run.metrics.reader()();
       await run.task.end?.();
-      if (ending.outcome === "stopped") run.progress.stopped = ending.reason;
+      if (ending.outcome === "stopped") run.progress.stop(ending.reason);
     } catch (error) {
       ending.fail(await run.finite.cause(error, run.progress, () => hooks.settle()));
-      run.ahead = 0;
-      await this.#attempt(() => emit(run, "onError"));
+      run.pass(run.ahead); // The failure is where hooks see the run.
+      await this.#attempt(() => run.emit("onError"));
       await this.#attempt(() => hooks.settle());
     }
-    ending.complete(undefined);
-    run.ended = true;
-    await this.#attempt(() => emit(run, "onTrainingEnd"));
+    ending.decide();
+    await this.#attempt(() => run.emit("onTrainingEnd"));
     await this.#attempt(() => hooks.close());
-    return resultOf(run, metrics);
+    return this.#resultWith(metrics);
   }
 
   /** A run that was stopped, and that is started again from its end, has nothing left to do. */
@@ -164,7 +223,26 @@ export class Trainer {
     );
   }
 
-  /** Does what comes after the loop: its failure fails the run, unless something failed before, which is then told. */
+  #resultWith(metrics: TrainingResult["metrics"]): TrainingResult {
+    const { progress, ending, timings, hooks, config, clock } = this.#run;
+    return {
+      run: config.name,
+      outcome: ending.outcome ?? "completed",
+      reason: ending.reason,
+      counters: progress.counters,
+      metrics,
+      validation: progress.validation,
+      timings: {
+        seconds: progress.secondsAt(clock.now()),
+        phases: timings.read(),
+        hooks: hooks.timings(),
+      },
+      hookFailures: hooks.failures(),
+      error: ending.error,
+    };
+  }
+
+  /** Does a step after the loop. Its failure fails the run; after an earlier failure it is only warned of. */
   async #attempt(work: () => unknown): Promise<void> {
     const { ending, warn } = this.#run;
     try {

@@ -1,15 +1,13 @@
+import { EspalierError } from "../core/index.ts";
 import { Dispatch } from "./dispatch.ts";
-import { EpochSegments } from "./epoch-segments.ts";
-import { epochEmpty } from "./failure.ts";
-import { firstBusy } from "./fuse.ts";
-import { limitReached } from "./limits.ts";
-import { emit, type Run } from "./run.ts";
-import { isEmpty } from "./segments.ts";
-import type { Segment } from "./task.ts";
-import { beginValidation, endValidation, validate, validationReached } from "./validation-loop.ts";
+import { limitReached } from "./fuse.ts";
+import type { Run } from "./run.ts";
+import { firstBusy, isEmpty, type Segment } from "./task.ts";
+import { measure, validationDue, validationReached } from "./validation.ts";
 
 /**
- * The loop. `train()` runs onTrainingStart before it, and the last validation, onError and onTrainingEnd after it.
+ * The training loop. `train()` runs onTrainingStart before it, and the last validation, onError and onTrainingEnd after
+ * it.
  *
  * ```
  * for each epoch                          until config.epochs, a limit or a stop
@@ -20,13 +18,13 @@ import { beginValidation, endValidation, validate, validationReached } from "./v
  *                 onRolloutEnd
  *     batches:    for each batch
  *                   onBatchStart
- *                   task.run()            this batch, and those after it that nobody watches
+ *                   task.run()            this batch, and those after it that no hook watches
  *                   onBatchEnd
- *     after each:  onValidationStart       when due by updates, samples, ...: see validation-loop.ts
+ *     after each:  onValidationStart      when due by updates, samples, ...: see validation.ts
  *                    task.validate()
  *                  onValidationEnd
  *     after each call, before the end event of its last repeat:
- *                 onBatchesEnd            its values, stacked
+ *                 onBatchesEnd            its metrics, stacked
  *   the epoch is completed: epochs + 1
  *   onTrainPhaseEnd                       where it had batches
  *   onValidationStart                     when due
@@ -38,19 +36,17 @@ import { beginValidation, endValidation, validate, validationReached } from "./v
  * ```
  *
  * It is written as steps. Each sets `progress.next` before it runs its event, so that a state taken in a handler goes
- * on after that event: whoever restores it hears of no event twice. An end that was asked for takes effect before the
- * next rollout, batch or epoch begins; an interrupt also before a validation. Ranks that end together go on, one repeat
- * at a time, until they have come to the place that all of them agree on.
+ * on after that event, and a restored run has no event twice. An end that was asked for takes effect before the next
+ * rollout, batch or epoch begins; an interrupt also before a validation. Ranks that end together go on, one repeat at a
+ * time, until they have come to the position that all of them agree on.
  */
 export class TrainingLoop {
   readonly #run: Run;
   readonly #dispatch: Dispatch;
-  readonly #epoch: EpochSegments;
 
   constructor(run: Run) {
     this.#run = run;
     this.#dispatch = new Dispatch(run);
-    this.#epoch = new EpochSegments(run);
   }
 
   /** Resolves when nothing is left to do or the run is to end. */
@@ -74,62 +70,63 @@ export class TrainingLoop {
         return this.#beginEpoch();
 
       case "segment": {
-        const segments = this.#epoch.segments;
+        const { segments } = run;
         const index = progress.exhausted ? segments.length : firstBusy(segments, progress.segment);
-        progress.segment = index;
+        progress.enterSegment(index);
         const segment = segments[index];
-        if (segment) progress.next = segment.phase === "rollout" ? "onRolloutStart" : "onBatchStart";
-        else return this.#completeEpoch();
+        if (!segment) return this.#completeEpoch();
+        progress.next = segment.phase === "rollout" ? "onRolloutStart" : "onBatchStart";
         return undefined;
       }
 
       case "onRolloutStart":
       case "onBatchStart": {
-        const over = this.#over();
-        if (over) return over;
+        const ends = this.#ends();
+        if (ends) return ends;
         const event = progress.next;
         progress.next = "work";
-        return emit(run, event);
+        return run.emit(event);
       }
 
-      case "work": {
-        const segment = this.#epoch.segments[progress.segment] as Segment;
-        const over = segment.phase === "rollout" && progress.repeat > 0 ? this.#over() : undefined;
-        if (over) return over;
-        run.phase = segment.phase;
-        return run.ahead > 0 ? this.#dispatch.walk(segment) : this.#dispatch.call(this.#epoch.segments);
-      }
+      case "work":
+        return this.#work(run.segments[progress.segment] as Segment);
 
       case "onBatchEnd": {
-        const segment = this.#epoch.segments[progress.segment] as Segment;
-        const more = progress.repeat < segment.repeats && !progress.exhausted;
-        progress.next = more ? "onBatchStart" : "segment";
-        if (!more) this.#leaveSegment();
+        const { repeats } = run.segments[progress.segment] as Segment;
+        if (progress.repeat < repeats && !progress.exhausted) progress.next = "onBatchStart";
+        else {
+          progress.next = "segment";
+          progress.leaveSegment();
+        }
         if (this.#validatesHere()) progress.next = "validation";
-        return emit(run, "onBatchEnd");
+        return run.emit("onBatchEnd");
       }
 
       case "onRolloutEnd":
         progress.next = "segment";
-        this.#leaveSegment();
+        progress.leaveSegment();
         if (this.#validatesHere()) progress.next = "validation";
-        return emit(run, "onRolloutEnd");
+        return run.emit("onRolloutEnd");
 
       case "onTrainPhaseEnd":
         progress.next = "validation";
         if (progress.counters.batches === progress.epochAt.batches) return undefined;
-        return emit(run, "onTrainPhaseEnd");
+        return run.emit("onTrainPhaseEnd");
 
       case "validation": {
-        const over = run.ending.outcome === "interrupted" ? this.#over() : undefined;
-        return over ?? beginValidation(run);
+        const ends = run.ending.outcome === "interrupted" ? this.#ends() : undefined;
+        if (ends) return ends;
+        const due = validationDue(run);
+        progress.next = due ? "validate" : this.#afterValidation();
+        return due ? run.emit("onValidationStart") : undefined;
       }
 
       case "validate":
-        return validate(run);
+        return this.#validate();
 
       case "onValidationEnd":
-        return endValidation(run);
+        progress.next = this.#afterValidation();
+        return run.emit("onValidationEnd");
 
       case "ramps":
         progress.next = "onEpochEnd";
@@ -137,55 +134,82 @@ export class TrainingLoop {
 
       case "onEpochEnd":
         progress.next = "onEpochStart";
-        return emit(run, "onEpochEnd");
+        return run.emit("onEpochEnd");
     }
   }
 
   #beginEpoch(): unknown {
     const run = this.#run;
-    const { progress, config, ending, ahead } = run;
+    const { progress, config, ending } = run;
     const last = progress.counters.epochs >= config.epochs;
-    if (last && ahead === 0) ending.complete(undefined);
-    const over = this.#over() ?? (last ? finished : undefined);
-    if (over) return over;
-    progress.set({ epoch: progress.counters.epochs });
-    progress.epochAt = progress.counters;
-    progress.segment = 0;
-    progress.repeat = 0;
-    progress.done = 0;
-    progress.exhausted = false;
-    if (isEmpty(this.#epoch.segments)) return this.#empty();
+    if (last && run.ahead === 0) ending.complete(undefined);
+    const ends = this.#ends() ?? (last ? finished : undefined);
+    if (ends) return ends;
+    progress.beginEpoch();
+    if (isEmpty(run.segments)) return this.#endEmpty();
     progress.next = "segment";
-    return emit(run, "onEpochStart");
+    return run.emit("onEpochStart");
+  }
+
+  /** Does work, or passes work that the last call has done already. */
+  #work(segment: Segment): unknown {
+    const run = this.#run;
+    const ends = segment.phase === "rollout" && run.progress.repeat > 0 ? this.#ends() : undefined;
+    if (ends) return ends;
+    run.enter(segment.phase);
+    if (run.ahead > 0) return this.#pass(segment);
+    const calling = this.#dispatch.call(run.segments);
+    return calling ? calling.then(() => this.#pass(segment)) : this.#pass(segment);
+  }
+
+  #pass(segment: Segment): unknown {
+    const run = this.#run;
+    const { progress } = run;
+    const passed = this.#dispatch.pass(segment);
+    if (segment.phase === "train") progress.next = passed > 0 ? "onBatchEnd" : "segment";
+    else progress.next = progress.repeat === segment.repeats || progress.exhausted ? "onRolloutEnd" : "work";
+    return passed > 0 && run.ahead === 0 ? run.emit("onBatchesEnd") : undefined;
   }
 
   #completeEpoch(): unknown {
     const { progress } = this.#run;
-    if (progress.done === 0) return this.#empty();
-    progress.set({ epochs: progress.counters.epochs + 1 });
+    if (progress.done === 0) return this.#endEmpty();
+    progress.completeEpoch();
     progress.next = "onTrainPhaseEnd";
     return undefined;
   }
 
-  #empty(): typeof finished {
+  /** Ends the run at an epoch that has nothing to do. */
+  #endEmpty(): typeof finished {
     const { progress, config, ending } = this.#run;
-    if (config.onEmpty === "error") throw epochEmpty(progress.counters);
-    ending.complete(`epoch ${progress.counters.epoch} has no batches`);
+    const { epoch } = progress.counters;
+    if (config.onEmpty === "error")
+      throw new EspalierError("EPOCH_EMPTY", `epoch ${epoch} has no batches: the task has no data`, {
+        fix: 'give the task data, or set onEmpty: "finish" to end the run there',
+      });
+    ending.complete(`epoch ${epoch} has no batches`);
     return finished;
   }
 
-  #leaveSegment(): void {
-    this.#run.progress.segment++;
-    this.#run.progress.repeat = 0;
-  }
-
-  /** Whether to ask for a validation in the middle of the epoch. After its last repeat the epoch's end does. */
+  /** True where a validation in the middle of the epoch may be due. After the last repeat the epoch's end asks. */
   #validatesHere(): boolean {
-    const { ahead, progress } = this.#run;
-    const { segments } = this.#epoch;
+    const { ahead, progress, segments } = this.#run;
     if (ahead > 0 || progress.exhausted || firstBusy(segments, progress.segment) >= segments.length)
       return false;
     return validationReached(this.#run, progress.counters);
+  }
+
+  async #validate(): Promise<void> {
+    const { progress, means } = this.#run;
+    await measure(this.#run);
+    if (progress.validation) means.validated(progress.validation);
+    progress.next = "onValidationEnd";
+  }
+
+  /** Between batches the epoch goes on; at its end, where it counts as completed, ramps observe its means. */
+  #afterValidation(): "ramps" | "segment" {
+    const { epochs, epoch } = this.#run.progress.counters;
+    return epochs > epoch ? "ramps" : "segment";
   }
 
   async #showRamps(): Promise<void> {
@@ -197,10 +221,10 @@ export class TrainingLoop {
   }
 
   /**
-   * Whether the run ends here; a promise where that is not known yet. What is done already cannot be left undone: an end
-   * waits until the loop has come past it.
+   * Tells where the run ends here; a promise where that is not known yet. Work that a call has done cannot be undone: an
+   * end waits until the loop has passed it.
    */
-  #over(): typeof finished | Promise<void> | undefined {
+  #ends(): typeof finished | Promise<void> | undefined {
     const { ahead, ending, config, progress } = this.#run;
     if (ahead > 0) return undefined;
     const limit = ending.asked ? undefined : limitReached(config, progress.counters);

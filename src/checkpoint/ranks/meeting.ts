@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isPlainObject } from "../../core/index.ts";
-import { type EndingReason, laterOf, type Place } from "../../trainer/index.ts";
+import { type EndingReason, type EndPosition, laterOf } from "../../trainer/index.ts";
 import { type FileSystem, readWhole, writeWhole } from "../store/file-system.ts";
 import type { ProcessIdentity } from "../store/lock.ts";
 import { isMainThere, type Machine } from "./main-rank.ts";
@@ -18,12 +18,12 @@ export interface MeetingOptions extends Machine {
 
 /** What a rank says when it is to end. */
 interface Announcement extends EndingReason {
-  readonly place: Place;
+  readonly place: EndPosition;
 }
 
 /** What rank 0 says when all have announced their ends, or when it has given up. */
 interface Decision {
-  readonly until: Place | null;
+  readonly until: EndPosition | null;
   readonly why: string;
 }
 
@@ -82,7 +82,7 @@ export class RankMeeting {
   }
 
   /** See `Agree`. */
-  async agree(here: Place, why: EndingReason): Promise<Place | "goOn"> {
+  async agree(here: EndPosition, why: EndingReason): Promise<EndPosition | "goOn"> {
     const { root, rank, patience, fs, warn } = this.#options;
     clearInterval(this.#timer);
     const mine = join(root, `${announced}${partName(rank)}`);

@@ -18,7 +18,7 @@ export function logStretch(values: Values, logger: OwnedLogger): void {
   const train = { ...batches, ...Object.fromEntries(inUse) };
   const rollout = valuesOf(values, "rollout");
   const reductions = Object.fromEntries(inUse.map(([name]) => [name, "last"] as const));
-  for (const { phase, from, rows } of values.stretches) {
+  for (const { phase, from, rows } of values.spans) {
     const name = values.names.find((each) => values.phase(each) === phase);
     if (name === undefined) continue;
     const at = (row: number): Counters => values.at(name, from + row);

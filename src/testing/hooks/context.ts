@@ -132,7 +132,7 @@ function hostValues(given: Readonly<Record<string, number>>, counters: Counters)
     count: 1,
     names,
     rows: (name) => (names.includes(name) ? 1 : 0),
-    stretches: [{ phase: "train", from: 0, rows: 1 }],
+    spans: [{ phase: "train", from: 0, rows: 1 }],
     phase: () => "train",
     at: () => counters,
     applied: undefined,

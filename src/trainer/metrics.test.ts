@@ -195,18 +195,18 @@ describe("the counters of a row", () => {
   });
 });
 
-describe("the stretches of a call", () => {
-  const stretchesWith = async (options: FakeTaskOptions, config: Partial<TrainingConfig> = {}) =>
-    (await looked(({ values }) => [values?.stretches ?? []], options, config)).found;
+describe("the spans of a call", () => {
+  const spansWith = async (options: FakeTaskOptions, config: Partial<TrainingConfig> = {}) =>
+    (await looked(({ values }) => [values?.spans ?? []], options, config)).found;
 
   it("are one where it had one phase, whatever the segments", async () => {
     const epoch = () => [train(3), train(2)];
-    expect(await stretchesWith({ epoch }, { epochs: 2 })).toEqual([[{ phase: "train", from: 0, rows: 10 }]]);
+    expect(await spansWith({ epoch }, { epochs: 2 })).toEqual([[{ phase: "train", from: 0, rows: 10 }]]);
   });
 
   it("are rollouts and batches in turn", async () => {
     const epoch = () => [rollout(2), train(3)];
-    expect(await stretchesWith({ epoch }, { epochs: 2 })).toEqual([
+    expect(await spansWith({ epoch }, { epochs: 2 })).toEqual([
       [
         { phase: "rollout", from: 0, rows: 2 },
         { phase: "train", from: 0, rows: 3 },
@@ -217,10 +217,7 @@ describe("the stretches of a call", () => {
   });
 
   it("end where the source did", async () => {
-    const found = await stretchesWith(
-      { supply: 4, epoch: () => [rollout(2), train(3)] },
-      { onEmpty: "finish" },
-    );
+    const found = await spansWith({ supply: 4, epoch: () => [rollout(2), train(3)] }, { onEmpty: "finish" });
     expect(found[0]).toEqual([
       { phase: "rollout", from: 0, rows: 2 },
       { phase: "train", from: 0, rows: 2 },
