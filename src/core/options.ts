@@ -68,18 +68,28 @@ export function checkOptions(kind: string, given: object, table: Rows, wording: 
     if (value === undefined && !row.required) continue;
     if (row.members && typeof value === "object" && value !== null)
       checkOptions(`${kind}: ${name}`, value, row.members, wording);
-    if (!row.accepts(value)) {
-      const hint =
-        typeof value === "string" && row.schema?.enum ? didYouMean(value, row.schema.enum as string[]) : "";
-      throw new EspalierError(
-        wording.invalid ?? "OPTION_INVALID",
-        value === undefined
-          ? `${kind}: ${name} is missing`
-          : `${kind}: ${name} is ${shown(value)}, which is not ${row.is}${hint}`,
-        { fix: `give ${row.is}` },
-      );
-    }
+    checkValue(kind, name, value, row, wording);
   }
+}
+
+/** Refuses a single value that is not what its row says. */
+export function checkValue(
+  kind: string,
+  name: string,
+  value: unknown,
+  row: Option,
+  wording: OptionWording = {},
+): void {
+  if (row.accepts(value)) return;
+  const words = row.schema?.enum as readonly string[] | undefined;
+  const hint = words && typeof value === "string" ? didYouMean(value, words) : "";
+  throw new EspalierError(
+    wording.invalid ?? "OPTION_INVALID",
+    value === undefined
+      ? `${kind}: ${name} is missing`
+      : `${kind}: ${name} is ${shown(value)}, which is not ${row.is}${hint}`,
+    { fix: `give ${row.is}` },
+  );
 }
 
 /** Checks options and fills in defaults. The result has every option of the table and nothing else. */

@@ -1,32 +1,40 @@
+import { checkOptions, option } from "../core/index.ts";
 import { np, type Value } from "../engine/index.ts";
-import { blend } from "./blend.ts";
-import { leavesOf, zeros } from "./leaves.ts";
-import { initMoments, type Moments, nextCount, updateMoments, zeroCount } from "./moments.ts";
-import type { Optimizer } from "./optimizer.ts";
-import { checkOptions, flag, fraction, notNegative, patterns, positive, wholePositive } from "./options.ts";
-import { type Mask, masked } from "./paths.ts";
-import { listRates, readRates } from "./rates.ts";
-import { rms } from "./sums.ts";
+import {
+  flag,
+  fraction,
+  leavesOf,
+  type Mask,
+  masked,
+  notNegative,
+  patterns,
+  positive,
+  wholePositive,
+  zeros,
+} from "./leaves.ts";
+import { blend, initMoments, type Moments, nextCount, rms, updateMoments, zeroCount } from "./moments.ts";
 
-/** How `adafactor` descends. */
+import { listRates, type Optimizer, readRates } from "./optimizer.ts";
+
+/** Options of {@link adafactor}. */
 export interface AdafactorOptions {
-  /** 1e-2 unless given, relative to the size of each parameter. */
+  /** Default: 1e-2, relative to the size of each parameter. */
   readonly learningRate?: number | undefined;
-  /** Parameters whose two largest axes are at least this long keep averages of rows and columns; 128 unless given. */
+  /** Parameters whose two largest axes are at least this long keep averages of rows and columns. Default: 128. */
   readonly minSizeToFactor?: number | undefined;
-  /** Averages move by `t^-decay` in step t; 0.8 unless given. */
+  /** Averages move by `t^-decay` in step t. Default: 0.8. */
   readonly decay?: number | undefined;
-  /** Whether steps are relative to the root mean square of each parameter; true unless given. */
+  /** Makes steps relative to the root mean square of each parameter. Default: true. */
   readonly relativeStep?: boolean | undefined;
-  /** The largest root mean square of a parameter's step before rates; 1 unless given, `Infinity` for no clipping. */
+  /** Largest root mean square of a parameter's step before rates; `Infinity` for no clipping. Default: 1. */
   readonly clipThreshold?: number | undefined;
-  /** How slowly an average of steps moves; none unless given. */
+  /** Decay of an average of steps. Default: none. */
   readonly momentum?: number | undefined;
-  /** Which share of the parameters each step takes off, apart from the learning rate; none unless given. */
+  /** Weight decay per step, independent of the learning rate. Default: none. */
   readonly weightDecay?: number | undefined;
-  /** Which parameters decay; all unless given. */
+  /** Parameters that decay. Default: all. */
   readonly mask?: Mask | undefined;
-  /** Added to squared gradients; 1e-30 unless given. */
+  /** Added to squared gradients. Default: 1e-30. */
   readonly epsilon?: number | undefined;
 }
 
@@ -45,7 +53,7 @@ export function adafactor(options: AdafactorOptions = {}): Optimizer {
     minSizeToFactor: wholePositive,
     decay: positive,
     relativeStep: flag,
-    clipThreshold: (value) => (value === Number.POSITIVE_INFINITY ? undefined : positive(value)),
+    clipThreshold: option.number({ above: 0, infinite: true }),
     momentum: fraction,
     weightDecay: notNegative,
     mask: patterns,

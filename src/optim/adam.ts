@@ -1,35 +1,42 @@
+import { checkOptions } from "../core/index.ts";
 import { np, type Value } from "../engine/index.ts";
-import { blend, correction } from "./blend.ts";
-import { leavesOf, zeros } from "./leaves.ts";
-import { initMoments, type Leaf, type LeafUpdate, nextCount, updateMoments, zeroCount } from "./moments.ts";
-import type { Optimizer } from "./optimizer.ts";
-import { checkOptions, flag, fraction, notNegative, patterns } from "./options.ts";
-import { type Mask, masked } from "./paths.ts";
-import { listRates, readRates } from "./rates.ts";
+import { flag, fraction, leavesOf, type Mask, masked, notNegative, patterns, zeros } from "./leaves.ts";
+import {
+  blend,
+  correction,
+  initMoments,
+  type Leaf,
+  type LeafUpdate,
+  nextCount,
+  updateMoments,
+  zeroCount,
+} from "./moments.ts";
 
-/** How `adam` descends. */
+import { listRates, type Optimizer, readRates } from "./optimizer.ts";
+
+/** Options of {@link adam}. */
 export interface AdamOptions {
-  /** 1e-3 unless given. */
+  /** Default: 1e-3. */
   readonly learningRate?: number | undefined;
-  /** How slowly the average of gradients moves; 0.9 unless given. */
+  /** Decay of the average of gradients. Default: 0.9. */
   readonly beta1?: number | undefined;
-  /** How slowly the average of squared gradients moves; 0.999 unless given. */
+  /** Decay of the average of squared gradients. Default: 0.999. */
   readonly beta2?: number | undefined;
-  /** Keeps divisions away from zero; 1e-8 unless given. */
+  /** Keeps divisions away from zero. Default: 1e-8. */
   readonly epsilon?: number | undefined;
   /** Divides by the largest average of squares there has been. */
   readonly amsgrad?: boolean | undefined;
   /** Looks ahead along the average of gradients, as optax's `nesterov` does (NAdam). */
   readonly nesterov?: boolean | undefined;
-  /** Added to gradients as `weightDecay * params`; none unless given. */
+  /** Added to gradients as `weightDecay * params`. Default: none. */
   readonly weightDecay?: number | undefined;
 }
 
-/** How `adamw` descends. */
+/** Options of {@link adamw}. */
 export interface AdamwOptions extends Omit<AdamOptions, "weightDecay"> {
-  /** Which share of the parameters each step takes off, times the learning rate; 1e-2 unless given. */
+  /** Weight decay per step, times the learning rate. Default: 1e-2. */
   readonly weightDecay?: number | undefined;
-  /** Which parameters decay; all unless given. */
+  /** Parameters that decay. Default: all. */
   readonly mask?: Mask | undefined;
 }
 

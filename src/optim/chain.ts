@@ -1,6 +1,12 @@
-import { checkOptimizer, type Optimizer, type OptimizerState, type Rates } from "./optimizer.ts";
-import { badOption } from "./options.ts";
-import { checkRates, selectRates } from "./rates.ts";
+import { badOption } from "../core/index.ts";
+import {
+  checkOptimizer,
+  checkRates,
+  type Optimizer,
+  type OptimizerState,
+  type Rates,
+  selectRates,
+} from "./optimizer.ts";
 
 /**
  * Optimizers and transforms one after the other: each takes the updates of the one before as its gradients. The state

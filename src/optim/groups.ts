@@ -1,12 +1,27 @@
-import { EspalierError, isPlainObject, shown } from "../core/index.ts";
+import { badOption, checkValue, EspalierError, isPlainObject, shown } from "../core/index.ts";
 import { Value, type ValueLike } from "../engine/index.ts";
 import { collect, type Named, stateIn } from "./chain.ts";
-import { type Leaves, leavesOf, listed, treeOf } from "./leaves.ts";
-import { checkOptimizer, type Optimizer, type OptimizerState, type Rates } from "./optimizer.ts";
-import { badOption } from "./options.ts";
-import { byPath, part, parts } from "./partition.ts";
-import { matcher, noMatch } from "./paths.ts";
-import { checkRates, selectRates } from "./rates.ts";
+import {
+  type Leaves,
+  leavesLike,
+  leavesOf,
+  listed,
+  type Mask,
+  matcher,
+  matchMask,
+  noMatch,
+  patterns,
+  treeOf,
+} from "./leaves.ts";
+import {
+  checkOptimizer,
+  checkRates,
+  noUpdate,
+  type Optimizer,
+  type OptimizerState,
+  type Rates,
+  selectRates,
+} from "./optimizer.ts";
 
 /**
  * An optimizer for each group of parameters. Groups are path patterns; the first that matches takes a parameter, and
@@ -93,4 +108,58 @@ function ratesOf(
       fix: `pass { "${pattern}": { learningRate } }`,
     });
   return { ...selectRates(Object.fromEntries(forAll), optimizer.rates), ...own };
+}
+
+/**
+ * Trains all parameters but some. The optimizer never sees those that are frozen: no state is kept for them, their
+ * gradients count in no norm (and are not even computed), and they stay as they are, bit for bit.
+ *
+ * @example
+ * ```ts
+ * const optimizer = optim.freeze("encoder", optim.adamw({ learningRate: 1e-4 }));
+ * ```
+ */
+export function freeze(frozen: Mask, optimizer: Optimizer): Optimizer {
+  const kind = "freeze";
+  checkValue(kind, "frozen", frozen, patterns);
+  checkOptimizer(kind, "the optimizer", optimizer);
+  const trained = (leaves: Leaves): readonly boolean[] => matchMask(kind, frozen, leaves).map((yes) => !yes);
+  return {
+    kind,
+    rates: optimizer.rates,
+    init: (params) => {
+      const leaves = leavesOf(kind, params);
+      return optimizer.init(part(leaves, trained(leaves)));
+    },
+    update: <P>(grads: P, state: OptimizerState, params: P, rates?: Rates<ValueLike>) => {
+      const leaves = leavesOf(kind, params);
+      const inside = parts(kind, leaves, grads, trained(leaves));
+      const next = optimizer.update(inside.grads, state, inside.params, rates);
+      const updates = byPath(kind, next.updates);
+      const all = leaves.values.map(
+        (param, i): Value => updates.get(leaves.paths[i] as string) ?? noUpdate(param),
+      );
+      return { updates: treeOf(leaves.shape, all) as P, state: next.state };
+    },
+  };
+}
+
+/** The tree of some of the leaves, at the paths they had; empty where there are none. */
+export function part(leaves: Leaves, chosen: readonly boolean[]): unknown {
+  return treeOf(
+    leaves.shape,
+    leaves.values.map((value, i) => (chosen[i] ? value : undefined)),
+  );
+}
+
+/** The same part of gradients and of parameters. */
+export function parts(kind: string, params: Leaves, grads: unknown, chosen: readonly boolean[]) {
+  const given = leavesLike(kind, params, grads, "gradients");
+  return { params: part(params, chosen), grads: part(given, chosen) };
+}
+
+/** Values of a part's leaves by path. */
+export function byPath(kind: string, tree: unknown): ReadonlyMap<string, Value> {
+  const leaves = leavesOf(kind, tree, "updates");
+  return new Map(leaves.paths.map((path, i) => [path, leaves.values[i] as Value]));
 }

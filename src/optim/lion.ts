@@ -1,23 +1,21 @@
+import { checkOptions } from "../core/index.ts";
 import { np } from "../engine/index.ts";
-import { blend } from "./blend.ts";
-import { leavesOf, zeros } from "./leaves.ts";
-import { initMoments, updateMoments } from "./moments.ts";
-import type { Optimizer } from "./optimizer.ts";
-import { checkOptions, fraction, notNegative, patterns } from "./options.ts";
-import { type Mask, masked } from "./paths.ts";
-import { listRates, readRates } from "./rates.ts";
+import { fraction, leavesOf, type Mask, masked, notNegative, patterns, zeros } from "./leaves.ts";
+import { blend, initMoments, updateMoments } from "./moments.ts";
 
-/** How `lion` descends. */
+import { listRates, type Optimizer, readRates } from "./optimizer.ts";
+
+/** Options of {@link lion}. */
 export interface LionOptions {
-  /** 1e-4 unless given: about a tenth of what Adam would take. */
+  /** Default: 1e-4, about a tenth of what Adam would take. */
   readonly learningRate?: number | undefined;
-  /** How much of the average is in a step's direction; 0.9 unless given. */
+  /** Share of the average in a step's direction. Default: 0.9. */
   readonly beta1?: number | undefined;
-  /** How slowly the average of gradients moves; 0.99 unless given. */
+  /** Decay of the average of gradients. Default: 0.99. */
   readonly beta2?: number | undefined;
-  /** Which share of the parameters each step takes off, times the learning rate; 1e-3 unless given. */
+  /** Weight decay per step, times the learning rate. Default: 1e-3. */
   readonly weightDecay?: number | undefined;
-  /** Which parameters decay; all unless given. */
+  /** Parameters that decay. Default: all. */
   readonly mask?: Mask | undefined;
 }
 

@@ -1,44 +1,59 @@
-import { EspalierError } from "../core/index.ts";
-import type { Value } from "../engine/index.ts";
-import { np } from "../engine/index.ts";
+import { checkOptions, EspalierError } from "../core/index.ts";
+import { np, type Value } from "../engine/index.ts";
 import { adamRule } from "./adam.ts";
-import { blend, correction } from "./blend.ts";
-import { type Leaves, leavesOf, zeros } from "./leaves.ts";
-import { initMoments, type Leaf, type LeafUpdate, nextCount, updateMoments, zeroCount } from "./moments.ts";
-import { orthogonalize } from "./newton-schulz.ts";
-import type { Optimizer } from "./optimizer.ts";
-import { checkOptions, flag, fraction, notNegative, patterns, wholePositive } from "./options.ts";
-import { type Mask, masked } from "./paths.ts";
-import { listRates, readRates } from "./rates.ts";
+import {
+  flag,
+  fraction,
+  type Leaves,
+  leavesOf,
+  type Mask,
+  masked,
+  notNegative,
+  patterns,
+  wholePositive,
+  zeros,
+} from "./leaves.ts";
+import {
+  blend,
+  correction,
+  initMoments,
+  type Leaf,
+  type LeafUpdate,
+  nextCount,
+  sumOfSquares,
+  updateMoments,
+  zeroCount,
+} from "./moments.ts";
+import { listRates, type Optimizer, readRates } from "./optimizer.ts";
 
-/** How `muon` descends. */
+/** Options of {@link muon}. */
 export interface MuonOptions {
-  /** 2e-2 unless given. */
+  /** Default: 2e-2. */
   readonly learningRate?: number | undefined;
-  /** How slowly the average of gradients moves; 0.95 unless given. */
+  /** Decay of the average of gradients. Default: 0.95. */
   readonly momentum?: number | undefined;
-  /** Whether to look ahead along the average; true unless given. */
+  /** Looks ahead along the average. Default: true. */
   readonly nesterov?: boolean | undefined;
-  /** Steps of the Newton-Schulz iteration; 5 unless given. */
+  /** Steps of the Newton-Schulz iteration. Default: 5. */
   readonly steps?: number | undefined;
-  /** Keeps divisions away from zero; 1e-8 unless given. */
+  /** Keeps divisions away from zero. Default: 1e-8. */
   readonly epsilon?: number | undefined;
-  /** Which share of matrices each step takes off, times the learning rate; 0 unless given. */
+  /** Weight decay of matrices per step, times the learning rate. Default: 0. */
   readonly weightDecay?: number | undefined;
-  /** Which matrices decay; all unless given. */
+  /** Matrices that decay. Default: all. */
   readonly mask?: Mask | undefined;
   /**
-   * Which parameters are stepped by Muon, all of them with two axes; those with two axes unless given. Embeddings and
+   * Which parameters are stepped by Muon, all of them with two axes. Default: those with two axes. Embeddings and
    * the last layer are better left to Adam: `["**.w", "!embed", "!head"]`.
    */
   readonly matrices?: Mask | undefined;
-  /** The learning rate of the other parameters, by Adam; Muon's unless given. */
+  /** The learning rate of the other parameters, by Adam. Default: Muon's. */
   readonly adamLearningRate?: number | undefined;
-  /** 0.9 unless given. */
+  /** Default: 0.9. */
   readonly adamBeta1?: number | undefined;
-  /** 0.999 unless given. */
+  /** Default: 0.999. */
   readonly adamBeta2?: number | undefined;
-  /** The weight decay of the other parameters; 0 unless given. */
+  /** The weight decay of the other parameters. Default: 0. */
   readonly adamWeightDecay?: number | undefined;
 }
 
@@ -150,4 +165,26 @@ function muonRule(
       moments: { m },
     };
   };
+}
+
+/** Keller Jordan's coefficients: steep at zero, so that five steps bring small singular values near 1. */
+const [a, b, c] = [3.4445, -4.775, 2.0315];
+
+/**
+ * A matrix near the one with the same singular vectors and all singular values 1, by `steps` of a quintic
+ * Newton-Schulz iteration: products only, no decomposition. After 5 steps, singular values that were above 0.003 of
+ * the norm are between 0.68 and 1.2.
+ */
+export function orthogonalize(matrix: Value, steps: number, epsilon: number): Value {
+  const [rows = 0, columns = 0] = matrix.shape;
+  // The iteration works on the smaller side: f(X^T) = f(X)^T.
+  const tall = rows > columns;
+  const wide = tall ? matrix.T : matrix;
+  let x = wide.div(sumOfSquares(wide).sqrt().add(epsilon));
+  for (let i = 0; i < steps; i++) {
+    const gram = np.matmul(x, x.T);
+    const factor = gram.mul(b).add(np.matmul(gram, gram).mul(c));
+    x = x.mul(a).add(np.matmul(factor, x));
+  }
+  return tall ? x.T : x;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compile, type Value } from "../engine/index.ts";
-import { leavesOf } from "./leaves.ts";
-import { type Mask, matcher, matchMask } from "./paths.ts";
+import { leavesOf, type Mask, matcher, matchMask } from "./leaves.ts";
 
 describe("patterns", () => {
   it.each([

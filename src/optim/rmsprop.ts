@@ -1,26 +1,25 @@
+import { checkOptions } from "../core/index.ts";
 import { np } from "../engine/index.ts";
-import { blend } from "./blend.ts";
-import { zeros } from "./leaves.ts";
-import { initMoments, updateMoments } from "./moments.ts";
-import type { Optimizer } from "./optimizer.ts";
-import { checkOptions, flag, fraction, notNegative } from "./options.ts";
-import { listRates, readRates } from "./rates.ts";
+import { flag, fraction, notNegative, zeros } from "./leaves.ts";
+import { blend, initMoments, updateMoments } from "./moments.ts";
 
-/** How `rmsprop` descends. */
+import { listRates, type Optimizer, readRates } from "./optimizer.ts";
+
+/** Options of {@link rmsprop}. */
 export interface RmspropOptions {
-  /** 1e-2 unless given. */
+  /** Default: 1e-2. */
   readonly learningRate?: number | undefined;
-  /** How slowly the average of squared gradients moves; 0.99 unless given. */
+  /** Decay of the average of squared gradients. Default: 0.99. */
   readonly decay?: number | undefined;
-  /** Keeps divisions away from zero; 1e-8 unless given. */
+  /** Keeps divisions away from zero. Default: 1e-8. */
   readonly epsilon?: number | undefined;
   /** Adds epsilon under the square root, as optax does, and not after it, as PyTorch does. */
   readonly epsilonInRoot?: boolean | undefined;
   /** Divides by the standard deviation of gradients instead of their root mean square. */
   readonly centered?: boolean | undefined;
-  /** How much of the last step's direction is kept; none unless given. */
+  /** Share of the last step's direction that is kept. Default: none. */
   readonly momentum?: number | undefined;
-  /** Added to gradients as `weightDecay * params`; none unless given. */
+  /** Added to gradients as `weightDecay * params`. Default: none. */
   readonly weightDecay?: number | undefined;
 }
 

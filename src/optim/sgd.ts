@@ -1,18 +1,17 @@
-import { zeros } from "./leaves.ts";
+import { badOption, checkOptions } from "../core/index.ts";
+import { flag, fraction, notNegative, zeros } from "./leaves.ts";
 import { initMoments, type Moments, updateMoments } from "./moments.ts";
-import type { Optimizer } from "./optimizer.ts";
-import { badOption, checkOptions, flag, fraction, notNegative } from "./options.ts";
-import { listRates, readRates } from "./rates.ts";
+import { listRates, type Optimizer, readRates } from "./optimizer.ts";
 
-/** How `sgd` descends. What is given is a rate, and can change from step to step. */
+/** Options of {@link sgd}. Each is a rate, and can change from step to step. */
 export interface SgdOptions {
-  /** 1e-2 unless given. */
+  /** Default: 1e-2. */
   readonly learningRate?: number | undefined;
-  /** How much of the last step's direction is kept; none, and nothing to remember, unless given. */
+  /** Share of the last step's direction that is kept. Default: none, without any state. */
   readonly momentum?: number | undefined;
-  /** Whether to look ahead along the momentum. */
+  /** Looks ahead along the momentum. */
   readonly nesterov?: boolean | undefined;
-  /** Added to gradients as `weightDecay * params`; none unless given. */
+  /** Added to gradients as `weightDecay * params`. Default: none. */
   readonly weightDecay?: number | undefined;
 }
 
