@@ -193,6 +193,5 @@ export {
   type ThreadedEnvironmentOptions,
   threadedEnvironment,
 } from "./vector/threads/threaded-environment.ts";
-export type { EpisodeEnd, VectorEnvironment } from "./vector/vector.ts";
+export type { EpisodeEnd, RestartingVector, VectorEnvironment, VectorOptions } from "./vector/vector.ts";
 export { type VectorEnvironmentOptions, vectorEnvironment } from "./vector/vector-environment.ts";
-export type { RestartingVector, VectorOptions } from "./vector/vector-options.ts";

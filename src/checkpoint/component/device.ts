@@ -20,8 +20,8 @@ export async function bytesOf({
 const worthwhile = 256 * 1024;
 
 /** The bytes of a large leaf where they lie, if its engine can lend them to other threads. */
-export async function inPlace({ source, bytes }: ImageLeaf): Promise<MemoryInPlace | undefined> {
-  return source instanceof Tensor && bytes >= worthwhile ? source.inPlace() : undefined;
+export async function kindOf({ source, bytes }: ImageLeaf): Promise<MemoryInPlace | undefined> {
+  return source instanceof Tensor && bytes >= worthwhile ? source.kindOf() : undefined;
 }
 
 /** Where restored tensors go: the device of a tensor that is there now, or the chosen engine's first. */

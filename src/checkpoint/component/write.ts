@@ -2,7 +2,7 @@ import { EspalierError } from "../../core/index.ts";
 import { encodeHeader, nameOf } from "../safetensors/index.ts";
 import type { FileRecord, FileWriter, MemoryInPlace } from "../store/store.ts";
 import { blocksTo } from "./blocks.ts";
-import { bytesOf, inPlace } from "./device.ts";
+import { bytesOf, kindOf } from "./device.ts";
 import type { ComponentImage, ImageLeaf } from "./image.ts";
 
 /** The key under which a component's tree stands in its file. */
@@ -31,7 +31,7 @@ export async function writeComponent(
   await blocks.add(header.length, (target, from) => copy(header, target, from));
   let copied = 0;
   for (const leaf of image.leaves) {
-    const memory = file.writeInPlace && (await told(name, leaf, () => inPlace(leaf)));
+    const memory = file.writeInPlace && (await told(name, leaf, () => kindOf(leaf)));
     if (memory && (await placed(memory, leaf.bytes, blocks))) copied += placing;
     else copied += await add(name, leaf, blocks);
     if (copied < turnAfter) continue;

@@ -15,8 +15,8 @@ import {
   copyState,
   type Drawing,
   type Environment,
-  inPlace,
   isPromise,
+  kindOf,
   type Reset,
   type ResetOptions,
   type Step,
@@ -181,7 +181,7 @@ export class DefinedEnvironment implements Environment {
     if (seed !== undefined) this.#random.seed(seed);
     const state = this.#definition.initial(this.#random, { lesson });
     if (isPromise(state))
-      throw this.#invalid(`initial gave ${inPlace(state)}`, "let initial give the state itself");
+      throw this.#invalid(`initial gave ${kindOf(state)}`, "let initial give the state itself");
     this.#state = state;
     this.#steps = 0;
     this.#phase = "going";
@@ -258,7 +258,7 @@ export class DefinedEnvironment implements Environment {
 
   /** Refuses an outcome without a state, unless there never was one. */
   #checkOutcome(outcome: unknown): void {
-    const kind = inPlace(outcome);
+    const kind = kindOf(outcome);
     if (kind === "an object" && this.#state === undefined) return;
     throw this.#invalid(`step gave ${kind === "an object" ? "no state" : kind}`, outcomeFix);
   }
@@ -381,7 +381,7 @@ export function takeValue(space: Space, value: SpaceValue, fault: Fault): SpaceV
 }
 
 function takeNumbers(given: Numbers | null | undefined, size: number, fault: Fault): Float32Array {
-  if (given?.length === undefined) throw fault(`it is ${inPlace(given)}, where ${size} numbers are expected`);
+  if (given?.length === undefined) throw fault(`it is ${kindOf(given)}, where ${size} numbers are expected`);
   if (Array.isArray(given[0]) || ArrayBuffer.isView(given[0]))
     throw fault(`it is a list of lists, where ${size} flat numbers are expected, one row after the other`);
   if (given.length !== size) throw fault(`it has ${given.length} numbers, where ${size} are expected`);

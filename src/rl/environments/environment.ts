@@ -94,13 +94,13 @@ export type Shape =
     };
 
 /** What is wrong with something that was given, and what to do. */
-export interface GivenFault {
+export interface ResultFault {
   readonly what: string;
   readonly fix: string;
 }
 
 /** What somebody gave in place of something else, in words. */
-export function inPlace(given: unknown): string {
+export function kindOf(given: unknown): string {
   if (isPromise(given)) return "a promise: environments are synchronous";
   if (Array.isArray(given)) return "a list";
   if (ArrayBuffer.isView(given)) return `a ${given.constructor.name}`;
@@ -116,9 +116,9 @@ const wanted = {
 } as const;
 
 /** What is wrong with the kind of thing that an environment's `reset` or `step` gave, before its parts are looked at. */
-export function givenFault(during: "reset" | "step", given: unknown): GivenFault | undefined {
+export function resultFault(during: "reset" | "step", given: unknown): ResultFault | undefined {
   if ((given as { readonly observation?: unknown } | undefined)?.observation !== undefined) return undefined;
-  const kind = inPlace(given);
+  const kind = kindOf(given);
   return {
     what: kind === "an object" ? "gave an object without an observation" : `gave ${kind}`,
     fix: isPromise(given)
@@ -128,8 +128,8 @@ export function givenFault(during: "reset" | "step", given: unknown): GivenFault
 }
 
 /** Refuses what cannot be what `reset` or `step` of an environment gives. */
-export function checkGiven<T>({ name }: Environment, during: "reset" | "step", given: T): T {
-  const fault = givenFault(during, given);
+export function checkResult<T>({ name }: Environment, during: "reset" | "step", given: T): T {
+  const fault = resultFault(during, given);
   if (!fault) return given;
   throw new EspalierError("ENVIRONMENT_INVALID", `${name}: ${during}() ${fault.what}`, { fix: fault.fix });
 }
@@ -138,7 +138,7 @@ export function checkGiven<T>({ name }: Environment, during: "reset" | "step", g
 export function checkMade(made: unknown, by: string): Environment {
   const { reset, step } = (made ?? {}) as Partial<Environment>;
   if (typeof reset === "function" && typeof step === "function") return made as Environment;
-  throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave ${inPlace(made)}, and no environment`, {
+  throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave ${kindOf(made)}, and no environment`, {
     fix: "let it return a new environment, with reset and step, at once",
   });
 }

@@ -1,5 +1,5 @@
 import { EspalierError } from "../../core/index.ts";
-import { checkGiven, type Environment, type Reset, type Step } from "../environments/environment.ts";
+import { checkResult, type Environment, type Reset, type Step } from "../environments/environment.ts";
 import { type Replay, type ReplayRecorder, replayRecorder } from "../replays/replay.ts";
 import { readAction } from "../spaces/flat.ts";
 import type { SpaceValue } from "../spaces/space.ts";
@@ -58,7 +58,7 @@ export class Seat {
     const start = { seed: this.#keys.seed, lesson };
     this.#recorded = record?.({ ...start, episode, environment: environment.name });
     this.#recorder = this.#recorded && this.#try("reset", () => replayRecorder(environment, start));
-    const reset = (): Reset<Observed> => checkGiven(environment, "reset", environment.reset(start));
+    const reset = (): Reset<Observed> => checkResult(environment, "reset", environment.reset(start));
     this.#show(this.#recorder?.now ?? this.#try("reset", reset), 1);
   }
 
@@ -93,7 +93,7 @@ export class Seat {
       (_, i) => readAction(environment.actionSpace, own, i * actions) as SpaceValue,
     );
     const action = agents === 1 ? (each[0] as SpaceValue) : each;
-    return checkGiven(environment, "step", environment.step(action));
+    return checkResult(environment, "step", environment.step(action));
   }
 
   #earn({ reward, terminated, truncated }: Step<Observed, number | readonly number[]>): void {

@@ -2,8 +2,7 @@ import type { Environment, Reset } from "../environments/environment.ts";
 import type { Policy } from "../policies/policy.ts";
 import { whyOutside } from "../spaces/contains.ts";
 import { writeFlat } from "../spaces/flat.ts";
-import { actionSize, choices, flatSize, type Space, type SpaceValue } from "../spaces/space.ts";
-import { choiceGroups } from "../vector/masks.ts";
+import { actionSize, choiceGroups, choices, flatSize, type Space, type SpaceValue } from "../spaces/space.ts";
 
 /** What the policy is shown at a step: a row for each agent of each environment, and rows that nobody has. */
 export interface Seating {

@@ -1,4 +1,4 @@
-import { badOption, checkSize, shown } from "../../core/index.ts";
+import { badOption, checkOptions, checkSize, shown } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import { checkMade, type Environment } from "../environments/environment.ts";
 import {
@@ -15,10 +15,9 @@ import { checkFlag } from "../on-policy/check-numbers.ts";
 import { isCompiled } from "../on-policy/check-options.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { failurePolicies } from "../vector/failure.ts";
-import { checkTimeout, threadedEnvironment } from "../vector/threads/threaded-environment.ts";
-import type { VectorEnvironment } from "../vector/vector.ts";
+import { threadedEnvironment, timeoutOption } from "../vector/threads/threaded-environment.ts";
+import type { VectorEnvironment, VectorOptions } from "../vector/vector.ts";
 import { vectorEnvironment } from "../vector/vector-environment.ts";
-import type { VectorOptions } from "../vector/vector-options.ts";
 
 /** Where an agent's environments run. */
 export interface EnvironmentChoice {
@@ -56,7 +55,7 @@ export function checkChoice(kind: string, choice: EnvironmentChoice): KnownEnvir
   checkSource(kind, "env", env);
   if (typeof env === "string") hasCompiled(env); // Refuses a name that there is not.
   if (threads !== undefined && threads !== 0) checkSize(kind, "threads", threads);
-  if (timeout !== undefined) checkTimeout(kind, timeout);
+  checkOptions(kind, { timeout }, { timeout: timeoutOption });
   checkFlag(kind, "compiled", compiled);
   if (onRestart !== undefined && typeof onRestart !== "function")
     throw badOption(kind, `onRestart is ${shown(onRestart)}`, "give a function of the error");

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { EspalierError, shown } from "../../core/index.ts";
-import { checkGiven, type Environment, type Reset, type Step } from "../environments/environment.ts";
+import { checkResult, type Environment, type Reset, type Step } from "../environments/environment.ts";
 import { readAction, writeAction, writeFlat } from "../spaces/flat.ts";
 import { actionSize, flatSize, type Space, type SpaceValue } from "../spaces/space.ts";
 
@@ -91,7 +91,7 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
   const listed = <T>(value: T | readonly T[]): readonly T[] =>
     agents > 1 ? (value as readonly T[]) : [value as T];
   let end: Replay["end"] = "cut";
-  let now: ReplayRecorder["now"] = checkGiven(environment, "reset", environment.reset({ seed, lesson }));
+  let now: ReplayRecorder["now"] = checkResult(environment, "reset", environment.reset({ seed, lesson }));
   observations.add(listed(now.observation));
 
   const rowOf = (action: RecordedAction): Float32Array => {
@@ -121,7 +121,7 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
       const row = rowOf(action);
       const each = returns.map((_, i) => readAction(actionSpace, row, i * size) as SpaceValue);
       const taken = environment.step(agents > 1 ? each : (each[0] as SpaceValue));
-      const step = checkGiven(environment, "step", taken);
+      const step = checkResult(environment, "step", taken);
       listed(step.reward).forEach((reward, i) => {
         if (!Number.isFinite(reward))
           throw new EspalierError(

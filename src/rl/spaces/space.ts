@@ -254,3 +254,11 @@ export function choices(space: Space): number {
     fix: "leave the action mask out, or make the action space discrete",
   });
 }
+
+/** The number of options in each choice of an action space, in the order of masks. */
+export function choiceGroups(space: Space): readonly number[] {
+  if (space.kind === "discrete") return [space.n];
+  if (space.kind === "multiDiscrete") return space.choices;
+  if (space.kind === "dict") return partNames(space).flatMap((name) => choiceGroups(partOf(space, name)));
+  return [];
+}

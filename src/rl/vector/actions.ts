@@ -3,7 +3,7 @@ import type { Environment } from "../environments/environment.ts";
 import { readAction } from "../spaces/flat.ts";
 import { actionSize, partNames, partOf, type Space, type SpaceValue } from "../spaces/space.ts";
 
-/** Reads what an environment is to do from its rows. A single choice is a number; all else is made anew each time. */
+/** Reads the action of an environment from its rows, as `step` takes it. A single choice is a number; all else is a new object. */
 export function actionReader(
   space: Space,
   agents: number,
@@ -18,7 +18,7 @@ export function actionReader(
   };
 }
 
-/** What is wrong with the action at a place, in words. */
+/** Describes what is wrong with the action at an index. */
 function actionFault(space: Space, actions: Float32Array, at: number): string | undefined {
   switch (space.kind) {
     case "discrete":
@@ -53,7 +53,7 @@ const choiceFault = (value: number, n: number): string | undefined =>
     ? undefined
     : `${value}, where a whole number from 0 to ${n - 1} is expected`;
 
-/** Refuses actions that are not of their space. `ignored` tells of rows whose action counts nothing. */
+/** Refuses actions that are not in their space, apart from `ignored` rows. */
 export function checkActions(
   space: Space,
   size: number,
@@ -72,7 +72,7 @@ export function checkActions(
     const fault = actionFault(space, actions, row * size);
     if (fault !== undefined)
       throw new EspalierError("ACTION_INVALID", `the action of row ${row} is ${fault}`, {
-        fix: "look at what chose it: a NaN mostly comes from a policy whose numbers have diverged",
+        fix: "look at the policy that chose it: a NaN usually comes from parameters that have diverged",
       });
   }
 }

@@ -1,80 +1,85 @@
 import { EspalierError } from "../../core/index.ts";
 
 /**
- * What happens when an environment fails: "stop" raises the error; "restart" makes that one environment anew and
- * goes on. The step that failed then gives the row's last good observation, a reward of 0 and `truncated`, and does
- * not count as a step of the episode; the step after it begins an episode in the new environment.
+ * What happens when an environment fails: "stop" raises the error; "restart" makes that one environment again and goes
+ * on. The step that failed then gives the row's last good observation, a reward of 0 and `truncated`, and does not
+ * count as a step of the episode; the next step begins an episode in the new environment.
  */
 export type FailurePolicy = "stop" | "restart";
 
-/** Where in a vector something went wrong. */
+/** The call of an environment that went wrong. */
 export interface Place {
   readonly name: string;
-  /** Of the environment in its vector. */
+  /** Index of the environment in its vector. */
   readonly index: number;
-  /** Steps of the vector since its reset, the one that failed included; 0 while it begins. */
+  /** Steps of the vector since its reset, the failed one included; 0 during the reset. In evaluations: of the episode. */
   readonly step: number;
   readonly during: "make" | "reset" | "step" | "getState" | "setState";
+  /** Number of the evaluation's episode. */
+  readonly episode?: number | undefined;
 }
 
-/** What is wrong with something an environment gave. */
+/** What is wrong with a value that an environment returned. */
 export interface Fault {
   readonly what: string;
   readonly fix: string;
   readonly cause?: unknown;
 }
 
-const where = ({ name, index, step, during }: Place): string =>
-  `${name} (environment ${index} of its vector, step ${step}): ${during}()`;
+function where({ name, index, step, during, episode }: Place): string {
+  const when = episode === undefined ? `step ${step}` : `step ${step} of evaluation episode ${episode}`;
+  return `${name} (environment ${index} of its vector, ${when}): ${during}()`;
+}
 
 /** The error about an environment that broke its contract. */
 export const invalidEnvironment = (place: Place, { what, fix, cause }: Fault): EspalierError =>
   new EspalierError("ENVIRONMENT_INVALID", `${where(place)} ${what}`, { fix, cause });
 
-/** The words about an environment that showed something beyond the bounds of its observation space. */
-export const outsideText = (place: Place, what: string): string =>
-  `${where(place)} gave an observation of ${what}; declare the bounds as they are, or clip: clipObservations(environment, { low, high }). It is said once`;
+/** The warning about an observation outside the bounds of its space. */
+export const outOfBoundsText = (place: Place, what: string): string =>
+  `${where(place)} gave an observation of ${what}; declare the bounds as they are, or clip: clipObservations(environment, { low, high }). This warning is given once`;
 
-/** The error about an environment that threw. Some know by themselves that they break the contract. */
+/** The error about an environment that threw. */
 export function failedEnvironment(place: Place, cause: unknown): EspalierError {
+  // Environments made by defineEnvironment find by themselves that they break the contract.
   const known = cause instanceof EspalierError && cause.code === "ENVIRONMENT_INVALID" ? cause : undefined;
-  return new EspalierError(known?.code ?? "ENVIRONMENT_FAILED", `${where(place)} threw ${inWords(cause)}`, {
-    fix: known?.fix ?? `mend what the cause tells, or let onFailure: "restart" make such an environment anew`,
+  return new EspalierError(known?.code ?? "ENVIRONMENT_FAILED", `${where(place)} threw ${causeText(cause)}`, {
+    fix: known?.fix ?? `fix the cause, or let onFailure: "restart" make such an environment again`,
     cause,
   });
 }
 
-/** The error about an environment whose thread is gone. */
+function causeText(cause: unknown): string {
+  if (cause instanceof EspalierError) return textOf(cause);
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+}
+
+/** The error about an environment that ended its thread. */
 export const endedEnvironment = (place: Place): EspalierError =>
   new EspalierError("ENVIRONMENT_FAILED", `${where(place)} ended its thread`, {
-    fix: "leave process.exit() out of environments, and look at their use of memory",
+    fix: "do not call process.exit() in environments, and look at their use of memory",
   });
 
-/** The error about an environment that does not come back within so many milliseconds. */
+/** The error about an environment that does not return within `timeout` milliseconds. */
 export const hangingEnvironment = (place: Place, timeout: number): EspalierError =>
   new EspalierError("ENVIRONMENT_HANGS", `${where(place)} has not returned within ${timeout / 1000} s`, {
-    fix: `look for a loop that does not end; where it only takes long, give a larger timeout; onFailure: "restart" goes on without it`,
+    fix: `look for a loop that does not end; if it only takes long, give a larger timeout; onFailure: "restart" goes on without it`,
   });
 
 /** Times in a row that an environment may fail without a good step in between. */
-export const mostFailures = 3;
+export const maxFailures = 3;
 
-/** The last failure of an environment that fails whenever it is made anew. */
+/** The error about an environment that has failed `maxFailures` times in a row. */
 export const failsAgain = (error: EspalierError): EspalierError =>
-  new EspalierError(error.code, `${textOf(error)}; it had just been made anew, and fails each time`, {
-    fix: error.fix ?? "mend the environment",
+  new EspalierError(error.code, `${textOf(error)}; it had just been made again, and fails each time`, {
+    fix: error.fix ?? "fix the environment",
     cause: error,
   });
 
 /** An error's message without its code and fix. */
 export const textOf = ({ message, code }: EspalierError): string => message.split(` [${code}]`)[0] as string;
 
-function inWords(cause: unknown): string {
-  if (cause instanceof EspalierError) return textOf(cause);
-  return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-}
-
-/** Who does what about failures, for each environment: 1 where it is restarted. */
+/** The failure policy of each environment: 1 where it is restarted. */
 export function failurePolicies(
   onFailure: FailurePolicy | ((index: number) => FailurePolicy) | undefined,
   count: number,
@@ -83,7 +88,38 @@ export function failurePolicies(
     const policy = (typeof onFailure === "function" ? onFailure(index) : onFailure) ?? "stop";
     if (policy === "stop" || policy === "restart") return policy === "restart" ? 1 : 0;
     throw new EspalierError("OPTION_INVALID", `onFailure cannot be ${JSON.stringify(policy)}`, {
-      fix: `use "stop", "restart", or a function of the index that gives one of them`,
+      fix: `use "stop", "restart", or a function of the index that returns one of them`,
     });
   });
+}
+
+/** An error as plain data: messages between threads keep no classes. */
+export interface SentError {
+  readonly code: string | undefined;
+  readonly text: string;
+  readonly fix: string | undefined;
+  readonly cause:
+    | { readonly name: string; readonly message: string; readonly stack: string | undefined }
+    | undefined;
+}
+
+export function sendError(error: unknown): SentError {
+  if (!(error instanceof EspalierError)) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { code: undefined, text, fix: undefined, cause: sendCause(error) };
+  }
+  return { code: error.code, text: textOf(error), fix: error.fix, cause: sendCause(error.cause) };
+}
+
+function sendCause(cause: unknown): SentError["cause"] {
+  if (cause === undefined) return undefined;
+  if (!(cause instanceof Error)) return { name: "Error", message: String(cause), stack: undefined };
+  return { name: cause.name, message: cause.message, stack: cause.stack };
+}
+
+/** The error that was sent; one without a code gets the name and stack it had. */
+export function receiveError({ code, text, fix, cause }: SentError): Error {
+  const inner = cause && Object.assign(new Error(cause.message), { name: cause.name, stack: cause.stack });
+  if (code === undefined) return inner ?? new Error(text);
+  return new EspalierError(code, text, { ...(fix !== undefined && { fix }), cause: inner });
 }

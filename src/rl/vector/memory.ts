@@ -1,6 +1,10 @@
-import type { Sizes } from "./description.ts";
+import { actionSize, choices, flatSize } from "../spaces/space.ts";
+import type { Description } from "./make-environments.ts";
 
-/** Where environments leave what they give, and keep account of their episodes. */
+/**
+ * Arrays in which environments leave their results and count their episodes: of one thread alone, or shared between
+ * the thread that steps them and the one that waits for it.
+ */
 export interface Memory {
   /** By row. */
   readonly observations: Float32Array;
@@ -9,7 +13,7 @@ export interface Memory {
   readonly truncated: Uint8Array;
   readonly resets: Uint8Array;
   readonly actionMasks: Uint8Array;
-  /** What the rows are to do, where it comes from another thread. */
+  /** The rows' actions, where they come from another thread. */
   readonly actions: Float32Array;
   /** Of the present episode. */
   readonly returns: Float64Array;
@@ -19,45 +23,63 @@ export interface Memory {
   readonly nextLessons: Int32Array;
   /** 1 where it has not begun an episode since it was made: the next one begins with a seed. */
   readonly fresh: Uint8Array;
-  /** Two each: the seed with which it begins when fresh, and the one for another try in the same step. */
+  /** Two each: the seed of its first episode, and the one of a second attempt in the same step. */
   readonly seeds: Uint32Array;
   readonly restarts: Int32Array;
-  /** In a row, without a good step in between. */
+  /** Failures in a row, without a good step in between. */
   readonly failures: Int32Array;
-  /** 1 where it hung in this step, which therefore fails without being tried again. */
-  readonly doomed: Uint8Array;
-  /** [the vector's steps]. */
+  /** 1 where its thread was lost in this step: it is made again without being called again. */
+  readonly failed: Uint8Array;
+  /** [steps of the vector]. */
   readonly step: Float64Array;
 }
 
-interface Maker<T> {
+/** Numbers in the rows of `count` environments. */
+export interface Sizes {
+  readonly count: number;
+  readonly agents: number;
+  readonly observation: number;
+  readonly action: number;
+  /** 0 without action masks. */
+  readonly choices: number;
+}
+
+export const sizesOf = (description: Description, count: number): Sizes => ({
+  count,
+  agents: description.agents,
+  observation: flatSize(description.observationSpace),
+  action: actionSize(description.actionSpace),
+  choices: description.masked ? choices(description.actionSpace) : 0,
+});
+
+interface ArrayType<T> {
   new (length: number): T;
   new (buffer: SharedArrayBuffer, at: number, length: number): T;
   readonly BYTES_PER_ELEMENT: number;
 }
 
-type Allocate = <T>(type: Maker<T>, length: number) => T;
+type Allocate = <T>(type: ArrayType<T>, length: number) => T;
 
-function layout({ count, agents, observation, action, choices }: Sizes, take: Allocate): Memory {
+function layout({ count, agents, observation, action, choices }: Sizes, allocate: Allocate): Memory {
   const rows = count * agents;
   return {
-    observations: take(Float32Array, rows * observation),
-    rewards: take(Float32Array, rows),
-    terminated: take(Uint8Array, rows),
-    truncated: take(Uint8Array, rows),
-    resets: take(Uint8Array, rows),
-    actionMasks: take(Uint8Array, rows * choices),
-    actions: take(Float32Array, rows * action),
-    returns: take(Float64Array, rows),
-    lengths: take(Int32Array, count),
-    lessons: take(Int32Array, count),
-    nextLessons: take(Int32Array, count),
-    fresh: take(Uint8Array, count),
-    seeds: take(Uint32Array, count * 2),
-    restarts: take(Int32Array, count),
-    failures: take(Int32Array, count),
-    doomed: take(Uint8Array, count),
-    step: take(Float64Array, 1),
+    observations: allocate(Float32Array, rows * observation),
+    rewards: allocate(Float32Array, rows),
+    terminated: allocate(Uint8Array, rows),
+    truncated: allocate(Uint8Array, rows),
+    resets: allocate(Uint8Array, rows),
+    actionMasks: allocate(Uint8Array, rows * choices),
+    actions: allocate(Float32Array, rows * action),
+    returns: allocate(Float64Array, rows),
+    lengths: allocate(Int32Array, count),
+    lessons: allocate(Int32Array, count),
+    nextLessons: allocate(Int32Array, count),
+    fresh: allocate(Uint8Array, count),
+    seeds: allocate(Uint32Array, count * 2),
+    restarts: allocate(Int32Array, count),
+    failures: allocate(Int32Array, count),
+    failed: allocate(Uint8Array, count),
+    step: allocate(Float64Array, 1),
   };
 }
 
@@ -67,22 +89,27 @@ export const ownMemory = (sizes: Sizes): Memory => layout(sizes, (type, length) 
 // A cache line, so that no two arrays share one.
 const alignment = 64;
 
+const alignedBytes = (
+  { BYTES_PER_ELEMENT }: { readonly BYTES_PER_ELEMENT: number },
+  length: number,
+): number => Math.ceil((length * BYTES_PER_ELEMENT) / alignment) * alignment;
+
 /** Bytes that {@link sharedMemory} needs. */
 export function memoryBytes(sizes: Sizes): number {
   let bytes = 0;
   layout(sizes, (type, length) => {
-    bytes += Math.ceil((length * type.BYTES_PER_ELEMENT) / alignment) * alignment;
+    bytes += alignedBytes(type, length);
     return new type(0);
   });
   return bytes;
 }
 
-/** Memory that threads share: laid out alike wherever sizes are alike. */
+/** Memory in a shared buffer: equal sizes have equal layouts in all threads. */
 export function sharedMemory(sizes: Sizes, buffer: SharedArrayBuffer): Memory {
   let at = 0;
   return layout(sizes, (type, length) => {
     const array = new type(buffer, at, length);
-    at += Math.ceil((length * type.BYTES_PER_ELEMENT) / alignment) * alignment;
+    at += alignedBytes(type, length);
     return array;
   });
 }

@@ -1,7 +1,7 @@
 import type { Environment } from "../environments/environment.ts";
 import { readAction, writeFlat } from "../spaces/flat.ts";
 import { actionSize, flatSize, type SpaceValue } from "../spaces/space.ts";
-import { environmentSeed } from "./seeds.ts";
+import { environmentSeed } from "./host-vector.ts";
 import type { EpisodeEnd, VectorEnvironment } from "./vector.ts";
 
 /** What a vector shows after a reset or a step. */

@@ -1,48 +1,65 @@
 import { EspalierError } from "../../core/index.ts";
+import type { StateTree } from "../../state/index.ts";
+import { copyState, type Environment, stateOf } from "../environments/environment.ts";
 import { actionReader } from "./actions.ts";
-import type { Description } from "./description.ts";
-import type { EnvironmentSet } from "./environment-set.ts";
-import { failedEnvironment, failsAgain, invalidEnvironment, mostFailures, outsideText } from "./failure.ts";
-import { numbersIn } from "./infos.ts";
-import { Intake } from "./intake.ts";
+import {
+  failedEnvironment,
+  failsAgain,
+  invalidEnvironment,
+  maxFailures,
+  outOfBoundsText,
+  type Place,
+} from "./failure.ts";
+import type { Description } from "./make-environments.ts";
 import type { Memory } from "./memory.ts";
+import { RowWriter } from "./row-writer.ts";
 
 export interface RowsOptions {
   readonly description: Description;
   readonly memory: Memory;
-  readonly environments: EnvironmentSet;
-  /** 1 where a failure makes the environment anew. */
-  readonly policies: Uint8Array;
-  /** Told of each environment that is made anew: which of these, and why. */
-  readonly restarted: (i: number, error: EspalierError) => void;
-  /** Told what numbers a step of one of these had in its info. */
-  readonly informed: (i: number, info: Readonly<Record<string, number>>) => void;
-  /** Told of the first observation beyond its bounds, in words. */
-  readonly outside: (text: string) => void;
+  readonly environments: Environment[];
+  /** Makes the environment of this index in the vector again. */
+  readonly make: (index: number) => Environment;
+  /** Index in the vector of the first environment. Default: 0. */
+  readonly first?: number;
+  /** 1 where a failed environment is made again. Default: errors are raised. */
+  readonly policies?: Uint8Array;
+  /** Called before each call of an environment, so that another thread can see which one hangs. */
+  readonly onCall?: (i: number) => void;
+  /** Called with each environment that is made again, and the reason. */
+  readonly onRestart?: (i: number, error: EspalierError) => void;
+  /** Called with the numbers in a step's `info`. */
+  readonly onInfo?: (i: number, info: Readonly<Record<string, number>>) => void;
+  /** Called with a warning about the first observation outside its bounds. */
+  readonly onOutOfBounds?: (text: string) => void;
+  /** The number of the evaluation episode that environment i plays, for messages. */
+  readonly episode?: (i: number) => number;
 }
 
 /**
- * The rows of the environments of one thread: next-step autoreset, returns and lengths, and what happens when an
- * environment fails. Both kinds of vectors are made of these, which is why they agree bit for bit.
+ * The environments of one thread and their rows: next-step autoreset, returns and lengths, and what happens when an
+ * environment fails. Vectors of both kinds and evaluations step these, which is why they agree bit for bit.
  */
 export class EnvironmentRows {
   readonly #options: RowsOptions;
-  readonly #environments: EnvironmentSet;
+  readonly #environments: Environment[];
+  /** 1 where an environment has failed, so that its state is undefined. */
+  readonly #broken: Uint8Array;
   readonly #memory: Memory;
-  readonly #intake: Intake;
+  readonly #writer: RowWriter;
   readonly #read: ReturnType<typeof actionReader>;
   readonly #agents: number;
-  /** What is under way. */
   #during: "reset" | "step" = "reset";
   #repeating = false;
 
   constructor(options: RowsOptions) {
-    const { description, memory } = options;
+    const { description, memory, environments, onOutOfBounds } = options;
     this.#options = options;
-    this.#environments = options.environments;
+    this.#environments = environments;
+    this.#broken = new Uint8Array(environments.length);
     this.#memory = memory;
-    this.#intake = new Intake(description, memory, (i, what) =>
-      options.outside(outsideText(this.#environments.place(i, this.#during), what)),
+    this.#writer = new RowWriter(description, memory, (i, what) =>
+      onOutOfBounds?.(outOfBoundsText(this.#place(i, this.#during), what)),
     );
     this.#read = actionReader(description.actionSpace, description.agents);
     this.#agents = description.agents;
@@ -55,28 +72,29 @@ export class EnvironmentRows {
     restarts.fill(0);
     failures.fill(0);
     step[0] = 0;
-    for (let i = 0; i < this.#environments.count; i++) {
-      this.#environments.mend(i);
-      this.#begin(i);
+    for (let i = 0; i < this.#environments.length; i++) {
+      this.#mend(i);
+      this.reset(i);
     }
   }
 
-  /** One step of all. While `repeating` what was done before, those that are doomed are left out. */
+  /** Steps every environment. While `repeating` logged steps, failed environments are left out. */
   step(actions: Float32Array, repeating = false): void {
-    const { terminated, truncated, doomed } = this.#memory;
+    const { terminated, truncated, failed } = this.#memory;
     this.#repeating = repeating;
-    for (let i = 0; i < this.#environments.count; i++) {
-      if (repeating && doomed[i]) continue;
-      if (terminated[i * this.#agents] || truncated[i * this.#agents]) this.#begin(i);
-      else this.#advance(i, actions);
+    for (let i = 0; i < this.#environments.length; i++) {
+      if (repeating && failed[i]) continue;
+      if (terminated[i * this.#agents] || truncated[i * this.#agents]) this.reset(i);
+      else this.act(i, actions);
     }
   }
 
-  #advance(i: number, actions: Float32Array): void {
-    const { rewards, resets, truncated, doomed } = this.#memory;
-    const hung = doomed[i] === 1;
-    const error = hung ? undefined : this.#tryStep(i, actions);
-    if (!hung && error === undefined) return;
+  /** Steps environment i. If it fails and may be restarted, its episode is truncated. */
+  act(i: number, actions: Float32Array): void {
+    const { rewards, resets, truncated, failed } = this.#memory;
+    const lost = failed[i] === 1;
+    const error = lost ? undefined : this.#tryStep(i, actions);
+    if (!lost && error === undefined) return;
     this.#restart(i, error);
     // The observation is still the last good one.
     for (let row = i * this.#agents; row < (i + 1) * this.#agents; row++) {
@@ -88,78 +106,153 @@ export class EnvironmentRows {
 
   #tryStep(i: number, actions: Float32Array): EspalierError | undefined {
     const action = this.#read(actions, i);
-    let given: unknown;
+    const { onCall, onInfo } = this.#options;
+    let result: unknown;
     try {
-      given = this.#environments.step(i, action);
+      onCall?.(i);
+      result = this.#at(i).step(action);
     } catch (cause) {
-      return failedEnvironment(this.#environments.place(i, "step"), cause);
+      return failedEnvironment(this.#place(i, "step"), cause);
     }
     this.#during = "step";
-    const fault = this.#intake.step(i, given);
-    if (fault) return invalidEnvironment(this.#environments.place(i, "step"), fault);
-    const { info } = given as { readonly info?: unknown };
-    if (info !== undefined && !this.#repeating) {
-      const numbers = numbersIn(info);
-      if (numbers) this.#options.informed(i, numbers);
+    const fault = this.#writer.step(i, result);
+    if (fault) return invalidEnvironment(this.#place(i, "step"), fault);
+    if (onInfo && !this.#repeating) {
+      const { info } = result as { readonly info?: unknown };
+      const numbers = info === undefined ? undefined : numbersIn(info);
+      if (numbers) onInfo(i, numbers);
     }
     this.#memory.failures[i] = 0;
     return undefined;
   }
 
-  #begin(i: number): void {
+  /** Begins an episode of environment i. If that fails and it may be restarted, it is made again and tried once more. */
+  reset(i: number): void {
     const lesson = this.#lesson(i);
-    const hung = this.#memory.doomed[i] === 1;
-    const error = hung ? undefined : this.#tryBegin(i, lesson, 0);
-    if (!hung && error === undefined) return;
+    const lost = this.#memory.failed[i] === 1;
+    const error = lost ? undefined : this.#tryReset(i, lesson, 0);
+    if (!lost && error === undefined) return;
     this.#restart(i, error);
-    const again = this.#tryBegin(i, lesson, 1);
+    const again = this.#tryReset(i, lesson, 1);
     if (again === undefined) return;
-    this.#environments.breaks(i);
+    this.#broken[i] = 1;
     throw failsAgain(again);
   }
 
-  #tryBegin(i: number, lesson: number | undefined, attempt: 0 | 1): EspalierError | undefined {
+  #tryReset(i: number, lesson: number | undefined, attempt: 0 | 1): EspalierError | undefined {
     const { fresh, seeds, lessons } = this.#memory;
     const seed = fresh[i] ? { seed: seeds[2 * i + attempt] as number } : {};
-    let given: unknown;
+    let result: unknown;
     try {
-      given = this.#environments.reset(i, lesson === undefined ? seed : { ...seed, lesson });
+      this.#options.onCall?.(i);
+      result = this.#at(i).reset(lesson === undefined ? seed : { ...seed, lesson });
     } catch (cause) {
-      return failedEnvironment(this.#environments.place(i, "reset"), cause);
+      return failedEnvironment(this.#place(i, "reset"), cause);
     }
     this.#during = "reset";
-    const fault = this.#intake.reset(i, given);
-    if (fault) return invalidEnvironment(this.#environments.place(i, "reset"), fault);
+    const fault = this.#writer.reset(i, result);
+    if (fault) return invalidEnvironment(this.#place(i, "reset"), fault);
     fresh[i] = 0;
     lessons[i] = lesson ?? 0;
     return undefined;
   }
 
-  /** The lesson the next episode has; undefined without lessons. */
+  /** The lesson of the next episode; undefined without lessons. */
   #lesson(i: number): number | undefined {
     const { lessons, name } = this.#options.description;
     const lesson = this.#memory.nextLessons[i] as number;
     if (lesson >= 0 && lesson < (lessons?.length ?? 1)) return lessons && lesson;
     throw new EspalierError(
       "LESSON_INVALID",
-      `nextLessons has ${lesson} for environment ${this.#environments.place(i, "reset").index}, and ${name} ` +
+      `nextLessons has ${lesson} for environment ${this.#place(i, "reset").index}, and ${name} ` +
         (lessons ? `has the lessons 0 to ${lessons.length - 1}` : "has no lessons"),
       { fix: "write indices of lessons into nextLessons, and 0 where there are none" },
     );
   }
 
-  /** Makes a failed environment anew, or raises the error. Without an error it hung, which is known already. */
+  /** Makes a failed environment again, or raises the error. Without an error its thread was lost, which is reported. */
   #restart(i: number, error: EspalierError | undefined): void {
-    const { doomed, failures, restarts, fresh } = this.#memory;
-    const failed = (failures[i] as number) + 1;
-    this.#environments.breaks(i);
-    if (error && !this.#options.policies[i]) throw error;
-    if (error && failed >= mostFailures) throw failsAgain(error);
-    doomed[i] = 0;
-    failures[i] = failed;
+    const { failed, failures, restarts, fresh } = this.#memory;
+    const count = (failures[i] as number) + 1;
+    this.#broken[i] = 1;
+    if (error && !this.#options.policies?.[i]) throw error;
+    if (error && count >= maxFailures) throw failsAgain(error);
+    failed[i] = 0;
+    failures[i] = count;
     restarts[i] = (restarts[i] as number) + 1;
     fresh[i] = 1;
-    this.#environments.mend(i);
-    if (error) this.#options.restarted(i, error);
+    this.#mend(i);
+    if (error) this.#options.onRestart?.(i, error);
   }
+
+  /** Makes an environment again if it has failed. */
+  #mend(i: number): void {
+    if (!this.#broken[i]) return;
+    try {
+      this.#at(i).close?.();
+    } catch {
+      // It has failed already, and that is reported.
+    }
+    this.#call(i, "make", () => {
+      this.#environments[i] = this.#options.make((this.#options.first ?? 0) + i);
+    });
+    this.#broken[i] = 0;
+  }
+
+  /** The environments' states; null for those that begin with a seed. */
+  states(): StateTree[] {
+    return this.#environments.map((environment, i) =>
+      this.#memory.fresh[i]
+        ? null
+        : this.#call(i, "getState", () => copyState(stateOf(environment), environment.name)),
+    );
+  }
+
+  restore(states: readonly StateTree[]): void {
+    for (let i = 0; i < this.#environments.length; i++) {
+      this.#mend(i);
+      if (this.#memory.fresh[i]) continue;
+      // If it does not return, it is made again before it is used again.
+      this.#broken[i] = 1;
+      this.#call(i, "setState", () => this.#at(i).setState(copyState(states[i], this.#at(i).name)));
+      this.#broken[i] = 0;
+    }
+  }
+
+  close(): void {
+    for (const environment of this.#environments) environment.close?.();
+  }
+
+  #call<T>(i: number, during: Place["during"], work: () => T): T {
+    try {
+      this.#options.onCall?.(i);
+      return work();
+    } catch (cause) {
+      throw failedEnvironment(this.#place(i, during), cause);
+    }
+  }
+
+  #at(i: number): Environment {
+    return this.#environments[i] as Environment;
+  }
+
+  #place(i: number, during: Place["during"]): Place {
+    const { first = 0, episode } = this.#options;
+    const { step, lengths } = this.#memory;
+    const place = { name: this.#at(i).name, index: first + i, during };
+    if (!episode) return { ...place, step: step[0] as number };
+    return { ...place, step: during === "step" ? (lengths[i] as number) + 1 : 0, episode: episode(i) };
+  }
+}
+
+/** The finite numbers of a step's `info`, by name; undefined if it has none. */
+function numbersIn(info: unknown): Readonly<Record<string, number>> | undefined {
+  if (typeof info !== "object" || info === null) return undefined;
+  let found: Record<string, number> | undefined;
+  for (const [name, value] of Object.entries(info)) {
+    if (!Number.isFinite(value)) continue;
+    found ??= {};
+    found[name] = value as number;
+  }
+  return found;
 }

@@ -1,17 +1,13 @@
-import { checkNames, checkSize, type EspalierError } from "../../core/index.ts";
+import { checkOptions, type EspalierError, type OptionTable, option } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
-import { type Description, sizesOf } from "./description.ts";
-import { EnvironmentSet } from "./environment-set.ts";
 import { failurePolicies } from "./failure.ts";
-import { HostVector } from "./host-vector.ts";
-import { InfoSums } from "./infos.ts";
-import { makeAll } from "./make-all.ts";
-import { type Memory, ownMemory } from "./memory.ts";
-import { EnvironmentRows } from "./rows.ts";
-import type { Restart, Stepper } from "./stepper.ts";
-import { type RestartingVector, type VectorOptions, warnOfRestart } from "./vector-options.ts";
+import { HostVector, InfoSums, type Restart, type Stepper } from "./host-vector.ts";
+import { makeEnvironments } from "./make-environments.ts";
+import { ownMemory, sizesOf } from "./memory.ts";
+import { EnvironmentRows, type RowsOptions } from "./rows.ts";
+import type { RestartingVector, VectorOptions } from "./vector.ts";
 
 /** Options of {@link vectorEnvironment}. */
 export interface VectorEnvironmentOptions extends VectorOptions {
@@ -19,13 +15,37 @@ export interface VectorEnvironmentOptions extends VectorOptions {
   readonly make: string | ((index: number) => Environment);
 }
 
+/** Rows of the options that vectors of both kinds have. */
+export const vectorOptionTable = {
+  count: option.integer({ min: 1, required: true, doc: "How many environments." }),
+  onFailure: option.made<NonNullable<VectorOptions["onFailure"]>>(
+    `"stop", "restart", or a function of the index that returns one of them`,
+    (value) => value === "stop" || value === "restart" || typeof value === "function",
+    { doc: 'What happens when an environment fails. Default: "stop".' },
+  ),
+  onRestart: option.made<(error: EspalierError) => void>(
+    "a function of the error",
+    (value) => typeof value === "function",
+    { doc: "Called with the reason when an environment is made again." },
+  ),
+} satisfies OptionTable<VectorOptions>;
+
+const optionTable = {
+  ...vectorOptionTable,
+  make: option.made<VectorEnvironmentOptions["make"]>(
+    "the name of an environment, or a function that makes the environment of an index",
+    (value) => typeof value === "string" || typeof value === "function",
+    { required: true, doc: "Makes the environments." },
+  ),
+} satisfies OptionTable<VectorEnvironmentOptions>;
+
 /**
  * Environments that step together in this thread, one after the other: for environments as light as CartPole, whose
- * steps take less time than telling another thread of them.
+ * steps take less time than a message to another thread.
  *
- * An environment that fails is named with its index and step. Under `onFailure: "restart"` it is made anew, and the
- * others never notice. Only one that does not come back from a call cannot be helped here, because nothing else runs
- * in the meantime: for that there is {@link threadedEnvironment}.
+ * An environment that fails is named with its index and step. Under `onFailure: "restart"` it is made again, and the
+ * others are not affected. Nothing can be done here about a call that does not return, because nothing else runs in the
+ * meantime: use {@link threadedEnvironment} for such environments.
  *
  * @example
  * ```ts
@@ -38,53 +58,32 @@ export interface VectorEnvironmentOptions extends VectorOptions {
  * ```
  */
 export function vectorEnvironment(options: VectorEnvironmentOptions): RestartingVector {
-  checkNames("vectorEnvironment", options, ["make", "count", "onFailure", "onRestart"]);
-  const count = checkSize("vectorEnvironment", "count", options.count);
-  const { make: given } = options;
+  checkOptions("vectorEnvironment", options, optionTable);
+  const { make: given, count, onFailure, onRestart } = options;
   const make = typeof given === "string" ? () => makeEnvironment(given) : given;
-  const { description, environments } = makeAll(make, 0, count);
+  const { description, environments } = makeEnvironments(make, 0, count);
   const memory = ownMemory(sizesOf(description, count));
-  const policies = failurePolicies(options.onFailure, count);
-  const stepper = new OwnStepper(description, memory, { environments, make, policies });
-  return new HostVector(description, memory, stepper, {
-    onRestart: options.onRestart ?? warnOfRestart,
-    make: given,
-  });
+  const policies = failurePolicies(onFailure, count);
+  const stepper = new RowStepper({ description, memory, environments, make, policies });
+  return new HostVector({ description, outputs: memory, stepper, onRestart, make: given });
 }
 
 /** Steps environments in this thread. */
-class OwnStepper implements Stepper {
+class RowStepper implements Stepper {
   readonly parts: Stepper["parts"];
   readonly restarts: Restart[] = [];
   readonly infos = new InfoSums();
-  readonly outside: string[] = [];
-  readonly #environments: EnvironmentSet;
+  readonly outOfBounds: string[] = [];
   readonly #rows: EnvironmentRows;
 
-  constructor(
-    description: Description,
-    memory: Memory,
-    {
-      environments,
-      make,
-      policies,
-    }: {
-      readonly environments: Environment[];
-      readonly make: (index: number) => Environment;
-      readonly policies: Uint8Array;
-    },
-  ) {
+  constructor(options: RowsOptions) {
+    const { environments, memory } = options;
     this.parts = [{ first: 0, count: environments.length, memory }];
-    const set = new EnvironmentSet({ memory, environments, make, first: 0 });
-    this.#environments = set;
     this.#rows = new EnvironmentRows({
-      description,
-      memory,
-      environments: set,
-      policies,
-      restarted: (index: number, error: EspalierError) => this.restarts.push({ index, error }),
-      informed: (index, info) => this.infos.add(index, info),
-      outside: (text) => this.outside.push(text),
+      ...options,
+      onRestart: (index, error) => this.restarts.push({ index, error }),
+      onInfo: (index, info) => this.infos.add(index, info),
+      onOutOfBounds: (text) => this.outOfBounds.push(text),
     });
   }
 
@@ -99,14 +98,14 @@ class OwnStepper implements Stepper {
   }
 
   states(): readonly StateTree[] {
-    return this.#environments.states();
+    return this.#rows.states();
   }
 
   restore(states: readonly StateTree[]): void {
-    this.#environments.restore(states);
+    this.#rows.restore(states);
   }
 
   close(): void {
-    this.#environments.close();
+    this.#rows.close();
   }
 }

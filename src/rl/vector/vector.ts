@@ -1,9 +1,28 @@
+import type { EspalierError } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Space } from "../spaces/space.ts";
+import type { FailurePolicy } from "./failure.ts";
+
+// Vectors of environments: several environments that step together, with one row per agent of each.
+//
+//   vectorEnvironment      in this thread        HostVector ── RowStepper ── EnvironmentRows
+//   threadedEnvironment    in other threads      HostVector ── ThreadStepper ── ThreadPart ═ shared memory ═ EnvironmentRows
+//   compiledRows           in the program        pure functions of traced values, by vmap
+//
+//   step(actions)                                                                  host-vector.ts
+//     check the actions
+//     for each environment of each thread:                                         rows.ts
+//       its episode ended in the last step:  environment.reset()
+//       otherwise:                           environment.step(its action)
+//       check the result and write it to the environment's rows                    row-writer.ts
+//       it threw or broke the contract:      raise, or make the environment again  failure.ts
+//     collect episodes that ended
+//
+// An evaluation plays on the same EnvironmentRows, with a seed for every episode: evaluation/play.ts.
 
 /** An episode of one row that is over. */
 export interface EpisodeEnd {
-  /** Which environment, and which of its agents. */
+  /** Index of the environment, and of its agent. */
   readonly environment: number;
   readonly agent: number;
   readonly return: number;
@@ -13,16 +32,16 @@ export interface EpisodeEnd {
 }
 
 /**
- * Several environments that step together. A row is an agent of an environment: `count * agents` rows. The arrays are
- * the vector's own, the same all the time, and hold what the last `reset` or `step` gave.
+ * Several environments that step together. A row is an agent of an environment: `count * agents` rows. The arrays
+ * belong to the vector, stay the same ones, and hold the result of the last `reset` or `step`.
  *
  * It resets by itself, as Gymnasium's "next step" mode does: the step that ends an episode gives its last observation,
  * and the step after it ignores the row's action, gives the first observation of the next episode and a reward of 0,
- * and says so in `resets`. What is between those two observations is no experience.
+ * and sets `resets`. What lies between those two observations is no experience.
  */
 export interface VectorEnvironment {
   readonly name: string;
-  /** Whether `makeEnvironment(name)` would make others: where a function made these that is registered under no name. */
+  /** True if `makeEnvironment(name)` would make other environments: these were made by an unregistered function. */
   readonly unlikeNamed?: boolean;
   readonly count: number;
   readonly agents: number;
@@ -40,25 +59,40 @@ export interface VectorEnvironment {
   /** [rows, number of choices], where the environments have action masks. */
   readonly actionMasks: Uint8Array | undefined;
   /**
-   * Begins an episode everywhere; environment i is seeded from `seed` and i, and from then on draws by itself. What has
-   * been an episode before is forgotten.
+   * Begins an episode everywhere and forgets earlier ones. Environment i is seeded from `seed` and i, and draws its own
+   * numbers from then on.
    */
   reset(seed: number): void;
   /**
    * One step of every environment. Actions are [rows, flat size of the action space]; whole numbers where the space
-   * has whole numbers. Returns when all have stepped. Threads are waited for, without turning the event loop.
+   * has whole numbers. Returns when all have stepped. It waits for threads without turning the event loop.
    */
   step(actions: Float32Array): void;
-  /** Episodes that ended since this was last asked, in order of steps, then of rows. */
+  /** Returns the episodes that ended since the last call, in order of steps, then of rows. */
   ended(): readonly EpisodeEnd[];
-  /** Means of the numbers that steps had in their `info` since this was last asked, by name. */
+  /** Returns means of the numbers that steps had in their `info` since the last call, by name. */
   infos?(): Readonly<Record<string, number>>;
-  /** The lesson each environment's next episode has, by index; all the first unless told. Kept until told otherwise. */
+  /** The lesson of each environment's next episode, by index. Written by the caller. Default: 0. */
   readonly nextLessons: Int32Array;
-  /** How often each environment was made anew after a failure, by index, where such a thing can happen. */
+  /** How often each environment was made again after a failure, by index. */
   readonly restarts?: Int32Array;
-  /** Unfinished episodes, returns so far and all: it goes on from there in the same way. */
+  /** The state, unfinished episodes and their returns so far included. */
   getState(): StateTree;
   setState(state: StateTree): void;
   close(): void;
+}
+
+/** Options of vectors in this thread and in other threads. */
+export interface VectorOptions {
+  /** How many environments. */
+  readonly count: number;
+  /** What happens when an environment fails, for all or by index. Default: "stop". */
+  readonly onFailure?: FailurePolicy | ((index: number) => FailurePolicy);
+  /** Called with the reason when an environment is made again, under `onFailure: "restart"`. Default: a process warning. */
+  readonly onRestart?: (error: EspalierError) => void;
+}
+
+/** A vector that can make single environments again. */
+export interface RestartingVector extends VectorEnvironment {
+  readonly restarts: Int32Array;
 }

@@ -1,21 +1,30 @@
 import type { MessagePort } from "node:worker_threads";
 import type { StateTree } from "../../../state/index.ts";
-import type { Description } from "../description.ts";
-import type { SentError } from "./sent-error.ts";
+import type { SentError } from "../failure.ts";
+import type { Description } from "../make-environments.ts";
 
-/** Words in the memory by which a thread and the one that leads it speak. */
+// How a vector and its threads talk. Numbers travel through shared memory, objects through a message port.
+//
+//   vector (thread-client.ts)                       thread (thread-main.ts)
+//     write actions into shared memory
+//     COMMAND = step, REQUEST += 1, notify    ──▶     wakes up, steps its environments,
+//     wait for DONE = REQUEST                         sets CURRENT and CALLS before each call of one
+//     no CALLS for `timeout` ms: it hangs     ◀──     STATUS = how it went, DONE = REQUEST, notify
+//     STATUS is not quiet: read the messages          (messages were sent before)
+
+/** Words in the control memory. */
 export const REQUEST = 0;
-/** The request that is done: what is waited for. */
+/** The last request that is done. */
 export const DONE = 1;
 export const COMMAND = 2;
 export const STATUS = 3;
-/** How many calls of environments have begun, and the last one's environment: whether it moves, and who hangs. */
+/** How many calls of environments have begun, and which environment was called last. */
 export const CALLS = 4;
 export const CURRENT = 5;
 /** A cache line of words. */
 export const WORDS = 16;
 
-/** What a thread can be asked, as numbers in COMMAND. */
+/** Commands, as numbers in COMMAND. */
 export const commands = {
   start: 0,
   /** Takes the memory to work in. */
@@ -24,53 +33,55 @@ export const commands = {
   step: 3,
   /** Sends the environments' states. */
   states: 4,
-  /** Takes the environments' states. */
+  /** Restores the environments' states. */
   restore: 5,
-  /** Repeats steps that were done before. */
+  /** Repeats logged steps. */
   repeat: 6,
   close: 7,
 } as const;
+export type Command = keyof typeof commands;
 
-/** How a request went, as numbers in STATUS: well, well and something was sent, not at all, and never again. */
+/** Outcomes of a request, as numbers in STATUS: done, done with messages, failed with messages, thread gone. */
 export const statuses = { quiet: 0, sent: 1, failed: 2, gone: 3 } as const;
 
-/** Where environments of threads come from: a registered name, or what a module exports. */
-export type Source = string | { readonly module: string; readonly name: string };
+/** Where a thread's environments come from: a registered name, or a function that a module exports. */
+export type ThreadSource = string | { readonly module: string; readonly name: string };
 
-/** What a thread is given when it starts. */
+/** The data that a thread is started with. */
 export interface ThreadData {
   readonly control: Int32Array;
   readonly port: MessagePort;
-  readonly source: Source;
+  readonly source: ThreadSource;
+  /** Index in the vector of its first environment. */
   readonly first: number;
   readonly count: number;
   readonly policies: Uint8Array;
-  /** Whether the environments have action masks, where it is known. */
+  /** Whether the environments have action masks, if it is known. */
   readonly masked: boolean | undefined;
 }
 
-/** What a thread sends. */
-export type Answer =
+/** A message from a thread. */
+export type ThreadMessage =
   | { readonly kind: "made"; readonly description: Description; readonly names: readonly string[] }
   | { readonly kind: "states"; readonly states: readonly StateTree[] }
   | { readonly kind: "restarted"; readonly i: number; readonly error: SentError }
-  | { readonly kind: "informed"; readonly infos: readonly Informed[] }
-  | { readonly kind: "outside"; readonly text: string }
+  | { readonly kind: "infos"; readonly infos: readonly StepInfo[] }
+  | { readonly kind: "outOfBounds"; readonly text: string }
   | { readonly kind: "failed"; readonly error: SentError };
 
-/** The numbers that a step of one of a thread's environments had in its info. */
-export interface Informed {
+/** The numbers in the `info` of a step of environment i. */
+export interface StepInfo {
   readonly i: number;
   readonly info: Readonly<Record<string, number>>;
 }
 
-/** The memory a thread works in, and what it must know to lay it out. */
+/** Message of `attach`: the memory, and what is needed to lay it out. */
 export interface Attach {
   readonly buffer: SharedArrayBuffer;
   readonly masked: boolean;
 }
 
-/** Steps that were done, one after the other. */
+/** Message of `repeat`: actions and lessons of `steps` steps, one after the other. */
 export interface Repeat {
   readonly steps: number;
   readonly actions: Float32Array;

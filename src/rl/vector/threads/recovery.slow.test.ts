@@ -4,8 +4,8 @@ import { firstDifference } from "../../../state/index.ts";
 import type * as tiny from "../environments.test-support.ts";
 import { actionOf, makeFragile, makeTelling } from "../environments.test-support.ts";
 import { actionsFor, show } from "../naive.test-support.ts";
+import type { RestartingVector } from "../vector.ts";
 import { vectorEnvironment } from "../vector-environment.ts";
-import type { RestartingVector } from "../vector-options.ts";
 import { threadedEnvironment } from "./threaded-environment.ts";
 
 const module = new URL("../environments.test-support.ts", import.meta.url);
@@ -32,7 +32,7 @@ function restarting(told: EspalierError[], name: keyof typeof tiny = "makeFragil
 const inOneThread = () =>
   vectorEnvironment({ make: makeFragile, count: 5, onFailure: "restart", onRestart: () => undefined });
 
-describe("an environment in a thread that is made anew", () => {
+describe("an environment in a thread that is made again", () => {
   it("because it threw or gave nonsense goes on as in one thread", () => {
     const told: EspalierError[] = [];
     const vector = restarting(told);

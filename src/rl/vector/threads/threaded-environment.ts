@@ -1,33 +1,55 @@
 import { availableParallelism } from "node:os";
-import { badOption, checkNames, checkSize, shown } from "../../../core/index.ts";
+import { checkOptions, type EspalierError, type OptionTable, option } from "../../../core/index.ts";
+import type { StateTree } from "../../../state/index.ts";
 import { failurePolicies } from "../failure.ts";
-import { HostVector } from "../host-vector.ts";
-import { type RestartingVector, type VectorOptions, warnOfRestart } from "../vector-options.ts";
-import type { LinkOptions } from "./link.ts";
-import type { Source } from "./protocol.ts";
-import { ThreadStepper } from "./thread-stepper.ts";
+import { HostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
+import { checkAlike, type Description } from "../make-environments.ts";
+import { type Memory, ownMemory, sizesOf } from "../memory.ts";
+import type { RestartingVector, VectorOptions } from "../vector.ts";
+import { vectorOptionTable } from "../vector-environment.ts";
+import type { ThreadSource } from "./protocol.ts";
+import { ThreadClient, type ThreadOptions } from "./thread-client.ts";
+import { resultKeys, ThreadPart } from "./thread-part.ts";
 
 /** Options of {@link threadedEnvironment}. */
 export interface ThreadedEnvironmentOptions extends VectorOptions {
   /**
-   * The name of a built-in environment, or a module (its URL, mostly `new URL("./my-environment.ts", import.meta.url)`)
+   * The name of a built-in environment, or a module (its URL, usually `new URL("./my-environment.ts", import.meta.url)`)
    * and the name of a function it exports, which makes the environment of an index.
    */
   readonly make: string | { readonly module: URL | string; readonly name: string };
-  /** How many threads the environments are split over. Default one a processor. */
+  /** How many threads the environments are split over. Default: one per processor. */
   readonly threads?: number;
   /** Seconds that one call of an environment may take before it counts as hanging. Default: 30. */
   readonly timeout?: number;
 }
 
+export const timeoutOption = option.number({
+  above: 0,
+  infinite: true,
+  default: 30,
+  doc: "Seconds that one call of an environment may take before it counts as hanging.",
+});
+
+const optionTable = {
+  ...vectorOptionTable,
+  make: option.made<ThreadedEnvironmentOptions["make"]>(
+    "the name of a built-in environment, or { module: new URL(..., import.meta.url), name }: threads share no functions",
+    (value) => sourceOf(value) !== undefined,
+    { required: true, doc: "Makes the environments." },
+  ),
+  threads: option.integer({ min: 1, doc: "How many threads the environments are split over." }),
+  timeout: timeoutOption,
+} satisfies OptionTable<ThreadedEnvironmentOptions>;
+
 /**
  * Environments that step at the same time in threads, over shared memory: for environments whose steps take some tens
  * of microseconds or more. It gives what {@link vectorEnvironment} gives with the same seed, bit for bit, and
  * waits for the threads without turning the event loop. The threads end with `close()` or with the process, which they
- * do not keep alive. What environments print appears when the threads have nothing to do.
+ * do not keep alive. What environments print appears when the threads are idle.
  *
  * An environment that hangs is found out after `timeout` (after twice that at the latest), and its thread is ended.
- * Under `onFailure: "restart"` another thread takes its place, in which that environment is made anew. The others of
+ * Under `onFailure: "restart"` another thread takes over, in which that environment is made again. The others of
  * the lost thread go on as if nothing had happened: the thread's states are taken every 256 steps, and restored, and the
  * actions since then are repeated. That holds for environments that keep their contract, the same state and actions lead
  * to the same; one that shows something else is treated as failed. A hang in `getState` or `setState` always stops.
@@ -45,39 +67,143 @@ export interface ThreadedEnvironmentOptions extends VectorOptions {
  * ```
  */
 export function threadedEnvironment(options: ThreadedEnvironmentOptions): RestartingVector {
-  const kind = "threadedEnvironment";
-  checkNames(kind, options, ["make", "count", "threads", "timeout", "onFailure", "onRestart"]);
-  const count = checkSize(kind, "count", options.count);
-  const threads = Math.min(checkSize(kind, "threads", options.threads ?? availableParallelism()), count);
-  const timeout = 1000 * checkTimeout(kind, options.timeout ?? 30);
-  const source = sourceOf(options.make);
-  const policies = failurePolicies(options.onFailure, count);
+  checkOptions("threadedEnvironment", options, optionTable);
+  const { make, count, onFailure, onRestart, timeout = timeoutOption.default } = options;
+  const threads = Math.min(options.threads ?? availableParallelism(), count);
+  const source = sourceOf(make) as ThreadSource;
+  const policies = failurePolicies(onFailure, count);
   const stepper = new ThreadStepper(
     count,
-    Array.from({ length: threads }, (_, t): LinkOptions => {
+    Array.from({ length: threads }, (_, t): ThreadOptions => {
       const first = Math.floor((t * count) / threads);
       const end = Math.floor(((t + 1) * count) / threads);
-      return { source, first, count: end - first, policies: policies.slice(first, end), timeout };
+      return {
+        source,
+        first,
+        count: end - first,
+        policies: policies.slice(first, end),
+        timeout: 1000 * timeout,
+      };
     }),
   );
-  return new HostVector(stepper.description, stepper.outputs, stepper, {
-    onRestart: options.onRestart ?? warnOfRestart,
-    make: options.make,
-  });
+  const { description, outputs } = stepper;
+  return new HostVector({ description, outputs, stepper, onRestart, make });
 }
 
-/** Refuses what is no time in seconds. */
-export function checkTimeout(kind: string, given: unknown): number {
-  if (typeof given === "number" && given > 0) return given;
-  throw badOption(kind, `timeout is ${shown(given)}`, "give seconds above 0, or Infinity");
-}
-
-function sourceOf(make: unknown): Source {
+/** The source that `make` means; undefined if it means none. */
+function sourceOf(make: unknown): ThreadSource | undefined {
   if (typeof make === "string") return make;
   const { module, name } = (make ?? {}) as { readonly module?: URL | string; readonly name?: unknown };
-  if (typeof name === "string" && (module instanceof URL || /^(file|data|node):/.test(module ?? "")))
-    return { module: String(module), name };
-  const fix =
-    "give the name of a built-in environment, or { module: new URL(..., import.meta.url), name }: threads share no functions";
-  throw badOption("threadedEnvironment", `make is ${shown(make)}`, fix);
+  const isUrl = module instanceof URL || /^(file|data|node):/.test(module ?? "");
+  return typeof name === "string" && isUrl ? { module: String(module), name } : undefined;
+}
+
+/** Steps environments in other threads, all at the same time. */
+class ThreadStepper implements Stepper {
+  readonly description: Description;
+  readonly outputs: Memory;
+  readonly parts: readonly ThreadPart[];
+  readonly restarts: Restart[] = [];
+  readonly infos = new InfoSums();
+  readonly outOfBounds: string[] = [];
+  /** For each part, its rows of the outputs. */
+  readonly #views: readonly Pick<Memory, (typeof resultKeys)[number]>[];
+
+  constructor(count: number, threads: readonly ThreadOptions[]) {
+    const clients = threads.map((options) => new ThreadClient(options));
+    try {
+      const descriptions = clients.map((client) => client.made());
+      const description = descriptions[0] as Description;
+      descriptions.forEach((other, t) => {
+        checkAlike(description, other, threads[t]?.first ?? 0);
+      });
+      const outputs = ownMemory(sizesOf(description, count));
+      const { restarts, infos, outOfBounds } = this;
+      this.description = description;
+      this.outputs = outputs;
+      this.parts = clients.map(
+        (client, t) =>
+          new ThreadPart(threads[t] as ThreadOptions, client, {
+            description,
+            outputs,
+            restarts,
+            infos,
+            outOfBounds,
+          }),
+      );
+    } catch (error) {
+      for (const client of clients) client.end();
+      throw error;
+    }
+    this.#views = this.parts.map((part) => viewsOf(this.outputs, part));
+  }
+
+  revive(): void {
+    for (const part of this.parts) part.revive();
+  }
+
+  begin(): void {
+    for (const part of this.parts) part.sendBegin();
+    this.#finish("begin");
+  }
+
+  step(actions: Float32Array): void {
+    this.#logStates();
+    for (const part of this.parts) part.sendStep(actions);
+    this.#finish("step");
+  }
+
+  states(): readonly StateTree[] {
+    for (const part of this.parts) part.sendStates();
+    const replies = this.parts.map((part) => part.finishStates());
+    const stop = replies.find(({ error }) => error);
+    if (stop) throw stop.error;
+    return replies.flatMap(({ states }) => states ?? []);
+  }
+
+  restore(states: readonly StateTree[]): void {
+    for (const part of this.parts) part.restore(states.slice(part.first, part.first + part.count));
+  }
+
+  close(): void {
+    for (const part of this.parts) part.close();
+  }
+
+  #logStates(): void {
+    let stop: EspalierError | undefined;
+    for (const part of this.parts) if (part.needsStates) part.sendStates();
+    for (const part of this.parts) if (part.needsStates) stop = part.logStates() ?? stop;
+    if (stop) throw stop;
+  }
+
+  /** Waits for all threads, whatever happens in one of them, so that no request is under way when an error is raised. */
+  #finish(command: "begin" | "step"): void {
+    let stop: EspalierError | undefined;
+    for (let t = 0; t < this.parts.length; t++) {
+      const part = this.parts[t] as ThreadPart;
+      const error = part.finish(command);
+      stop ??= error;
+      const view = this.#views[t] as Memory;
+      for (let k = 0; k < resultKeys.length; k++) {
+        const key = resultKeys[k] as (typeof resultKeys)[number];
+        view[key].set(part.memory[key]);
+      }
+    }
+    if (stop) throw stop;
+  }
+}
+
+function viewsOf(outputs: Memory, { first, count }: ThreadPart): Pick<Memory, (typeof resultKeys)[number]> {
+  const rowsOf = <T extends Float32Array | Uint8Array>(whole: T): T => {
+    const each = whole.length / outputs.lengths.length;
+    return whole.subarray(first * each, (first + count) * each) as T;
+  };
+  return {
+    observations: rowsOf(outputs.observations),
+    rewards: rowsOf(outputs.rewards),
+    terminated: rowsOf(outputs.terminated),
+    truncated: rowsOf(outputs.truncated),
+    resets: rowsOf(outputs.resets),
+    actionMasks: rowsOf(outputs.actionMasks),
+  };
 }

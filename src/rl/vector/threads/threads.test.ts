@@ -5,8 +5,8 @@ import type { EspalierError } from "../../../core/index.ts";
 import { firstDifference, type StateTree } from "../../../state/index.ts";
 import * as tiny from "../environments.test-support.ts";
 import { actionsFor, show } from "../naive.test-support.ts";
+import type { RestartingVector } from "../vector.ts";
 import { vectorEnvironment } from "../vector-environment.ts";
-import type { RestartingVector } from "../vector-options.ts";
 import { type ThreadedEnvironmentOptions, threadedEnvironment } from "./threaded-environment.ts";
 
 const module = new URL("../environments.test-support.ts", import.meta.url);

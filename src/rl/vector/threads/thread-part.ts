@@ -1,0 +1,299 @@
+import { EspalierError } from "../../../core/index.ts";
+import type { StateTree } from "../../../state/index.ts";
+import { failsAgain, invalidEnvironment, maxFailures } from "../failure.ts";
+import type { InfoSums, Part, Restart } from "../host-vector.ts";
+import type { Description } from "../make-environments.ts";
+import type { Memory } from "../memory.ts";
+import type { Repeat } from "./protocol.ts";
+import { type Reply, ThreadClient, type ThreadOptions } from "./thread-client.ts";
+
+/** What all threads of a vector share. */
+export interface SharedParts {
+  readonly description: Description;
+  /** The vector's results. */
+  readonly outputs: Memory;
+  readonly restarts: Restart[];
+  readonly infos: InfoSums;
+  readonly outOfBounds: string[];
+}
+
+/** Results of a step, by row. */
+export const resultKeys = [
+  "observations",
+  "rewards",
+  "terminated",
+  "truncated",
+  "resets",
+  "actionMasks",
+] as const;
+/** Counts of episodes and failures, by environment or row. */
+const episodeKeys = ["returns", "lengths", "lessons", "fresh", "restarts", "failures"] as const;
+
+/** The memory of one environment after a finished step. */
+type EnvironmentMemory = Readonly<Record<string, readonly number[]>>;
+
+/**
+ * Some environments of a vector that one thread steps. When that thread is lost, another one takes over:
+ *
+ *   step(actions)
+ *     every 256 steps: take the environments' states and memory into the log
+ *     write the actions, add them to the log, send "step", wait
+ *     the thread hangs or is gone in environment i:
+ *       i may not be restarted: raise the error; otherwise i is failed
+ *       start another thread, restore the log's states and memory, repeat its steps without the failed environments
+ *       an environment that shows something else than before breaks the contract: it is failed too
+ *       send "step" again: it makes failed environments again instead of stepping them
+ */
+export class ThreadPart implements Part {
+  readonly first: number;
+  readonly count: number;
+  readonly #options: ThreadOptions;
+  readonly #shared: SharedParts;
+  readonly #nextLessons: Int32Array;
+  #client: ThreadClient;
+  /** Only if an environment may be restarted. */
+  readonly #log: StepLog | undefined;
+  /** Environments in which a thread was lost since the last finished request, with their memory before that. */
+  readonly #failed = new Map<number, EnvironmentMemory>();
+
+  constructor(options: ThreadOptions, client: ThreadClient, shared: SharedParts) {
+    this.first = options.first;
+    this.count = options.count;
+    this.#options = options;
+    this.#shared = shared;
+    this.#nextLessons = shared.outputs.nextLessons.subarray(this.first, this.first + this.count);
+    this.#client = client;
+    client.attach(shared.description);
+    if (options.policies.includes(1)) this.#log = new StepLog(client.memory, client.buffer.byteLength);
+  }
+
+  get memory(): Memory {
+    return this.#client.memory;
+  }
+
+  /** Starts another thread if this one was lost. */
+  revive(): void {
+    if (this.#client.hasEnded) this.#client = this.#startThread();
+  }
+
+  sendBegin(): void {
+    this.memory.nextLessons.set(this.#nextLessons);
+    this.#failed.clear();
+    this.#log?.outdate();
+    this.#client.send("begin");
+  }
+
+  sendStep(actions: Float32Array): void {
+    const { memory } = this;
+    const from = this.first * (memory.actions.length / this.count);
+    for (let k = 0; k < memory.actions.length; k++) memory.actions[k] = actions[from + k] as number;
+    memory.nextLessons.set(this.#nextLessons);
+    if (this.#failed.size > 0) this.#failed.clear();
+    this.#log?.add(memory);
+    this.#client.send("step");
+  }
+
+  /** Waits for `begin` or `step`, in another thread if this one is lost. Returns the error that stops the vector. */
+  finish(command: "begin" | "step"): EspalierError | undefined {
+    for (;;) {
+      const { error, lostIn, restarts, infos, outOfBounds } = this.#client.wait(
+        command === "begin" ? "reset" : "step",
+      );
+      if (restarts) this.#restarted(...restarts);
+      if (infos) for (const { i, info } of infos) this.#shared.infos.add(i, info);
+      if (outOfBounds !== undefined) this.#shared.outOfBounds.push(outOfBounds);
+      if (lostIn === undefined) return error;
+      const other = this.#replace(command, lostIn, error as EspalierError);
+      if (other instanceof EspalierError) return other;
+      this.#client = other;
+      this.#client.send(command);
+    }
+  }
+
+  /** True if the log needs states before another step. */
+  get needsStates(): boolean {
+    return this.#log?.isDue ?? false;
+  }
+
+  sendStates(): void {
+    this.#client.send("states");
+  }
+
+  finishStates(): Reply {
+    return this.#client.wait("getState");
+  }
+
+  /** Waits for states and begins the log with them. Returns the error that stops the vector. */
+  logStates(): EspalierError | undefined {
+    const { error, states } = this.finishStates();
+    if (states) this.#log?.begin(states, this.#client.buffer);
+    return error;
+  }
+
+  restore(states: readonly StateTree[]): void {
+    this.#log?.outdate();
+    this.#client.request("restore", "setState", states);
+  }
+
+  close(): void {
+    this.#client.tryRequest("close", "make");
+    this.#client.end();
+  }
+
+  #restarted(...restarts: readonly Restart[]): void {
+    this.#shared.restarts.push(...restarts);
+    this.#log?.outdate();
+  }
+
+  #startThread(): ThreadClient {
+    const client = new ThreadClient(this.#options, this.#shared.description.masked);
+    client.made();
+    client.attach(this.#shared.description);
+    return client;
+  }
+
+  /** The thread that takes over after one was lost in environment `lostIn`, or the error that stops the vector. */
+  #replace(command: "begin" | "step", lostIn: number, why: EspalierError): ThreadClient | EspalierError {
+    const { memory: before } = this.#client;
+    let stop = this.#fail(before, lostIn, why);
+    while (!stop) {
+      let client: ThreadClient;
+      try {
+        client = this.#startThread();
+      } catch (error) {
+        return error as EspalierError;
+      }
+      const reply: Reply = command === "step" ? this.#repeatSteps(client) : {};
+      if (reply.error === undefined) {
+        const { memory } = client;
+        for (const key of ["actions", "nextLessons", "step", "seeds"] as const) memory[key].set(before[key]);
+        for (const i of this.#failed.keys()) memory.failed[i] = 1;
+        stop = command === "step" ? this.#compare(client) : undefined;
+        if (!stop) return client;
+      } else
+        stop =
+          reply.lostIn === undefined ? reply.error : this.#fail(client.memory, reply.lostIn, reply.error);
+      client.end();
+    }
+    return stop;
+  }
+
+  /** Marks an environment as failed. Returns the error that stops the vector, if it may not be restarted. */
+  #fail(memory: Memory, i: number, error: EspalierError): EspalierError | undefined {
+    if (!this.#options.policies[i]) return error;
+    if (this.#failed.has(i) || (memory.failures[i] as number) + 1 >= maxFailures) return failsAgain(error);
+    this.#failed.set(i, this.#memoryOf(memory, i));
+    this.#restarted({ index: this.first + i, error });
+    return undefined;
+  }
+
+  /** Does in a new thread what the lost one had done since the log began. */
+  #repeatSteps(client: ThreadClient): Reply {
+    const log = this.#log as StepLog;
+    const states = log.restore(client.buffer);
+    for (const i of this.#failed.keys()) {
+      client.memory.failed[i] = 1;
+      // Its state is not restored.
+      client.memory.fresh[i] = 1;
+    }
+    const restored = client.tryRequest("restore", "setState", states);
+    return restored.error ? restored : client.tryRequest("repeat", "step", log.finished);
+  }
+
+  /** Compares what environments show with what the vector returned last, and gives failed ones their memory back. */
+  #compare(client: ThreadClient): EspalierError | undefined {
+    const { memory } = client;
+    for (let i = 0; i < this.count; i++) {
+      if (this.#failed.has(i) || this.#showsSame(memory, i)) continue;
+      const error = invalidEnvironment(client.place(i, "step"), {
+        what: "gave something else when it was repeated from the same state with the same actions",
+        fix: "keep everything the environment's future depends on in getState(), its random numbers included",
+      });
+      const stop = this.#fail(memory, i, error);
+      if (stop) return stop;
+      memory.failed[i] = 1;
+    }
+    for (const [i, saved] of this.#failed)
+      for (const key of [...episodeKeys, ...resultKeys]) {
+        const values = saved[key] as readonly number[];
+        memory[key].set(values, values.length * i);
+      }
+    return undefined;
+  }
+
+  /** The thread was lost in this environment and has not changed its counts; its results are the vector's last. */
+  #memoryOf(memory: Memory, i: number): EnvironmentMemory {
+    const { outputs } = this.#shared;
+    const saved: Record<string, readonly number[]> = {};
+    for (const key of episodeKeys) saved[key] = sliceOf(memory[key], this.count, i);
+    for (const key of resultKeys) saved[key] = sliceOf(outputs[key], outputs.lengths.length, this.first + i);
+    return saved;
+  }
+
+  #showsSame(memory: Memory, i: number): boolean {
+    const { outputs } = this.#shared;
+    return resultKeys.every((key) => {
+      const last = sliceOf(outputs[key], outputs.lengths.length, this.first + i);
+      return sliceOf(memory[key], this.count, i).every((value, k) => Object.is(value, last[k]));
+    });
+  }
+}
+
+function sliceOf(array: ArrayLike<number>, count: number, i: number): readonly number[] {
+  const each = array.length / count;
+  return Array.from({ length: each }, (_, k) => array[i * each + k] as number);
+}
+
+/** Steps after which states are taken again: quick to repeat, and rare enough that taking states costs nothing. */
+const capacity = 256;
+
+/** States of a thread's environments as they once were, and the steps since then. */
+class StepLog {
+  readonly #actions: Float32Array;
+  readonly #nextLessons: Int32Array;
+  readonly #memory: Uint8Array;
+  #states: readonly StateTree[] = [];
+  #steps = 0;
+  #isOutdated = true;
+
+  constructor(memory: Memory, bytes: number) {
+    this.#actions = new Float32Array(capacity * memory.actions.length);
+    this.#nextLessons = new Int32Array(capacity * memory.nextLessons.length);
+    this.#memory = new Uint8Array(bytes);
+  }
+
+  /** True if states have to be taken before another step. */
+  get isDue(): boolean {
+    return this.#isOutdated || this.#steps === capacity;
+  }
+
+  /** Says that the logged steps do not lead to the present state any more. */
+  outdate(): void {
+    this.#isOutdated = true;
+  }
+
+  /** Begins with these states, and the memory as it is now. */
+  begin(states: readonly StateTree[], buffer: SharedArrayBuffer): void {
+    this.#states = states;
+    this.#memory.set(new Uint8Array(buffer));
+    this.#steps = 0;
+    this.#isOutdated = false;
+  }
+
+  add({ actions, nextLessons }: Memory): void {
+    this.#actions.set(actions, this.#steps * actions.length);
+    this.#nextLessons.set(nextLessons, this.#steps * nextLessons.length);
+    this.#steps++;
+  }
+
+  /** Puts memory back as it was when the states were taken, and returns them. */
+  restore(buffer: SharedArrayBuffer): readonly StateTree[] {
+    new Uint8Array(buffer).set(this.#memory);
+    return this.#states;
+  }
+
+  /** All steps but the last one, which was not finished. */
+  get finished(): Repeat {
+    return { steps: this.#steps - 1, actions: this.#actions, nextLessons: this.#nextLessons };
+  }
+}
