@@ -4,7 +4,7 @@ import type { Named } from "../../losses/index.ts";
 import type { CompiledEnvironment } from "../environments/compiled.ts";
 import { actionSize, flatSize } from "../spaces/index.ts";
 
-/** What rows remember between steps: the carry of a scan, and what a checkpoint keeps of unfinished episodes. */
+/** State of the rows between steps: the carry of a scan, and what a checkpoint keeps of unfinished episodes. */
 export type RowsState<S extends Named = Named> = {
   /** Of every environment, each value with a first axis of `count`. */
   readonly environment: S;
@@ -18,7 +18,7 @@ export type RowsState<S extends Named = Named> = {
   readonly lesson?: Value;
 };
 
-/** What a step of all rows gave. What is not used costs nothing. */
+/** The result of a step of all rows. Members that are not used cost nothing. */
 export interface RowsStep<S extends Named = Named> {
   readonly state: RowsState<S>;
   /** f32 [rows]; 0 where this step reset. */
@@ -28,7 +28,7 @@ export interface RowsStep<S extends Named = Named> {
   readonly truncated: Value;
   /** Where this step began an episode instead of acting. */
   readonly reset: Value;
-  /** Booleans [rows]: where this step ended an episode, and f32 [rows] its return and length; 0 elsewhere. */
+  /** Booleans [rows]: this step ended an episode; f32 [rows]: its return and length, 0 elsewhere. */
   readonly ended: Value;
   readonly endedReturn: Value;
   readonly endedLength: Value;
@@ -58,13 +58,13 @@ export interface CompiledRows<S extends Named = Named> {
   mask?(state: RowsState<S>): Value;
 }
 
-/** What one key of a step is used for. */
+/** Uses of one step's key. */
 const purposes = { step: 0, reset: 1, lesson: 2 };
 
 /**
- * Runs so many of an environment together, inside the compiled program. They reset by themselves one step after an
- * episode's end, as vector environments do: that step ignores the row's action, gives a reward of 0 and neither ending,
- * and says so in `reset`.
+ * Runs `count` copies of an environment together inside the compiled program. They reset by themselves one step after
+ * an episode's end, as vector environments do: that step ignores the row's action, gives a reward of 0 and neither
+ * ending, and sets `reset`.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ export function compiledRows<S extends Named>(
   const rows = count * agents;
   const size = flatSize(environment.observationSpace);
   const actions = actionSize(environment.actionSpace);
-  /** From one an environment to one a row, and rows of an environment side by side. */
+  /** Repeats a value of each environment for its rows; merges and splits the axes of environments and agents. */
   const toRows = (x: Value): Value => (agents === 1 ? x : np.repeat(x, agents));
   const byRow = (x: Value): Value => (agents === 1 ? x : np.reshape(x, [rows, ...x.shape.slice(2)]));
   const byEnvironment = (x: Value): Value =>
@@ -157,14 +157,14 @@ export function compiledRows<S extends Named>(
   };
 }
 
-/** a where the environment's flag holds and b elsewhere, whatever axes follow the first. */
+/** Selects a where the environment's flag is set and b elsewhere, over all further axes. */
 const chosen = (flags: Value, a: Value, b: Value): Value =>
   np.where(np.reshape(flags, [flags.shape[0] as number, ...a.shape.slice(1).fill(1)]), a, b);
 
 /**
- * A key for each of so many environments, u32 [count, 2], from the one key of a step. Threefry makes unrelated numbers
- * of keys that differ by little, so counting does what splitting would, and hashes nothing. `purpose` parts the keys
- * that one environment needs in one step.
+ * A key for each environment, u32 [count, 2], from the one key of a step. Threefry makes unrelated numbers of keys that
+ * differ by little, so counting does what splitting would, without hashing. `purpose` separates the keys that one
+ * environment needs in one step.
  */
 export function environmentKeys(key: Value, count: number, purpose: number): Value {
   const first = np.slice(key, 0).add(np.iota([count]).astype("u32"));
@@ -173,7 +173,7 @@ export function environmentKeys(key: Value, count: number, purpose: number): Val
 }
 
 /**
- * A lesson for each key, i32, drawn by shares: f32 [lessons], none below 0, whose sum need not be exactly 1. A share of
+ * Draws a lesson for each key, i32, by shares: f32 [lessons], none below 0, whose sum need not be exactly 1. A share of
  * 0 is never drawn.
  */
 export function drawLessons(keys: Value, shares: Value): Value {

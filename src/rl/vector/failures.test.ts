@@ -212,7 +212,7 @@ describe("an environment that is made again", () => {
     const bad = Float32Array.of(0, actionOf("throw"), 0);
     for (let t = 0; t < 4; t++) vector.step(bad);
     const error = errorOf(() => vector.step(bad));
-    expect(error.message).toMatch(/threw TypeError: out of order; fails each time/);
+    expect(error.message).toMatch(/threw TypeError: out of order; .* fails each time/);
     expect([...vector.restarts]).toEqual([0, 2, 0]);
   });
 
@@ -278,7 +278,7 @@ describe("what a vector is given", () => {
     expect(errorOf(() => vectorEnvironment({ make: makeWanderer, count: 0 })).code).toBe("OPTION_INVALID");
     const onFailure = "ignore" as "stop";
     expect(errorOf(() => vectorEnvironment({ make: makeWanderer, count: 1, onFailure })).message).toMatch(
-      /onFailure cannot be "ignore"/,
+      /onFailure is "ignore"/,
     );
   });
 });
