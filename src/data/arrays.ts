@@ -23,8 +23,11 @@ export type ArrayInput = HostArray | readonly Nested[] | ShapedArray | Tensor;
 /** Arrays of examples by name, or one array. */
 export type ArrayTree = ArrayInput | { readonly [name: string]: ArrayTree };
 
+/** A tree of leaves by name, or one leaf: of tensors on a device, of values while tracing. */
+export type ExampleTree<L> = L | { readonly [name: string]: ExampleTree<L> };
+
 /** The same tree on a device. */
-export type TensorTree = Tensor | { readonly [name: string]: TensorTree };
+export type TensorTree = ExampleTree<Tensor>;
 
 export interface PlacedArrays {
   readonly tree: TensorTree;

@@ -2,6 +2,7 @@
 export {
   type ArrayInput,
   type ArrayTree,
+  type ExampleTree,
   hostArrays,
   isIntegers,
   type PlacedArrays,

@@ -3,8 +3,7 @@ import { compile, put, type Value } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
 import { adam } from "../optim/index.ts";
 import { constant } from "../schedule/index.ts";
-import { RampNumbers } from "./ramp-numbers.ts";
-import { rateRamps } from "./rates.ts";
+import { RampNumbers, rateRamps } from "./rates.ts";
 
 describe.each(testEngines())("ramps of a call on %s", (engine) => {
   const rates = rateRamps("task", adam(), { learningRate: 0.5 }, { "weight.entropy": constant(2) });

@@ -1,24 +1,30 @@
 import { didYouMean, EspalierError, shown } from "../core/index.ts";
-import { np, type Value } from "../engine/index.ts";
+import { type CompileOptions, np, put, type Tensor, type Value } from "../engine/index.ts";
 import type { Optimizer, Rates } from "../optim/index.ts";
 import { constant, isRamp, type Ramp } from "../schedule/index.ts";
 
 /** Rates of an optimizer that change over time, by name; of groups by path. */
 export type RateInputs = { readonly [name: string]: Ramp | number | RateInputs };
 
-/** All numbers of a step that change over time, and how they reach it. */
+/** Numbers by ramp: of one update, or of all updates of a call along a first axis. */
+type RampValues = Readonly<Record<string, Value>>;
+
+/**
+ * The numbers of an update that change over time: the optimizer's rates and the objective's ramps. They reach a program
+ * as one array, `all`, made by {@link RampNumbers}: a row for each ramp, a column for each update of the call.
+ */
 export interface RateRamps {
   readonly names: readonly string[];
   readonly ramps: Readonly<Record<string, Ramp>>;
-  /** Inside the program: the numbers of every repeat by name, from all of them in one row after the other. */
-  stacks(all: Value | null, capacity: number): Readonly<Record<string, Value>>;
-  /** Inside the program: the numbers of one repeat by name, from the same. */
-  at(all: Value | null, repeat: Value): Readonly<Record<string, Value>>;
-  /** Inside the program: the optimizer's rates of one repeat. */
-  rates(now: Readonly<Record<string, Value>>): Rates;
+  /** Inside a program: the numbers of all updates, to scan over. */
+  stacks(all: Value | null, capacity: number): RampValues;
+  /** Inside a program: the numbers of one update. */
+  at(all: Value | null, repeat: Value): RampValues;
+  /** Inside a program: the optimizer's rates among the numbers of one update. */
+  rates(now: RampValues): Rates;
 }
 
-/** The optimizer's rates that are ramps, with other ramps of the objective. */
+/** Checks the optimizer's rates and joins them with other ramps. */
 export function rateRamps(
   task: string,
   optimizer: Optimizer,
@@ -46,6 +52,42 @@ export function rateRamps(
   };
 }
 
+/** The ramps' numbers for the updates of a call, on the device. They are copied there only when one has changed. */
+export class RampNumbers {
+  readonly #names: readonly string[];
+  readonly #capacity: number;
+  readonly #options: CompileOptions;
+  readonly #last: Float32Array;
+  #tensor: Tensor | undefined;
+
+  constructor(names: readonly string[], capacity: number, options: CompileOptions) {
+    this.#names = names;
+    this.#capacity = capacity;
+    this.#options = options;
+    this.#last = new Float32Array(names.length * capacity);
+  }
+
+  /** The first `count` columns are `ramps`; the rest is whatever it was. Null where there are no ramps. */
+  tensor(ramps: Readonly<Record<string, Float32Array>>, count: number): Tensor | null {
+    if (this.#names.length === 0) return null;
+    let changed = this.#tensor === undefined;
+    for (let k = 0; k < this.#names.length; k++) {
+      const numbers = ramps[this.#names[k] as string] as Float32Array;
+      for (let i = 0, at = k * this.#capacity; i < count; i++, at++)
+        if (this.#last[at] !== numbers[i]) {
+          this.#last[at] = numbers[i] as number;
+          changed = true;
+        }
+    }
+    if (!changed && this.#tensor) return this.#tensor;
+    this.#tensor?.dispose();
+    const { engine, device } = this.#options;
+    this.#tensor = put(this.#last, { ...(engine && { engine }), ...(device !== undefined && { device }) });
+    return this.#tensor;
+  }
+}
+
+/** Rates by path. Refuses those that the optimizer does not have. */
 function flatRates(
   given: RateInputs,
   known: Rates<number>,
@@ -85,7 +127,8 @@ function checked(name: string, value: number): Ramp {
   });
 }
 
-function nested(paths: readonly string[], values: Readonly<Record<string, Value>>): Rates {
+/** Rates by path as the tree that the optimizer takes. */
+function nested(paths: readonly string[], values: RampValues): Rates {
   const tree: Record<string, unknown> = {};
   for (const path of paths) {
     const parts = path.split(".");

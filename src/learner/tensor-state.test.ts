@@ -28,8 +28,8 @@ const numbers = async ({ a, b, n }: Tree<Tensor>) => [
 describe.each(testEngines().flatMap((engine) => [[engine, false] as const, [engine, true] as const]))(
   "a state of tensors on %s, donated: %s",
   (engine, donated) => {
-    const stateOf = (tree: Tree<Tensor>, lent: boolean) =>
-      new TensorState<Tree>("params", tree, { device: tree.a.device, donated, lent });
+    const stateOf = (tree: Tree<Tensor>, borrowed: boolean) =>
+      new TensorState<Tree>("params", tree, { device: tree.a.device, donated, borrowed });
     const stepOf = ({ packing }: TensorState<Tree>) =>
       compile(
         (arrays: readonly Value[]) => {
@@ -38,8 +38,7 @@ describe.each(testEngines().flatMap((engine) => [[engine, false] as const, [engi
         },
         { engine, ...(donated && { donate: [0] }) },
       );
-    const run = (state: TensorState<Tree>, step: ReturnType<typeof stepOf>) =>
-      state.replace(step(state.now) as unknown as readonly Tensor[]);
+    const run = (state: TensorState<Tree>, step: ReturnType<typeof stepOf>) => state.replace(step(state.now));
 
     it("goes from step to step and gives out the tree", async () => {
       const state = stateOf(treeOn(engine), false);

@@ -4,53 +4,215 @@ import {
   flatten,
   leafPaths,
   sameShape,
+  type TreeShape,
   unflatten,
 } from "../core/index.ts";
 import {
+  type CompileOptions,
   compile,
   type Device,
+  type Feed,
+  type Fetch,
   type HostArray,
+  np,
   put,
+  Spec,
+  type Specs,
   Tensor,
   type TensorType,
   type Value,
 } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { type Group, Packing } from "./packing.ts";
+
+/**
+ * A tree of tensors that programs read and replace, kept on the device between calls as the arrays of its packing.
+ * `T` is the tree while tracing.
+ */
+export interface DeviceState<T> {
+  readonly packing: Pick<Packing<T>, "pack" | "unpack">;
+  /** The arrays that programs take. */
+  readonly now: readonly Tensor[];
+  /** Programs that replace it may use its memory for their results. */
+  readonly donated: boolean;
+  /** Takes the arrays that a program gave. */
+  replace(next: readonly Tensor[]): void;
+}
+
+type DeviceStates = Readonly<Record<string, DeviceState<unknown>>>;
+
+/** The trees of states while tracing, by the same names. */
+export type StateTrees<S extends DeviceStates> = {
+  readonly [K in keyof S]: S[K] extends DeviceState<infer T> ? T : never;
+};
+
+/**
+ * Compiles a function of states and inputs that gives the next states and a result. A call takes the inputs, replaces
+ * the states in `updates` and gives the result; what is donated follows from the states.
+ *
+ * @example
+ * ```ts
+ * const step = compileUpdate({ updates: { params } }, (now, { by }: { readonly by: Value }) => {
+ *   const next = treeMap((p: Value) => p.sub(by), now.params);
+ *   return [{ params: next }, { norm: globalNorm(next) }];
+ * });
+ * const { norm } = step({ by: 0.1 }); // params are the next ones now
+ * ```
+ */
+export function compileUpdate<
+  S extends DeviceStates,
+  I,
+  const R,
+  F extends DeviceStates = Record<never, never>,
+>(
+  { updates, reads }: { readonly updates: S; readonly reads?: F },
+  fn: (now: StateTrees<S> & StateTrees<F>, inputs: I) => readonly [next: StateTrees<S>, result: R],
+  options: Omit<CompileOptions, "donate"> = {},
+): UpdateProgram<I, R> {
+  const updated: readonly (readonly [string, DeviceState<unknown>])[] = Object.entries(updates);
+  const all = [...updated, ...Object.entries<DeviceState<unknown>>(reads ?? {})];
+  const program = compile(
+    (arrays: Readonly<Record<string, readonly Value[]>>, inputs: I) => {
+      const trees = all.map(([name, { packing }]) => [
+        name,
+        packing.unpack(arrays[name] as readonly Value[]),
+      ]);
+      const [next, result] = fn(Object.fromEntries(trees), inputs);
+      // Packed at the edges of a call and not within its loops, where it would cost an update a fifth of its time.
+      const packed = updated.map(([name, { packing }]) => [name, packing.pack(next[name])] as const);
+      return { next: Object.fromEntries(packed), result };
+    },
+    { ...options, donate: updated.filter(([, { donated }]) => donated).map(([name]) => name) },
+  );
+  const arrays = () => Object.fromEntries(all.map(([name, state]) => [name, state.now]));
+  const call = (inputs: Feed<I>): Fetch<R> => {
+    const { next, result } = program(arrays(), inputs);
+    for (const [name, state] of updated) state.replace(next[name] as readonly Tensor[]);
+    return result;
+  };
+  return Object.assign(call, { lower: (inputs: Feed<I>) => program.lower(arrays(), inputs) });
+}
+
+export interface UpdateProgram<I, R> {
+  (inputs: Feed<I>): Fetch<R>;
+  /** The program as its engine reads it, see {@link compile}. Compiles nothing. */
+  lower(inputs: Feed<I>): string;
+}
+
+/** Leaves that stand in one array, one after the other; or one leaf alone, in its own shape. */
+interface Group {
+  /** Positions among the leaves. */
+  readonly leaves: readonly number[];
+  readonly alone: boolean;
+}
+
+/** A leaf of at most this many elements is small: moving it costs less than having one more array. */
+const small = 1024;
+
+/**
+ * How a tree of tensors is kept between calls. XLA's loops copy every array they start with, and each costs
+ * microseconds however small it is: a small net with Adam has twenty, and in one call of one update they took more
+ * time than the update. So small leaves of one element type share an array.
+ */
+export class Packing<T> {
+  readonly groups: readonly Group[];
+  readonly shape: TreeShape;
+  readonly types: readonly TensorType[];
+
+  constructor(tree: unknown, enabled: boolean) {
+    const leaves: unknown[] = [];
+    this.shape = flatten(tree, leaves);
+    this.types = (leaves as Tensor[]).map(({ type }) => type);
+    const together = new Map<string, number[]>();
+    const alone: number[] = [];
+    this.types.forEach(({ size, dtype }, i) => {
+      if (!enabled || size > small) alone.push(i);
+      else together.set(dtype, [...(together.get(dtype) ?? []), i]);
+    });
+    this.groups = [
+      ...[...together.values()].map((leaves) => ({ leaves, alone: leaves.length === 1 })),
+      ...alone.map((leaf) => ({ leaves: [leaf], alone: true })),
+    ];
+  }
+
+  /** Inside a program: the arrays of a tree. */
+  pack(tree: T): readonly Value[] {
+    const leaves: unknown[] = [];
+    flatten(tree, leaves);
+    return this.groups.map((group) => this.packGroup(group, (i) => leaves[i] as Value));
+  }
+
+  packGroup({ leaves, alone }: Group, leaf: (i: number) => Value): Value {
+    const [first] = leaves as readonly [number];
+    return alone ? leaf(first) : np.concatenate(leaves.map((i) => np.reshape(leaf(i), [-1])));
+  }
+
+  /** Inside a program: the tree of such arrays. */
+  unpack(arrays: readonly Value[]): T {
+    const parts = this.groups.map((group, k) => this.unpackGroup(group, arrays[k] as Value));
+    return unflatten(this.shape, this.ungroup(parts)) as T;
+  }
+
+  unpackGroup({ leaves, alone }: Group, array: Value): readonly Value[] {
+    if (alone) return [array];
+    let from = 0;
+    return leaves.map((leaf) => {
+      const { shape, size } = this.types[leaf] as TensorType;
+      const part = np.reshape(np.dynamicSlice(array, [from], [size]), shape);
+      from += size;
+      return part;
+    });
+  }
+
+  /** The leaves of all groups, in the tree's order. */
+  ungroup<L>(parts: readonly (readonly L[])[]): readonly L[] {
+    const leaves: L[] = [];
+    this.groups.forEach((group, k) => {
+      group.leaves.forEach((leaf, i) => {
+        leaves[leaf] = parts[k]?.[i] as L;
+      });
+    });
+    return leaves;
+  }
+}
 
 export interface TensorStateOptions {
   readonly device: Device;
-  /** Whether steps take over the memory of what they are given: what comes in and goes out is copied then. */
+  /** Programs take over the memory of its tensors: what comes in and goes out is copied then. */
   readonly donated: boolean;
-  /** Whether the first tensors are somebody else's. */
-  readonly lent: boolean;
+  /** The first tensors belong to the caller, and are not freed. Default: false. */
+  readonly borrowed?: boolean;
+  /** The former name of `borrowed`, until the last user has moved. */
+  readonly lent?: boolean;
 }
 
 /**
- * A tree of tensors that training replaces step by step: parameters, an optimizer's state. It is kept as the few arrays
- * of its packing. What was replaced is freed at once, unless somebody outside holds it too.
+ * Parameters, an optimizer's state, environments: a tree of tensors that programs replace step by step. Tensors that
+ * were replaced are freed at once, except those that were given out or borrowed.
  */
-export class TensorState<T> implements Stateful {
-  /** How the tree is kept; `T` is the tree while tracing. */
+export class TensorState<T> implements Stateful, DeviceState<T> {
   readonly packing: Packing<T>;
+  readonly donated: boolean;
   readonly #name: string;
   readonly #device: Device;
-  readonly #donated: boolean;
   readonly #join: (leaves: readonly Tensor[]) => readonly Tensor[];
   readonly #part: (arrays: readonly Tensor[]) => readonly (readonly Tensor[])[];
   #arrays: readonly Tensor[] = [];
-  /** Whether somebody outside holds the arrays of single leaves. */
-  #lent = false;
+  /** The arrays of single leaves are held outside too. */
+  #borrowed = false;
   #restored = false;
 
-  constructor(name: string, tree: unknown, { device, donated, lent }: TensorStateOptions) {
+  constructor(
+    name: string,
+    tree: unknown,
+    { device, donated, lent = false, borrowed = lent }: TensorStateOptions,
+  ) {
     this.#name = name;
     this.#device = device;
-    this.#donated = donated;
+    this.donated = donated;
     const packing = new Packing<T>(tree, device.engine === "xla");
     this.packing = packing;
     const { groups } = packing;
-    // What is not packed passes through only where it must be copied.
+    // Single leaves pass through, except where they must be copied.
     const moved = groups.filter(({ alone }) => !alone || donated);
     const where = { engine: device.engine, device: device.index };
     const join = compile(
@@ -62,60 +224,61 @@ export class TensorState<T> implements Stateful {
       { ...where, name: `unpacking ${name}` },
     );
     this.#join = (leaves) => {
-      const joined = moved.length === 0 ? [] : (join(leaves) as unknown as Tensor[]);
+      const joined = moved.length === 0 ? [] : join(leaves);
       return groups.map((group) => {
         const k = moved.indexOf(group);
         return (k < 0 ? leaves[group.leaves[0] as number] : joined[k]) as Tensor;
       });
     };
     this.#part = (arrays) => {
-      const inputs = arrays.filter((_, k) => moved.includes(groups[k] as (typeof groups)[number]));
-      const parts = moved.length === 0 ? [] : (part(inputs) as unknown as Tensor[][]);
+      const inputs = arrays.filter((_, k) => moved.includes(groups[k] as Group));
+      const parts = moved.length === 0 ? [] : part(inputs);
       return groups.map((group, g) => parts[moved.indexOf(group)] ?? [arrays[g] as Tensor]);
     };
     const leaves: unknown[] = [];
     flatten(tree, leaves);
-    this.#take(leaves as Tensor[], lent);
+    this.#take(leaves as Tensor[], borrowed);
   }
 
-  /** The arrays that programs take, for the packing to unpack. */
   get now(): readonly Tensor[] {
     return this.#arrays;
   }
 
-  /** Whether a state has been set. */
+  /** The shapes and element types of its tree. */
+  get specs(): Specs<T> {
+    const { shape, types } = this.packing;
+    return unflatten(
+      shape,
+      types.map((type) => new Spec(type)),
+    ) as Specs<T>;
+  }
+
+  /** A state has been set. */
   get restored(): boolean {
     return this.#restored;
   }
 
-  /** Takes what a step gave. */
   replace(next: readonly Tensor[]): void {
     this.#free();
     this.#arrays = next;
-    this.#lent = false;
+    this.#borrowed = false;
   }
 
   #free(): void {
-    if (this.#donated) return;
+    if (this.donated) return;
     this.#arrays.forEach((tensor, k) => {
-      if (!this.#lent || this.packing.groups[k]?.alone === false) tensor.dispose();
+      if (!this.#borrowed || this.packing.groups[k]?.alone === false) tensor.dispose();
     });
   }
 
-  /** Tensors never change, so those given out are frozen as they are. */
+  /** Tensors never change, so the tree that is given out stays as it is. */
   getState(): StateTree {
-    const parts = this.#part(this.#arrays);
-    const leaves: Tensor[] = [];
-    this.packing.groups.forEach((group, k) => {
-      group.leaves.forEach((leaf, i) => {
-        leaves[leaf] = parts[k]?.[i] as Tensor;
-      });
-    });
-    this.#lent = true;
+    const leaves = this.packing.ungroup(this.#part(this.#arrays));
+    this.#borrowed = true;
     return unflatten(this.packing.shape, leaves) as StateTree;
   }
 
-  /** The numbers of one leaf as they are now, by its place among the leaves. Compiles nothing. */
+  /** The numbers of one leaf as they are now, by its position among the leaves. Compiles nothing. */
   async readLeaf(leaf: number): Promise<HostArray> {
     const { groups, types } = this.packing;
     const k = groups.findIndex(({ leaves }) => leaves.includes(leaf));
@@ -142,9 +305,9 @@ export class TensorState<T> implements Stateful {
     this.#restored = true;
   }
 
-  #take(leaves: readonly Tensor[], lent: boolean): void {
+  #take(leaves: readonly Tensor[], borrowed: boolean): void {
     this.#arrays = this.#join(leaves);
-    this.#lent = lent && !this.#donated;
+    this.#borrowed = borrowed && !this.donated;
   }
 
   #placed(leaf: unknown, type: TensorType, path: string): Tensor {

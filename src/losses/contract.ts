@@ -13,6 +13,8 @@ export interface ObjectiveOptions<B, O> {
   /** The pass all terms share: run once in each step, whatever is active. It gets the step's own key. */
   forward(params: Params, batch: B, options: ApplyOptions): O;
   readonly losses: readonly (Loss<NoInfer<B>, NoInfer<O>> | LossFunction<NoInfer<B>, NoInfer<O>>)[];
+  /** Further scalars of the forward pass, reported beside the terms and under names of their own. */
+  metrics?(outputs: O, batch: B): Readonly<Record<string, Value>>;
   /** The most sets of active losses that are compiled before it is an error. 16 unless given. */
   readonly maxSets?: number | undefined;
   /** Whether a batch may begin with no loss active: its loss is 0 then. An error unless true. */

@@ -26,7 +26,7 @@ import { type Evaluate, rateName, sumOf, weightName } from "./sum.ts";
  * ```
  */
 export function objective<B, O>(options: ObjectiveOptions<B, O>): Objective<B, O> {
-  checkNames("objective", options, ["forward", "losses", "maxSets", "allowNone"]);
+  checkNames("objective", options, ["forward", "losses", "metrics", "maxSets", "allowNone"]);
   const { maxSets = 16, allowNone = false } = options;
   if (!(Number.isInteger(maxSets) && maxSets > 0))
     throw new EspalierError("OPTION_INVALID", `objective: maxSets is ${maxSets}`, {
@@ -56,7 +56,7 @@ export function objective<B, O>(options: ObjectiveOptions<B, O>): Objective<B, O
     const counted = new Set(pick(wanted));
     if (counted.size === 0 && !allowNone) throw noneActive("");
     const needed = withGivers(counted, losses, givers);
-    return sumOf((params, batch, apply) => options.forward(params, batch, apply), needed, counted);
+    return sumOf(options, needed, counted);
   };
   const active = (phase: LossPhase, counters: Counters, adds: Adds = {}): readonly string[] => {
     if (losses.every((loss) => !scheduleOf(loss, phase))) return sets.of(names);

@@ -2,6 +2,7 @@ import { didYouMean, EspalierError } from "../core/index.ts";
 import { isFloat, np, Value, type ValueLike } from "../engine/index.ts";
 import { type ApplyOptions, inLayer, type Params } from "../nn/index.ts";
 import type { Ramp } from "../schedule/index.ts";
+import type { ObjectiveOptions } from "./contract.ts";
 import type { Loss, LossInputs, LossTerm } from "./loss.ts";
 import { termKey } from "./term-key.ts";
 
@@ -31,7 +32,7 @@ export const rateName = (loss: string, rate: string): string => `rate.${loss}.${
 
 /** What sums the losses in `counted`; `needed` has those too whose values they read. Both are in order. */
 export function sumOf<B, O>(
-  forward: (params: Params, batch: B, options: ApplyOptions) => O,
+  { forward, metrics: further }: Pick<ObjectiveOptions<B, O>, "forward" | "metrics">,
   needed: readonly Loss<B, O>[],
   counted: ReadonlySet<Loss<B, O>>,
 ): Evaluate<B> {
@@ -57,7 +58,8 @@ export function sumOf<B, O>(
       total = total === undefined ? weighted : np.add(total, weighted);
     }
     const sum = total ?? np.zeros([]);
-    return { loss: sum, metrics: { loss: sum, ...Object.fromEntries(metrics) } };
+    const more = needed.length === 0 ? {} : further?.(outputs as O, batch);
+    return { loss: sum, metrics: { loss: sum, ...Object.fromEntries(metrics), ...more } };
   };
 }
 

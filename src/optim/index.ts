@@ -8,6 +8,7 @@ export { type LionOptions, lion } from "./lion.ts";
 export { type MuonOptions, muon } from "./muon.ts";
 export {
   applyUpdates,
+  findValue,
   type Optimizer,
   type OptimizerState,
   type Rates,

@@ -162,6 +162,12 @@ export function valueIn<S extends OptimizerState<Value | Tensor>>(state: S, name
   return part as Leaf<S>;
 }
 
+/** As {@link valueIn}, but undefined where there is no such value, or more than one. */
+export function findValue<T>(state: OptimizerState<T>, name: string): T | undefined {
+  const { found } = search(state, name);
+  return found.length === 1 && !isBranch(found[0]?.part) ? (found[0]?.part as T) : undefined;
+}
+
 /**
  * A tree of an optimizer's state by name, wherever it is: `average`, or `ema.average`.
  *
@@ -184,14 +190,36 @@ export function treeIn<S extends OptimizerState<Value | Tensor>>(
 
 const isBranch = (part: unknown): boolean => Array.isArray(part) || isPlainObject(part);
 
-/** The part whose path is or ends with a name. What lies nearest to the top counts, if it is alone there. */
+/** The one part of this name; refuses names that are not there or stand for several. */
 function partIn(state: object, name: string, what: string): unknown {
   if (!isPlainObject(state) || typeof name !== "string")
     throw new EspalierError("ARGUMENT_INVALID", `${what}: it was given ${shown(state)} and ${shown(name)}`, {
       fix: `give an optimizer's state and a name: ${what}(state, "${what === "treeIn" ? "average" : "norm"}")`,
     });
+  const { found, seen } = search(state, name);
+  if (found.length > 1)
+    throw new EspalierError("PATH_UNKNOWN", `${what}: "${name}" is in the state more than once`, {
+      fix: `say which: ${listed(found.map(({ path }) => path))}`,
+    });
+  if (found[0]) return found[0].part;
+  const names = new Set(seen.flatMap((path) => [path, path.split(".").at(-1) as string]));
+  throw new EspalierError("PATH_UNKNOWN", `${what}: the state has no "${name}"${didYouMean(name, names)}`, {
+    fix: `it has ${listed(seen)}`,
+  });
+}
+
+interface Part {
+  readonly path: string;
+  readonly part: unknown;
+}
+
+/** The parts whose path is or ends with a name, of those nearest to the top; and all paths that were looked at. */
+function search(
+  state: object,
+  name: string,
+): { readonly found: readonly Part[]; readonly seen: readonly string[] } {
   const seen: string[] = [];
-  let level: readonly { readonly path: string; readonly part: unknown }[] = [{ path: "", part: state }];
+  let level: readonly Part[] = [{ path: "", part: state }];
   while (level.length > 0) {
     const below = level.flatMap(({ path, part }) =>
       isPlainObject(part)
@@ -202,16 +230,9 @@ function partIn(state: object, name: string, what: string): unknown {
         : [],
     );
     const found = below.filter(({ path }) => path === name || path.endsWith(`.${name}`));
-    if (found.length > 1)
-      throw new EspalierError("PATH_UNKNOWN", `${what}: "${name}" is in the state more than once`, {
-        fix: `say which: ${listed(found.map(({ path }) => path))}`,
-      });
-    if (found[0]) return found[0].part;
+    if (found.length > 0) return { found, seen };
     seen.push(...below.map(({ path }) => path));
     level = below;
   }
-  const names = new Set(seen.flatMap((path) => [path, path.split(".").at(-1) as string]));
-  throw new EspalierError("PATH_UNKNOWN", `${what}: the state has no "${name}"${didYouMean(name, names)}`, {
-    fix: `it has ${listed(seen)}`,
-  });
+  return { found: [], seen };
 }

@@ -3,10 +3,18 @@
 export { Loader, type LoaderOptions, type Run as LoaderRun } from "../data/index.ts";
 export type { MonitorOptions, RateInputs } from "../learner/index.ts";
 export type { AutomaticParts } from "./automatic-hooks.ts";
-export type { Batch } from "./batch.ts";
+
 export { type SupervisedConfig, type SupervisedFields, supervisedConfig } from "./config.ts";
-export { accuracy } from "./metrics.ts";
-export type { LossInput, Metric, Metrics, SupervisedLoss } from "./objective.ts";
+
+export {
+  accuracy,
+  type Batch,
+  type LossInput,
+  type Metric,
+  type Metrics,
+  type SupervisedLoss,
+} from "./objective.ts";
+export type { SupervisedData, SupervisedOptions } from "./options.ts";
 export type { ResumeFrom } from "./restore.ts";
 export {
   type ClassificationOptions,
@@ -20,7 +28,6 @@ export {
   visionClassification,
 } from "./strategies.ts";
 export { type SupervisedTask, supervisedTask } from "./task.ts";
-export type { SupervisedData, SupervisedOptions } from "./task-options.ts";
 export {
   type Modality,
   modalityStrategies,

@@ -1,16 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { put, read, type Tensor } from "../engine/index.ts";
+import { put, read, spec, type Tensor } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
-import type { MonitorOptions } from "../learner/index.ts";
+import { Learner, type MonitorOptions } from "../learner/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { linear } from "../schedule/index.ts";
 import { firstDifference } from "../state/index.ts";
 import { describeInSample } from "../sweep.test-support.ts";
 import { drive, examples } from "./drive.test-support.ts";
-import { setUp } from "./setup.ts";
+import { placeExamples } from "./examples.ts";
+import { type AnyBatch, type ObjectiveParts, supervisedObjective } from "./objective.ts";
+import type { SupervisedOptions } from "./options.ts";
 import { supervisedTask } from "./task.ts";
-import type { SupervisedOptions } from "./task-options.ts";
+import { trainProgram } from "./update.ts";
 
 type Options = Partial<SupervisedOptions>;
 
@@ -33,22 +35,30 @@ describe.each(sweepEngines())("statistics of updates on %s", (engine) => {
 
   /** The training program as the engine reads it. */
   const programText = (more: Options): string => {
-    const parts = setUp("test", optionsOf(more) as unknown as SupervisedOptions<never, never, unknown>);
-    const { objective, loader, params, state, data, random, where, rates } = parts;
-    const { program, numbers } = parts.programOf(objective.names, loader.runs[0] as never);
-    const ramps = Object.fromEntries(rates.names.map((name) => [name, new Float32Array(3)]));
-    const order = put(loader.order, where);
-    const at = new Int32Array(3);
-    return program.lower(
-      params.now,
-      state.now,
-      data as never,
-      order,
-      at,
-      numbers.tensor(ramps, 3),
-      random.tensor,
-      put(Int32Array.of(-1), { ...where, shape: [] }),
-    );
+    const { model, optimizer, monitor, data } = optionsOf(more);
+    const placed = placeExamples("data", data, { engine }, false);
+    // nn.mse and the model are of plain values, as the examples here are.
+    const objective = supervisedObjective({ model, loss: nn.mse, metrics: {} } as unknown as ObjectiveParts);
+    const init = (key: Uint32Array) => model.init(key, spec([8, 3]), { engine });
+    const learner = new Learner({ task: "test", optimizer, monitor, init, ramps: objective.ramps });
+    const { program, numbers } = trainProgram({
+      learner,
+      objective,
+      names: objective.names,
+      batches: { size: 8, count: 3, from: 0 },
+      batchSize: 8,
+      batchOf: (rows) => rows as AnyBatch,
+      capacity: 3,
+      loops: true,
+    });
+    const ramps = Object.fromEntries(learner.rates.names.map((name) => [name, new Float32Array(3)]));
+    return program.lower({
+      data: placed.data,
+      order: new Int32Array(24),
+      at: new Int32Array(3),
+      ramps: numbers.tensor(ramps, 3),
+      key: new Uint32Array(2),
+    });
   };
 
   it("are not in the program where they are off", () => {

@@ -1,18 +1,19 @@
-import { EspalierError } from "../core/index.ts";
-import type { Value, ValueLike } from "../engine/index.ts";
-import {
-  type LossFunction as AnyLossFunction,
-  type Loss,
-  objective as lossesObjective,
-} from "../losses/index.ts";
+import { EspalierError, shown } from "../core/index.ts";
+import type { ExampleTree } from "../data/index.ts";
+import { np, Value, type ValueLike } from "../engine/index.ts";
+import { type Loss, objective as lossesObjective } from "../losses/index.ts";
 import type { Model, Params } from "../nn/index.ts";
-import type { Counters, Ramp } from "../schedule/index.ts";
+import type { Adds, Counters, Ramp } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { Settings } from "../trainer/index.ts";
-import type { Batch } from "./batch.ts";
-import { metricValues } from "./metric-values.ts";
 
-/** A loss as a plain function of what the model gives and of the targets: one number, the mean over the examples. */
+/** Inputs and targets, of values while tracing; each may be a tree. */
+export interface Batch<X = unknown, Y = unknown> {
+  readonly x: X;
+  readonly y: Y;
+}
+
+/** A loss as a plain function of the model's outputs and the targets: one number, the mean over the examples. */
 export type SupervisedLoss<O = Value, Y = Value> = (outputs: O, y: Y) => Value;
 
 /** A number about a batch: the mean over its examples, so that batches of different sizes can be joined. */
@@ -24,16 +25,19 @@ export type Metrics<O = Value, Y = Value> = Readonly<Record<string, Metric<O, Y>
 /** Targets as a metric gets them, where a loss takes more than values, such as plain numbers. */
 export type TargetsOf<Y> = Value extends Y ? Value : Y;
 
-/** What training makes small: a function, or losses with weights and schedules, whose batch is `{ x, y }`. */
+/** What training minimises: a function, or losses with weights and schedules, whose batch is `{ x, y }`. */
 export type LossInput<O = Value, Y = Value, X = Value> =
   | SupervisedLoss<O, Y>
   | Loss<Batch<X, Y>, O>
   | readonly (SupervisedLoss<O, Y> | Loss<Batch<X, Y>, O>)[];
 
-/** What one evaluation is told. */
+/** A batch whose inputs and targets are any trees of values. */
+export type AnyBatch = Batch<ExampleTree<Value>, ExampleTree<Value>>;
+type AnyLoss = SupervisedLoss<unknown, ExampleTree<Value>> | Loss<AnyBatch, unknown>;
+
 export interface ObjectiveInputs {
   readonly params: Params;
-  readonly batch: Batch;
+  readonly batch: AnyBatch;
   readonly train: boolean;
   /** A key of this batch alone; none while validating. */
   readonly key?: Value;
@@ -41,48 +45,50 @@ export interface ObjectiveInputs {
   readonly ramps: Readonly<Record<string, ValueLike>>;
 }
 
-/** A forward pass and its losses. Which losses take part may change from batch to batch. */
-export interface Objective {
+/** A forward pass with its losses and metrics. Which losses are active may change from batch to batch. */
+export interface SupervisedObjective {
   /** Weights that change over time. */
   readonly ramps: Readonly<Record<string, Ramp>>;
   readonly components: Readonly<Record<string, Stateful>>;
   readonly hooks: readonly { readonly name: string }[];
   /** All losses. */
   readonly names: readonly string[];
-  /** The losses in plain values: their weights, and when they take part. */
+  /** The losses in plain values: their weights, and when they are active. */
   readonly settings: Settings;
-  /** Batches from these counters on, cut where the losses change. */
-  stretches(counters: Counters, adds: Readonly<Record<string, number>>, count: number): readonly number[];
-  /** The losses of a batch that begins at these counters. */
-  active(counters: Counters, adds: Readonly<Record<string, number>>): readonly string[];
+  /** Lengths of the parts of `count` batches, cut where the active losses change. */
+  stretches(counters: Counters, adds: Adds, count: number): readonly number[];
+  /** The losses that are active in a batch that begins at these counters. */
+  active(counters: Counters, adds: Adds): readonly string[];
   /** Keeps what is made for each set of losses. */
   perSet<T>(make: (names: readonly string[]) => T): (names: readonly string[]) => T;
-  /** The loss, and all scalars by name, `loss` among them. */
+  /** Inside a program: the sum of these losses, and all scalars by name, `loss` among them. */
   compute(
     names: readonly string[],
     inputs: ObjectiveInputs,
   ): readonly [loss: Value, values: Readonly<Record<string, Value>>];
 }
 
-type AnyModel = Model<never, unknown>;
-type AnyMetrics = Metrics<never, never>;
-
-export function objectiveOf(
-  model: AnyModel,
-  loss: LossInput<never, never, never>,
-  metrics: AnyMetrics,
-): Objective {
-  for (const name of Object.keys(metrics))
-    if (name === "loss")
-      throw new EspalierError("OPTION_INVALID", 'supervisedTask: no metric can be called "loss"', {
-        fix: "the loss is reported under that name already; choose another",
-      });
-  return typeof loss === "function"
-    ? oneFunction(model, loss, metrics)
-    : severalLosses(model, Array.isArray(loss) ? loss : [loss], metrics);
+export interface ObjectiveParts {
+  readonly model: Model<ExampleTree<Value>, unknown>;
+  readonly loss: AnyLoss | readonly AnyLoss[];
+  readonly metrics: Metrics<unknown, ExampleTree<Value>>;
 }
 
-function oneFunction(model: AnyModel, loss: SupervisedLoss<never, never>, metrics: AnyMetrics): Objective {
+export function supervisedObjective({ model, loss, metrics }: ObjectiveParts): SupervisedObjective {
+  if ("loss" in metrics)
+    throw new EspalierError("OPTION_INVALID", 'supervisedTask: no metric can be called "loss"', {
+      fix: "the loss is reported under that name already; choose another",
+    });
+  if (typeof loss === "function") return plainLoss(model, loss, metrics);
+  return severalLosses(model, "term" in loss ? [loss] : [...loss], metrics);
+}
+
+/** One function: always active, reported as `loss` alone. */
+function plainLoss(
+  model: ObjectiveParts["model"],
+  loss: SupervisedLoss<unknown, ExampleTree<Value>>,
+  metrics: ObjectiveParts["metrics"],
+): SupervisedObjective {
   const names = ["loss"];
   return {
     ramps: {},
@@ -100,48 +106,42 @@ function oneFunction(model: AnyModel, loss: SupervisedLoss<never, never>, metric
       };
     },
     compute: (_names, { params, batch, train, key }) => {
-      const outputs = model.apply(params, batch.x as never, { train, ...(key && { key }) });
-      const value = loss(outputs as never, batch.y as never);
+      const outputs = model.apply(params, batch.x, { train, ...(key && { key }) });
+      const value = loss(outputs, batch.y);
       return [value, { loss: value, ...metricValues(metrics, outputs, batch.y) }];
     },
   };
 }
 
 function severalLosses(
-  model: AnyModel,
-  losses: readonly (SupervisedLoss<never, never> | Loss<never, never>)[],
-  metrics: AnyMetrics,
-): Objective {
-  // Metrics look at what the one forward pass gave. Tracing is synchronous, so the last pass is the one meant.
-  let outputs: unknown;
-  const aims = lossesObjective<Batch, unknown>({
-    forward: (params, batch, options) => {
-      outputs = model.apply(params, batch.x as never, options);
-      return outputs;
-    },
-    losses: losses.map((loss) =>
-      typeof loss === "function" ? ofBatch(loss) : (loss as unknown as Loss<Batch, unknown>),
-    ),
+  model: ObjectiveParts["model"],
+  losses: readonly AnyLoss[],
+  metrics: ObjectiveParts["metrics"],
+): SupervisedObjective {
+  const terms = lossesObjective<AnyBatch, unknown>({
+    forward: (params, batch, options) => model.apply(params, batch.x, options),
+    losses: losses.map((loss) => (typeof loss === "function" ? ofBatch(loss) : loss)),
+    metrics: (outputs, batch) => metricValues(metrics, outputs, batch.y),
   });
   return {
-    ramps: aims.ramps,
-    components: aims.components,
-    hooks: aims.hooks,
-    names: aims.names,
+    ramps: terms.ramps,
+    components: terms.components,
+    hooks: terms.hooks,
+    names: terms.names,
     settings: Object.fromEntries(
-      aims.names.map((name) => [name, lossSettings(losses.find((loss) => loss.name === name))]),
+      terms.names.map((name) => [name, lossSettings(losses.find((loss) => loss.name === name))]),
     ),
-    stretches: (counters, adds, count) => aims.stretches("train", counters, adds, count),
-    active: (counters, adds) => aims.active("train", counters, adds),
-    perSet: (make) => aims.perSet((_evaluate, names) => make(names)),
+    stretches: (counters, adds, count) => terms.stretches("train", counters, adds, count),
+    active: (counters, adds) => terms.active("train", counters, adds),
+    perSet: (make) => terms.perSet((_evaluate, names) => make(names)),
     compute: (names, { params, batch, train, key, ramps }) => {
-      const result = aims.evaluate(names)(params, batch, ramps, { train, ...(key && { key }) });
-      return [result.loss, { ...result.metrics, ...metricValues(metrics, outputs, batch.y) }];
+      const { loss, metrics } = terms.evaluate(names)(params, batch, ramps, { train, ...(key && { key }) });
+      return [loss, metrics];
     },
   };
 }
 
-function lossSettings(loss: SupervisedLoss<never, never> | Loss<never, never> | undefined): Settings {
+function lossSettings(loss: AnyLoss | undefined): Settings {
   if (loss === undefined || typeof loss === "function") return {};
   const { weight = 1, active } = loss;
   return {
@@ -151,7 +151,55 @@ function lossSettings(loss: SupervisedLoss<never, never> | Loss<never, never> | 
 }
 
 /** A function of the targets as one of the batch, under its own name. */
-function ofBatch(loss: SupervisedLoss<never, never>): AnyLossFunction<Batch, unknown> {
-  const whole: AnyLossFunction<Batch, unknown> = (outputs, batch) => loss(outputs as never, batch.y as never);
+function ofBatch(loss: SupervisedLoss<unknown, ExampleTree<Value>>) {
+  const whole = (outputs: unknown, batch: AnyBatch): Value => loss(outputs, batch.y);
   return Object.defineProperty(whole, "name", { value: loss.name });
+}
+
+/** The metrics of a batch, each one number: its mean over batches is taken by their examples. */
+function metricValues(
+  metrics: ObjectiveParts["metrics"],
+  outputs: unknown,
+  y: ExampleTree<Value>,
+): Readonly<Record<string, Value>> {
+  const values = Object.entries(metrics).map(([name, metric]) => {
+    const given: unknown = metric(outputs, y);
+    if (!(given instanceof Value))
+      throw new EspalierError(
+        "METRIC_INVALID",
+        `the metric "${name}" gave ${shown(given)}, which is no value`,
+        {
+          fix: "compute it from the outputs and the targets, such as np.mean(...); a constant is np.full([], 2)",
+        },
+      );
+    if (given.ndim !== 0)
+      throw new EspalierError(
+        "METRIC_INVALID",
+        `the metric "${name}" gave ${given.type.text}, which is not one number`,
+        {
+          fix: "give the mean over the batch's examples, np.mean(...), or several metrics of one number each",
+        },
+      );
+    return [name, given] as const;
+  });
+  return Object.fromEntries(values);
+}
+
+/**
+ * The share of examples whose greatest output is the one of their label. Labels are whole numbers without the axis of
+ * classes, or distributions of the outputs' shape.
+ *
+ * @example
+ * ```ts
+ * supervisedTask({ ..., loss: nn.crossEntropy, metrics: { accuracy } });
+ * ```
+ */
+export function accuracy(outputs: Value, y: Value): Value {
+  if (outputs.ndim === 0)
+    throw new EspalierError("SHAPE_MISMATCH", "accuracy: the outputs are one number", {
+      fix: "give outputs with one number for each class along the last axis",
+    });
+  const chosen = np.argmax(outputs, { axis: -1 });
+  const labels = y.ndim === outputs.ndim ? np.argmax(y, { axis: -1 }) : y.astype("i32");
+  return np.mean(np.equal(chosen, labels).astype("f32"));
 }

@@ -1,10 +1,10 @@
 import { checkNames, checkWord, EspalierError } from "../core/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
-import type { Batch } from "./batch.ts";
-import { ofClasses } from "./labels.ts";
-import { accuracy } from "./metrics.ts";
-import type { Metrics, SupervisedLoss } from "./objective.ts";
+
+import { ofClasses } from "./examples.ts";
+
+import { accuracy, type Batch, type Metrics, type SupervisedLoss } from "./objective.ts";
 
 /** What a kind of task makes small, and what it looks at beside. */
 export interface LossStrategy {

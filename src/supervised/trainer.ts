@@ -10,9 +10,9 @@ import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } f
 import { type AutomaticParts, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
+import type { SupervisedData } from "./options.ts";
 import { type ResumeFrom, restore } from "./restore.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
-import type { SupervisedData } from "./task-options.ts";
 import { fallbackStrategy, strategyOf, type TaskSpecOptions } from "./task-spec.ts";
 
 /** Options of {@link supervisedTrainer}. */

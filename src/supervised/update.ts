@@ -1,59 +1,106 @@
 import { treeMap } from "../core/index.ts";
-import { np, random, scan, type Value, valueAndGrad } from "../engine/index.ts";
-import { applyGradients, type MonitorOptions } from "../learner/index.ts";
+import type { ExampleTree, Run } from "../data/index.ts";
+import { np, random, scan, type Value } from "../engine/index.ts";
+import { compileUpdate, firstNonFinite, gradientsOf, type Learner, repeat } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
-import type { Optimizer, OptimizerState, Rates } from "../optim/index.ts";
-import type { ObjectiveInputs } from "./objective.ts";
+import type { AnyBatch, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
 
 type Values = Readonly<Record<string, Value>>;
+type Gradients = readonly [values: Values, grads: Params];
 
-/** Micro-batches of one size, one after the other. */
-export interface MicroBatches {
-  readonly size: number;
-  readonly count: number;
-}
+/** Rows of examples while tracing. Without targets those follow from the inputs. */
+export type Rows = { readonly x: ExampleTree<Value>; readonly y?: ExampleTree<Value> };
 
-export interface UpdateSpec {
-  readonly optimizer: Optimizer;
-  readonly compute: (inputs: ObjectiveInputs) => readonly [loss: Value, values: Values];
-  /** The micro-batches of one update, in order. */
-  readonly parts: readonly MicroBatches[];
-  /** Whether micro-batches go through a loop. */
+export interface TrainProgramOptions {
+  readonly learner: Learner;
+  readonly objective: SupervisedObjective;
+  /** The losses that are active. */
+  readonly names: readonly string[];
+  /** The updates of one size in an epoch; each takes `batches.size` examples. */
+  readonly batches: Run;
+  /** Examples in a micro-batch. */
+  readonly batchSize: number;
+  /** Makes a batch of gathered rows. */
+  readonly batchOf: (rows: Rows) => AnyBatch;
+  /** The most updates in one call. */
+  readonly capacity: number;
+  /** Micro-batches may run in a loop. */
   readonly loops: boolean;
-  /** What is reported of each update beside its values. */
-  readonly monitor: MonitorOptions;
 }
 
-export interface UpdateInputs {
-  readonly params: Params;
-  readonly state: OptimizerState;
+/** Inputs of a call of the training program. */
+export type TrainInputs = {
+  readonly data: Rows;
+  /** The rows of this epoch, in order. */
+  readonly order: Value;
+  /** i32[3]: updates in this call, the position in the order where they begin, updates before. */
+  readonly at: Value;
+  readonly ramps: Value | null;
+  readonly key: Value;
+};
+
+/**
+ * Updates in one call. How many, where in the order they begin and all rates are inputs: one program, whether it is
+ * called for one update or for many, so that the bits are the same.
+ */
+export function trainProgram(options: TrainProgramOptions) {
+  const { learner, capacity, batches, batchOf } = options;
+  const program = compileUpdate(
+    { updates: learner.states },
+    (states, { data, order, at, ramps, key }: TrainInputs) => {
+      const [count, from, before] = [np.take(at, 0), np.take(at, 1), np.take(at, 2)];
+      return repeat(capacity, count, states, learner.rates.stacks(ramps, capacity), (now, ramp, index) => {
+        const start = index.mul(batches.size).add(from);
+        const number = index.add(before);
+        const [values, grads] = updateGradients(options, {
+          params: now.params,
+          rows: (offset, size) => batchOf(gatherRows(data, order, start.add(offset), size)),
+          ramps: ramp,
+          key: random.foldIn(key, number),
+        });
+        const next = learner.applyGradients(now, ramp, values, grads);
+        const first = firstNonFinite(now.first, next.finite, number);
+        return [
+          { params: next.params, state: next.state, first },
+          { values: next.values, applied: next.applied ?? null },
+        ] as const;
+      });
+    },
+    learner.compileOptions("the training program"),
+  );
+  return { program, numbers: learner.rampNumbers(capacity) };
+}
+
+/** The examples that `size` entries of an order from `start` on name. */
+function gatherRows(data: Rows, order: Value, start: Value, size: number): Rows {
+  const rows = np.dynamicSlice(order, [start], [size]);
+  return treeMap((array: Value) => np.take(array, rows, { axis: 0 }), data);
+}
+
+interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
   /** The examples from one within the update on. */
-  readonly rows: (offset: Value | number, size: number) => ObjectiveInputs["batch"];
-  readonly rates: Rates;
-  readonly ramps: Readonly<Record<string, Value>>;
+  readonly rows: (offset: Value | number, size: number) => AnyBatch;
+  readonly ramps: Values;
   readonly key: Value;
 }
 
-type Gradients = readonly [values: Values, grads: Params];
-
-/** One update of the parameters, by one batch or by the mean gradient of several, each counted by its examples. */
-export function update(spec: UpdateSpec, inputs: UpdateInputs) {
-  const [values, grads] = gradients(spec, inputs);
-  const { optimizer, monitor } = spec;
-  const { params, state, rates } = inputs;
-  return applyGradients({ optimizer, monitor, params, state, rates, grads, values });
-}
-
-function gradients(spec: UpdateSpec, inputs: UpdateInputs): Gradients {
-  const { parts } = spec;
-  const rows = parts.reduce((sum, { size, count }) => sum + size * count, 0);
+/** Gradients of one batch, or the mean gradient of several micro-batches, each weighted by its examples. */
+function updateGradients(
+  { objective, names, batchSize, batches, loops }: TrainProgramOptions,
+  inputs: UpdateInputs,
+): Gradients {
+  const rows = batches.size;
   const of = (key: Value, offset: Value | number, size: number): Gradients => {
     const batch = inputs.rows(offset, size);
-    const [[, values], grads] = valueAndGrad((params: Params) =>
-      spec.compute({ params, batch, train: true, key, ramps: inputs.ramps }),
-    )(inputs.params);
-    return [treeMap((value: Value) => value.astype("f32"), values), grads];
+    return gradientsOf(
+      (params) => objective.compute(names, { params, batch, train: true, key, ramps: inputs.ramps }),
+      inputs.params,
+    );
   };
+  const parts = [
+    { size: batchSize, count: Math.floor(rows / batchSize) },
+    { size: rows % batchSize, count: 1 },
+  ].filter(({ size, count }) => size > 0 && count > 0);
   if (parts.length === 1 && parts[0]?.count === 1) return of(inputs.key, 0, rows);
   let [offset, index] = [0, 0];
   const sums = parts.map(({ size, count }): Gradients => {
@@ -67,10 +114,7 @@ function gradients(spec: UpdateSpec, inputs: UpdateInputs): Gradients {
           : of(random.foldIn(inputs.key, i.add(first)), i.mul(size).add(from), size);
       return [values, treeMap((grad: Value) => grad.mul(size / rows), grads)];
     };
-    return scaled(
-      spec.loops && count > 1 ? looped(one, count, inputs.params) : unrolled(one, count),
-      size / rows,
-    );
+    return scaled(loops && count > 1 ? looped(one, count, inputs.params) : unrolled(one, count), size / rows);
   });
   return sums.reduce(added);
 }

@@ -1,53 +1,30 @@
-import { EspalierError } from "../core/index.ts";
-import type { TensorTree } from "../data/index.ts";
-import { type CompileOptions, compile, np, read, type Tensor, type Value } from "../engine/index.ts";
-import { type Packing, repeat } from "../learner/index.ts";
-import type { Params } from "../nn/index.ts";
-import { type Batch, sliceRows } from "./batch.ts";
-import type { Objective } from "./objective.ts";
+import { EspalierError, treeMap } from "../core/index.ts";
+import { np, read, type Tensor, type Value } from "../engine/index.ts";
+import { compileUpdate, type Learner, repeat } from "../learner/index.ts";
+import type { Examples } from "./examples.ts";
+import type { AnyBatch, SupervisedObjective } from "./objective.ts";
+import type { Rows } from "./update.ts";
 
-export interface ValidationSpec {
-  readonly params: Packing<Params>;
-  readonly objective: Objective;
-  readonly data: { readonly x: TensorTree; readonly y?: TensorTree };
-  readonly length: number;
+export interface ValidationOptions {
+  readonly learner: Learner;
+  readonly objective: SupervisedObjective;
+  readonly examples: Examples;
   readonly batchSize: number;
-  /** The most batches one call takes. */
+  /** The most batches in one call. */
   readonly capacity: number;
-  readonly batchOf: (rows: Batch) => Batch;
-  readonly options: CompileOptions;
+  readonly batchOf: (rows: Rows) => AnyBatch;
 }
 
-/** Batches of one size, `capacity` of them at most, from an example on. */
-function validationProgram(spec: ValidationSpec, size: number, capacity: number) {
-  const { objective, batchOf } = spec;
-  return compile(
-    (arrays: readonly Value[], data: Batch, at: Value, weights: Readonly<Record<string, Value>>) => {
-      const [count, from] = [np.take(at, 0), np.take(at, 1)];
-      const params = spec.params.unpack(arrays);
-      const [, values] = repeat(capacity, count, null, null, (_carry, _x, index) => {
-        const batch = batchOf(sliceRows(data, index.mul(size).add(from), size));
-        const [, all] = objective.compute(objective.names, { params, batch, train: false, ramps: weights });
-        return [null, Object.fromEntries(Object.entries(all).map(([name, v]) => [name, v.astype("f32")]))];
-      });
-      return values as Readonly<Record<string, Value>>;
-    },
-    { ...spec.options, name: "the validation program" },
-  );
-}
-
-/** Goes over held-out examples in batches, the last one smaller where it must be, and gives the means over examples. */
-export function validation(spec: ValidationSpec) {
-  const { data, length, batchSize, capacity } = spec;
+/** Means over all held-out examples, in batches of one size and a smaller last one. Call it with the ramps' numbers. */
+export function validation(options: ValidationOptions) {
+  const { examples, batchSize, capacity } = options;
+  const { data, length } = examples;
   const full = Math.floor(length / batchSize);
   const rest = length % batchSize;
   const room = Math.min(capacity, full);
-  const many = room > 0 ? validationProgram(spec, batchSize, room) : undefined;
-  const last = rest > 0 ? validationProgram(spec, rest, 1) : undefined;
-  const call = (program: NonNullable<typeof many>, params: unknown, at: Int32Array, weights: unknown) =>
-    program(params as never, data as never, at, weights as never) as Readonly<Record<string, Tensor>>;
+  const many = room > 0 ? validationProgram(options, batchSize, room) : undefined;
+  const last = rest > 0 ? validationProgram(options, rest, 1) : undefined;
   return async (
-    params: unknown,
     weights: Readonly<Record<string, number>>,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, number>>> => {
@@ -57,20 +34,16 @@ export function validation(spec: ValidationSpec) {
       readonly size: number;
     }[] = [];
     for (let from = 0; many && from < full; from += room) {
-      if (signal.aborted) throw aborted(signal);
+      if (signal.aborted)
+        throw new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
       const count = Math.min(room, full - from);
-      parts.push({
-        values: call(many, params, Int32Array.of(count, from * batchSize), weights),
-        count,
-        size: batchSize,
-      });
+      const at = Int32Array.of(count, from * batchSize);
+      parts.push({ values: many({ data, at, weights }), count, size: batchSize });
     }
-    if (last)
-      parts.push({
-        values: call(last, params, Int32Array.of(1, full * batchSize), weights),
-        count: 1,
-        size: rest,
-      });
+    if (last) {
+      const at = Int32Array.of(1, full * batchSize);
+      parts.push({ values: last({ data, at, weights }), count: 1, size: rest });
+    }
     const sums: Record<string, number> = {};
     for (const { values, count, size } of parts)
       for (const [name, rows] of Object.entries(await read(values)))
@@ -79,5 +52,39 @@ export function validation(spec: ValidationSpec) {
   };
 }
 
-const aborted = (signal: AbortSignal): EspalierError =>
-  new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
+type ValidationInputs = {
+  readonly data: Rows;
+  /** i32[2]: batches in this call, and the example they begin with. */
+  readonly at: Value;
+  readonly weights: Readonly<Record<string, Value>>;
+};
+
+/** Batches of one size, at most `capacity` in a call. */
+function validationProgram(
+  { learner, objective, batchOf }: ValidationOptions,
+  size: number,
+  capacity: number,
+) {
+  return compileUpdate(
+    { updates: {}, reads: { params: learner.params } },
+    ({ params }, { data, at, weights }: ValidationInputs) => {
+      const [count, from] = [np.take(at, 0), np.take(at, 1)];
+      const [, values] = repeat(capacity, count, null, null, (_carry, _x, index) => {
+        const batch = batchOf(sliceRows(data, index.mul(size).add(from), size));
+        const [, all] = objective.compute(objective.names, { params, batch, train: false, ramps: weights });
+        return [null, treeMap((value: Value) => value.astype("f32"), all)] as const;
+      });
+      return [{}, values] as const;
+    },
+    learner.compileOptions("the validation program"),
+  );
+}
+
+/** `size` examples from `start` on. */
+export function sliceRows(data: Rows, start: Value, size: number): Rows {
+  return treeMap(
+    (array: Value) =>
+      np.dynamicSlice(array, [start, ...array.shape.slice(1).map(() => 0)], [size, ...array.shape.slice(1)]),
+    data,
+  );
+}

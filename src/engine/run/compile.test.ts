@@ -10,6 +10,7 @@ import { compile } from "./compile.ts";
 import { testEngines } from "./engines.test-support.ts";
 import { memory } from "./memory.ts";
 import { put, read } from "./put.ts";
+import type { Tensor } from "./tensor.ts";
 
 function codeOf(run: () => unknown): string {
   try {
@@ -68,6 +69,20 @@ describe.each(testEngines())("compile on %s", (engine) => {
     expect(codeOf(() => f(x, y))).toBe("TENSOR_DONATED");
     await expect(x.read()).rejects.toThrow(/TENSOR_DONATED/);
     expect([...(await f(y, z).read())]).toEqual([7, 10]);
+  });
+
+  it("donates members of the first argument by name", () => {
+    const f = compile(
+      ({ a, b, c }: { readonly [name: string]: Value }, d: Value) =>
+        add(add(a as Value, b as Value), add(c as Value, d)),
+      { ...options, donate: ["b", "c"] },
+    );
+    const tensors = Array.from({ length: 4 }, (_, i) => put(Float32Array.of(i), options));
+    const [a, b, c, d] = tensors as [Tensor, Tensor, Tensor, Tensor];
+    f({ c, b, a }, d);
+    expect(tensors.map((tensor) => tensor.isDisposed)).toEqual([false, true, true, false]);
+    const wrong = compile((s: { readonly a: Value }) => s.a, { ...options, donate: ["b"] });
+    expect(() => wrong({ a })).toThrow(/"b".*ARGUMENT_INVALID/s);
   });
 
   it("names the argument that is gone, or donated and needed once more", () => {
@@ -235,8 +250,9 @@ describe("choice of engine", () => {
   });
 
   it("refuses positions of static and donated arguments that are none", () => {
-    const of = (options: { static?: number[]; donate?: number[] }) =>
+    const of = (options: { static?: number[]; donate?: (number | string)[] }) =>
       compile((x: Value, n: unknown) => add(x, asValue(n)), { ...options, engine: "wasm" });
+    expect(codeOf(() => of({ donate: ["x"] })(1, 2))).toBe("ARGUMENT_INVALID");
     for (const wrong of [-1, 0.5, 2]) {
       expect(codeOf(() => of({ static: [wrong] })(1, 2))).toBe("ARGUMENT_INVALID");
       expect(codeOf(() => of({ donate: [wrong] })(1, 2))).toBe("ARGUMENT_INVALID");

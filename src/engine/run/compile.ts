@@ -27,8 +27,16 @@ export interface CompileOptions {
   readonly device?: number | Device;
   /** Positions of arguments that are plain JavaScript values; a new value compiles a new program. */
   readonly static?: readonly number[];
-  /** Positions of arguments whose tensors the call uses up, so that their memory can be used for the results. */
-  readonly donate?: readonly number[];
+  /**
+   * Arguments whose tensors the call uses up, so that their memory can be used for the results: by position, or by
+   * name where they are members of the first argument.
+   *
+   * @example
+   * ```ts
+   * const step = compile(({ params, x }: { params: Params; x: Value }) => ..., { donate: ["params"] });
+   * ```
+   */
+  readonly donate?: readonly (number | string)[];
   /** Ask for the same bits on every run where a device (a GPU) would not give them by itself. Costs time. */
   readonly deterministic?: boolean;
   /** Compiler flags beside those the engine chooses, for the xla engine. */

@@ -2,6 +2,7 @@ import {
   EspalierError,
   flatten,
   isPlainObject,
+  leafCount,
   leafPaths,
   type TreeShape,
   unflatten,
@@ -111,29 +112,40 @@ export function checkStatics(statics: readonly number[], count: number, name: st
 
 const isPosition = (i: number, count: number): boolean => Number.isInteger(i) && i >= 0 && i < count;
 
-/** Leaves that belong to donated arguments. */
+/** The leaves of donated arguments: `donate` holds positions, and names of members of the first argument. */
 export function donatedLeaves(
   shape: TreeShape,
   args: readonly unknown[],
   statics: readonly number[],
-  donate: readonly number[],
+  donate: readonly (number | string)[],
   name: string,
 ): readonly number[] {
   const donated: number[] = [];
+  const unknown = new Set(donate);
   let next = 0;
-  let at = 0;
+  const add = (part: TreeShape, wanted: boolean): void => {
+    const count = leafCount(part);
+    if (wanted) for (let k = 0; k < count; k++) donated.push(next + k);
+    next += count;
+  };
+  const shapes = [...(shape as { readonly items: readonly TreeShape[] }).items];
   args.forEach((_, i) => {
     if (statics.includes(i)) return;
-    const count = leafPaths((shape as { items: readonly TreeShape[] }).items[at++] as TreeShape).length;
-    if (donate.includes(i)) for (let k = 0; k < count; k++) donated.push(next + k);
-    next += count;
+    const part = shapes.shift() as TreeShape;
+    const whole = unknown.delete(i);
+    if (i > 0 || part.kind !== "object") add(part, whole);
+    else
+      part.keys.forEach((key, k) => {
+        add(part.items[k] as TreeShape, unknown.delete(key) || whole);
+      });
   });
-  const beyond = donate.find((i) => !isPosition(i, args.length) || statics.includes(i));
-  if (beyond !== undefined)
+  for (const wrong of unknown)
     throw userError(
       "ARGUMENT_INVALID",
-      `${name}: donate names argument ${beyond}, which is not a tensor argument`,
-      "count arguments from 0",
+      typeof wrong === "number"
+        ? `${name}: donate names argument ${wrong}, which is not a tensor argument`
+        : `${name}: donate names "${wrong}", which is not a member of the first argument`,
+      "count arguments from 0, or name members of the first argument",
     );
   return donated;
 }

@@ -1,0 +1,243 @@
+import { treeLeaves, treeMap } from "../core/index.ts";
+import {
+  type CompileOptions,
+  compile,
+  type Device,
+  np,
+  put,
+  scan,
+  type Tensor,
+  type Value,
+} from "../engine/index.ts";
+import type { InitOptions, Params } from "../nn/index.ts";
+import type { Optimizer, OptimizerState } from "../optim/index.ts";
+import { RandomStreams } from "../random/index.ts";
+import type { Ramp } from "../schedule/index.ts";
+import type { StateTree } from "../state/index.ts";
+import { applyGradients, type GradientStepResult, type MonitorOptions } from "./gradient-step.ts";
+import { RampNumbers, type RateInputs, type RateRamps, rateRamps } from "./rates.ts";
+import { type DeviceState, TensorState } from "./tensor-state.ts";
+
+/**
+ * What every task that trains by gradients keeps: parameters, the optimizer's state, its rates, and the index of the
+ * first update that was not finite. A task makes programs from `states`; one call of such a program is:
+ *
+ * ```
+ * { params, state, first } = states                 on the device, unpacked (tensor-state.ts)
+ * repeat count times:
+ *   ramps  = the numbers of this update             learning rate, loss weights: inputs (rates.ts)
+ *   values, grads = gradientsOf(the task's objective, params)
+ *   params, state = applyGradients(grads, ramps)    optimizer, statistics, finite check (gradient-step.ts)
+ *   first  = the update's index, if it is the first that was not finite
+ * states = { params, state, first }                 packed; memory of the old ones is reused or freed
+ * ```
+ */
+export class Learner {
+  readonly device: Device;
+  /** The same as options of `put`, `compile` and `init`. */
+  readonly where: { readonly engine: Device["engine"]; readonly device: number };
+  readonly params: TensorState<Params>;
+  readonly state: TensorState<OptimizerState>;
+  readonly nonFinite: FirstNonFinite;
+  readonly rates: RateRamps;
+  /** Random streams of the task's seed; the parameters have been drawn from `params`. */
+  readonly streams: RandomStreams;
+  readonly #options: LearnerOptions;
+  readonly #initState: () => OptimizerState<Tensor>;
+  #deterministic: boolean;
+
+  constructor(options: LearnerOptions) {
+    const { task, optimizer, learningRate, rates, ramps = {} } = options;
+    this.#options = options;
+    this.#deterministic = options.deterministic ?? false;
+    this.rates = rateRamps(task, optimizer, withLearningRate(optimizer, learningRate, rates), ramps);
+    this.streams = options.streams ?? new RandomStreams(options.seed ?? 0);
+    const key = this.streams.get("params").key();
+    const first = options.params ?? options.init(key, placement(options));
+    this.device = options.on ?? (treeLeaves<Tensor>(first)[0] as Tensor).device;
+    this.where = { engine: this.device.engine, device: this.device.index };
+    const borrowed = options.params !== undefined;
+    this.params = new TensorState<Params>("params", first, { ...this.stateOptions, borrowed });
+    const { packing } = this.params;
+    const init = compile((arrays: readonly Value[]) => optimizer.init(packing.unpack(arrays)), {
+      ...this.where,
+      name: "init",
+    });
+    this.#initState = () => init(this.params.now);
+    this.state = new TensorState<OptimizerState>("optimizer", this.#initState(), this.stateOptions);
+    this.nonFinite = new FirstNonFinite(this.where);
+  }
+
+  /** The saved components. */
+  get components() {
+    return { params: this.params, optimizer: this.state };
+  }
+
+  /** What an update replaces, for {@link compileUpdate}. */
+  get states() {
+    return { params: this.params, state: this.state, first: this.nonFinite };
+  }
+
+  /** How further states beside these are kept. On a CPU donating costs, and freeing at once leaves as little behind. */
+  get stateOptions() {
+    return { device: this.device, donated: this.device.kind !== "cpu" };
+  }
+
+  /** Options for a program of this run; ask when the program is made. */
+  compileOptions(name: string): CompileOptions {
+    return { ...this.where, deterministic: this.#deterministic, name };
+  }
+
+  /** The ramps' numbers of a program that does up to `capacity` updates in a call. */
+  rampNumbers(capacity: number): RampNumbers {
+    return new RampNumbers(this.rates.names, capacity, this.where);
+  }
+
+  /** Whether updates may run in a loop: convolutions take several times as long inside one on XLA's CPU back end. */
+  mayLoop(convolves: () => boolean): boolean {
+    return !(this.device.engine === "xla" && this.device.kind === "cpu" && convolves());
+  }
+
+  /** Inside a program: one step of the optimizer with the ramps' numbers of this update. */
+  applyGradients(
+    { params, state }: { readonly params: Params; readonly state: OptimizerState },
+    ramps: Readonly<Record<string, Value>>,
+    values: Readonly<Record<string, Value>>,
+    grads: Params,
+  ): GradientStepResult {
+    const { optimizer, monitor = {} } = this.#options;
+    return applyGradients({
+      optimizer,
+      monitor,
+      params,
+      state,
+      rates: this.rates.rates(ramps),
+      grads,
+      values,
+    });
+  }
+
+  /**
+   * A run begins. Where neither the task was given a seed nor anything has been restored or `done`, the run's seed
+   * counts: the parameters are drawn again, and the streams are given from which the task draws the rest again.
+   */
+  begin(
+    config: { readonly seed: number; readonly deterministic: boolean },
+    done: boolean,
+  ): RandomStreams | undefined {
+    const { seed, streams, params, init, deterministic } = this.#options;
+    this.#deterministic = deterministic ?? config.deterministic;
+    this.nonFinite.clear();
+    const own = seed !== undefined || streams !== undefined;
+    if (own || config.seed === 0 || this.params.restored || done) return undefined;
+    const drawn = new RandomStreams(config.seed);
+    const key = drawn.get("params").key();
+    if (!params) {
+      this.params.setState(init(key, this.where));
+      this.state.setState(this.#initState() as StateTree);
+    }
+    return drawn;
+  }
+}
+
+export interface LearnerOptions {
+  /** The task's name in errors. */
+  readonly task: string;
+  readonly optimizer: Optimizer;
+  /** Default: the optimizer's own. */
+  readonly learningRate?: Ramp | number | undefined;
+  /** Further rates of the optimizer. */
+  readonly rates?: RateInputs | undefined;
+  /** Ramps of the objective, inputs of the same programs. */
+  readonly ramps?: Readonly<Record<string, Ramp>> | undefined;
+  readonly monitor?: MonitorOptions | undefined;
+  /** Initial parameters. Default: those that `init` draws. */
+  readonly params?: Params<Tensor> | undefined;
+  readonly init: (key: Uint32Array, where: InitOptions) => Params<Tensor>;
+  /** Default: the run's seed. */
+  readonly seed?: number | undefined;
+  /** Instead of a seed. */
+  readonly streams?: RandomStreams | undefined;
+  /** Where parameters are drawn to. Default: where the engine chooses. */
+  readonly engine?: InitOptions["engine"] | undefined;
+  readonly device?: InitOptions["device"] | undefined;
+  /** Where it computes. Default: where the parameters are. */
+  readonly on?: Device | undefined;
+  /** Default: what the run's configuration says. */
+  readonly deterministic?: boolean | undefined;
+}
+
+const placement = ({ engine, device }: LearnerOptions): InitOptions => ({
+  ...(engine !== undefined && { engine }),
+  ...(device !== undefined && { device }),
+});
+
+/** The rates that are inputs of programs: those given, and the learning rate always. */
+function withLearningRate(
+  optimizer: Optimizer,
+  learningRate: Ramp | number | undefined,
+  rates: RateInputs | undefined,
+): RateInputs {
+  const own = optimizer.rates.learningRate;
+  const rate = learningRate ?? (typeof own === "number" ? own : undefined);
+  return { ...(rate !== undefined && { learningRate: rate }), ...rates };
+}
+
+/**
+ * The index of the run's first update that was not finite, i32 on the device; -1 while all were. Programs take it and
+ * give the next one, so that the newest knows of all. It is no part of checkpoints: those are taken of finite runs only.
+ */
+export class FirstNonFinite implements DeviceState<Value> {
+  readonly donated = false;
+  readonly packing = {
+    pack: (index: Value): readonly Value[] => [index],
+    unpack: ([index]: readonly Value[]): Value => index as Value,
+  };
+  readonly #put: (data: Int32Array) => Tensor;
+  #tensor: Tensor;
+
+  constructor(where: Parameters<typeof put>[1]) {
+    this.#put = (data) => put(data, { ...where, shape: [] });
+    this.#tensor = this.#put(Int32Array.of(-1));
+  }
+
+  get now(): readonly Tensor[] {
+    return [this.#tensor];
+  }
+
+  /** Another run begins. */
+  clear(): void {
+    this.#tensor = this.#put(Int32Array.of(-1));
+  }
+
+  /** The old tensors are the trainer's to read, so nothing is freed here. */
+  replace([next]: readonly Tensor[]): void {
+    this.#tensor = next as Tensor;
+  }
+
+  /** What a call reports: `from` is the index of its first update. */
+  report(from: number): { readonly first: Tensor; readonly from: number } {
+    return { first: this.#tensor, from };
+  }
+}
+
+/**
+ * Inside a program: a loop over `count` steps, at most `capacity`. With a capacity of one there is no loop, which
+ * spares convolutions on a CPU one.
+ */
+export function repeat<C, X, Y>(
+  capacity: number,
+  count: Value,
+  init: C,
+  xs: X,
+  body: (carry: C, x: X, index: Value) => readonly [carry: C, y: Y],
+): readonly [carry: C, ys: Y] {
+  if (capacity > 1)
+    return scan((carry: C, x: X, index: Value) => body(carry, x, index), init, xs, {
+      length: count,
+      maxLength: capacity,
+    });
+  const first = treeMap((stack: Value) => np.reshape(stack, stack.shape.slice(1)), xs);
+  const [carry, y] = body(init, first, np.zeros([], { dtype: "i32" }));
+  return [carry, treeMap((value: Value) => np.expandDims(value, 0), y)];
+}

@@ -1,0 +1,164 @@
+import { checkNames, EspalierError, isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
+import {
+  type ArrayTree,
+  type ExampleTree,
+  hostArrays,
+  type Placement,
+  placeArrays,
+  type TensorTree,
+} from "../data/index.ts";
+import { type Device, evalShape, Spec, type Specs, spec, Tensor, type Value } from "../engine/index.ts";
+import { crossEntropy, type Params } from "../nn/index.ts";
+import type { AnyOptions, SupervisedData } from "./options.ts";
+
+/** Examples on the device. Without targets those follow from the inputs. */
+export interface Examples {
+  readonly data: Readonly<Record<"x", TensorTree>> & Partial<Readonly<Record<"y", TensorTree>>>;
+  readonly length: number;
+  readonly device: Device;
+}
+
+/** Checks examples and puts them on a device. Default: where the tensors among them are. */
+export function placeExamples(
+  what: string,
+  given: SupervisedData,
+  place: Placement,
+  withoutTargets: boolean,
+): Examples {
+  if (!isPlainObject(given) || given.x === undefined)
+    throw new EspalierError("DATA_INVALID", `${what}: there is no x`, {
+      fix: "give { x, y }: inputs and targets",
+    });
+  checkNames(what, given, ["x", "y"]);
+  if (given.y === undefined && !withoutTargets)
+    throw new EspalierError("DATA_INVALID", `${what}: there is no y`, {
+      fix: "give targets, { x, y }, or the option targets, which makes them from x",
+    });
+  const tensor = treeLeaves<unknown>(given).find((leaf) => leaf instanceof Tensor);
+  const where =
+    place.engine === undefined && place.device === undefined && tensor instanceof Tensor
+      ? { engine: tensor.device.engine, device: tensor.device.index }
+      : place;
+  const arrays = given.y === undefined ? { x: given.x } : { x: given.x, y: given.y };
+  const { tree, length } = placeArrays(what, arrays, where);
+  checkFinite(what, given, length);
+  const [first] = treeLeaves<Tensor>(tree) as [Tensor];
+  // A tree of arrays { x, y } becomes one of tensors with the same names.
+  return { data: tree as Examples["data"], length, device: first.device };
+}
+
+/** A batch of `size` of these examples, as shapes. */
+export const batchSpec = (data: Examples["data"], size: number): Specs<{ x: unknown; y?: unknown }> =>
+  treeMap(({ shape, dtype }: Tensor) => spec([size, ...shape.slice(1)], dtype), data);
+
+/** The shapes of a batch of inputs, for the model's `init`. */
+export function inputSpec(
+  data: Examples["data"],
+  batchSize: number,
+  targets: AnyOptions["targets"],
+): Specs<ExampleTree<Value>> {
+  const x = batchSpec(data, batchSize).x as Specs<ExampleTree<Value>>;
+  return data.y === undefined && targets
+    ? evalShape((inputs: ExampleTree<Value>) => targets(inputs).x, x)
+    : x;
+}
+
+/** Runs what may throw one of our errors, and adds which data it is about. */
+export function withName<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof EspalierError)) throw cause;
+    const [message = ""] = cause.message.split(` [${cause.code}]`);
+    throw new EspalierError(cause.code, `${what}: ${message}`, {
+      ...(cause.fix && { fix: cause.fix }),
+      ...(cause.at && { at: cause.at }),
+    });
+  }
+}
+
+/** Refuses inputs and targets on the host that are NaN or infinite. */
+function checkFinite(what: string, { x, y }: SupervisedData, examples: number): void {
+  for (const { path, data } of hostArrays({ x, ...(y !== undefined && { y }) })) {
+    if (!(data instanceof Float32Array || data instanceof Float64Array || Array.isArray(data))) continue;
+    const numbers = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
+    for (let i = 0; i < numbers.length; i++) {
+      const number = Number(numbers[i]);
+      if (number - number === 0) continue;
+      const width = numbers.length / examples;
+      const field = width > 1 ? `, number ${i % width} of its ${width}` : "";
+      throw new EspalierError(
+        "DATA_NOT_FINITE",
+        `${what}: ${path} is ${number} in row ${Math.floor(i / width)}${field}`,
+        {
+          fix: "leave such rows out or replace the number; what a loss hides by a mask of its own is given as a tensor, put(...), which is not looked at",
+        },
+      );
+    }
+  }
+}
+
+/** A loss of classes: whole numbers among the targets are indices of the model's last axis. */
+interface ClassLoss {
+  readonly labels: { readonly ignored?: number };
+}
+
+/** Marks a loss whose targets are labels of classes, except for one number that does not count. */
+export const ofClasses = <L extends object>(loss: L, labels: ClassLoss["labels"] = {}): L =>
+  Object.assign(loss, { labels });
+
+/** The labels of a task's losses; undefined where none of them is of classes. */
+function labelsOf(loss: AnyOptions["loss"]): ClassLoss["labels"] | undefined {
+  const losses: readonly object[] = Array.isArray(loss) ? loss : [loss];
+  if (losses.includes(crossEntropy)) return {};
+  return losses.map((one) => (one as Partial<ClassLoss>).labels).find((labels) => labels !== undefined);
+}
+
+/**
+ * Refuses labels that the model has no output for, where a loss is of classes and they are on the host. Targets with as
+ * many axes as the outputs are distributions.
+ */
+export function checkTargets(
+  what: string,
+  { model, loss }: AnyOptions,
+  given: SupervisedData,
+  { data, length }: Examples,
+  params: Specs<Params>,
+): void {
+  const labels = labelsOf(loss);
+  if (!labels || !(data.y instanceof Tensor) || length === 0) return;
+  const outputs: unknown = withName(what, () =>
+    evalShape(
+      (p: Params, x: ExampleTree<Value>) => model.apply(p, x, { train: false }),
+      params,
+      batchSpec(data, 1).x,
+    ),
+  );
+  if (!(outputs instanceof Spec) || data.y.ndim >= outputs.shape.length) return;
+  checkLabels(what, given.y, outputs.shape.at(-1) as number, labels);
+}
+
+function checkLabels(
+  what: string,
+  y: ArrayTree | undefined,
+  classes: number,
+  { ignored }: ClassLoss["labels"],
+): void {
+  for (const { path, data } of hostArrays(y)) {
+    const labels = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
+    let [bad, first] = [0, 0];
+    for (let i = 0; i < labels.length; i++) {
+      const label = Number(labels[i]);
+      const whole = Math.trunc(label);
+      if ((whole >= 0 && whole < classes) || whole === ignored) continue;
+      if (bad++ === 0) first = i;
+    }
+    if (bad === 0) continue;
+    const name = path === "" ? "y" : `y.${path}`;
+    throw new EspalierError(
+      "LABELS_INVALID",
+      `${what}: ${bad} of ${labels.length} labels are none of the model's ${classes} classes; the first is ${Number(labels[first])}, at ${name}[${first}]`,
+      { fix: `number the classes from 0 to ${classes - 1}, or give the model an output for each class` },
+    );
+  }
+}

@@ -1,0 +1,97 @@
+import { checkOptions, type OptionTable, option } from "../core/index.ts";
+import type { ArrayTree, ExampleTree } from "../data/index.ts";
+import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
+import { checkMonitor, type MonitorOptions, type RateInputs } from "../learner/index.ts";
+import type { Model, Params } from "../nn/index.ts";
+import type { Optimizer } from "../optim/index.ts";
+import type { RandomStreams } from "../random/index.ts";
+import type { Ramp } from "../schedule/index.ts";
+import type { Batch, LossInput, Metrics, TargetsOf } from "./objective.ts";
+
+/** Examples: inputs and targets with as many entries along their first axes. */
+export interface SupervisedData {
+  readonly x: ArrayTree;
+  /** May be left out where `targets` makes them from the inputs. */
+  readonly y?: ArrayTree;
+}
+
+/** Options of {@link supervisedTask}. */
+export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
+  readonly model: Model<X, O>;
+  readonly optimizer: Optimizer;
+  readonly data: SupervisedData;
+  readonly loss: LossInput<NoInfer<O>, Y, NoInfer<X>>;
+  /** Examples in a batch. Where there are fewer, all of them are one batch. */
+  readonly batchSize: number;
+  /** Batches in an update, which is one repeat of the task. Default: 1. */
+  readonly accumulate?: number;
+  /** Held-out examples; without them the task does not validate. */
+  readonly validation?: SupervisedData;
+  /** Numbers beside the loss, for training and validation. */
+  readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
+  /** The optimizer's learning rate. Default: its own. */
+  readonly learningRate?: Ramp | number;
+  /** Further rates of the optimizer. */
+  readonly rates?: RateInputs;
+  /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
+  readonly targets?: (x: X) => Batch<X, Y>;
+  /** What happens to examples that do not fill an update. Default: "keep", a smaller one. */
+  readonly lastBatch?: "keep" | "drop";
+  /** A new order each epoch. Default: true. */
+  readonly shuffle?: boolean;
+  /** What happens without examples: an error, or epochs without batches. Default: "error". */
+  readonly empty?: "error" | "skip";
+  /** The seed of initial parameters, orders and dropout. Default: the trainer's. */
+  readonly seed?: number;
+  /** Instead of a seed, shared with others: the streams `params`, `data` and `dropout`. */
+  readonly streams?: RandomStreams;
+  /** Initial parameters. Default: those that the model draws. */
+  readonly params?: Params<Tensor>;
+  /** What is reported of every update beside its losses and metrics: norms of gradients, parameters and updates. */
+  readonly monitor?: MonitorOptions;
+  /** The most updates in one call. Default: 256, and 1 where convolutions would run in a loop on a CPU. */
+  readonly maxFuse?: number;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+  /** The same bits on every run where a device would not give them by itself. Default: the trainer's. */
+  readonly deterministic?: boolean;
+}
+
+/** The options without the types of inputs, targets and outputs, which matter to the caller alone. */
+export interface AnyOptions
+  extends Omit<SupervisedOptions<ExampleTree<Value>, ExampleTree<Value>, unknown>, "metrics"> {
+  readonly metrics?: Metrics<unknown, ExampleTree<Value>>;
+}
+
+const anything = <T>(is: string) => option.made<T>(is, () => true, {});
+
+const table = {
+  model: anything<AnyOptions["model"]>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
+  optimizer: anything<Optimizer>("an optimizer, such as optim.adam()"),
+  data: anything<SupervisedData>("{ x, y }: inputs and targets"),
+  loss: anything<AnyOptions["loss"]>("a loss, such as nn.mse, or a list of losses"),
+  batchSize: option.integer({ min: 1, required: true }),
+  accumulate: option.integer({ min: 1, default: 1 }),
+  validation: anything<SupervisedData>("{ x, y }: inputs and targets"),
+  metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
+  learningRate: anything<Ramp | number>("a number or a ramp"),
+  rates: anything<RateInputs>("numbers and ramps by name"),
+  targets: anything<NonNullable<AnyOptions["targets"]>>("a function of the inputs"),
+  lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
+  shuffle: anything<boolean>("true or false"),
+  empty: option.oneOf(["error", "skip"], { default: "error" }),
+  seed: anything<number>("a whole number"),
+  streams: anything<RandomStreams>("random streams"),
+  params: anything<Params<Tensor>>("parameters"),
+  monitor: anything<MonitorOptions>("{ gradients: true }"),
+  maxFuse: option.integer({ min: 1, default: 256 }),
+  engine: anything<EngineChoice>("an engine"),
+  device: anything<number | Device>("a device"),
+  deterministic: anything<boolean>("true or false"),
+} satisfies OptionTable<AnyOptions>;
+
+/** Refuses unknown options and bad values. */
+export function checkTaskOptions(kind: string, options: AnyOptions): void {
+  checkOptions(kind, options, table);
+  checkMonitor(kind, options.monitor ?? {});
+}
