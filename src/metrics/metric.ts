@@ -1,16 +1,16 @@
-import { checkNames, checkWord, EspalierError, shown } from "../core/index.ts";
-import type { Axis, Reduction } from "./record.ts";
+import { checkMetricPattern, checkOptions, type OptionTable, option } from "../core/index.ts";
+import type { Axis, MetricRecord, Reduction } from "./record.ts";
 
-/** Categories of scores: each tells how good the model is at one step, so that a mean over several is nobody's score. */
+/** Categories of scores. Each belongs to the model at one step, so that a mean over several says nothing. */
 const scores: readonly string[] = ["validation", "evaluation", "val", "valid", "eval", "test"];
 
-/** Whether a category holds scores, as validation and evaluation give them. */
+/** True for a category that holds scores, as validation and evaluation give them. */
 export const holdsScores = (category: string): boolean => scores.includes(category);
 
-/** What is known of a metric before its first value. */
+/** Properties of a metric that are known before its first value. */
 export interface MetricDeclaration {
   readonly name: string;
-  /** The category it is logged under; without one it is declared for all. */
+  /** The category it is logged under. Default: all. */
   readonly category?: string;
   readonly unit?: string;
   /**
@@ -19,17 +19,32 @@ export interface MetricDeclaration {
    * and `test`), else what fits the values: `mean` for numbers, `histogram` for arrays, `last` for texts.
    */
   readonly reduction?: Reduction;
-  /** The counter it is filed under. Default `steps`. */
+  /** The counter it is filed under. Default: `steps`. */
   readonly axis?: Axis;
-  /** Who alone may log it: the name of a hook. Default: whoever does first. */
+  /** The only writer: the name of a hook. Default: the first that logs it. */
   readonly owner?: string;
 }
 
 const reductions: readonly Reduction[] = ["mean", "last", "sum", "min", "max", "histogram", "rate", "none"];
 
+const text = (doc: string) => option.text({ doc });
+
+const declarationOptions = {
+  name: option.made<string>(
+    'the name under which it is logged, such as "reward"',
+    (value) => typeof value === "string" && value !== "",
+    { required: true },
+  ),
+  category: text("The category it is logged under. Default: all."),
+  unit: text("The unit of its values."),
+  reduction: option.oneOf(reductions, { doc: "How the values of a window become one record." }),
+  axis: text("The counter it is filed under."),
+  owner: text("The only writer."),
+} satisfies OptionTable<MetricDeclaration>;
+
 /**
- * Says what a metric is: its unit, how the values of a window become one, which counter it is filed under, and who may
- * log it. Metrics that are not declared have their declaration inferred from their first value.
+ * Declares a metric: its unit, how the values of a window become one, which counter it is filed under, and who may log
+ * it. For metrics that are not declared this is inferred from their first value.
  *
  * @example
  * ```ts
@@ -39,12 +54,26 @@ const reductions: readonly Reduction[] = ["mean", "last", "sum", "min", "max", "
  * ```
  */
 export function declareMetric(declaration: MetricDeclaration): MetricDeclaration {
-  checkNames("declareMetric", declaration, ["name", "category", "unit", "reduction", "axis", "owner"]);
-  if (typeof declaration.name !== "string" || declaration.name === "")
-    throw new EspalierError("OPTION_INVALID", `declareMetric: name is ${shown(declaration.name)}`, {
-      fix: 'give the name under which it is logged: declareMetric({ name: "reward" })',
-    });
-  if (declaration.reduction !== undefined)
-    checkWord("declareMetric", "reduction", declaration.reduction, reductions);
+  checkOptions("declareMetric", declaration, declarationOptions);
   return Object.freeze({ ...declaration });
 }
+
+/**
+ * Returns a function that finds the first pattern which fits a metric's key, `category/name`. `*` stands for any
+ * characters. `option` names the patterns in the error for one without a category.
+ */
+export function matcherOf(
+  patterns: readonly string[],
+  option: string,
+): (metric: Pick<MetricRecord, "key">) => number | undefined {
+  for (const pattern of patterns) checkMetricPattern(option, pattern);
+  const expressions = patterns.map(
+    (pattern) => new RegExp(`^${pattern.split("*").map(literal).join(".*")}$`, "su"),
+  );
+  return ({ key }) => {
+    const index = expressions.findIndex((expression) => expression.test(key));
+    return index === -1 ? undefined : index;
+  };
+}
+
+const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");

@@ -1,9 +1,10 @@
-export type { LoggedValue } from "./logged-value.ts";
-export { Logger, SmartLogger } from "./logger.ts";
-export type {
-  LoggedRows,
-  LoggedValues,
-  LoggerOptions,
-  LoggerSummary,
-  OwnedLogger,
-} from "./logger-options.ts";
+export {
+  type LoggedRows,
+  type LoggedValues,
+  Logger,
+  type LoggerOptions,
+  type LoggerSummary,
+  type OwnedLogger,
+  SmartLogger,
+} from "./logger.ts";
+export type { LoggedValue } from "./series.ts";

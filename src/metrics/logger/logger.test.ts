@@ -7,8 +7,7 @@ import { sameState } from "../../state/index.ts";
 import { declareMetric } from "../metric.ts";
 import { type Histogram, isHistogram, type MetricRecord } from "../record.ts";
 import type { Sink, SinkOptions } from "../sinks/sink.ts";
-import { Logger } from "./logger.ts";
-import type { LoggerOptions } from "./logger-options.ts";
+import { Logger, type LoggerOptions } from "./logger.ts";
 
 type Kept = Sink & { readonly records: MetricRecord[]; readonly windows: (readonly MetricRecord[])[] };
 

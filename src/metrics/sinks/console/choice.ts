@@ -1,4 +1,4 @@
-import { matcherOf } from "../../matching.ts";
+import { matcherOf } from "../../metric.ts";
 import type { Entry } from "./entry.ts";
 
 export interface ChoiceOptions {
