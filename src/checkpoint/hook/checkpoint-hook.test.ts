@@ -8,10 +8,9 @@ import {
   type TrainerContext,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { CheckpointManager } from "../manager/index.ts";
-import { memoryStore } from "../store/index.ts";
+import { CheckpointManager, memoryStore } from "../index.ts";
+import type { CheckpointHookOptions } from "./checkpoint-hook.ts";
 import { checkpointHook } from "./checkpoint-hook.ts";
-import type { CheckpointHookOptions } from "./options.ts";
 import { beforeCommit, countingHook, hashesOf, stopAt, trainerOf } from "./runs.test-support.ts";
 
 const names = async (store = memoryStore()): Promise<readonly string[]> =>
@@ -351,7 +350,7 @@ describe("options", () => {
       { store: memoryStore(), keep: { lst: 2 } },
       /"lst"; did you mean "last".*OPTION_UNKNOWN/,
     ],
-    ["rules that keep nothing", { store: memoryStore(), keep: { last: 0 } }, /keep.last is 0/],
+    ["rules that keep nothing", { store: memoryStore(), keep: { last: 0 } }, /keep: last is 0.*KEEP_INVALID/],
   ])("refuses %s", (_title, options, message) => {
     expect(() => checkpointHook(options as CheckpointHookOptions)).toThrow(message);
   });

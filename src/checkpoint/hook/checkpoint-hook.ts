@@ -1,13 +1,20 @@
+import { badOption, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
+import { every, noCounters, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
   latestCheckpoint,
   latestMetrics,
   type TrainerContext,
+  type TrainerEvent,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { checkpointMark } from "./is-checkpoint-hook.ts";
+import type { Checkpoint } from "../checkpoint.ts";
+import type { Json } from "../json.ts";
+import type { RestoreOptions } from "../restore.ts";
+import { checkKeep, type Keep } from "../retention.ts";
+import { localStore } from "../store/local-store.ts";
+import type { CheckpointStore } from "../store/store.ts";
 import { CheckpointKeeper } from "./keeper.ts";
-import { type CheckpointHookOptions, planOf } from "./options.ts";
 
 /**
  * Saves a run and goes on from what was saved. Before training it restores; at its times it freezes the whole run once
@@ -30,9 +37,9 @@ import { type CheckpointHookOptions, planOf } from "./options.ts";
  * ```
  */
 export function checkpointHook(options: CheckpointHookOptions): TrainerHook {
-  const plan = planOf(options);
-  const { name, schedule, on, primary, publish, onFailure, timeBudget } = plan;
-  const keeper = new CheckpointKeeper(plan);
+  const settings = settingsOf(options);
+  const { name, schedule, on, primary, publish, onFailure, timeBudget } = settings;
+  const keeper = new CheckpointKeeper(settings);
   const ranks = "all";
   const manners = {
     ranks,
@@ -49,8 +56,8 @@ export function checkpointHook(options: CheckpointHookOptions): TrainerHook {
     },
     { name: `${name}.end`, ...manners, onTrainingEnd: (context) => keeper.end(context) },
   ];
-  return {
-    ...checkpointMark,
+  const hook: TrainerHook & Readonly<Record<symbol, true>> = {
+    [mark]: true,
     name,
     schedule,
     ...manners,
@@ -62,4 +69,166 @@ export function checkpointHook(options: CheckpointHookOptions): TrainerHook {
     [on]: (context: TrainerContext) => keeper.save(context),
     children,
   };
+  return hook;
 }
+
+/** Known to every copy of this package, and kept where a hook is spread into another. */
+const mark: symbol = Symbol.for("espalier.checkpointHook");
+
+/**
+ * Whether a hook was made by `checkpointHook`, primary or not. For tools that bring a checkpoint hook of their own.
+ *
+ * @example
+ * ```ts
+ * const others = hooks.filter((hook) => !isCheckpointHook(hook));
+ * ```
+ */
+export const isCheckpointHook = (hook: TrainerHook): boolean => mark in hook;
+
+/** Events after which a run can be saved: those at which work has been done. */
+export type SaveEvent = Extract<TrainerEvent, (typeof saveEvents)[number]>;
+
+const saveEvents = [
+  "onBatchEnd",
+  "onBatchesEnd",
+  "onRolloutEnd",
+  "onTrainPhaseEnd",
+  "onValidationEnd",
+  "onEpochEnd",
+] as const;
+
+/** Copies saved checkpoints elsewhere. */
+export interface Publication {
+  /** A store that gets a copy, or a function that files a checkpoint and gives its address. */
+  readonly to: CheckpointStore | ((checkpoint: Checkpoint) => Promise<string>);
+  /** Asked whenever a checkpoint has been saved: due where one of its times lies since the one before. */
+  readonly schedule: Schedule;
+}
+
+/** Options of {@link checkpointHook}. */
+export interface CheckpointHookOptions
+  extends Pick<RestoreOptions, "mode" | "parameters" | "optimizer" | "allow"> {
+  /** Default: `checkpoint`. */
+  readonly name?: string;
+  /** Where checkpoints are kept: a store, or a directory. Runs of several ranks need a directory that all see. */
+  readonly store?: CheckpointStore;
+  readonly directory?: string;
+  /** Seconds for which ranks wait for each other. Default: 600. */
+  readonly patience?: number;
+  /** When to save. Default: every epoch. */
+  readonly schedule?: Schedule;
+  /** The event at which it looks. Default: the end of what the schedule counts. */
+  readonly on?: SaveEvent;
+  /** Which checkpoints stay. Default: all. */
+  readonly keep?: Keep;
+  readonly publish?: readonly Publication[];
+  /**
+   * What happens before training. `resume`, the default, goes on from the newest whole checkpoint of the store, if there
+   * is one; where there are some and none is whole, that is an error. `fresh` refuses a store that has checkpoints. A
+   * path, or a name in the store, goes on from that one.
+   */
+  readonly onStart?: "resume" | "fresh" | (string & Record<never, never>);
+  /** Whether it restores and provides the slot `latestCheckpoint`. One hook does. Default: true. */
+  readonly primary?: boolean;
+  /** Values of your own for the manifest. */
+  readonly metadata?: Json | ((context: TrainerContext) => Json);
+  /** What a failure to save does; one to restore always stops the run. Default: "stop". */
+  readonly onFailure?: NonNullable<TrainerHook["onFailure"]>;
+  /** Milliseconds for which it may hold the loop; over it warns. */
+  readonly timeBudget?: number;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+const isList = (value: unknown): boolean => Array.isArray(value);
+const names = option.made<readonly string[]>("names of components", isList, {});
+
+const table = {
+  name: option.text({ default: "checkpoint" }),
+  store: option.made<CheckpointStore>(
+    'a store: localStore("runs/mnist")',
+    (value) => isObject(value) && typeof value.lock === "function",
+    {},
+  ),
+  directory: option.made<string>(
+    'a directory: "runs/mnist", or "." for the current one',
+    (value) => typeof value === "string" && value.trim() !== "",
+    {},
+  ),
+  patience: option.number({ min: 0 }),
+  schedule: option.made<Schedule>(
+    "a schedule: every({ epochs: 1 })",
+    (value) => isObject(value) && typeof value.due === "function",
+    {},
+  ),
+  on: option.oneOf(saveEvents, {}),
+  keep: option.made<Keep>("rules: { last: 3 }", isObject, {}),
+  publish: option.made<readonly Publication[], { default: readonly Publication[] }>(
+    "a list of { to, schedule }",
+    isList,
+    { default: [] },
+  ),
+  onStart: option.text({ default: "resume" }),
+  mode: option.oneOf(["exact", "warmStart", "warmStartOptimizer"], {}),
+  parameters: names,
+  optimizer: names,
+  allow: option.made<NonNullable<RestoreOptions["allow"]>>(
+    'a list of "config", "computedBy", "hooks" and "stopped"',
+    isList,
+    {},
+  ),
+  primary: option.flag({ default: true }),
+  metadata: option.made<NonNullable<CheckpointHookOptions["metadata"]>>("JSON values", () => true, {}),
+  onFailure: option.oneOf(["stop", "warn", "disable"], {}),
+  timeBudget: option.number({ min: 0 }),
+} satisfies OptionTable<CheckpointHookOptions>;
+
+/** The options of a checkpoint hook, checked and completed. */
+export interface CheckpointSettings extends Settings<typeof table> {
+  readonly store: CheckpointStore;
+  readonly schedule: Schedule;
+  readonly on: SaveEvent;
+}
+
+function settingsOf(options: CheckpointHookOptions): CheckpointSettings {
+  const kind = "checkpointHook";
+  const given = resolveOptions(kind, options, table);
+  const { name, directory, onStart, mode = "exact", schedule = every({ epochs: 1 }) } = given;
+  if ((given.store === undefined) === (directory === undefined))
+    throw badOption(
+      kind,
+      given.store ? "both store and directory are given" : "it is not said where checkpoints are kept",
+      'give one of store and directory: checkpointHook({ directory: "runs/mnist" })',
+    );
+  if (given.keep) checkKeep(given.keep);
+  if (mode !== "exact" && (onStart === "resume" || onStart === "fresh"))
+    throw badOption(
+      kind,
+      `mode is "${mode}" and onStart is "${onStart}"`,
+      "name the checkpoint to start from: onStart: a path",
+    );
+  if (!given.primary && options.onStart !== undefined && onStart !== "fresh")
+    throw badOption(
+      kind,
+      `"${name}" is not primary, and is to restore (onStart: "${onStart}")`,
+      "give onStart to the primary checkpoint hook",
+    );
+  const store = given.store ?? localStore(directory as string);
+  return { ...given, store, schedule, on: given.on ?? eventOf(schedule) };
+}
+
+/**
+ * The event at which a schedule is looked at. Epochs are over at the end of an epoch, and a schedule that cannot be
+ * foreseen is looked at there too. Seconds are looked at after each call, so that batches stay fused. All other counters
+ * move with batches.
+ */
+function eventOf(schedule: Schedule): SaveEvent {
+  const points = schedule.nextDue(countsEverything);
+  if (points === undefined || points.some(({ unit }) => unit === "epochs")) return "onEpochEnd";
+  return points.some(({ unit }) => unit === "seconds") ? "onBatchesEnd" : "onBatchEnd";
+}
+
+/** The counters of any task before its first batch: those that are not known are 0 too. */
+const countsEverything = new Proxy(noCounters, {
+  get: (counters, name) => counters[name as string] ?? 0,
+});

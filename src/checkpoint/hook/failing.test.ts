@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { deferred } from "../../hooks/hooks.test-support.ts";
 import { every } from "../../schedule/index.ts";
 import { latestCheckpoint, type TrainerHook } from "../../trainer/index.ts";
-import { CheckpointManager } from "../manager/index.ts";
-import { memoryStore } from "../store/index.ts";
+import { CheckpointManager, memoryStore } from "../index.ts";
 import { checkpointHook } from "./checkpoint-hook.ts";
 import { beforeCommit, trainerOf } from "./runs.test-support.ts";
 

@@ -3,8 +3,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { every } from "../../schedule/index.ts";
-import { CheckpointManager } from "../manager/index.ts";
-import { localStore } from "../store/index.ts";
+import { CheckpointManager, localStore } from "../index.ts";
 import { checkpointHook } from "./checkpoint-hook.ts";
 import { countingHook, hashesOf, temporaryDirectory, trainerOf } from "./runs.test-support.ts";
 

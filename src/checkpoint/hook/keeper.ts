@@ -1,27 +1,30 @@
 import { resolve } from "node:path";
+import { EspalierError } from "../../core/index.ts";
 import type { HookHost, SlotAccess } from "../../hooks/index.ts";
-import { type StateTree, sameState } from "../../state/index.ts";
-import { latestCheckpoint, type TrainerContext } from "../../trainer/index.ts";
+import type { Counters } from "../../schedule/index.ts";
+import { type Stateful, type StateTree, sameState } from "../../state/index.ts";
 import {
-  type CheckpointManager,
-  type CheckpointMetadata,
-  type Snapshot,
-  snapshotOf,
-} from "../manager/index.ts";
-import { defaultPatience, RankMeeting } from "../ranks/index.ts";
+  evaluationScores,
+  latestCheckpoint,
+  latestMetrics,
+  type TrainerContext,
+} from "../../trainer/index.ts";
+import type { CheckpointManager } from "../manager.ts";
+import { RankMeeting } from "../ranks/meeting.ts";
+import { defaultPatience } from "../ranks/ranked-store.ts";
+import type { CheckpointMetadata } from "../save.ts";
+import { type Snapshot, snapshotOf } from "../snapshot.ts";
 import { nodeFileSystem } from "../store/file-system.ts";
 import { systemProcesses } from "../store/lock.ts";
-import { filingOf } from "./filing.ts";
-import { PublishMarks } from "./marks.ts";
-import { openManager } from "./open-manager.ts";
-import type { CheckpointPlan, Publication } from "./options.ts";
+import type { CheckpointSettings, Publication } from "./checkpoint-hook.ts";
+import { compileOptionsOf } from "./open-checkpoint.ts";
 import { isPublishing, publish } from "./publish.ts";
-import { restoreRun } from "./restore-run.ts";
+import { openManager, restoreRun } from "./start-run.ts";
 
 /** Saves a run: at the hook's times, and at its end what has come since. One checkpoint is written at a time. */
 export class CheckpointKeeper {
   readonly marks: PublishMarks;
-  readonly #plan: CheckpointPlan;
+  readonly #settings: CheckpointSettings;
   #warn: (text: string) => void = () => undefined;
   #manager: Promise<CheckpointManager> | undefined;
   /** The write under way. Never rejects. */
@@ -31,12 +34,12 @@ export class CheckpointKeeper {
   #published: { readonly uri: string; readonly counters: TrainerContext["counters"] } | undefined;
   /** How ranks end at the same place; undefined for one rank. */
   #meeting: RankMeeting | undefined;
-  /** Whether a failure has put an end to saving. */
+  /** Whether a failure has ended saving. */
   #off = false;
 
-  constructor(plan: CheckpointPlan) {
-    this.#plan = plan;
-    this.marks = new PublishMarks(plan.publish);
+  constructor(settings: CheckpointSettings) {
+    this.#settings = settings;
+    this.marks = new PublishMarks(settings.publish);
   }
 
   /** A run begins; the one before, if there was one, is over. */
@@ -48,24 +51,24 @@ export class CheckpointKeeper {
     this.marks.clear();
   }
 
-  /** Takes the store, and restores where that is asked for. */
+  /** Locks the store, and restores where that is asked for. */
   async start(context: TrainerContext): Promise<void> {
     const manager = await this.#opened(context);
-    const restored = await restoreRun(this.#plan, manager, context, this.#warn);
+    const restored = await restoreRun(this.#settings, manager, context, this.#warn);
     if (restored) {
       const { path, counters } = restored;
       context.slots.set(latestCheckpoint, { path, uri: null, counters });
     }
     this.#saved = await context.components.trainer?.getState();
     this.#meet(context);
-    // What freezing must compile is compiled now, not in the middle of training.
+    // Programs that freezing needs are compiled now, not in the middle of training.
     await context.snapshot();
   }
 
   /** Freezes the run once all hooks of this event have run, and writes it while training goes on. */
   save(context: TrainerContext): void {
     if (this.#off) return;
-    // Marked before any hook freezes the run: whoever resumes from this event goes on after it.
+    // Before any hook freezes the run: a run that resumes from this event goes on after it.
     const due = this.marks.take(context.counters);
     context.afterEvent(async () => {
       const write = await this.#freeze(context, due);
@@ -96,7 +99,7 @@ export class CheckpointKeeper {
     });
   }
 
-  /** Waits for what is being written and gives the store back. */
+  /** Waits for what is being written and unlocks the store. */
   async close(): Promise<void> {
     await this.#writing;
     await this.#meeting?.close();
@@ -106,7 +109,7 @@ export class CheckpointKeeper {
     await (await manager?.catch(() => undefined))?.close();
   }
 
-  /** Freezes the run as it is now, when the write before is done. Gives what writes it. */
+  /** Freezes the run as it is now, when the write before is done. Gives the function that writes it. */
   async #freeze(
     context: TrainerContext,
     due: readonly Publication[],
@@ -116,11 +119,11 @@ export class CheckpointKeeper {
     const manager = await this.#opened(context);
     const { components } = await context.snapshot();
     const frozen = snapshotOf(components);
-    const filing = filingOf(context, components.trainer, this.#plan.metadata);
+    const metadata = metadataOf(context, components.trainer, this.#settings.metadata);
     const { slots } = context;
     this.#saved = components.trainer;
     return () => {
-      const writing = this.#write(manager, frozen, filing, due, slots);
+      const writing = this.#write(manager, frozen, metadata, due, slots);
       this.#writing = writing.catch(() => undefined);
       return writing;
     };
@@ -129,25 +132,25 @@ export class CheckpointKeeper {
   async #write(
     manager: CheckpointManager,
     frozen: Snapshot,
-    filing: () => Promise<CheckpointMetadata>,
+    metadata: () => Promise<CheckpointMetadata>,
     due: readonly Publication[],
     slots: SlotAccess,
   ): Promise<void> {
     try {
-      const { name, path, manifest } = await manager.write(frozen, await filing());
+      const { name, path, manifest } = await manager.write(frozen, await metadata());
       const { counters } = manifest;
       const tell = (uri: string | null): void => {
         if (uri !== null) this.#published = { uri, counters };
         const published = this.#published && { published: this.#published };
         const use = (): (() => void) => manager.use(name);
-        if (this.#plan.primary) slots.set(latestCheckpoint, { path, uri, counters, ...published, use });
+        if (this.#settings.primary) slots.set(latestCheckpoint, { path, uri, counters, ...published, use });
       };
       tell(null);
       for (const { to } of due) tell(await publish(manager, name, to));
     } catch (error) {
-      // Whatever was not written is still to be saved at the end.
+      // What was not written is still to be saved at the end.
       if (!isPublishing(error)) this.#saved = undefined;
-      this.#off = this.#plan.onFailure !== "warn";
+      this.#off = this.#settings.onFailure !== "warn";
       throw error;
     } finally {
       frozen.release();
@@ -156,7 +159,7 @@ export class CheckpointKeeper {
 
   /** Has ranks end at the same place, where they can save what has come since the last checkpoint. */
   #meet(context: TrainerContext): void {
-    const { directory, primary, patience = defaultPatience } = this.#plan;
+    const { directory, primary, patience = defaultPatience } = this.#settings;
     const { rank, ranks } = context.config;
     if (ranks === 1 || !primary || directory === undefined) return;
     const machine = { fs: nodeFileSystem, processes: systemProcesses() };
@@ -167,7 +170,88 @@ export class CheckpointKeeper {
   }
 
   #opened(context: TrainerContext): Promise<CheckpointManager> {
-    this.#manager ??= openManager(this.#plan, context, this.#warn);
+    this.#manager ??= openManager(this.#settings, context, this.#warn);
     return this.#manager;
   }
 }
+
+/**
+ * The metadata of a checkpoint of this moment. Its metrics are the newest of batches and rollouts, and those that hooks
+ * logged as far as the logger has them. Scores, of evaluation and of validation (`validation.loss`), are saved only with
+ * the state they were measured on: the best checkpoint is the one that was measured.
+ */
+function metadataOf(
+  context: TrainerContext,
+  trainer: StateTree | undefined,
+  given: CheckpointSettings["metadata"],
+): () => Promise<CheckpointMetadata> {
+  const { counters, state, slots, settings, config } = context;
+  const evaluated = slots.get(evaluationScores);
+  const gathered = slots.get(latestMetrics)?.metrics;
+  const validatedAt = (trainer as { readonly since?: Readonly<Record<string, Counters>> } | undefined)?.since
+    ?.onValidationEnd;
+  const scores = {
+    ...(evaluated && isAt(evaluated.counters, counters) && evaluated.scores),
+    ...(validatedAt && isAt(validatedAt, counters) && prefixed(state.validation ?? {})),
+  };
+  const metadata = typeof given === "function" ? given(context) : given;
+  return async () => ({
+    counters,
+    scores,
+    metrics: { ...gathered, ...(await state.metrics()) },
+    config: settings,
+    compileOptions: compileOptionsOf(config),
+    ...(metadata !== undefined && { metadata }),
+  });
+}
+
+const isAt = (a: Counters, b: Counters): boolean =>
+  a.batches === b.batches && a.updates === b.updates && a.samples === b.samples;
+
+const prefixed = (metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`validation.${name}`, value]));
+
+/**
+ * Remembers which checkpoints have been looked at for publishing, so that a resumed run publishes none twice and skips
+ * none: the counters at the last save, and the states of schedules. Seconds are left out: no two runs share them.
+ */
+export class PublishMarks implements Stateful {
+  readonly #publications: readonly Publication[];
+  #saved: Counters | undefined;
+
+  constructor(publications: readonly Publication[]) {
+    this.#publications = publications;
+  }
+
+  /** The publications that are due for a checkpoint at these counters, which counts as the last from now on. */
+  take(counters: Counters): readonly Publication[] {
+    const since = this.#saved ?? nothingDone(counters);
+    this.#saved = counters;
+    return this.#publications.filter(({ schedule }) => schedule.due({ counters, since }));
+  }
+
+  /** As for a run that has not begun. */
+  clear(): void {
+    this.#saved = undefined;
+  }
+
+  async getState(): Promise<StateTree> {
+    const { seconds: _, ...saved } = this.#saved ?? { seconds: 0 };
+    const states = this.#publications.map(({ schedule }) => schedule.state?.getState() ?? null);
+    return { saved: this.#saved ? saved : null, schedules: await Promise.all(states) } as StateTree;
+  }
+
+  async setState(state: StateTree): Promise<void> {
+    const { saved, schedules } = (state ?? {}) as { saved?: object | null; schedules?: readonly StateTree[] };
+    if (saved === undefined || schedules?.length !== this.#publications.length)
+      throw new EspalierError("STATE_INVALID", "this is not a state of these publications", {
+        fix: "resume with the same `publish` as before",
+      });
+    this.#saved = saved === null ? undefined : ({ ...saved, seconds: 0 } as Counters);
+    for (const [i, { schedule }] of this.#publications.entries())
+      await schedule.state?.setState(schedules[i] as StateTree);
+  }
+}
+
+const nothingDone = (counters: Counters): Counters =>
+  Object.fromEntries(Object.keys(counters).map((name) => [name, 0])) as Counters;

@@ -1,16 +1,17 @@
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { EspalierError } from "../../core/index.ts";
-import { Checkpoint, type CheckpointManager } from "../manager/index.ts";
-import { checkpointName } from "../manager/names.ts";
-import { type ComponentRecord, encodeManifest, type Manifest, manifestFile } from "../manifest/index.ts";
-import type { CheckpointStore, CheckpointWriter, StoredCheckpoint } from "../store/index.ts";
-import type { Publication } from "./options.ts";
+import { Checkpoint, checkpointName } from "../checkpoint.ts";
+import type { CheckpointManager } from "../manager.ts";
+import type { ComponentRecord, Manifest } from "../manifest.ts";
+import { writeManifest } from "../save.ts";
+import type { CheckpointStore, CheckpointWriter, StoredCheckpoint } from "../store/store.ts";
+import type { Publication } from "./checkpoint-hook.ts";
 
 /** Bytes that are on their way at once. */
 const piece = 8 * 1024 * 1024;
 
-/** Files a saved checkpoint elsewhere and gives its address there. Meanwhile it is not pruned. */
+/** Copies a saved checkpoint elsewhere and gives its address there. Meanwhile it is not pruned. */
 export async function publish(
   manager: CheckpointManager,
   name: string,
@@ -35,7 +36,7 @@ export async function publish(
   }
 }
 
-/** Whether a failure concerns publishing alone: the checkpoint is there. */
+/** Whether a failure is about publishing alone: the checkpoint is saved. */
 export const isPublishing = (error: unknown): boolean =>
   error instanceof EspalierError && error.code === "PUBLISH_FAILED";
 
@@ -56,9 +57,7 @@ async function copyCheckpoint(
     try {
       const stored = await from.open(name);
       for (const record of Object.values(manifest.components)) await copyFile(stored, record, writer);
-      const file = await writer.file(manifestFile);
-      await file.write(new TextEncoder().encode(encodeManifest({ ...manifest, name: free })));
-      await file.close();
+      await writeManifest(writer, { ...manifest, name: free });
       await writer.commit();
     } catch (error) {
       await writer.abort().catch(() => undefined);

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { every } from "../../schedule/index.ts";
 import type { TrainerHook, TrainingConfig } from "../../trainer/index.ts";
-import { CheckpointManager } from "../manager/index.ts";
-import { localStore, memoryStore } from "../store/index.ts";
+import { CheckpointManager, localStore, memoryStore } from "../index.ts";
 import { checkpointHook } from "./checkpoint-hook.ts";
-import { resumeTrainer } from "./resume-trainer.ts";
+import { resumeTrainer } from "./open-checkpoint.ts";
 import { countingHook, hashesOf, stopAt, temporaryDirectory, trainerOf } from "./runs.test-support.ts";
 
 const batchesOf = ({ task }: ReturnType<typeof trainerOf>): number =>
@@ -179,7 +178,7 @@ describe("a run that was stopped", () => {
 describe("mode exact", () => {
   it("refuses with the whole list of what differs", async () => {
     const store = memoryStore();
-    const computedBy = { ...(await import("../manager/fakes.test-support.ts")).somebody, engine: "abacus" };
+    const computedBy = { ...(await import("../fakes.test-support.ts")).somebody, engine: "abacus" };
     const saved = trainerOf([], { seed: 3, validate: every({ epochs: 2 }) });
     const manager = new CheckpointManager({ store, computedBy: async () => computedBy });
     const { components, settings } = saved.trainer;

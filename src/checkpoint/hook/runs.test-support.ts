@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { hashState } from "../../state/index.ts";
 import { Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
 import { FakeTask, type FakeTaskOptions, train } from "../../trainer/task.test-support.ts";
-import type { CheckpointStore, CheckpointWriter } from "../store/index.ts";
+import type { CheckpointStore, CheckpointWriter } from "../index.ts";
 
 /** A directory that is gone when the test is over. */
 export function temporaryDirectory(): string {

@@ -1,12 +1,9 @@
 import { join } from "node:path";
-import { isPlainObject } from "../../core/index.ts";
 import { type EndingReason, type EndPosition, laterOf } from "../../trainer/index.ts";
-import { type FileSystem, readWhole, writeWhole } from "../store/file-system.ts";
 import type { ProcessIdentity } from "../store/lock.ts";
-import { isMainThere, type Machine } from "./main-rank.ts";
-import { partName } from "./parts.ts";
-import { until } from "./until.ts";
+import { isMainThere, type Machine, partName, putJson, readJson, until } from "./ranked-store.ts";
 
+/** Options of {@link RankMeeting}. */
 export interface MeetingOptions extends Machine {
   readonly root: string;
   readonly rank: number;
@@ -16,24 +13,24 @@ export interface MeetingOptions extends Machine {
   readonly warn: (text: string) => void;
 }
 
-/** What a rank says when it is to end. */
+/** Written by a rank that is to end. */
 interface Announcement extends EndingReason {
   readonly place: EndPosition;
 }
 
-/** What rank 0 says when all have announced their ends, or when it has given up. */
+/** Written by rank 0 when all have announced their ends, or when it has given up. */
 interface Decision {
   readonly until: EndPosition | null;
   readonly why: string;
 }
 
-// Rank 0 removes what begins with .tmp- when it takes the store: nothing here is of an earlier run.
+// Rank 0 removes names that begin with .tmp- when it locks the store: nothing here is of an earlier run.
 const announced = ".tmp-end-";
 const decided = ".tmp-all-end";
 
 /** Milliseconds between two looks at whether another rank is to end. */
 const watching = 500;
-/** Seconds after which it is said that one waits. */
+/** Seconds after which a rank that waits warns of it. */
 const sayAfter = 2;
 
 /**
@@ -86,7 +83,7 @@ export class RankMeeting {
     const { root, rank, patience, fs, warn } = this.#options;
     clearInterval(this.#timer);
     const mine = join(root, `${announced}${partName(rank)}`);
-    await put(fs, mine, { place: here, ...why } satisfies Announcement);
+    await putJson(fs, mine, `${mine}.draft`, { place: here, ...why } satisfies Announcement);
     const began = performance.now();
     let said = false;
     let found: Decision | "goOn" | undefined;
@@ -114,7 +111,8 @@ export class RankMeeting {
     });
     if (found === "goOn") return found;
     const { until: place, why: reason } = found as Decision;
-    if (rank === 0) await put(fs, join(root, decided), found as Decision);
+    const all = join(root, decided);
+    if (rank === 0) await putJson(fs, all, `${all}.draft`, found as Decision);
     else await fs.remove(mine);
     if (place) return place;
     this.failure = reason;
@@ -147,7 +145,7 @@ export class RankMeeting {
     const names = (await fs.list(root)).filter((name) => /^\.tmp-end-rank-\d+$/.test(name));
     const read = names.map(async (name) => {
       const rank = Number(name.slice(`${announced}rank-`.length));
-      const said = await take<Announcement>(fs, join(root, name));
+      const said = await readJson<Announcement>(fs, join(root, name));
       return said && Array.isArray(said.place) ? ([[rank, said]] as const) : [];
     });
     return (await Promise.all(read)).flat();
@@ -167,7 +165,7 @@ export class RankMeeting {
   async #decisionOfMain(): Promise<Decision | undefined> {
     const { root, fs } = this.#options;
     const there = await isMainThere(root, this.#options);
-    const said = await take<Decision>(fs, join(root, decided));
+    const said = await readJson<Decision>(fs, join(root, decided));
     return said ?? (there ? undefined : { until: null, why: "rank 0 is gone" });
   }
 
@@ -177,7 +175,7 @@ export class RankMeeting {
     const names = await fs.list(root);
     const found = ranks.map(async (rank) => {
       const locks = names.filter((name) => name.startsWith(`.lock.${partName(rank)}-`));
-      const claims = await Promise.all(locks.map((name) => take<ProcessIdentity>(fs, join(root, name))));
+      const claims = await Promise.all(locks.map((name) => readJson<ProcessIdentity>(fs, join(root, name))));
       return claims.some((claim) => claim && processes.isRunning(claim) !== false) ? [] : [rank];
     });
     return (await Promise.all(found)).flat();
@@ -192,23 +190,5 @@ export class RankMeeting {
       if (parts.some((part) => part.startsWith("rank-")) && !parts.some(isOwn)) return true;
     }
     return false;
-  }
-}
-
-/** Writes a small file at once: nobody reads half of it. */
-async function put(fs: FileSystem, path: string, value: object): Promise<void> {
-  const draft = `${path}.draft`;
-  await fs.remove(draft);
-  await writeWhole(fs, draft, JSON.stringify(value));
-  await fs.rename(draft, path);
-}
-
-/** Undefined where it is not there, or not what was written. */
-async function take<T extends object>(fs: FileSystem, path: string): Promise<T | undefined> {
-  try {
-    const value: unknown = JSON.parse(await readWhole(fs, path));
-    return isPlainObject(value) ? (value as unknown as T) : undefined;
-  } catch {
-    return undefined;
   }
 }

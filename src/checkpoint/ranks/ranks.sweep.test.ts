@@ -4,15 +4,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { describeInRest, describeInSample } from "../../sweep.test-support.ts";
+import type { CheckpointHookOptions } from "../hook/checkpoint-hook.ts";
 import { checkpointHook } from "../hook/checkpoint-hook.ts";
-import type { CheckpointHookOptions } from "../hook/options.ts";
 import { temporaryDirectory, trainerOf } from "../hook/runs.test-support.ts";
-import { CheckpointManager } from "../manager/index.ts";
+import { CheckpointManager, memoryStore } from "../index.ts";
 import { FaultyFiles, processOf } from "../store/faulty-files.test-support.ts";
 import type { FileSystem } from "../store/file-system.ts";
-import { memoryStore } from "../store/index.ts";
-import { anyRanksStore } from "./any-ranks-store.ts";
-import { rankedStore } from "./ranked-store.ts";
+import { anyRanksStore, rankedStore } from "./ranked-store.ts";
 import type { RankOptions } from "./ranks.test-support.ts";
 
 const script = fileURLToPath(new URL("./ranks.test-support.ts", import.meta.url));

@@ -1,4 +1,4 @@
-import type { ReadableBytes } from "./read.ts";
+import type { ReadableBytes } from "./tensors.ts";
 
 /** A file in memory that notes what was read of it. */
 export function fileOf(bytes: Uint8Array): ReadableBytes & { readonly reads: (readonly [number, number])[] } {

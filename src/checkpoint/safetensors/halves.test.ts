@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { put } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { narrow, widen } from "./halves.ts";
+import { narrow, widen } from "./tensors.ts";
 
 const all = new Uint8Array(Uint16Array.from({ length: 65536 }, (_, i) => i).buffer);
 

@@ -1,8 +1,9 @@
-import { EspalierError } from "../../core/index.ts";
-import type { Shape } from "../../engine/index.ts";
-import { broken, truncated } from "./broken.ts";
-import { widthOf } from "./dtypes.ts";
-import { parseEntries } from "./parse.ts";
+import { EspalierError, isPlainObject } from "../../core/index.ts";
+import type { DType, Shape } from "../../engine/index.ts";
+
+// A safetensors file is 8 bytes with the length of its header, the header as JSON, and the tensors' bytes without gaps:
+//
+//   {"__metadata__": {text: text}, "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
 
 /** A tensor as a safetensors file lists it. `start` and `end` count from the beginning of the data. */
 export interface TensorEntry {
@@ -14,7 +15,7 @@ export interface TensorEntry {
   readonly end: number;
 }
 
-/** What stands before the data of a safetensors file. */
+/** The part of a safetensors file before its data. */
 export interface Header {
   /** In the order of their data. */
   readonly tensors: ReadonlyMap<string, TensorEntry>;
@@ -25,13 +26,13 @@ export interface Header {
   readonly fileBytes: number;
 }
 
-/** The original refuses longer headers, and so do we. */
+/** The longest header that the reference implementation reads. */
 export const longestHeader = 100_000_000;
-/** Bytes of the header's own length, in front of it. */
+/** Bytes in front of the header that hold its length. */
 export const lengthBytes = 8;
 
 /** A tensor to be written. */
-export interface TensorPlan {
+interface NewTensor {
   readonly name: string;
   readonly dtype: string;
   readonly shape: Shape;
@@ -42,7 +43,7 @@ export interface TensorPlan {
  * header's length, and the header, filled up with spaces to a multiple of 8 so that the data is aligned.
  */
 export function encodeHeader(
-  tensors: readonly TensorPlan[],
+  tensors: readonly NewTensor[],
   metadata: Readonly<Record<string, string>> = {},
 ): { readonly bytes: Uint8Array<ArrayBuffer>; readonly header: Header } {
   const parts: string[] = [];
@@ -94,7 +95,7 @@ export function headerLength(first: Uint8Array, fileBytes: number): number {
   return Number(length);
 }
 
-/** Reads a header and checks every promise it makes: no overlap, no holes, nothing beyond the end of the file. */
+/** Reads a header and checks its tensors: no overlap, no holes, nothing beyond the end of the file. */
 export function decodeHeader(text: Uint8Array, fileBytes: number): Header {
   const { metadata, entries } = parseEntries(text);
   const dataStart = lengthBytes + text.length;
@@ -122,3 +123,105 @@ export function decodeHeader(text: Uint8Array, fileBytes: number): Header {
   if (whole < fileBytes) throw broken(`${fileBytes - whole} bytes follow the last tensor`);
   return { tensors: new Map(ordered.map((entry) => [entry.name, entry])), metadata, dataStart, fileBytes };
 }
+
+/** Parses a header and checks each entry by itself. */
+function parseEntries(bytes: Uint8Array): {
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly entries: TensorEntry[];
+} {
+  const text = decode(bytes);
+  const parsed = parse(text);
+  if (!text.startsWith("{") || !isPlainObject(parsed)) throw broken("its header is not a JSON object");
+  const names = topLevelKeys(text);
+  if (names.length !== new Set(names).size) {
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    throw broken(`the name "${twice}" stands twice in its header`);
+  }
+  const { __metadata__: metadata = {}, ...rest } = parsed;
+  if (!isPlainObject(metadata) || Object.values(metadata).some((value) => typeof value !== "string"))
+    throw broken("its __metadata__ is not a map from text to text");
+  return {
+    metadata: metadata as Readonly<Record<string, string>>,
+    entries: Object.entries(rest).map(([name, value]) => entry(name, value)),
+  };
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw broken("its header is not UTF-8", cause);
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw broken(`its header is not JSON (${(cause as Error).message})`, cause);
+  }
+}
+
+const count = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function entry(name: string, value: unknown): TensorEntry {
+  const {
+    dtype,
+    shape,
+    data_offsets: offsets,
+  } = (isPlainObject(value) ? value : {}) as Record<string, unknown>;
+  if (typeof dtype !== "string") throw broken(`tensor "${name}" has no dtype`);
+  if (!Array.isArray(shape) || !shape.every(count))
+    throw broken(`tensor "${name}" has no shape of whole numbers`);
+  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(count))
+    throw broken(`tensor "${name}" has no data_offsets of two whole numbers`);
+  const [start, end] = offsets as [number, number];
+  if (end < start) throw broken(`tensor "${name}" ends at ${end}, before its start at ${start}`);
+  return { name, dtype, shape: shape as number[], start, end };
+}
+
+/** The keys of the outermost object of valid JSON, repeated ones included, which JSON.parse would hide. */
+export function topLevelKeys(text: string): string[] {
+  const keys: string[] = [];
+  let depth = 0;
+  let last = "";
+  for (let at = 0; at < text.length; at++) {
+    const found = text[at];
+    if (found === '"') {
+      const start = at;
+      for (at++; text[at] !== '"'; at++) if (text[at] === "\\") at++;
+      if (depth === 1) last = text.slice(start, at + 1);
+    } else if (found === "{" || found === "[") depth++;
+    else if (found === "}" || found === "]") depth--;
+    else if (found === ":" && depth === 1) keys.push(JSON.parse(last) as string);
+  }
+  return keys;
+}
+
+const dtypes: readonly DType[] = ["f64", "f32", "i32", "u32", "f16", "bf16", "u8", "bool"];
+
+/** The name that safetensors gives to an element type of ours. */
+export const nameOf = (dtype: DType): string => dtype.toUpperCase();
+
+/** Our element type of that name, or undefined where there is none. */
+export const dtypeNamed = (name: string): DType | undefined => dtypes.find((dtype) => nameOf(dtype) === name);
+
+/** Every type of the format whose elements fill whole bytes, by their width: files with other types list too. */
+const widths: Readonly<Record<number, readonly string[]>> = {
+  1: ["BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"],
+  2: ["I16", "U16", "F16", "BF16"],
+  4: ["I32", "U32", "F32"],
+  8: ["I64", "U64", "F64", "C64"],
+};
+const widthOf = (name: string): number | undefined =>
+  [1, 2, 4, 8].find((width) => widths[width]?.includes(name));
+
+/** The error of a file that does not follow the format. */
+const broken = (what: string, cause?: unknown): EspalierError =>
+  new EspalierError("SAFETENSORS_INVALID", `this is not a whole safetensors file: ${what}`, { cause });
+
+/** The error of a file whose end is missing. */
+const truncated = (what: string): EspalierError =>
+  new EspalierError("SAFETENSORS_TRUNCATED", `the safetensors file is cut off: it has ${what}`, {
+    fix: "take another copy of the file",
+  });

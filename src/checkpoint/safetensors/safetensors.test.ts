@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { DType } from "../../engine/index.ts";
-import { dtypeNamed } from "./dtypes.ts";
 import { fileOf } from "./files.test-support.ts";
+import { dtypeNamed } from "./header.ts";
 import { findOriginal } from "./python.test-support.ts";
-import { type HostTensor, readHeader, readTensor } from "./read.ts";
-import { encodeSafetensors } from "./write.ts";
+import { encodeSafetensors, type HostTensor, readHeader, readTensor } from "./tensors.ts";
 
 const fixture = readFileSync(new URL("../fixtures/original.safetensors", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "espalier-safetensors-"));

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { Holder } from "../manager/fakes.test-support.ts";
-import { CheckpointManager, type SavedCheckpoint } from "../manager/index.ts";
+import { Holder } from "../fakes.test-support.ts";
+import { CheckpointManager, type SavedCheckpoint } from "../index.ts";
 import { localStore } from "./local-store.ts";
 import { systemProcesses } from "./lock.ts";
 

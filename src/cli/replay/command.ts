@@ -91,13 +91,13 @@ async function replay(
   if (options.gif !== undefined) await writePicture(options.gif, rl.asGif(drawings, { fps, width }));
   const written = [options.svg, options.gif].filter((file) => file !== undefined);
   if (written.length > 0) return out.write(`wrote ${written.join(" and ")}: ${drawings.length} pictures\n`);
-  const kindOf = out.isTTY && !options.frames && around.env.TERM !== "dumb";
+  const inPlace = out.isTTY && !options.frames && around.env.TERM !== "dumb";
   const color = out.isTTY && !around.env.NO_COLOR && around.env.TERM !== "dumb";
   // A line that ends in the last column is not the same on all terminals; some do not know their size.
   const columnsThere = out.columns ? Math.max(8, out.columns - 1) : undefined;
-  const room = { columns: columnsThere, rows: kindOf ? around.rows || undefined : undefined, color };
+  const room = { columns: columnsThere, rows: inPlace ? around.rows || undefined : undefined, color };
   const frames = textFrames(drawings, columns, room, rl.asText);
-  if (!kindOf) return printFrames(frames, around);
+  if (!inPlace) return printFrames(frames, around);
   // As of a program that Ctrl-C ends.
   if (!(await watch({ frames, fps }, around))) process.exitCode = 130;
 }

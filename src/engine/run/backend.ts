@@ -74,7 +74,7 @@ export interface Backend extends Engine {
    * The bytes of a buffer that has been computed, as `readBytes` gives them, where they lie. Freeing the buffer does not
    * take them away before they are released. Undefined where they are not in this process's memory.
    */
-  kindOf?(native: Native, type: TensorType): HostMemory | undefined;
+  inPlace?(native: Native, type: TensorType): HostMemory | undefined;
   /** Resolves once the numbers have been computed. */
   ready(native: Native): Promise<void>;
   free(native: Native): void;

@@ -23,7 +23,7 @@ describe.runIf(onCpu())("the memory of a tensor on xla's CPU", () => {
     const double = compile((x: Value) => np.add(x, x), { engine: "xla" });
     const input = put(numbers, { engine: "xla" });
     for (let i = 0; i < 5; i++) {
-      const memory = (await double(input).kindOf()) as HostMemory;
+      const memory = (await double(input).inPlace()) as HostMemory;
       const found = seen(memory, 4 * numbers.length);
       expect(found.every((value, at) => value === 2 * at)).toBe(true);
       memory.release();
@@ -32,8 +32,8 @@ describe.runIf(onCpu())("the memory of a tensor on xla's CPU", () => {
 
   it("stays until all have released it, though the tensor is disposed before", async () => {
     const tensor = put(numbers, { engine: "xla" });
-    const memory = (await tensor.kindOf()) as HostMemory;
-    const again = (await tensor.kindOf()) as HostMemory;
+    const memory = (await tensor.inPlace()) as HostMemory;
+    const again = (await tensor.inPlace()) as HostMemory;
     expect(again.address).toBe(memory.address);
     memory.release();
     memory.release();
@@ -47,13 +47,13 @@ describe.runIf(onCpu())("the memory of a tensor on xla's CPU", () => {
 
   it("is refused of a tensor that is disposed, and there is none of an empty one", async () => {
     const tensor = put([1], { engine: "xla" });
-    const coming = tensor.kindOf();
+    const coming = tensor.inPlace();
     tensor.dispose();
     await expect(coming).rejects.toThrow(/disposed/);
-    expect(await put(new Float32Array(0), { engine: "xla" }).kindOf()).toBeUndefined();
+    expect(await put(new Float32Array(0), { engine: "xla" }).inPlace()).toBeUndefined();
   });
 });
 
 it("an engine without memory of its own lends none", async () => {
-  expect(await put([1, 2], { engine: "wasm" }).kindOf()).toBeUndefined();
+  expect(await put([1, 2], { engine: "wasm" }).inPlace()).toBeUndefined();
 });

@@ -135,11 +135,11 @@ export class Tensor implements Disposable {
    * @internal The tensor's bytes where they lie, as `readBytes` gives them, once they have been computed; undefined
    * where the engine can only copy them. They stay until they are released, also where the tensor is disposed before.
    */
-  async kindOf(): Promise<HostMemory | undefined> {
+  async inPlace(): Promise<HostMemory | undefined> {
     const { backend } = this.#held;
-    if (!backend.kindOf) return undefined;
+    if (!backend.inPlace) return undefined;
     await backend.ready(this.native());
-    return backend.kindOf(this.native(), this.type);
+    return backend.inPlace(this.native(), this.type);
   }
 
   /** Resolves once the numbers have been computed. */

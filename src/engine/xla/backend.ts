@@ -73,7 +73,7 @@ export function startXla(plugin: Plugin): Backend {
       return fromBytes(bytes, type.dtype);
     },
     readBytes: (buffer, from, target) => client.bufferPartToHost(buffer as Handle, from, target),
-    kindOf: (buffer, { bytes }) =>
+    inPlace: (buffer, { bytes }) =>
       bytes > 0 && client.bufferByteSize(buffer as Handle) === bytes
         ? client.bufferInPlace(buffer as Handle)
         : undefined,

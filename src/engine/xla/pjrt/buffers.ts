@@ -23,7 +23,7 @@ export class Buffers {
   readonly #api: PjrtApi;
   readonly #events: Events;
   readonly #reader: Reader;
-  readonly #kindOf: InPlace | undefined;
+  readonly #inPlace: InPlace | undefined;
   readonly #fromHost = Block.struct();
   readonly #subject = Block.struct();
   readonly #dims = new Block(MAX_RANK * 8);
@@ -35,7 +35,7 @@ export class Buffers {
     this.#events = new Events(api);
     const device = new DeviceReader(api, this.#events);
     this.#reader = onHost ? new HostReader(api, this, device) : device;
-    this.#kindOf = onHost ? new InPlace(pluginReferences(api)) : undefined;
+    this.#inPlace = onHost ? new InPlace(pluginReferences(api)) : undefined;
     this.#fromHost.setPointer(SUBJECT, client);
     this.#fromHost.pointTo(fromHost.dims, this.#dims);
     this.#fromHost.setInt32(fromHost.semantics, 0); // the data is copied during the call
@@ -80,8 +80,8 @@ export class Buffers {
   }
 
   /** The memory of a buffer where it lies; undefined where it has not been computed, or is not the host's. */
-  kindOf(buffer: Handle): BufferMemory | undefined {
-    return this.isReady(buffer) ? this.#kindOf?.lend(buffer) : undefined;
+  inPlace(buffer: Handle): BufferMemory | undefined {
+    return this.isReady(buffer) ? this.#inPlace?.lend(buffer) : undefined;
   }
 
   isReady(buffer: Handle): boolean {
@@ -110,7 +110,7 @@ export class Buffers {
 
   /** Frees the buffer: now, or after the last reading in place. */
   destroy(buffer: Handle): void {
-    if (this.#kindOf?.postpones(buffer, () => this.destroy(buffer))) return;
+    if (this.#inPlace?.postpones(buffer, () => this.destroy(buffer))) return;
     this.#about("bufferDestroy", buffer);
   }
 

@@ -120,7 +120,7 @@ export class PjrtClient {
    * Undefined where the device's memory is not the host's.
    */
   bufferInPlace(buffer: Handle): BufferMemory | undefined {
-    const memory = this.#open.kindOf(buffer);
+    const memory = this.#open.inPlace(buffer);
     if (!memory) return undefined;
     const release = (): void => {
       if (this.#handle !== 0) memory.release();

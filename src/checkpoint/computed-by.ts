@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
+import { basename } from "node:path";
+import own from "../../package.json" with { type: "json" };
+import { type Device, findPlugins } from "../engine/index.ts";
+import type { Json } from "./json.ts";
+import { hashFile } from "./store/file-threads.ts";
+
+/** What computed a state: everything that may change the bits of what follows. */
+export interface ComputedBy {
+  readonly engine: string;
+  readonly device: string;
+  /** The kernels: an XLA plugin's file and its hash, or jax-js. */
+  readonly plugin: { readonly name: string; readonly sha256: string | null };
+  /** The processor's instruction sets, by which XLA chooses its code. */
+  readonly cpu: { readonly model: string; readonly features: string };
+  readonly threads: number;
+  readonly compileOptions: Json;
+  readonly platform: string;
+  readonly v8: string;
+  /** For people: these two are not compared. */
+  readonly node: string;
+  readonly espalier: string;
+}
+
+/** What computes on this device, in this process. */
+export async function computedBy(device: Device | undefined, compileOptions: Json = {}): Promise<ComputedBy> {
+  const flags = process.env.XLA_FLAGS;
+  return {
+    engine: device?.engine ?? "none",
+    device: device?.description ?? "none",
+    plugin: await pluginOf(device),
+    cpu: { model: cpus()[0]?.model ?? "unknown", features: cpuFeatures() },
+    threads: availableParallelism(),
+    compileOptions:
+      flags && device?.engine === "xla" ? { given: compileOptions, XLA_FLAGS: flags } : compileOptions,
+    platform: `${process.platform}-${process.arch}`,
+    v8: process.versions.v8,
+    node: process.versions.node,
+    espalier: own.version,
+  };
+}
+
+/** Every difference that may change bits, in words. */
+export function computedByDifferences(saved: ComputedBy, present: ComputedBy): readonly string[] {
+  const compared: readonly (keyof ComputedBy)[] = [
+    "engine",
+    "device",
+    "plugin",
+    "cpu",
+    "threads",
+    "compileOptions",
+    "platform",
+    "v8",
+  ];
+  return compared.flatMap((key) => {
+    const [a, b] = [JSON.stringify(saved[key]), JSON.stringify(present[key])];
+    return a === b ? [] : [`computed by: ${key} is ${a} in the checkpoint and ${b} here`];
+  });
+}
+
+async function pluginOf(device: Device | undefined): Promise<ComputedBy["plugin"]> {
+  if (device?.engine !== "xla")
+    return { name: device ? `@jax-js/jax ${own.dependencies["@jax-js/jax"]}` : "none", sha256: null };
+  const plugins = findPlugins();
+  const plugin = plugins.find(({ kind }) => kind === device.kind) ?? plugins[0];
+  if (!plugin) return { name: "unknown", sha256: null };
+  const sha256 = hashes.get(plugin.path) ?? hashFile(plugin.path);
+  hashes.set(plugin.path, sha256);
+  return { name: basename(plugin.path), sha256: await sha256 };
+}
+
+/** A plugin is hundreds of megabytes and does not change while it is loaded. */
+const hashes = new Map<string, Promise<string>>();
+
+let features: string | undefined;
+
+/** The instruction sets as Linux lists them, shortened to a hash; elsewhere nothing is told. */
+function cpuFeatures(): string {
+  features ??= read();
+  return features;
+  function read(): string {
+    try {
+      const [, list] = /^(?:flags|Features)\s*:\s*(.*)$/m.exec(readFileSync("/proc/cpuinfo", "utf8")) ?? [];
+      if (list === undefined) return "unknown";
+      return createHash("sha256").update(list.split(" ").sort().join(" ")).digest("hex").slice(0, 16);
+    } catch {
+      return "unknown";
+    }
+  }
+}
