@@ -88,8 +88,15 @@ export async function baselinesOf(
   const other = machineDifferences(recorded.machine, await machineOf(engine));
   if (other.length === 0) return baselines(here, engine);
   say(`the record of ${engine} is of another machine (${other.join("; ")}): training ${record.commit} here`);
-  return inWorktree(record.commit, other, (directory) => baselines(directory, engine));
+  trainedHere ??= inWorktree(record.commit, other, (directory) => {
+    const all = new Map(engines().map((name) => [name, baselines(directory, name)]));
+    return (name) => all.get(name) ?? [];
+  });
+  return trainedHere(engine);
 }
+
+/** What the recorded commit computes on this machine, once it has been trained here. */
+let trainedHere: ((engine: EngineName) => readonly Baseline[]) | undefined;
 
 /** Components in which two end states differ, and those that only one has. */
 export const differences = (a: EndState, b: EndState, what: keyof EndState = "bits"): readonly string[] =>
