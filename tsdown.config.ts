@@ -10,6 +10,7 @@ const promised = Object.values(manifest.exports)
 const threads = [
   "./dist/engine/xla/compile-thread.js",
   "./dist/checkpoint/store/file-thread-main.js",
+  "./dist/metrics/health/watchdog-thread.js",
   "./dist/rl/vector/threads/thread-main.js",
   "./dist/rl/evaluation/thread-main.js",
 ];

@@ -1,5 +1,5 @@
 /** Whether a run is well: its gradients, its losses, whether it is alive, whether it hangs. */
-export { type Ailment, type GradientMonitorOptions, gradientMonitor } from "./gradients/index.ts";
+export { type Ailment, type GradientMonitorOptions, gradientMonitor } from "./gradient-monitor.ts";
 export {
   type AliveOptions,
   type Heartbeat,
@@ -9,11 +9,7 @@ export {
   heartbeatHook,
   isAlive,
   readHeartbeat,
-} from "./heartbeat/index.ts";
-export { type LossSpike, type LossSpikeOptions, lossSpikeDetector } from "./spikes/index.ts";
-export {
-  type WatchdogOptions,
-  type WatchdogReport,
-  type WatchedPhase,
-  watchdogHook,
-} from "./watchdog/index.ts";
+} from "./heartbeat.ts";
+export { type LossSpike, type LossSpikeOptions, lossSpikeDetector } from "./loss-spike-detector.ts";
+export { type WatchdogOptions, type WatchedPhase, watchdogHook } from "./watchdog.ts";
+export type { WatchdogReport } from "./watchdog-thread.ts";

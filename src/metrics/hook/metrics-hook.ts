@@ -4,7 +4,7 @@ import {
   type TrainerContext,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { gradientMonitor } from "../health/gradients/index.ts";
+import { gradientMonitor } from "../health/gradient-monitor.ts";
 import { type MetricsHookOptions, planOf } from "./options.ts";
 import { MetricsRecorder } from "./recorder.ts";
 import type { RunRecord } from "./run-record.ts";

@@ -1,7 +1,7 @@
 import { badOption, checkNames, shown } from "../../core/index.ts";
 import { every, type Schedule } from "../../schedule/index.ts";
-import type { GradientMonitorOptions } from "../health/gradients/index.ts";
-import { checkPlaces } from "../health/heartbeat/heartbeat.ts";
+import type { GradientMonitorOptions } from "../health/gradient-monitor.ts";
+import { checkPlaces } from "../health/heartbeat.ts";
 import type { Logger } from "../logger/index.ts";
 import type { StatsStore } from "../store/stats-store.ts";
 import type { MachineProbe } from "./machine.ts";

@@ -5,7 +5,7 @@ import {
   latestMetrics,
   type TrainerContext,
 } from "../../trainer/index.ts";
-import { type Heartbeat, heartbeat } from "../health/heartbeat/index.ts";
+import { type Heartbeat, heartbeat } from "../health/heartbeat.ts";
 import type { Logger, OwnedLogger } from "../logger/index.ts";
 import { latestOf } from "./latest.ts";
 import { type MachineProbe, SystemProbe } from "./machine.ts";

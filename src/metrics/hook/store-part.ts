@@ -9,7 +9,7 @@ import {
   type ReplayRecord,
   type TrainerContext,
 } from "../../trainer/index.ts";
-import type { HeartbeatOptions } from "../health/heartbeat/index.ts";
+import type { HeartbeatOptions } from "../health/heartbeat.ts";
 import type { Logger } from "../logger/index.ts";
 import { statsStoreSink } from "../sinks/stats-store.ts";
 import type { StatsStore } from "../store/stats-store.ts";

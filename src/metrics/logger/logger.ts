@@ -11,7 +11,7 @@ import {
 import { Tensor } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
-import { healthMetrics } from "../health/declarations.ts";
+import { healthMetrics } from "../health/monitor.ts";
 import { hookMetrics } from "../hook/declarations.ts";
 import type { MetricDeclaration } from "../metric.ts";
 import type { Reduction } from "../record.ts";

@@ -1,27 +1,10 @@
 import { existsSync, readSync } from "node:fs";
-import { createRequire, syncBuiltinESMExports } from "node:module";
-import { Trainer, type TrainerHook } from "../../../trainer/index.ts";
-import { FakeTask, train } from "../../../trainer/task.test-support.ts";
-import type { WatchdogOptions } from "./options.ts";
-import { watchdogHook } from "./watchdog-hook.ts";
+import { Trainer, type TrainerHook } from "../../trainer/index.ts";
+import { FakeTask, train } from "../../trainer/task.test-support.ts";
+import { type WatchdogOptions, watchdogHook } from "./watchdog.ts";
 
 /** A run in a process of its own that hangs in a way of its own, for `watchdog.test.ts`. */
-const [, , mode = "", file = "", onExceeded = "exit", koffi = "koffi"] = process.argv;
-
-if (koffi === "none") {
-  // As on a machine without koffi.
-  const module = createRequire(import.meta.url)("node:module") as typeof import("node:module");
-  const { createRequire: real } = module;
-  module.createRequire = (path) => {
-    const require = real(path);
-    const resolve = Object.assign(
-      (name: string) => (name === "koffi" ? real(path).resolve("no-such-package") : require.resolve(name)),
-      require.resolve,
-    );
-    return Object.assign((name: string) => require(name), require, { resolve }) as NodeJS.Require;
-  };
-  syncBuiltinESMExports();
-}
+const [, , mode = "", file = "", onExceeded = "exit"] = process.argv;
 
 function spinForEver(): void {
   for (let i = 0; ; i++) if (i < 0) return;

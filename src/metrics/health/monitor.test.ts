@@ -3,7 +3,8 @@ import { put } from "../../engine/index.ts";
 import { every, noCounters } from "../../schedule/index.ts";
 import { hookContext, simulate } from "../../testing/hooks/index.ts";
 import { ReportValues, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
-import { type Row, RowWatch } from "./row-watch.ts";
+import { gradientMonitor, lossSpikeDetector } from "./index.ts";
+import { healthMetrics, type Row, RowWatch } from "./monitor.ts";
 
 const watchOf = (names: readonly string[], judge: (row: Row) => void) =>
   new RowWatch({ names, judge, missing: (name) => new Error(`no ${name}`) });
@@ -105,4 +106,11 @@ describe("a watch of rows", () => {
     const context = hookContext({ values: { loss: 1 }, counters: { batches: 1 } });
     expect(() => watchOf(["norm"], () => {}).look(context, () => undefined)).toThrow("no norm");
   });
+});
+
+it("declares exactly what the monitors log", async () => {
+  const values = () => ({ loss: 1, gradientNorm: 1 });
+  const { logged } = await simulate([gradientMonitor(), lossSpikeDetector()], { values });
+  const names = new Set(logged.flatMap(({ values }) => Object.keys(values)));
+  expect(healthMetrics.map(({ name }) => name).sort()).toEqual([...names].sort());
 });

@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { manualClock } from "../../../core/index.ts";
-import { deferred } from "../../../hooks/hooks.test-support.ts";
-import { every, noCounters } from "../../../schedule/index.ts";
-import { ran, simulate } from "../../../testing/hooks/index.ts";
-import type { HeartbeatRow } from "../../store/stats-store.ts";
+import { manualClock } from "../../core/index.ts";
+import { deferred } from "../../hooks/hooks.test-support.ts";
+import { every, noCounters } from "../../schedule/index.ts";
+import { ran, simulate } from "../../testing/hooks/index.ts";
+import type { HeartbeatRow } from "../store/stats-store.ts";
 import { heartbeat, heartbeatHook, isAlive, readHeartbeat } from "./index.ts";
 
 function temporaryDirectory(): string {

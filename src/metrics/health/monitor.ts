@@ -1,28 +1,50 @@
+import { didYouMean, EspalierError } from "../../core/index.ts";
 import { read, type Tensor } from "../../engine/index.ts";
-import type { TrainerContext } from "../../trainer/index.ts";
+import type { Stateful } from "../../state/index.ts";
+import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
+import { declareMetric, type MetricDeclaration } from "../metric.ts";
 
-/** What one batch reported, and which it was. */
+// What the gradient monitor and the loss-spike detector share: each judges every batch's values, in order, without
+// keeping the device waiting.
+//
+//   onBatchesEnd     begin to read the call's values                         RowWatch.look
+//   they are there   judge(row) for each batch; what it throws fails the run
+//   32 batches       log the counts under `health`
+//   a checkpoint     wait until all rows are judged, then save the record    watchState
+//   the run's end    log once more, after everything else                    lastWords
+
+/** What the monitors log under their default names: counts since the run began. Every logger knows them. */
+export const healthMetrics: readonly MetricDeclaration[] = [
+  "gradients.nan",
+  "gradients.infinite",
+  "gradients.exploding",
+  "gradients.vanishing",
+  "lossSpikes.spikes",
+  "lossSpikes.notFinite",
+].map((name) => declareMetric({ name, category: "health", reduction: "last" }));
+
+/** What one batch reported. */
 export interface Row {
   /** Updates attempted up to and with this batch, and batches. */
   readonly update: number;
   readonly batch: number;
   /** Its updates that did not take effect, where the task leaves some out. */
   readonly skipped: number;
-  /** The numbers it reported: one a value, more where a value has further axes. */
+  /** The numbers it reported: one a metric, more where a metric has further axes. */
   readonly numbers: readonly number[];
 }
 
 export interface RowWatchOptions {
-  /** The values it looks at. */
+  /** The metrics it looks at. */
   readonly names: readonly string[];
-  /** Is shown every row in its order. What it throws fails the hook; the rows after it are shown should the run go on. */
+  /** Sees every row in order. What it throws fails the hook; the rows after it follow should the run go on. */
   readonly judge: (row: Row) => void;
-  /** The error where the task does not report a value. */
+  /** The error where the task does not report a metric. */
   readonly missing: (name: string, reported: readonly string[]) => Error;
 }
 
 /** Rows that came from one call, and how many of them have been judged. */
-interface Stretch {
+interface CallRows {
   readonly rows: number;
   readonly rowAt: (row: number) => Row;
   next: number;
@@ -32,13 +54,13 @@ interface Stretch {
 const stride = 32;
 
 /**
- * Shows a judge every batch's values in their order, however batches were cut into calls. Reading a call's values
- * begins at once, and they are judged when they are there. Nobody waits for them but now and then, while the next call
- * is under way, so that the device is never idle for it; and when the state of the run is taken, and at its end.
+ * Shows a judge every batch's metrics in their order, however batches were cut into calls. Reading a call's metrics
+ * begins at once, and they are judged when they are there. They are waited for only now and then, while the next call
+ * is under way, so that the device is never idle; and when the state of the run is taken, and at its end.
  */
 export class RowWatch {
   readonly #options: RowWatchOptions;
-  readonly #stretches: Stretch[] = [];
+  readonly #calls: CallRows[] = [];
   #judging: Promise<void> | undefined;
   /** What the judge threw, until the run has gone on or ended. */
   #thrown: { readonly error: unknown } | undefined;
@@ -57,7 +79,7 @@ export class RowWatch {
     const reading = this.#begin(context);
     if (reading) {
       const judged: Promise<void> = Promise.all([reading, before?.catch(() => undefined)])
-        .then(([stretch]) => this.#judge(stretch))
+        .then(([call]) => this.#judge(call))
         .finally(() => {
           if (this.#judging === judged) this.#judging = undefined;
         });
@@ -65,7 +87,7 @@ export class RowWatch {
       context.inBackground(judged);
     }
     if (!prompt && !crossed(context)) return undefined;
-    // A failure is raised by whoever was given it to wait for.
+    // A failure is raised through `inBackground`.
     return before ? before.catch(() => undefined).then(tell) : tell();
   }
 
@@ -82,14 +104,14 @@ export class RowWatch {
 
   /** Forgets what has not been judged: another run begins, or a state is set. */
   clear(): void {
-    this.#stretches.length = 0;
+    this.#calls.length = 0;
     this.#judging = undefined;
     this.#thrown = undefined;
   }
 
-  #begin({ values, counters, since }: TrainerContext): Promise<Stretch> | undefined {
+  #begin({ values, counters, since }: TrainerContext): Promise<CallRows> | undefined {
     const { names, missing } = this.#options;
-    // A call of rollouts alone reports other values.
+    // A call of rollouts alone reports other metrics.
     if (!values || counters.batches === since?.batches) return undefined;
     const tensors = names.map((name): Tensor => {
       const tensor = values.tensor(name);
@@ -105,7 +127,9 @@ export class RowWatch {
         const { updates: update, batches: batch } = values.at(first, row);
         const took = applied && Number(arrays.at(-1)?.[row]);
         return {
-          ...{ update, batch, skipped: took === undefined ? 0 : update - before(row) - took },
+          update,
+          batch,
+          skipped: took === undefined ? 0 : update - before(row) - took,
           numbers: tensors.flatMap((tensor, i) => rowOf(tensor, arrays[i] as ArrayLike<number>, row)),
         };
       };
@@ -113,15 +137,15 @@ export class RowWatch {
     });
   }
 
-  #judge(stretch: Stretch): void {
-    const stretches = this.#stretches;
-    stretches.push(stretch);
+  #judge(call: CallRows): void {
+    const calls = this.#calls;
+    calls.push(call);
     // What comes after it is for a run that goes on all the same.
     if (this.#thrown) return;
     try {
-      for (let first = stretches[0]; first; first = stretches[0]) {
+      for (let first = calls[0]; first; first = calls[0]) {
         while (first.next < first.rows) this.#options.judge(first.rowAt(first.next++));
-        stretches.shift();
+        calls.shift();
       }
     } catch (error) {
       this.#thrown = { error };
@@ -137,3 +161,46 @@ function rowOf({ size, shape }: Tensor, array: ArrayLike<number>, row: number): 
 
 const crossed = ({ counters, since }: TrainerContext): boolean =>
   Math.floor(counters.batches / stride) > Math.floor((since?.batches ?? counters.batches - 1) / stride);
+
+/**
+ * The state of a record of rows, complete up to now: rows still on the device are judged first. Where they show that
+ * the run is to halt, there is no state to save: the error comes instead.
+ */
+export const watchState = (watch: RowWatch, record: Stateful): Stateful => ({
+  getState: async () => {
+    await watch.settle();
+    return record.getState();
+  },
+  setState: (state) => {
+    watch.clear();
+    return record.setState(state);
+  },
+});
+
+/**
+ * A child hook that calls `tell` at the run's end, last of all: after a checkpoint of the end is frozen, so that a run
+ * that was stopped and goes on has told the same as one that was never stopped.
+ */
+export const lastWords = (name: string, watch: RowWatch, tell: () => unknown): TrainerHook => ({
+  name: `${name}.end`,
+  priority: Number.NEGATIVE_INFINITY,
+  onTrainingEnd: ({ afterEvent }: TrainerContext) =>
+    afterEvent(() => {
+      watch.end();
+      return tell();
+    }),
+});
+
+/** The error about a metric that a monitor looks at and the task does not report. */
+export const metricMissing = (
+  monitor: string,
+  fix: string,
+): ((name: string, reported: readonly string[]) => EspalierError) => {
+  return (name, reported) =>
+    new EspalierError(
+      "METRIC_MISSING",
+      `the ${monitor} looks at "${name}", which the task does not report${didYouMean(name, reported)}; ` +
+        `it reports ${reported.join(", ") || "nothing"}`,
+      { fix },
+    );
+};

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { checkpointHook, memoryStore } from "../../../checkpoint/index.ts";
-import type { EspalierError } from "../../../core/index.ts";
-import { every } from "../../../schedule/index.ts";
-import { hashState, type Stateful } from "../../../state/index.ts";
-import { ran, type Simulation, simulate } from "../../../testing/hooks/index.ts";
-import type { TrainerHook } from "../../../trainer/index.ts";
-import { lossSpikeDetector } from "./loss-spike-detector.ts";
-import type { LossSpike, LossSpikeOptions } from "./options.ts";
+import { checkpointHook, memoryStore } from "../../checkpoint/index.ts";
+import type { EspalierError } from "../../core/index.ts";
+import { every } from "../../schedule/index.ts";
+import { hashState, type Stateful } from "../../state/index.ts";
+import { ran, type Simulation, simulate } from "../../testing/hooks/index.ts";
+import type { TrainerHook } from "../../trainer/index.ts";
+import { type LossSpike, type LossSpikeOptions, lossSpikeDetector } from "./loss-spike-detector.ts";
 
 const calm = (length: number, level = 1): number[] => Array<number>(length).fill(level);
 

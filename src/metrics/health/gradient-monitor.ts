@@ -1,0 +1,333 @@
+import {
+  badOption,
+  checkOptions,
+  countInWords,
+  EspalierError,
+  isPlainObject,
+  isWorthSaying,
+  numberText,
+  option,
+  resolveOptions,
+  shown,
+} from "../../core/index.ts";
+import type { Stateful, StateTree } from "../../state/index.ts";
+import {
+  type GradientHealth,
+  gradientHealth,
+  type TrainerContext,
+  type TrainerHook,
+} from "../../trainer/index.ts";
+import { lastWords, metricMissing, type Row, RowWatch, watchState } from "./monitor.ts";
+
+/** What a run may be halted for. `notFinite`: NaN or infinite. */
+export type Ailment = "notFinite" | "exploding" | "vanishing";
+
+/** Options of {@link gradientMonitor}. */
+export interface GradientMonitorOptions {
+  /** Default: `gradients`. */
+  readonly name?: string;
+  /** The metrics of each update that it judges, together. Default: `["gradientNorm"]`. */
+  readonly values?: readonly string[];
+  /** Norms below it vanish; 0 for none. Default: 1e-7. */
+  readonly vanishing?: number;
+  /** Norms above it explode; Infinity for none. Default: 10. */
+  readonly exploding?: number;
+  /**
+   * After how many updates in a row the run fails, for each ailment; false for never. Default: `{ notFinite: 3 }`, the
+   * others never. False alone: the run is never halted.
+   */
+  readonly halt?: false | { readonly [A in Ailment]?: number | false };
+}
+
+/** The options with everything filled in. */
+interface GradientSettings {
+  readonly name: string;
+  readonly values: readonly string[];
+  readonly vanishing: number;
+  readonly exploding: number;
+  /** Infinity for never. */
+  readonly halt: Readonly<Record<Ailment, number>>;
+}
+
+/**
+ * Looks at the gradient norm of every update and says where gradients vanish, explode, are not a number or infinite:
+ * the 1st, 10th, 100th time of each. Three updates in a row that are not finite fail the run with
+ * GRADIENTS_NOT_FINITE, so that a checkpoint hook leaves the last good state alone; `halt` says after how many of which.
+ *
+ * It never prevents fusing and never keeps the device waiting: metrics are judged when they are there, while later calls
+ * are under way. Counts and streaks go on over calls and resumed runs, and do not depend on how batches were cut. Every
+ * 32 batches and at the end it logs the counts so far under `health` (`gradients.nan`, ...).
+ *
+ * It provides the slot `gradientHealth`: the newest norm, the greatest finite one of the last 100 updates, and how many
+ * updates the optimizer left out. Where a hook reads the slot, each call's metrics are waited for, so that it sees all
+ * batches up to its own, however they were cut; otherwise the slot is filled at the end of the run.
+ *
+ * @example
+ * ```ts
+ * const task = supervisedTask({ ...options, monitor: { gradients: true } });
+ * const hooks = [gradientMonitor({ exploding: 100, halt: { notFinite: 5, exploding: 50 } })];
+ * await new Trainer({ task, config, hooks }).train();
+ * ```
+ */
+export function gradientMonitor(options: GradientMonitorOptions = {}): TrainerHook {
+  const settings = settingsOf(options);
+  const { name } = settings;
+  let warn: (text: string) => void = () => undefined;
+  const record = new GradientRecord(settings, (text) => warn(text));
+  const watch = new RowWatch({
+    names: settings.values,
+    judge: (row) => record.judge(row),
+    missing: metricMissing(
+      "gradient monitor",
+      "have gradient norms reported: supervisedTask({ ..., monitor: { gradients: true } }); or name in `values` what the task reports",
+    ),
+  });
+  /** In its own name also where a child of it asks. */
+  let context: TrainerContext | undefined;
+  const tell = (): void => {
+    const { health, counts } = record;
+    if (!context || !health) return;
+    const named = Object.entries(counts).map(([symptom, count]) => [`${name}.${symptom}`, count]);
+    context.log(Object.fromEntries(named), "health");
+  };
+  const provide = (): void => {
+    const { health } = record;
+    if (context && health) context.slots.set(gradientHealth, health);
+  };
+  return {
+    name,
+    provides: [gradientHealth],
+    state: watchState(watch, record),
+    onRegister: (host) => {
+      warn = (text) => host.warn(`${name}: ${text}`);
+      context = undefined;
+      watch.clear();
+      record.clear();
+    },
+    onBatchesEnd: (given) => {
+      context = given;
+      const told = watch.look(given, tell);
+      if (!given.slots.isWanted(gradientHealth)) return told;
+      // A failure of the judge is raised at the next event, as it is where nothing waits.
+      return Promise.all([told, watch.settle().catch(() => undefined)]).then(provide);
+    },
+    children: [
+      lastWords(name, watch, () => {
+        provide();
+        tell();
+      }),
+    ],
+  };
+}
+
+const kind = "gradientMonitor";
+const isNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string");
+const table = {
+  name: option.text({ default: "gradients" }),
+  values: option.made<readonly string[], { readonly default: readonly string[] }>(
+    'names of metrics, such as ["gradientNorm"]',
+    isNames,
+    {
+      default: ["gradientNorm"],
+    },
+  ),
+  vanishing: option.number({ min: 0, default: 1e-7 }),
+  exploding: option.number({ above: 0, infinite: true, default: 10 }),
+  halt: option.made<NonNullable<GradientMonitorOptions["halt"]>>(
+    "{ notFinite: 3 }, or false for never",
+    (value) => value === false || isPlainObject(value),
+    {},
+  ),
+};
+const after = option.either(
+  option.integer({ min: 1 }),
+  option.made<false>("false", (value) => value === false, {}),
+  {},
+);
+const haltTable = { notFinite: after, exploding: after, vanishing: after };
+
+function settingsOf(options: GradientMonitorOptions): GradientSettings {
+  const { halt = {}, ...settings } = resolveOptions(kind, options, table);
+  const { vanishing, exploding } = settings;
+  if (!(exploding > vanishing))
+    throw badOption(
+      kind,
+      `exploding is ${shown(exploding)}, and vanishing is ${vanishing}`,
+      "give a norm above that at which gradients vanish, such as 10",
+    );
+  const never = Number.POSITIVE_INFINITY;
+  if (halt === false) return { ...settings, halt: { notFinite: never, exploding: never, vanishing: never } };
+  checkOptions(`${kind}: halt`, halt, haltTable);
+  const limit = (ailment: Ailment, fallback: number): number => {
+    const given = halt[ailment] ?? fallback;
+    return given === false ? never : given;
+  };
+  return {
+    ...settings,
+    halt: {
+      notFinite: limit("notFinite", 3),
+      exploding: limit("exploding", never),
+      vanishing: limit("vanishing", never),
+    },
+  };
+}
+
+/** What an update's gradients can be called. */
+type Symptom = "nan" | "infinite" | "exploding" | "vanishing";
+
+/** How many of the last updates the greatest norm is of. */
+const recent = 100;
+
+type Saved = {
+  readonly counts: Readonly<Record<Symptom, number>>;
+  readonly streaks: Readonly<Record<Ailment, number>>;
+  readonly norms: Float64Array;
+  readonly skipped: number;
+};
+
+/** How the gradients of a run have been, update by update: counts, streaks, the last norms. */
+class GradientRecord implements Stateful {
+  readonly #settings: GradientSettings;
+  readonly #warn: (text: string) => void;
+  #counts = { nan: 0, infinite: 0, exploding: 0, vanishing: 0 };
+  #streaks = { notFinite: 0, exploding: 0, vanishing: 0 };
+  /** The greatest number of each of the last updates, oldest first. */
+  #norms: number[] = [];
+  #skipped = 0;
+
+  constructor(settings: GradientSettings, warn: (text: string) => void) {
+    this.#settings = settings;
+    this.#warn = warn;
+  }
+
+  get counts(): Readonly<Record<Symptom, number>> {
+    return { ...this.#counts };
+  }
+
+  /** For the slot; undefined before the first update. */
+  get health(): GradientHealth | undefined {
+    const norm = this.#norms.at(-1);
+    if (norm === undefined) return undefined;
+    const finite = this.#norms.filter(Number.isFinite);
+    const maxNorm = finite.length > 0 ? Math.max(...finite) : Number.NaN;
+    return { norm, maxNorm, skipped: this.#skipped };
+  }
+
+  /** Takes one update in. Throws where it is one too many. */
+  judge({ update, numbers, skipped }: Row): void {
+    this.#skipped += skipped;
+    const { vanishing, exploding, halt } = this.#settings;
+    let [least, most, nan] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, false];
+    for (const number of numbers) {
+      if (Number.isNaN(number)) nan = true;
+      if (number < least) least = number;
+      if (number > most) most = number;
+    }
+    // A norm is never below 0; minus infinity can only be another metric's.
+    const infinite = most === Number.POSITIVE_INFINITY || least === Number.NEGATIVE_INFINITY;
+    this.#norms.push(nan ? Number.NaN : most);
+    if (this.#norms.length > recent) this.#norms.shift();
+    let symptom: Symptom | undefined;
+    if (nan) symptom = "nan";
+    else if (infinite) symptom = "infinite";
+    else if (most > exploding) symptom = "exploding";
+    else if (least < vanishing) symptom = "vanishing";
+    const ailment = symptom === "nan" || symptom === "infinite" ? "notFinite" : symptom;
+    for (const each of Object.keys(this.#streaks) as Ailment[])
+      this.#streaks[each] = each === ailment ? this.#streaks[each] + 1 : 0;
+    if (!symptom || !ailment) return;
+    const culprit = culpritOf(symptom, least, most);
+    this.#tell(symptom, update, culprit);
+    if (this.#streaks[ailment] < halt[ailment]) return;
+    const inRow = this.#streaks[ailment];
+    this.#streaks[ailment] = 0;
+    throw halted(ailment, inRow, update, culprit, this.#settings);
+  }
+
+  #tell(symptom: Symptom, update: number, culprit: number): void {
+    this.#counts[symptom]++;
+    const count = this.#counts[symptom];
+    if (!isWorthSaying(count)) return;
+    const { values, vanishing, exploding } = this.#settings;
+    const words = {
+      nan: ["not a number", ""],
+      infinite: ["infinite", ""],
+      exploding: ["exploding", `, above ${exploding}`],
+      vanishing: ["vanishing", `, below ${vanishing}`],
+    };
+    const [what, limit] = words[symptom];
+    this.#warn(
+      `gradients ${what} in update ${update}: ${values.join(", ")} ${numberText(culprit)}${limit} ` +
+        `(${countInWords(count)})`,
+    );
+  }
+
+  /** As for a run that has not begun. */
+  clear(): void {
+    this.#counts = { nan: 0, infinite: 0, exploding: 0, vanishing: 0 };
+    this.#streaks = { notFinite: 0, exploding: 0, vanishing: 0 };
+    this.#norms = [];
+    this.#skipped = 0;
+  }
+
+  getState(): StateTree {
+    return {
+      counts: this.counts,
+      streaks: { ...this.#streaks },
+      norms: Float64Array.from(this.#norms),
+      skipped: this.#skipped,
+    };
+  }
+
+  setState(state: StateTree): void {
+    const { counts, streaks, norms, skipped } = (state ?? {}) as Partial<Saved>;
+    if (!counts || !streaks || !(norms instanceof Float64Array) || skipped === undefined)
+      throw new EspalierError("STATE_INVALID", "this is not the state of a gradient monitor", {
+        fix: "restore what a gradientMonitor gave",
+      });
+    this.#counts = { ...this.#counts, ...counts };
+    this.#streaks = { ...this.#streaks, ...streaks };
+    this.#norms = [...norms];
+    this.#skipped = skipped;
+  }
+}
+
+function culpritOf(symptom: Symptom, least: number, most: number): number {
+  if (symptom === "nan") return Number.NaN;
+  return symptom === "vanishing" || least === Number.NEGATIVE_INFINITY ? least : most;
+}
+
+/** The error with which a run is halted: a halted run has failed, so that its checkpoints stay as they are. */
+function halted(
+  ailment: Ailment,
+  inRow: number,
+  update: number,
+  culprit: number,
+  { values, vanishing, exploding, name }: GradientSettings,
+): EspalierError {
+  const words: Readonly<Record<Ailment, readonly [code: string, what: string, fix: string]>> = {
+    notFinite: [
+      "GRADIENTS_NOT_FINITE",
+      "gradients were not finite",
+      "lower the learning rate, clip by optim.clipByGlobalNorm, skip such updates by optim.skipNonFinite, " +
+        "and look in the loss for divisions and logarithms of 0",
+    ],
+    exploding: [
+      "GRADIENTS_EXPLODING",
+      `gradient norms were above ${exploding}`,
+      "lower the learning rate, clip by optim.clipByGlobalNorm, or raise `exploding`",
+    ],
+    vanishing: [
+      "GRADIENTS_VANISHING",
+      `gradient norms were below ${vanishing}`,
+      "look for layers that saturate or are cut off, raise the learning rate, or lower `vanishing`",
+    ],
+  };
+  const [code, what, fix] = words[ailment];
+  const where = inRow === 1 ? `update ${update}` : `${inRow} updates in a row, up to update ${update}`;
+  return new EspalierError(code, `${what} in ${where} (${values.join(", ")} ${numberText(culprit)})`, {
+    fix: `${fix}; then go on from the last checkpoint. \`halt\` of ${name} says how many are borne`,
+    update,
+  });
+}

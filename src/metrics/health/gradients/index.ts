@@ -1,3 +1,0 @@
-/** How gradients are: the gradient monitor. */
-export { gradientMonitor } from "./gradient-monitor.ts";
-export type { Ailment, GradientMonitorOptions } from "./options.ts";

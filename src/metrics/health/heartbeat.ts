@@ -1,0 +1,265 @@
+import { badOption, type Clock, checkNames, EspalierError, shown, systemClock } from "../../core/index.ts";
+import { type Counters, every, type Schedule } from "../../schedule/index.ts";
+import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
+import type { HeartbeatRow, StatsStore } from "../store/stats-store.ts";
+
+// How others know that a run is alive:
+//
+//   heartbeatHook, metricsHook   beat(counters, phase) every 30 seconds, at the start and at the end
+//   heartbeat                    a small file that is replaced, a row in the stats store, or both
+//   isAlive                      reads the newest beat: how old it is, how the run ended, whether the process is there
+
+/** Where heartbeats go. */
+export interface HeartbeatOptions {
+  /** A small JSON file that is replaced at every beat. */
+  readonly file?: string | undefined;
+  /** Where every beat is filed as a row. */
+  readonly statsStore?: Pick<StatsStore, "add" | "location"> | undefined;
+  /** The run's id. */
+  readonly run: string;
+  readonly clock?: Clock | undefined;
+  /** Told once of a file and once of a store that fails. */
+  readonly warn?: ((text: string) => void) | undefined;
+}
+
+/** Tells others that a run is alive. */
+export interface Heartbeat {
+  /**
+   * Says that the run is alive, and where it is. It resolves when that is written, which need not be waited for, and
+   * never rejects. While one beat is being written, of the others only the newest is kept.
+   */
+  beat(counters: Counters, phase: string): Promise<void>;
+  /** Waits for what is under way, five seconds at most. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds for which the end of a run waits for the last beat. */
+const patience = 5000;
+
+/**
+ * Tells others that a run is alive: by a file that is always whole, by rows in the stats store, or both. What fails is
+ * warned of once and stops nothing. {@link isAlive} reads it.
+ *
+ * @example
+ * ```ts
+ * const heart = heartbeat({ file: "runs/mnist/heartbeat.json", run: "mnist" });
+ * await heart.beat(counters, "train");
+ * ```
+ */
+export function heartbeat(options: HeartbeatOptions): Heartbeat {
+  checkNames("heartbeat", options, ["file", "statsStore", "run", "clock", "warn"]);
+  const { file, statsStore, run, clock = systemClock, warn = () => undefined } = options;
+  checkPlaces("heartbeat", file, statsStore);
+  if (typeof run !== "string" || run === "")
+    throw badOption("heartbeat", `run is ${shown(run)}`, "give the run's id");
+  const told = (where: string) => (cause: unknown) =>
+    warn(
+      `no heartbeat in ${where}: ${cause instanceof Error ? cause.message : String(cause)}; training goes on, ` +
+        "and this is not said again",
+    );
+  const writers: NewestWriter<HeartbeatRow>[] = [];
+  if (file !== undefined) writers.push(new NewestWriter((row) => replace(file, { run, ...row }), told(file)));
+  if (statsStore)
+    writers.push(
+      new NewestWriter((row) => statsStore.add(run, "heartbeat", [row]), told(statsStore.location)),
+    );
+  const host = process.getBuiltinModule("node:os").hostname();
+  return {
+    async beat({ steps }, phase) {
+      const row = { wall: clock.wall(), step: steps, pid: process.pid, host, phase };
+      await Promise.all(writers.map((writer) => writer.put(row)));
+    },
+    async close() {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, patience);
+      });
+      await Promise.race([Promise.all(writers.map(({ idle }) => idle)), late]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Refuses a heartbeat that goes nowhere. */
+export function checkPlaces(kind: string, file: unknown, statsStore: unknown): void {
+  if (file === undefined && statsStore === undefined)
+    throw badOption(kind, "it is not said where to", 'give file, statsStore or both: file: "heartbeat.json"');
+  if (file !== undefined && (typeof file !== "string" || file === ""))
+    throw badOption(kind, `file is ${shown(file)}`, "give the path of a file");
+  if (statsStore !== undefined && typeof (statsStore as StatsStore | null)?.add !== "function")
+    throw badOption(kind, `statsStore is ${shown(statsStore)}`, "give an opened stats store");
+}
+
+/**
+ * Writes the newest of what it is given, one at a time: what comes while one is being written takes the place of what
+ * waited before. A failure is told once and then forgotten.
+ */
+class NewestWriter<T> {
+  readonly #write: (item: T) => unknown;
+  readonly #failed: (cause: unknown) => void;
+  #next: { readonly item: T } | undefined;
+  #writing: Promise<void> | undefined;
+  #told = false;
+
+  constructor(write: (item: T) => unknown, failed: (cause: unknown) => void) {
+    this.#write = write;
+    this.#failed = failed;
+  }
+
+  /** Resolves when nothing is left to write. Never rejects. */
+  put(item: T): Promise<void> {
+    this.#next = { item };
+    this.#writing ??= this.#drain();
+    return this.#writing;
+  }
+
+  get idle(): Promise<void> {
+    return this.#writing ?? Promise.resolve();
+  }
+
+  async #drain(): Promise<void> {
+    for (let next = this.#next; next; next = this.#next) {
+      this.#next = undefined;
+      try {
+        await this.#write(next.item);
+      } catch (cause) {
+        if (!this.#told) this.#failed(cause);
+        this.#told = true;
+      }
+    }
+    // In the same turn in which nothing was found waiting, so that nothing is left behind.
+    this.#writing = undefined;
+  }
+}
+
+/** Replaces a file at once: a reader finds the old one or the new one, whole. */
+async function replace(file: string, content: object): Promise<void> {
+  const { mkdir, rename, writeFile } = process.getBuiltinModule("node:fs/promises");
+  const { dirname } = process.getBuiltinModule("node:path");
+  const beside = `${file}.${process.pid}.tmp`;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(beside, `${JSON.stringify(content)}\n`);
+  await rename(beside, file);
+}
+
+/** Options of {@link heartbeatHook}. */
+export interface HeartbeatHookOptions extends Pick<HeartbeatOptions, "file" | "statsStore"> {
+  /** Default: `heartbeat`. */
+  readonly name?: string;
+  /** The run's id in the stats store. Default: the run's name. */
+  readonly run?: string;
+  /** How often. Default: every 30 seconds. */
+  readonly schedule?: Schedule;
+}
+
+/**
+ * Beats while a run trains, for runs without a metrics hook, which does the same: at the start, on its schedule, and at
+ * the end, when the phase is how the run ended. It looks at its schedule after each call of the task, so that it never
+ * prevents fusing; a call that takes longer beats when it is done. Training never waits for it, but for the last beat.
+ *
+ * @example
+ * ```ts
+ * const hooks = [heartbeatHook({ file: "runs/mnist/heartbeat.json" })];
+ * ```
+ */
+export function heartbeatHook(options: HeartbeatHookOptions): TrainerHook {
+  checkNames("heartbeatHook", options, ["name", "run", "schedule", "file", "statsStore"]);
+  const { name = "heartbeat", schedule = every({ seconds: 30 }), file, statsStore, run } = options;
+  checkPlaces("heartbeatHook", file, statsStore);
+  if (typeof schedule?.due !== "function")
+    throw badOption("heartbeatHook", `schedule is ${shown(schedule)}`, "write every({ seconds: 30 })");
+  let clock = systemClock;
+  let warn: (text: string) => void = () => undefined;
+  let heart: Heartbeat | undefined;
+  const beat = ({ counters, state }: TrainerContext, phase: string = state.phase): void => {
+    heart ??= heartbeat({ file, statsStore, run: run ?? state.run, clock, warn: (text) => warn(text) });
+    void heart.beat(counters, phase);
+  };
+  const edges: TrainerHook = {
+    name: `${name}.edges`,
+    onTrainingStart: (context) => beat(context),
+    onTrainingEnd: async (context) => {
+      beat(context, context.outcome ?? "completed");
+      await heart?.close();
+    },
+  };
+  return {
+    name,
+    schedule,
+    onRegister: (host) => {
+      clock = host.clock;
+      warn = (text) => host.warn(`${name}: ${text}`);
+      heart = undefined;
+    },
+    // Handling these events does not keep batches from being fused.
+    onBatchesEnd: (context) => beat(context),
+    onValidationStart: (context) => beat(context),
+    onValidationEnd: (context) => beat(context),
+    children: [edges],
+  };
+}
+
+/** Options of {@link isAlive}. */
+export interface AliveOptions {
+  /** Milliseconds since 1970. Default: now. */
+  readonly now?: number;
+  /** Seconds since the last beat after which a run counts as dead. Default: 120, four beats of the hook's default. */
+  readonly patience?: number;
+}
+
+/** Phases of a last beat. */
+const ended: readonly string[] = ["completed", "stopped", "interrupted", "failed"];
+
+/**
+ * Whether a run is alive, by its newest heartbeat: a row of the stats store, or the path of a heartbeat file. Not alive
+ * is one without a heartbeat, one that has ended, one whose last beat is too long ago, and one of this machine whose
+ * process is gone.
+ *
+ * @example
+ * ```ts
+ * if (!isAlive("runs/mnist/heartbeat.json", { patience: 300 })) restart();
+ * ```
+ */
+export function isAlive(
+  heartbeat: HeartbeatRow | string | undefined,
+  { now = Date.now(), patience = 120 }: AliveOptions = {},
+): boolean {
+  const row = typeof heartbeat === "string" ? readHeartbeat(heartbeat) : heartbeat;
+  if (!row || ended.includes(row.phase)) return false;
+  if (now - row.wall > patience * 1000) return false;
+  return row.host !== process.getBuiltinModule("node:os").hostname() || isRunning(row.pid);
+}
+
+/**
+ * What a heartbeat file says; undefined where there is none.
+ *
+ * @example
+ * ```ts
+ * const { step, phase } = readHeartbeat("runs/mnist/heartbeat.json") ?? { step: 0, phase: "never begun" };
+ * ```
+ */
+export function readHeartbeat(file: string): HeartbeatRow | undefined {
+  try {
+    const text = process.getBuiltinModule("node:fs").readFileSync(file, "utf8");
+    const row = JSON.parse(text) as Partial<HeartbeatRow> | null;
+    if (typeof row?.wall === "number" && typeof row.pid === "number" && typeof row.phase === "string")
+      return row as HeartbeatRow;
+    throw new TypeError("wall, pid or phase is missing");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new EspalierError("HEARTBEAT_INVALID", `${file} is not a heartbeat`, {
+      fix: "give the file that heartbeatHook or metricsHook was told to write",
+      cause,
+    });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (cause) {
+    // A process of another user is one too.
+    return (cause as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,262 @@
+import {
+  badOption,
+  countInWords,
+  EspalierError,
+  isWorthSaying,
+  numberText,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../core/index.ts";
+import type { Stateful, StateTree } from "../../state/index.ts";
+import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
+import { lastWords, metricMissing, type Row, RowWatch, watchState } from "./monitor.ts";
+
+/** A loss that stands out. */
+export type LossSpike = {
+  /** Updates attempted up to and with this one, and batches. */
+  readonly update: number;
+  readonly batch: number;
+  readonly loss: number;
+  /** The median of the losses before it, and the limit that it exceeds. */
+  readonly median: number;
+  readonly limit: number;
+  /** Spikes of the run up to and with this one. */
+  readonly count: number;
+};
+
+/** Options of {@link lossSpikeDetector}. */
+export interface LossSpikeOptions {
+  /** Default: `lossSpikes`. */
+  readonly name?: string;
+  /** The metric of each batch that is looked at. Default: `loss`. */
+  readonly value?: string;
+  /** How many finite losses before it a loss is compared with. Nothing is judged before that many. Default: 10. */
+  readonly window?: number;
+  /** A loss above this many times their median is a spike. Default: 2. */
+  readonly factor?: number;
+  /**
+   * Called for each spike, in order, when the call of the task after it is under way or the run ends. A resumed run
+   * calls it again for those that the saved one had not been able to yet.
+   */
+  readonly onSpike?: (context: TrainerContext, spike: LossSpike) => unknown;
+  /** After how many spikes in a row the run fails; at most half the window. Default: never. */
+  readonly halt?: number;
+}
+
+/**
+ * Looks at the loss of every batch and says which stand out: above `factor` times the median of the last `window`
+ * finite losses, or, where some of these are 0 or negative, far from their median. The 1st, 10th, 100th spike is warned
+ * of, each is shown to `onSpike`, and `halt` of them in a row fail the run with LOSS_SPIKES. Losses that are not finite
+ * are counted by themselves: they are neither spikes nor part of the window.
+ *
+ * Like {@link gradientMonitor} it never prevents fusing, and goes on in a resumed run with
+ * the window it had. It logs its counts under `health` (`lossSpikes.spikes`, `lossSpikes.notFinite`).
+ *
+ * @example
+ * ```ts
+ * const spikes = lossSpikeDetector({
+ *   factor: 3,
+ *   onSpike: (_context, { update, loss }) => void suspicious.push({ update, loss }),
+ *   halt: 5,
+ * });
+ * ```
+ */
+export function lossSpikeDetector(options: LossSpikeOptions = {}): TrainerHook {
+  const settings = settingsOf(options);
+  const { name, value, onSpike } = settings;
+  let warn: (text: string) => void = () => undefined;
+  const record = new SpikeRecord(settings, (text) => warn(text));
+  const watch = new RowWatch({
+    names: [value],
+    judge: (row) => record.judge(row),
+    missing: metricMissing("loss-spike detector", "name in `value` what the task reports"),
+  });
+  /** In its own name also where a child of it asks. */
+  let context: TrainerContext | undefined;
+  const tell = async (): Promise<void> => {
+    const { begun, spikes, notFinite } = record;
+    if (!context || !begun) return;
+    context.log({ [`${name}.spikes`]: spikes, [`${name}.notFinite`]: notFinite }, "health");
+    if (onSpike) for (const spike of record.take()) await onSpike(context, spike);
+  };
+  return {
+    name,
+    state: watchState(watch, record),
+    onRegister: (host) => {
+      warn = (text) => host.warn(`${name}: ${text}`);
+      context = undefined;
+      watch.clear();
+      record.clear();
+    },
+    onBatchesEnd: (given) => {
+      context = given;
+      return watch.look(given, tell, onSpike !== undefined);
+    },
+    children: [lastWords(name, watch, tell)],
+  };
+}
+
+const kind = "lossSpikeDetector";
+const isFunction = (value: unknown): boolean => typeof value === "function";
+
+const table = {
+  name: option.text({ default: "lossSpikes" }),
+  value: option.text({ default: "loss" }),
+  window: option.integer({ min: 1, default: 10 }),
+  factor: option.number({ above: 1, default: 2 }),
+  onSpike: option.made<NonNullable<LossSpikeOptions["onSpike"]>>(
+    "a function of context and spike",
+    isFunction,
+    {},
+  ),
+  halt: option.integer({ min: 1 }),
+};
+
+function settingsOf(options: LossSpikeOptions): Settings<typeof table> {
+  const settings = resolveOptions(kind, options, table);
+  const { halt, window } = settings;
+  // Once half of the window is spikes, they are what is usual.
+  const most = Math.max(1, Math.floor(window / 2));
+  if (halt !== undefined && halt > most)
+    throw badOption(
+      kind,
+      `halt is ${halt}, and of a window of ${window} no more than half can be spikes`,
+      `give at most ${most}, or a wider window`,
+    );
+  return settings;
+}
+
+type Saved = {
+  readonly losses: Float64Array;
+  readonly spikes: number;
+  readonly notFinite: number;
+  readonly inRow: number;
+  readonly untold: readonly LossSpike[];
+};
+
+/** The last losses of a run, and the spikes among all of them. */
+class SpikeRecord implements Stateful {
+  spikes = 0;
+  notFinite = 0;
+  readonly #settings: Settings<typeof table>;
+  readonly #warn: (text: string) => void;
+  /** The last finite losses, oldest first. */
+  #losses: number[] = [];
+  #inRow = 0;
+  /** Spikes that `onSpike` has not been called for. */
+  #untold: LossSpike[] = [];
+
+  constructor(settings: Settings<typeof table>, warn: (text: string) => void) {
+    this.#settings = settings;
+    this.#warn = warn;
+  }
+
+  /** Whether any loss was judged. */
+  get begun(): boolean {
+    return this.#losses.length > 0 || this.notFinite > 0;
+  }
+
+  /** Takes one batch in. Throws where it is one spike too many. */
+  judge({ update, batch, numbers }: Row): void {
+    const loss = numbers[0] as number;
+    const { window, factor, halt = Number.POSITIVE_INFINITY, onSpike, value, name } = this.#settings;
+    if (!Number.isFinite(loss)) {
+      this.notFinite++;
+      if (isWorthSaying(this.notFinite))
+        this.#warn(`${value} is ${loss} in update ${update} (${countInWords(this.notFinite)})`);
+      return;
+    }
+    const { median, limit } =
+      this.#losses.length === window
+        ? limitOf(this.#losses, factor)
+        : { median: Number.NaN, limit: Number.POSITIVE_INFINITY };
+    this.#losses.push(loss);
+    if (this.#losses.length > window) this.#losses.shift();
+    if (!(loss > limit)) {
+      this.#inRow = 0;
+      return;
+    }
+    this.spikes++;
+    this.#inRow++;
+    if (onSpike) this.#untold.push({ update, batch, loss, median, limit, count: this.spikes });
+    const what =
+      `${value} ${numberText(loss)} in update ${update} is above ${numberText(limit)}: ` +
+      `the median of the last ${window} is ${numberText(median)}`;
+    if (isWorthSaying(this.spikes)) this.#warn(`${what} (${countInWords(this.spikes)})`);
+    if (this.#inRow < halt) return;
+    const inRow = this.#inRow;
+    this.#inRow = 0;
+    throw new EspalierError("LOSS_SPIKES", `${inRow === 1 ? "" : `${inRow} spikes in a row; `}${what}`, {
+      fix:
+        "lower the learning rate, clip gradients by optim.clipByGlobalNorm, look at the batches that came then, and go " +
+        `on from the last checkpoint; \`halt\` of ${name} says how many are borne`,
+      update,
+    });
+  }
+
+  /** Spikes that `onSpike` has not been called for yet; it is called for these now. */
+  take(): readonly LossSpike[] {
+    return this.#untold.splice(0);
+  }
+
+  /** As for a run that has not begun. */
+  clear(): void {
+    this.setState({ losses: new Float64Array(), spikes: 0, notFinite: 0, inRow: 0, untold: [] });
+  }
+
+  getState(): StateTree {
+    const { spikes, notFinite } = this;
+    const untold = this.#untold.map((spike) => ({ ...spike }));
+    return { losses: Float64Array.from(this.#losses), spikes, notFinite, inRow: this.#inRow, untold };
+  }
+
+  setState(state: StateTree): void {
+    const { losses, spikes, notFinite, inRow, untold } = (state ?? {}) as Partial<Saved>;
+    if (
+      !(losses instanceof Float64Array) ||
+      spikes === undefined ||
+      notFinite === undefined ||
+      inRow === undefined ||
+      !Array.isArray(untold)
+    )
+      throw new EspalierError("STATE_INVALID", "this is not the state of a loss-spike detector", {
+        fix: "restore what a lossSpikeDetector gave",
+      });
+    // A narrower window than before takes the newest.
+    this.#losses = [...losses].slice(-this.#settings.window);
+    this.spikes = spikes;
+    this.notFinite = notFinite;
+    this.#inRow = inRow;
+    this.#untold = [...untold];
+  }
+}
+
+/** Differences from the median that are too small to be anything. */
+const smallest = 1e-6;
+
+/**
+ * The loss above which one is a spike, after these. Where all of them are positive: `factor` times their median. The
+ * median and not the mean, because the spike before would raise the mean for as long as it is in the window and hide
+ * the next; and a loss that has moved for good becomes the usual one when half of the window is past the move.
+ *
+ * Where some are 0 or negative, a multiple says nothing (twice -5 lies below it). Then it is the median and `factor - 1`
+ * times a size: that of the median itself, or six times the median distance from it where that is more, which of
+ * noise around 0 is four standard deviations.
+ */
+function limitOf(
+  losses: readonly number[],
+  factor: number,
+): { readonly median: number; readonly limit: number } {
+  const median = medianOf(losses);
+  if (losses.every((loss) => loss > 0)) return { median, limit: factor * median };
+  const spread = 6 * medianOf(losses.map((loss) => Math.abs(loss - median)));
+  return { median, limit: median + (factor - 1) * Math.max(Math.abs(median), spread, smallest) };
+}
+
+function medianOf(numbers: readonly number[]): number {
+  const sorted = Float64Array.from(numbers).sort();
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] as number;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
+}

@@ -1,3 +1,0 @@
-/** Losses that stand out: the loss-spike detector. */
-export { lossSpikeDetector } from "./loss-spike-detector.ts";
-export type { LossSpike, LossSpikeOptions } from "./options.ts";
