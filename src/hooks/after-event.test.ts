@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deferred, rejectionOf, type TestHook, testHost } from "./hooks.test-support.ts";
-import { slot } from "./slot.ts";
+import { slot } from "./slots.ts";
 
 describe("afterEvent", () => {
   it("does its work when all hooks of the event have run, in the order in which it was asked for", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Counters } from "../schedule/index.ts";
 import type { HookContext, HostContext } from "./hook.ts";
 import { counted, deferred, rejectionOf, type TestHook, testHost } from "./hooks.test-support.ts";
-import { slot } from "./slot.ts";
+import { slot } from "./slots.ts";
 
 /** A hook in the background whose calls end when told. */
 function slow(more: Partial<TestHook> = {}): {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { every } from "../schedule/index.ts";
-import { compositeHook } from "./composite.ts";
 import { failureOf, type TestEvents, type TestHook, testHost } from "./hooks.test-support.ts";
-import { loggingHook } from "./logging.ts";
-import { slot } from "./slot.ts";
+import { compositeHook, loggingHook } from "./ready-made.ts";
+import { slot } from "./slots.ts";
 
 describe("compositeHook", () => {
   it("lets each child keep its schedule", () => {

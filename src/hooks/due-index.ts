@@ -1,4 +1,4 @@
-import { type Counters, type Moment, noCounters, type Point } from "../schedule/index.ts";
+import { type Adds, type Counters, type Moment, noCounters, type Point } from "../schedule/index.ts";
 import type { Entry } from "./entry.ts";
 import { Heap } from "./heap.ts";
 
@@ -20,8 +20,8 @@ interface Several {
 }
 
 /**
- * Which hooks of one event may be due, without asking all of them: those whose schedules can tell wait in a queue a
- * unit, the soonest first. Ten thousand hooks that are not due cost as much as one.
+ * Finds the hooks of one event that may be due without asking all of them: those whose schedules can tell wait in a
+ * queue per unit, the soonest first. Ten thousand hooks that are not due cost as much as one.
  */
 export class DueIndex {
   /** All hooks of the event, in order. */
@@ -30,7 +30,7 @@ export class DueIndex {
   #always: readonly Entry[] = [];
   #queues: Queue[] = [];
   #several: Several[] = [];
-  /** Whatever waits knows all its points after these counters. Undefined before anything was asked. */
+  /** The counters after which the queues hold all points. Undefined before hooks were asked. */
   #asked: Counters | undefined;
   /** Counters of the host's own. */
   #own: readonly string[] = [];
@@ -68,7 +68,7 @@ export class DueIndex {
     return found;
   }
 
-  /** Whether any hook may be due at these counters. Looks back to `since`, or to the last time hooks were asked. */
+  /** True where any hook may be due at these counters. Looks back to `since`, or to the last time hooks were asked. */
   mayRun(counters: Counters, since?: Counters): boolean {
     if (since !== undefined) this.#askFrom(since);
     if (this.#asked === undefined || this.#isBefore(counters, this.#asked)) return this.entries.length > 0;
@@ -80,8 +80,8 @@ export class DueIndex {
     return this.#several.some(({ points }) => points.some(({ unit, at }) => at <= (counters[unit] ?? 0)));
   }
 
-  /** After how many repeats, each adding `adds`, a hook may be due: 1 to limit, or limit + 1. */
-  untilDue(at: Counters, adds: Readonly<Record<string, number>>, limit: number, since = at): number {
+  /** Repeats, each adding `adds`, after which a hook may be due: 1 to limit, or limit + 1. */
+  untilDue(at: Counters, adds: Adds, limit: number, since = at): number {
     this.#askFrom(since);
     if (this.#always.length > 0) return 1;
     let least = limit + 1;
@@ -94,13 +94,13 @@ export class DueIndex {
     return least;
   }
 
-  /** What was asked later knows nothing of points just after `since`: hooks that came in between, another host. */
+  /** Asks again from `since` where the queues were filled later: hooks that came in between, another host. */
   #askFrom(since: Counters): void {
     if (this.#asked !== undefined && !this.#isBefore(since, this.#asked)) return;
     this.#fill(since, (entry) => pointsOf(entry, since));
   }
 
-  /** Nothing is known where a run went back, nor of a moment without history: it may cross any point again. */
+  /** Has all hooks asked: a run that went back, or a moment without history, may cross any point again. */
   #visitAll(counters: Counters): void {
     this.#fill(counters, ({ hook }) => (hook.schedule === undefined ? undefined : atOnce));
   }
@@ -120,7 +120,7 @@ export class DueIndex {
     this.#always = always;
   }
 
-  /** Puts a hook where it waits. One without points never comes again. */
+  /** Queues a hook. One without points never comes again. */
   #wait(entry: Entry, points: readonly Point[]): void {
     const first = points[0];
     if (first === undefined) return;
@@ -145,13 +145,8 @@ export class DueIndex {
   }
 }
 
-/** How many repeats, each adding `adds`, reach a point. */
-function repeatsUntil(
-  unit: string,
-  point: number,
-  at: Counters,
-  adds: Readonly<Record<string, number>>,
-): number {
+/** The number of repeats, each adding `adds`, that reach a point. */
+function repeatsUntil(unit: string, point: number, at: Counters, adds: Adds): number {
   const missing = point - (at[unit] ?? 0);
   // No plan of repeats can foresee seconds.
   return missing <= 0 || unit === "seconds" ? 1 : Math.ceil(missing / (adds[unit] ?? 0));
@@ -162,7 +157,7 @@ const atOnce: readonly Point[] = [{ unit: "steps", at: Number.NEGATIVE_INFINITY 
 const inPlan = (entries: Entry[]): readonly Entry[] =>
   entries.length > 1 ? entries.sort((a, b) => a.order - b.order) : entries;
 
-/** What a hook waits for; undefined where nothing tells. A schedule that fails here fails again when it is asked. */
+/** The points that a hook waits for; undefined where they are not known. A schedule that fails here fails again when it is asked. */
 export function pointsOf({ hook }: Entry, counters: Counters): readonly Point[] | undefined {
   try {
     return hook.schedule?.nextDue(counters);

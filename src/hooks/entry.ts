@@ -1,12 +1,13 @@
 import { EspalierError, isPlainObject, treeMap } from "../core/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import type { HookContext, HookSettings, HookState, HostContext } from "./hook.ts";
-import type { SlotAccess } from "./slot.ts";
-import { Stopwatch } from "./timing.ts";
+import type { HookContext, HookSettings, HostContext } from "./hook.ts";
+import { type HostEvents, handlersOf, isStateful } from "./inspect.ts";
+import type { LogOutlet } from "./manager.ts";
+import type { SlotAccess, SlotBoard } from "./slots.ts";
 
 export type Handler = (context: HookContext) => unknown;
 
-/** What the manager does for a hook that asks for it through its context. */
+/** Services of the manager that a hook uses through its context. */
 export interface EntryServices {
   log(entry: Entry, context: HookContext, values: object, category: string | undefined): void;
   afterEvent(entry: Entry, event: string, work: () => unknown): void;
@@ -21,17 +22,17 @@ export class Entry {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly timing = new Stopwatch();
   readonly slots: SlotAccess;
-  /** What is saved of it. */
+  /** Its state as a component. */
   readonly state: Stateful | undefined;
   enabled = true;
-  /** Place in the plan. */
+  /** Position in the plan. */
   order = 0;
   /** The call in the background, while there is one. */
   inFlight: Promise<void> | undefined;
   /** How often it failed in an event without stopping the run, and the last cause. */
   readonly failures = new Map<string, { readonly count: number; readonly error: unknown }>();
   readonly #services: EntryServices;
-  #view: { event: string } | undefined;
+  #view: (HookContext & { event: string }) | undefined;
   #viewOf: object | undefined;
 
   constructor(
@@ -56,16 +57,16 @@ export class Entry {
   /** The host's context as this hook sees it. Made once a host; the host moves its context on. */
   viewOf(context: HostContext, event: string): HookContext {
     if (this.#viewOf !== context || !this.#view) {
-      this.#view = this.freshView(context, event) as HookContext & { event: string };
+      this.#view = this.freshView(context, event);
       this.#viewOf = context;
     } else this.#view.event = event;
-    return this.#view as unknown as HookContext;
+    return this.#view;
   }
 
   /** A view of its own for a call in the background. */
-  freshView(context: object, event: string): HookContext {
+  freshView(context: object, event: string): HookContext & { event: string } {
     // Defined, not assigned: a host's context may be frozen or have getters of these names.
-    const view: HookContext = Object.create(context, {
+    const view = Object.create(context, {
       event: { value: event, writable: true, enumerable: true },
       slots: { value: this.slots, enumerable: true },
       log: {
@@ -80,11 +81,11 @@ export class Entry {
         value: (work: Promise<unknown>) => this.#services.inBackground(this, view.event, work),
         enumerable: true,
       },
-    }) as HookContext;
+    }) as HookContext & { event: string };
     return view;
   }
 
-  /** Whether it runs now, as far as schedule, rank and predicate say. Who is disabled is not asked. */
+  /** True where rank, schedule and predicate let it run now. A disabled hook is not asked. */
   isDue(context: HostContext, event: string): boolean {
     const { hook } = this;
     if (context.rank !== 0 && hook.ranks !== "all") return false;
@@ -95,7 +96,7 @@ export class Entry {
   }
 }
 
-/** What a hook's predicate says; true where it has none. A promise is no answer: it would always count as true. */
+/** The answer of a hook's predicate; true where it has none. A promise is refused: it would always count as true. */
 export function wants(hook: HookSettings, view: HookContext): boolean {
   if (hook.shouldRun === undefined) return true;
   const answer: unknown = hook.shouldRun(view);
@@ -107,10 +108,6 @@ export function wants(hook: HookSettings, view: HookContext): boolean {
     { fix: "give true or false, at once; what takes time belongs into the handler" },
   );
 }
-
-export const isStateful = (state: HookState): state is Stateful =>
-  typeof (state as Partial<Stateful> | null)?.getState === "function" &&
-  typeof (state as Partial<Stateful>).setState === "function";
 
 /** A hook's state as a component. A plain object is read when it is asked for, because a class may replace it. */
 function componentOf(hook: HookSettings): Stateful | undefined {
@@ -132,3 +129,111 @@ function componentOf(hook: HookSettings): Stateful | undefined {
 
 const copyOf = <T extends object>(state: T): T =>
   treeMap((leaf: unknown) => (ArrayBuffer.isView(leaf) ? structuredClone(leaf) : leaf), state);
+
+/** A registered hook with its children. */
+export interface Registration {
+  readonly hook: HookSettings;
+  /** The hook itself where it has handlers, and its children. */
+  readonly entries: readonly Entry[];
+  /** Hooks that were set up and are not cleaned up yet. */
+  readonly ready: HookSettings[];
+}
+
+export interface RegistrationParts extends HostEvents {
+  readonly slots: SlotBoard;
+  readonly log: LogOutlet;
+  readonly work: Pick<EntryServices, "afterEvent" | "inBackground">;
+}
+
+/** Checks a hook and its children as they come in. */
+export function registrationOf(
+  hook: HookSettings,
+  parts: RegistrationParts,
+  isTaken: (name: string) => boolean,
+): Registration {
+  const { slots, log, work } = parts;
+  const entries: Entry[] = [];
+  const own = new Set<string>();
+  const services: EntryServices = {
+    log: (entry, context, values, category) =>
+      log.log(entry.name, values as Readonly<Record<string, unknown>>, context.counters, category),
+    afterEvent: (entry, event, given) => work.afterEvent(entry, event, given),
+    inBackground: (entry, event, given) => work.inBackground(entry, event, given),
+  };
+  const walk = (each: HookSettings, above: readonly HookSettings[]): void => {
+    const handlers = handlersOf(each, parts);
+    if (own.has(each.name) || isTaken(each.name))
+      throw new EspalierError("HOOK_NAME_TAKEN", `there are two hooks named "${each.name}"`, {
+        fix: "give one of them another name, or replace the first by manager.replace",
+      });
+    own.add(each.name);
+    if (handlers.size > 0 || each.state)
+      entries.push(new Entry(each, hook, handlers, slots.accessFor(each, above), services));
+    for (const child of each.children ?? []) walk(child, [...above, each]);
+  };
+  walk(hook, []);
+  return { hook, entries, ready: [] };
+}
+
+/** A hook and its children. */
+export const family = (hook: HookSettings): readonly HookSettings[] => [
+  hook,
+  ...(hook.children ?? []).flatMap((child) => family(child)),
+];
+
+/** How long a hook's calls took, in milliseconds. */
+export interface HookTiming {
+  readonly hook: string;
+  readonly count: number;
+  readonly mean: number;
+  /** To within a tenth. */
+  readonly p99: number;
+  readonly max: number;
+  readonly total: number;
+}
+
+/** Buckets grow by a factor of 2^(1/8); the first ends at 2^-14 ms, the last holds everything above 2^18 ms. */
+const perDoubling = 8;
+const lowest = -14;
+const buckets = perDoubling * 32;
+
+/** Collects durations in constant memory. */
+export class Stopwatch {
+  #count = 0;
+  #total = 0;
+  #max = 0;
+  readonly #histogram = new Uint32Array(buckets);
+
+  add(milliseconds: number): void {
+    this.#count++;
+    this.#total += milliseconds;
+    if (milliseconds > this.#max) this.#max = milliseconds;
+    const bucket = milliseconds > 0 ? Math.ceil((Math.log2(milliseconds) - lowest) * perDoubling) : 0;
+    const at = bucket < 0 ? 0 : bucket >= buckets ? buckets - 1 : bucket;
+    this.#histogram[at] = (this.#histogram[at] as number) + 1;
+  }
+
+  read(hook: string): HookTiming {
+    const count = this.#count;
+    return {
+      hook,
+      count,
+      mean: count === 0 ? 0 : this.#total / count,
+      p99: this.#percentile(0.99),
+      max: this.#max,
+      total: this.#total,
+    };
+  }
+
+  #percentile(share: number): number {
+    const rank = Math.ceil(this.#count * share);
+    let seen = 0;
+    for (let at = 0; at < buckets; at++) {
+      seen += this.#histogram[at] as number;
+      // The last bucket has no end of its own.
+      if (seen >= rank && seen > 0 && at < buckets - 1)
+        return Math.min(this.#max, 2 ** (at / perDoubling + lowest));
+    }
+    return this.#max;
+  }
+}

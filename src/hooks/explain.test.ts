@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { at, cycle, every, never, noCounters, type Schedule, when } from "../schedule/index.ts";
-import { compositeHook } from "./composite.ts";
 import { counted, type TestHook, type testEvents, testHost } from "./hooks.test-support.ts";
 import { HookManager } from "./manager.ts";
-import { slot } from "./slot.ts";
+import { compositeHook } from "./ready-made.ts";
+import { slot } from "./slots.ts";
 
 const onEpochEnd = (): void => {};
 

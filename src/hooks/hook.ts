@@ -1,11 +1,9 @@
 import type { Clock } from "../core/index.ts";
-import type { Moment, Schedule } from "../schedule/index.ts";
+import type { Counters, Moment, Schedule } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import type { HookLogger } from "./log-outlet.ts";
-import type { HookObserver } from "./observers.ts";
-import type { Slot, SlotAccess } from "./slot.ts";
+import type { Slot, SlotAccess } from "./slots.ts";
 
-/** What every host's context has. Hosts keep one context and move it on; `counters` and `since` are new each time. */
+/** The part of a context that every host has. Hosts keep one context and move it on; `counters` and `since` are new each time. */
 export interface HookContext extends Moment {
   /** The event being run, e.g. `onEpochEnd`. */
   readonly event: string;
@@ -21,13 +19,13 @@ export interface HookContext extends Moment {
   /** Ends the run after this batch, with the end events. */
   stop(reason: string): void;
   /**
-   * Has something done when all hooks of this event have run, and what they asked for by this before; the host waits
-   * for it. For what looks at the state as the event leaves it, whatever the order of hooks. Not in the background.
+   * Does work when all hooks of this event have run, and work that they asked for before; the host waits for it. For
+   * work that looks at the state as the event leaves it, whatever the order of hooks. Not in the background.
    */
   afterEvent(work: () => unknown): void;
   /**
-   * Lets something go on while the host does. Its failure is the hook's, and surfaces at the next event; the host
-   * waits for it at its end.
+   * Lets work go on while the host goes on. Its failure is the hook's, and surfaces at the next event; the host waits for
+   * it at its end.
    */
   inBackground(work: Promise<unknown>): void;
 }
@@ -38,10 +36,10 @@ export type EventTable = Readonly<Record<string, HookContext>>;
 /** The names of a table's events. */
 export type EventName<E> = keyof E & string;
 
-/** What the handlers of one event gave back, merged: plain objects count, anything else is nothing. */
+/** The results of the handlers of one event, merged: plain objects count, anything else is nothing. */
 export type HookResults = Readonly<Record<string, unknown>>;
 
-/** One optional handler an event; misspelt names do not compile. */
+/** One optional handler per event; misspelt names do not compile. */
 export type Handlers<E> = {
   readonly [K in EventName<E>]?: (context: E[K]) => unknown;
 };
@@ -53,27 +51,27 @@ export type ContextOf<E> = E[EventName<E>];
 export interface HookSettings<C extends HookContext = HookContext> {
   /** Unique within a plan; factories make it so. */
   readonly name: string;
-  /** When; without it, at every event it handles. */
+  /** When it runs. Default: at every event it handles. */
   readonly schedule?: Schedule<C> | Schedule;
   /** A predicate on top of the schedule. */
   shouldRun?(context: C): boolean;
-  /** Shared values it reads: whoever provides them runs first; no provider is an error. */
+  /** Shared values it reads: their providers run first; no provider is an error. */
   readonly needs?: readonly Slot[];
-  /** The same, but undefined where nobody provides it. */
+  /** The same, but undefined without a provider. */
   readonly wants?: readonly Slot[];
   readonly provides?: readonly Slot[];
   /** Names of hooks it runs after or before, where they are registered. */
   readonly after?: readonly string[];
   readonly before?: readonly string[];
-  /** Among hooks that may run in any order, the greater comes first. Default 0. */
+  /** Among hooks that may run in any order, the greater comes first. Default: 0. */
   readonly priority?: number;
-  /** Default stop: the failure reaches the host with the hook's name and event. */
+  /** `"stop"`: a failure reaches the host with the hook's name and event. Default: `"stop"`. */
   readonly onFailure?: "stop" | "warn" | "disable";
-  /** Default main. */
+  /** The ranks it runs on. Default: `"main"`. */
   readonly ranks?: "main" | "all";
   /** Does not hold the loop; works on a frozen snapshot of these components. One call at a time. */
   readonly background?: { readonly reads: readonly string[] };
-  /** Milliseconds; over it warns with the figure. */
+  /** Milliseconds that a call may take; a warning names a longer one. */
   readonly timeBudget?: number;
   /**
    * Called where the hook has no handler, at the end of each step of its host: the trainer's is `onBatchEnd`, or
@@ -93,13 +91,13 @@ export interface HookSettings<C extends HookContext = HookContext> {
   readonly children?: readonly HookSettings<C>[];
 }
 
-/** What a hook remembers: see {@link HookSettings.state}. */
+/** The state of a hook: see {@link HookSettings.state}. */
 export type HookState = Stateful | { [name: string]: StateTree };
 
-/** Why a hook is cleaned up. */
+/** The reason for which a hook is cleaned up. */
 export type UnregisterReason = "unregistered" | "replaced" | "cleared" | "closed";
 
-/** What a host gives the manager: one long-lived object. What differs from hook to hook is added to a view of it. */
+/** The context that a host gives the manager: one long-lived object. The parts that differ from hook to hook are added to a view of it. */
 export type HostContext<C extends HookContext = HookContext> = Omit<
   C,
   "event" | "slots" | "log" | "afterEvent" | "inBackground"
@@ -108,19 +106,52 @@ export type HostContext<C extends HookContext = HookContext> = Omit<
   freeze?(reads: readonly string[]): object | Promise<object>;
 };
 
-/** What a hook may know of whoever it is registered with. */
+/** The host of a hook, as `onRegister` gets it. */
 export interface HookHost {
   readonly clock: Clock;
-  /** Tells what does not stop the run. */
+  /** Prints a message that does not stop the run. */
   warn(text: string): void;
-  /** From now on what hooks log goes there too. */
+  /** From now on values that hooks log go there too. */
   installLogger(logger: HookLogger): void;
-  /** From now on it hears of what happens among hooks: what is decided about them, what they provide. */
+  /** From now on the observer is called with decisions about hooks and with slots that they provide. */
   observe(observer: HookObserver): void;
 }
 
+/** A logger in one owner's name. */
+export interface OwnedLog {
+  log(values: Readonly<Record<string, unknown>>, at: Counters, category?: string): void;
+}
+
+/** Takes values that hooks log: each in the name of its hook, under the counters of its event. */
+export interface HookLogger {
+  as(owner: string): OwnedLog;
+}
+
+/** The decision about a hook that was asked whether it runs. */
+export interface HookDecision {
+  readonly hook: string;
+  readonly event: string;
+  readonly ran: boolean;
+  /** The same words whenever it is for the same reason. */
+  readonly why: string;
+  readonly counters: Counters;
+}
+
+/** Is called with what happens among hooks, while it happens. Must be quick, and must not fail. */
+export interface HookObserver {
+  /**
+   * A hook that has a schedule or a predicate was asked whether it runs. Between two such answers it was not due: a
+   * hook that waits for a point is not asked before.
+   */
+  decided?(decision: HookDecision): void;
+  /** A hook provided a shared value. */
+  provided?(slot: Slot, value: unknown): void;
+  /** A hook was enabled or disabled, by a call or because it failed. */
+  switched?(hook: string, enabled: boolean): void;
+}
+
 /**
- * What carries everything but training itself: an object with handlers for some of a host's events.
+ * An object with handlers for some of a host's events. Hooks carry everything but training itself.
  *
  * @example
  * ```ts

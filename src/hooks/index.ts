@@ -1,8 +1,6 @@
-/** Hooks: what carries everything but training itself. */
+/** Hooks: objects with handlers for a host's events, that carry everything but training itself. */
 
-export { type CompositeHookOptions, compositeHook } from "./composite.ts";
-export type { Explanation } from "./explain.ts";
-export type { HookFailure } from "./failure.ts";
+export type { HookTiming } from "./entry.ts";
 export type {
   ContextOf,
   EventName,
@@ -10,26 +8,30 @@ export type {
   Handlers,
   Hook,
   HookContext,
+  HookDecision,
   HookHost,
+  HookLogger,
+  HookObserver,
   HookResults,
   HookSettings,
   HookState,
   HostContext,
+  OwnedLog,
   UnregisterReason,
 } from "./hook.ts";
-export type { HookLogger, OwnedLog } from "./log-outlet.ts";
-export { type LoggingHookOptions, loggingHook } from "./logging.ts";
 export { HookManager, type HookManagerOptions } from "./manager.ts";
-export type { HookDecision, HookObserver } from "./observers.ts";
 export type { OrderEdge } from "./order.ts";
+export type { Explanation, HookPlan } from "./plan.ts";
 export {
+  type CompositeHookOptions,
+  compositeHook,
+  type LoggingHookOptions,
+  loggingHook,
   type Period,
   PeriodicHook,
   type PeriodicHookOptions,
   type PeriodicOptions,
   periodicHook,
-} from "./periodic.ts";
-export type { HookPlan } from "./plan.ts";
-export { type Slot, type SlotAccess, type SlotOptions, slot } from "./slot.ts";
-export { SlotBoard } from "./slot-board.ts";
-export type { HookTiming } from "./timing.ts";
+} from "./ready-made.ts";
+export type { HookFailure } from "./runner.ts";
+export { type Slot, type SlotAccess, SlotBoard, type SlotOptions, slot } from "./slots.ts";

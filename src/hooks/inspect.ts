@@ -1,8 +1,8 @@
 import { didYouMean, EspalierError, isPlainObject, nearest, shown } from "../core/index.ts";
-import { noCounters, type Schedule } from "../schedule/index.ts";
-import { walkState } from "../state/index.ts";
-import { type Handler, isStateful } from "./entry.ts";
-import type { HookSettings } from "./hook.ts";
+import { type Counters, noCounters, type Point, type Schedule } from "../schedule/index.ts";
+import { type Stateful, walkState } from "../state/index.ts";
+import type { Handler } from "./entry.ts";
+import type { HookSettings, HookState } from "./hook.ts";
 
 /** Names that begin like events and are not. */
 const settingsLikeEvents = new Set(["onRegister", "onUnregister", "onFailure"]);
@@ -16,7 +16,7 @@ const has =
   (value: unknown): boolean =>
     typeof value === "object" && value !== null && method in value;
 
-/** The settings of a hook, each with what it looks like. */
+/** The settings of a hook, each with a test of its kind. */
 const settings: Readonly<Record<string, (value: unknown) => boolean>> = {
   name: isA("string"),
   schedule: has("due"),
@@ -56,7 +56,7 @@ export function handlersOf(
   const handlers = new Map<string, Handler>();
   for (const key of keys) {
     if (events.includes(key)) {
-      const value = (hook as unknown as Readonly<Record<string, unknown>>)[key];
+      const value: unknown = Reflect.get(hook, key);
       if (value === undefined) continue;
       if (typeof value !== "function")
         throw invalid(hook, `its ${key} is a ${typeof value}`, `make ${key} a function of the context`);
@@ -90,19 +90,24 @@ export function handlersOf(
   return new Map([[event, hook.run as Handler]]);
 }
 
-/** A run before its first batch, of whatever host: counters of its own are 0 too. */
-const countsEverything = new Proxy(noCounters, {
-  get: (counters, name) => counters[name as string] ?? 0,
-});
-
 /** Epochs are over at the end of an epoch; everything else that is counted moves at the end of a step. */
 function runEventOf(
   schedule: Schedule<never> | undefined,
   events: readonly string[],
   stepEvent: string | undefined,
 ): string | undefined {
-  const epochs = schedule?.nextDue(countsEverything)?.some(({ unit }) => unit === "epochs");
+  const own = Object.fromEntries((schedule?.units ?? []).map((unit) => [unit, 0]));
+  const epochs = nextPoints(schedule, { ...own, ...noCounters })?.some(({ unit }) => unit === "epochs");
   return epochs && events.includes("onEpochEnd") ? "onEpochEnd" : stepEvent;
+}
+
+/** The first points of a schedule. One that reads counters of its host without saying so may fail here: unknown. */
+function nextPoints(schedule: Schedule<never> | undefined, start: Counters): readonly Point[] | undefined {
+  try {
+    return schedule?.nextDue(start);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Its own names and those of its classes. */
@@ -164,6 +169,10 @@ function checkState(hook: HookSettings): void {
     throw invalid(hook, "its state cannot be saved", fix, error);
   }
 }
+
+export const isStateful = (state: HookState): state is Stateful =>
+  typeof (state as Partial<Stateful> | null)?.getState === "function" &&
+  typeof (state as Partial<Stateful>).setState === "function";
 
 function listOf(
   hook: HookSettings,

@@ -1,38 +1,57 @@
-import { type Clock, didYouMean, EspalierError, printableText, systemClock } from "../core/index.ts";
-import type { Counters, Moment } from "../schedule/index.ts";
+import {
+  type Clock,
+  didYouMean,
+  EspalierError,
+  printableText,
+  systemClock,
+  toStandardError,
+} from "../core/index.ts";
+import type { Adds, Counters, Moment } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { DueIndex, pointsOf } from "./due-index.ts";
-import type { Entry } from "./entry.ts";
-import { type Explanation, explain } from "./explain.ts";
-import type { HookFailure } from "./failure.ts";
-import type { EventName, EventTable, Hook, HookResults, HookSettings, HostContext } from "./hook.ts";
-import { type HookLogger, LogOutlet } from "./log-outlet.ts";
-import { Observers } from "./observers.ts";
-import { type HookPlan, planOf } from "./plan.ts";
+import type { Entry, HookTiming } from "./entry.ts";
+import type {
+  EventName,
+  EventTable,
+  Hook,
+  HookLogger,
+  HookObserver,
+  HookResults,
+  HookSettings,
+  HostContext,
+  OwnedLog,
+} from "./hook.ts";
+import { type Explanation, explain, type HookPlan, planOf, type Verdict } from "./plan.ts";
 import { Registry } from "./registry.ts";
-import { Results } from "./results.ts";
-import { Runner } from "./runner.ts";
-import { SlotBoard } from "./slot-board.ts";
-import type { HookTiming } from "./timing.ts";
+import { type HookFailure, Results, Runner } from "./runner.ts";
+import { type Slot, SlotBoard } from "./slots.ts";
 
-/** What a {@link HookManager} is made with. */
+/** Options of {@link HookManager}. */
 export interface HookManagerOptions<E> {
   /** The host's events, in the order in which they happen. */
   readonly events: readonly EventName<E>[];
   /** The end of a step, at which `run` of hooks without handlers is called. Default: `onStep`, else `onBatchEnd`. */
   readonly stepEvent?: EventName<E>;
   readonly clock?: Clock;
-  /** Told what does not stop the run: failures that only warn, budgets overrun. Default: standard error. */
+  /** Takes messages that do not stop the run: failures that only warn, budgets overrun. Default: standard error. */
   readonly warn?: (text: string) => void;
-  /** Prints every decision, to standard error or to whoever is given. `ESPALIER_DEBUG=hooks` does the same. */
+  /** Prints every decision, to standard error or to a function. `ESPALIER_DEBUG=hooks` does the same. */
   readonly trace?: boolean | ((line: string) => void);
-  /** Where values that hooks log go. A hook may install one: `metricsHook` does. */
+  /** Takes values that hooks log. A hook may install one: `metricsHook` does. */
   readonly logger?: HookLogger;
 }
 
 /**
  * Keeps a host's hooks and runs those that are due, in an order that follows from what they share. Generic over the
  * host's events: the trainer, the rollout worker and tests use the same one.
+ *
+ * ```
+ * register(hook)         checked (inspect.ts), set up, put in order by slots, after, before, priority (order.ts)
+ * run(event, context)    the hooks that may be due, by points they wait for (due-index.ts)
+ *                        each: rank, schedule, shouldRun; then its handler, timed, with its failure policy (runner.ts)
+ *                        work that they asked for at the end of the event
+ * close()                hooks in the background are waited for, then all are cleaned up (registry.ts)
+ * ```
  *
  * @example
  * ```ts
@@ -61,14 +80,21 @@ export class HookManager<E extends EventTable> {
     const observers = new Observers();
     this.slots.told = (slot, value) => observers.provided(slot, value);
     const runner = new Runner({
-      ...{ clock, warn, observers },
+      clock,
+      warn,
+      observers,
       trace: this.#trace && ((host, decision) => this.#trace?.(placeOf(host) + decision)),
       changed: () => this.#registry.touch(),
     });
     const { background } = runner;
     this.#runner = runner;
     this.#registry = new Registry({
-      ...{ events: this.#events, slots: this.slots, clock, log: new LogOutlet(logger), warn, observers },
+      events: this.#events,
+      slots: this.slots,
+      clock,
+      log: new LogOutlet(logger),
+      warn,
+      observers,
       stepEvent: options.stepEvent ?? ["onStep", "onBatchEnd"].find((event) => this.#events.includes(event)),
       failed: (failure) => background.keep(failure),
       work: {
@@ -117,7 +143,7 @@ export class HookManager<E extends EventTable> {
     return this.#registry.hooks.find((hook) => hook.name === name) as Hook<E> | undefined;
   }
 
-  /** Fails where hooks wait for each other or need what nobody provides. */
+  /** Fails where hooks wait for each other or need a slot without a provider. */
   check(): void {
     this.#registry.check();
   }
@@ -133,20 +159,24 @@ export class HookManager<E extends EventTable> {
   }
 
   /**
-   * Runs the hooks that are due for an event, one after the other, and gives what they returned, merged. Gives a
-   * promise only where one of them was asynchronous.
+   * Runs the hooks that are due for an event, one after the other, and returns their results, merged. Returns a promise
+   * only where one of them was asynchronous.
    */
   run<K extends EventName<E>>(
     event: K,
     context: HostContext<E[K]>,
-  ): HookResults | undefined | Promise<HookResults | undefined> {
+  ): HookResults | undefined | Promise<HookResults | undefined>;
+  run(event: string, host: HostContext): HookResults | undefined | Promise<HookResults | undefined> {
+    return this.#run(event, host);
+  }
+
+  #run(event: string, host: HostContext): HookResults | undefined | Promise<HookResults | undefined> {
     const index = this.#indexOf(event);
     this.#runner.background.raise();
     const settingUp = this.#registry.lifecycle.settingUp;
-    if (settingUp !== undefined) return settingUp.then(() => this.run(event, context));
-    const host = context as unknown as HostContext;
+    if (settingUp !== undefined) return settingUp.then(() => this.#run(event, host));
     const asked = index.collect(host);
-    // Those that are not asked are told of in their places.
+    // A trace prints decisions about hooks that are not asked too, in their places.
     const waiting = this.#trace && allBut(index.entries, new Set(asked));
     const entries = waiting ? index.entries : asked;
     if (entries.length === 0) return undefined;
@@ -165,7 +195,7 @@ export class HookManager<E extends EventTable> {
   }
 
   /**
-   * Whether any hook may be due for the event at these counters. `since` is where the event last happened, for hosts
+   * True where any hook may be due for the event at these counters. `since` is where the event last happened, for hosts
    * that know; without it, where hooks were last asked.
    */
   mayRun(event: EventName<E>, counters: Counters, since?: Counters): boolean {
@@ -174,22 +204,16 @@ export class HookManager<E extends EventTable> {
   }
 
   /**
-   * After how many repeats, each adding `adds`, a hook may be due for the event: 1 to limit, or limit + 1. `since` is
-   * where the event last happened, if not at `at`.
+   * Repeats, each adding `adds`, after which a hook may be due for the event: 1 to limit, or limit + 1. `since` is where
+   * the event last happened, if not at `at`.
    */
-  untilDue(
-    event: EventName<E>,
-    at: Counters,
-    adds: Readonly<Record<string, number>>,
-    limit: number,
-    since: Counters = at,
-  ): number {
+  untilDue(event: EventName<E>, at: Counters, adds: Adds, limit: number, since: Counters = at): number {
     const index = this.#indexOf(event);
     if (this.#trace) return index.entries.length > 0 ? 1 : limit + 1;
     return index.untilDue(at, adds, limit, since);
   }
 
-  /** The hooks that make an event run every time: they may be due now, or nothing tells when they are due next. */
+  /** The hooks that make an event run every time: they may be due now, or it is not known when they are due next. */
   blockers(event: EventName<E>, counters: Counters): readonly string[] {
     const watching = this.#indexOf(event).entries.filter((entry) => {
       if (!entry.enabled) return false;
@@ -231,7 +255,7 @@ export class HookManager<E extends EventTable> {
     );
   }
 
-  /** Why a hook runs or does not run in an event at a moment. */
+  /** Explains why a hook runs or does not run in an event at a moment. */
   explain(hook: Hook<E> | string, event: EventName<E>, at: Moment & { readonly rank?: number }): Explanation {
     const name = nameOf(hook);
     const entry = this.#registry.entries.find((each) => each.name === name);
@@ -279,12 +303,65 @@ const nameOf = (hook: HookSettings | string): string => (typeof hook === "string
 
 const debugging = (): boolean => (process.env.ESPALIER_DEBUG ?? "").split(",").includes("hooks");
 
-/** What is printed names hooks, and quotes what they said. */
+/** Prints without control characters: messages quote names and texts of hooks. */
 const safely =
   (print: (text: string) => void) =>
   (text: string): void =>
     print(printableText(text));
 
-function toStandardError(text: string): void {
-  process.stderr.write(`${text}\n`);
+/** Passes values that hooks log to every installed logger. */
+export class LogOutlet {
+  #loggers: readonly HookLogger[];
+  #owned = new Map<string, readonly OwnedLog[]>();
+
+  constructor(logger: HookLogger | undefined) {
+    this.#loggers = logger ? [logger] : [];
+  }
+
+  /** Installing one twice changes nothing. */
+  install(logger: HookLogger): void {
+    if (this.#loggers.includes(logger)) return;
+    this.#loggers = [...this.#loggers, logger];
+    this.#owned = new Map();
+  }
+
+  log(
+    owner: string,
+    values: Readonly<Record<string, unknown>>,
+    at: Counters,
+    category: string | undefined,
+  ): void {
+    let owned = this.#owned.get(owner);
+    if (!owned) {
+      owned = this.#loggers.map((logger) => logger.as(owner));
+      this.#owned.set(owner, owned);
+    }
+    for (const own of owned) own.log(values, at, category);
+  }
+}
+
+/** The observers that hooks have installed. */
+export class Observers {
+  /** True where an observer takes decisions. */
+  deciding = false;
+  #all: readonly HookObserver[] = [];
+
+  add(observer: HookObserver): void {
+    this.#all = [...this.#all, observer];
+    this.deciding ||= observer.decided !== undefined;
+  }
+
+  /** Passes the decision about a hook on. */
+  decided(entry: Entry, context: HostContext, event: string, { runs: ran, why }: Verdict): void {
+    const { counters } = context;
+    for (const each of this.#all) each.decided?.({ hook: entry.name, event, ran, why, counters });
+  }
+
+  provided(slot: Slot, value: unknown): void {
+    for (const each of this.#all) each.provided?.(slot, value);
+  }
+
+  switched(hook: string, enabled: boolean): void {
+    for (const each of this.#all) each.switched?.(hook, enabled);
+  }
 }

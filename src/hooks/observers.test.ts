@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { every } from "../schedule/index.ts";
+import type { HookObserver } from "./hook.ts";
 import { type TestHook, testHost } from "./hooks.test-support.ts";
-import type { HookObserver } from "./observers.ts";
-import { slot } from "./slot.ts";
+import { slot } from "./slots.ts";
 
 const scores = slot<number>("scores");
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { every } from "../schedule/index.ts";
 import { failureOf, type TestHook, testHost } from "./hooks.test-support.ts";
-import { slot } from "./slot.ts";
+import { slot } from "./slots.ts";
 
 const scores = slot<number>("evaluation.scores");
 const files = slot<string>("checkpoint.newest");

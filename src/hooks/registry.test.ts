@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { every } from "../schedule/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { compositeHook } from "./composite.ts";
 import { deferred, failureOf, rejectionOf, type TestHook, testHost } from "./hooks.test-support.ts";
-import { PeriodicHook } from "./periodic.ts";
-import { slot } from "./slot.ts";
+import { compositeHook, PeriodicHook } from "./ready-made.ts";
+import { slot } from "./slots.ts";
 
 /** A hook that writes down what happens to it. */
 const recorded = (name: string, calls: string[], more: Partial<TestHook> = {}): TestHook => ({

@@ -1,20 +1,19 @@
 import { type Clock, EspalierError } from "../core/index.ts";
-import type { Entry } from "./entry.ts";
+import { type Entry, family, type Registration, type RegistrationParts, registrationOf } from "./entry.ts";
 import type { HookHost, HookSettings, UnregisterReason } from "./hook.ts";
-import { Lifecycle } from "./lifecycle.ts";
-import type { Observers } from "./observers.ts";
+import type { Observers } from "./manager.ts";
 import { inOrder, type OrderEdge } from "./order.ts";
-import { family, type Registration, type RegistrationParts, registrationOf } from "./registration.ts";
+import { failure } from "./runner.ts";
 
 interface RegistryParts extends RegistrationParts {
   readonly clock: Clock;
   readonly warn: (text: string) => void;
   readonly observers: Observers;
-  /** Told of set-ups and clean-ups that failed and could not be raised at once. */
+  /** Called with failures of set-ups and clean-ups that could not be raised at once. */
   readonly failed: (failure: unknown) => void;
 }
 
-/** Which hooks there are and in which order they run. */
+/** The registered hooks and the order in which they run. */
 export class Registry {
   /** Set-ups and clean-ups. */
   readonly lifecycle: Lifecycle;
@@ -63,7 +62,7 @@ export class Registry {
     return { order: this.#order, edges: this.#edges };
   }
 
-  /** Something changed that decides which hooks run. */
+  /** Called after a change that decides which hooks run. */
   touch(): void {
     if (this.#order) this.#order = [...this.#order];
   }
@@ -186,3 +185,112 @@ const hostOf = ({ clock, warn, log, observers }: RegistryParts): HookHost => ({
   installLogger: (logger) => log.install(logger),
   observe: (observer) => observers.add(observer),
 });
+
+/** Sets hooks up and cleans them up, each once. */
+class Lifecycle {
+  readonly #host: HookHost;
+  /** Called with failures that could not be raised at once. */
+  readonly #failed: (failure: unknown) => void;
+  readonly #setUps = new PendingWork();
+  readonly #cleanUps = new PendingWork();
+  #held = 0;
+  /** Clean-ups that wait for the event under way to end. */
+  readonly #leaving: (() => void)[] = [];
+
+  constructor(host: HookHost, failed: (failure: unknown) => void) {
+    this.#host = host;
+    this.#failed = failed;
+  }
+
+  /** Set-ups that have not finished. No event runs before they have. */
+  get settingUp(): Promise<void> | undefined {
+    return this.#setUps.done;
+  }
+
+  /** Sets a hook and its children up; undoes that where one of them fails. */
+  setUp(registration: Registration): void {
+    for (const each of family(registration.hook))
+      try {
+        this.#setUps.add(each.onRegister?.(this.#host), (cause) =>
+          this.#failed(failure(each, "onRegister", cause)),
+        );
+        registration.ready.push(each);
+      } catch (cause) {
+        this.cleanUp(registration, "unregistered");
+        throw failure(each, "onRegister", cause);
+      }
+  }
+
+  /** Cleans all of them up, whatever fails. Raises the first failure; later ones go to `failed`. */
+  cleanUpNow(all: readonly Registration[], reason: UnregisterReason): void {
+    const failures: unknown[] = [];
+    let now = true;
+    for (const each of all)
+      this.cleanUp(each, reason, (failed) => (now ? void failures.push(failed) : this.#failed(failed)));
+    now = false;
+    for (const failed of failures.slice(1)) this.#failed(failed);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Cleans up when the event under way has ended, and the hook's own call in the background. */
+  cleanUp({ ready, entries }: Registration, reason: UnregisterReason, failed = this.#failed): void {
+    const all = ready.splice(0).reverse();
+    const clean = (): void => {
+      for (const each of all) {
+        const told = (cause: unknown): void => failed(failure(each, "onUnregister", cause));
+        try {
+          this.#cleanUps.add(each.onUnregister?.(reason), told);
+        } catch (cause) {
+          told(cause);
+        }
+      }
+    };
+    const leave = (): void => {
+      const running = entries.flatMap(({ inFlight }) => inFlight ?? []);
+      if (running.length === 0) clean();
+      else this.#cleanUps.add(Promise.all(running).then(clean), failed);
+    };
+    if (this.#held > 0) this.#leaving.push(leave);
+    else leave();
+  }
+
+  /** While an event runs, no hook that it may still call is cleaned up. */
+  hold(): void {
+    this.#held++;
+  }
+
+  release(): void {
+    this.#held--;
+    if (this.#held === 0 && this.#leaving.length > 0) for (const leave of this.#leaving.splice(0)) leave();
+  }
+
+  /** Waits for set-ups and clean-ups. */
+  async settle(): Promise<void> {
+    await this.#setUps.settle();
+    await this.#cleanUps.settle();
+  }
+}
+
+/** Asynchronous work to wait for later. */
+class PendingWork {
+  #all: Promise<void> | undefined;
+
+  /** Resolves when all that was added so far is done; undefined where nothing is under way. Never rejects. */
+  get done(): Promise<void> | undefined {
+    return this.#all;
+  }
+
+  /** Failures go to `failed`. Anything but a promise is done already. */
+  add(work: unknown, failed: (cause: unknown) => void): void {
+    if (!(work instanceof Promise)) return;
+    const all: Promise<void> = Promise.all([this.#all, work.catch(failed)]).then(() => {
+      if (this.#all === all) this.#all = undefined;
+    });
+    this.#all = all;
+  }
+
+  /** Waits until nothing is under way. */
+  async settle(): Promise<void> {
+    while (this.#all !== undefined) await this.#all;
+  }
+}

@@ -1,11 +1,8 @@
-import { type Clock, countInWords, isWorthSaying } from "../core/index.ts";
-import { Background } from "./background.ts";
+import { type Clock, countInWords, EspalierError, isPlainObject, isWorthSaying } from "../core/index.ts";
 import type { Entry, Handler } from "./entry.ts";
-import { askingFails, inWords, unasked, type Verdict, verdict } from "./explain.ts";
-import { failure, failureText } from "./failure.ts";
-import type { HookContext, HookResults, HostContext } from "./hook.ts";
-import type { Observers } from "./observers.ts";
-import type { Results } from "./results.ts";
+import type { HookContext, HookResults, HookSettings, HostContext } from "./hook.ts";
+import type { Observers } from "./manager.ts";
+import { askingFails, inWords, unasked, type Verdict, verdict } from "./plan.ts";
 
 interface RunnerParts {
   readonly clock: Clock;
@@ -17,7 +14,7 @@ interface RunnerParts {
   readonly changed: () => void;
 }
 
-/** What a hook asked for at the end of an event. */
+/** Work that a hook asked for at the end of an event. */
 interface Afterwards {
   readonly entry: Entry;
   readonly event: string;
@@ -30,7 +27,7 @@ export class Runner {
   /** Work for the end of the event under way. */
   readonly #afterwards: Afterwards[] = [];
 
-  /** What holds nobody up. */
+  /** Calls and work that do not hold the loop. */
   readonly background: Background;
 
   constructor(parts: RunnerParts) {
@@ -43,8 +40,8 @@ export class Runner {
   }
 
   /**
-   * Runs an event's hooks in turn, then what they asked for at its end. `waiting` are those among them that are not
-   * asked, but told of where decisions are printed.
+   * Runs an event's hooks in turn, then the work they asked for at its end. `waiting` are those among them that are not
+   * asked: decisions about them are only printed.
    */
   runAll(
     entries: readonly Entry[],
@@ -121,8 +118,8 @@ export class Runner {
   #runOne(entry: Entry, event: string, context: HostContext): unknown {
     try {
       const { observers, trace } = this.#parts;
-      const heard = observers.deciding || trace !== undefined;
-      if (!(heard ? this.#ask(entry, event, context) : entry.isDue(context, event))) return undefined;
+      const explained = observers.deciding || trace !== undefined;
+      if (!(explained ? this.#ask(entry, event, context) : entry.isDue(context, event))) return undefined;
     } catch (cause) {
       return this.#failed(entry, event, cause);
     }
@@ -131,7 +128,7 @@ export class Runner {
     return this.#call(entry, event, entry.viewOf(context, event));
   }
 
-  /** Asks a hook, once, and tells whoever wants to know. */
+  /** Asks a hook, once, and passes the decision to observers and to the trace. */
   #ask(entry: Entry, event: string, context: HostContext): boolean {
     const { observers, trace } = this.#parts;
     let found: Verdict;
@@ -218,4 +215,146 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 function overBudget(entry: Entry, event: string, what: string): string {
   const budget = `time budget of ${entry.hook.timeBudget} ms`;
   return `hook "${entry.name}" in ${event} ${what} ${budget}; run it less often, in the background, or raise timeBudget`;
+}
+
+interface BackgroundParts {
+  readonly warn: (text: string) => void;
+  /** Calls a hook's handler, timed. */
+  readonly call: (entry: Entry, event: string, view: HookContext) => unknown;
+  /** Applies a hook's failure policy: throws where it stops the run. */
+  readonly failed: (entry: Entry, event: string, cause: unknown) => undefined;
+}
+
+/** Work that does not hold the loop: one call per hook at a time, and failures kept until they can be raised. */
+class Background {
+  readonly #parts: BackgroundParts;
+  /** Failures that have not been raised yet: of calls in the background, set-ups, clean-ups. */
+  readonly #failures: unknown[] = [];
+
+  constructor(parts: BackgroundParts) {
+    this.#parts = parts;
+  }
+
+  /** Raises the first failure that has not been raised. */
+  raise(): void {
+    if (this.#failures.length > 0) throw this.#failures.shift();
+  }
+
+  /** Keeps a failure until the next event, or until hooks are waited for. */
+  keep(failure: unknown): void {
+    this.#failures.push(failure);
+  }
+
+  /** See {@link HookContext.inBackground}. */
+  goOn(entry: Entry, event: string, work: Promise<unknown>): void {
+    const settled = work.catch((cause: unknown) => {
+      try {
+        this.#parts.failed(entry, event, cause);
+      } catch (error) {
+        this.keep(error);
+      }
+    });
+    const all = Promise.all([entry.inFlight, settled]).then(() => {
+      if (entry.inFlight === all) entry.inFlight = undefined;
+    });
+    entry.inFlight = all;
+  }
+
+  /** Starts a call that does not hold the loop. The one before must be done, so that there is one at a time. */
+  launch(entry: Entry, event: string, context: HostContext, reads: readonly string[]): unknown {
+    const start = (frozen: object): void => {
+      const view = entry.freshView(
+        Object.create(context, Object.getOwnPropertyDescriptors(frozen)) as object,
+        event,
+      );
+      entry.inFlight = Promise.resolve()
+        .then(() => this.#parts.call(entry, event, view))
+        .catch((error: unknown) => this.keep(error))
+        .then(() => {
+          entry.inFlight = undefined;
+        });
+    };
+    const freeze = (): object | Promise<object> =>
+      context.freeze?.(reads) ?? { counters: context.counters, since: context.since };
+    if (entry.inFlight)
+      return entry.inFlight
+        .then(() => this.raise())
+        .then(freeze)
+        .then(start);
+    const frozen = freeze();
+    if (frozen instanceof Promise) return frozen.then(start);
+    start(frozen);
+    return undefined;
+  }
+
+  /** Waits for hooks in the background. */
+  async join(entries: readonly Entry[]): Promise<void> {
+    await Promise.all(entries.map(({ inFlight }) => inFlight));
+  }
+
+  /** The same. Raises the first failure and warns of the others. */
+  async settle(entries: readonly Entry[]): Promise<void> {
+    await this.join(entries);
+    const [first, ...others] = this.#failures.splice(0);
+    for (const error of others) this.#parts.warn(error instanceof Error ? error.message : String(error));
+    if (first !== undefined) throw first;
+  }
+}
+
+/** The results of the hooks of one event, merged. Two hooks with the same key are an error that names both. */
+export class Results {
+  readonly #event: string;
+  #merged: Record<string, unknown> | undefined;
+  #owners: Map<string, string> | undefined;
+
+  constructor(event: string) {
+    this.#event = event;
+  }
+
+  add(hook: string, result: unknown): void {
+    if (result === undefined || !isPlainObject(result)) return;
+    this.#merged ??= {};
+    this.#owners ??= new Map();
+    for (const [key, value] of Object.entries(result)) {
+      const other = this.#owners.get(key);
+      if (other !== undefined)
+        throw new EspalierError(
+          "HOOK_RESULT_CONFLICT",
+          `the hooks "${other}" and "${hook}" both returned "${key}" in ${this.#event}`,
+          { fix: `return it under another name in one of them, or share it by a slot` },
+        );
+      this.#owners.set(key, hook);
+      this.#merged[key] = value;
+    }
+  }
+
+  get merged(): HookResults | undefined {
+    return this.#merged;
+  }
+}
+
+/** A hook that failed under `onFailure: "warn"` or `"disable"`: in which event, how often, and why the last time. */
+export interface HookFailure {
+  readonly hook: string;
+  readonly event: string;
+  readonly count: number;
+  readonly error: unknown;
+}
+
+/** A failure in words that name the hook and the event. */
+function failureText({ name }: HookSettings, event: string, cause: unknown): string {
+  return `hook "${name}" failed in ${event}: ${cause instanceof Error ? cause.message : String(cause)}`;
+}
+
+/** The error that reaches the host when a hook fails. Its fix is the cause's, where that says what to do. */
+export function failure(hook: HookSettings, event: string, cause: unknown): EspalierError {
+  const handler = event !== "onRegister" && event !== "onUnregister";
+  const known = cause instanceof EspalierError ? cause.fix : undefined;
+  const text = failureText(hook, event, cause).replace(`\n  fix: ${known}`, "");
+  const fix =
+    known ??
+    (handler
+      ? 'mend the hook, or let training go on without it by onFailure: "warn" or "disable"'
+      : `mend the hook's ${event}`);
+  return new EspalierError("HOOK_FAILED", text, { cause, fix });
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Stopwatch } from "./entry.ts";
 import { testHost } from "./hooks.test-support.ts";
-import { Stopwatch } from "./timing.ts";
 
 const gathered = (durations: readonly number[]): Stopwatch => {
   const watch = new Stopwatch();

@@ -38,6 +38,7 @@ export function at(options: AtOptions): Schedule {
   };
 
   return defineSchedule({
+    units: [unit],
     due({ counters, since }) {
       const now = countOf(counters, unit);
       const before = since === undefined ? now - 1 : countOf(since, unit);

@@ -33,6 +33,7 @@ export function between(options: BetweenOptions): Schedule {
   const start = [{ unit, at: from }];
 
   return defineSchedule({
+    units: [unit],
     due({ counters }) {
       const now = countOf(counters, unit);
       return now >= from && now <= to;

@@ -40,6 +40,7 @@ export function cycle(options: CycleOptions): Schedule {
   const ahead = (counters: Counters, steps: number): Points => [{ unit, at: index(counters) + steps }];
 
   return defineSchedule({
+    units: [unit],
     due: ({ counters }) => activeAt(counters),
     nextDue(counters) {
       if (activeAt(counters)) return AT_ONCE;

@@ -163,3 +163,18 @@ it.each(["and", "or"] as const)("%s refuses what is not a schedule", (word) => {
   expect(() => often[word]((() => true) as never)).toThrow(/what it was given is not a schedule/);
   expect(() => often[word](undefined as never)).toThrow(/what it was given is not a schedule/);
 });
+
+it("says which counters a schedule reads, where all of its parts do", () => {
+  expect(
+    often
+      .and(early)
+      .or(at({ updates: 3 }))
+      .not().units,
+  ).toEqual(["updates", "epochs"]);
+  expect(
+    cycle({ epochs: 4, active: [1] })
+      .or(never())
+      .and(always()).units,
+  ).toEqual(["epochs"]);
+  expect(often.and(perhaps).units).toBeUndefined();
+});

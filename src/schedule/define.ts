@@ -1,6 +1,6 @@
 import { EspalierError, shown } from "../core/index.ts";
 import type { Stateful } from "../state/index.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters, Unit } from "./counters.ts";
 import { jointState } from "./joint-state.ts";
 import { later, type Points, sooner } from "./points.ts";
 import type { Moment, Schedule } from "./schedule.ts";
@@ -15,6 +15,8 @@ export interface ScheduleDefinition<C extends Moment = Moment> {
   nextOff?(counters: Counters): Points;
   /** See {@link Schedule.describe}. */
   describe(): string;
+  /** See {@link Schedule.units}. */
+  readonly units?: readonly Unit[] | undefined;
   readonly state?: Stateful | undefined;
 }
 
@@ -50,11 +52,12 @@ function build<C extends Moment>(
   opposite?: Schedule<C>,
 ): Schedule<C> {
   let denied = opposite;
-  const { state } = definition;
+  const { state, units } = definition;
   const made: Schedule<C> = {
     due: definition.due.bind(definition),
     nextDue: (counters) => definition.nextDue?.(counters),
     describe: () => definition.describe(),
+    ...(units && { units }),
     ...(state && { state }),
     and: (other) => both(made, checked(other, "and")),
     or: (other) => either(made, checked(other, "or")),
@@ -74,6 +77,7 @@ function both<C extends Moment, D extends Moment>(a: Schedule<C>, b: Schedule<D>
       nextDue: (counters) => later(counters, a.nextDue(counters), b.nextDue(counters)),
       nextOff: (counters) => sooner(a.not().nextDue(counters), b.not().nextDue(counters)),
       describe: () => `${within(a, "and")} and ${within(b, "and")}`,
+      units: unitsOf(a, b),
       state: jointState(a.state, b.state),
     },
     "and",
@@ -87,6 +91,7 @@ function either<C extends Moment, D extends Moment>(a: Schedule<C>, b: Schedule<
       nextDue: (counters) => sooner(a.nextDue(counters), b.nextDue(counters)),
       nextOff: (counters) => later(counters, a.not().nextDue(counters), b.not().nextDue(counters)),
       describe: () => `${within(a, "or")} or ${within(b, "or")}`,
+      units: unitsOf(a, b),
       state: jointState(a.state, b.state),
     },
     "or",
@@ -101,9 +106,14 @@ function denial<C extends Moment>(
     due: (moment) => !schedule.due(moment),
     nextDue: (counters) => definition.nextOff?.(counters),
     describe: () => `not ${within(schedule, undefined)}`,
+    units: schedule.units,
     state: schedule.state,
   };
 }
+
+/** The units of both of two, where both are known. */
+const unitsOf = (a: Schedule<never>, b: Schedule<never>): readonly Unit[] | undefined =>
+  a.units && b.units && [...new Set([...a.units, ...b.units])];
 
 /** A part in words, in brackets where another word joins its own parts. */
 function within(part: Schedule<never>, joint: Joint | undefined): string {

@@ -49,6 +49,7 @@ export function every(options: EveryOptions): Schedule {
   const final = until === undefined ? Number.POSITIVE_INFINITY : intervals(until);
 
   return defineSchedule({
+    units: [unit],
     due({ counters, since }) {
       const now = countOf(counters, unit);
       if (now < first) return false;

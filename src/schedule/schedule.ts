@@ -39,6 +39,8 @@ export interface Schedule<C extends Moment = Moment> {
    * crossed is crossed from there.
    */
   nextDue(counters: Counters): readonly Point[] | undefined;
+  /** The counters it reads. Undefined where that is not known. */
+  readonly units?: readonly Unit[];
   /** The schedule in words. */
   describe(): string;
   readonly state?: Stateful;

@@ -47,6 +47,7 @@ export function when<C extends Moment = Moment>(
  */
 export function never(): Schedule {
   return defineSchedule({
+    units: [],
     due: () => false,
     nextDue: () => NEVER,
     nextOff: () => AT_ONCE,
@@ -64,6 +65,7 @@ export function never(): Schedule {
  */
 export function always(): Schedule {
   return defineSchedule({
+    units: [],
     due: () => true,
     nextDue: () => AT_ONCE,
     nextOff: () => NEVER,

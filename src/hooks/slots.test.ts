@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StateTree } from "../state/index.ts";
 import { failureOf, type TestHook, testHost } from "./hooks.test-support.ts";
-import { slot } from "./slot.ts";
-import { SlotBoard } from "./slot-board.ts";
+import { SlotBoard, slot } from "./slots.ts";
 
 const scores = slot<number>("evaluation.scores");
 const notes = slot<string>("notes", { saved: false });

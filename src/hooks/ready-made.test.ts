@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { between, cycle, every, when } from "../schedule/index.ts";
+import { between, countOf, cycle, defineSchedule, every, when } from "../schedule/index.ts";
 import type { HookContext } from "./hook.ts";
 import { counted, failureOf, type TestEvents, type TestHook, testHost } from "./hooks.test-support.ts";
-import { loggingHook } from "./logging.ts";
 import { HookManager } from "./manager.ts";
-import { type Period, PeriodicHook, periodicHook } from "./periodic.ts";
-import { slot } from "./slot.ts";
+import { loggingHook, type Period, PeriodicHook, periodicHook } from "./ready-made.ts";
+import { slot } from "./slots.ts";
 
 /** The steps at which a hook runs in a run of so many batches, one epoch being ten. */
 function stepsOf(hook: TestHook, batches = 40): readonly number[] {
@@ -83,6 +82,27 @@ describe("a periodic hook, as class and as factory", () => {
         undefined,
         { ran: true },
       ]);
+    }
+  });
+
+  it("runs at the end of epochs where its schedule counts epochs beside a counter of the host's own", () => {
+    const start = { ...testHost().context.counters, episodes: 0 };
+    for (const hook of forms({ schedule: every({ episodes: 20 }).or(every({ epochs: 1 })) })) {
+      const { at } = testHost({ start }).register(hook);
+      expect(at("onBatchEnd", { episodes: 25, epochs: 0 })).toBeUndefined();
+      expect(at("onEpochEnd", { episodes: 25, epochs: 1 })).toEqual({ ran: true });
+    }
+  });
+
+  it("takes a schedule that fails without its host's counters, and runs it at the end of steps", () => {
+    const schedule = defineSchedule({
+      due: ({ counters }) => countOf(counters, "episodes") > 20,
+      nextDue: (counters) => [{ unit: "episodes", at: countOf(counters, "episodes") + 1 }],
+      describe: () => "after 20 episodes",
+    });
+    for (const hook of forms({ schedule })) {
+      const { at } = testHost({ start: { ...testHost().context.counters, episodes: 0 } }).register(hook);
+      expect(at("onBatchEnd", { episodes: 25 })).toEqual({ ran: true });
     }
   });
 
