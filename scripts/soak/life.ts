@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { PartDone, PartRequest } from "../../src/cli/prove-resume/messages.ts";
+import type { PartDone, PartRequest } from "../../src/cli/prove-resume/process.ts";
 import { startPart } from "../../src/cli/prove-resume/process.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { testDirectory } from "./checkpoint/checkpoints.test-support.ts";
-import { loadModule } from "./load-module.ts";
+import { loadModule } from "./run-again.ts";
 
 const { path } = testDirectory();
 const old = { version: "20.0.0", stripsTypes: false, findTsx: () => "data:text/javascript," };

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 import { registerCheckpoint } from "./checkpoint/command.ts";
 import { registerEngine } from "./engine/command.ts";
-import { registerEvaluate } from "./evaluate/command.ts";
-import { createProgram, type RegisterCommand } from "./program.ts";
+import { registerEvaluate } from "./evaluate.ts";
+import { createProgram, describeFailure, type RegisterCommand } from "./program.ts";
 import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
-import { describeFailure } from "./report.ts";
 import { registerRuns } from "./runs/command.ts";
 
 const commands: readonly RegisterCommand[] = [

@@ -1,5 +1,8 @@
+import { inspect } from "node:util";
 import { Command } from "commander";
+import pc from "picocolors";
 import manifest from "../../package.json" with { type: "json" };
+import { EspalierError, printableText } from "../core/index.ts";
 
 /** Adds one command to the program. Each lives in a file of its own. */
 export type RegisterCommand = (program: Command) => void;
@@ -34,4 +37,16 @@ Examples:
     );
   for (const register of commands) register(program);
   return program;
+}
+
+/**
+ * The text that a failed command prints. A user's mistake gets the message and the fix; any other error is ours, and the
+ * text says how to see more. With `debug`, the stack and the causes follow.
+ */
+export function describeFailure(error: unknown, debug: boolean): string {
+  const label = pc.red("error:");
+  if (debug) return `${label} ${printableText(inspect(error, { depth: 6 }))}`;
+  if (error instanceof EspalierError) return `${label} ${error.message}`;
+  const message = error instanceof Error ? error.message : String(error);
+  return `${label} ${printableText(message)}\n  this is not a mistake we foresaw: run it again with --debug to see where it happened`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callName } from "./self.ts";
+import { callName } from "./run-again.ts";
 
 describe("callName", () => {
   it("is the npm script where the program runs from its sources", () => {

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { describeFailure } from "../cli/report.ts";
+import { describeFailure } from "../cli/program.ts";
 import {
   checkpointHook,
   compile,

@@ -12,7 +12,14 @@ export type { HostArray } from "./run/host.ts";
 export { memory } from "./run/memory.ts";
 export { type Nested, type PutOptions, put, type Read, read } from "./run/put.ts";
 export { Tensor } from "./run/tensor.ts";
-export { ownFile, startThread, type ThreadOptions, tsxFor } from "./run/threads.ts";
+export {
+  ownFile,
+  startThread,
+  type ThreadOptions,
+  type TypeScriptRuntime,
+  thisRuntime,
+  tsxFor,
+} from "./run/threads.ts";
 export type { Feed, Fetch, TensorLike } from "./run/trace-call.ts";
 export { type DType, isFloat } from "./trace/dtype.ts";
 export { isLacking, isOnHost, type Op, opTable } from "./trace/op.ts";

@@ -1,8 +1,13 @@
-import { type Checkpoint, type CheckpointStore, readTensor, type SavedLeaf } from "../../checkpoint/index.ts";
-import { didYouMean, EspalierError } from "../../core/index.ts";
-import { type NumberDifference, numberDifference } from "./difference.ts";
-import { type OpenComponent, withComponent } from "./leaves.ts";
-import { openCheckpoint } from "./locate.ts";
+import {
+  type Checkpoint,
+  type CheckpointStore,
+  type HostTensor,
+  readTensor,
+  type SavedLeaf,
+} from "../../checkpoint/index.ts";
+import { didYouMean, EspalierError, numberText, tableLines } from "../../core/index.ts";
+import type { HostArray } from "../../engine/index.ts";
+import { type OpenComponent, openCheckpoint, withComponent } from "./locate.ts";
 
 /** A leaf in which two components differ. */
 export interface LeafDifference {
@@ -102,4 +107,115 @@ function sideText(leaf: SavedLeaf): string {
   if (leaf.kind !== "value") return `${leaf.dtype}[${leaf.shape.join(",")}]`;
   if (typeof leaf.value !== "number") return JSON.stringify(leaf.value);
   return Object.is(leaf.value, -0) ? "-0" : String(leaf.value);
+}
+
+/** How the numbers of two tensors of one type and shape differ. */
+export interface NumberDifference {
+  /** Where first: one number an axis. */
+  readonly index: readonly number[];
+  readonly values: readonly [number, number];
+  /** How many of how many. */
+  readonly count: number;
+  readonly of: number;
+  /** The greatest absolute difference; NaN where a number stands against none. */
+  readonly greatest: number;
+}
+
+/** Compares bit for bit: NaN equals the same NaN, and 0 differs from -0. Undefined where nothing differs. */
+export function numberDifference(a: HostTensor, b: HostTensor): NumberDifference | undefined {
+  const [x, y] = [bitsOf(a.data), bitsOf(b.data)];
+  let first = -1;
+  let count = 0;
+  let greatest = 0;
+  for (let i = 0; i < x.length; i++) {
+    if (x[i] === y[i]) continue;
+    if (count++ === 0) first = i;
+    const [p, q] = [a.data[i] as number, b.data[i] as number];
+    // Math.max keeps NaN.
+    greatest = Math.max(greatest, p === q ? 0 : Math.abs(p - q));
+  }
+  if (count === 0) return undefined;
+  return {
+    index: placeOf(first, a.shape),
+    values: [a.data[first] as number, b.data[first] as number],
+    count,
+    of: x.length,
+    greatest,
+  };
+}
+
+/** The same memory as whole numbers, which are equal exactly where bits are. */
+function bitsOf(array: HostArray): ArrayLike<number | bigint> {
+  const { buffer, byteOffset, length } = array;
+  if (array instanceof Float32Array) return new Uint32Array(buffer, byteOffset, length);
+  return array instanceof Float64Array ? new BigUint64Array(buffer, byteOffset, length) : array;
+}
+
+/** The place of an element along each axis. */
+export function placeOf(flat: number, shape: readonly number[]): readonly number[] {
+  return shape.reduceRight<{ readonly rest: number; readonly place: readonly number[] }>(
+    ({ rest, place }, size) => ({ rest: Math.floor(rest / size), place: [rest % size, ...place] }),
+    { rest: flat, place: [] },
+  ).place;
+}
+
+/** The most leaves of one component that are told one by one. */
+const mostLeaves = 20;
+
+/** The text that `diff` prints. */
+export function diffText(found: readonly ComponentDifference[]): string {
+  const different = found.filter(differs);
+  if (different.length === 0) return `the same, bit for bit, in all ${found.length} components`;
+  const rows = different.flatMap(({ component, missing, leaves }) => {
+    if (missing) return [[component, `is missing in the ${missing}`]];
+    const more = leaves.length - mostLeaves;
+    return [
+      ...leaves.slice(0, mostLeaves).map((leaf) => [component, ...cells(leaf)]),
+      ...(more > 0 ? [[component, `and ${more} more`]] : []),
+    ];
+  });
+  const same = found.length - different.length;
+  return [
+    `first difference: ${firstText(found)}`,
+    "",
+    ...tableLines([
+      ["component", "tensor or value", "type", "differ", "greatest difference", "first"],
+      ...rows,
+    ]),
+    "",
+    `${different.length} of ${found.length} components differ, ${same} are the same`,
+  ].join("\n");
+}
+
+/** The first difference of all in one line: component, tensor and index. */
+export function firstText(found: readonly ComponentDifference[]): string {
+  const first = found.find(differs);
+  if (!first) return "none";
+  const [leaf] = first.leaves;
+  if (!leaf) return `component ${first.component} is missing in the ${first.missing}`;
+  return `component ${first.component}, ${leaf.path}${placeText(leaf)}: ${valuesText(leaf)}`;
+}
+
+function cells(leaf: LeafDifference): readonly string[] {
+  const { path, sides, numbers } = leaf;
+  if (!numbers) return [path, "", "", "", valuesText(leaf)];
+  const { count, of, greatest } = numbers;
+  return [
+    path,
+    sides[0] ?? "",
+    `${count} of ${of}`,
+    numberText(greatest, { digits: 3 }),
+    `${placeText(leaf)} ${valuesText(leaf)}`.trimStart(),
+  ];
+}
+
+const placeText = ({ numbers }: LeafDifference): string =>
+  numbers && numbers.index.length > 0 ? `[${numbers.index.join(",")}]` : "";
+
+function valuesText({ sides: [a, b], numbers }: LeafDifference): string {
+  if (numbers)
+    return numbers.values.map((value) => (Object.is(value, -0) ? "-0" : String(value))).join(" and ");
+  if (a === undefined || b === undefined)
+    return `${a ?? b} is missing in the ${a === undefined ? "first" : "second"}`;
+  return `${a} and ${b}`;
 }

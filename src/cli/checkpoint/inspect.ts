@@ -7,11 +7,8 @@ import {
   type PartedStore,
   type SavedLeaf,
 } from "../../checkpoint/index.ts";
-import { printableText } from "../../core/index.ts";
-import { bytesText } from "../bytes.ts";
-import { columns } from "../columns.ts";
-import { withComponent } from "./leaves.ts";
-import { locate, openCheckpoint } from "./locate.ts";
+import { bytesText, printableText, tableLines } from "../../core/index.ts";
+import { locate, openCheckpoint, withComponent } from "./locate.ts";
 
 /** A component as it is shown: its file and what lies in it. */
 export interface InspectedComponent {
@@ -79,12 +76,12 @@ export function inspectText(found: Inspected): string {
   });
   return [
     found.path,
-    ...columns(
+    ...tableLines(
       facts.filter(([, text]) => text !== "").map(([what, text]) => [`  ${what}`, text]),
-      2000,
+      { longest: 2000 },
     ),
     "",
-    ...columns([["component", "tensor", "type", "size"], ...rows]),
+    ...tableLines([["component", "tensor", "type", "size"], ...rows]),
   ].join("\n");
 }
 
@@ -143,7 +140,7 @@ function storeText(location: string, found: readonly ListedCheckpoint[]): string
     bytes === undefined ? "" : bytesText(bytes),
     problem ? `cannot be read: ${problem}` : listText(metrics),
   ]);
-  return [location, ...columns([["checkpoint", "saved", "size", "metrics"], ...rows])].join("\n");
+  return [location, ...tableLines([["checkpoint", "saved", "size", "metrics"], ...rows])].join("\n");
 }
 
 /** What `inspect PATH` prints: of a checkpoint everything but its numbers, of a directory what lies in it. */

@@ -4,12 +4,17 @@ import {
   anyRanksStore,
   Checkpoint,
   type CheckpointStore,
+  type Header,
   localStore,
   type PartedStore,
+  readHeader,
+  type SavedLeaf,
+  type StoredFile,
+  savedLeaves,
 } from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
 
-/** What a path leads to: one checkpoint, one that several ranks wrote, each its part, or a directory of them. */
+/** What is at a path: one checkpoint, one that several ranks wrote, each its part, or a directory of them. */
 export type Located =
   | { readonly kind: "checkpoint"; readonly store: CheckpointStore; readonly name: string }
   | {
@@ -20,7 +25,7 @@ export type Located =
     }
   | { readonly kind: "store"; readonly store: PartedStore };
 
-/** Finds out what a path leads to. A directory with a manifest is a checkpoint, any other may hold some. */
+/** Looks at a path. A directory with a manifest is a checkpoint, any other may hold some. */
 export function locate(path: string): Located {
   const full = resolve(path);
   if (!existsSync(full)) throw missing(path, full);
@@ -93,4 +98,29 @@ export function openStore(path: string): PartedStore {
   throw new EspalierError("STORE_EXPECTED", `${path} is one checkpoint, not a directory of checkpoints`, {
     fix: `give the directory it lies in: ${found.store.location}`,
   });
+}
+
+/** A component's file, opened. */
+export interface OpenComponent {
+  readonly file: StoredFile;
+  readonly header: Header;
+  readonly leaves: readonly SavedLeaf[];
+}
+
+/** Opens a component's file for as long as `use` runs. Its data is read only where `use` does. */
+export async function withComponent<T>(
+  { checkpoint, store }: { readonly checkpoint: Checkpoint; readonly store: CheckpointStore },
+  component: string,
+  use: (open: OpenComponent) => Promise<T>,
+): Promise<T> {
+  const record = checkpoint.manifest.components[component];
+  if (!record)
+    throw new EspalierError("COMPONENT_UNKNOWN", `${checkpoint.path} has no component "${component}"`);
+  const file = await (await store.open(checkpoint.name)).file(record.file);
+  try {
+    const header = await readHeader(file);
+    return await use({ file, header, leaves: savedLeaves(header) });
+  } finally {
+    await file.close();
+  }
 }

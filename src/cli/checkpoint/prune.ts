@@ -5,9 +5,8 @@ import {
   type PartedStore,
   type StoreLock,
 } from "../../checkpoint/index.ts";
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { bytesText, didYouMean, EspalierError } from "../../core/index.ts";
 import { UNITS } from "../../schedule/index.ts";
-import { bytesText } from "../bytes.ts";
 import { inspectStore } from "./inspect.ts";
 import { openStore } from "./locate.ts";
 

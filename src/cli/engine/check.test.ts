@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../core/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { agreementFailures, agreementOf, check, learningFailures, type Measured } from "./check.ts";
-import { checkText, summary } from "./check-text.ts";
+import {
+  agreementFailures,
+  agreementOf,
+  check,
+  checkText,
+  learningFailures,
+  type Measured,
+  summary,
+} from "./check.ts";
 
 /** What an engine that gave these losses and random words would be measured as. */
 const measured = (losses: readonly number[], words: readonly number[] = [1, 2], kind = "cpu"): Measured => ({

@@ -1,21 +1,17 @@
 import { Argument, type Command, Option } from "commander";
 import { EspalierError, printableText, systemClock } from "../../core/index.ts";
 import { type EngineName, findPlugins, installPlugin, type PluginKind } from "../../engine/index.ts";
-import { callName, type Self, thisProgram } from "../self.ts";
-import { check } from "./check.ts";
-import { checkText, summary } from "./check-text.ts";
+import { callName, type Self, thisProgram } from "../run-again.ts";
+import { statusLine } from "../terminal.ts";
+import { jsonText } from "../text.ts";
+import { check, checkText, summary } from "./check.ts";
 import { type InstallableKind, installAndTry } from "./install.ts";
-import { listText } from "./list.ts";
-import { probeHere, probePlugin } from "./probe.ts";
-import { statusLine } from "./status-line.ts";
-import { survey } from "./survey.ts";
+import { listText, probeHere, probePlugin, survey } from "./list.ts";
 
 /** Enough to see a net learn, and for a median. */
 const STEPS = 300;
 
 const isEngine = (name: string): name is EngineName => name === "wasm" || name === "xla";
-
-const json = (value: unknown): string => JSON.stringify(value, null, 2);
 
 /** `espalier engine list | install | check`. */
 export function registerEngine(program: Command, self: Self = thisProgram()): void {
@@ -28,7 +24,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
     .option("--json", "print JSON")
     .action(async (options: { readonly json?: boolean }) => {
       const found = await survey(findPlugins(), (plugin) => probePlugin(plugin, self), process.env);
-      console.log(options.json ? json(found) : printableText(listText(found, call)));
+      console.log(options.json ? jsonText(found) : printableText(listText(found, call)));
     });
 
   engine
@@ -67,7 +63,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
         steps: STEPS,
         clock: systemClock,
       });
-      console.log(options.json ? json(summary(report)) : printableText(checkText(report)));
+      console.log(options.json ? jsonText(summary(report)) : printableText(checkText(report)));
       if (report.failures.length > 0)
         throw new EspalierError("ENGINE_CHECK_FAILED", "the check failed, for the reasons above", {
           fix: `see \`${call} engine list\`, and install again with \`${call} engine install --force\``,

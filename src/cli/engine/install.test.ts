@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Plugin } from "../../engine/index.ts";
 import { type InstallableKind, installAndTry } from "./install.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe } from "./list.ts";
 
 let folder: string;
 beforeEach(() => {

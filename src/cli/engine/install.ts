@@ -1,6 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
 import { type InstallOptions, type Plugin, verifyPlugin } from "../../engine/index.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe } from "./list.ts";
 
 export type InstallableKind = "cpu" | "cuda";
 

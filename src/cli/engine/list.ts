@@ -1,5 +1,148 @@
-import { columns } from "../columns.ts";
-import type { Entry, Pick, Survey } from "./survey.ts";
+import { spawn } from "node:child_process";
+import { EspalierError, tableLines } from "../../core/index.ts";
+import { engine, type Plugin, type PluginKind, pluginAt, startXla } from "../../engine/index.ts";
+import type { Self } from "../run-again.ts";
+
+/** One engine, or one plugin of the xla engine. */
+export interface Entry {
+  readonly engine: "xla" | "wasm";
+  readonly kind: string;
+  readonly source: Plugin["source"] | "package";
+  readonly path?: string;
+  readonly probe: Probe;
+}
+
+/** What runs, and the reason. */
+export interface Pick {
+  /** Undefined where nothing would run. */
+  readonly engine: "xla" | "wasm" | undefined;
+  readonly path?: string;
+  readonly why: string;
+}
+
+export interface Survey {
+  /** In the order in which they are tried. */
+  readonly entries: readonly Entry[];
+  /** What `auto` takes. */
+  readonly auto: Pick;
+  /** What a program gets that does not choose: `auto`, unless ESPALIER_ENGINE says otherwise. */
+  readonly runs: Pick;
+}
+
+/** Looks at every engine there is; `probe` starts a plugin and says what came of it. */
+export async function survey(
+  plugins: readonly Plugin[],
+  probe: (plugin: Plugin) => Promise<Probe>,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Survey> {
+  const found: Entry[] = [];
+  // One after the other: two that use one GPU could be in each other's way.
+  for (const plugin of plugins) {
+    const { kind, source, path } = plugin;
+    found.push({ engine: "xla", kind, source, path, probe: await probe(plugin) });
+  }
+  const auto = autoPick(found);
+  return { entries: [...found, wasmEntry()], auto, runs: runningPick(env.ESPALIER_ENGINE, found, auto) };
+}
+
+function wasmEntry(): Entry {
+  const { description, devices } = engine("wasm");
+  const probe = { state: "starts", description, devices: devices.map((d) => d.description) } as const;
+  return { engine: "wasm", kind: "cpu", source: "package", probe };
+}
+
+/** The first plugin that does not decline decides: a crash is not survived. */
+function autoPick(found: readonly Entry[]): Pick {
+  const first = found.find(({ probe }) => probe.state !== "declines");
+  if (!first)
+    return { engine: "wasm", why: found.length === 0 ? "no XLA plugin was found" : "no XLA plugin starts" };
+  const { kind, path, probe } = first;
+  const place = path === undefined ? {} : { path };
+  if (probe.state === "crashes")
+    return { engine: undefined, ...place, why: `it would try the ${kind} plugin, which crashes` };
+  return { engine: "xla", ...place, why: `the ${kind} plugin is the first that starts` };
+}
+
+function runningPick(asked: string | undefined, found: readonly Entry[], auto: Pick): Pick {
+  if (!asked || asked === "auto") return auto;
+  const why = `ESPALIER_ENGINE=${asked}`;
+  if (asked === "wasm") return { engine: "wasm", why };
+  if (asked !== "xla") return { engine: undefined, why: `${why} names no engine: it is wasm, xla or auto` };
+  if (auto.engine !== "wasm") return auto.engine === "xla" ? { ...auto, why } : auto;
+  const missing = found.length === 0 ? "no XLA plugin was found" : "no XLA plugin starts";
+  return { engine: undefined, why: `${why}, but ${missing}` };
+}
+
+/** What came of starting a plugin. */
+export type Probe =
+  | { readonly state: "starts"; readonly description: string; readonly devices: readonly string[] }
+  /** It said why; `auto` goes on to the next one. */
+  | { readonly state: "declines"; readonly reason: string; readonly fix?: string }
+  /** It took the process down with it, or never answered. */
+  | { readonly state: "crashes"; readonly reason: string };
+
+/** The longest a plugin may take to start, in milliseconds. */
+const PATIENCE = 60_000;
+
+/** Starts a plugin in this process and says what came of it. For the child that {@link probePlugin} runs. */
+export function probeHere(path: string, kind: PluginKind): Probe {
+  try {
+    const { description, devices } = startXla(pluginAt(path, kind));
+    return { state: "starts", description, devices: devices.map((device) => device.description) };
+  } catch (error) {
+    if (!(error instanceof EspalierError)) throw error;
+    const reason = error.message.split("\n  fix:")[0] ?? error.message;
+    return { state: "declines", reason, ...(error.fix ? { fix: error.fix } : {}) };
+  }
+}
+
+/**
+ * Starts a plugin in a process of its own, because one that does not suit the machine may abort the process it is
+ * loaded into.
+ */
+export function probePlugin(
+  { path, kind }: Plugin,
+  [node, ...args]: Self,
+  patience = PATIENCE,
+): Promise<Probe> {
+  return new Promise((resolve) => {
+    const child = spawn(node, [...args, "engine", "probe", kind, path], {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: patience,
+      killSignal: "SIGKILL",
+    });
+    let out = "";
+    let complaints = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      complaints += text;
+    });
+    const start = performance.now();
+    child.on("error", (error) => resolve({ state: "crashes", reason: error.message }));
+    child.on("close", (code, signal) => {
+      const answer = code === 0 ? parse(out) : undefined;
+      if (answer) return resolve(answer);
+      const late = signal === "SIGKILL" && performance.now() - start >= patience;
+      const how = late
+        ? `it did not start within ${patience / 1000} s`
+        : `starting it ended the process (${signal ?? `exit ${code}`})`;
+      resolve({ state: "crashes", reason: [how, lastLine(complaints)].filter(Boolean).join(": ") });
+    });
+  });
+}
+
+/** A plugin may print, too: the answer is the last line. */
+function parse(out: string): Probe | undefined {
+  try {
+    return JSON.parse(lastLine(out)) as Probe;
+  } catch {
+    return undefined;
+  }
+}
+
+const lastLine = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
 
 const sources: Readonly<Record<Entry["source"], string>> = {
   environment: "ESPALIER_XLA_PLUGIN",
@@ -9,7 +152,7 @@ const sources: Readonly<Record<Entry["source"], string>> = {
   package: "this package",
 };
 
-/** What `espalier engine list` prints; `call` is how the program is called. */
+/** The text that `espalier engine list` prints; `call` is the command that people type. */
 export function listText({ entries, auto, runs }: Survey, call = "npx espalier"): string {
   const rows = entries.map(({ engine, kind, source, path, probe }) => [
     engine,
@@ -20,7 +163,7 @@ export function listText({ entries, auto, runs }: Survey, call = "npx espalier")
     path ?? "",
   ]);
   return [
-    ...columns([["engine", "kind", "devices", "what it is", "comes from", "path"], ...rows]),
+    ...tableLines([["engine", "kind", "devices", "what it is", "comes from", "path"], ...rows]),
     ...entries.flatMap(troubleLines),
     "",
     `auto takes ${pickText(auto)}`,

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Plugin } from "../../engine/index.ts";
 import { requirePlugin } from "../../engine/xla/plugin/require-plugin.ts";
-import type { Self } from "../self.ts";
-import { probePlugin } from "./probe.ts";
+import type { Self } from "../run-again.ts";
+import { probePlugin } from "./list.ts";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
 const self: Self = [process.execPath, "--import", "tsx", main];

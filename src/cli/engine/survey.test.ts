@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Plugin } from "../../engine/index.ts";
-import { listText } from "./list.ts";
-import type { Probe } from "./probe.ts";
-import { survey } from "./survey.ts";
+import type { Probe } from "./list.ts";
+import { listText, survey } from "./list.ts";
 
 const cuda: Plugin = { kind: "cuda", path: "/p/cuda.so", source: "python" };
 const cpu: Plugin = { kind: "cpu", path: "/p/cpu.so", source: "cache" };

@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { EspalierError, printableText } from "../../core/index.ts";
-import { statusLine } from "../engine/status-line.ts";
-import { type Self, thisProgram } from "../self.ts";
-import { failedMessage, type PartMessage, type PartRequest } from "./messages.ts";
-import { proofText } from "./proof-text.ts";
-import { type Proof, proveResume } from "./prove.ts";
-import { programFor } from "./typescript.ts";
+import { EspalierError, printableText, tableLines } from "../../core/index.ts";
+import { firstText } from "../checkpoint/diff.ts";
+import { countOf } from "../options.ts";
+import { programFor, type Self, thisProgram } from "../run-again.ts";
+import { statusLine } from "../terminal.ts";
+import { failedMessage, type PartMessage, type PartRequest } from "./process.ts";
+import { type DoneKill, type Proof, proveResume } from "./prove.ts";
 
 interface Options {
   readonly epochs?: string;
@@ -76,9 +76,12 @@ async function prove(file: string, options: Options, self: Self): Promise<Proof>
   const status = statusLine(process.stderr);
   try {
     return await proveResume({
-      ...{ file: resolve(file), directory, program, say: status.say },
-      ...(epochs !== undefined && { epochs: count("--epochs", epochs) }),
-      ...(killAt !== undefined && { killAt: killAt.split(",").map((text) => count("--kill-at", text)) }),
+      file: resolve(file),
+      directory,
+      program,
+      say: status.say,
+      ...(epochs !== undefined && { epochs: countOf("--epochs", epochs) }),
+      ...(killAt !== undefined && { killAt: killAt.split(",").map((text) => countOf("--kill-at", text)) }),
       ...(engine && { engine }),
       ...(deterministic && { deterministic }),
     });
@@ -86,12 +89,6 @@ async function prove(file: string, options: Options, self: Self): Promise<Proof>
     status.end();
     if (keep === undefined) rmSync(directory, { recursive: true, force: true });
   }
-}
-
-function count(option: string, text: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text.trim()) && number > 0) return number;
-  throw new EspalierError("OPTION_INVALID", `${option} is "${text}"`, { fix: "give a whole number above 0" });
 }
 
 /** Resuming from what an earlier proof left would prove nothing. */
@@ -108,3 +105,32 @@ function emptyDirectory(path: string): string {
     fix: "give a new directory to --keep",
   });
 }
+
+/** What `prove-resume` prints. */
+export function proofText({ engine, epochs, batches, kills, components, differences, exact }: Proof): string {
+  const rows = components.map(({ name, hashes: [a, b] }) => [
+    name,
+    hashText(a),
+    hashText(b),
+    a === b ? "same" : "DIFFERENT",
+  ]);
+  const wrong = components.filter(({ hashes: [a, b] }) => a !== b).length;
+  return [
+    `on ${engine}: ${epochs} epochs, ${batches} batches in one go`,
+    ...kills.map((kill) => killText(kill, epochs)),
+    "",
+    ...tableLines([["component", "in one go", "resumed", ""], ...rows]),
+    "",
+    exact
+      ? `the resumed run equals the one in one go, bit for bit, in all ${components.length} parts`
+      : `NOT THE SAME: ${wrong} of ${components.length} parts differ; first difference: ${firstText(differences)}`,
+  ].join("\n");
+}
+
+const killText = (
+  { at, epoch, before, after, pid, checkpoint, resumedAt }: DoneKill,
+  epochs: number,
+): string =>
+  `SIGKILL to process ${pid} after batch ${at} (${before} of ${before + after} in epoch ${epoch + 1} of ${epochs}); resumed from ${checkpoint}, batch ${resumedAt}`;
+
+const hashText = (hash: string | undefined): string => hash?.slice(0, 16) ?? "missing";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
-import { loadSetup } from "./load-setup.ts";
+import { loadSetup } from "./part.ts";
 
 const { path } = testDirectory();
 const load = (source: string) => {

@@ -1,11 +1,18 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { CheckpointManager, checkpointHook, isCheckpointHook, localStore } from "../../checkpoint/index.ts";
-import { engine } from "../../engine/index.ts";
+import { EspalierError, isPlainObject } from "../../core/index.ts";
+import { engine, Tensor } from "../../engine/index.ts";
 import { at, never } from "../../schedule/index.ts";
-import { hashState, type StateTree } from "../../state/index.ts";
-import { Trainer, type TrainerHook } from "../../trainer/index.ts";
-import { loadSetup } from "./load-setup.ts";
-import type { PartMessage, PartRequest } from "./messages.ts";
-import { twoCopies } from "./two-copies.ts";
+import { hashState } from "../../state/index.ts";
+import {
+  type Task,
+  Trainer,
+  type TrainerHook,
+  type TrainerOptions,
+  type TrainingSetup,
+} from "../../trainer/index.ts";
+import type { PartMessage, PartRequest } from "./process.ts";
 
 const checkpointName = "prove-resume.checkpoint";
 
@@ -42,7 +49,7 @@ export async function runPart(request: PartRequest, tell: (message: PartMessage)
     hashes[name] = await hashState(await component.getState());
   // A process that had no batch left to train has seen none.
   if (watch.trained())
-    hashes["last metrics"] = await hashState({ metrics, validation } as unknown as StateTree);
+    hashes["last metrics"] = await hashState({ metrics: { ...metrics }, validation: { ...validation } });
   const manager = new CheckpointManager({ store: localStore(request.endState), run: "prove-resume" });
   const { path } = await manager.save(trainer.components, { counters, metrics });
   await manager.close();
@@ -101,4 +108,63 @@ function pause(pauseAt: number, tell: (message: PartMessage) => void): TrainerHo
         return new Promise<void>(() => void setInterval(() => undefined, 1000));
       }),
   };
+}
+
+/** Imports a file and makes the training set-up that it exports: `setup`, or its default export. */
+export async function loadSetup(file: string): Promise<TrainerOptions> {
+  const exports = await importFile(file);
+  const setup = exports.setup ?? exports.default;
+  if (typeof setup !== "function")
+    throw invalid(
+      setup === undefined
+        ? `${file} exports no "setup" (it exports ${Object.keys(exports).join(", ") || "nothing"})`
+        : `the export "setup" of ${file} is not a function`,
+    );
+  const options: unknown = await (setup as TrainingSetup)();
+  if (typeof options !== "object" || options === null || !("task" in options))
+    throw invalid(`the set-up of ${file} gives no task`);
+  return options as TrainerOptions;
+}
+
+async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
+  } catch (cause) {
+    if (cause instanceof EspalierError) throw cause;
+    throw new EspalierError(
+      "SETUP_FAILED",
+      `${file} could not be imported: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { fix: "run the file by itself to see where it fails", cause },
+    );
+  }
+}
+
+const invalid = (what: string): EspalierError =>
+  new EspalierError("SETUP_INVALID", what, {
+    fix: "write: export const setup: TrainingSetup = () => ({ task, config: { epochs: 6 }, hooks })",
+  });
+
+/**
+ * Two copies of the package in one process do not know each other's tensors, which comes to light in errors that
+ * name neither. Gives the error to throw instead where a task's states hold such tensors.
+ */
+export async function twoCopies(task: Task, cause: unknown): Promise<EspalierError | undefined> {
+  for (const component of Object.values(task.components ?? {}))
+    if (hasForeignTensor(await Promise.resolve(component.getState()).catch(() => null)))
+      return new EspalierError(
+        "ESPALIER_TWICE",
+        "the set-up's tensors come from another copy of espalier than this command",
+        {
+          fix: 'call the espalier that is installed beside the file; a TypeScript file needs "type": "module" in its package.json, or the name ending .mts',
+          cause,
+        },
+      );
+  return undefined;
+}
+
+function hasForeignTensor(state: unknown): boolean {
+  if (state instanceof Tensor || typeof state !== "object" || state === null) return false;
+  if (Array.isArray(state)) return state.some(hasForeignTensor);
+  if (isPlainObject(state)) return Object.values(state).some(hasForeignTensor);
+  return state.constructor?.name === "Tensor";
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { planKills } from "./plan.ts";
+import { planKills } from "./prove.ts";
 
 /** A run of epochs with so many batches. */
 const course = (...lengths: number[]) => ({

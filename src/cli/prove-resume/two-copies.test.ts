@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { put } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Task } from "../../trainer/index.ts";
-import { twoCopies } from "./two-copies.ts";
+import { twoCopies } from "./part.ts";
 
 const taskWith = (state: unknown): Task =>
   ({

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
-import type { PartRequest } from "./messages.ts";
+import type { PartRequest } from "./process.ts";
 import { startPart } from "./process.ts";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));

@@ -1,16 +1,15 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { EspalierError } from "../../core/index.ts";
-import type { Environment, Replay } from "../../rl/index.ts";
-import { ranElsewhere } from "../load-module.ts";
-import { type Surroundings, thisProcess } from "../runs/surroundings.ts";
-import { jsonText } from "../runs/text/json-text.ts";
-import { type Self, thisProgram } from "../self.ts";
-import { checkFree, writePicture } from "./export.ts";
-import { textFrames } from "./frames.ts";
+import { EspalierError, numberText, printable } from "../../core/index.ts";
+import type { Environment, Replay, ReplayVerdict } from "../../rl/index.ts";
+import { countOf, numberOf } from "../options.ts";
+import { ranElsewhere, type Self, thisProgram } from "../run-again.ts";
+import { type Surroundings, thisProcess } from "../terminal.ts";
+import { jsonText } from "../text.ts";
+import { printFrames, textFrames, watch } from "./film.ts";
 import { locateReplay } from "./locate.ts";
-import { fpsOf, type ReplayCommandOptions, widthOf } from "./options.ts";
-import { replayJson, replayText, verdictText } from "./text.ts";
-import { printFrames, watch } from "./watch.ts";
 
 /** What this command needs of the process it runs in. */
 export interface ReplaySurroundings
@@ -28,6 +27,25 @@ const thisTerminal = (): ReplaySurroundings =>
     self: thisProgram(),
     args: process.argv.slice(2),
   });
+
+/** The options of `espalier replay`. */
+interface ReplayCommandOptions {
+  readonly speed: string;
+  readonly svg?: string;
+  readonly gif?: string;
+  readonly frames?: boolean;
+  readonly columns?: string;
+  readonly width: string;
+  readonly module?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+/** Steps a second at speed 1. */
+const FPS = 30;
+
+/** Pictures a second. */
+const fpsOf = (speed: string): number => FPS * numberOf("--speed", speed, 0.01, 30, "a number");
 
 /** `espalier replay`. */
 export function registerReplay(program: Command, around: ReplaySurroundings = thisTerminal()): void {
@@ -71,8 +89,8 @@ async function replay(
 ): Promise<void> {
   const { out, err } = around;
   const fps = fpsOf(options.speed);
-  const columns = options.columns === undefined ? undefined : widthOf("--columns", options.columns, 8, 1000);
-  const width = widthOf("--width", options.width, 8, 4096);
+  const columns = options.columns === undefined ? undefined : countOf("--columns", options.columns, 8, 1000);
+  const width = countOf("--width", options.width, 8, 4096);
   for (const file of [options.svg, options.gif])
     if (file !== undefined) checkFree(file, options.force === true);
   if (await ranElsewhere(options.module, around.self, around.args)) return;
@@ -128,5 +146,56 @@ function closing<T>(environment: Environment, use: (environment: Environment) =>
     return use(environment);
   } finally {
     environment.close?.();
+  }
+}
+
+/** `CartPole-v1, seed 7: 500 steps, return 500, truncated`, and what else is known of it. */
+function replayText(replay: Replay): readonly string[] {
+  const { environment, lesson, lessonName, seed, length, end, agents, about } = replay;
+  const which = lessonName ?? (lesson > 0 ? `${lesson}` : undefined);
+  const parts = [environment, ...(which === undefined ? [] : [`lesson ${which}`]), `seed ${seed}`];
+  const went = [
+    `${length} steps`,
+    `return ${numberText(replay.return, { digits: 6 })}`,
+    end === "cut" ? "cut off" : end,
+  ];
+  const of = agents > 1 ? [`${agents} agents`] : [];
+  const more = Object.entries(about).map(([name, value]) => `${name} ${value}`);
+  return [
+    `${parts.join(", ")}: ${[...went, ...of].join(", ")}`,
+    ...(more.length > 0 ? [more.join(", ")] : []),
+  ].map((line) => printable(line, 1000));
+}
+
+/** What a verification found, for people. */
+const verdictText = (verdict: ReplayVerdict): string =>
+  verdict.fits
+    ? "verified: it plays as it was recorded"
+    : `this is not what was recorded: ${printable(verdict.difference)}. What is shown is what the environment does now`;
+
+/** All that is known, for programs. */
+function replayJson(replay: Replay, verdict: ReplayVerdict, path: string): object {
+  const { actions: _actions, observations, ...facts } = replay;
+  return { path, ...facts, observations: observations.digest, verdict };
+}
+
+/** Refuses to write over what is there. */
+function checkFree(file: string, force: boolean): void {
+  if (force || !existsSync(resolve(file))) return;
+  throw new EspalierError("EXPORT_EXISTS", `${file} is there already`, {
+    fix: "give another name, or --force to write over it",
+  });
+}
+
+/** Writes a picture. */
+async function writePicture(file: string, content: string | Uint8Array): Promise<void> {
+  try {
+    await mkdir(dirname(resolve(file)), { recursive: true });
+    await writeFile(file, content);
+  } catch (cause) {
+    throw new EspalierError("EXPORT_FAILED", `${file} could not be written: ${(cause as Error).message}`, {
+      fix: "give a file in a directory that can be written to",
+      cause,
+    });
   }
 }

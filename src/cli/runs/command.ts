@@ -1,16 +1,13 @@
 import { type Command, Option } from "commander";
+import { EspalierError } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
-import { exportRun } from "./export/export.ts";
-import { FORMATS, type Format } from "./export/target.ts";
+import { countOf, numberOf } from "../options.ts";
+import { type Surroundings, styleFor, thisProcess } from "../terminal.ts";
+import { jsonText } from "../text.ts";
+import { exportRun, FORMATS, type Format } from "./export.ts";
 import { listRuns, listText } from "./list.ts";
-import { withStore } from "./open-store.ts";
-import { countOf, secondsOf, stepOf } from "./options.ts";
-import { readShown, shownJson } from "./show/read.ts";
-import { showText } from "./show/text.ts";
-import { type Surroundings, thisProcess } from "./surroundings.ts";
-import { tail } from "./tail/tail.ts";
-import { jsonText } from "./text/json-text.ts";
-import { styleFor } from "./text/style.ts";
+import { readShown, shownJson, showText } from "./show.ts";
+import { tail } from "./tail.ts";
 import { readWhy, whyJson, whyLines } from "./why.ts";
 
 interface Options {
@@ -119,7 +116,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
         options: Options & { readonly metric?: readonly string[]; readonly interval: string },
       ) => {
         const { metric } = options;
-        const interval = 1000 * secondsOf("--interval", options.interval);
+        const interval = 1000 * numberOf("--interval", options.interval, 0.05, 86_400, "seconds");
         const choice = { interval, style: style(options), ...(metric && { metric }) };
         await reading(options, (store) => tail(store, run, choice, around));
       },
@@ -136,10 +133,40 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     .option("--at <step>", "what is known of this step alone")
     .option("--json", "print JSON")
     .action(async (run: string, hook: string, options: Options & { readonly at?: string }) => {
-      const at = options.at === undefined ? undefined : stepOf("--at", options.at);
+      const at =
+        options.at === undefined
+          ? undefined
+          : numberOf("--at", options.at, 0, Number.MAX_SAFE_INTEGER, "a step");
       await reading(options, async (store) => {
         const why = await readWhy(store, run, hook, at);
         await print(options.json ? [jsonText(whyJson(why))] : whyLines(why, style(options)));
       });
     });
 }
+
+/** Where runs file what they did unless they are told otherwise. */
+const DEFAULT_STORE = "runs/stats.db";
+
+/** Opens the store a command reads, and closes it afterwards. */
+async function withStore<T>(
+  given: string | undefined,
+  { env, openStore }: Pick<Surroundings, "env" | "openStore">,
+  use: (store: StatsStore) => Promise<T>,
+): Promise<T> {
+  const location = given ?? (env.ESPALIER_STORE || DEFAULT_STORE);
+  const store = await openStore(location).catch((error: unknown) => {
+    throw error instanceof EspalierError && error.code === "STATS_MISSING" ? missing(location, error) : error;
+  });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The same, with what can be done about it here. */
+const missing = (location: string, cause: EspalierError): EspalierError =>
+  new EspalierError(cause.code, `there is no stats store ${location}`, {
+    fix: "give --store or set ESPALIER_STORE: the SQLite file or the postgres:// URL that the run was told to file in",
+    cause,
+  });

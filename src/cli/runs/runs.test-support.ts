@@ -3,9 +3,9 @@ import { type MetricRecord, openStatsStore, type RunEnding, type StatsStore } fr
 import { noCounters } from "../../schedule/index.ts";
 import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
 import { createProgram } from "../program.ts";
+import type { Output } from "../terminal.ts";
+import { type Surroundings, thisProcess } from "../terminal.ts";
 import { registerRuns } from "./command.ts";
-import type { Output } from "./output.ts";
-import { type Surroundings, thisProcess } from "./surroundings.ts";
 
 /** When the tests take place. */
 export const NOW = new Date(2026, 10, 15, 12, 0, 0).getTime();

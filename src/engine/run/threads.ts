@@ -69,25 +69,40 @@ export function ownFile(path: string, extension = "ts"): string {
   }
 }
 
-/** The URL of tsx, where it is needed to import one of these files, which are paths or URLs. */
-export function tsxFor(files: readonly string[]): string | undefined {
-  const typed = files.filter(isTypeScript);
-  const strips = Boolean((process.features as { readonly typescript?: unknown }).typescript);
-  if (typed.length === 0 || strips) return undefined;
-  const { createRequire } = process.getBuiltinModule("node:module");
-  const { fileURLToPath, pathToFileURL } = process.getBuiltinModule("node:url");
-  for (const file of typed)
+/** The abilities of a Node that decide whether it needs tsx. Tests bring others. */
+export interface TypeScriptRuntime {
+  readonly version: string;
+  /** Whether this Node strips types by itself. */
+  readonly stripsTypes: boolean;
+  /** The URL of the tsx that is installed beside a file, which is a path or a URL. */
+  findTsx(file: string): string | undefined;
+}
+
+/** The Node that runs this. */
+export const thisRuntime = (): TypeScriptRuntime => ({
+  version: process.versions.node,
+  stripsTypes: Boolean((process.features as { readonly typescript?: unknown }).typescript),
+  findTsx: (file) => {
+    const { createRequire } = process.getBuiltinModule("node:module");
+    const { fileURLToPath, pathToFileURL } = process.getBuiltinModule("node:url");
     try {
       const path = file.startsWith("file:") ? fileURLToPath(file) : file;
       return pathToFileURL(createRequire(path).resolve("tsx")).href;
     } catch {
-      // It may be beside the next one.
+      return undefined;
     }
-  throw new EspalierError(
-    "TYPESCRIPT_UNSUPPORTED",
-    `Node ${process.versions.node} cannot import ${typed.at(-1)}`,
-    {
-      fix: "use Node 22.18 or newer, or `npm install --save-dev tsx` beside the file, or give JavaScript",
-    },
-  );
+  },
+});
+
+/** The URL of tsx, where it is needed to import one of these files, which are paths or URLs. */
+export function tsxFor(files: readonly string[], runtime = thisRuntime()): string | undefined {
+  const typed = files.filter(isTypeScript);
+  if (typed.length === 0 || runtime.stripsTypes) return undefined;
+  for (const file of typed) {
+    const tsx = runtime.findTsx(file);
+    if (tsx !== undefined) return tsx;
+  }
+  throw new EspalierError("TYPESCRIPT_UNSUPPORTED", `Node ${runtime.version} cannot import ${typed.at(-1)}`, {
+    fix: "use Node 22.18 or newer, or `npm install --save-dev tsx` beside the file, or give JavaScript",
+  });
 }

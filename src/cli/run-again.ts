@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { EspalierError } from "../core/index.ts";
+import { type TypeScriptRuntime, tsxFor } from "../engine/index.ts";
+
+/** How to run this program once more: Node, its own arguments, and the program's file. */
+export type Self = readonly [node: string, ...args: string[]];
+
+/** This program as it was called. */
+export const thisProgram = (): Self => [process.execPath, ...process.execArgv, process.argv[1] ?? ""];
+
+/** The command that people type: in a checkout, where it runs from its sources, an npm script. */
+export const callName = (self: Self): string =>
+  self.at(-1)?.endsWith(".ts") ? "npm run --silent espalier --" : "npx espalier";
+
+/**
+ * How to run this program so that it can import `file`: as it was called, with a loader where one is needed.
+ */
+export function programFor(file: string, self: Self, runtime?: TypeScriptRuntime): Self {
+  const full = resolve(file);
+  if (!existsSync(full))
+    throw new EspalierError("SETUP_MISSING", `there is no file ${file}`, {
+      fix: "give a file that exports a training set-up",
+    });
+  const [node, ...args] = self;
+  // Node's own arguments: the last one is this program's file.
+  if (args.slice(0, -1).some((arg) => /\btsx\b/.test(arg))) return self;
+  const tsx = tsxFor([full], runtime);
+  return tsx === undefined ? self : [node, "--import", tsx, ...args];
+}
+
+/**
+ * Imports the file of the option --module, which registers environments. Where this Node cannot import it, the whole
+ * command is run once more by one that can: then it gives true, and this process has the exit code of the other and
+ * nothing left to do.
+ */
+export async function ranElsewhere(
+  file: string | undefined,
+  self: Self,
+  args: readonly string[],
+): Promise<boolean> {
+  const code = file === undefined ? undefined : await loadModule(file, self, args);
+  if (code !== undefined) process.exitCode = code;
+  return code !== undefined;
+}
+
+/** The same for a file: the exit code of the other process, where there was one. */
+export async function loadModule(
+  file: string,
+  self: Self,
+  args: readonly string[],
+  runtime?: TypeScriptRuntime,
+): Promise<number | undefined> {
+  if (!existsSync(resolve(file)))
+    throw new EspalierError("MODULE_MISSING", `there is no file ${file}`, {
+      fix: "give --module a file that calls registerEnvironment",
+    });
+  const program = programFor(file, self, runtime);
+  if (program !== self) return runAgain(program, args);
+  try {
+    await import(pathToFileURL(resolve(file)).href);
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof EspalierError) throw cause;
+    throw new EspalierError(
+      "MODULE_FAILED",
+      `${file} could not be imported: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { fix: "run the file by itself to see where it fails", cause },
+    );
+  }
+}
+
+async function runAgain([node, ...rest]: Self, args: readonly string[]): Promise<number> {
+  // Ctrl-C reaches both: the other one decides how it ends.
+  const wait = (): void => undefined;
+  process.on("SIGINT", wait);
+  try {
+    const child = spawn(node, [...rest, ...args], { stdio: "inherit" });
+    const [code] = (await once(child, "close")) as [number | null];
+    return code ?? 1;
+  } finally {
+    process.off("SIGINT", wait);
+  }
+}

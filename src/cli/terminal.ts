@@ -1,0 +1,176 @@
+import { setTimeout as wait } from "node:timers/promises";
+import pc from "picocolors";
+import { type Clock, cut, printable, systemClock } from "../core/index.ts";
+import type { StatsStore } from "../metrics/index.ts";
+
+/** The parts of the process that commands use. Tests bring others. */
+export interface Surroundings {
+  readonly out: Output;
+  readonly err: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Pick<Clock, "wall">;
+  /** Opens a store that is there: reading makes none. */
+  openStore(location: string): Promise<StatsStore>;
+  /** Resolves after this many milliseconds, or when the signal is aborted. */
+  pause(milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** Aborted by Ctrl-C. `stop` gives Ctrl-C its usual meaning back. */
+  interrupts(): { readonly signal: AbortSignal; stop(): void };
+}
+
+/** The process as it is. */
+export function thisProcess(): Surroundings {
+  let out: Output | undefined;
+  let err: Output | undefined;
+  return {
+    // Made when used: other commands keep the streams as they are.
+    get out() {
+      out ??= outputTo(process.stdout);
+      return out;
+    },
+    get err() {
+      err ??= outputTo(process.stderr);
+      return err;
+    },
+    env: process.env,
+    clock: systemClock,
+    // Databases are opened by these commands alone: the others start faster without.
+    openStore: async (location) =>
+      (await import("../metrics/index.ts")).openStatsStore(location, { create: false }),
+    pause: (milliseconds, signal) => wait(milliseconds, undefined, { signal }).catch(() => undefined),
+    interrupts: () => {
+      const controller = new AbortController();
+      const abort = (): void => controller.abort();
+      process.once("SIGINT", abort);
+      return { signal: controller.signal, stop: () => void process.off("SIGINT", abort) };
+    },
+  };
+}
+
+/** Where a command prints. */
+export interface Output {
+  readonly isTTY: boolean;
+  /** Of the terminal; undefined elsewhere. */
+  readonly columns: number | undefined;
+  /** Resolves when there is room for more. */
+  write(text: string | Uint8Array): Promise<void>;
+  /** Aborted when its reader has gone, as `head` does: then there is nothing left to do. */
+  readonly gone: AbortSignal;
+}
+
+/** Prints to a stream such as `process.stdout`. A reader that goes away is no failure. */
+export function outputTo(stream: NodeJS.WriteStream): Output {
+  const gone = new AbortController();
+  let failure: Error | undefined;
+  const noted = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== "EPIPE") failure ??= error;
+    gone.abort();
+  };
+  stream.on("error", noted);
+  return {
+    get isTTY() {
+      return stream.isTTY === true;
+    },
+    get columns() {
+      return stream.isTTY ? stream.columns : undefined;
+    },
+    gone: gone.signal,
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        // The stream tells of a failure here first, and of one between two calls by its event.
+        const settle = (error?: Error | null): void => {
+          if (error) noted(error);
+          if (failure) reject(failure);
+          else resolve();
+        };
+        if (gone.signal.aborted) settle();
+        else stream.write(text, settle);
+      }),
+  };
+}
+
+/** How a command's output looks. */
+export interface Style {
+  readonly colors: ReturnType<typeof pc.createColors>;
+  /** No characters beyond ASCII. */
+  readonly ascii: boolean;
+  /** Characters a line can have. */
+  readonly width: number;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The width where there is no terminal. */
+const WIDTH = 100;
+
+/** Colours on terminals alone, blocks wherever the locale has them. */
+export function styleFor(
+  out: { readonly isTTY: boolean; readonly columns: number | undefined },
+  env: Environment,
+  ascii: boolean,
+): Style {
+  const colored = out.isTTY && !env.NO_COLOR && env.TERM !== "dumb";
+  return {
+    colors: pc.createColors(colored),
+    ascii: ascii || !knowsUnicode(env),
+    width: out.columns || WIDTH,
+  };
+}
+
+/** By the locale, where one is set; else all but terminals that are known to lack the letters. */
+export function knowsUnicode(env: Environment, platform: string = process.platform): boolean {
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG;
+  if (locale) return /utf-?8/i.test(locale);
+  if (platform === "win32") return Boolean(env.WT_SESSION || env.TERM_PROGRAM);
+  return env.TERM !== "linux" && env.TERM !== "dumb";
+}
+
+/** Where lines go while something long runs. */
+export interface StatusLine {
+  /** What is happening now. */
+  readonly say: (line: string) => void;
+  /** To be called once, when it is over. */
+  readonly end: () => void;
+}
+
+/** The part of a stream that is used: `process.stderr` has it. */
+export interface Terminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+const FRAMES = "|/-\\";
+const FRAME_MS = 200;
+
+/**
+ * Shows what happens: on a terminal in one line that is written over and counts the seconds, elsewhere a line each.
+ *
+ * @example
+ * ```ts
+ * const status = statusLine(process.stderr);
+ * status.say("Downloading");
+ * status.end();
+ * ```
+ */
+export function statusLine(stream: Terminal, now: () => number = () => performance.now()): StatusLine {
+  if (!stream.isTTY)
+    return { say: (line) => stream.write(`${printable(line, 1000)}\n`), end: () => undefined };
+  const start = now();
+  let current = "";
+  let frame = 0;
+  const draw = (): void => {
+    const text = `${FRAMES[frame++ % FRAMES.length]} ${((now() - start) / 1000).toFixed(0)} s  ${current}`;
+    stream.write(`\r\x1b[2K${cut(text, (stream.columns || 80) - 1, "")}`);
+  };
+  const timer = setInterval(draw, FRAME_MS);
+  return {
+    say: (line) => {
+      current = printable(line.trim());
+      draw();
+    },
+    end: () => {
+      clearInterval(timer);
+      stream.write("\r\x1b[2K");
+    },
+  };
+}
