@@ -83,7 +83,8 @@ describe("wrong arguments", () => {
     ["streams", streams, () => ["name"]],
   ];
   it.each(rooms)("of the functions in %s give an EspalierError, if any", (name, room, rightOnes) => {
-    const functions = functionsIn(name, room);
+    // Tasks and the trainer call it with counters of their own, at every batch: it checks nothing.
+    const functions = functionsIn(name, room).filter(([path]) => path !== "schedule.advanceCounters");
     expect(functions.length).toBeGreaterThan(1);
     expect(rawErrors(functions, rightOnes)).toEqual({});
   });

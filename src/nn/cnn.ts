@@ -1,42 +1,52 @@
+import { option } from "../core/index.ts";
 import { nn as functions } from "../engine/index.ts";
+import { sequential } from "./combine.ts";
 import { conv2d } from "./conv.ts";
 import { dense } from "./dense.ts";
 import type { Initializer } from "./initializers.ts";
 import type { Layer, Model } from "./model.ts";
-import { badOption, checkOptions, checkSize, checkSizes } from "./options.ts";
+import { badOption, checkOptions, checkSize, checkSizes, row } from "./options.ts";
 import { flatten, globalAvgPool, maxPool2d } from "./pool.ts";
-import { sequential } from "./sequential.ts";
 
 /** Options of {@link cnn}; what has one entry for each convolution may be one number for all. */
 export interface CnnOptions {
-  /** How many channels each convolution gives. */
+  /** Output channels of each convolution. */
   readonly channels: readonly number[];
-  /** The window's length, 3 unless told. */
+  /** Default: The window's length, 3. */
   readonly kernel?: number | readonly number[];
-  /** How far windows move; 1 unless told. */
+  /** Step of the windows. Default: 1. */
   readonly strides?: number | readonly number[];
-  /** `"valid"` unless told. */
+  /** Default: `"valid"`. */
   readonly padding?: functions.PaddingOption;
-  /** The window of a max pooling behind each activation; none unless told. */
+  /** The window of a max pooling behind each activation. Default: none. */
   readonly pool?: number | readonly number[];
-  /** What comes behind each layer but the last; relu unless told. */
+  /** Activation after each layer but the last. Default: relu. */
   readonly activation?: Layer;
-  /** How images become features: all places side by side (the default), or their mean. */
+  /** Turns images into features: all positions side by side (the default), or their mean. */
   readonly head?: "flatten" | "mean";
-  /** The widths of dense layers behind the convolutions; none unless told. */
+  /** The widths of dense layers behind the convolutions. Default: none. */
   readonly dense?: readonly number[];
-  /** The width of the last layer; none unless told. */
+  /** The width of the last layer. Default: none. */
   readonly out?: number;
-  /** Weights of all layers; those of {@link dense} and {@link conv2d} unless told. */
+  /** Weights of all layers. Default: those of {@link dense} and {@link conv2d}. */
   readonly init?: Initializer;
-  /** Weights of the last layer; `init` unless told. */
+  /** Weights of the last layer. Default: `init`. */
   readonly outInit?: Initializer;
 }
 
-const names = [
-  ...["channels", "kernel", "strides", "padding", "pool", "activation", "head", "dense", "out", "init"],
-  "outInit",
-];
+const cnnOptions = {
+  channels: row.list,
+  kernel: row.sizes,
+  strides: row.sizes,
+  padding: row.padding,
+  pool: row.sizes,
+  activation: row.layer,
+  head: option.oneOf(["flatten", "mean"], {}),
+  dense: row.list,
+  out: row.size,
+  init: row.initializer,
+  outInit: row.initializer,
+};
 
 /**
  * Convolutions of images [batch, height, width, channels], then dense layers. Parameters: `conv0`, `conv1`, ...,
@@ -49,7 +59,7 @@ const names = [
  * ```
  */
 export function cnn(options: CnnOptions): Model {
-  checkOptions("cnn", options, names);
+  checkOptions("cnn", options, cnnOptions);
   const { channels, padding = "valid", activation = functions.relu, out, init, outInit = init } = options;
   if (!Array.isArray(channels) || channels.length === 0)
     throw badOption("cnn", "there are no convolutions", "give channels: { channels: [16, 32] }");

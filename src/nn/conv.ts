@@ -1,30 +1,36 @@
 import { nn as functions, np, type Shape, type Value } from "../engine/index.ts";
 import { defaultBias, defaultInit } from "./dense.ts";
 import { fansOf, type Initializer } from "./initializers.ts";
-import { shapeOf, shapeText } from "./layer.ts";
+import { drawParameters, layerError, parameter, shapeOf, shapeText } from "./layer.ts";
 import type { Model } from "./model.ts";
-import { badOption, checkOptions, checkSize, checkSizes } from "./options.ts";
-import { drawParameters, parameter } from "./parameters.ts";
-import { layerError } from "./path.ts";
+import { badOption, checkOptions, checkSize, checkSizes, row } from "./options.ts";
 
 /** Options of {@link conv1d} and {@link conv2d}; what has one entry for each axis may be one number for all. */
 export interface ConvLayerOptions {
-  /** How far the window moves; 1 unless told. */
+  /** Step of the window. Default: 1. */
   readonly strides?: number | readonly number[];
   /** `"valid"` (the default), `"same"`, a number for every side, or pairs `[low, high]`. */
   readonly padding?: functions.PaddingOption;
-  /** The distance between the window's elements; 1 unless told. */
+  /** The distance between the window's elements. Default: 1. */
   readonly dilation?: number | readonly number[];
-  /** Groups of channels that do not see each other; 1 unless told. */
+  /** Groups of channels that do not see each other. Default: 1. */
   readonly groups?: number;
-  /** Whether a bias is added; true unless told. */
+  /** Adds a bias. Default: true. */
   readonly bias?: boolean;
-  /** PyTorch's unless told: uniform between -1 and 1 divided by the root of the number of inputs. */
+  /** Default: PyTorch's, uniform between -1 and 1 divided by the root of the number of inputs. */
   readonly init?: Initializer;
   readonly biasInit?: Initializer;
 }
 
-const names = ["strides", "padding", "dilation", "groups", "bias", "init", "biasInit"];
+const convOptions = {
+  strides: row.sizes,
+  padding: row.padding,
+  dilation: row.sizes,
+  groups: row.size,
+  bias: row.flag,
+  init: row.initializer,
+  biasInit: row.initializer,
+};
 const layouts = ["[batch, length, channels]", "[batch, height, width, channels]"];
 
 function convLayer(
@@ -36,7 +42,7 @@ function convLayer(
 ): Model {
   checkSize(kind, "filters", filters);
   const lengths = checkSizes(kind, "window", window, axes);
-  checkOptions(kind, options, names);
+  checkOptions(kind, options, convOptions);
   const { bias = true, init = defaultInit, biasInit } = options;
   const strides = checkSizes(kind, "strides", options.strides ?? 1, axes);
   const dilation = checkSizes(kind, "dilation", options.dilation ?? 1, axes);

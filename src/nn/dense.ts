@@ -1,16 +1,15 @@
-import { np } from "../engine/index.ts";
+import { nn as functions, np } from "../engine/index.ts";
+import { sequential } from "./combine.ts";
 import { type Initializer, kaimingUniform, uniform } from "./initializers.ts";
-import { shapeOf, shapeText } from "./layer.ts";
-import type { Model } from "./model.ts";
-import { checkOptions, checkSize } from "./options.ts";
-import { drawParameters, parameter } from "./parameters.ts";
-import { layerError } from "./path.ts";
+import { drawParameters, layerError, parameter, shapeOf, shapeText } from "./layer.ts";
+import type { Layer, Model } from "./model.ts";
+import { badOption, checkOptions, checkSize, row } from "./options.ts";
 
 /** Options of {@link dense}. */
 export interface DenseOptions {
-  /** Whether a bias is added; true unless told. */
+  /** Adds a bias. Default: true. */
   readonly bias?: boolean;
-  /** PyTorch's unless told: uniform between -1 and 1 divided by the root of the number of inputs. */
+  /** Default: PyTorch's, uniform between -1 and 1 divided by the root of the number of inputs. */
   readonly init?: Initializer;
   /** The same, by the number of inputs. */
   readonly biasInit?: Initializer;
@@ -36,7 +35,7 @@ export function defaultBias(inputs: number): Initializer {
  */
 export function dense(units: number, options: DenseOptions = {}): Model {
   checkSize("dense", "units", units);
-  checkOptions("dense", options, ["bias", "init", "biasInit"]);
+  checkOptions("dense", options, { bias: row.flag, init: row.initializer, biasInit: row.initializer });
   const { bias = true, init = defaultInit, biasInit } = options;
   return {
     kind: "dense",
@@ -70,3 +69,67 @@ const noFeatures = () =>
     "the input is one number, of shape []",
     "give it an axis of features",
   );
+
+/** Options of {@link mlp}. */
+export interface MlpOptions {
+  /** The widths of the hidden layers. */
+  readonly hidden: readonly number[];
+  /** The width of the last layer; without it the last hidden layer is the last. */
+  readonly out?: number;
+  /** Activation after each hidden layer. Default: relu. */
+  readonly activation?: Layer;
+  /** Activation after the last layer. Default: nothing. */
+  readonly outActivation?: Layer;
+  /** Weights of all layers. Default: {@link dense}'s. */
+  readonly init?: Initializer;
+  /** Weights of the last layer. Default: `init`. */
+  readonly outInit?: Initializer;
+  /** Biases of all layers. Default: {@link dense}'s. */
+  readonly biasInit?: Initializer;
+}
+
+const mlpOptions = {
+  hidden: row.list,
+  out: row.size,
+  activation: row.layer,
+  outActivation: row.layer,
+  init: row.initializer,
+  outInit: row.initializer,
+  biasInit: row.initializer,
+};
+
+/**
+ * Dense layers with an activation between them. Parameters: `hidden0`, `hidden1`, ... and `out`.
+ *
+ * @example
+ * ```ts
+ * const policy = nn.mlp({ hidden: [64, 64], out: 4, activation: nn.tanh, init: nn.initializers.orthogonal() });
+ * ```
+ */
+export function mlp(options: MlpOptions): Model {
+  checkOptions("mlp", options, mlpOptions);
+  const { hidden, out, activation = functions.relu, outActivation, init, outInit = init, biasInit } = options;
+  if (!Array.isArray(hidden))
+    throw badOption("mlp", "hidden is no list", "give widths: { hidden: [64, 64] }");
+  if (hidden.length === 0 && out === undefined)
+    throw badOption("mlp", "there are no layers", "give widths: { hidden: [64], out: 2 }");
+  if (out === undefined && (outActivation !== undefined || options.outInit !== undefined))
+    throw badOption(
+      "mlp",
+      "there is no last layer to apply outActivation or outInit to",
+      "give its width: out",
+    );
+  const layers: Record<string, Layer> = {};
+  hidden.forEach((width, i) => {
+    layers[`hidden${i}`] = dense(checkSize("mlp", `hidden[${i}]`, width), initsOf(init, biasInit));
+    layers[`activation${i}`] = activation;
+  });
+  if (out !== undefined) layers.out = dense(checkSize("mlp", "out", out), initsOf(outInit, biasInit));
+  if (outActivation !== undefined) layers.outActivation = outActivation;
+  return { ...sequential(layers), kind: "mlp" };
+}
+
+const initsOf = (init: Initializer | undefined, biasInit: Initializer | undefined): DenseOptions => ({
+  ...(init ? { init } : {}),
+  ...(biasInit ? { biasInit } : {}),
+});

@@ -1,7 +1,7 @@
 import { np, random } from "../engine/index.ts";
+import { layerError } from "./layer.ts";
 import type { Model } from "./model.ts";
-import { checkNumber } from "./options.ts";
-import { layerError } from "./path.ts";
+import { checkArgument, row } from "./options.ts";
 
 /**
  * While training, sets each element to 0 with probability `rate` and divides the others by what is left, so that sums
@@ -14,7 +14,7 @@ import { layerError } from "./path.ts";
  * ```
  */
 export function dropout(rate: number): Model {
-  checkNumber("dropout", "the rate", rate, (x) => x >= 0 && x <= 1, "give a number from 0 to 1");
+  checkArgument("dropout", "the rate", rate, row.share);
   return {
     kind: "dropout",
     init: () => ({}),

@@ -1,13 +1,12 @@
 import { isFloat, np } from "../engine/index.ts";
 import { type Initializer, normal } from "./initializers.ts";
+import { drawParameters, layerError, parameter } from "./layer.ts";
 import type { Model } from "./model.ts";
-import { checkOptions, checkSize } from "./options.ts";
-import { drawParameters, parameter } from "./parameters.ts";
-import { layerError } from "./path.ts";
+import { checkOptions, checkSize, row } from "./options.ts";
 
 /** Options of {@link embedding}. */
 export interface EmbeddingOptions {
-  /** Normal numbers unless told, as in PyTorch. */
+  /** Default: normal numbers, as in PyTorch. */
   readonly init?: Initializer;
 }
 
@@ -24,7 +23,7 @@ export interface EmbeddingOptions {
 export function embedding(count: number, width: number, options: EmbeddingOptions = {}): Model {
   checkSize("embedding", "count", count);
   checkSize("embedding", "width", width);
-  checkOptions("embedding", options, ["init"]);
+  checkOptions("embedding", options, { init: row.initializer });
   const { init = normal() } = options;
   return {
     kind: "embedding",

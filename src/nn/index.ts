@@ -49,28 +49,29 @@ export type SoftmaxOptions = functions.SoftmaxOptions;
 // Parts with folders of their own.
 export * from "./attention/index.ts";
 export { type CnnOptions, cnn } from "./cnn.ts";
+export { type Combine, type ParallelOptions, parallel, residual, sequential } from "./combine.ts";
 export { type ConvLayerOptions, conv1d, conv2d } from "./conv.ts";
-export { type DenseOptions, dense } from "./dense.ts";
+export { type DenseOptions, dense, type MlpOptions, mlp } from "./dense.ts";
 export { dropout } from "./dropout.ts";
 export { type EmbeddingOptions, embedding } from "./embedding.ts";
 export type { Initializer } from "./initializers.ts";
 export * as initializers from "./initializers.ts";
-export type { Layers } from "./layer.ts";
-export * from "./losses/index.ts";
-export { type MlpOptions, mlp } from "./mlp.ts";
-export type { ApplyOptions, InitKey, InitOptions, Layer, Model, Params } from "./model.ts";
-export { groupNorm, layerNorm, type NormOptions, type RmsNormOptions, rmsNorm } from "./norm.ts";
-export { type Combine, type ParallelOptions, parallel } from "./parallel.ts";
 export {
   childKey,
   childParams,
   countParameters,
   drawParameters,
+  inLayer,
+  type Layers,
+  layerError,
+  layerPath,
   type ParameterSpec,
   parameter,
   parameterSpecs,
-} from "./parameters.ts";
-export { inLayer, layerError, layerPath } from "./path.ts";
+} from "./layer.ts";
+export * from "./losses/index.ts";
+export type { ApplyOptions, InitKey, InitOptions, Layer, Model, Params } from "./model.ts";
+export { groupNorm, layerNorm, type NormOptions, type RmsNormOptions, rmsNorm } from "./norm.ts";
 export {
   type AvgPoolLayerOptions,
   avgPool1d,
@@ -82,6 +83,4 @@ export {
   type PoolLayerOptions,
 } from "./pool.ts";
 export * from "./recurrent/index.ts";
-export { residual } from "./residual.ts";
-export { sequential } from "./sequential.ts";
 export { type SummaryOptions, summary } from "./summary.ts";

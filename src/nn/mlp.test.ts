@@ -30,7 +30,7 @@ describe("mlp", () => {
   it("refuses what it cannot make", () => {
     expect(() => nn.mlp({ hidden: [8], outt: 2 } as never)).toThrow(/did you mean "out"/);
     expect(() => nn.mlp({ hidden: [8, -1] })).toThrow(/mlp: hidden\[1\] is -1/);
-    expect(() => nn.mlp({ hidden: 8 } as never)).toThrow(/hidden is no list/);
+    expect(() => nn.mlp({ hidden: 8 } as never)).toThrow(/hidden is 8/);
     expect(() => nn.mlp({ hidden: [] })).toThrow(/no layers/);
     expect(() => nn.mlp({ hidden: [8], outActivation: nn.tanh })).toThrow(/no last layer/);
   });
@@ -69,7 +69,7 @@ describe("cnn", () => {
     expect(() => nn.cnn({ channels: [] })).toThrow(/no convolutions/);
     expect(() => nn.cnn({ channels: [4], kernel: [3, 3] })).toThrow(/cnn: kernel is \[3,3\]/);
     expect(() => nn.cnn({ channels: [4, 0.5] })).toThrow(/channels\[1\] is 0.5/);
-    expect(() => nn.cnn({ channels: [4], head: "max" as never })).toThrow(/head cannot be "max"/);
+    expect(() => nn.cnn({ channels: [4], head: "max" as never })).toThrow(/head is "max"/);
     expect(() => nn.cnn({ chanels: [4] } as never)).toThrow(/did you mean "channels"/);
     expect(() => nn.cnn({ channels: [4], dense: [-2] })).toThrow(/dense\[0\] is -2/);
   });

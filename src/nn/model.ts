@@ -3,15 +3,15 @@ import type { Device, EngineChoice, Spec, Specs, Tensor, Value } from "../engine
 /** Parameters: plain nested objects, whose keys make readable paths such as `hidden.dense0.w`. */
 export type Params<T = Value> = { readonly [name: string]: T | Params<T> };
 
-/** What a model is told when it is applied. */
+/** Options of applying a model. */
 export interface ApplyOptions {
-  /** Whether this is training: dropout drops only then. */
+  /** True during training: dropout drops only then. */
   readonly train?: boolean;
   /** A key (u32[2]) for layers that draw random numbers; needed where one does while training. */
   readonly key?: Value;
 }
 
-/** Where parameters are put. */
+/** Placement of parameters. */
 export interface InitOptions {
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
@@ -32,7 +32,7 @@ export type InitKey = Uint32Array | number;
  * ```
  */
 export interface Model<X = Value, Y = Value> {
-  /** What it is, for summaries, names and errors: `dense`, `sequential`. */
+  /** Name for summaries and errors: `dense`, `sequential`. */
   readonly kind: string;
   /** The layers inside, by name, where it is made of others. */
   readonly layers?: Readonly<Record<string, Model<never, unknown>>>;

@@ -1,26 +1,24 @@
 import { np, type Value } from "../engine/index.ts";
 import { ones, zeros } from "./initializers.ts";
-import { shapeOf, shapeText } from "./layer.ts";
+import { drawParameters, layerError, parameter, shapeOf, shapeText } from "./layer.ts";
 import type { Model, Params } from "./model.ts";
-import { checkNumber, checkOptions, checkSize } from "./options.ts";
-import { drawParameters, parameter } from "./parameters.ts";
-import { layerError } from "./path.ts";
+import { checkOptions, checkSize, row } from "./options.ts";
 
 /** Options of {@link layerNorm} and {@link groupNorm}. */
 export interface NormOptions {
-  /** Added to the variance; 1e-5 unless told. */
+  /** Added to the variance. Default: 1e-5. */
   readonly epsilon?: number;
-  /** Whether features are multiplied by a parameter; true unless told. */
+  /** Multiplies features by a parameter. Default: true. */
   readonly scale?: boolean;
-  /** Whether a parameter is added to features; true unless told. */
+  /** Adds a parameter to features. Default: true. */
   readonly bias?: boolean;
 }
 
 /** Options of {@link rmsNorm}. */
 export interface RmsNormOptions {
-  /** Added to the mean of squares; 1e-6 unless told. */
+  /** Added to the mean of squares. Default: 1e-6. */
   readonly epsilon?: number;
-  /** Whether features are multiplied by a parameter; true unless told. */
+  /** Multiplies features by a parameter. Default: true. */
   readonly scale?: boolean;
 }
 
@@ -73,10 +71,6 @@ function normLayer(
 
 const anyCount = (): void => undefined;
 
-function epsilonOf(kind: string, given: number): number {
-  return checkNumber(kind, "epsilon", given, (x) => x >= 0, "give a number from 0 on");
-}
-
 /** (x - mean) / sqrt(variance + epsilon) over these axes. */
 function standardized(x: Value, axis: readonly number[], epsilon: number): Value {
   const apart = np.subtract(x, np.mean(x, { axis, keepdims: true }));
@@ -94,15 +88,15 @@ function standardized(x: Value, axis: readonly number[], epsilon: number): Value
  * ```
  */
 export function layerNorm(options: NormOptions = {}): Model {
-  checkOptions("layerNorm", options, ["epsilon", "scale", "bias"]);
-  const epsilon = epsilonOf("layerNorm", options.epsilon ?? 1e-5);
+  checkOptions("layerNorm", options, { epsilon: row.notNegative, scale: row.flag, bias: row.flag });
+  const epsilon = options.epsilon ?? 1e-5;
   return normLayer("layerNorm", options, anyCount, (x) => standardized(x, [x.ndim - 1], epsilon));
 }
 
 /** Divides the features of each place by the root of their mean square, then scales them. Parameter: `scale`. */
 export function rmsNorm(options: RmsNormOptions = {}): Model {
-  checkOptions("rmsNorm", options, ["epsilon", "scale"]);
-  const epsilon = epsilonOf("rmsNorm", options.epsilon ?? 1e-6);
+  checkOptions("rmsNorm", options, { epsilon: row.notNegative, scale: row.flag });
+  const epsilon = options.epsilon ?? 1e-6;
   return normLayer("rmsNorm", { ...options, bias: false }, anyCount, (x) => {
     const power = np.mean(np.square(x), { axis: -1, keepdims: true });
     return np.multiply(x, np.rsqrt(np.add(power, epsilon)));
@@ -115,8 +109,8 @@ export function rmsNorm(options: RmsNormOptions = {}): Model {
  */
 export function groupNorm(groups: number, options: NormOptions = {}): Model {
   checkSize("groupNorm", "groups", groups);
-  checkOptions("groupNorm", options, ["epsilon", "scale", "bias"]);
-  const epsilon = epsilonOf("groupNorm", options.epsilon ?? 1e-5);
+  checkOptions("groupNorm", options, { epsilon: row.notNegative, scale: row.flag, bias: row.flag });
+  const epsilon = options.epsilon ?? 1e-5;
   const check = (channels: number): void => {
     if (channels % groups !== 0)
       throw layerError(

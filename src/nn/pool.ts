@@ -1,12 +1,12 @@
+import type { Option } from "../core/index.ts";
 import { nn as functions, np, type Value } from "../engine/index.ts";
-import { shapeText } from "./layer.ts";
+import { layerError, shapeText } from "./layer.ts";
 import type { Model } from "./model.ts";
-import { checkOptions, checkSizes } from "./options.ts";
-import { layerError } from "./path.ts";
+import { checkOptions, checkSizes, row } from "./options.ts";
 
 /** Options of pooling layers; what has one entry for each axis may be one number for all. */
 export interface PoolLayerOptions {
-  /** How far the window moves; its own size unless told. */
+  /** Step of the window. Default: its own size. */
   readonly strides?: number | readonly number[];
   /** `"valid"` (the default), `"same"`, a number for every side, or pairs `[low, high]`. */
   readonly padding?: functions.PaddingOption;
@@ -14,7 +14,7 @@ export interface PoolLayerOptions {
 
 /** Options of {@link avgPool1d} and {@link avgPool2d}. */
 export interface AvgPoolLayerOptions extends PoolLayerOptions {
-  /** Whether padding counts as zeros in the mean; true unless told, as in PyTorch. */
+  /** Counts padding as zeros in the mean. Default: true, as in PyTorch. */
   readonly countIncludePad?: boolean;
 }
 
@@ -25,6 +25,8 @@ const fixed = (kind: string, apply: (x: Value) => Value): Model => ({
   apply: (_params, x) => apply(x),
 });
 
+const poolOptions = { strides: row.sizes, padding: row.padding };
+
 const layouts = ["[batch, length, channels]", "[batch, height, width, channels]"];
 
 function poolLayer<O extends PoolLayerOptions>(
@@ -32,10 +34,10 @@ function poolLayer<O extends PoolLayerOptions>(
   axes: number,
   window: number | readonly number[],
   options: O,
-  known: readonly string[],
+  table: Readonly<Record<string, Option>>,
   pool: (x: Value, options: O & functions.PoolOptions) => Value,
 ): Model {
-  checkOptions(kind, options, known);
+  checkOptions(kind, options, table);
   const sizes = checkSizes(kind, "window", window, axes);
   const strides = checkSizes(kind, "strides", options.strides ?? sizes, axes);
   return fixed(kind, (x) => {
@@ -53,12 +55,12 @@ function poolLayer<O extends PoolLayerOptions>(
 const maxPoolLayer =
   (kind: string, axes: number) =>
   (window: number | readonly number[], options: PoolLayerOptions = {}): Model =>
-    poolLayer(kind, axes, window, options, ["strides", "padding"], functions.maxPool);
+    poolLayer(kind, axes, window, options, poolOptions, functions.maxPool);
 
 const avgPoolLayer =
   (kind: string, axes: number) =>
   (window: number | readonly number[], options: AvgPoolLayerOptions = {}): Model =>
-    poolLayer(kind, axes, window, options, ["strides", "padding", "countIncludePad"], functions.avgPool);
+    poolLayer(kind, axes, window, options, { ...poolOptions, countIncludePad: row.flag }, functions.avgPool);
 
 /** The largest element of each window along one axis: [batch, length, channels]. */
 export const maxPool1d = maxPoolLayer("maxPool1d", 1);

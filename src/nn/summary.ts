@@ -1,14 +1,12 @@
 import { bytesText, countText, isPlainObject, tableLines, treeLeaves, widthOf } from "../core/index.ts";
 import { evalShape, type Spec, type Specs, type Value } from "../engine/index.ts";
-import { checkModel } from "./layer.ts";
+import { checkModel, parameterSpecs, watchLayers } from "./layer.ts";
 import type { Model, Params } from "./model.ts";
-import { checkOptions, checkSize } from "./options.ts";
-import { parameterSpecs } from "./parameters.ts";
-import { watchLayers } from "./path.ts";
+import { checkOptions, checkSize, row } from "./options.ts";
 
 /** Options of {@link summary}. */
 export interface SummaryOptions {
-  /** How deep to look: layers further inside count with the ones around them; all unless told. */
+  /** Depth of the rows: layers further inside count with the ones around them. Default: all. */
   readonly depth?: number;
 }
 
@@ -30,7 +28,7 @@ interface Row {
  * ```
  */
 export function summary<X, Y>(model: Model<X, Y>, input: Specs<X>, options: SummaryOptions = {}): string {
-  checkOptions("summary", options, ["depth"]);
+  checkOptions("summary", options, { depth: row.size });
   checkModel("summary", model);
   const depth =
     options.depth === undefined ? Number.POSITIVE_INFINITY : checkSize("summary", "depth", options.depth);

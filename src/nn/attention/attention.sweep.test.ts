@@ -4,7 +4,7 @@ import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { describeInSample } from "../../sweep.test-support.ts";
 import type { Params } from "../model.ts";
 import { attend } from "./attend.ts";
-import { quickGelu } from "./gelu.ts";
+import { quickGelu } from "./block.ts";
 import { multiHeadAttention, rotary, sinusoidal } from "./index.ts";
 
 const numbers = (...shape: number[]): Float32Array =>

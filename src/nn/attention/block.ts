@@ -1,47 +1,147 @@
-import { np, type Tensor, type Value } from "../../engine/index.ts";
+import { option } from "../../core/index.ts";
+import { customGradient, nn, np, spec, type Tensor, type Value } from "../../engine/index.ts";
+import { dense } from "../dense.ts";
 import { dropout } from "../dropout.ts";
 import type { Initializer } from "../initializers.ts";
-import { childOptions } from "../layer.ts";
+import { childKey, childOptions, childParams, inLayer } from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
 import { layerNorm, rmsNorm } from "../norm.ts";
-import { checkWord } from "../options.ts";
-import { childKey, childParams } from "../parameters.ts";
-import { inLayer } from "../path.ts";
-import type { KeyValueCache } from "./cache.ts";
-import { type FeedForwardActivation, feedForward } from "./feed-forward.ts";
-import { type Attention, multiHeadAttention } from "./multi-head.ts";
+import { badOption, checkOptions, checkSize, checkWord, row } from "../options.ts";
+import { type Attention, type KeyValueCache, multiHeadAttention } from "./multi-head.ts";
 
-/** What the blocks of a transformer are like. */
-export interface BlockOptions {
-  readonly width: number;
-  readonly heads: number;
-  /** Fewer heads for keys and values; as many unless told. */
-  readonly keyValueHeads?: number;
-  /** The width in the middle of a block's feed-forward part, as a multiple of `width`; 4 unless told. */
-  readonly mlpRatio?: number;
-  /** `gelu` unless told. */
+const linear = 2 * Math.sqrt(2 / Math.PI);
+const cubic = 0.044715 * linear;
+
+/** (1 + tanh(u)) / 2 of GELU's formula, as sigmoid(2u). */
+const gate = (x: Value): Value =>
+  nn.sigmoid(np.multiply(x, np.add(np.multiply(np.square(x), cubic), linear)));
+
+/**
+ * GELU by the tanh formula, like `nn.gelu(x)`, for the wide layer of a transformer: a sigmoid in place of the
+ * tanh, and a derivative that keeps nothing but x.
+ */
+export const quickGelu = customGradient(
+  (x: Value): Value => np.multiply(x, gate(x)),
+  ([x], _result, cotangent) => {
+    const g = gate(x);
+    const slope = np.add(np.multiply(np.square(x), 3 * cubic), linear);
+    const rise = np.multiply(np.multiply(np.multiply(x, g), np.subtract(1, g)), slope);
+    return [np.multiply(cotangent, np.add(g, rise))];
+  },
+);
+
+/** Activation between the two products of a feed-forward part; `geluExact` is by erf, PyTorch's default. */
+export type FeedForwardActivation = "gelu" | "geluExact" | "relu" | "silu" | "swiglu";
+
+/** Options of {@link feedForward}. */
+export interface FeedForwardOptions {
+  /** The width in the middle. */
+  readonly hidden: number;
+  /** Default: `gelu`. `swiglu` has a third product, `gate`. */
   readonly activation?: FeedForwardActivation;
-  /** While training, drops so much of embeddings, attention's weights and what each part adds. */
-  readonly dropout?: number;
-  /** `layer` unless told. */
-  readonly norm?: "layer" | "rms";
-  /** Whether products have biases; true unless told. */
+  /** Adds biases. Default: true. */
   readonly bias?: boolean;
-  /** Weights of all products; each layer's own unless told. */
+  /** While training, drops so much of the middle. */
+  readonly dropout?: number;
+  /** Weights. Default: {@link dense}'s. */
   readonly init?: Initializer;
 }
 
-export const blockOptionNames: readonly string[] = [
-  "width",
-  "heads",
-  "keyValueHeads",
-  "mlpRatio",
-  "activation",
-  "dropout",
-  "norm",
-  "bias",
-  "init",
-];
+const activations = {
+  gelu: quickGelu,
+  geluExact: (x: Value) => nn.gelu(x, { approximate: false }),
+  relu: nn.relu,
+  silu: nn.silu,
+  swiglu: nn.silu,
+} as const;
+/** The row of the option `activation`. */
+export const activationRow = option.oneOf(Object.keys(activations) as FeedForwardActivation[], {});
+
+/**
+ * The part of a transformer's block that sees each place by itself: wider, an activation, and back to the input's
+ * width. Parameters: `up`, `down` and for swiglu `gate`, each with `w` and `b`.
+ *
+ * @example
+ * ```ts
+ * const part = nn.feedForward({ hidden: 256, activation: "swiglu", bias: false });
+ * ```
+ */
+export function feedForward(options: FeedForwardOptions): Model {
+  const kind = "feedForward";
+  checkOptions(kind, options, {
+    hidden: row.size,
+    activation: activationRow,
+    bias: row.flag,
+    dropout: row.share,
+    init: row.initializer,
+  });
+  const { bias = true, init } = options;
+  const activation = options.activation ?? "gelu";
+  const layer = (width: number): Model => dense(width, { bias, ...(init ? { init } : {}) });
+  const hidden = layer(checkSize(kind, "hidden", options.hidden));
+  const gated = activation === "swiglu";
+  const drop = dropout(options.dropout ?? 0);
+  const middle = { up: hidden, ...(gated ? { gate: hidden } : {}) };
+  return {
+    kind,
+    layers: { ...middle, down: layer(1) },
+    init: (key, input, where) => {
+      const width = input.shape.at(-1);
+      if (width === undefined)
+        throw badOption(kind, "the input has no features", "give [batch, ..., features]");
+      const parts: [string, Params<Tensor>][] = Object.entries(middle).map(([name, part]) => [
+        name,
+        inLayer(name, () => part.init(childKey(key, name), input, where)),
+      ]);
+      const down = layer(width).init(childKey(key, "down"), spec([1, options.hidden]), where);
+      return { ...Object.fromEntries(parts), down };
+    },
+    apply: (params, x, given = {}) => {
+      // Rows of places: the gradients of weights are then plain products of two matrices.
+      const rows = np.reshape(x, [-1, x.shape.at(-1) as number]);
+      const part = (name: "up" | "gate"): Value =>
+        inLayer(name, () => hidden.apply(childParams(params, name), rows));
+      const active = activations[activation](part(gated ? "gate" : "up"));
+      const wide = drop.apply({}, gated ? np.multiply(active, part("up")) : active, childOptions(given, 0));
+      const y = inLayer("down", () =>
+        layer(x.shape.at(-1) as number).apply(childParams(params, "down"), wide),
+      );
+      return np.reshape(y, x.shape);
+    },
+  };
+}
+
+/** Options of a transformer's blocks. */
+export interface BlockOptions {
+  readonly width: number;
+  readonly heads: number;
+  /** Fewer heads for keys and values. Default: as many. */
+  readonly keyValueHeads?: number;
+  /** The width in the middle of a block's feed-forward part, as a multiple of `width`. Default: 4. */
+  readonly mlpRatio?: number;
+  /** Default: `gelu`. */
+  readonly activation?: FeedForwardActivation;
+  /** While training, drops so much of embeddings, attention's weights and what each part adds. */
+  readonly dropout?: number;
+  /** Default: `layer`. */
+  readonly norm?: "layer" | "rms";
+  /** Adds biases. Default: true. */
+  readonly bias?: boolean;
+  /** Weights of all products. Default: each layer's own. */
+  readonly init?: Initializer;
+}
+
+export const blockOptions = {
+  width: row.size,
+  heads: row.size,
+  keyValueHeads: row.size,
+  mlpRatio: row.positive,
+  activation: activationRow,
+  dropout: row.share,
+  norm: option.oneOf(["layer", "rms"], {}),
+  bias: row.flag,
+  init: row.initializer,
+};
 
 /** One block: places see each other, then each is seen by itself; both parts are added to what came in. */
 export interface Block extends Model {

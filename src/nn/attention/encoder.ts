@@ -1,20 +1,19 @@
 import { type Spec, type Tensor, Value } from "../../engine/index.ts";
-import { childOptions, shapeOf, shapeText } from "../layer.ts";
+import { childKey, childOptions, childParams, inLayer, layerError, shapeOf, shapeText } from "../layer.ts";
 import type { Model, Params } from "../model.ts";
-import { checkOptions, checkSize } from "../options.ts";
-import { childKey, childParams } from "../parameters.ts";
-import { inLayer, layerError } from "../path.ts";
-import { type BlockOptions, block, blockOptionNames, normOf } from "./block.ts";
+import { checkOptions, checkSize, row } from "../options.ts";
+
+import { type BlockOptions, block, blockOptions, normOf } from "./block.ts";
 
 /** Options of {@link transformerEncoder}. */
 export interface EncoderOptions extends BlockOptions {
-  /** How many blocks. */
+  /** Number of blocks. */
   readonly layers: number;
-  /** Whether places see only what comes before them; false unless told. */
+  /** Lets positions attend only to earlier ones. Default: false. */
   readonly causal?: boolean;
   /** Rotary positions; without them, and without positions in the input, order does not matter. */
   readonly rotary?: boolean;
-  /** Whether a norm comes last; true unless told. */
+  /** Adds a norm at the end. Default: true. */
   readonly finalNorm?: boolean;
 }
 
@@ -38,7 +37,13 @@ export interface EncoderInput {
  */
 export function transformerEncoder(options: EncoderOptions): Model<Value | EncoderInput, Value> {
   const kind = "transformerEncoder";
-  checkOptions(kind, options, [...blockOptionNames, "layers", "causal", "rotary", "finalNorm"]);
+  checkOptions(kind, options, {
+    ...blockOptions,
+    layers: row.size,
+    causal: row.flag,
+    rotary: row.flag,
+    finalNorm: row.flag,
+  });
   const { causal = false, rotary = false, finalNorm = true } = options;
   const width = checkSize(kind, "width", options.width);
   const names = Array.from({ length: checkSize(kind, "layers", options.layers) }, (_, i) => `block${i}`);

@@ -1,7 +1,11 @@
-export type { BlockOptions } from "./block.ts";
-export type { KeyValueCache } from "./cache.ts";
+export {
+  type BlockOptions,
+  type FeedForwardActivation,
+  type FeedForwardOptions,
+  feedForward,
+} from "./block.ts";
 export { type EncoderInput, type EncoderOptions, transformerEncoder } from "./encoder.ts";
-export { type FeedForwardActivation, type FeedForwardOptions, feedForward } from "./feed-forward.ts";
+export type { KeyValueCache } from "./multi-head.ts";
 export {
   type Attention,
   type AttentionInput,
@@ -11,8 +15,9 @@ export {
 export {
   type LearnedPositionsOptions,
   learnedPositions,
+  type RotaryOptions,
+  rotary,
   type SinusoidalOptions,
   sinusoidal,
 } from "./positions.ts";
-export { type RotaryOptions, rotary } from "./rotary.ts";
 export { type Transformer, type TransformerOptions, transformer } from "./transformer.ts";

@@ -1,39 +1,45 @@
+import { option } from "../../core/index.ts";
 import { np, random, type Spec, type Tensor, Value } from "../../engine/index.ts";
 import { dropout } from "../dropout.ts";
 import { type Initializer, xavierUniform, zeros } from "../initializers.ts";
-import { shapeOf } from "../layer.ts";
+import {
+  childKey,
+  childParams,
+  drawParameters,
+  layerError,
+  parameter,
+  shapeOf,
+  shapeText,
+} from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
-import { badOption, checkNumber, checkOptions, checkSize } from "../options.ts";
-import { childKey, drawParameters } from "../parameters.ts";
+import { badOption, checkOptions, checkSize, row } from "../options.ts";
 import { attend } from "./attend.ts";
-import { checkCache, type KeyValueCache, writeCache } from "./cache.ts";
-import { checkHeads, features, joinHeads, project } from "./projections.ts";
-import { rotary as rotate } from "./rotary.ts";
+import { rotary as rotate } from "./positions.ts";
 
 /** Options of {@link multiHeadAttention}. */
 export interface MultiHeadOptions {
   readonly heads: number;
-  /** Fewer heads for keys and values, each shared by several of the queries'; as many unless told. */
+  /** Fewer heads for keys and values, each shared by several of the queries'. Default: as many. */
   readonly keyValueHeads?: number;
-  /** The width of queries and result; the input's unless told. */
+  /** The width of queries and result. Default: the input's. */
   readonly width?: number;
-  /** Places see themselves and what comes before them; false unless told. */
+  /** Places see themselves and what comes before them. Default: false. */
   readonly causal?: boolean;
   /** While training, drops so many of the weights. */
   readonly dropout?: number;
   /** Rotary positions: true, or their base. */
   readonly rotary?: boolean | { readonly base: number };
-  /** Whether biases are added; true unless told. */
+  /** Adds biases. Default: true. */
   readonly bias?: boolean;
-  /** Weights of all four products; Glorot's uniform ones unless told. */
+  /** Weights of all four products. Default: Glorot's uniform ones. */
   readonly init?: Initializer;
 }
 
-/** What attention takes beside a plain value. */
+/** Input of attention beside a plain value. */
 export interface AttentionInput {
   /** [batch, time, features] */
   readonly x: Value;
-  /** What keys and values are made from, [batch, length, features]; `x` itself unless given. */
+  /** Source of keys and values, [batch, length, features]. Default: `x` itself. */
   readonly memory?: Value;
   /** Booleans that repeat to [batch, heads, time, length]: true where a place may see another. */
   readonly mask?: Value;
@@ -56,7 +62,20 @@ export interface Attention extends Model<Value | AttentionInput, Value> {
 }
 
 const kind = "attention";
-const names = ["heads", "keyValueHeads", "width", "causal", "dropout", "rotary", "bias", "init"];
+const multiHeadOptions = {
+  heads: row.size,
+  keyValueHeads: row.size,
+  width: row.size,
+  causal: row.flag,
+  dropout: row.share,
+  rotary: option.made<boolean | { readonly base: number }>(
+    "true, false or { base }",
+    (value) => row.flag.accepts(value) || typeof value === "object",
+    {},
+  ),
+  bias: row.flag,
+  init: row.initializer,
+};
 
 /**
  * Multi-head attention. Parameters: `q`, `k`, `v` and `out`, each with `w` [in, out] and `b`.
@@ -69,7 +88,7 @@ const names = ["heads", "keyValueHeads", "width", "causal", "dropout", "rotary",
  * ```
  */
 export function multiHeadAttention(options: MultiHeadOptions): Attention {
-  checkOptions("multiHeadAttention", options, names);
+  checkOptions("multiHeadAttention", options, multiHeadOptions);
   const { bias = true, causal = false, init = xavierUniform() } = options;
   const heads = checkSize("multiHeadAttention", "heads", options.heads);
   const shared = checkSize("multiHeadAttention", "keyValueHeads", options.keyValueHeads ?? heads);
@@ -81,7 +100,7 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
     );
   const { width } = options;
   if (width !== undefined) dimOf(checkSize("multiHeadAttention", "width", width), heads, options.rotary);
-  const rate = checkNumber("multiHeadAttention", "dropout", options.dropout ?? 0, (x) => x >= 0 && x <= 1);
+  const rate = options.dropout ?? 0;
   const drop = dropout(rate);
   const base = typeof options.rotary === "object" ? options.rotary.base : 10_000;
   const turned = (x: Value, positions: Value | number): Value =>
@@ -171,4 +190,119 @@ function dimOf(width: number, heads: number, rotary: MultiHeadOptions["rotary"])
   if (rotary && dim % 2 !== 0)
     throw badOption("multiHeadAttention", `heads are ${dim} wide, and rotary turns pairs`, "make them even");
   return dim;
+}
+
+interface Part {
+  readonly w: Value;
+  readonly b: Value | undefined;
+}
+
+function checkedPart(params: Params, name: string, x: Value): Part {
+  const own = childParams(params, name);
+  const w = parameter(kind, own, "w");
+  if (x.shape.at(-1) !== w.shape[0])
+    throw layerError(
+      kind,
+      "SHAPE_MISMATCH",
+      `the input ${shapeText(x.shape)} has ${x.shape.at(-1)} features, but ${name}.w is ${shapeText(w.shape)}`,
+      `give inputs of ${w.shape[0]} features, or draw parameters for these`,
+    );
+  return { w, b: own.b === undefined ? undefined : parameter(kind, own, "b") };
+}
+
+/** Number of heads in a part's outputs. */
+export type HeadCounts = Readonly<Record<"q" | "k" | "v", number>>;
+
+/** Products of one input with several weights as one product: [batch, length, heads, dim] for each. */
+export function project(
+  params: Params,
+  x: Value,
+  parts: readonly ("q" | "k" | "v")[],
+  heads: HeadCounts,
+): Value[] {
+  const [batch, length] = x.shape as [number, number];
+  const own = parts.map((name) => checkedPart(params, name, x));
+  const w = np.concatenate(
+    own.map((part) => part.w),
+    { axis: 1 },
+  );
+  const product = np.matmul(np.reshape(x, [batch * length, -1]), w);
+  const biases = own.flatMap(({ b }) => (b ? [b] : []));
+  const rows = biases.length === own.length ? np.add(product, np.concatenate(biases)) : product;
+  let from = 0;
+  return own.map(({ w: { shape } }, i) => {
+    const width = shape[1] as number;
+    const columns = np.slice(rows, ":", [from, from + width]);
+    from += width;
+    const count = heads[parts[i] as "q" | "k" | "v"];
+    return np.reshape(columns, [batch, length, count, width / count]);
+  });
+}
+
+/** Joins the heads' results [batch, length, heads, dim] by the last product: [batch, length, width]. */
+export function joinHeads(params: Params, mixed: Value): Value {
+  const [batch, length, heads, dim] = mixed.shape as [number, number, number, number];
+  const rows = np.reshape(mixed, [batch * length, heads * dim]);
+  const { w, b } = checkedPart(params, "out", rows);
+  const y = np.matmul(rows, w);
+  return np.reshape(b ? np.add(y, b) : y, [batch, length, -1]);
+}
+
+/** The features of an input [batch, time, features]. */
+export function features(shape: readonly number[]): number {
+  const last = shape[2];
+  if (last !== undefined && shape.length === 3) return last;
+  throw layerError(
+    kind,
+    "SHAPE_MISMATCH",
+    `the input is ${shapeText(shape)}, but it takes [batch, time, features]`,
+    "give it three axes",
+  );
+}
+
+/** Refuses queries and keys that do not belong together. */
+export function checkHeads(q: Value, k: Value): void {
+  if (q.shape[0] === k.shape[0] && q.shape[3] === k.shape[3]) return;
+  throw layerError(
+    kind,
+    "SHAPE_MISMATCH",
+    `queries are ${shapeText(q.shape)} and keys ${shapeText(k.shape)} as [batch, length, heads, dim]`,
+    "give x and memory of one batch, and parameters that this model's init gave",
+  );
+}
+
+/** Keys and values of the places so far, [batch, maxLength, heads, dim]; places to come hold anything. */
+export type KeyValueCache = { readonly k: Value; readonly v: Value };
+
+/** The cache with those of the places from `position` on. */
+export function writeCache(
+  cache: KeyValueCache,
+  k: Value,
+  v: Value,
+  position: Value | number,
+): KeyValueCache {
+  const starts = [0, position, 0, 0];
+  return {
+    k: np.dynamicUpdateSlice(cache.k, k, starts),
+    v: np.dynamicUpdateSlice(cache.v, v, starts),
+  };
+}
+
+/** Refuses a cache that was made for other keys. */
+export function checkCache(kind: string, cache: KeyValueCache, k: Value): void {
+  const [batch, length, heads, dim] = k.shape;
+  const shape = cache.k.shape;
+  if (
+    shape[0] === batch &&
+    (shape[1] as number) >= (length as number) &&
+    shape[2] === heads &&
+    shape[3] === dim
+  )
+    return;
+  throw layerError(
+    kind,
+    "SHAPE_MISMATCH",
+    `the cache is ${shapeText(shape)}, but the new keys are ${shapeText(k.shape)}`,
+    "make it with this model's initCache(batch, maxLength), for this batch and no fewer places",
+  );
 }

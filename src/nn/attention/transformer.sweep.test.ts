@@ -158,7 +158,7 @@ describeInSample("a transformer", () => {
     );
     expect(fails(() => transformer({ ...small, vocabulary: -1 }))).toContain("-1");
     expect(fails(() => transformer({ ...small, width: 9 }))).toContain("2 equal heads");
-    expect(fails(() => transformer({ ...small, norm: "batch" as never }))).toContain('"layer", "rms"');
+    expect(fails(() => transformer({ ...small, norm: "batch" as never }))).toContain('"layer" or "rms"');
     expect(fails(() => transformer({ ...small, activation: "gleu" as never }))).toContain(
       'did you mean "gelu"',
     );

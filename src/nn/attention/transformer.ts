@@ -1,36 +1,46 @@
+import { option } from "../../core/index.ts";
 import { np, spec, type Tensor, type Value } from "../../engine/index.ts";
 import { dense } from "../dense.ts";
 import { dropout } from "../dropout.ts";
 import { embedding } from "../embedding.ts";
 import { normal } from "../initializers.ts";
-import { childOptions, shapeOf, shapeText } from "../layer.ts";
+import {
+  childKey,
+  childOptions,
+  childParams,
+  drawParameters,
+  inLayer,
+  layerError,
+  parameter,
+  shapeOf,
+  shapeText,
+} from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
-import { badOption, checkOptions, checkSize, checkWord } from "../options.ts";
-import { childKey, childParams, drawParameters, parameter } from "../parameters.ts";
-import { inLayer, layerError } from "../path.ts";
-import { type BlockOptions, block, blockOptionNames, normOf } from "./block.ts";
-import type { KeyValueCache } from "./cache.ts";
+import { badOption, checkOptions, checkSize, row } from "../options.ts";
+
+import { type BlockOptions, block, blockOptions, normOf } from "./block.ts";
+import type { KeyValueCache } from "./multi-head.ts";
 import { learnedPositions, sinusoidal } from "./positions.ts";
 
 /** Options of {@link transformer}. */
 export interface TransformerOptions extends BlockOptions {
-  /** How many tokens there are. */
+  /** Number of tokens. */
   readonly vocabulary: number;
-  /** How many blocks. */
+  /** Number of blocks. */
   readonly layers: number;
   /** The longest sequence. */
   readonly context: number;
-  /** `learned` unless told. */
+  /** Default: `learned`. */
   readonly positions?: "learned" | "rotary" | "sinusoidal";
-  /** Whether places see only what comes before them; true unless told. */
+  /** Lets positions attend only to earlier ones. Default: true. */
   readonly causal?: boolean;
-  /** Whether the last product uses the embeddings instead of weights of its own; false unless told. */
+  /** Uses the embeddings as weights of the last product. Default: false. */
   readonly tieEmbeddings?: boolean;
 }
 
 /** A transformer over tokens, and token by token with what is remembered of those before. */
 export interface Transformer extends Model {
-  /** Room for keys and values of all blocks, as values inside a compiled function; `context` places unless told. */
+  /** Room for keys and values of all blocks, as values inside a compiled function. Default: `context` places. */
   initCache(batch: number, maxLength?: number): readonly KeyValueCache[];
   /**
    * Logits of the places from `position` on, which see those before through the cache. Equals the same places of the
@@ -44,7 +54,14 @@ export interface Transformer extends Model {
   ): { readonly y: Value; readonly cache: readonly KeyValueCache[] };
 }
 
-const own = ["vocabulary", "layers", "context", "positions", "causal", "tieEmbeddings"];
+const transformerOptions = {
+  vocabulary: row.size,
+  layers: row.size,
+  context: row.size,
+  positions: option.oneOf(["learned", "rotary", "sinusoidal"], {}),
+  causal: row.flag,
+  tieEmbeddings: row.flag,
+};
 const small = normal({ std: 0.02 });
 
 /**
@@ -59,7 +76,7 @@ const small = normal({ std: 0.02 });
  */
 export function transformer(options: TransformerOptions): Transformer {
   const kind = "transformer";
-  checkOptions(kind, options, [...own, ...blockOptionNames]);
+  checkOptions(kind, options, { ...transformerOptions, ...blockOptions });
   const {
     width,
     vocabulary,
@@ -69,11 +86,7 @@ export function transformer(options: TransformerOptions): Transformer {
     init,
     dropout: rate = 0,
   } = options;
-  const positions = checkWord(kind, "positions", options.positions ?? "learned", [
-    "learned",
-    "rotary",
-    "sinusoidal",
-  ]);
+  const positions = options.positions ?? "learned";
   checkSize(kind, "width", width);
   checkSize(kind, "context", context);
   if (positions === "sinusoidal" && width % 2 !== 0)

@@ -2,10 +2,13 @@
 export {
   type BinaryCrossEntropyOptions,
   binaryCrossEntropy,
+  type CrossEntropyOptions,
+  crossEntropy,
+  type DistributionForm,
   type FocalOptions,
   focal,
-} from "./binary.ts";
-export { type CrossEntropyOptions, crossEntropy } from "./cross-entropy.ts";
-export { type DistributionForm, type KlOptions, kl } from "./kl.ts";
+  type KlOptions,
+  kl,
+} from "./classification.ts";
 export type { LossOptions, Reduction } from "./reduction.ts";
 export { type HuberOptions, huber, mae, mse } from "./regression.ts";

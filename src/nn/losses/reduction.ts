@@ -10,14 +10,14 @@ import {
 } from "../../engine/index.ts";
 import { checkWord } from "../options.ts";
 
-/** How the losses of examples become one. */
+/** Reduction of the losses of examples. */
 export type Reduction = "mean" | "sum" | "none";
 
-/** What every loss takes. */
+/** Options of every loss. */
 export interface LossOptions {
   /**
    * Which losses count: booleans, or numbers they are multiplied by. Of the losses' shape, or of their first axes.
-   * What does not count adds nothing to value and gradient, whatever it is; the mean is over what counts, and 0 where
+   * Masked elements add nothing to value and gradient; the mean is over what counts, and 0 where
    * nothing does.
    */
   readonly mask?: ValueLike;
@@ -46,7 +46,7 @@ export function checkAlike(kind: string, names: readonly [string, string], x: Va
     );
 }
 
-/** How much each loss counts, in the losses' shape; undefined where all do. */
+/** Weights of the losses, in their shape; undefined for equal weights. */
 export function weightsOf(
   kind: string,
   { mask }: LossOptions,
@@ -70,7 +70,7 @@ export function weightsOf(
 export const counted = (x: Value, weights: Value | undefined): Value =>
   weights ? np.where(np.notEqual(weights, 0), x, np.zerosLike(x)) : x;
 
-/** Losses as one number: the mean is over `totals` (the weights unless told), and 0 where they sum to 0. */
+/** Losses as one number: the mean is over `totals` (default: the weights), and 0 where they sum to 0. */
 export function reduced(
   kind: string,
   losses: Value,
@@ -105,5 +105,5 @@ export const finite = customGradient(
 export const product = (factor: Value, x: Value): Value =>
   np.where(np.equal(factor, 0), np.zerosLike(x), np.multiply(factor, x));
 
-/** Whether an argument holds labels: whole numbers or truths. */
+/** True for labels: whole numbers or booleans. */
 export const isLabels = (x: Value): boolean => !isFloat(x.dtype);

@@ -1,8 +1,8 @@
 import { np, type Value, type ValueLike } from "../../engine/index.ts";
-import { checkNumber, checkOptions } from "../options.ts";
+import { checkOptions, row } from "../options.ts";
 import { checkAlike, counted, type LossOptions, reduced, weightsOf, wide } from "./reduction.ts";
 
-const common = ["mask", "reduction"];
+const lossOptions = { mask: row.array, reduction: row.reduction };
 
 /** The losses of differences between predictions and targets of one shape. */
 function ofDifference(
@@ -28,26 +28,26 @@ function ofDifference(
  * ```
  */
 export function mse(predictions: ValueLike, targets: ValueLike, options: LossOptions = {}): Value {
-  checkOptions("mse", options, common);
+  checkOptions("mse", options, lossOptions);
   return ofDifference("mse", predictions, targets, options, np.square);
 }
 
 /** The mean absolute error; its gradient is 0 where prediction and target are equal. */
 export function mae(predictions: ValueLike, targets: ValueLike, options: LossOptions = {}): Value {
-  checkOptions("mae", options, common);
+  checkOptions("mae", options, lossOptions);
   return ofDifference("mae", predictions, targets, options, np.absolute);
 }
 
 /** Options of {@link huber}. */
 export interface HuberOptions extends LossOptions {
-  /** Where squares end and straight lines begin; 1 unless told. */
+  /** Error at which the loss turns from quadratic to linear. Default: 1. */
   readonly delta?: number;
 }
 
 /** Half the square of small differences and delta * (|difference| - delta / 2) of larger ones. */
 export function huber(predictions: ValueLike, targets: ValueLike, options: HuberOptions = {}): Value {
-  checkOptions("huber", options, ["delta", ...common]);
-  const delta = checkNumber("huber", "delta", options.delta ?? 1, (x) => x > 0, "give a number above 0");
+  checkOptions("huber", options, { delta: row.positive, ...lossOptions });
+  const delta = options.delta ?? 1;
   return ofDifference("huber", predictions, targets, options, (difference) => {
     const size = np.absolute(difference);
     const curved = np.minimum(size, delta);

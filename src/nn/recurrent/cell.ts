@@ -1,16 +1,22 @@
 import { isPlainObject } from "../../core/index.ts";
-import { np, type Shape, type Spec, type Tensor, type Value } from "../../engine/index.ts";
+import { nn, np, type Shape, type Spec, type Tensor, type Value } from "../../engine/index.ts";
 import { type Initializer, orthogonal, xavierUniform, zeros } from "../initializers.ts";
-import { shapeOf, shapeText } from "../layer.ts";
+import {
+  childKey,
+  childParams,
+  drawParameters,
+  layerError,
+  parameter,
+  shapeOf,
+  shapeText,
+} from "../layer.ts";
 import type { InitKey, InitOptions, Model, Params } from "../model.ts";
-import { checkSize } from "../options.ts";
-import { childKey, childParams, drawParameters, parameter } from "../parameters.ts";
-import { layerError } from "../path.ts";
+import { checkOptions, checkSize, row } from "../options.ts";
 
-/** What a recurrent layer remembers: values [batch, width] by name. */
+/** State of a recurrent layer: values [batch, width] by name. */
 export type CellState = { readonly [name: string]: Value };
 
-/** What a cell takes: one step's input [batch, features] and the state before it, zeros unless given. */
+/** Default: What a cell takes: one step's input [batch, features] and the state before it, zeros. */
 export interface CellInput<S extends CellState> {
   readonly x: Value;
   readonly state?: S;
@@ -25,13 +31,13 @@ export interface Cell<S extends CellState> extends Model<CellInput<S>, S> {
 
 /** Options of cells. */
 export interface CellOptions {
-  /** Whether biases are added; true unless told. */
+  /** Adds biases. Default: true. */
   readonly bias?: boolean;
-  /** Weights of the input; Glorot's uniform ones, gate by gate, unless told. */
+  /** Weights of the input. Default: Glorot's uniform ones, gate by gate,. */
   readonly init?: Initializer;
-  /** Weights of the state; orthogonal, gate by gate, unless told. */
+  /** Weights of the state. Default: orthogonal, gate by gate,. */
   readonly hiddenInit?: Initializer;
-  /** Both biases; zeros unless told. */
+  /** Both biases. Default: zeros. */
   readonly biasInit?: Initializer;
 }
 
@@ -39,19 +45,24 @@ export interface CellOptions {
 export interface CellParts<S extends CellState> {
   readonly kind: string;
   readonly width: number;
-  /** How many gates, side by side in this order in every weight. */
+  /** Number of gates, side by side in this order in every weight. */
   readonly gates: number;
   /** The names of its state. */
   readonly states: readonly (keyof S & string)[];
   /** Added to the first numbers of a gate's bias, `input.b`. */
   readonly biasStart?: { readonly gate: number; readonly value: number };
-  /** What the input gives to the gates: [..., features] to [..., gates * width]. */
+  /** Projects the input to the gates: [..., features] to [..., gates * width]. */
   readonly project: (params: Params, x: Value) => Value;
   /** The next state, from what the input gives. */
   readonly next: (params: Params, projected: Value, state: S) => S;
 }
 
-export const cellOptionNames = ["bias", "init", "hiddenInit", "biasInit"];
+export const cellOptions = {
+  bias: row.flag,
+  init: row.initializer,
+  hiddenInit: row.initializer,
+  biasInit: row.initializer,
+};
 
 /** Draws each gate's part by itself: what keeps signals at their size for one gate does not for several side by side. */
 const perGate =
@@ -170,3 +181,90 @@ export const rankError = (kind: string, shape: Shape, wanted: string) =>
     `the input is ${shapeText(shape)}, but it takes ${wanted}`,
     `give inputs ${wanted}`,
   );
+
+/** State of a GRU: its output [batch, width]. */
+export type GruState = { readonly h: Value };
+
+/** A GRU's step in parts; gates in PyTorch's order: reset, update, candidate. */
+export const gruParts = (kind: string, width: number): CellParts<GruState> => ({
+  kind,
+  width: checkSize(kind, "the width", width),
+  gates: 3,
+  states: ["h"],
+  project: (params, x) => affine(kind, params, "input", x),
+  next: (params, projected, { h }) => {
+    const [resetX, updateX, candidateX] = np.split(projected, 3, { axis: 1 });
+    const [resetH, updateH, candidateH] = np.split(affine(kind, params, "hidden", h), 3, { axis: 1 });
+    const reset = nn.sigmoid(np.add(resetX, resetH));
+    const update = nn.sigmoid(np.add(updateX, updateH));
+    const candidate = np.tanh(np.add(candidateX, np.multiply(reset, candidateH)));
+    return { h: np.add(candidate, np.multiply(update, np.subtract(h, candidate))) };
+  },
+});
+
+/**
+ * One step of a GRU, with PyTorch's formulas. Parameters: `input.w` [in, 3 * width], `hidden.w` [width, 3 * width],
+ * `input.b` and `hidden.b` [3 * width]: PyTorch's `weight_ih`, `weight_hh` (both transposed), `bias_ih`, `bias_hh`.
+ *
+ * @example
+ * ```ts
+ * const cell = nn.gruCell(64);
+ * const params = cell.init(0, { x: spec([32, 8]) });
+ * const { h } = cell.apply(params, { x, state }); // inside compile
+ * ```
+ */
+export function gruCell(width: number, options: CellOptions = {}): Cell<GruState> {
+  checkOptions("gruCell", options, cellOptions);
+  return cellOf(gruParts("gruCell", width), options);
+}
+
+/** State of an LSTM: its output and its memory, both [batch, width]. */
+export type LstmState = { readonly h: Value; readonly c: Value };
+
+/** Options of {@link lstmCell}. */
+export interface LstmCellOptions extends CellOptions {
+  /**
+   * Initial bias of the forget gate. Default: 1. The larger, the longer it remembers before it has
+   * learned what: about log(steps).
+   */
+  readonly forgetBias?: number;
+}
+
+/** An LSTM's step in parts; gates in PyTorch's order: input, forget, candidate, output. */
+export const lstmParts = (kind: string, width: number, forgetBias = 1): CellParts<LstmState> => ({
+  kind,
+  width: checkSize(kind, "the width", width),
+  gates: 4,
+  states: ["h", "c"],
+  biasStart: { gate: 1, value: forgetBias },
+  // Both biases are added here, outside the loop.
+  project: (params, x) => {
+    const rows = affine(kind, params, "input", x);
+    const hidden = childParams(params, "hidden");
+    return hidden.b === undefined ? rows : np.add(rows, parameter(kind, hidden, "b"));
+  },
+  next: (params, projected, { h, c }) => {
+    const gates = np.add(projected, np.matmul(h, parameter(kind, childParams(params, "hidden"), "w")));
+    const [input, forget, candidate, output] = np.split(gates, 4, { axis: 1 });
+    const kept = np.multiply(nn.sigmoid(forget), c);
+    const memory = np.add(kept, np.multiply(nn.sigmoid(input), np.tanh(candidate)));
+    return { h: np.multiply(nn.sigmoid(output), np.tanh(memory)), c: memory };
+  },
+});
+
+/**
+ * One step of an LSTM, with PyTorch's formulas. Parameters: `input.w` [in, 4 * width], `hidden.w` [width, 4 * width],
+ * `input.b` and `hidden.b` [4 * width]: PyTorch's `weight_ih`, `weight_hh` (both transposed), `bias_ih`, `bias_hh`.
+ *
+ * @example
+ * ```ts
+ * const cell = nn.lstmCell(64);
+ * const params = cell.init(0, { x: spec([32, 8]) });
+ * const next = cell.apply(params, { x, state }); // { h, c }, inside compile
+ * ```
+ */
+export function lstmCell(width: number, options: LstmCellOptions = {}): Cell<LstmState> {
+  checkOptions("lstmCell", options, { ...cellOptions, forgetBias: row.finite });
+  const { forgetBias, ...rest } = options;
+  return cellOf(lstmParts("lstmCell", width, forgetBias), rest);
+}

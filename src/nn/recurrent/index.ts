@@ -1,11 +1,19 @@
-import { checkOptions } from "../options.ts";
-import { type GruState, gruParts } from "./gru-cell.ts";
-import { type LstmCellOptions, type LstmState, lstmParts } from "./lstm-cell.ts";
-import { overTime, type Recurrent, type RecurrentOptions, recurrentOptionNames } from "./over-time.ts";
+import { checkOptions, row } from "../options.ts";
+import { type GruState, gruParts, type LstmCellOptions, type LstmState, lstmParts } from "./cell.ts";
 
-export type { Cell, CellInput, CellOptions, CellState } from "./cell.ts";
-export { type GruState, gruCell } from "./gru-cell.ts";
-export { type LstmCellOptions, type LstmState, lstmCell } from "./lstm-cell.ts";
+import { overTime, type Recurrent, type RecurrentOptions, recurrentOptions } from "./over-time.ts";
+
+export {
+  type Cell,
+  type CellInput,
+  type CellOptions,
+  type CellState,
+  type GruState,
+  gruCell,
+  type LstmCellOptions,
+  type LstmState,
+  lstmCell,
+} from "./cell.ts";
 export type { Recurrent, RecurrentOptions, SequenceInput, SequenceOutput } from "./over-time.ts";
 
 /**
@@ -19,7 +27,7 @@ export type { Recurrent, RecurrentOptions, SequenceInput, SequenceOutput } from 
  * ```
  */
 export function gru(width: number, options: RecurrentOptions = {}): Recurrent<GruState> {
-  checkOptions("gru", options, recurrentOptionNames);
+  checkOptions("gru", options, recurrentOptions);
   return overTime(gruParts("gru", width), options);
 }
 
@@ -36,7 +44,7 @@ export interface LstmOptions extends RecurrentOptions, LstmCellOptions {}
  * ```
  */
 export function lstm(width: number, options: LstmOptions = {}): Recurrent<LstmState> {
-  checkOptions("lstm", options, [...recurrentOptionNames, "forgetBias"]);
+  checkOptions("lstm", options, { ...recurrentOptions, forgetBias: row.finite });
   const { forgetBias, ...rest } = options;
   return overTime(lstmParts("lstm", width, forgetBias), rest);
 }

@@ -1,16 +1,15 @@
 import { np, random, type Shape, scan, type Tensor, type Value } from "../../engine/index.ts";
 import { dropout } from "../dropout.ts";
-import { shapeOf, shapeText } from "../layer.ts";
+import { childKey, childParams, inLayer, layerError, shapeOf, shapeText } from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
-import { checkSize } from "../options.ts";
-import { childKey, childParams } from "../parameters.ts";
-import { inLayer, layerError } from "../path.ts";
+import { checkSize, row } from "../options.ts";
+
 import {
   type CellOptions,
   type CellParts,
   type CellState,
   cellOf,
-  cellOptionNames,
+  cellOptions,
   drawCell,
   rankError,
   stateOr,
@@ -19,7 +18,7 @@ import {
 
 /** Options of {@link gru} and {@link lstm}. */
 export interface RecurrentOptions extends CellOptions {
-  /** How many layers, one over the other; 1 unless told. */
+  /** Number of stacked layers. Default: 1. */
   readonly layers?: number;
   /** While training, drops so much of what one layer gives to the next. */
   readonly dropout?: number;
@@ -29,13 +28,13 @@ export interface RecurrentOptions extends CellOptions {
 export interface SequenceInput<S extends CellState> {
   /** [batch, time, features]; for one step [batch, features]. */
   readonly x: Value;
-  /** A state for each layer; zeros unless given. */
+  /** A state for each layer. Default: zeros. */
   readonly state?: readonly S[];
   /** Booleans [batch, time] (for one step [batch]): true where the state is set to zeros before that step. */
   readonly reset?: Value;
 }
 
-/** What the last layer gives, and every layer's state after it. */
+/** Output of the last layer, and every layer's state after it. */
 export interface SequenceOutput<S extends CellState> {
   /** [batch, time, width]; for one step [batch, width]. */
   readonly y: Value;
@@ -54,7 +53,7 @@ export interface Recurrent<S extends CellState> extends Model {
   step(params: Params, input: SequenceInput<S>, options?: ApplyOptions): SequenceOutput<S>;
 }
 
-export const recurrentOptionNames: readonly string[] = [...cellOptionNames, "layers", "dropout"];
+export const recurrentOptions = { ...cellOptions, layers: row.size, dropout: row.share };
 
 const sequenceAxes = "[batch, time, features]";
 

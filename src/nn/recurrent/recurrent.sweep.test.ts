@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { compile, np, put, random, spec, type Value } from "../../engine/index.ts";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { describeInSample } from "../../sweep.test-support.ts";
+import { sequential } from "../combine.ts";
 import { dense } from "../dense.ts";
 import type { Params } from "../model.ts";
-import { sequential } from "../sequential.ts";
 import { gru, gruCell, lstm, lstmCell } from "./index.ts";
 
 const input = (...shape: number[]): Float32Array =>
