@@ -296,5 +296,5 @@ export function checkpointName(
   return free;
 }
 
-/** Whether a name is one that checkpoints get. */
+/** True for names that checkpoints get. */
 export const isCheckpointName = (name: string): boolean => /^epoch-\d+-update-\d+(-\d+)?$/.test(name);

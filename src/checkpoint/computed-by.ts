@@ -7,7 +7,7 @@ import { type Device, findPlugins } from "../engine/index.ts";
 import type { Json } from "./json.ts";
 import { hashFile } from "./store/file-threads.ts";
 
-/** What computed a state: everything that may change the bits of what follows. */
+/** The engine, machine and versions that computed a state: everything that may change the bits of later steps. */
 export interface ComputedBy {
   readonly engine: string;
   readonly device: string;
@@ -24,7 +24,7 @@ export interface ComputedBy {
   readonly espalier: string;
 }
 
-/** What computes on this device, in this process. */
+/** Describes the computation on this device, in this process. */
 export async function computedBy(device: Device | undefined, compileOptions: Json = {}): Promise<ComputedBy> {
   const flags = process.env.XLA_FLAGS;
   return {

@@ -18,7 +18,7 @@ import { type Snapshot, snapshot } from "./snapshot.ts";
 import { localStore } from "./store/local-store.ts";
 import type { CheckpointStore, StoreLock } from "./store/store.ts";
 
-// How a checkpoint is saved and restored, and the file that does it. The hook (hook/) calls both at its times.
+// The steps of a save and of a restore, and the file of each. The hook (hook/) calls both at its times.
 //
 //   save      snapshot(components)           snapshot.ts         asks every component for its state; tensors are held, not copied
 //             queue: one write at a time     manager.ts          training goes on meanwhile
@@ -78,7 +78,7 @@ export class CheckpointManager {
   readonly #run: string;
   readonly #warn: (text: string) => void;
   readonly #computedBy: typeof computedBy;
-  /** How often each checkpoint is in use now. */
+  /** Uses of each checkpoint at present. */
   readonly #uses = new Map<string, number>();
   #lock: Promise<StoreLock> | undefined;
   #sequence: number | undefined;
@@ -101,7 +101,7 @@ export class CheckpointManager {
     await this.#locked();
   }
 
-  /** Whether a write is under way. */
+  /** True while a write is under way. */
   get busy(): boolean {
     return this.#waiting > 0;
   }

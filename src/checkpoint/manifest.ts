@@ -234,7 +234,7 @@ const inFull = ["train", "rollout", "validation", "evaluation", "health", "time"
 export function filedMetrics({ metrics, scores }: Filed): Readonly<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const [name, value] of Object.entries(metrics)) {
-    // What rollouts gave stands under both names where a metrics hook gathered it.
+    // Metrics of rollouts have both names where a metrics hook collected them.
     if (!Object.hasOwn(metrics, `rollout/${name}`)) found[isInFull(name) ? name : `train/${name}`] = value;
   }
   for (const [name, value] of Object.entries(scores)) {
@@ -249,7 +249,7 @@ export function filedMetrics({ metrics, scores }: Filed): Readonly<Record<string
 export function filedMetric(manifest: Filed, full: string): number | undefined {
   const { metrics, scores } = manifest;
   const { category = "", name = "" } = metricParts(full) ?? {};
-  // Without a metrics hook, what rollouts gave stands under its own name alone.
+  // Without a metrics hook, metrics of rollouts have the short name alone.
   const short = category === "rollout" || category === "train" ? metrics[name] : undefined;
   return filedMetrics(manifest)[full] ?? scores[full] ?? metrics[full] ?? short;
 }

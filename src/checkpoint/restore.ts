@@ -11,10 +11,10 @@ import { leafName } from "./snapshot.ts";
 /** Differences between a run and the checkpoint that it goes on from. */
 export type Allowed = "config" | "computedBy" | "hooks" | "stopped";
 
-/** How much of a checkpoint a run takes over. */
+/** The part of a checkpoint that a run takes over. */
 export type RestoreMode = "exact" | "warmStart" | "warmStartOptimizer";
 
-/** How much of a checkpoint is restored, and which differences are accepted. */
+/** Options of `restore`: the part of a checkpoint to take, and the differences to accept. */
 export interface RestoreOptions {
   /**
    * Default: `exact`, everything, so that the run goes on as if it had never stopped; any obstacle to that is an error.
@@ -26,7 +26,7 @@ export interface RestoreOptions {
   readonly optimizer?: readonly string[];
   /** The settings of this run, to be compared with those of the checkpoint. */
   readonly config?: Json;
-  /** How this run compiles, to be compared. */
+  /** Options of this run's compiled programs, to be compared. */
   readonly compileOptions?: Json;
   /**
    * Differences to accept with a warning: the run then goes on well, but perhaps not with the same bits. `hooks` are

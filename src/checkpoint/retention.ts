@@ -11,7 +11,7 @@ import { filedMetric, filedMetrics, type Manifest } from "./manifest.ts";
 
 /** Which checkpoints stay. One that any rule keeps stays; so do the newest, and those in use. */
 export interface Keep {
-  /** How many of the newest. */
+  /** The number of newest ones. */
   readonly last?: number;
   /**
    * The best `k` by a score or metric, named in full: `validation/accuracy`, `evaluation/return`, `train/loss`. While no

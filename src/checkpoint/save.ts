@@ -15,9 +15,9 @@ import type { Snapshot } from "./snapshot.ts";
 import type { CheckpointWriter, StoreLock } from "./store/store.ts";
 import { writeComponent } from "./write-component.ts";
 
-/** What is saved with a checkpoint beside its components. `counters` or `step` is required. */
+/** Metadata of a checkpoint. `counters` or `step` is required. */
 export interface CheckpointMetadata {
-  /** How far the run is; a checkpoint is named by its epochs and updates. */
+  /** The counters of the run; a checkpoint is named by its epochs and updates. */
   readonly counters?: Partial<Counters>;
   /** The short form: a step is an update, so that `step: 1000` is `counters: { updates: 1000 }`. */
   readonly step?: number;
@@ -28,7 +28,7 @@ export interface CheckpointMetadata {
   readonly scores?: Readonly<Record<string, number>>;
   /** The settings that a resumed run must share. */
   readonly config?: Json;
-  /** How the run compiles: `deterministic`, flags. */
+  /** Options of compiled programs: `deterministic`, flags. */
   readonly compileOptions?: Json;
   /** Values of the caller's own. */
   readonly metadata?: Json;

@@ -74,7 +74,7 @@ function requestOf(options: Options): EvaluateRequest {
   };
 }
 
-/** Where nobody knows an environment by its name, what to do about it here. */
+/** Adds the fix to the error of an environment that is not registered. */
 function withModule(cause: unknown, module: string | undefined): unknown {
   const [, name] = /there is no environment "(.+?)"/.exec(cause instanceof Error ? cause.message : "") ?? [];
   if (!(cause instanceof EspalierError) || cause.code !== "ENVIRONMENT_UNKNOWN" || !name) return cause;
@@ -107,7 +107,7 @@ export type EvaluateRequest = Pick<
   "environment" | "suites" | "episodes" | "seed" | "deterministic" | "engine" | "store" | "run"
 >;
 
-/** What the command found. */
+/** The result of an evaluation. */
 export interface Evaluation {
   readonly checkpoint: string;
   readonly run: string;

@@ -7,6 +7,17 @@ import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
 import { registerRuns } from "./runs/command.ts";
 
+// The `espalier` program. Each command registers itself and has its chapter:
+//
+//   engine list | install | check             engine/       list.ts starts every plugin in a process of its own
+//   checkpoint inspect | verify | diff | prune checkpoint/  locate.ts finds out what a path is
+//   prove-resume FILE                          prove-resume/ command -> prove.ts -> process.ts -> part.ts in child processes
+//   runs | show | export | tail | why          runs/         read a stats store
+//   evaluate CHECKPOINT                        evaluate.ts
+//   replay FILE                                replay/
+//
+// Shared: options.ts (typed numbers), terminal.ts (output, colours, Ctrl-C), text.ts (tables, times), run-again.ts
+// (the command once more, with a loader of TypeScript).
 const commands: readonly RegisterCommand[] = [
   (program) => registerEngine(program),
   (program) => registerCheckpoint(program),

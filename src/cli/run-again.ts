@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { EspalierError } from "../core/index.ts";
 import { type TypeScriptRuntime, tsxFor } from "../engine/index.ts";
 
-/** How to run this program once more: Node, its own arguments, and the program's file. */
+/** The command that runs this program: Node, its own arguments, and the program's file. */
 export type Self = readonly [node: string, ...args: string[]];
 
 /** This program as it was called. */
@@ -16,9 +16,7 @@ export const thisProgram = (): Self => [process.execPath, ...process.execArgv, p
 export const callName = (self: Self): string =>
   self.at(-1)?.endsWith(".ts") ? "npm run --silent espalier --" : "npx espalier";
 
-/**
- * How to run this program so that it can import `file`: as it was called, with a loader where one is needed.
- */
+/** The command that runs this program so that it can import `file`: as it was called, with a loader if needed. */
 export function programFor(file: string, self: Self, runtime?: TypeScriptRuntime): Self {
   const full = resolve(file);
   if (!existsSync(full))

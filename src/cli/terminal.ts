@@ -46,7 +46,7 @@ export function thisProcess(): Surroundings {
   };
 }
 
-/** Where a command prints. */
+/** The output of a command. */
 export interface Output {
   readonly isTTY: boolean;
   /** Of the terminal; undefined elsewhere. */
@@ -88,7 +88,7 @@ export function outputTo(stream: NodeJS.WriteStream): Output {
   };
 }
 
-/** How a command's output looks. */
+/** The look of a command's output. */
 export interface Style {
   readonly colors: ReturnType<typeof pc.createColors>;
   /** No characters beyond ASCII. */
@@ -124,9 +124,9 @@ export function knowsUnicode(env: Environment, platform: string = process.platfo
   return env.TERM !== "linux" && env.TERM !== "dumb";
 }
 
-/** Where lines go while something long runs. */
+/** A line about something that takes long. */
 export interface StatusLine {
-  /** What is happening now. */
+  /** Shows what is happening now. */
   readonly say: (line: string) => void;
   /** To be called once, when it is over. */
   readonly end: () => void;

@@ -76,7 +76,7 @@ export function checkpointHook(options: CheckpointHookOptions): TrainerHook {
 const mark: symbol = Symbol.for("espalier.checkpointHook");
 
 /**
- * Whether a hook was made by `checkpointHook`, primary or not. For tools that bring a checkpoint hook of their own.
+ * True for hooks made by `checkpointHook`, primary or not. For tools that bring a checkpoint hook of their own.
  *
  * @example
  * ```ts
@@ -110,7 +110,7 @@ export interface CheckpointHookOptions
   extends Pick<RestoreOptions, "mode" | "parameters" | "optimizer" | "allow"> {
   /** Default: `checkpoint`. */
   readonly name?: string;
-  /** Where checkpoints are kept: a store, or a directory. Runs of several ranks need a directory that all see. */
+  /** The place of checkpoints: a store, or a directory. Runs of several ranks need a directory that all see. */
   readonly store?: CheckpointStore;
   readonly directory?: string;
   /** Seconds for which ranks wait for each other. Default: 600. */
@@ -123,16 +123,16 @@ export interface CheckpointHookOptions
   readonly keep?: Keep;
   readonly publish?: readonly Publication[];
   /**
-   * What happens before training. `resume`, the default, goes on from the newest whole checkpoint of the store, if there
+   * The start of a run. `resume`, the default, goes on from the newest whole checkpoint of the store, if there
    * is one; where there are some and none is whole, that is an error. `fresh` refuses a store that has checkpoints. A
    * path, or a name in the store, goes on from that one.
    */
   readonly onStart?: "resume" | "fresh" | (string & Record<never, never>);
-  /** Whether it restores and provides the slot `latestCheckpoint`. One hook does. Default: true. */
+  /** Restores, and provides the slot `latestCheckpoint`. One hook does. Default: true. */
   readonly primary?: boolean;
   /** Values of your own for the manifest. */
   readonly metadata?: Json | ((context: TrainerContext) => Json);
-  /** What a failure to save does; one to restore always stops the run. Default: "stop". */
+  /** The effect of a failure to save; a failure to restore always stops the run. Default: "stop". */
   readonly onFailure?: NonNullable<TrainerHook["onFailure"]>;
   /** Milliseconds for which it may hold the loop; over it warns. */
   readonly timeBudget?: number;

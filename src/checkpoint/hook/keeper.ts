@@ -32,9 +32,9 @@ export class CheckpointKeeper {
   /** The trainer's state in the newest checkpoint, or where the run began. */
   #saved: StateTree | undefined;
   #published: { readonly uri: string; readonly counters: TrainerContext["counters"] } | undefined;
-  /** How ranks end at the same place; undefined for one rank. */
+  /** Has ranks end at the same place; undefined for one rank. */
   #meeting: RankMeeting | undefined;
-  /** Whether a failure has ended saving. */
+  /** True once a failure has ended saving. */
   #off = false;
 
   constructor(settings: CheckpointSettings) {
@@ -148,7 +148,7 @@ export class CheckpointKeeper {
       tell(null);
       for (const { to } of due) tell(await publish(manager, name, to));
     } catch (error) {
-      // What was not written is still to be saved at the end.
+      // It is still to be saved at the end.
       if (!isPublishing(error)) this.#saved = undefined;
       this.#off = this.#settings.onFailure !== "warn";
       throw error;

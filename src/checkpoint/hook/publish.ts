@@ -36,7 +36,7 @@ export async function publish(
   }
 }
 
-/** Whether a failure is about publishing alone: the checkpoint is saved. */
+/** True for failures of publishing alone: the checkpoint is saved. */
 export const isPublishing = (error: unknown): boolean =>
   error instanceof EspalierError && error.code === "PUBLISH_FAILED";
 
@@ -86,7 +86,7 @@ async function copyFile(
   }
 }
 
-/** Whether a checkpoint that is there already is this one: a run that was killed may publish one again. */
+/** True if the checkpoint that is there already is this one: a run that was killed may publish one again. */
 async function isSame(store: CheckpointStore, name: string, { components }: Manifest): Promise<boolean> {
   const there = await Checkpoint.open(store, name);
   return JSON.stringify(there.manifest.components) === JSON.stringify(components);

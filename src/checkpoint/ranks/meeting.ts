@@ -44,7 +44,7 @@ const sayAfter = 2;
  * each rank   goes on to it, and ends
  * ```
  *
- * Where a rank is gone, or does not come within `patience`, the others end where they are and say so: then there is no
+ * If a rank is gone or does not come within `patience`, the others end where they are, with a warning: then there is no
  * last checkpoint.
  */
 export class RankMeeting {
@@ -68,7 +68,7 @@ export class RankMeeting {
     this.#timer = setInterval(() => {
       if (looking) return;
       looking = true;
-      // What cannot be read now is looked at again.
+      // A file that cannot be read now is looked at again.
       look()
         .catch(() => undefined)
         .finally(() => {
@@ -181,7 +181,7 @@ export class RankMeeting {
     return (await Promise.all(found)).flat();
   }
 
-  /** Whether a checkpoint has a part of another rank, and none of this one. */
+  /** True if a checkpoint has a part of another rank, and none of this one. */
   async #isBehind(): Promise<boolean> {
     const { root, rank, fs } = this.#options;
     for (const name of (await fs.list(root)).filter((one) => one.startsWith(".tmp-parts-"))) {

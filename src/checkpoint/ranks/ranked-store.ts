@@ -200,7 +200,7 @@ async function awaitMain(root: string, patience: number, machine: Machine): Prom
   );
 }
 
-/** Whether rank 0 has the store and runs. */
+/** True if rank 0 has the store and runs. */
 export async function isMainThere(root: string, { fs, processes }: Machine): Promise<boolean> {
   const main = await readJson<ProcessIdentity>(fs, join(root, mainFile));
   return main !== undefined && processes.isRunning(main) !== false;
@@ -236,7 +236,7 @@ export async function until(
   }
 }
 
-/** How many ranks wrote a checkpoint: 1 where it has no parts of ranks. Parts that are lost count too. */
+/** The number of ranks that wrote a checkpoint: 1 where it has no parts. Parts that are lost count too. */
 export async function ranksOf(store: Pick<CheckpointStore, "path">, name: string): Promise<number> {
   const path = store.path(name);
   // Stores other than directories are for one rank.

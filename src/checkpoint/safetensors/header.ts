@@ -20,7 +20,7 @@ export interface Header {
   /** In the order of their data. */
   readonly tensors: ReadonlyMap<string, TensorEntry>;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Where in the file the data begins. */
+  /** Position of the data in the file. */
   readonly dataStart: number;
   /** Bytes of the whole file. */
   readonly fileBytes: number;

@@ -18,7 +18,7 @@ export interface ReadableFile {
   close(): Promise<void>;
 }
 
-/** What the local store asks of a file system. Tests bring one that fails where they want it to. */
+/** A file system, as the local store uses it. Tests bring one that fails on demand. */
 export interface FileSystem {
   /** Makes it and what lies above it; no error where it is there. Gives the first that was made, if any. */
   makeDirectory(path: string): Promise<string | undefined>;

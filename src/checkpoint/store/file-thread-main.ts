@@ -3,11 +3,11 @@ import { parentPort } from "node:worker_threads";
 import { nodeFileSystem } from "./file-system.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
 
-/** What a file thread can be asked to do with a file. Calls for one file are done in the order in which they come. */
+/** The calls of a file thread. Those for one file are done in the order in which they come. */
 export interface FileCalls {
   create(path: string): void;
   write(chunk: Uint8Array): void;
-  /** Whether memory that JavaScript does not own can be seen from this thread. */
+  /** True if this thread can see memory that JavaScript does not own. */
   sees(at: MemoryAt): boolean;
   /** Writes such memory. */
   writeAt(at: MemoryAt): void;

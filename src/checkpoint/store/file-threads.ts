@@ -173,7 +173,7 @@ export class FileThread {
     return this.#ended !== undefined;
   }
 
-  /** What is said about one file, from its first call on. */
+  /** Calls about one new file. */
   file(): FileCall {
     const file = this.#files++;
     return (call, argument, moved = []) => {

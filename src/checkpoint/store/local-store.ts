@@ -16,7 +16,7 @@ import {
 
 /** Options of {@link localStore}. */
 export interface LocalStoreOptions {
-  /** Takes the place of processes of other machines, of which nobody here can tell whether they still run. */
+  /** Takes over locks of processes on other machines, which cannot be seen from here. Default: false. */
   readonly takeOver?: boolean;
   /** Another file system, for tests. Files are then written and hashed on this thread. */
   readonly fs?: FileSystem;
@@ -26,7 +26,7 @@ export interface LocalStoreOptions {
 
 /**
  * Checkpoints in a directory: each a directory of its own, written beside its final name, made to last, renamed once.
- * What is there under its name is whole, whenever power fails or the process is killed.
+ * A checkpoint under its name is whole, whenever power fails or the process is killed.
  *
  * @example
  * ```ts
@@ -118,12 +118,12 @@ async function syncDown(fs: FileSystem, first: string, last: string): Promise<vo
   await fs.syncDirectory(dirname(last));
 }
 
-/** Where and how a checkpoint is written. */
+/** Options of {@link writeCheckpoint}. */
 export interface WriteOptions {
   readonly fs: FileSystem;
-  /** Whether files are written on other threads. */
+  /** Writes files on other threads. */
   readonly threads: boolean;
-  /** The directory whose names are made to last in the end; left out where somebody else does that for all parts. */
+  /** The directory that is synced in the end; left out where rank 0 does that for all parts. */
   readonly root?: string;
   /** The directory it is written in, and the one that becomes of it. */
   readonly from: string;

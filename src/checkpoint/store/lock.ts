@@ -13,15 +13,15 @@ interface Claim extends ProcessIdentity {
   readonly holder: string;
 }
 
-/** Whose lock is taken, and how it is told from others. */
+/** Options of {@link takeLock}. */
 export interface LockOptions {
   readonly processes: Processes;
   readonly holder: string;
   readonly token: string;
   readonly takeOver: boolean;
-  /** What the names of such locks begin with. Default: those of the whole directory. */
+  /** Prefix of the names of such locks. Default: that of locks on the whole directory. */
   readonly prefix?: string;
-  /** What is locked, for messages. Default: the directory. */
+  /** The locked thing, for messages. Default: the directory. */
   readonly what?: string;
 }
 
@@ -38,7 +38,7 @@ export async function takeLock(
   const { processes, holder, token, takeOver, prefix = lockPrefix, what = directory } = options;
   const mine = `${prefix}${processes.self.pid}-${token}`;
   const path = join(directory, mine);
-  // Renamed when it is whole, so that nobody reads half a claim.
+  // Renamed when it is whole, so that it is never read in half.
   const draft = join(directory, `${claimPrefix}${processes.self.pid}-${token}`);
   const claim: Claim = { ...processes.self, holder };
   try {
@@ -66,7 +66,7 @@ export async function takeLock(
   return { release };
 }
 
-/** Whether a name is what a writer that was killed left behind; claims being made by running processes are not. */
+/** True for names that a killed writer left behind; false for claims that running processes are making. */
 export function isLeftover(name: string, processes: Processes): boolean {
   if (!name.startsWith(temporaryPrefix)) return false;
   const pid = name.startsWith(claimPrefix)
@@ -126,10 +126,10 @@ export interface ProcessIdentity {
   readonly start: string | null;
 }
 
-/** What the lock asks of the system. Tests bring one of their own. */
+/** The processes of the system, as locks see them. Tests bring others. */
 export interface Processes {
   readonly self: ProcessIdentity;
-  /** Whether it runs; undefined where that cannot be known, as of another machine. */
+  /** True if it runs; undefined if that cannot be known, as of another machine. */
   isRunning(identity: ProcessIdentity): boolean | undefined;
 }
 
@@ -143,7 +143,7 @@ export function systemProcesses(): Processes {
       try {
         process.kill(identity.pid, 0);
       } catch (error) {
-        // EPERM: it runs, as somebody else.
+        // EPERM: it runs, as another user.
         if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
       }
       const start = startOf(identity.pid);

@@ -32,7 +32,7 @@ export function memoryStore(): CheckpointStore {
         return storedFile(bytes, `${path(name)}/${file}`);
       },
     }),
-    lock: async (asked = "somebody") => {
+    lock: async (asked = "another lock") => {
       if (holder !== undefined)
         throw new EspalierError("STORE_LOCKED", `this store in memory is held by ${holder}`);
       holder = asked;

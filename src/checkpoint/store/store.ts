@@ -32,7 +32,7 @@ export interface FileWriter {
   close(): Promise<FileRecord>;
 }
 
-/** A checkpoint being written: nobody sees it before `commit`, and after `commit` it is there for good. */
+/** A checkpoint being written: it is not listed before `commit`, and never changes after it. */
 export interface CheckpointWriter {
   file(name: string): Promise<FileWriter>;
   /** All files have been closed. Afterwards the checkpoint is listed, whole, whatever happens to this process. */
@@ -64,7 +64,7 @@ export interface StoredCheckpoint {
 
 /** The right to write to a store, which one process has at a time. */
 export interface StoreLock {
-  /** What earlier writers left behind when they were killed, removed as the lock was taken. */
+  /** Leftovers of writers that were killed, removed as the lock was taken. */
   readonly cleaned: readonly string[];
   begin(name: string): Promise<CheckpointWriter>;
   /** Removes a checkpoint, whole: it is never seen in parts. One that is not there is no error. */
@@ -73,8 +73,8 @@ export interface StoreLock {
 }
 
 /**
- * Where checkpoints are kept. Whoever reads needs no lock: what is listed is whole and never changes. A store of your
- * own passes `checkStore` of `espalier/testing`.
+ * A place for checkpoints. Reading needs no lock: what is listed is whole and never changes. `checkStore` of
+ * `espalier/testing` tests a store of your own.
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export interface StoreLock {
 export interface CheckpointStore {
   /** For people: a directory, an address. */
   readonly location: string;
-  /** Where a checkpoint lies, for people and other programs. */
+  /** The path of a checkpoint, for people and other programs. */
   path(name: string): string;
   /** Names of what has been committed, in any order. */
   list(): Promise<readonly string[]>;

@@ -57,12 +57,12 @@ export function registerCheckpoint(program: Command): void {
     .command("prune")
     .description("remove the checkpoints of a directory that no rule keeps; the newest always stays")
     .argument("<store>", "a directory of checkpoints")
-    .option("--last <k>", "keep the last so many")
+    .option("--last <k>", "keep the newest k")
     .option(
       "--best <metric:min|max:k>",
-      "keep the best so many by a metric or score, such as validation/loss:min:2",
+      "keep the best k by a metric or score, such as validation/loss:min:2",
     )
-    .option("--every <unit:n>", "keep the first of each such stretch, such as epochs:10")
+    .option("--every <unit:n>", "keep the first of each interval, such as epochs:10")
     .option("--dry-run", "say what would be removed, and remove nothing")
     .action(async (path: string, options: PruneOptions) => {
       console.log(printableText(await prune(path, options)));

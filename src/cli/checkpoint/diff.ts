@@ -14,13 +14,13 @@ export interface LeafDifference {
   readonly path: string;
   /** Types or plain values on both sides; undefined where it is missing. */
   readonly sides: readonly [string | undefined, string | undefined];
-  /** Where types and shapes are the same. */
+  /** Set if types and shapes are the same. */
   readonly numbers: NumberDifference | undefined;
 }
 
 export interface ComponentDifference {
   readonly component: string;
-  /** Where it is missing, if it is. */
+  /** The checkpoint that does not have it. */
   readonly missing: "first" | "second" | undefined;
   /** Leaves that differ, in a fixed order. None where it is the same. */
   readonly leaves: readonly LeafDifference[];
@@ -109,12 +109,12 @@ function sideText(leaf: SavedLeaf): string {
   return Object.is(leaf.value, -0) ? "-0" : String(leaf.value);
 }
 
-/** How the numbers of two tensors of one type and shape differ. */
+/** The difference of two tensors of one type and shape. */
 export interface NumberDifference {
-  /** Where first: one number an axis. */
+  /** Index of the first difference. */
   readonly index: readonly number[];
   readonly values: readonly [number, number];
-  /** How many of how many. */
+  /** Number of elements that differ, and number of all. */
   readonly count: number;
   readonly of: number;
   /** The greatest absolute difference; NaN where a number stands against none. */

@@ -21,14 +21,14 @@ export interface InspectedComponent {
   readonly values: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** What a checkpoint holds. */
+/** The content of a checkpoint. */
 export interface Inspected extends Omit<Manifest, "components"> {
   readonly path: string;
   readonly bytes: number;
   readonly components: readonly InspectedComponent[];
 }
 
-/** Reads what a checkpoint holds, and none of its numbers. */
+/** Reads the content of a checkpoint, without its numbers. */
 export async function inspectCheckpoint(path: string): Promise<Inspected> {
   const opened = await openCheckpoint(path);
   const { manifest } = opened.checkpoint;
@@ -45,7 +45,7 @@ export async function inspectCheckpoint(path: string): Promise<Inspected> {
   return { path: opened.checkpoint.path, ...manifest, bytes, components };
 }
 
-/** What `inspect` prints of one checkpoint. */
+/** The text that `inspect` prints of one checkpoint. */
 export function inspectText(found: Inspected): string {
   const { engine, device, plugin, espalier, node } = found.computedBy;
   const facts: readonly (readonly [string, string])[] = [
@@ -95,7 +95,7 @@ const jsonText = (value: unknown): string => (value === null ? "" : JSON.stringi
 /** One line for each checkpoint of a store. */
 export interface ListedCheckpoint {
   readonly name: string;
-  /** How many ranks wrote it, each its part. */
+  /** Number of ranks that wrote it, each its part. */
   readonly ranks: number;
   readonly savedAt: string | undefined;
   readonly counters: Manifest["counters"] | undefined;
@@ -143,7 +143,7 @@ function storeText(location: string, found: readonly ListedCheckpoint[]): string
   return [location, ...tableLines([["checkpoint", "saved", "size", "metrics"], ...rows])].join("\n");
 }
 
-/** What `inspect PATH` prints: of a checkpoint everything but its numbers, of a directory what lies in it. */
+/** The text that `inspect PATH` prints: of a checkpoint everything but its numbers, of a directory its checkpoints. */
 export async function inspect(path: string, asJson: boolean): Promise<string> {
   const found = locate(path);
   if (found.kind !== "checkpoint") {

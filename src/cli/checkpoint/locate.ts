@@ -14,7 +14,7 @@ import {
 } from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
 
-/** What is at a path: one checkpoint, one that several ranks wrote, each its part, or a directory of them. */
+/** The content of a path: one checkpoint, one that several ranks wrote, each its part, or a directory of them. */
 export type Located =
   | { readonly kind: "checkpoint"; readonly store: CheckpointStore; readonly name: string }
   | {

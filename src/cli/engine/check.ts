@@ -1,15 +1,18 @@
-import { type Clock, tableLines, treeMap } from "../../core/index.ts";
+import { type Clock, tableLines } from "../../core/index.ts";
 import {
   compile,
   type EngineName,
   engine as engineOf,
   np,
   random,
+  spec,
   type Value,
   valueAndGrad,
 } from "../../engine/index.ts";
+import * as nn from "../../nn/index.ts";
+import * as optim from "../../optim/index.ts";
 
-/** How far losses may lie apart on two engines, as a share of the larger one. */
+/** Largest difference of losses on two engines, as a share of the larger one. */
 const TOLERANCE = 1e-3;
 /** GPUs and TPUs round the factors of matrix products to fewer digits by default. */
 const ROUGH_TOLERANCE = 5e-2;
@@ -18,7 +21,7 @@ const SMALL = 1e-2;
 /** The share of the first loss that the last may have. */
 const LEARNED = 0.5;
 
-/** What was measured on one engine. */
+/** The measurement of one engine. */
 export interface Measured {
   readonly engine: EngineName;
   readonly description: string;
@@ -28,15 +31,15 @@ export interface Measured {
   readonly training: Training;
 }
 
-/** What a check found. */
+/** The result of a check. */
 export interface CheckReport {
   readonly steps: number;
   readonly measured: readonly Measured[];
   /** Undefined where there are no two engines to compare. */
   readonly agreement: Agreement | undefined;
-  /** Why it fails; empty where it does not. */
+  /** Reasons of failure. Empty if the check passes. */
   readonly failures: readonly string[];
-  /** What is missing without being asked for. */
+  /** Engines that are missing without being required. */
   readonly notes: readonly string[];
 }
 
@@ -128,7 +131,7 @@ export function summary({ measured, agreement, ...rest }: CheckReport): object {
   };
 }
 
-/** What `espalier engine check` prints. */
+/** The text that `espalier engine check` prints. */
 export function checkText({ steps, measured, agreement, failures, notes }: CheckReport): string {
   const rows = measured.map(({ engine, devices, training }) => [
     engine,
@@ -156,25 +159,14 @@ const agreementText = ({ losses, tolerance, randomBits }: Agreement): string =>
   `between engines: losses differ by at most ${losses.toExponential(1)} of their size ` +
   `(${tolerance} is allowed), random bits ${randomBits ? "are equal" : "differ"}`;
 
-/** What is trained, for people. */
+/** The trained net, for people. */
 export const NET = "MLP 4-64-64-2, batch 64, Adam";
 
-const WIDTHS = [4, 64, 64, 2] as const;
 const BATCH = 64;
-const RATE = 3e-3;
-/** How many random words engines are compared by. */
+/** Number of random words that are compared. */
 const WORDS = 1024;
 
-type Params = readonly { readonly w: Value; readonly b: Value }[];
-
-interface State {
-  readonly params: Params;
-  readonly mean: Params;
-  readonly square: Params;
-  readonly count: Value;
-}
-
-/** What came of training on one engine. */
+/** The result of training on one engine. */
 export interface Training {
   /** Tracing, compiling and running the first step, in milliseconds. */
   readonly firstMs: number;
@@ -184,65 +176,41 @@ export interface Training {
   readonly randomWords: Uint32Array;
 }
 
-/** Parameters and data from one seed. The label says on which side of a curved surface a point lies. */
-function begin(): { state: State; x: Value; labels: Value } {
-  const [dataKey, ...keys] = random.split(random.key(0), WIDTHS.length);
-  const params = keys.map((key, i) => {
-    const [inputs, outputs] = [WIDTHS[i] as number, WIDTHS[i + 1] as number];
-    const limit = Math.sqrt(6 / (inputs + outputs));
-    return { w: random.uniform(key, [inputs, outputs], { min: -limit, max: limit }), b: np.zeros([outputs]) };
-  });
-  const x = random.uniform(dataKey as Value, [BATCH, 4], { min: -1, max: 1 });
+/** Points and their labels, which say on which side of a curved surface a point is. */
+function examples(): { x: Value; labels: Value } {
+  const x = random.uniform(random.key(0), [BATCH, 4], { min: -1, max: 1 });
   const inside = np.less(np.sum(np.square(x), { axis: 1 }), 4 / 3);
-  const zeros = treeMap(np.zerosLike, params);
-  return {
-    state: { params, mean: zeros, square: zeros, count: np.zeros([]) },
-    x,
-    labels: np.oneHot(np.astype(inside, "i32"), 2),
-  };
-}
-
-function loss(params: Params, x: Value, labels: Value): Value {
-  const logits = params.reduce((input, { w, b }, i) => {
-    const output = np.add(np.matmul(input, w), b);
-    return i < params.length - 1 ? np.tanh(output) : output;
-  }, x);
-  const right = np.sum(np.multiply(logits, labels), { axis: 1 });
-  return np.mean(np.subtract(np.logsumexp(logits, { axis: 1 }), right));
-}
-
-/** One step of Adam. */
-function step(state: State, x: Value, labels: Value): { state: State; loss: Value } {
-  const [value, grads] = valueAndGrad(loss)(state.params, x, labels);
-  const count = np.add(state.count, 1);
-  const blend = (keep: number) => (old: Value, now: Value) =>
-    np.add(np.multiply(old, keep), np.multiply(now, 1 - keep));
-  const mean = treeMap(blend(0.9), state.mean, grads);
-  const square = treeMap(blend(0.999), state.square, treeMap(np.square, grads));
-  const grown = (keep: number): Value => np.subtract(1, np.power(keep, count));
-  const update = (p: Value, m: Value, s: Value): Value => {
-    const size = np.add(np.sqrt(np.divide(s, grown(0.999))), 1e-8);
-    return np.subtract(p, np.multiply(np.divide(np.divide(m, grown(0.9)), size), RATE));
-  };
-  const params = treeMap(update, state.params, mean, square);
-  return { state: { params, mean, square, count }, loss: value };
+  return { x, labels: np.oneHot(np.astype(inside, "i32"), 2) };
 }
 
 /** Trains for some steps on one engine, reading the loss of each. */
 export async function train(engine: EngineName, steps: number, clock: Clock): Promise<Training> {
-  const { state, x, labels } = compile(begin, { engine })();
+  const model = nn.mlp({ hidden: [64, 64], out: 2, activation: np.tanh });
+  const optimizer = optim.adam({ learningRate: 3e-3 });
+  const lossOf = (params: nn.Params, x: Value, labels: Value): Value => {
+    const logits = model.apply(params, x);
+    const chosen = np.sum(np.multiply(logits, labels), { axis: 1 });
+    return np.mean(np.subtract(np.logsumexp(logits, { axis: 1 }), chosen));
+  };
+  const step = (params: nn.Params, state: optim.OptimizerState, x: Value, labels: Value) => {
+    const [loss, grads] = valueAndGrad(lossOf)(params, x, labels);
+    const next = optimizer.update(grads, state, params);
+    return { loss, params: optim.applyUpdates(params, next.updates), state: next.state };
+  };
+  const { x, labels } = compile(examples, { engine })();
+  let params = model.init(0, spec([BATCH, 4]), { engine });
+  let state = compile(optimizer.init, { engine })(params);
   const words = compile(() => random.bits(random.key(1), [WORDS]), { engine })();
   const randomWords = (await words.read()) as Uint32Array;
   const compiled = compile(step, { engine });
   const times: number[] = [];
   const losses: number[] = [];
-  let now = state;
   for (let i = 0; i < steps; i++) {
     const start = clock.now();
-    const result = compiled(now, x, labels);
+    const result = compiled(params, state, x, labels);
     losses.push(await result.loss.item());
     times.push(clock.now() - start);
-    now = result.state;
+    ({ params, state } = result);
   }
   const [firstMs = 0, ...others] = times;
   const sorted = others.sort((a, b) => a - b);

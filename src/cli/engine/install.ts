@@ -10,7 +10,7 @@ export interface Installer {
   readonly probe: (plugin: Plugin) => Promise<Probe>;
   /** The plugins there are, in the order in which they are tried. */
   readonly find: () => readonly Plugin[];
-  /** How the program is called, for advice. */
+  /** The command that people type, for advice. */
   readonly call: string;
 }
 

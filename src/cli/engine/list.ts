@@ -12,7 +12,7 @@ export interface Entry {
   readonly probe: Probe;
 }
 
-/** What runs, and the reason. */
+/** A choice of engine, and the reason. */
 export interface Pick {
   /** Undefined where nothing would run. */
   readonly engine: "xla" | "wasm" | undefined;
@@ -23,13 +23,13 @@ export interface Pick {
 export interface Survey {
   /** In the order in which they are tried. */
   readonly entries: readonly Entry[];
-  /** What `auto` takes. */
+  /** The choice of `auto`. */
   readonly auto: Pick;
-  /** What a program gets that does not choose: `auto`, unless ESPALIER_ENGINE says otherwise. */
+  /** The engine of programs that do not choose: that of ESPALIER_ENGINE, or `auto`. */
   readonly runs: Pick;
 }
 
-/** Looks at every engine there is; `probe` starts a plugin and says what came of it. */
+/** Looks at every engine there is; `probe` starts a plugin. */
 export async function survey(
   plugins: readonly Plugin[],
   probe: (plugin: Plugin) => Promise<Probe>,
@@ -73,7 +73,7 @@ function runningPick(asked: string | undefined, found: readonly Entry[], auto: P
   return { engine: undefined, why: `${why}, but ${missing}` };
 }
 
-/** What came of starting a plugin. */
+/** The result of starting a plugin. */
 export type Probe =
   | { readonly state: "starts"; readonly description: string; readonly devices: readonly string[] }
   /** It said why; `auto` goes on to the next one. */
@@ -84,7 +84,7 @@ export type Probe =
 /** The longest a plugin may take to start, in milliseconds. */
 const PATIENCE = 60_000;
 
-/** Starts a plugin in this process and says what came of it. For the child that {@link probePlugin} runs. */
+/** Starts a plugin in this process. For the child that {@link probePlugin} runs. */
 export function probeHere(path: string, kind: PluginKind): Probe {
   try {
     const { description, devices } = startXla(pluginAt(path, kind));
@@ -174,7 +174,6 @@ export function listText({ entries, auto, runs }: Survey, call = "npx espalier")
 
 const states = { declines: "does not start", crashes: "crashes" } as const;
 
-/** How many, and what the first one is called. */
 const devicesText = ([first = "", ...others]: readonly string[]): string =>
   others.length === 0 ? `1: ${first}` : `${others.length + 1}: ${first}, ...`;
 
@@ -195,7 +194,7 @@ function troubleLines({ kind, path, probe }: Entry): readonly string[] {
   ];
 }
 
-/** How to get the faster engine where there is none. */
+/** Advice on getting the faster engine where there is none. */
 function adviceLines(entries: readonly Entry[], call: string): readonly string[] {
   if (entries.some(({ engine }) => engine === "xla")) return [];
   return [`the xla engine is several times faster: ${call} engine install`];

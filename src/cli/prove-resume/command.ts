@@ -52,7 +52,7 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
     .argument("<request>", "JSON")
     .action(async (request: string) => {
       const tell = (message: PartMessage): void => void process.send?.(message);
-      // Without the parent nobody would end a process that waits.
+      // Without its parent a process that waits would never end.
       const orphaned = (): never => process.exit(1);
       process.on("disconnect", orphaned);
       try {
@@ -91,7 +91,7 @@ async function prove(file: string, options: Options, self: Self): Promise<Proof>
   }
 }
 
-/** Resuming from what an earlier proof left would prove nothing. */
+/** Refuses a directory with files: resuming from an earlier proof would prove nothing. */
 function emptyDirectory(path: string): string {
   const full = resolve(path);
   let names: readonly string[] = [];
@@ -106,7 +106,7 @@ function emptyDirectory(path: string): string {
   });
 }
 
-/** What `prove-resume` prints. */
+/** The text that `prove-resume` prints. */
 export function proofText({ engine, epochs, batches, kills, components, differences, exact }: Proof): string {
   const rows = components.map(({ name, hashes: [a, b] }) => [
     name,

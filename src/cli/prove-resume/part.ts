@@ -95,7 +95,7 @@ const checkpoints = ({ directory, at: batches, keep }: PartRequest["checkpoints"
     ...(keep !== undefined && { keep: { last: keep } }),
   });
 
-/** Stands still after a batch, when all is done that belongs to it: whoever started this process kills it there. */
+/** Stands still after a batch and its hooks, to be killed there by the process that started this one. */
 function pause(pauseAt: number, tell: (message: PartMessage) => void): TrainerHook {
   return {
     name: "prove-resume.pause",

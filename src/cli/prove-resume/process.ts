@@ -3,27 +3,27 @@ import { EspalierError } from "../../core/index.ts";
 import type { Self } from "../run-again.ts";
 import type { Course } from "./prove.ts";
 
-/** What one process is to do: all of a run, or a part of it that ends in a kill. */
+/** The work of one process: all of a run, or a part of it that ends in a kill. */
 export interface PartRequest {
   readonly file: string;
   readonly epochs?: number;
   readonly deterministic?: boolean;
-  /** Where checkpoints lie, and after which batches they are taken, beside the one at the end. */
+  /** The directory of checkpoints, and the batches after which they are taken, beside the one at the end. */
   readonly checkpoints: {
     readonly directory: string;
     readonly at: readonly number[];
-    /** The last so many stay; all of them unless given. */
+    /** The number of newest ones that stay. Default: all. */
     readonly keep?: number;
   };
   /** After this batch it waits to be killed. */
   readonly pauseAt?: number;
-  /** Where the state at the end is put. */
+  /** The directory of the state at the end. */
   readonly endState: string;
 }
 
-/** What a part tells its parent. */
+/** A message of a part to its parent. */
 export type PartMessage =
-  /** It trains from here: so many batches are done. */
+  /** It begins to train: this many batches were done before. */
   | { readonly kind: "begun"; readonly batches: number }
   /** Its first batches are done. */
   | { readonly kind: "trained" }
@@ -45,7 +45,7 @@ export type PartMessage =
 
 export type PartDone = Extract<PartMessage, { readonly kind: "done" }>;
 
-/** A failure as it is told. */
+/** The message of a failure. */
 export function failedMessage(error: unknown): PartMessage {
   if (!(error instanceof EspalierError))
     return { kind: "failed", text: error instanceof Error ? error.message : String(error) };
@@ -64,13 +64,13 @@ export interface PartProcess {
   readonly trained: Promise<void>;
   /** Resolves when it waits to be killed; rejects where it ends before. */
   readonly paused: Promise<void>;
-  /** What it told at its end; rejects where it failed or was killed. */
+  /** Its last message; rejects where it failed or was killed. */
   readonly done: Promise<PartDone>;
   /** Ends it at once with SIGKILL and resolves when it is gone: false where it had ended by itself before. */
   kill(): Promise<boolean>;
 }
 
-/** How much of what a process printed is kept for its error. */
+/** Characters of the output of a process that are kept for its error. */
 const keptOutput = 4000;
 
 export function startPart(
@@ -97,7 +97,7 @@ export function startPart(
   });
   const early = (how: string): EspalierError => {
     const { code, fix, text = killed ? "it was killed" : `it ended before its time (${how})` } = failed ?? {};
-    // What it printed says more only where the error does not.
+    // Its output helps only where the error does not explain itself.
     const printed = code === undefined && output.trim() !== "" ? `\n${indented(output)}` : "";
     return new EspalierError(
       code ?? "PROOF_FAILED",

@@ -8,7 +8,7 @@ import { type PartDone, type PartProcess, type PartRequest, startPart } from "./
 
 export interface ProofOptions {
   readonly file: string;
-  /** Where checkpoints and end states go: an empty directory. */
+  /** An empty directory for checkpoints and end states. */
   readonly directory: string;
   readonly program: Self;
   readonly epochs?: number;
@@ -16,7 +16,7 @@ export interface ProofOptions {
   readonly killAt?: readonly number[];
   readonly engine?: "wasm" | "xla";
   readonly deterministic?: boolean;
-  /** Told what happens. */
+  /** Gets a line about each step. */
   readonly say: (line: string) => void;
 }
 
@@ -37,13 +37,13 @@ export interface Proof {
     readonly name: string;
     readonly hashes: readonly [string | undefined, string | undefined];
   }[];
-  /** Where components differ, and the end states. */
+  /** Differences of the components, and the end states. */
   readonly differences: readonly ComponentDifference[];
   readonly endStates: readonly [string, string];
   readonly exact: boolean;
 }
 
-/** What no two runs share: the trainer's seconds, and what hooks know of time. */
+/** True for components that no two runs share: the trainer's seconds and the times of hooks. */
 const isTime = (component: string): boolean => component === "time" || component.endsWith(".time");
 
 /** Trains in one go, then with kills and resumes, each in a process of its own, and compares the end states. */
@@ -146,7 +146,7 @@ async function compare(
   };
 }
 
-/** How long a run is: batches in all, and how many were done when each epoch began. */
+/** The length of a run: batches in all, and the batches done at the start of each epoch. */
 export interface Course {
   readonly batches: number;
   readonly epochStarts: readonly number[];

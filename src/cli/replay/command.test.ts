@@ -181,7 +181,7 @@ describe("bad input", () => {
     const { code, error } = await replay([file]);
     expect(code).toBe(1);
     expect(error).toMatch(
-      /of "Maze-v9", which nobody has registered.*--module FILE.*registerEnvironment\("Maze-v9"/s,
+      /of "Maze-v9", which is not registered.*--module FILE.*registerEnvironment\("Maze-v9"/s,
     );
     writeFileSync(path("empty.mjs"), "");
     expect((await replay([file, "--module", path("empty.mjs")])).error).toMatch(

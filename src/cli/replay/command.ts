@@ -11,12 +11,12 @@ import { jsonText } from "../text.ts";
 import { printFrames, textFrames, watch } from "./film.ts";
 import { locateReplay } from "./locate.ts";
 
-/** What this command needs of the process it runs in. */
+/** The parts of the process that this command uses. */
 export interface ReplaySurroundings
   extends Pick<Surroundings, "out" | "err" | "env" | "pause" | "interrupts"> {
   /** Lines of the terminal; undefined elsewhere. */
   readonly rows: number | undefined;
-  /** How this program was called. */
+  /** This program as it was called. */
   readonly self: Self;
   readonly args: readonly string[];
 }
@@ -120,7 +120,7 @@ async function replay(
   if (!(await watch({ frames, fps }, around))) process.exitCode = 130;
 }
 
-/** The environment of a replay; where nobody knows it, with what to do about it here. */
+/** Makes the environment of a replay. The error of one that is not registered says how to register it. */
 function environmentOf(
   { environment }: Replay,
   module: string | undefined,
@@ -130,7 +130,7 @@ function environmentOf(
     return make(environment);
   } catch (cause) {
     if (!(cause instanceof EspalierError) || cause.code !== "ENVIRONMENT_UNKNOWN") throw cause;
-    throw new EspalierError(cause.code, `this replay is of "${environment}", which nobody has registered`, {
+    throw new EspalierError(cause.code, `this replay is of "${environment}", which is not registered`, {
       fix:
         module === undefined
           ? `give --module FILE, a file that calls registerEnvironment("${environment}", { make })`
@@ -167,7 +167,7 @@ function replayText(replay: Replay): readonly string[] {
   ].map((line) => printable(line, 1000));
 }
 
-/** What a verification found, for people. */
+/** The result of a verification, for people. */
 const verdictText = (verdict: ReplayVerdict): string =>
   verdict.fits
     ? "verified: it plays as it was recorded"

@@ -2,16 +2,16 @@ import { cut, printable } from "../../core/index.ts";
 import type { Drawing } from "../../rl/index.ts";
 import type { Surroundings } from "../terminal.ts";
 
-/** How wide text is where nothing says so. */
+/** The width of text where there is no terminal. */
 const COLUMNS = 80;
 
-/** What turns a drawing into text: `asText`. */
+/** Turns a drawing into text: `asText`. */
 export type TextOf = (
   drawing: Drawing,
   options: { readonly columns: number; readonly rows?: number; readonly color: boolean },
 ) => string;
 
-/** The room that pictures have; unknown where nobody sees them at once. */
+/** The size of the terminal. Undefined where there is none. */
 export interface Room {
   readonly columns: number | undefined;
   readonly rows: number | undefined;

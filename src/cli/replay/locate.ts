@@ -2,10 +2,9 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { EspalierError } from "../../core/index.ts";
 
-/** How the names of replays end. */
 const SUFFIX = ".replay";
 
-/** The replay a path leads to, and among how many it was chosen. */
+/** The replay at a path, and the number of replays it was chosen from. */
 export interface LocatedReplay {
   readonly path: string;
   readonly among: number;

@@ -6,7 +6,7 @@ interface Named {
 }
 
 const CHECKS = /^(val|valid|validation|eval|evaluation|test)$/i;
-/** What tells of the run and the machine, not of what is learnt. */
+/** Categories about the run and the machine, not about learning. */
 const ASIDE = ["time", "system", "health"];
 /** Ranks from here on are of those, the first of a throughput. */
 const FIRST_ASIDE = 5;
@@ -27,7 +27,7 @@ function rank(key: string): number {
 export const byInterest = <M extends Named>(metrics: readonly M[]): readonly M[] =>
   metrics.toSorted((a, b) => rank(a.key) - rank(b.key) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 
-/** Those that are shown unless others are asked for: what is learnt and how fast. Tables show the rest in one line each. */
+/** The metrics that are shown by default: what is learnt and how fast. */
 export const telling = <M extends Named>(metrics: readonly M[]): readonly M[] =>
   byInterest(metrics).filter(({ key }) => rank(key) <= FIRST_ASIDE);
 
@@ -53,7 +53,7 @@ export function matching<M extends Named>(metrics: readonly M[], asked: readonly
   return [...new Set(found)];
 }
 
-/** Whether a metric is meant by a word: its full name, or a pattern of it. */
+/** True for metrics that match a full name or a pattern of it. */
 export function fitsPattern(wanted: string): (metric: Named) => boolean {
   checkMetricPattern("--metric", wanted);
   const parts = wanted.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));

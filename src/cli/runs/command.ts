@@ -42,7 +42,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
   espalier runs --metric evaluation/return  with another metric than the loss
   espalier runs --store postgres://db/ml --json`,
   )
-    .option("--limit <n>", "at most so many", "20")
+    .option("--limit <n>", "the most that are listed", "20")
     .option("--metric <key>", "the metric whose newest value is shown, instead of the loss")
     .option("--json", "print JSON")
     .action(async (options: Options & { readonly limit: string; readonly metric?: string }) => {
@@ -144,7 +144,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     });
 }
 
-/** Where runs file what they did unless they are told otherwise. */
+/** The store of runs by default. */
 const DEFAULT_STORE = "runs/stats.db";
 
 /** Opens the store a command reads, and closes it afterwards. */

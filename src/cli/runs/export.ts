@@ -15,7 +15,7 @@ import type { MetricRecord, MetricRow, RunRow, Sink, StatsStore } from "../../me
 import { type Counters, noCounters } from "../../schedule/index.ts";
 import { type Output, type Surroundings, statusLine } from "../terminal.ts";
 
-/** What `espalier export` is asked for. */
+/** Options of `espalier export`. */
 export interface ExportOptions {
   readonly to: Format;
   readonly out?: string;
@@ -36,7 +36,7 @@ export async function exportRun(
   try {
     const sink = await sinkFor(options.to, target.path);
     const reader = target.name === "-" ? follower(target.path, out) : undefined;
-    // Lines are final once they are written. A table is not: it is written anew when a column comes.
+    // Lines are final once they are written. A table is not: it is written again when a column comes.
     const each = options.to === "jsonl" ? reader : undefined;
     const count = await pour(store, run, sink, { err, over, ...(each && { each }) });
     if (over.aborted) return !interrupt.signal.aborted;
@@ -147,11 +147,11 @@ function recordMaker(): (row: MetricRow) => MetricRecord {
 export const FORMATS = ["csv", "jsonl", "tensorboard"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Where an export goes. It is written beside its place first, so that half an export never looks like a whole one. */
+/** The target of an export. It is written beside its place first, so that half an export never looks whole. */
 export interface Target {
   /** As people are told; `-` is standard output. */
   readonly name: string;
-  /** What the sink writes to. */
+  /** The path that the sink writes to. */
   readonly path: string;
   /** Puts what was written in its place. */
   commit(): void;

@@ -4,7 +4,7 @@ import type { Style } from "../terminal.ts";
 import { dateText, durationText, headedTable } from "../text.ts";
 import { fitsPattern, mainLoss } from "./choose-metrics.ts";
 
-/** What `espalier runs` is asked for. */
+/** Options of `espalier runs`. */
 export interface ListOptions {
   readonly limit: number;
   readonly metric?: string;
@@ -57,7 +57,7 @@ function extentText(counters: RunSummary["counters"]): string {
   return (usual.length > 0 ? usual : known(["steps"])).join(", ");
 }
 
-/** What runs are told apart by unless another metric is asked for. */
+/** The metric that is shown by default. */
 const usual = "train/loss";
 
 /** The value alone where the heading says what it is. */
@@ -116,19 +116,19 @@ function duration(
   return endedAt === undefined ? counted + lastSign - began : counted;
 }
 
-/** What is known of a run that has not ended, by what it filed last. */
+/** The last signs of a run that has not ended. */
 export interface LastSigns {
   /** Milliseconds since 1970 of the newest heartbeat, checkpoint or metric. */
   readonly wall: number;
   /** Milliseconds since 1970 at which its last process was first heard of. */
   readonly began: number | undefined;
-  /** How far it was by then, as far as that was filed. */
+  /** Its counters by then, as far as they were filed. */
   readonly counters: Readonly<Record<string, number>>;
   /** Its process was one of this machine, and is no more. */
   readonly gone: boolean;
 }
 
-/** Reads what a run that has not ended filed last. Of one that has, its row says all. */
+/** Reads the last signs of a run that has not ended. The row of one that has ended says all. */
 export async function readSigns(
   store: StatsStore,
   run: RunRow,
@@ -168,7 +168,7 @@ function furthest(
 /** The newest thing heard of a run; after this long without any, its process may be gone. */
 export const SILENCE_MS = 2 * 60_000;
 
-/** What is known of a run's life. */
+/** The outcome of a run and its last sign of life. */
 export interface Life {
   readonly outcome: string;
   /** Milliseconds since 1970 of the newest thing heard of it: a heartbeat, a metric, its start. */
@@ -177,7 +177,7 @@ export interface Life {
   readonly gone?: boolean;
 }
 
-/** Whether a run that has not ended has been silent for so long that it may be gone. */
+/** True if a run has not ended and has been silent for so long that it may be gone. */
 export const isSilent = ({ outcome, lastSign, gone = false }: Life, now: number): boolean =>
   outcome === "running" && (gone || now - lastSign > SILENCE_MS);
 

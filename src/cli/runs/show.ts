@@ -33,7 +33,7 @@ export interface Shown {
   readonly health: readonly MetricRow[];
 }
 
-/** Reads what is shown of a run; `metric` chooses curves. */
+/** Reads everything that is shown of a run; `metric` chooses curves. */
 export async function readShown(
   store: StatsStore,
   asked: string,
@@ -65,7 +65,7 @@ export async function readShown(
 /** Points of a curve in JSON; all of them are what `espalier export` is for. */
 const JSON_POINTS = 200;
 
-/** What `--json` prints. */
+/** The value that `--json` prints. */
 export const shownJson = (shown: Shown): unknown => ({
   ...shown,
   curves: shown.curves.map((curve) => ({ ...curve, series: thinned(curve.series, JSON_POINTS) })),
@@ -132,7 +132,7 @@ export function numberOf({ value, histogram }: MetricRow): number | undefined {
 const extreme = (values: readonly number[], pick: (a: number, b: number) => number): number | undefined =>
   values.length === 0 ? undefined : values.reduce((a, b) => pick(a, b));
 
-/** At most so many points of a series, evenly chosen, the last among them. */
+/** At most `most` points of a series, evenly chosen, the last among them. */
 export function thinned(series: readonly Point[], most: number): readonly Point[] {
   if (series.length <= most) return series;
   const stride = (series.length - 1) / (most - 1);
@@ -144,7 +144,7 @@ export function thinned(series: readonly Point[], most: number): readonly Point[
 /** Rows of a section that are shown; the newest of them. */
 const MOST_ROWS = 5;
 
-/** What `espalier show` prints. */
+/** The lines that `espalier show` prints. */
 export function showText(shown: Shown, now: number, style: Style): readonly string[] {
   const { colors } = style;
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
@@ -218,7 +218,7 @@ function section<R>(
   return [heading, headedTable(heads, shown.map(cells), colors)];
 }
 
-/** What there is to say of a run before its metrics: each fact with its name. */
+/** The facts about a run before its metrics, each with its name. */
 export function factLines(run: RunSummary, { width, colors }: Style): readonly string[] {
   const counted = Object.entries(run.counters).filter(
     ([unit, count]) => count > 0 && unit !== "epoch" && unit !== "seconds",
@@ -285,7 +285,7 @@ export function curveLines(curves: readonly Curve[], metrics: number, style: Sty
 
 const valueText = (value: number | undefined): string => (value === undefined ? "" : numberText(value));
 
-/** What the lines do not say themselves. */
+/** Notes below the curves. */
 function notes(curves: readonly Curve[], metrics: number, { ascii }: Style): readonly string[] {
   const broken = curves.some(({ series }) => series.some(({ value }) => !Number.isFinite(value)));
   const thin = curves.some(({ read, points }) => read < points);
@@ -303,7 +303,7 @@ function notes(curves: readonly Curve[], metrics: number, { ascii }: Style): rea
   ];
 }
 
-/** What monitors say of a run: its heartbeat, values that are not finite, what they counted. */
+/** The health of a run: its heartbeat, values that are not finite, counts of monitors. */
 export function healthLines({ run, curves, health }: Shown, now: number): readonly string[] {
   const broken = curves.filter(({ notFinite }) => notFinite > 0);
   const rows: readonly (readonly string[])[] = [

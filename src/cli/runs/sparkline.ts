@@ -38,7 +38,7 @@ export function sparkline(
     .trimEnd();
 }
 
-/** What a column with NaN or infinity shows. */
+/** The mark of a column with NaN or infinity. */
 export const notFiniteMark = (ascii: boolean): string => (ascii ? "x" : "×");
 
 /** The mean of each column: undefined without values, NaN where one is not finite. */

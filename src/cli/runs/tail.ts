@@ -12,7 +12,7 @@ const LATELY_LINES = 10;
 /** Rows that are read at once. */
 const PAGE = 1000;
 
-/** What `espalier tail` is asked for. */
+/** Options of `espalier tail`. */
 export interface TailOptions {
   readonly metric?: readonly string[];
   /** Milliseconds from one look to the next. */
@@ -20,7 +20,7 @@ export interface TailOptions {
   readonly style: Style;
 }
 
-/** Prints what came lately, and what comes, until the run has ended or nobody reads any more. */
+/** Prints the newest metrics, and those that come, until the run has ended or the reader has gone. */
 export async function tail(
   store: StatsStore,
   asked: string,
@@ -61,7 +61,7 @@ export async function tail(
   }
 }
 
-/** How a run is and what came of it; undefined where its store cannot be reached now. */
+/** The state of a run and its new metrics; undefined where its store cannot be reached now. */
 async function look(store: StatsStore, id: string, place: number) {
   try {
     // First how it is: whatever it filed before it ended is then among the rows.
@@ -87,7 +87,7 @@ function once(write: (text: string) => Promise<void>): Say {
   };
 }
 
-/** What a run that goes on does not have yet may come. */
+/** Refuses metrics that the run does not have. Of a run that goes on they may still come: then it warns. */
 async function checkMetrics(
   store: StatsStore,
   run: RunRow,

@@ -7,9 +7,9 @@ import { headedTable } from "../text.ts";
 export interface Why {
   /** Stretches of steps over which it was the same for the same reason: all, or those that tell of the step asked for. */
   readonly decisions: readonly DecisionRow[];
-  /** What they tell of the step asked for, event by event. */
+  /** Their verdicts about the step asked for, event by event. */
   readonly verdicts?: readonly StepVerdict[];
-  /** Where nothing was ever decided about it: what follows from that. */
+  /** Set if nothing was ever decided about it: the conclusion from that. */
   readonly undecided?: { readonly hook: string; readonly calls: number; readonly text: string };
 }
 
@@ -29,7 +29,7 @@ export async function readWhy(store: StatsStore, asked: string, hook: string, st
   });
 }
 
-/** What it means that no decision about a hook was filed. A hook that has nothing to decide by is never asked. */
+/** Explains that no decision about a hook was filed. A hook that has nothing to decide by is never asked. */
 async function undecided(
   store: StatsStore,
   run: RunRow,
@@ -76,11 +76,11 @@ function noDecisions(
   );
 }
 
-/** What `espalier why --json` prints. */
+/** The value that `espalier why --json` prints. */
 export const whyJson = ({ decisions, verdicts, undecided }: Why): unknown =>
   verdicts ?? (undecided ? [undecided] : decisions);
 
-/** What `espalier why` prints. */
+/** The lines that `espalier why` prints. */
 export function whyLines(
   { decisions, verdicts = [], undecided }: Why,
   { colors }: Pick<Style, "colors">,
@@ -100,14 +100,14 @@ export function whyLines(
   ];
 }
 
-/** What the filed decisions tell of a hook at one step. */
+/** The verdict of the filed decisions about a hook at one step. */
 export interface StepVerdict {
   readonly hook: string;
   readonly event: string;
   readonly step: number;
   /** Null where it ran several times around this step, and at which steps was not filed. */
   readonly ran: boolean | null;
-  /** Where that is so and the times are evenly spaced: whether it ran here. */
+  /** Set in that case if the times are evenly spaced: true if it ran here. */
   readonly evenly?: boolean;
   /** In one sentence. */
   readonly text: string;
@@ -115,7 +115,7 @@ export interface StepVerdict {
   readonly from: readonly DecisionRow[];
 }
 
-/** What is known of a step, event by event. Empty where all decisions lie before it, or all behind it. */
+/** The verdicts about a step, event by event. Empty if all decisions are before it, or all after it. */
 export function verdictsAt(decisions: readonly DecisionRow[], step: number): readonly StepVerdict[] {
   const events = [...new Set(decisions.map(({ event }) => event))];
   return events.flatMap((event) => {
