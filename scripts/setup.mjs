@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const OLDEST_NODE = 20;
+const OLDEST_NODE = [20, 16];
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /**
@@ -53,9 +53,9 @@ function install() {
   return result.status === 0;
 }
 
-const nodeMajor = Number.parseInt(process.versions.node, 10);
-if (nodeMajor < OLDEST_NODE) {
-  console.error(`espalier needs Node ${OLDEST_NODE} or newer; this is ${process.versions.node}.`);
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
+  console.error(`espalier needs Node ${OLDEST_NODE.join(".")} or newer; this is ${process.versions.node}.`);
   process.exit(1);
 }
 const missing = whatIsMissing();

@@ -1,3 +1,5 @@
+import { onNode } from "./node.ts";
+
 // Controls, invisible formatting (which can turn the direction of a line), separators of lines, halves of characters.
 // The joiners that letters and emoji are composed with stay.
 const notPrintable = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -93,7 +95,9 @@ function escaped(character: string): string {
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
 }
 
-/** Writes a line to standard error: where warnings go by default. */
+/** Writes a line to standard error, where warnings go by default, or to the console of a browser. */
 export function toStandardError(text: string): void {
-  process.stderr.write(`${text}\n`);
+  if (onNode()) process.stderr.write(`${text}\n`);
+  // biome-ignore lint/suspicious/noConsole: a browser has nothing else.
+  else console.error(text);
 }

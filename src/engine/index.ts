@@ -26,6 +26,7 @@ export { isLacking, isOnHost, type Op, opTable } from "./trace/op.ts";
 export type { Shape, TensorType } from "./trace/type.ts";
 export { emit, Value } from "./trace/value.ts";
 export * from "./transform/index.ts";
+export { loadWasm } from "./wasm/backend.ts";
 export { startXla } from "./xla/backend.ts";
 export {
   findPlugins,

@@ -2,6 +2,7 @@ import {
   type Clock,
   didYouMean,
   EspalierError,
+  environmentVariable,
   printableText,
   systemClock,
   toStandardError,
@@ -301,7 +302,7 @@ const placeOf = ({ counters: { epochs, batches } }: HostContext): string =>
 
 const nameOf = (hook: HookSettings | string): string => (typeof hook === "string" ? hook : hook.name);
 
-const debugging = (): boolean => (process.env.ESPALIER_DEBUG ?? "").split(",").includes("hooks");
+const debugging = (): boolean => (environmentVariable("ESPALIER_DEBUG") ?? "").split(",").includes("hooks");
 
 /** Prints without control characters: messages quote names and texts of hooks. */
 const safely =

@@ -1,12 +1,5 @@
-import { createHash } from "node:crypto";
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, nameWords } from "../core/index.ts";
 import { random, type Value } from "../engine/index.ts";
-
-/** Two words of a name, the same for ever. */
-function wordsOf(name: string): readonly [number, number] {
-  const digest = createHash("sha256").update(name).digest();
-  return [digest.readUInt32LE(0), digest.readUInt32LE(4)];
-}
 
 /** A term's own key: it depends on the step's key and the term's name, never on which other terms are there. */
 export function termKey(name: string, key: Value | undefined): Value {
@@ -14,6 +7,6 @@ export function termKey(name: string, key: Value | undefined): Value {
     throw new EspalierError("LOSS_KEY_MISSING", `loss "${name}" draws random numbers, and there is no key`, {
       fix: "pass a key with the step: { train: true, key }",
     });
-  const [first, second] = wordsOf(name);
+  const [first, second] = nameWords(name);
   return random.foldIn(random.foldIn(key, first), second);
 }

@@ -1,5 +1,12 @@
-import { createHash } from "node:crypto";
-import { didYouMean, EspalierError, flatten, isPlainObject, leafPaths, shown } from "../core/index.ts";
+import {
+  didYouMean,
+  EspalierError,
+  flatten,
+  isPlainObject,
+  leafPaths,
+  nameWords,
+  shown,
+} from "../core/index.ts";
 import {
   evalShape,
   hostRandom,
@@ -217,7 +224,7 @@ export function childKey(key: InitKey, name: string): Uint32Array {
       `the name of the part is ${shown(name)}`,
       'give a text: childKey(key, "encoder")',
     );
-  return hostFoldIn(keyOf(key), createHash("sha256").update(name).digest().readUInt32LE(0));
+  return hostFoldIn(keyOf(key), nameWords(name)[0]);
 }
 
 /** Shape and initializer of a parameter. */

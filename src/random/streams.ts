@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { EspalierError, shown } from "../core/index.ts";
+import { EspalierError, nameWords, shown } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 
@@ -103,8 +102,8 @@ export class RandomStreams implements Stateful {
   }
 
   #root(name: string): Uint32Array {
-    const digest = createHash("sha256").update(name).digest();
-    return hostFoldIn(hostFoldIn(hostKey(this.#seed), digest.readUInt32LE(0)), digest.readUInt32LE(4));
+    const [first, second] = nameWords(name);
+    return hostFoldIn(hostFoldIn(hostKey(this.#seed), first), second);
   }
 
   getState(): StateTree {

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { hex, type Sha256, sha256 } from "../core/index.ts";
 import type { HostArray, Tensor } from "../engine/index.ts";
 import { kindOf } from "./flatten.ts";
 import type { StateTree } from "./stateful.ts";
@@ -21,7 +21,7 @@ export async function hashState(state: StateTree): Promise<string> {
   const nodes: { readonly path: string; readonly node: StateNode }[] = [];
   walkState(state, (path, node) => nodes.push({ path, node }));
   const read = readAhead(nodes.flatMap(({ node }) => (node.kind === "tensor" ? [node.value] : [])));
-  const hash = createHash("sha256");
+  const hash = sha256();
   for (const { path, node } of nodes) {
     hash.update(`${JSON.stringify(path)} ${kindOf(node)}\n`);
     if (node.kind === "tensor") update(hash, await read());
@@ -29,7 +29,7 @@ export async function hashState(state: StateTree): Promise<string> {
     else hash.update(node.kind === "value" ? text(node.value) : "null");
     hash.update("\n");
   }
-  return hash.digest("hex");
+  return hex(hash.digest());
 }
 
 /** Gives the tensors' numbers in order, with reads under way for those that follow. */
@@ -53,7 +53,7 @@ function readAhead(tensors: readonly Tensor[]): () => Promise<HostArray> {
   };
 }
 
-const update = (hash: Hash, { buffer, byteOffset, byteLength }: HostArray): Hash =>
+const update = (hash: Sha256, { buffer, byteOffset, byteLength }: HostArray): Sha256 =>
   hash.update(new Uint8Array(buffer, byteOffset, byteLength));
 
 /** JSON writes 0 and -0 alike, and NaN and the infinities as null. */

@@ -1,4 +1,4 @@
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, nextTurn } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
 import { advanceCounters, type Ramp } from "../schedule/index.ts";
 import { nextSpans } from "./fuse.ts";
@@ -118,7 +118,7 @@ export class Dispatch {
       await mark.ready();
       await finite.look(mark);
     }
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => nextTurn(resolve));
     this.breathDue = false;
     this.#breathed = clock.now();
   }

@@ -1,3 +1,4 @@
+import { onNode } from "../core/index.ts";
 import type { Outcome } from "./events.ts";
 
 /** A position at which a run can end: the epoch's index, and its repeats that are done, -1 before it has begun. */
@@ -125,6 +126,7 @@ export function catchSignals(
     exitCode = codes[signal];
     first(signal, exitCode);
   };
+  if (!onNode()) return { release() {} };
   const signals = Object.keys(codes) as Caught[];
   for (const signal of signals) process.on(signal, handle);
   const screens = [process.stdout, process.stderr]

@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError, environmentVariable } from "../../core/index.ts";
 import { wasmBackend } from "../wasm/backend.ts";
 import { xlaBackend, xlaProblem } from "../xla/backend.ts";
 import type { Backend, Device, Engine, EngineName } from "./backend.ts";
@@ -41,7 +41,7 @@ export const engine = (choice?: EngineChoice): Engine => backendOf(choice);
 export function backendOf(choice?: EngineChoice): Backend {
   const asked =
     choice === undefined
-      ? (chosen ?? check(process.env.ESPALIER_ENGINE || "auto", "ESPALIER_ENGINE"))
+      ? (chosen ?? check(environmentVariable("ESPALIER_ENGINE") || "auto", "ESPALIER_ENGINE"))
       : check(choice, "engine");
   if (asked === "wasm") return wasmBackend();
   const found = xlaBackend();
@@ -73,14 +73,15 @@ export function resolveDevice(
 }
 
 /** The command line's name: from a checkout or from an installed package. */
-const command = import.meta.url.includes("/src/engine/") ? "npm run --silent espalier --" : "npx espalier";
+const command = (): string =>
+  import.meta.url.includes("/src/engine/") ? "npm run --silent espalier --" : "npx espalier";
 
 /** One line for people: which engine runs, and how to get the faster one where it is not there. */
 export function engineHint(): string {
   const running = engine();
   if (running.name === "xla") return `engine: xla (${running.description})`;
-  const forced = (chosen ?? process.env.ESPALIER_ENGINE) === "wasm";
+  const forced = (chosen ?? environmentVariable("ESPALIER_ENGINE")) === "wasm";
   return forced
     ? "engine: wasm (asked for); the xla engine is several times faster"
-    : `engine: wasm; the xla engine is several times faster: ${command} engine install`;
+    : `engine: wasm; the xla engine is several times faster: ${command()} engine install`;
 }

@@ -1,5 +1,4 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { nextTurn, node, onNode } from "../../core/index.ts";
 import type { Backend, Native } from "./backend.ts";
 
 let liveTensors = 0;
@@ -45,12 +44,17 @@ export function noteWaiting(tensors: 1 | -1, bytes: number): void {
 
 let collector: (() => void) | undefined;
 
+/** Node's collector, which can be asked to run. A browser's cannot. */
+function exposeCollector(): () => void {
+  if (!onNode()) return () => {};
+  node.v8.setFlagsFromString("--expose-gc");
+  const gc = node.vm.runInNewContext("gc") as () => void;
+  node.v8.setFlagsFromString("--no-expose-gc");
+  return gc;
+}
+
 function collect(): void {
-  if (!collector) {
-    setFlagsFromString("--expose-gc");
-    collector = runInNewContext("gc") as () => void;
-    setFlagsFromString("--no-expose-gc");
-  }
+  collector ??= exposeCollector();
   collector();
   const raise = () => {
     ceiling = weight() + Math.max(slack, weight() / 2);
@@ -58,14 +62,14 @@ function collect(): void {
   raise();
   // What was found is freed in the next turn of the event loop; only then is it known how much is in use.
   sinceTurn = turnEvery;
-  setImmediate(raise);
+  nextTurn(raise);
 }
 
 /** Lets the event loop turn once in a while, so that collected tensors are freed in loops that only await reads. */
 export function turnIfDue(): Promise<void> | undefined {
   if (sinceTurn < turnEvery) return undefined;
   sinceTurn = 0;
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise<void>((resolve) => nextTurn(resolve));
 }
 
 /** The engine's buffer behind a tensor, apart from it so that it can be freed when the tensor has been collected. */
@@ -101,7 +105,7 @@ export function releaseSoon(held: Held): void {
     return;
   }
   noteWaiting(1, held.bytes);
-  if (waiting.push(held) === 1) setImmediate(sweep);
+  if (waiting.push(held) === 1) nextTurn(sweep);
 }
 
 /** Frees a few of those that wait. */
@@ -116,5 +120,5 @@ export function releaseSome(count = perTensor): void {
 
 function sweep(): void {
   releaseSome(perTurn);
-  if (waiting.length > 0) setImmediate(sweep);
+  if (waiting.length > 0) nextTurn(sweep);
 }

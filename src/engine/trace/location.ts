@@ -1,9 +1,10 @@
 import { EspalierError } from "../../core/index.ts";
 
 /** Frames of these files are ours: everything under `src/`, or beside this module once bundled. */
-const own = import.meta.url.includes("/src/engine/")
-  ? import.meta.url.slice(0, import.meta.url.indexOf("/src/engine/") + "/src/".length)
-  : import.meta.url.slice(0, import.meta.url.lastIndexOf("/") + 1);
+const here: string = import.meta.url ?? ""; // a classic script of a browser has none
+const own = here.includes("/src/engine/")
+  ? here.slice(0, here.indexOf("/src/engine/") + "/src/".length)
+  : here.slice(0, here.lastIndexOf("/") + 1);
 const ownPath = own.replace(/^file:\/\//, "");
 
 /** The line of the user's code that led here, as `file:line:column`, or undefined where there is none. */
@@ -17,7 +18,7 @@ export function userLine(): string | undefined {
       line.trim().replace(/^at /, ""),
     )?.[1];
     if (!place || place.startsWith("node:") || place.includes("/node_modules/")) continue;
-    if ((place.startsWith(own) || place.startsWith(ownPath)) && !place.includes(".test.")) continue;
+    if (own !== "" && (place.startsWith(own) || place.startsWith(ownPath)) && !place.includes(".test.")) continue;
     return place.replace(/^file:\/\//, "");
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import { EspalierError, node, onNode } from "../../core/index.ts";
 import type { Backend, CompileRequest, Device, Executable, Native } from "../run/backend.ts";
 import type { HostArray } from "../run/host.ts";
 import { fromBytes, hostArray } from "../run/host.ts";
@@ -15,8 +15,33 @@ let started: Backend | undefined;
 
 /** The engine that is always there: jax-js's WebAssembly kernels, loaded on first use. */
 export function wasmBackend(): Backend {
-  started ??= start(createRequire(import.meta.url)("@jax-js/jax") as Jax);
+  started ??= start(required());
   return started;
+}
+
+/** Node can load jax-js in the middle of a call. */
+function required(): Jax {
+  if (onNode()) return node.module.createRequire(import.meta.url)("@jax-js/jax") as Jax;
+  throw new EspalierError("WASM_NOT_LOADED", "the wasm engine has not been loaded", {
+    fix: "outside Node, await loadWasm() once before the first program runs",
+  });
+}
+
+/**
+ * Loads the wasm engine where it cannot load itself: once in a browser, before the first program runs. Node needs no
+ * such call.
+ *
+ * @example
+ * ```ts
+ * await loadWasm();
+ * console.log(await np.add(1, 2).read());
+ * ```
+ */
+export async function loadWasm(): Promise<void> {
+  if (!started) {
+    const jax = await import("@jax-js/jax");
+    started ??= start(jax);
+  }
 }
 
 function start(j: Jax): Backend {

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, hex, onNode, sha256 } from "../../core/index.ts";
 import type { Backend, CompileRequest, Device, Executable } from "../run/backend.ts";
 import type { HostArray } from "../run/host.ts";
 import { fromBytes, toBytes } from "../run/host.ts";
@@ -19,6 +18,13 @@ let problem: { readonly reason: string; readonly fix: string; readonly cause?: u
 /** The engine that runs on a PJRT plugin, started on first use; undefined where there is none that works. */
 export function xlaBackend(): Backend | undefined {
   if (started || problem) return started;
+  if (!onNode()) {
+    problem = {
+      reason: "it runs on Node, and this is not",
+      fix: 'choose the wasm engine: setEngine("wasm")',
+    };
+    return undefined;
+  }
   // A CUDA plugin may be installed on a machine without a GPU: the next one is tried.
   for (const plugin of findPlugins()) {
     try {
@@ -137,10 +143,12 @@ function shared(
   module: string,
   { flags, device, name }: Pick<CompileRequest, "flags" | "name"> & { readonly device: PjrtDevice },
 ): PjrtExecutable {
-  const key = createHash("sha256")
-    .update(JSON.stringify([client.path, device.id, flags]))
-    .update(module)
-    .digest("hex");
+  const key = hex(
+    sha256()
+      .update(JSON.stringify([client.path, device.id, flags]))
+      .update(module)
+      .digest(),
+  );
   const known = compiled.get(key)?.deref();
   if (known) return known;
   const executable = compileStatus().during(name, () => client.compile(module, { flags, device }));

@@ -1,5 +1,5 @@
-import { isMainThread, type Worker } from "node:worker_threads";
-import { cut, printable } from "../../core/index.ts";
+import type { Worker } from "node:worker_threads";
+import { cut, node, printable } from "../../core/index.ts";
 import { startThread } from "../run/threads.ts";
 import { type Compilation, SHOWN, TURN } from "./compile-thread.ts";
 
@@ -49,7 +49,12 @@ class CompileStatus {
 
   #wanted(): boolean {
     const { ESPALIER_PROGRESS, TERM } = process.env;
-    return isMainThread && process.stderr.isTTY === true && ESPALIER_PROGRESS !== "0" && TERM !== "dumb";
+    return (
+      node.workerThreads.isMainThread &&
+      process.stderr.isTTY === true &&
+      ESPALIER_PROGRESS !== "0" &&
+      TERM !== "dumb"
+    );
   }
 
   /** The thread, or undefined where it cannot run, as in a bundle without its file: then nothing is said. */

@@ -1,5 +1,4 @@
-import { writeSync } from "node:fs";
-import { parentPort, receiveMessageOnPort } from "node:worker_threads";
+import { node } from "../../core/index.ts";
 
 /** Index in the shared memory of the number of begins and ends: odd during a compilation. */
 export const TURN = 0;
@@ -30,8 +29,12 @@ export function runThread(control: Int32Array): void {
 /** Messages are sent before the turn changes; those of compilations that are over are passed by. */
 function newestMessage(): Compilation | undefined {
   let newest: Compilation | undefined;
-  if (parentPort === null) return undefined;
-  for (let found = receiveMessageOnPort(parentPort); found; found = receiveMessageOnPort(parentPort))
+  if (node.workerThreads.parentPort === null) return undefined;
+  for (
+    let found = node.workerThreads.receiveMessageOnPort(node.workerThreads.parentPort);
+    found;
+    found = node.workerThreads.receiveMessageOnPort(node.workerThreads.parentPort)
+  )
     newest = found.message;
   return newest;
 }
@@ -57,7 +60,7 @@ function count(control: Int32Array, turn: number, { name, since, interval }: Com
 
 function write(text: string): void {
   try {
-    writeSync(2, text);
+    node.fs.writeSync(2, text);
   } catch {
     // A terminal that is gone or takes nothing now: the next count is written again.
   }

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { native } from "./library.ts";
 
-vi.mock("node:module", () => ({
+vi.spyOn(process, "getBuiltinModule").mockReturnValue({
   createRequire: () => () => {
     throw new Error("no binary for this system");
   },
-}));
+});
 
 describe("native", () => {
   it("says what to do where koffi cannot load", () => {

@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { EspalierError } from "../../../core/index.ts";
+import { EspalierError, node } from "../../../core/index.ts";
 
 /** A native pointer as a JS number; 0 is null. Addresses of user space stay far below 2^53. */
 export type Handle = number;
@@ -26,7 +24,7 @@ interface Koffi {
 /** Path of koffi, for other threads to load it; undefined if unknown. */
 export function koffiPath(): string | undefined {
   try {
-    return createRequire(import.meta.url).resolve("koffi");
+    return node.module.createRequire(import.meta.url).resolve("koffi");
   } catch {
     return undefined;
   }
@@ -61,7 +59,7 @@ export function native(): Native {
 
 function loadKoffi(): Koffi {
   try {
-    return createRequire(import.meta.url)("koffi") as Koffi;
+    return node.module.createRequire(import.meta.url)("koffi") as Koffi;
   } catch (cause) {
     throw new EspalierError(
       "KOFFI_UNAVAILABLE",
@@ -101,10 +99,9 @@ function text(cause: unknown): string {
 
 // Plugins must stay loaded until the process ends: they have threads and exit handlers of their own, and
 // unloading one crashes. This is why dlopen is called directly; koffi unloads what it loaded.
-const MAC = process.platform === "darwin";
 const RTLD_NOW = 2;
-const RTLD_GLOBAL = MAC ? 0x8 : 0x100;
-const RTLD_NODELETE = MAC ? 0x80 : 0x1000;
+const flagsOf = (platform: string): { readonly global: number; readonly noDelete: number } =>
+  platform === "darwin" ? { global: 0x8, noDelete: 0x80 } : { global: 0x100, noDelete: 0x1000 };
 
 interface Loader {
   readonly open: (path: string, flags: number) => Handle | null;
@@ -136,11 +133,11 @@ function loader(): Loader {
 /** Loads the library at `path` for good and returns the address of one of its symbols. */
 export function loadSymbol(path: string, name: string): Handle {
   const { open, symbol, error } = loader();
-  if (!existsSync(path))
+  if (!node.fs.existsSync(path))
     throw new EspalierError("PLUGIN_NOT_FOUND", `there is no XLA plugin at ${path}`, {
       fix: "correct ESPALIER_XLA_PLUGIN, or run `espalier engine install cpu`",
     });
-  const library = open(path, RTLD_NOW | RTLD_NODELETE);
+  const library = open(path, RTLD_NOW | flagsOf(process.platform).noDelete);
   if (!library)
     throw new EspalierError("PLUGIN_NOT_LOADABLE", `the XLA plugin does not load: ${error() ?? path}`, {
       fix: "install the libraries it names, or a plugin built for this system",
@@ -159,5 +156,8 @@ export function loadSymbol(path: string, name: string): Handle {
  */
 export function loadGlobally(path: string): string | undefined {
   const { open, error } = loader();
-  return open(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) ? undefined : (error() ?? `cannot load ${path}`);
+  const flags = flagsOf(process.platform);
+  return open(path, RTLD_NOW | flags.global | flags.noDelete)
+    ? undefined
+    : (error() ?? `cannot load ${path}`);
 }

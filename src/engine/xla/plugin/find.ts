@@ -1,6 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { node } from "../../../core/index.ts";
 import { cachedPlugins } from "./install.ts";
 import { cudaLibraryPaths } from "./libraries.ts";
 import { listFolder, sitePackages } from "./pip.ts";
@@ -19,7 +17,7 @@ export interface Plugin {
 
 /** The kind that a plugin's path suggests; CPU where it says nothing. */
 export function guessKind(path: string): PluginKind {
-  if (/tpu/i.test(basename(path))) return "tpu";
+  if (/tpu/i.test(node.path.basename(path))) return "tpu";
   return /cuda|gpu/i.test(path.split("/").slice(-2).join("/")) ? "cuda" : "cpu";
 }
 
@@ -34,13 +32,14 @@ export interface Surroundings {
 }
 
 export function thisMachine(): Surroundings {
-  return { env: process.env, home: homedir() };
+  return { env: process.env, home: node.os.homedir() };
 }
 
 /** Directory of installed plugins: ESPALIER_CACHE, or `espalier` in the user's cache directory. */
 export function pluginDirectory({ env, home }: Surroundings): string {
-  const cache = env.ESPALIER_CACHE || join(env.XDG_CACHE_HOME || join(home, ".cache"), "espalier");
-  return join(cache, "plugins");
+  const cache =
+    env.ESPALIER_CACHE || node.path.join(env.XDG_CACHE_HOME || node.path.join(home, ".cache"), "espalier");
+  return node.path.join(cache, "plugins");
 }
 
 /** Directories of Python packages that hold plugins, preferred ones first. */
@@ -83,9 +82,9 @@ export function pluginAt(path: string, kind: PluginKind = guessKind(path)): Plug
 
 function pluginsIn(site: string): readonly Plugin[] {
   return inPackages.flatMap(([kind, folder]) =>
-    listFolder(join(site, folder))
+    listFolder(node.path.join(site, folder))
       .filter((name) => name.endsWith(".so"))
-      .map((name) => ({ kind, path: join(site, folder, name), source: "python" }) as const),
+      .map((name) => ({ kind, path: node.path.join(site, folder, name), source: "python" }) as const),
   );
 }
 
@@ -93,7 +92,7 @@ function pluginsIn(site: string): readonly Plugin[] {
 function withoutRepeats(plugins: readonly Plugin[]): readonly Plugin[] {
   const seen = new Set<string>();
   return plugins.filter(({ path }) => {
-    const real = existsSync(path) ? realpathSync(path) : path;
+    const real = node.fs.existsSync(path) ? node.fs.realpathSync(path) : path;
     if (seen.has(real)) return false;
     seen.add(real);
     return true;

@@ -1,8 +1,4 @@
-import { createHash } from "node:crypto";
-import { createReadStream, readFileSync, statSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { EspalierError } from "../../../core/index.ts";
+import { EspalierError, node } from "../../../core/index.ts";
 import { findPlugins, isKind, type Plugin, pluginDirectory, type Surroundings, thisMachine } from "./find.ts";
 import { downloadWheel, listFolder } from "./pip.ts";
 import { extractLibrary } from "./wheel.ts";
@@ -36,16 +32,16 @@ export async function installPlugin(
 ): Promise<Plugin> {
   const { name, version } = packages[kind];
   const root = pluginDirectory(surroundings);
-  const folder = join(root, `${name}-${version}`);
+  const folder = node.path.join(root, `${name}-${version}`);
   if (options.force || !installed(folder, surroundings)) {
-    await mkdir(root, { recursive: true });
+    await node.fs.promises.mkdir(root, { recursive: true });
     // Beside its final place, so that it gets there whole, by one rename.
-    const work = await mkdtemp(join(root, ".install-"));
+    const work = await node.fs.promises.mkdtemp(node.path.join(root, ".install-"));
     try {
       await build(kind, work, options, surroundings);
-      await replace(folder, join(work, "plugin"), join(work, "old"));
+      await replace(folder, node.path.join(work, "plugin"), node.path.join(work, "old"));
     } finally {
-      await rm(work, { recursive: true, force: true });
+      await node.fs.promises.rm(work, { recursive: true, force: true });
     }
   }
   const plugin = installed(folder, surroundings);
@@ -58,13 +54,13 @@ export async function verifyPlugin(
   plugin: Plugin,
 ): Promise<{ readonly sha256: string; readonly matches?: boolean }> {
   const sha256 = await hashFile(plugin.path);
-  const record = readRecord(dirname(plugin.path));
+  const record = readRecord(node.path.dirname(plugin.path));
   return record ? { sha256, matches: sha256 === record.sha256 } : { sha256 };
 }
 
 function installed(folder: string, surroundings: Surroundings): Plugin | undefined {
   return findPlugins({ ...surroundings, env: { ...surroundings.env, ESPALIER_XLA_PLUGIN: undefined } }).find(
-    (plugin) => plugin.source === "cache" && dirname(plugin.path) === folder,
+    (plugin) => plugin.source === "cache" && node.path.dirname(plugin.path) === folder,
   );
 }
 
@@ -77,27 +73,32 @@ async function build(
 ): Promise<void> {
   const { name, version, member } = packages[kind];
   await downloadWheel(`${name}==${version}`, work, { onProgress, signal, env });
-  const wheel = (await readdir(work)).find((file) => file.endsWith(".whl"));
+  const wheel = (await node.fs.promises.readdir(work)).find((file) => file.endsWith(".whl"));
   if (!wheel)
     throw new EspalierError("PIP_FAILED", `pip downloaded no wheel of ${name} ${version}`, {
       fix: `see whether \`pip download --no-deps ${name}==${version}\` finds one for this system`,
     });
   onProgress?.(`Unpacking ${wheel}`);
-  const made = join(work, "plugin");
-  await mkdir(made);
+  const made = node.path.join(work, "plugin");
+  await node.fs.promises.mkdir(made);
   const file = member.slice(member.lastIndexOf("/") + 1);
-  const { bytes, sha256 } = await extractLibrary(join(work, wheel), member, join(made, file), signal);
+  const { bytes, sha256 } = await extractLibrary(
+    node.path.join(work, wheel),
+    member,
+    node.path.join(made, file),
+    signal,
+  );
   const record: PluginRecord = { kind, file, package: name, version, bytes, sha256 };
-  await writeFile(join(made, RECORD_NAME), `${JSON.stringify(record, null, 2)}\n`);
+  await node.fs.promises.writeFile(node.path.join(made, RECORD_NAME), `${JSON.stringify(record, null, 2)}\n`);
   onProgress?.(`Verified ${file}: ${bytes} bytes, sha256 ${sha256}`);
 }
 
 /** Moves `made` to `folder`. What is there goes aside first; processes that use it keep what they have open. */
 async function replace(folder: string, made: string, aside: string): Promise<void> {
-  await rename(folder, aside).catch((error: NodeJS.ErrnoException) => {
+  await node.fs.promises.rename(folder, aside).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
-  await rename(made, folder);
+  await node.fs.promises.rename(made, folder);
 }
 
 /** Contents of `plugin.json` beside an installed plugin. */
@@ -118,10 +119,10 @@ export function cachedPlugins(surroundings: Surroundings): readonly Plugin[] {
   return listFolder(root)
     .filter((name) => !name.startsWith("."))
     .flatMap((name) => {
-      const folder = join(root, name);
+      const folder = node.path.join(root, name);
       const record = readRecord(folder);
-      if (!record || sizeOf(join(folder, record.file)) !== record.bytes) return [];
-      return [{ kind: record.kind, path: join(folder, record.file), source: "cache" } as const];
+      if (!record || sizeOf(node.path.join(folder, record.file)) !== record.bytes) return [];
+      return [{ kind: record.kind, path: node.path.join(folder, record.file), source: "cache" } as const];
     })
     .sort((a, b) => Number(a.kind === "cpu") - Number(b.kind === "cpu"));
 }
@@ -129,7 +130,9 @@ export function cachedPlugins(surroundings: Surroundings): readonly Plugin[] {
 /** The record in a folder, or undefined where there is none that can be understood. */
 export function readRecord(folder: string): PluginRecord | undefined {
   try {
-    const record = JSON.parse(readFileSync(join(folder, RECORD_NAME), "utf8")) as Partial<PluginRecord>;
+    const record = JSON.parse(
+      node.fs.readFileSync(node.path.join(folder, RECORD_NAME), "utf8"),
+    ) as Partial<PluginRecord>;
     const whole =
       isKind(record.kind) &&
       typeof record.file === "string" &&
@@ -143,14 +146,14 @@ export function readRecord(folder: string): PluginRecord | undefined {
 
 /** SHA-256 of a file, in hexadecimal. */
 export async function hashFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  const hash = node.crypto.createHash("sha256");
+  for await (const chunk of node.fs.createReadStream(path)) hash.update(chunk as Uint8Array);
   return hash.digest("hex");
 }
 
 function sizeOf(file: string): number | undefined {
   try {
-    return statSync(file).size;
+    return node.fs.statSync(file).size;
   } catch {
     return undefined;
   }

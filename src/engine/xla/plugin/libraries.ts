@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { join, sep } from "node:path";
+import { node } from "../../../core/index.ts";
 import { loadGlobally } from "../pjrt/index.ts";
 import type { Plugin } from "./find.ts";
 import { listFolder } from "./pip.ts";
@@ -24,11 +23,11 @@ const wanted: readonly RegExp[] = [
 
 /** Folders of CUDA libraries in Python packages: from the plugin's own site-packages, else the first that has any. */
 export function cudaLibraryPaths(sites: readonly string[], pluginPath: string): readonly string[] {
-  const own = sites.filter((site) => pluginPath.startsWith(site + sep));
+  const own = sites.filter((site) => pluginPath.startsWith(site + node.path.sep));
   for (const site of [...own, ...sites]) {
-    const folders = listFolder(join(site, "nvidia"))
-      .map((name) => join(site, "nvidia", name, "lib"))
-      .filter((folder) => existsSync(folder));
+    const folders = listFolder(node.path.join(site, "nvidia"))
+      .map((name) => node.path.join(site, "nvidia", name, "lib"))
+      .filter((folder) => node.fs.existsSync(folder));
     if (folders.length > 0) return folders;
   }
   return [];
@@ -60,6 +59,6 @@ export function preloadLibraries(plugin: Plugin): Preloaded {
 export function librariesIn(folders: readonly string[]): readonly string[] {
   const files = folders.flatMap((folder) => listFolder(folder).map((name) => ({ folder, name })));
   return wanted.flatMap((pattern) =>
-    files.filter(({ name }) => pattern.test(name)).map(({ folder, name }) => join(folder, name)),
+    files.filter(({ name }) => pattern.test(name)).map(({ folder, name }) => node.path.join(folder, name)),
   );
 }

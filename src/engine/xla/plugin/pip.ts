@@ -1,8 +1,4 @@
-import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
-import { createInterface } from "node:readline";
-import { EspalierError } from "../../../core/index.ts";
+import { EspalierError, node } from "../../../core/index.ts";
 import type { Surroundings } from "./find.ts";
 
 export interface PipOptions {
@@ -55,13 +51,13 @@ async function run(command: readonly string[], { onProgress, signal, env }: PipO
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const lines: string[] = [];
-    const child = spawn(program, args, {
+    const child = node.childProcess.spawn(program, args, {
       stdio: ["ignore", "pipe", "pipe"],
       ...(signal ? { signal } : {}),
       ...(env ? { env } : {}),
     });
     for (const stream of [child.stdout, child.stderr])
-      createInterface({ input: stream }).on("line", (line) => {
+      node.readline.createInterface({ input: stream }).on("line", (line) => {
         lines.push(line);
         onProgress?.(line);
       });
@@ -78,45 +74,50 @@ export function sitePackages({ env, home }: Surroundings): readonly string[] {
   const python = onPath(env.PATH ?? "");
   const prefixes = [env.VIRTUAL_ENV, env.CONDA_PREFIX, ...(python ? prefixesOf(python, env) : [])];
   const folders = [
-    ...(env.PYTHONPATH ?? "").split(delimiter),
+    ...(env.PYTHONPATH ?? "").split(node.path.delimiter),
     ...prefixes.flatMap((prefix) => (prefix ? packagesUnder(prefix) : [])),
-    ...packagesUnder(join(home, ".local")),
+    ...packagesUnder(node.path.join(home, ".local")),
   ];
-  return [...new Set(folders.filter((folder) => folder !== "" && existsSync(folder)))];
+  return [...new Set(folders.filter((folder) => folder !== "" && node.fs.existsSync(folder)))];
 }
 
 /** The first `python3` on the PATH. */
 function onPath(path: string): string | undefined {
   return path
-    .split(delimiter)
+    .split(node.path.delimiter)
     .filter((folder) => folder !== "")
-    .map((folder) => join(folder, "python3"))
-    .find((file) => existsSync(file));
+    .map((folder) => node.path.join(folder, "python3"))
+    .find((file) => node.fs.existsSync(file));
 }
 
 /** The installations that a `python3` stands for. */
 function prefixesOf(python: string, env: Surroundings["env"]): readonly string[] {
-  const near = dirname(dirname(python));
-  if (existsSync(join(near, "pyvenv.cfg"))) return [near];
+  const near = node.path.dirname(node.path.dirname(python));
+  if (node.fs.existsSync(node.path.join(near, "pyvenv.cfg"))) return [near];
   if (python.endsWith("/shims/python3")) return pyenvPrefixes(env.PYENV_ROOT || near, env.PYENV_VERSION);
-  const real = dirname(dirname(realpathSync(python)));
+  const real = node.path.dirname(node.path.dirname(node.fs.realpathSync(python)));
   // Distributions put what pip installs for the whole machine under /usr/local.
   return real === "/usr" ? ["/usr/local", "/usr"] : [real];
 }
 
 /** pyenv puts a script on the PATH that picks one of several installations by name. */
 function pyenvPrefixes(root: string, chosen: string | undefined): readonly string[] {
-  const names = chosen?.split(":") ?? readLines(join(root, "version"));
-  return names.map((name) => join(root, "versions", name)).filter((prefix) => existsSync(prefix));
+  const names = chosen?.split(":") ?? readLines(node.path.join(root, "version"));
+  return names
+    .map((name) => node.path.join(root, "versions", name))
+    .filter((prefix) => node.fs.existsSync(prefix));
 }
 
 /** `lib/python3.X/site-packages` of an installation and Debian's names for the same, newest version first. */
 function packagesUnder(prefix: string): readonly string[] {
-  const lib = join(prefix, "lib");
+  const lib = node.path.join(prefix, "lib");
   return listFolder(lib)
     .filter((name) => /^python3(\.\d+)?$/.test(name))
     .sort((a, b) => minorOf(b) - minorOf(a))
-    .flatMap((name) => [join(lib, name, "site-packages"), join(lib, name, "dist-packages")]);
+    .flatMap((name) => [
+      node.path.join(lib, name, "site-packages"),
+      node.path.join(lib, name, "dist-packages"),
+    ]);
 }
 
 function minorOf(name: string): number {
@@ -125,7 +126,8 @@ function minorOf(name: string): number {
 
 function readLines(file: string): readonly string[] {
   try {
-    return readFileSync(file, "utf8")
+    return node.fs
+      .readFileSync(file, "utf8")
       .split("\n")
       .filter((line) => line !== "");
   } catch {
@@ -136,7 +138,7 @@ function readLines(file: string): readonly string[] {
 /** The names in a folder; none where it cannot be read. */
 export function listFolder(folder: string): readonly string[] {
   try {
-    return readdirSync(folder).sort();
+    return node.fs.readdirSync(folder).sort();
   } catch {
     return [];
   }

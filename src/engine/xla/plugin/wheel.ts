@@ -1,7 +1,5 @@
-import { createHash, type Hash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { pipeline } from "node:stream/promises";
-import { EspalierError } from "../../../core/index.ts";
+import type { Hash } from "node:crypto";
+import { EspalierError, node } from "../../../core/index.ts";
 import { openZip, type ZipEntry } from "./zip.ts";
 
 /** Files extracted from a wheel. */
@@ -45,10 +43,14 @@ const MACH_O = [0xcf, 0xfa, 0xed, 0xfe];
 
 /** Copies an entry to a file as it is unpacked and returns its sha256; refuses what is not a shared library. */
 async function copy(entry: ZipEntry, target: string, signal: AbortSignal | undefined): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(watched(entry, hash), createWriteStream(target, { flags: "wx", flush: true }), {
-    ...(signal ? { signal } : {}),
-  });
+  const hash = node.crypto.createHash("sha256");
+  await node.streamPromises.pipeline(
+    watched(entry, hash),
+    node.fs.createWriteStream(target, { flags: "wx", flush: true }),
+    {
+      ...(signal ? { signal } : {}),
+    },
+  );
   return hash.digest("hex");
 }
 

@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync } from "node:zlib";
+import { node } from "../../../core/index.ts";
 
 /** For tests: one file of an archive to be made. */
 export interface ZipSource {
@@ -15,12 +15,12 @@ export function makeZip(sources: readonly ZipSource[], comment = ""): Buffer {
   const directory: Buffer[] = [];
   let at = 0;
   for (const { name, content, deflate = false, flags = 0 } of sources) {
-    const packed = deflate ? deflateRawSync(content) : Buffer.from(content);
+    const packed = deflate ? node.zlib.deflateRawSync(content) : Buffer.from(content);
     const shared = Buffer.alloc(26);
     shared.writeUInt16LE(20, 0);
     shared.writeUInt16LE(flags, 2);
     shared.writeUInt16LE(deflate ? 8 : 0, 4);
-    shared.writeUInt32LE(crc32(content), 10);
+    shared.writeUInt32LE(node.zlib.crc32(content), 10);
     shared.writeUInt32LE(packed.length, 14);
     shared.writeUInt32LE(content.length, 18);
     shared.writeUInt16LE(Buffer.byteLength(name), 22);

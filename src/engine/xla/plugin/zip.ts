@@ -1,7 +1,4 @@
-import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
-import { crc32, createInflateRaw } from "node:zlib";
-import { EspalierError } from "../../../core/index.ts";
+import { EspalierError, node } from "../../../core/index.ts";
 
 /** One file of a zip archive. */
 export interface ZipEntry {
@@ -36,7 +33,7 @@ const DEFLATED = 8;
  * Archives beyond 4 GiB and encrypted files are refused.
  */
 export async function openZip(path: string): Promise<readonly ZipEntry[]> {
-  const file = await open(path);
+  const file = await node.fs.promises.open(path);
   try {
     const { size } = await file.stat();
     const read = async (from: number, length: number): Promise<Buffer> => {
@@ -91,7 +88,7 @@ async function* unpack(path: string, entry: DirectoryEntry): AsyncIterable<Uint8
     try {
       for await (const chunk of contentFrom(path, start, entry) as AsyncIterable<Uint8Array>) {
         bytes += chunk.length;
-        checksum = crc32(chunk, checksum);
+        checksum = node.zlib.crc32(chunk, checksum);
         yield chunk;
       }
     } catch (cause) {
@@ -108,10 +105,10 @@ function contentFrom(
   start: number,
   { name, method, packed }: DirectoryEntry,
 ): NodeJS.ReadableStream {
-  const source = createReadStream(path, { start, end: start + packed - 1 });
+  const source = node.fs.createReadStream(path, { start, end: start + packed - 1 });
   if (method === STORED) return source;
   if (method !== DEFLATED) throw invalid(`${name} is compressed in a way (${method}) that is not supported`);
-  const inflate = createInflateRaw();
+  const inflate = node.zlib.createInflateRaw();
   source.on("error", (error) => inflate.destroy(error));
   inflate.on("close", () => source.destroy());
   return source.pipe(inflate);
@@ -120,7 +117,7 @@ function contentFrom(
 /** The file's own header, just before its content, has a length that only it tells. */
 async function contentStart(path: string, { name, flags, local }: DirectoryEntry): Promise<number> {
   if (flags & 1) throw invalid(`${name} is encrypted`);
-  const file = await open(path);
+  const file = await node.fs.promises.open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(LOCAL_BYTES), 0, LOCAL_BYTES, local);
     if (bytesRead < LOCAL_BYTES || buffer.readUInt32LE(0) !== LOCAL)

@@ -1,0 +1,57 @@
+import { EspalierError } from "./error.ts";
+
+const modules = {
+  childProcess: "node:child_process",
+  crypto: "node:crypto",
+  events: "node:events",
+  fs: "node:fs",
+  http: "node:http",
+  inspector: "node:inspector",
+  module: "node:module",
+  net: "node:net",
+  os: "node:os",
+  path: "node:path",
+  perfHooks: "node:perf_hooks",
+  readline: "node:readline",
+  streamPromises: "node:stream/promises",
+  timersPromises: "node:timers/promises",
+  url: "node:url",
+  util: "node:util",
+  v8: "node:v8",
+  vm: "node:vm",
+  workerThreads: "node:worker_threads",
+  zlib: "node:zlib",
+} as const;
+
+type NodeModules = {
+  readonly [Name in keyof typeof modules]: ReturnType<
+    typeof process.getBuiltinModule<(typeof modules)[Name]>
+  >;
+};
+
+/**
+ * Node's own modules, looked up when they are used: importing Espalier loads none, so that its rooms can be bundled for
+ * a browser. Sources write `node.fs.existsSync(path)` and import no `node:fs`.
+ */
+export const node = Object.defineProperties(
+  {},
+  Object.fromEntries(Object.entries(modules).map(([name, id]) => [name, { get: () => builtin(id) }])),
+) as NodeModules;
+
+function builtin(id: string): object {
+  const found = globalThis.process?.getBuiltinModule?.(id);
+  if (found) return found;
+  throw new EspalierError("NODE_MISSING", `this needs ${id}, which Node 20.16 and newer have`, {
+    fix: "files, threads, processes and the xla engine run on Node; a browser can trace, compile and train with wasm",
+  });
+}
+
+/** True where Node's modules can be had. */
+export const onNode = (): boolean => globalThis.process?.getBuiltinModule !== undefined;
+
+/** Calls `run` in the next turn of the event loop. */
+export const nextTurn = (run: () => void): void =>
+  void (typeof setImmediate === "function" ? setImmediate(run) : setTimeout(run, 0));
+
+/** A variable of the environment; undefined where there is none, as in a browser. */
+export const environmentVariable = (name: string): string | undefined => globalThis.process?.env?.[name];
