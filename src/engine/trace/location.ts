@@ -18,7 +18,8 @@ export function userLine(): string | undefined {
       line.trim().replace(/^at /, ""),
     )?.[1];
     if (!place || place.startsWith("node:") || place.includes("/node_modules/")) continue;
-    if (own !== "" && (place.startsWith(own) || place.startsWith(ownPath)) && !place.includes(".test.")) continue;
+    if (own !== "" && (place.startsWith(own) || place.startsWith(ownPath)) && !place.includes(".test."))
+      continue;
     return place.replace(/^file:\/\//, "");
   }
   return undefined;
