@@ -31,7 +31,7 @@ export type TensorTree = ExampleTree<Tensor>;
 
 export interface PlacedArrays {
   readonly tree: TensorTree;
-  /** How many examples there are. */
+  /** The number of examples. */
   readonly length: number;
 }
 
@@ -129,7 +129,7 @@ const nameOf = (what: string, path: string | undefined): string =>
 const described = (value: unknown): string =>
   typeof value === "object" && value !== null ? `a ${value.constructor.name}` : String(value);
 
-/** The arrays of a tree that are on the host, with their paths. What is on a device is not looked at. */
+/** The arrays of a tree that are on the host, with their paths. Tensors are left out. */
 export function hostArrays(
   tree: ArrayTree | undefined,
   path = "",
@@ -143,7 +143,7 @@ export function hostArrays(
   );
 }
 
-/** Whether an array holds whole numbers by its element type. */
+/** True for an array of whole numbers, by its element type. */
 export function isIntegers(array: ArrayTree): boolean {
   if (array instanceof Tensor) return ["i32", "u32", "u8"].includes(array.dtype);
   if (isPlainObject(array) && isShaped(array))

@@ -1,4 +1,4 @@
-/** Where examples are and in which order they come. */
+/** Examples on a device, and the order in which they come. */
 export {
   type ArrayInput,
   type ArrayTree,
@@ -11,4 +11,4 @@ export {
   type ShapedArray,
   type TensorTree,
 } from "./arrays.ts";
-export { Loader, type LoaderOptions, type Run } from "./loader.ts";
+export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";

@@ -1,4 +1,12 @@
-import { badOption, checkNames, flatten, leafPaths, shown, treeLeaves, treeMap } from "../core/index.ts";
+import {
+  checkOptions,
+  flatten,
+  leafPaths,
+  type OptionTable,
+  option,
+  treeLeaves,
+  treeMap,
+} from "../core/index.ts";
 import { isFloat, np, type Value, type ValueLike, valueAndGrad } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import {
@@ -12,7 +20,7 @@ import {
 
 type Values = Readonly<Record<string, Value>>;
 
-/** Inside a program: what an objective gives for these parameters, as f32, and its gradients. */
+/** Inside a program: the values of an objective for these parameters, as f32, and its gradients. */
 export function gradientsOf(
   objective: (params: Params) => readonly [loss: Value, values: Values],
   params: Params,
@@ -72,8 +80,8 @@ function clippingNorm(state: OptimizerState, applied: Value | undefined): Value 
 }
 
 /**
- * What is reported of every update beside its losses and metrics. A statistic that is off is not in the program at all;
- * one that is on changes no bit of the training.
+ * Statistics that are reported of every update beside its losses and metrics. One that is off is not in the program
+ * at all; one that is on changes no bit of the training.
  *
  * @example
  * ```ts
@@ -93,19 +101,15 @@ export interface MonitorOptions {
   readonly updates?: boolean;
 }
 
+const monitorTable = {
+  gradients: option.either(option.flag({}), option.oneOf(["layers"], {}), {}),
+  parameters: option.flag({}),
+  updates: option.flag({}),
+} satisfies OptionTable<MonitorOptions>;
+
 /** Refuses unknown statistics and values. */
 export function checkMonitor(kind: string, monitor: MonitorOptions): void {
-  const name = `${kind}: monitor`;
-  if (typeof monitor !== "object" || monitor === null)
-    throw badOption(name, `it is ${shown(monitor)}`, "give { gradients: true }, or leave it out");
-  checkNames(name, monitor, ["gradients", "parameters", "updates"]);
-  for (const [option, value] of Object.entries(monitor))
-    if (value !== undefined && typeof value !== "boolean" && (option !== "gradients" || value !== "layers"))
-      throw badOption(
-        name,
-        `${option} is ${shown(value)}`,
-        option === "gradients" ? 'give true, false or "layers"' : "give true or false",
-      );
+  checkOptions(`${kind}: monitor`, monitor, monitorTable);
 }
 
 interface UpdateParts {

@@ -1,4 +1,4 @@
-/** What tasks that train by gradients share: parameters on the device, rates, the gradient step. Head: learner.ts. */
+/** The part that all tasks trained by gradients share: parameters, rates, the gradient step. Head: learner.ts. */
 export {
   applyGradients,
   checkMonitor,

@@ -19,7 +19,7 @@ import { RampNumbers, type RateInputs, type RateRamps, rateRamps } from "./rates
 import { type DeviceState, TensorState } from "./tensor-state.ts";
 
 /**
- * What every task that trains by gradients keeps: parameters, the optimizer's state, its rates, and the index of the
+ * The state of every task that trains by gradients: parameters, the optimizer's state, its rates, and the index of the
  * first update that was not finite. A task makes programs from `states`; one call of such a program is:
  *
  * ```
@@ -73,12 +73,12 @@ export class Learner {
     return { params: this.params, optimizer: this.state };
   }
 
-  /** What an update replaces, for {@link compileUpdate}. */
+  /** The states that an update replaces, for {@link compileUpdate}. */
   get states() {
     return { params: this.params, state: this.state, first: this.nonFinite };
   }
 
-  /** How further states beside these are kept. On a CPU donating costs, and freeing at once leaves as little behind. */
+  /** Options for further states of the task. On a CPU donating costs, and freeing at once leaves as little behind. */
   get stateOptions() {
     return { device: this.device, donated: this.device.kind !== "cpu" };
   }
@@ -93,7 +93,7 @@ export class Learner {
     return new RampNumbers(this.rates.names, capacity, this.where);
   }
 
-  /** Whether updates may run in a loop: convolutions take several times as long inside one on XLA's CPU back end. */
+  /** True where updates may run in a loop: convolutions take several times as long inside one on XLA's CPU back end. */
   mayLoop(convolves: () => boolean): boolean {
     return !(this.device.engine === "xla" && this.device.kind === "cpu" && convolves());
   }
@@ -158,10 +158,10 @@ export interface LearnerOptions {
   readonly seed?: number | undefined;
   /** Instead of a seed. */
   readonly streams?: RandomStreams | undefined;
-  /** Where parameters are drawn to. Default: where the engine chooses. */
+  /** The device that parameters are drawn on. Default: the engine's choice. */
   readonly engine?: InitOptions["engine"] | undefined;
   readonly device?: InitOptions["device"] | undefined;
-  /** Where it computes. Default: where the parameters are. */
+  /** The device of the programs. Default: that of the parameters. */
   readonly on?: Device | undefined;
   /** Default: what the run's configuration says. */
   readonly deterministic?: boolean | undefined;
@@ -215,7 +215,7 @@ export class FirstNonFinite implements DeviceState<Value> {
     this.#tensor = next as Tensor;
   }
 
-  /** What a call reports: `from` is the index of its first update. */
+  /** The report of a call; `from` is the index of its first update. */
   report(from: number): { readonly first: Tensor; readonly from: number } {
     return { first: this.#tensor, from };
   }

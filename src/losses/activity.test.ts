@@ -92,7 +92,7 @@ describe("until when they stay the same", () => {
       const oneByOne = Array.from({ length: count }, (_, n) =>
         aims.active("train", advanceCounters(from, { batches: 1, ...adds }, n), adds).join(),
       );
-      const lengths = aims.stretches("train", from, adds, count);
+      const lengths = aims.chunks("train", from, adds, count);
       expect(lengths.reduce((a, b) => a + b, 0)).toBe(count);
       let done = 0;
       for (const length of lengths) {

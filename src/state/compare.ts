@@ -1,9 +1,8 @@
 import type { HostArray } from "../engine/index.ts";
-import type { StateEntry } from "./flatten.ts";
-import { flattenState } from "./flatten.ts";
 import type { StateTree } from "./stateful.ts";
+import { flattenState, type StateEntry } from "./walk.ts";
 
-/** Where two states first differ. */
+/** The first difference between two states. */
 export interface StateDifference {
   readonly path: string;
   /** Position in a flat array, where the difference is one number of many. */
@@ -36,7 +35,7 @@ export async function firstDifference(a: StateTree, b: StateTree): Promise<State
   return extra && missing(extra, "first");
 }
 
-/** Whether two states are equal bit for bit. */
+/** True where two states are equal bit for bit. */
 export const sameState = async (a: StateTree, b: StateTree): Promise<boolean> =>
   (await firstDifference(a, b)) === undefined;
 

@@ -1,10 +1,9 @@
 import { hex, type Sha256, sha256 } from "../core/index.ts";
 import type { HostArray, Tensor } from "../engine/index.ts";
-import { kindOf } from "./flatten.ts";
 import type { StateTree } from "./stateful.ts";
-import { type StateNode, walkState } from "./walk.ts";
+import { kindOf, type StateNode, walkState } from "./walk.ts";
 
-/** How much may be read ahead of the hashing: enough to keep a device busy, little beside the state itself. */
+/** Bytes that may be read ahead of the hashing: enough to keep a device busy, little beside the state itself. */
 const ahead = 32 * 1024 * 1024;
 
 /**
@@ -41,7 +40,7 @@ function readAhead(tensors: readonly Tensor[]): () => Promise<HostArray> {
     while (next < tensors.length && (waiting.length === 0 || bytes < ahead)) {
       const tensor = tensors[next++] as Tensor;
       const data = tensor.read();
-      // Whoever takes it gets the failure; until then it is not an unhandled one.
+      // The caller gets the failure when it awaits the data; until then it is not an unhandled one.
       data.catch(() => undefined);
       waiting.push({ data, bytes: tensor.type.bytes });
       bytes += tensor.type.bytes;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { put } from "../engine/index.ts";
-import { checkOwners } from "./owners.ts";
+import { checkOwners } from "./walk.ts";
 
 const tensor = () => put([1, 2], { engine: "wasm" });
 

@@ -1,6 +1,6 @@
 import type { HostArray, Tensor } from "../engine/index.ts";
 
-/** What a state may hold at its leaves: numbers on a device or in memory, and plain JSON values. */
+/** A leaf of a state: numbers on a device or in memory, and plain JSON values. */
 export type StateLeaf = Tensor | HostArray | string | number | boolean | null;
 
 /** A state: nested arrays and plain objects of leaves. */

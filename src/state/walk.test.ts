@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { flattenState } from "./flatten.ts";
 import { hashState } from "./hash.ts";
 import type { StateTree } from "./stateful.ts";
-import { walkState } from "./walk.ts";
+import { flattenState, walkState } from "./walk.ts";
 
 const paths = (state: StateTree): string[] => {
   const found: string[] = [];

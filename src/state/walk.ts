@@ -1,8 +1,8 @@
 import { EspalierError, isPlainObject } from "../core/index.ts";
-import { type HostArray, Tensor } from "../engine/index.ts";
+import { type HostArray, read, Tensor } from "../engine/index.ts";
 import type { StateTree } from "./stateful.ts";
 
-/** What is found at the end of a branch. Arrays and objects without entries are ends too, so that {} and [] differ. */
+/** The end of a branch. Arrays and objects without entries are ends too, so that {} and [] differ. */
 export type StateNode =
   | { readonly kind: "tensor"; readonly value: Tensor }
   | { readonly kind: "array"; readonly value: HostArray; readonly type: string }
@@ -17,12 +17,12 @@ const elementTypes = new Map<unknown, string>([
   [Uint8Array, "u8"],
 ]);
 
-/** How many levels a state may have: far more than any needs, few enough for every stack. */
+/** The most levels of a state: far more than any needs, few enough for every stack. */
 export const deepest = 1000;
 
 /**
  * Visits every leaf of a state in a fixed order (keys sorted) with its path, e.g. `optimizer.m[0].w`. Two places never
- * have the same path. Whatever a state cannot hold is an error that names the place.
+ * have the same path. A value that a state cannot hold is an error that names the place.
  */
 export function walkState(state: StateTree, visit: (path: string, node: StateNode) => void): void {
   const above = new Set<unknown>();
@@ -88,3 +88,70 @@ function invalid(path: string, what: string): EspalierError {
 
 const placeOf = (path: string): string =>
   path === "" ? "the top" : path.length > 200 ? `${path.slice(0, 200)}...` : path;
+
+/** A leaf of a state with its place, e.g. `optimizer.m[0].w`. Tensors have been read. */
+export interface StateEntry {
+  readonly path: string;
+  /** Element type and shape of arrays (`f32[2,3]`), the kind of value otherwise. */
+  readonly kind: string;
+  readonly value: HostArray | string | number | boolean | null;
+}
+
+/** All leaves of a state in a fixed order (keys sorted), tensors read in one go. */
+export async function flattenState(state: StateTree): Promise<readonly StateEntry[]> {
+  const entries: StateEntry[] = [];
+  const tensors: { readonly at: number; readonly tensor: Tensor }[] = [];
+  walkState(state, (path, node) => {
+    if (node.kind === "tensor") tensors.push({ at: entries.length, tensor: node.value });
+    entries.push({ path, kind: kindOf(node), value: heldBy(node) });
+  });
+  const arrays = await read(tensors.map(({ tensor }) => tensor));
+  tensors.forEach(({ at }, i) => {
+    entries[at] = { ...(entries[at] as StateEntry), value: arrays[i] as HostArray };
+  });
+  return entries;
+}
+
+/** A leaf's kind in words: `f32[2,3]`, `number`, `null`, `empty array`. */
+export function kindOf(node: StateNode): string {
+  if (node.kind === "tensor") return node.value.type.text;
+  if (node.kind === "array") return node.type;
+  if (node.kind === "empty") return `empty ${node.value}`;
+  return node.value === null ? "null" : typeof node.value;
+}
+
+const heldBy = (node: StateNode): StateEntry["value"] =>
+  node.kind === "array" || node.kind === "value" ? node.value : null;
+
+/**
+ * Checks that each piece of state has one owner: the same tensor, or the same memory, in the states of two components
+ * is an error that names both places, because after a restore they would be two pieces that drift apart. Within one
+ * component a tensor may stand in several places: tensors never change.
+ *
+ * @example
+ * ```ts
+ * checkOwners({ params: await params.getState(), optimizer: await optimizer.getState() });
+ * ```
+ */
+export function checkOwners(states: Readonly<Record<string, StateTree>>): void {
+  const owners = new Map<unknown, { readonly component: string; readonly place: string }>();
+  const shared: string[] = [];
+  for (const [component, state] of Object.entries(states)) {
+    walkState(state, (path, node) => {
+      if (node.kind !== "tensor" && node.kind !== "array") return;
+      // Two views of one memory are one piece of state, whatever parts of it they show.
+      const piece = node.kind === "tensor" ? node.value : node.value.buffer;
+      const place = path === "" ? component : `${component}: ${path}`;
+      const owner = owners.get(piece);
+      if (!owner) owners.set(piece, { component, place });
+      else if (owner.component !== component) {
+        const what = node.kind === "tensor" ? node.value.type.text : node.type;
+        shared.push(`${owner.place} and ${place} (${what})`);
+      }
+    });
+  }
+  if (shared.length === 0) return;
+  throw new EspalierError("STATE_SHARED", `the same state belongs to two components: ${shared.join("; ")}`, {
+    fix: "let one component own it; where both start from the same numbers, give the second a copy",
+  });
+}

@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import { checkpointHook } from "../checkpoint/index.ts";
-import { badOption, checkNames, shown } from "../core/index.ts";
+import { badOption, option } from "../core/index.ts";
 import type { Slot } from "../hooks/index.ts";
 import type { MonitorOptions } from "../learner/index.ts";
 import {
@@ -28,20 +27,24 @@ interface Given {
   readonly automatic?: AutomaticParts | undefined;
 }
 
-const kind = "supervisedTrainer";
+/** The rows of both options. */
+export const automaticTable = {
+  checkpointDir: option.made<string>(
+    'the name of a directory, such as "runs/mnist"',
+    (value) => typeof value === "string" && value.trim() !== "",
+    {},
+  ),
+  automatic: option.group<AutomaticParts>(
+    { checkpoints: option.flag({}), metrics: option.flag({}), gradients: option.flag({}) },
+    {},
+  ),
+};
 
-/** Checks the two options, each by itself and together. */
+/** Refuses `automatic` without `checkpointDir`. */
 export function checkAutomatic({ checkpointDir, automatic }: Given): void {
-  if (checkpointDir !== undefined && (typeof checkpointDir !== "string" || checkpointDir.trim() === ""))
-    throw badOption(kind, `checkpointDir is ${shown(checkpointDir)}`, 'name a directory: "runs/mnist"');
-  if (automatic === undefined) return;
-  checkNames(`${kind}: automatic`, automatic, ["checkpoints", "metrics", "gradients"]);
-  for (const [name, value] of Object.entries(automatic))
-    if (value !== undefined && typeof value !== "boolean")
-      throw badOption(kind, `automatic.${name} is ${shown(value)}`, "give true or false");
-  if (checkpointDir === undefined)
+  if (automatic !== undefined && checkpointDir === undefined)
     throw badOption(
-      kind,
+      "supervisedTrainer",
       "automatic is given, and nothing is set up without checkpointDir",
       'give checkpointDir: "runs/mnist" too, or leave automatic out',
     );
@@ -70,11 +73,13 @@ const doesProvide = (
   slot: Slot,
 ): boolean => provides.includes(slot) || children.some((child) => doesProvide(child as TrainerHook, slot));
 
-const loggerIn = (directory: string, console: boolean): Logger =>
-  new Logger({
+function loggerIn(directory: string, console: boolean): Logger {
+  const { join } = process.getBuiltinModule("node:path");
+  return new Logger({
     sinks: [
       ...(console ? [consoleSink()] : []),
       jsonlSink(join(directory, "metrics.jsonl")),
       tensorBoardSink(join(directory, "tensorboard")),
     ],
   });
+}

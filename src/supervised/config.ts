@@ -1,69 +1,53 @@
-import { didYouMean, EspalierError, shown } from "../core/index.ts";
+import { EspalierError, isPlainObject, type OptionTable, option, resolveOptions } from "../core/index.ts";
 import { isRamp, type Ramp } from "../schedule/index.ts";
-import { type TrainingConfig, trainingConfig } from "../trainer/index.ts";
+import { type TrainingConfig, trainingConfig, trainingConfigTable } from "../trainer/index.ts";
 
-/** How a supervised run goes: all fields of {@link TrainingConfig}, and these. */
+/** The fields of a supervised run's configuration beside those of {@link TrainingConfig}. */
 export interface SupervisedFields {
-  /** A number or a ramp. Default 1e-3. */
+  /** A number or a ramp. Default: 1e-3. */
   readonly learningRate: number | Ramp;
-  /** Examples in a batch. Default 32. */
+  /** Examples in a batch. Default: 32. */
   readonly batchSize: number;
-  /** Batches in an update. Default 1. */
+  /** Batches in an update. Default: 1. */
   readonly accumulate: number;
-  /** Above this norm gradients are scaled down. Default Infinity: never. */
+  /** Gradients above this norm are scaled down. Default: Infinity, never. */
   readonly gradientClip: number;
-  /** Of AdamW; 0 is plain Adam. Default 0. */
+  /** Weight decay of AdamW; 0 is plain Adam. Default: 0. */
   readonly weightDecay: number;
-  /** Whether updates with infinite gradients, or gradients that are no numbers, are left out. Default true. */
+  /** Skips updates whose gradients are infinite or NaN. Default: true. */
   readonly skipNonFinite: boolean;
-  /** Whether each epoch has an order of its own. Default true. */
+  /** Gives each epoch an order of its own. Default: true. */
   readonly shuffle: boolean;
-  /** What becomes of examples that do not fill an update. Default "keep": a smaller one. */
+  /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
   readonly lastBatch: "keep" | "drop";
 }
 
 /** The configuration of a supervised run: the trainer's fields, and those of the task. */
 export type SupervisedConfig = TrainingConfig & SupervisedFields;
 
-interface Field {
-  readonly default: unknown;
-  readonly is: string;
-  readonly holds: (value: unknown) => boolean;
-}
+const ramp = option.made<Ramp>("a ramp such as cosine({ ... })", isRamp, {});
 
-const size: Omit<Field, "default"> = {
-  is: "a whole number from 1 on",
-  holds: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
-};
-const notNegative = (value: unknown): boolean => typeof value === "number" && value >= 0;
-const flag: Omit<Field, "default"> = { is: "true or false", holds: (value) => typeof value === "boolean" };
-
-const fields: Readonly<Record<keyof SupervisedFields, Field>> = {
-  learningRate: {
+const fields = {
+  learningRate: option.either(option.number({ min: 0 }), ramp, {
     default: 1e-3,
-    is: "a finite number from 0 on, or a ramp such as cosine({ ... })",
-    holds: (value) => (notNegative(value) && Number.isFinite(value)) || isRamp(value),
-  },
-  batchSize: { default: 32, ...size },
-  accumulate: { default: 1, ...size },
-  gradientClip: {
+    doc: "The learning rate: a number or a ramp.",
+  }),
+  batchSize: option.integer({ min: 1, default: 32, doc: "Examples in a batch." }),
+  accumulate: option.integer({ min: 1, default: 1, doc: "Batches in an update." }),
+  gradientClip: option.number({
+    above: 0,
+    infinite: true,
     default: Number.POSITIVE_INFINITY,
-    is: "a number above 0",
-    holds: (value) => notNegative(value) && value !== 0,
-  },
-  weightDecay: {
-    default: 0,
-    is: "a finite number from 0 on",
-    holds: (value) => notNegative(value) && Number.isFinite(value),
-  },
-  skipNonFinite: { default: true, ...flag },
-  shuffle: { default: true, ...flag },
-  lastBatch: {
+    doc: "Gradients above this norm are scaled down.",
+  }),
+  weightDecay: option.number({ min: 0, default: 0, doc: "Weight decay of AdamW; 0 is plain Adam." }),
+  skipNonFinite: option.flag({ default: true, doc: "Skips updates whose gradients are infinite or NaN." }),
+  shuffle: option.flag({ default: true, doc: "Gives each epoch an order of its own." }),
+  lastBatch: option.oneOf(["keep", "drop"], {
     default: "keep",
-    is: '"keep" or "drop"',
-    holds: (value) => value === "keep" || value === "drop",
-  },
-};
+    doc: "Keeps examples that do not fill an update, as a smaller one, or drops them.",
+  }),
+} satisfies OptionTable<SupervisedFields>;
 
 /**
  * Completes and checks the configuration of a supervised run: one object for the trainer and the task, whose fields
@@ -75,37 +59,17 @@ const fields: Readonly<Record<keyof SupervisedFields, Field>> = {
  * ```
  */
 export function supervisedConfig(given: Partial<SupervisedConfig> = {}): SupervisedConfig {
-  if (typeof given !== "object" || given === null)
-    throw new EspalierError("CONFIG_INVALID", `the training config is ${String(given)}`, {
-      fix: "give an object such as { epochs: 10, batchSize: 32 }",
+  if (isPlainObject(given) && "checkpointDir" in given)
+    throw new EspalierError("CONFIG_UNKNOWN", 'the training config has no field "checkpointDir"', {
+      fix: "give it beside the training config: supervisedTrainer({ checkpointDir, trainingConfig })",
     });
-  const own = Object.keys(fields);
-  const core = Object.keys(trainingConfig()) as (keyof TrainingConfig)[];
-  const known = [...core, ...own];
-  for (const name of Object.keys(given))
-    if (!known.includes(name))
-      throw new EspalierError(
-        "CONFIG_UNKNOWN",
-        `the training config has no field "${name}"${didYouMean(name, known)}`,
-        {
-          fix:
-            name === "checkpointDir"
-              ? "give it beside the training config: supervisedTrainer({ checkpointDir, trainingConfig })"
-              : `the fields are ${known.join(", ")}`,
-        },
-      );
-  const mine = own.map((name) => {
-    const field = fields[name as keyof SupervisedFields];
-    const value = given[name as keyof SupervisedFields] ?? field.default;
-    if (field.holds(value)) return [name, value];
-    throw new EspalierError(
-      "CONFIG_INVALID",
-      `the training config's ${name} is ${shown(value)}, which is not ${field.is}`,
-      { fix: `give ${field.is}` },
-    );
-  });
-  const ofTrainer = Object.fromEntries(core.map((name) => [name, given[name]]));
-  return Object.freeze({ ...trainingConfig(ofTrainer), ...Object.fromEntries(mine) });
+  const config: SupervisedConfig = resolveOptions(
+    "the training config",
+    given,
+    { ...trainingConfigTable, ...fields },
+    { unknown: "CONFIG_UNKNOWN", invalid: "CONFIG_INVALID" },
+  );
+  return Object.freeze({ ...config, ...trainingConfig(coreConfig(config)) });
 }
 
 /** The part of a configuration that the trainer itself knows. */

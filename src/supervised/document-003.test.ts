@@ -144,7 +144,7 @@ describe("checkpointDir", () => {
   it.each([
     [{ checkpointDir: "" }, /checkpointDir is "".*OPTION_INVALID/s],
     [{ checkpointDir: "runs", automatic: { metric: false } }, /did you mean "metrics"/],
-    [{ checkpointDir: "runs", automatic: { metrics: 3 } }, /automatic.metrics is 3.*OPTION_INVALID/s],
+    [{ checkpointDir: "runs", automatic: { metrics: 3 } }, /automatic: metrics is 3.*OPTION_INVALID/s],
     [{ automatic: { metrics: false } }, /without checkpointDir.*OPTION_INVALID/s],
     [{ checkpoint_dir: "runs" }, /did you mean "checkpointDir"/],
     [{ trainingConfig: { checkpointDir: "runs" } }, /CONFIG_UNKNOWN.*supervisedTrainer\(\{ checkpointDir/s],
@@ -218,7 +218,7 @@ describe("document 003", () => {
     [{ batchSize: 0 }, /batchSize is 0/],
     [{ learningRate: Number.NaN }, /learningRate is NaN/],
     [{ accumulate: 1.5 }, /accumulate is 1.5/],
-    [{ learning_rate: 0.1 }, /no field "learning_rate"; did you mean "learningRate"/],
+    [{ learning_rate: 0.1 }, /"learning_rate"; did you mean "learningRate".*CONFIG_UNKNOWN/s],
   ])(
     "test_trainer_validation_fails_with_invalid_config: refuses %j before anything is set up",
     (config, message) => {

@@ -1,6 +1,6 @@
 /** Learning targets from inputs: the task, and a trainer for it. */
 
-export { Loader, type LoaderOptions, type Run as LoaderRun } from "../data/index.ts";
+export { type BatchGroup, Loader, type LoaderOptions } from "../data/index.ts";
 export type { MonitorOptions, RateInputs } from "../learner/index.ts";
 export type { AutomaticParts } from "./automatic-hooks.ts";
 
@@ -15,28 +15,26 @@ export {
   type SupervisedLoss,
 } from "./objective.ts";
 export type { SupervisedData, SupervisedOptions } from "./options.ts";
-export type { ResumeFrom } from "./restore.ts";
 export {
   type ClassificationOptions,
   classification,
   type LanguageModelingOptions,
   type LossStrategy,
   languageModeling,
+  type Modality,
+  modalityStrategies,
   type RegressionOptions,
   regression,
   type StrategyName,
-  visionClassification,
-} from "./strategies.ts";
-export { type SupervisedTask, supervisedTask } from "./task.ts";
-export {
-  type Modality,
-  modalityStrategies,
   strategyOf,
   type TaskSpec,
   type TaskSpecOptions,
   taskSpec,
-} from "./task-spec.ts";
+  visionClassification,
+} from "./strategies.ts";
+export { type SupervisedTask, supervisedTask } from "./task.ts";
 export {
+  type ResumeFrom,
   type SupervisedTrainer,
   type SupervisedTrainerOptions,
   supervisedTrainer,

@@ -25,7 +25,7 @@ export type Metrics<O = Value, Y = Value> = Readonly<Record<string, Metric<O, Y>
 /** Targets as a metric gets them, where a loss takes more than values, such as plain numbers. */
 export type TargetsOf<Y> = Value extends Y ? Value : Y;
 
-/** What training minimises: a function, or losses with weights and schedules, whose batch is `{ x, y }`. */
+/** The minimised quantity: a function, or losses with weights and schedules, whose batch is `{ x, y }`. */
 export type LossInput<O = Value, Y = Value, X = Value> =
   | SupervisedLoss<O, Y>
   | Loss<Batch<X, Y>, O>
@@ -56,7 +56,7 @@ export interface SupervisedObjective {
   /** The losses in plain values: their weights, and when they are active. */
   readonly settings: Settings;
   /** Lengths of the parts of `count` batches, cut where the active losses change. */
-  stretches(counters: Counters, adds: Adds, count: number): readonly number[];
+  chunks(counters: Counters, adds: Adds, count: number): readonly number[];
   /** The losses that are active in a batch that begins at these counters. */
   active(counters: Counters, adds: Adds): readonly string[];
   /** Keeps what is made for each set of losses. */
@@ -96,7 +96,7 @@ function plainLoss(
     hooks: [],
     names,
     settings: { loss: {} },
-    stretches: (_counters, _adds, count) => (count > 0 ? [count] : []),
+    chunks: (_counters, _adds, count) => (count > 0 ? [count] : []),
     active: () => names,
     perSet: (make) => {
       let made: { readonly it: ReturnType<typeof make> } | undefined;
@@ -131,7 +131,7 @@ function severalLosses(
     settings: Object.fromEntries(
       terms.names.map((name) => [name, lossSettings(losses.find((loss) => loss.name === name))]),
     ),
-    stretches: (counters, adds, count) => terms.stretches("train", counters, adds, count),
+    chunks: (counters, adds, count) => terms.chunks("train", counters, adds, count),
     active: (counters, adds) => terms.active("train", counters, adds),
     perSet: (make) => terms.perSet((_evaluate, names) => make(names)),
     compute: (names, { params, batch, train, key, ramps }) => {

@@ -35,11 +35,11 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly rates?: RateInputs;
   /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
   readonly targets?: (x: X) => Batch<X, Y>;
-  /** What happens to examples that do not fill an update. Default: "keep", a smaller one. */
+  /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
   readonly lastBatch?: "keep" | "drop";
   /** A new order each epoch. Default: true. */
   readonly shuffle?: boolean;
-  /** What happens without examples: an error, or epochs without batches. Default: "error". */
+  /** Without examples: an error, or epochs without batches. Default: "error". */
   readonly empty?: "error" | "skip";
   /** The seed of initial parameters, orders and dropout. Default: the trainer's. */
   readonly seed?: number;
@@ -47,7 +47,7 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly streams?: RandomStreams;
   /** Initial parameters. Default: those that the model draws. */
   readonly params?: Params<Tensor>;
-  /** What is reported of every update beside its losses and metrics: norms of gradients, parameters and updates. */
+  /** Norms of gradients, parameters and updates that are reported beside losses and metrics. */
   readonly monitor?: MonitorOptions;
   /** The most updates in one call. Default: 256, and 1 where convolutions would run in a loop on a CPU. */
   readonly maxFuse?: number;
@@ -78,7 +78,7 @@ const table = {
   rates: anything<RateInputs>("numbers and ramps by name"),
   targets: anything<NonNullable<AnyOptions["targets"]>>("a function of the inputs"),
   lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
-  shuffle: anything<boolean>("true or false"),
+  shuffle: option.flag({ default: true }),
   empty: option.oneOf(["error", "skip"], { default: "error" }),
   seed: anything<number>("a whole number"),
   streams: anything<RandomStreams>("random streams"),
@@ -87,7 +87,7 @@ const table = {
   maxFuse: option.integer({ min: 1, default: 256 }),
   engine: anything<EngineChoice>("an engine"),
   device: anything<number | Device>("a device"),
-  deterministic: anything<boolean>("true or false"),
+  deterministic: option.flag({}),
 } satisfies OptionTable<AnyOptions>;
 
 /** Refuses unknown options and bad values. */

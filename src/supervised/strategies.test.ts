@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { compile, put, type Value } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
-import { classification, languageModeling, regression } from "./strategies.ts";
-import { fallbackStrategy, modalityStrategies, strategyOf, taskSpec } from "./task-spec.ts";
+import {
+  classification,
+  fallbackStrategy,
+  languageModeling,
+  modalityStrategies,
+  regression,
+  strategyOf,
+  taskSpec,
+} from "./strategies.ts";
 
 describe("taskSpec", () => {
   it.each([

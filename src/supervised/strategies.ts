@@ -1,4 +1,5 @@
 import { checkNames, checkWord, EspalierError } from "../core/index.ts";
+import { type ArrayTree, isIntegers } from "../data/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
 
@@ -6,27 +7,22 @@ import { ofClasses } from "./examples.ts";
 
 import { accuracy, type Batch, type Metrics, type SupervisedLoss } from "./objective.ts";
 
-/** What a kind of task makes small, and what it looks at beside. */
+/** A kind of task: its loss, its metrics, and how targets are made where there are none. */
 export interface LossStrategy {
   readonly name: StrategyName;
   readonly loss: SupervisedLoss;
   readonly metrics: Metrics;
-  /** Makes inputs and targets where there are inputs only. */
+  /** Makes inputs and targets from inputs alone. */
   readonly targets?: (x: Value) => Batch<Value, Value>;
 }
 
-export const strategyNames = [
-  "languageModeling",
-  "visionClassification",
-  "classification",
-  "regression",
-] as const;
+const strategyNames = ["languageModeling", "visionClassification", "classification", "regression"] as const;
 /** The strategies there are, by name. */
 export type StrategyName = (typeof strategyNames)[number];
 
 /** Options of {@link languageModeling}. */
 export interface LanguageModelingOptions {
-  /** Targets of this number do not count; -100 unless told. */
+  /** Targets of this number do not count. Default: -100. */
   readonly ignore?: number;
   readonly labelSmoothing?: number;
 }
@@ -95,7 +91,7 @@ export function visionClassification(options: ClassificationOptions = {}): LossS
 
 /** Options of {@link regression}. */
 export interface RegressionOptions {
-  /** `mse` unless told. */
+  /** Default: "mse". */
   readonly error?: "mse" | "mae" | "huber";
 }
 
@@ -124,3 +120,71 @@ function alike(y: Value, outputs: Value): Value {
     },
   );
 }
+
+const modalities = ["text", "vision", "multimodal", "tabular"] as const;
+/** The kind of examples. */
+export type Modality = (typeof modalities)[number];
+
+/** The strategy of each modality. */
+export const modalityStrategies: Readonly<Record<Modality, StrategyName>> = {
+  text: "languageModeling",
+  multimodal: "languageModeling",
+  vision: "visionClassification",
+  tabular: "regression",
+};
+
+/** Options of {@link taskSpec}. */
+export interface TaskSpecOptions {
+  readonly modality: Modality;
+  /** Default: the modality's. */
+  readonly strategy?: StrategyName;
+  /** For classification and language: how much of each target is spread over all classes. */
+  readonly labelSmoothing?: number;
+  /** For language: targets of this number do not count. */
+  readonly ignore?: number;
+}
+
+/** A kind of task, without data or model. */
+export interface TaskSpec extends TaskSpecOptions {
+  readonly strategy: StrategyName;
+}
+
+/**
+ * Completes and checks what kind of task it is.
+ *
+ * @example
+ * ```ts
+ * taskSpec({ modality: "vision" }).strategy; // "visionClassification"
+ * ```
+ */
+export function taskSpec(options: TaskSpecOptions): TaskSpec {
+  checkNames("taskSpec", options, ["modality", "strategy", "labelSmoothing", "ignore"]);
+  const modality = checkWord("taskSpec", "modality", options.modality, modalities);
+  const strategy = checkWord(
+    "taskSpec",
+    "strategy",
+    options.strategy ?? modalityStrategies[modality],
+    strategyNames,
+  );
+  return Object.freeze({ ...options, modality, strategy });
+}
+
+/** The strategy of a task. */
+export function strategyOf(spec: TaskSpecOptions): LossStrategy {
+  const { strategy, labelSmoothing, ignore } = taskSpec(spec);
+  const smoothing = labelSmoothing === undefined ? {} : { labelSmoothing };
+  switch (strategy) {
+    case "languageModeling":
+      return languageModeling({ ...smoothing, ...(ignore !== undefined && { ignore }) });
+    case "visionClassification":
+      return visionClassification(smoothing);
+    case "classification":
+      return classification(smoothing);
+    case "regression":
+      return regression();
+  }
+}
+
+/** Without a task: targets that are whole numbers by their type are classes, others are numbers to predict. */
+export const fallbackStrategy = (y: ArrayTree | undefined): LossStrategy =>
+  y !== undefined && isIntegers(y) ? classification() : regression();

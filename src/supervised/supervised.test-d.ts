@@ -1,7 +1,7 @@
 import { expectTypeOf } from "vitest";
 import type { Stateful } from "../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../trainer/index.ts";
-import { Loader, type LoaderRun, supervisedTrainer } from "./index.ts";
+import { type BatchGroup, Loader, supervisedTrainer } from "./index.ts";
 
 declare const key: Uint32Array;
 declare const model: Parameters<typeof supervisedTrainer>[0]["model"];
@@ -10,7 +10,7 @@ declare const model: Parameters<typeof supervisedTrainer>[0]["model"];
 const loader = new Loader({ length: 10, batchSize: 4, key });
 expectTypeOf(loader).toExtend<Stateful>();
 expectTypeOf(loader.next()).toExtend<Int32Array>();
-expectTypeOf(loader.runs).toEqualTypeOf<readonly LoaderRun[]>();
+expectTypeOf(loader.groups).toEqualTypeOf<readonly BatchGroup[]>();
 // @ts-expect-error rows are drawn from a key
 new Loader({ length: 10, batchSize: 4 });
 // @ts-expect-error no such rule

@@ -1,5 +1,5 @@
 import { EspalierError, unflatten } from "../core/index.ts";
-import { type ArrayTree, type ExampleTree, Loader, placeArrays, type Run } from "../data/index.ts";
+import { type ArrayTree, type BatchGroup, type ExampleTree, Loader, placeArrays } from "../data/index.ts";
 import {
   compile,
   evalShape,
@@ -139,10 +139,10 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
   );
   checkExamples(options, examples, held, params.specs, loss);
 
-  const capacityOf = (batches: Run): number => (loops ? Math.min(maxFuse, batches.count) : 1);
+  const capacityOf = (batches: BatchGroup): number => (loops ? Math.min(maxFuse, batches.count) : 1);
   const programsFor = objective.perSet((names) => {
-    const programs = new Map<Run, ReturnType<typeof trainProgram>>();
-    return (batches: Run) => {
+    const programs = new Map<BatchGroup, ReturnType<typeof trainProgram>>();
+    return (batches: BatchGroup) => {
       const known = programs.get(batches);
       if (known) return known;
       const capacity = capacityOf(batches);
@@ -281,30 +281,30 @@ function convolves(
   return traced.lower(params.now, data).includes("stablehlo.convolution");
 }
 
-/** Where a segment begins: updates of which size, from which example of the epoch on. */
+/** The position of a segment: updates of one size, from an example of the epoch on. */
 interface Position {
-  readonly batches: Run;
+  readonly batches: BatchGroup;
   readonly from: number;
 }
 
-/** What one update adds to the counters. */
-const addsOf = ({ size }: Run): Adds => ({ batches: 1, updates: 1, samples: size });
+/** Amounts that one update adds to the counters. */
+const addsOf = ({ size }: BatchGroup): Adds => ({ batches: 1, updates: 1, samples: size });
 
 /** The same with the task's own axis, for schedules of losses: a step is an update. */
-const addsWithSteps = (batches: Run): Adds => ({ ...addsOf(batches), steps: 1 });
+const addsWithSteps = (batches: BatchGroup): Adds => ({ ...addsOf(batches), steps: 1 });
 
 /** An epoch as segments: full updates, then the smaller one; cut where the active losses change. */
 function segmentsOf(
   loader: Loader,
   objective: SupervisedObjective,
   counters: Counters,
-  capacityOf: (batches: Run) => number,
+  capacityOf: (batches: BatchGroup) => number,
 ): readonly Segment[] {
   let at = counters;
-  return loader.runs.flatMap((batches) => {
+  return loader.groups.flatMap((batches) => {
     let { from } = batches;
     const adds = addsWithSteps(batches);
-    const lengths = objective.stretches(at, adds, batches.count);
+    const lengths = objective.chunks(at, adds, batches.count);
     at = advanceCounters(at, adds, batches.count);
     return lengths.map((repeats): Segment => {
       const data: Position = { batches, from };

@@ -1,19 +1,32 @@
-import type { ResumeOptions } from "../checkpoint/index.ts";
-import { checkNames, EspalierError } from "../core/index.ts";
+import { type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
+import {
+  checkNames,
+  checkOptions,
+  EspalierError,
+  isPlainObject,
+  type OptionTable,
+  option,
+} from "../core/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
 import type { MonitorOptions } from "../learner/index.ts";
 import { withProgress } from "../metrics/index.ts";
 import type { Model } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
-import { type AutomaticParts, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
+import {
+  type Frozen,
+  Trainer,
+  type TrainerHook,
+  type TrainerOptions,
+  type TrainingResult,
+  withoutStop,
+} from "../trainer/index.ts";
+import { type AutomaticParts, automaticTable, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
-import type { SupervisedData } from "./options.ts";
-import { type ResumeFrom, restore } from "./restore.ts";
+import type { SupervisedData, SupervisedOptions } from "./options.ts";
+import { fallbackStrategy, type LossStrategy, strategyOf, type TaskSpecOptions } from "./strategies.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
-import { fallbackStrategy, strategyOf, type TaskSpecOptions } from "./task-spec.ts";
 
 /** Options of {@link supervisedTrainer}. */
 export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
@@ -27,36 +40,36 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
    * metrics or gradient hook among `hooks` takes the place of that part.
    */
   readonly checkpointDir?: string;
-  /** Which parts `checkpointDir` sets up. Default: all. */
+  /** The parts that `checkpointDir` sets up. Default: all. */
   readonly automatic?: AutomaticParts;
-  /** What kind of task it is. Without it and without a loss, the targets decide: whole numbers are classes. */
+  /** The kind of task. Default, without a loss: the targets decide, whole numbers are classes. */
   readonly taskSpec?: TaskSpecOptions;
-  /** Instead of the one that the configuration describes. */
+  /** Default: the one that the configuration describes. */
   readonly optimizer?: Optimizer;
-  /** Instead of the task's. */
+  /** Default: that of the kind of task. */
   readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
-  /** What is reported of every update beside its losses and metrics. */
+  /** Norms that are reported of every update beside its losses and metrics. */
   readonly monitor?: MonitorOptions;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
-  /** Handed to every run's trainer: where hooks' values go, the clock, who is told warnings. */
+  /** Options of every run's {@link Trainer}. */
   readonly logger?: TrainerOptions["logger"];
   readonly clock?: TrainerOptions["clock"];
   readonly warn?: TrainerOptions["warn"];
 }
 
-/** What one run of a {@link SupervisedTrainer} is given. */
+/** Inputs of one run of a {@link SupervisedTrainer}. */
 export interface TrainInputs {
   readonly trainData: SupervisedData;
   readonly valData?: SupervisedData;
   /** Goes on from the state of an earlier run: a checkpoint's path, a run directory, or states in memory. */
   readonly resumeFrom?: ResumeFrom | string | URL;
-  /** How much of a checkpoint is taken over, and which differences are accepted. Default: all of it, and none. */
+  /** The part of a checkpoint that is restored, and differences that are accepted. Default: all of it, and none. */
   readonly resume?: Pick<ResumeOptions, "mode" | "allow">;
   /**
-   * Whether its progress is shown. Default: on a terminal, unless a hook logs metrics or there is a logger; with
-   * `checkpointDir` everywhere, by the metrics that it sets up.
+   * Shows progress. Default: on a terminal, except where a hook logs metrics or there is a logger; with `checkpointDir`
+   * everywhere, by the metrics that it sets up.
    */
   readonly progress?: boolean;
 }
@@ -64,7 +77,7 @@ export interface TrainInputs {
 /** Trains a model on examples, once or again and again. */
 export interface SupervisedTrainer<O = Value> {
   readonly config: SupervisedConfig;
-  /** A new run: from the beginning, unless it resumes. */
+  /** Starts a new run, from the beginning or from `resumeFrom`. */
   train(inputs: TrainInputs): Promise<TrainingResult>;
   /** The task of the last run: its parameters, `predict`. */
   readonly task: SupervisedTask<O>;
@@ -84,23 +97,24 @@ export interface SupervisedTrainer<O = Value> {
   getHooks(): readonly TrainerHook[];
 }
 
-const names = [
-  "model",
-  "trainingConfig",
-  "hooks",
-  "checkpointDir",
-  "automatic",
-  "taskSpec",
-  "optimizer",
-  "loss",
-  "metrics",
-  "monitor",
-  "engine",
-  "device",
-  "logger",
-  "clock",
-  "warn",
-];
+const anything = <T>(is: string) => option.made<T>(is, () => true, {});
+
+const table = {
+  model: anything<Model>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
+  trainingConfig: anything<Partial<SupervisedConfig>>("an object such as { epochs: 10, batchSize: 32 }"),
+  hooks: anything<TrainerHook | readonly TrainerHook[]>("a hook, or a list of hooks"),
+  ...automaticTable,
+  taskSpec: anything<TaskSpecOptions>('an object such as { modality: "vision" }'),
+  optimizer: anything<Optimizer>("an optimizer, such as optim.adam()"),
+  loss: anything<LossInput>("a loss, such as nn.mse, or a list of losses"),
+  metrics: anything<Metrics>("metrics by name, such as { accuracy }"),
+  monitor: anything<MonitorOptions>("{ gradients: true }"),
+  engine: anything<EngineChoice>("an engine"),
+  device: anything<number | Device>("a device"),
+  logger: anything<NonNullable<TrainerOptions["logger"]>>("a logger"),
+  clock: anything<NonNullable<TrainerOptions["clock"]>>("a clock"),
+  warn: anything<NonNullable<TrainerOptions["warn"]>>("a function"),
+} satisfies OptionTable<SupervisedTrainerOptions>;
 
 /**
  * A trainer of models on examples, in one call: the task, the optimizer and the trainer from one configuration.
@@ -118,7 +132,7 @@ const names = [
 export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   options: SupervisedTrainerOptions<X, Y, O>,
 ): SupervisedTrainer<O> {
-  checkNames("supervisedTrainer", options, names);
+  checkOptions("supervisedTrainer", options, table);
   checkAutomatic(options);
   const config = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
@@ -127,17 +141,19 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
 
   const start = ({ trainData, valData, progress }: TrainInputs) => {
     const { model, engine, device, logger, clock, warn } = options;
-    const all = withAutomatic(hooks, options, progress ?? logger === undefined);
-    const { monitor } = all;
-    const handed = { ...(logger && { logger }), ...(clock && { clock }), ...(warn && { warn }) };
+    const { hooks: all, monitor } = withAutomatic(hooks, options, progress ?? logger === undefined);
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
-    const found = strategy ?? (options.loss ? undefined : fallbackStrategy(trainData?.y));
     const task = supervisedTask<X, Y, O>({
-      ...{ model, data: trainData, batchSize, accumulate, shuffle, lastBatch, seed, deterministic },
-      ...(found?.targets && { targets: found.targets as never }),
+      model,
+      data: trainData,
+      batchSize,
+      accumulate,
+      shuffle,
+      lastBatch,
+      seed,
+      deterministic,
+      ...lossParts(options, strategy, trainData),
       optimizer: options.optimizer ?? optimizerOf(config),
-      loss: options.loss ?? (found?.loss as never),
-      metrics: options.metrics ?? (options.loss ? {} : ((found?.metrics ?? {}) as never)),
       ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate }),
       ...(valData && { validation: valData }),
       ...(monitor !== undefined && { monitor }),
@@ -145,8 +161,15 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       ...(device !== undefined && { device }),
       empty: config.onEmpty === "finish" ? "skip" : "error",
     });
-    const shown = withProgress(all.hooks, logger ? (progress ?? false) : progress);
-    return { task, trainer: new Trainer({ task, config: coreConfig(config), hooks: shown, ...handed }) };
+    const trainer = new Trainer({
+      task,
+      config: coreConfig(config),
+      hooks: withProgress(all, logger ? (progress ?? false) : progress),
+      ...(logger && { logger }),
+      ...(clock && { clock }),
+      ...(warn && { warn }),
+    });
+    return { task, trainer };
   };
   const run = () => {
     if (last) return last;
@@ -202,6 +225,22 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   };
 }
 
+/** The caller's loss and metrics; otherwise those of the kind of task, which the targets decide by default. */
+function lossParts<X, Y, O>(
+  { loss, metrics }: SupervisedTrainerOptions<X, Y, O>,
+  strategy: LossStrategy | undefined,
+  trainData: SupervisedData | undefined,
+) {
+  const found = strategy ?? (loss ? undefined : fallbackStrategy(trainData?.y));
+  const parts = {
+    ...(found?.targets && { targets: found.targets }),
+    loss: loss ?? found?.loss,
+    metrics: metrics ?? (loss ? {} : (found?.metrics ?? {})),
+  };
+  // A strategy is of plain values: who chooses one has a model and targets of plain values.
+  return parts as unknown as Pick<SupervisedOptions<X, Y, O>, "loss" | "metrics" | "targets">;
+}
+
 /** The optimizer that a configuration describes. */
 function optimizerOf({
   learningRate,
@@ -215,6 +254,54 @@ function optimizerOf({
   return skip ? skipNonFinite(clipped) : clipped;
 }
 
-/** An optimizer of the caller's keeps its own rate, unless the configuration names one. */
+/** An optimizer of the caller's keeps its own rate where the configuration names none. */
 const wantsRate = (optimizer: Optimizer | undefined, given: Partial<SupervisedConfig> | undefined): boolean =>
   optimizer === undefined || given?.learningRate !== undefined;
+
+/** The state of a run to go on from: states of all its components by name, alone or as a snapshot gives them. */
+export type ResumeFrom = Frozen | Readonly<Record<string, StateTree>>;
+
+/**
+ * Restores a run: from files as `options` say; from states exactly, every component there is and no other. Of the
+ * options `allow: ["stopped"]` counts there too.
+ */
+async function restore(
+  trainer: Trainer,
+  from: ResumeFrom | string | URL,
+  options: ResumeOptions = {},
+): Promise<void> {
+  if (typeof from === "string" || from instanceof URL) {
+    await resumeTrainer(
+      trainer,
+      typeof from === "string" ? from : process.getBuiltinModule("node:url").fileURLToPath(from),
+      options,
+    );
+    return;
+  }
+  const { components } = trainer;
+  const states = statesIn(from);
+  const missing = Object.keys(components).filter((name) => !(name in states));
+  const extra = Object.keys(states).filter((name) => !(name in components));
+  if (missing.length > 0 || extra.length > 0)
+    throw new EspalierError(
+      "STATE_MISMATCH",
+      `the state does not fit this run:${said(" it lacks", missing)}${said(" it has besides", extra)}`,
+      { fix: "resume with the same model, losses and hooks, or restore single components by hand" },
+    );
+  const goesOn = options.allow?.includes("stopped");
+  for (const [name, component] of Object.entries(components)) {
+    const state = states[name] as StateTree;
+    await component.setState(goesOn && name === "trainer" ? withoutStop(state) : state);
+  }
+}
+
+function statesIn(from: unknown): Readonly<Record<string, StateTree>> {
+  if (isPlainObject(from))
+    return (isPlainObject(from.components) ? from.components : from) as Readonly<Record<string, StateTree>>;
+  throw new EspalierError("STATE_INVALID", `resumeFrom is ${String(from)}, which is no state of a run`, {
+    fix: "pass { components } or the components' states by name",
+  });
+}
+
+const said = (what: string, names: readonly string[]): string =>
+  names.length === 0 ? "" : `${what} ${names.join(", ")};`;

@@ -1,5 +1,5 @@
 import { treeMap } from "../core/index.ts";
-import type { ExampleTree, Run } from "../data/index.ts";
+import type { BatchGroup, ExampleTree } from "../data/index.ts";
 import { np, random, scan, type Value } from "../engine/index.ts";
 import { compileUpdate, firstNonFinite, gradientsOf, type Learner, repeat } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
@@ -17,7 +17,7 @@ export interface TrainProgramOptions {
   /** The losses that are active. */
   readonly names: readonly string[];
   /** The updates of one size in an epoch; each takes `batches.size` examples. */
-  readonly batches: Run;
+  readonly batches: BatchGroup;
   /** Examples in a micro-batch. */
   readonly batchSize: number;
   /** Makes a batch of gathered rows. */

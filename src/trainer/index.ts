@@ -1,5 +1,5 @@
 /** The trainer: a loop over a task's work, with hooks at its events. */
-export { type TrainingConfig, trainingConfig } from "./config.ts";
+export { type TrainingConfig, trainingConfig, trainingConfigTable } from "./config.ts";
 export { type Agree, type EndingReason, type EndPosition, laterOf } from "./ending.ts";
 export {
   type Outcome,

@@ -79,7 +79,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
     return Array.from({ length: numbers.cycles }, () => {
       now = advanceCounters(now, { ...rolloutAdds, steps: rolloutAdds.samples }, 1);
       if (now.samples < numbers.learningStarts) return [rollout];
-      const stretches = objective.stretches("train", now, trainAdds, numbers.updates);
+      const stretches = objective.chunks("train", now, trainAdds, numbers.updates);
       now = advanceCounters(now, trainAdds, numbers.updates);
       const train = { phase: "train", adds: trainAdds, fusesWithNext: false, maxFuse: capacity } as const;
       return [rollout, ...stretches.map((repeats): Segment => ({ ...train, repeats }))];

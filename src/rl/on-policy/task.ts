@@ -117,7 +117,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
       fusesWithNext: constant && maxFuse > 1,
     };
     const after = { ...at, samples: at.samples + rolloutAdds.samples, steps: at.steps + rolloutAdds.samples };
-    const stretches = constant ? [updates] : objective.stretches("train", after, trainAdds, updates);
+    const stretches = constant ? [updates] : objective.chunks("train", after, trainAdds, updates);
     let from = 0;
     const train = stretches.map((repeats): Segment => {
       const first = from;

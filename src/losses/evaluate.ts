@@ -1,12 +1,12 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, isPlainObject } from "../core/index.ts";
 import { isFloat, np, Value, type ValueLike } from "../engine/index.ts";
 import { type ApplyOptions, inLayer, type Params } from "../nn/index.ts";
 import type { Ramp } from "../schedule/index.ts";
-import type { ObjectiveOptions } from "./contract.ts";
-import type { Loss, LossInputs, LossTerm } from "./loss.ts";
+import type { AnyLoss, Field, Loss, LossInputs, LossTerm } from "./loss.ts";
+import type { ObjectiveOptions } from "./objective.ts";
 import { termKey } from "./term-key.ts";
 
-/** What an objective gives: the sum of its terms, and all of them by name. */
+/** Results of an objective: the sum of its terms, and all of them by name. */
 export interface Evaluation {
   readonly loss: Value;
   /** `loss`, and of each term `<name>.loss` before its weight and `<name>.<metric>`. */
@@ -30,14 +30,14 @@ export const weightName = (name: string): string => `weight.${name}`;
 /** The name of one of a loss's rates among ramps. */
 export const rateName = (loss: string, rate: string): string => `rate.${loss}.${rate}`;
 
-/** What sums the losses in `counted`; `needed` has those too whose values they read. Both are in order. */
+/** Sums the losses in `counted`; `needed` has those too whose values they read. Both are in order. */
 export function sumOf<B, O>(
-  { forward, metrics: further }: Pick<ObjectiveOptions<B, O>, "forward" | "metrics">,
+  objective: Pick<ObjectiveOptions<B, O>, "forward" | "metrics">,
   needed: readonly Loss<B, O>[],
   counted: ReadonlySet<Loss<B, O>>,
 ): Evaluate<B> {
   return (params, batch, weights, options = {}) => {
-    const outputs = needed.length === 0 ? undefined : forward(params, batch, options);
+    const outputs = needed.length === 0 ? undefined : objective.forward(params, batch, options);
     const values = new Map<string, Value>();
     const metrics = new Map<string, Value>();
     let total: Value | undefined;
@@ -58,13 +58,13 @@ export function sumOf<B, O>(
       total = total === undefined ? weighted : np.add(total, weighted);
     }
     const sum = total ?? np.zeros([]);
-    const more = needed.length === 0 ? {} : further?.(outputs as O, batch);
+    const more = needed.length === 0 ? {} : objective.metrics?.(outputs as O, batch);
     return { loss: sum, metrics: { loss: sum, ...Object.fromEntries(metrics), ...more } };
   };
 }
 
-/** What a loss sees: the values it declared, and a key of its own, made when it is asked for. */
-export function inputsFor<B, O>(
+/** The inputs of a loss: the values it declared, and a key of its own, made when it is asked for. */
+function inputsFor<B, O>(
   loss: Loss<B, O>,
   shared: Pick<LossInputs<B, O>, "params" | "batch" | "outputs" | "rate">,
   { train = false, key }: ApplyOptions,
@@ -96,16 +96,12 @@ export function inputsFor<B, O>(
   };
 }
 
-function weightOf(loss: Loss<never, never>, weights: Readonly<Record<string, ValueLike>>): ValueLike {
+function weightOf(loss: AnyLoss, weights: Readonly<Record<string, ValueLike>>): ValueLike {
   return present(loss, "weight", loss.weight ?? 1, weightName(loss.name), weights);
 }
 
 /** A rate of a loss as it is now. */
-export function rateOf(
-  loss: Loss<never, never>,
-  name: string,
-  weights: Readonly<Record<string, ValueLike>>,
-): ValueLike {
+function rateOf(loss: AnyLoss, name: string, weights: Readonly<Record<string, ValueLike>>): ValueLike {
   const rate = loss.rates?.[name];
   if (rate !== undefined) return present(loss, `rate "${name}"`, rate, rateName(loss.name, name), weights);
   throw new EspalierError(
@@ -116,7 +112,7 @@ export function rateOf(
 }
 
 function present(
-  loss: Loss<never, never>,
+  loss: AnyLoss,
   what: string,
   number: Ramp | number,
   name: string,
@@ -149,7 +145,7 @@ function addMetrics(name: string, { loss, metrics = {} }: LossTerm, all: Map<str
   }
 }
 
-function checkTerm(loss: Loss<never, never>, term: LossTerm): void {
+function checkTerm(loss: AnyLoss, term: LossTerm): void {
   const value: unknown = (term as LossTerm | undefined)?.loss;
   if (!(value instanceof Value) || value.ndim !== 0 || !isFloat(value.dtype))
     throw new EspalierError(
@@ -171,3 +167,66 @@ function checkTerm(loss: Loss<never, never>, term: LossTerm): void {
 }
 
 const described = (value: unknown): string => (value instanceof Value ? value.type.text : String(value));
+
+/** The fields that these losses read from the batch, together. */
+export function fieldsOf(losses: readonly AnyLoss[]): Readonly<Record<string, Field>> {
+  const fields: Record<string, Field> = {};
+  const owners = new Map<string, string>();
+  for (const loss of losses)
+    for (const [name, field] of Object.entries(loss.fields ?? {})) {
+      const known = fields[name];
+      if (known && text(known) !== text(field))
+        throw new EspalierError(
+          "LOSS_FIELD_CONFLICT",
+          `the field "${name}" is ${text(known)} to loss "${owners.get(name)}" and ${text(field)} to loss "${loss.name}"`,
+          { fix: "let both read it alike, or give the fields different names" },
+        );
+      fields[name] ??= field;
+      if (!owners.has(name)) owners.set(name, loss.name);
+    }
+  return fields;
+}
+
+const text = ({ shape, dtype }: Field): string => `${dtype}[${shape.join(",")}]`;
+
+/** Inputs of losses while experience is gathered. */
+export interface RolloutInputs<B, O> extends ApplyOptions {
+  readonly params: Params;
+  readonly batch: B;
+  /** Outputs of the policy's own forward pass. */
+  readonly outputs: O;
+  /** Values of the objective's ramps, as for its sum. */
+  readonly weights?: Readonly<Record<string, ValueLike>>;
+}
+
+/** The fields that these losses add to experience. */
+export function addedFields<B, O>(
+  losses: readonly Loss<B, O>[],
+  { params, batch, outputs, weights = {}, ...options }: RolloutInputs<B, O>,
+): Readonly<Record<string, Value>> {
+  const added: Record<string, Value> = {};
+  const owners = new Map<string, string>();
+  for (const loss of losses) {
+    if (!loss.rollout) continue;
+    const inputs = inputsFor(
+      loss,
+      { params, batch, outputs, rate: (name) => rateOf(loss, name, weights) },
+      options,
+    );
+    const fields = inLayer(`loss ${loss.name}`, () => loss.rollout?.(inputs)) ?? {};
+    for (const [name, value] of Object.entries(fields)) {
+      const owner = owners.get(name);
+      if (owner !== undefined || (isPlainObject(batch) && name in batch))
+        throw new EspalierError(
+          "LOSS_FIELD_CONFLICT",
+          `loss "${loss.name}" adds the field "${name}" to experience, which ${
+            owner === undefined ? "is there already" : `loss "${owner}" adds too`
+          }`,
+          { fix: `let it add the field under a name of its own: "${loss.name}.${name}"` },
+        );
+      owners.set(name, loss.name);
+      added[name] = value;
+    }
+  }
+  return added;
+}
