@@ -26,7 +26,7 @@ export const mutations: readonly Mutation[] = [
     name: "trainer: epochs are fused though a ramp follows metrics",
     find: "if (means.followed) return undefined;",
     replace: "",
-    tests: ["src/trainer/cuts.test.ts", "src/trainer/trainer.test.ts"],
+    tests: ["src/supervised/exact-resume.test.ts", "src/trainer/resume.test.ts"],
   },
   {
     name: "trainer: the last reason to end counts",
@@ -176,7 +176,7 @@ export const mutations: readonly Mutation[] = [
     name: "rl: updates beyond targetKl are taken",
     find: "treeMap((a: Value, b: Value) => np.where(taken, a, b), after, before) as T",
     replace: "after",
-    tests: ["src/rl/on-policy/task.test.ts"],
+    tests: ["src/rl/on-policy/ppo-epoch.test.ts"],
   },
   {
     name: "rl: V-trace is found again in the middle of an epoch",
@@ -240,7 +240,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "checkpoint: altered files are read",
-    find: "if (!unchecked && read.sha256 !== record.sha256) throw this.#altered(component);",
+    find: "if ((await file.hash()) !== record.sha256) throw this.#altered(component);",
     replace: "",
     tests: ["src/checkpoint/manager/faults.test.ts"],
   },

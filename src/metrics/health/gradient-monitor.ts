@@ -19,7 +19,7 @@ import {
 } from "../../trainer/index.ts";
 import { lastWords, metricMissing, type Row, RowWatch, watchState } from "./monitor.ts";
 
-/** What a run may be halted for. `notFinite`: NaN or infinite. */
+/** A reason to halt a run. `notFinite`: NaN or infinite. */
 export type Ailment = "notFinite" | "exploding" | "vanishing";
 
 /** Options of {@link gradientMonitor}. */
@@ -173,7 +173,7 @@ function settingsOf(options: GradientMonitorOptions): GradientSettings {
   };
 }
 
-/** What an update's gradients can be called. */
+/** A judgement of an update's gradients. */
 type Symptom = "nan" | "infinite" | "exploding" | "vanishing";
 
 /** How many of the last updates the greatest norm is of. */

@@ -13,7 +13,7 @@ import { declareMetric, type MetricDeclaration } from "../metric.ts";
 //   a checkpoint     wait until all rows are judged, then save the record    watchState
 //   the run's end    log once more, after everything else                    lastWords
 
-/** What the monitors log under their default names: counts since the run began. Every logger knows them. */
+/** Metrics of the monitors under their default names: counts since the run began. Every logger knows them. */
 export const healthMetrics: readonly MetricDeclaration[] = [
   "gradients.nan",
   "gradients.infinite",
@@ -23,7 +23,7 @@ export const healthMetrics: readonly MetricDeclaration[] = [
   "lossSpikes.notFinite",
 ].map((name) => declareMetric({ name, category: "health", reduction: "last" }));
 
-/** What one batch reported. */
+/** The metrics of one batch. */
 export interface Row {
   /** Updates attempted up to and with this batch, and batches. */
   readonly update: number;
@@ -62,7 +62,7 @@ export class RowWatch {
   readonly #options: RowWatchOptions;
   readonly #calls: CallRows[] = [];
   #judging: Promise<void> | undefined;
-  /** What the judge threw, until the run has gone on or ended. */
+  /** An error of the judge, until the run has gone on or ended. */
   #thrown: { readonly error: unknown } | undefined;
 
   constructor(options: RowWatchOptions) {

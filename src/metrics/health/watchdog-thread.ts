@@ -3,7 +3,7 @@ import type { Debugger, Runtime, Session } from "node:inspector";
 // The watching thread of a watchdog: see watchdog.ts for how the two work together. It imports nothing of ours, so that
 // it is up within milliseconds.
 
-/** What the main thread was found doing. */
+/** The main thread as it was found. */
 export interface Look {
   /**
    * `javascript`: code runs, and the stack says which. `waiting`: none runs, and the thread waits for something.
@@ -32,7 +32,7 @@ export interface WatchdogReport extends Look {
   readonly text: string;
 }
 
-/** What the thread is given. */
+/** Data of the watching thread. */
 export interface WatchData {
   readonly board: Int32Array;
   readonly places: { readonly [place: string]: number };
@@ -45,7 +45,7 @@ export interface WatchData {
   readonly pid: number;
   /** Reports are added to it. */
   readonly file: string | undefined;
-  /** Whether training runs in the process's main thread: only that one can be looked at. */
+  /** Training runs in the process's main thread: only that one can be looked at. */
   readonly isMain: boolean;
 }
 
@@ -259,7 +259,7 @@ const exitBy =
       evaluate({ expression: `globalThis.process.reallyExit(${code})` }, () => undefined),
     );
 
-/** What something gives by a callback, or undefined when it takes too long. */
+/** The value that a callback gets, or undefined when it takes too long. */
 function within<T>(milliseconds: number, begin: (done: (value: T) => void) => void): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), milliseconds);

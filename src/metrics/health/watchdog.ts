@@ -17,7 +17,7 @@ import type { WatchData, WatchdogReport } from "./watchdog-thread.ts";
 //     (a few stores into shared memory)                look at the main thread through the inspector
 //                                                      write the report; end the process, where that is asked for
 
-/** What a deadline can be given for. */
+/** A phase that can have a deadline. */
 export type WatchedPhase = "rollout" | "train" | "validation" | "hook" | "any";
 
 /** Options of {@link watchdogHook}. */
@@ -95,7 +95,7 @@ interface WatchdogSettings {
   readonly exit: boolean;
   readonly onReport: ((report: WatchdogReport) => void) | undefined;
   readonly file: string | undefined;
-  /** Whether rollouts, batches and hooks must be told apart. */
+  /** Rollouts, batches and hooks must be told apart. */
   readonly phases: boolean;
 }
 
@@ -125,7 +125,7 @@ export function settingsOf(options: WatchdogOptions): WatchdogSettings {
   return { name, deadlines, exit, onReport, file, phases };
 }
 
-/** What the main thread may be doing. `off`: nothing that is watched. `other`: what lies between. */
+/** Phases of the main thread. `off`: nothing that is watched. `other`: what lies between. */
 export const phases = ["off", "rollout", "train", "validation", "hook", "other"] as const;
 export type BoardPhase = (typeof phases)[number];
 
@@ -224,7 +224,7 @@ export function markers(
   ];
 }
 
-/** What comes when all hooks of an event have run. */
+/** The phase after all hooks of an event have run. */
 function phaseAfter(event: TrainerEvent, { state }: TrainerContext, phases: boolean): BoardPhase {
   if (event === "onTrainingEnd") return "off";
   if (event === "onValidationStart") return "validation";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EspalierError } from "../../core/index.ts";
-import { isContended, postgresFailure } from "./postgres/failure.ts";
-import { isBusy, sqliteFailure } from "./sqlite/failure.ts";
+import { isContended, postgresFailure } from "./postgres.ts";
+import { isBusy, sqliteFailure } from "./sqlite.ts";
 
 describe("a failure of SQLite", () => {
   it.each([

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { openStatsStore } from "./open.ts";
+import { openStatsStore } from "./stats-store.ts";
 import { aRecord, aRun } from "./stores.test-support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-opening-"));

@@ -1,10 +1,160 @@
-import type { Kysely, Selectable, SelectQueryBuilder } from "kysely";
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import { didYouMean, EspalierError } from "../../core/index.ts";
+import type { Counters } from "../../schedule/index.ts";
 import type { Json } from "../json.ts";
-import { unknownRun } from "./filing/index.ts";
-import { numbersOf } from "./json-text.ts";
-import type { Tables } from "./schema/index.ts";
+import type { RunEnding, RunInfo } from "../run-info.ts";
+import type { Tables } from "./database.ts";
+import { unknownRun } from "./insert-metrics.ts";
 import type { RunRow } from "./stats-store.ts";
+import { jsonOf, numbersOf, storable } from "./stored-values.ts";
+
+// Runs: how they begin, go on and end, what is removed when one goes on from an earlier point, and how they are found.
+
+/** Adds a run, or notes that it goes on, within a transaction. */
+export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<void> {
+  const { id, startedAt, resumedAt } = run;
+  const now = {
+    name: storable(run.name),
+    process: jsonOf([startedAt, resumedAt ?? null]),
+    outcome: "running",
+    ended_at: null,
+    reason: null,
+    config: jsonOf(run.config),
+  };
+  const counters = jsonOf(resumedAt ?? {});
+  const known = await tables.selectFrom("runs").selectAll().where("id", "=", id).executeTakeFirst();
+  if (!known) {
+    const row = { ...now, id, started_at: startedAt, resumes: resumedAt ? 1 : 0 };
+    const added = await tables
+      .insertInto("runs")
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning("number")
+      .executeTakeFirst();
+    // Another process was faster: then it goes on.
+    if (!added) return startRun(tables, run);
+    const head = { run: added.number, counters, places: 0, block_rows: 0 };
+    await tables.insertInto("run_heads").values(head).execute();
+    return;
+  }
+  // The same call again, after one that may or may not have succeeded.
+  if (known.process === now.process) return;
+  if (!resumedAt && known.outcome !== "running") throw runExists(id, known.outcome);
+  // Without a point to go on from, all of it comes again.
+  await removeAfter(tables, known.number, resumedAt, run.filedUpTo ?? resumedAt);
+  const resumes = known.resumes + (resumedAt ? 1 : 0);
+  await tables
+    .updateTable("runs")
+    .set({ ...now, resumes })
+    .where("number", "=", known.number)
+    .execute();
+  await setCounters(tables, known.number, counters);
+}
+
+/** Notes how a run ended, within a transaction. */
+export async function endRun(
+  tables: Kysely<Tables>,
+  id: string,
+  { outcome, reason, counters }: RunEnding,
+  wall: number,
+): Promise<void> {
+  const ended = await tables
+    .updateTable("runs")
+    .set({ outcome, reason: reason === undefined ? null : storable(reason), ended_at: wall })
+    .where("id", "=", id)
+    .returning("number")
+    .executeTakeFirst();
+  if (!ended) throw unknownRun(id);
+  await setCounters(tables, ended.number, jsonOf(counters));
+}
+
+const setCounters = (tables: Kysely<Tables>, run: number, counters: string) =>
+  tables.updateTable("run_heads").set({ counters }).where("run", "=", run).execute();
+
+const runExists = (id: string, outcome: string): EspalierError =>
+  new EspalierError(
+    "STATS_RUN_EXISTS",
+    `the run "${id}" is filed already (${outcome}), and this one does not resume it`,
+    {
+      fix: "give the run an id of its own, or resume the other from a checkpoint",
+    },
+  );
+
+/** Events that come again when a run is resumed. Interventions do not, so that they stay. */
+const repeated = ["evaluations", "episodes", "replays", "checkpoints", "heartbeats"] as const;
+
+/**
+ * Removes what a run files again: events after a point, metrics after another on their axes, or all where there is no
+ * point.
+ */
+async function removeAfter(
+  tables: Kysely<Tables>,
+  run: number,
+  point: Counters | undefined,
+  metricsPoint: Counters | undefined,
+): Promise<void> {
+  const keys = await tables.selectFrom("metric_keys").select(["id", "axis"]).where("run", "=", run).execute();
+  for (const { id, axis } of keys) {
+    // What is counted on something that the run does not know is kept: a value twice is better than none.
+    const last = metricsPoint ? metricsPoint[axis] : Number.NEGATIVE_INFINITY;
+    if (last !== undefined) await removePoints(tables, run, id, last);
+  }
+  const last = point ? point.steps : Number.NEGATIVE_INFINITY;
+  for (const table of repeated)
+    await tables.deleteFrom(table).where("run", "=", run).where("step", ">", last).execute();
+  await cutDecisions(tables, run, last);
+}
+
+async function removePoints(tables: Kysely<Tables>, run: number, key: number, last: number): Promise<void> {
+  const blocks = tables.selectFrom("metric_blocks").select("id").where("run", "=", run);
+  await tables
+    .deleteFrom("metrics")
+    .where("block", "in", blocks)
+    .where("key", "=", key)
+    .where("step", ">", last)
+    .execute();
+  await tables
+    .updateTable("metric_sums")
+    .set(({ selectFrom }) => {
+      const left = selectFrom("metrics")
+        .whereRef("metrics.block", "=", "metric_sums.block")
+        .whereRef("metrics.key", "=", "metric_sums.key");
+      return {
+        points: left.select(({ fn }) => fn.countAll<number>().as("points")),
+        last_step: left.select(({ fn }) =>
+          fn.coalesce(fn.max("metrics.step"), sql<number>`0`).as("last_step"),
+        ),
+      };
+    })
+    .where("block", "in", blocks)
+    .where("key", "=", key)
+    .where("last_step", ">", last)
+    .execute();
+  await tables
+    .deleteFrom("metric_sums")
+    .where("block", "in", blocks)
+    .where("key", "=", key)
+    .where("points", "=", 0)
+    .execute();
+}
+
+/** Cuts decisions at a step. Of one that is cut in two, its share of the occurrences is kept, as if they lay evenly. */
+async function cutDecisions(tables: Kysely<Tables>, run: number, last: number): Promise<void> {
+  await tables.deleteFrom("hook_decisions").where("run", "=", run).where("from_step", ">", last).execute();
+  const cut = tables
+    .selectFrom("hook_decisions")
+    .selectAll()
+    .where("run", "=", run)
+    .where("to_step", ">", last);
+  for (const { number, from_step, to_step, times } of await cut.execute()) {
+    const share = (last - from_step + 1) / (to_step - from_step + 1);
+    await tables
+      .updateTable("hook_decisions")
+      .set({ to_step: last, times: Math.max(1, Math.round(times * share)) })
+      .where("number", "=", number)
+      .execute();
+  }
+}
 
 /** The run's number in the other tables. */
 export async function numberOf(tables: Kysely<Tables>, id: string): Promise<number> {

@@ -1,6 +1,66 @@
+import { type Clock, EspalierError, systemClock } from "../../core/index.ts";
 import type { Json } from "../json.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
+import type { Database } from "./database.ts";
+
+// The stats store: what runs did, in a SQLite file or a Postgres database.
+//
+//   openStatsStore(location)     opens the database (sqlite.ts, postgres.ts) and migrates its tables (database.ts)
+//   startRun, endRun             a row in runs; a resumed run removes what comes again        runs.ts
+//   addMetrics, addMetricsNow    rows in metrics, in blocks, each record once                 insert-metrics.ts
+//   add, setHookTimings          events and decisions, each once                              events.ts
+//   series, latest, since, ...   queries                                                      queries.ts, runs.ts
+//
+// store.ts puts them together: transactions, attempts while another process writes, errors with what to do.
+
+/** Options of {@link openStatsStore}. */
+export interface StatsStoreOptions {
+  /** Makes a file that is not there. Default: true; readers say false. */
+  readonly create?: boolean;
+  readonly clock?: Clock;
+}
+
+/**
+ * Opens a stats store: a SQLite file by its path, or a Postgres database by its URL, whose tables are then in
+ * the schema `espalier`. What is missing is made; what is of an older version is brought to the newest.
+ *
+ * @example
+ * ```ts
+ * const store = await openStatsStore("runs/stats.db"); // or "postgres://me@localhost/training"
+ * const [newest] = await store.runs({ limit: 1 });
+ * if (newest) console.log(await store.series(newest.id, "train/loss", { points: 100 }));
+ * await store.close();
+ * ```
+ */
+export async function openStatsStore(
+  location = "runs/stats.db",
+  { create = true, clock = systemClock }: StatsStoreOptions = {},
+): Promise<StatsStore> {
+  const database = await openDatabase(location, create);
+  const [{ migrate }, { storeOn }] = await Promise.all([import("./database.ts"), import("./store.ts")]);
+  try {
+    await migrate(database);
+  } catch (error) {
+    await database.close().catch(() => undefined);
+    throw database.failure("opening", error);
+  }
+  return storeOn(database, clock);
+}
+
+/** Each library is loaded where it is used. */
+async function openDatabase(location: string, create: boolean): Promise<Database> {
+  if (/^postgres(ql)?:/i.test(location)) return (await import("./postgres.ts")).openPostgres(location);
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location))
+    throw new EspalierError("STATS_LOCATION_INVALID", "a stats store is a file or a Postgres database", {
+      fix: 'give a path such as "runs/stats.db" or a URL that begins with postgres://',
+    });
+  if (!create && !process.getBuiltinModule("node:fs").existsSync(location))
+    throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
+      fix: "name the file that the runs were filed in",
+    });
+  return (await import("./sqlite.ts")).openSqlite(location);
+}
 
 /** A run as the store has it. */
 export interface RunRow {
@@ -38,7 +98,7 @@ export interface MetricRow {
   readonly notFinite: number;
 }
 
-/** What an evaluation found. */
+/** Scores of an evaluation. */
 export interface EvaluationRow {
   readonly step: number;
   readonly name: string;
@@ -87,7 +147,7 @@ export interface HookTimingRow {
   readonly max: number;
   readonly total: number;
 }
-/** Whether a hook ran at an event, over as many occurrences as it was the same for the same reason. */
+/** A decision whether a hook runs at an event, over all occurrences in a row at which it was the same, for the same reason. */
 export interface DecisionRow {
   readonly hook: string;
   readonly event: string;
@@ -97,7 +157,7 @@ export interface DecisionRow {
   readonly toStep: number;
   readonly times: number;
 }
-/** Somebody or something changed the run: a hook was disabled, a run was stopped, a monitor halted it. */
+/** A change of the run from outside: a hook was disabled, the run was stopped, a monitor halted it. */
 export interface InterventionRow {
   readonly step: number;
   readonly wall: number;
@@ -106,7 +166,7 @@ export interface InterventionRow {
   readonly details?: Json;
 }
 
-/** What is filed of a run beside its metrics. */
+/** Events of a run, by kind. */
 export interface RunEvents {
   readonly evaluation: EvaluationRow;
   readonly episode: EpisodeRow;
@@ -116,14 +176,14 @@ export interface RunEvents {
   readonly decision: DecisionRow;
   readonly intervention: InterventionRow;
 }
-/** The kinds of what happens to a run. */
+/** Kinds of events. */
 export type RunEventKind = keyof RunEvents;
 
 /** Which part of a series is read, and how many points of it. */
 export interface SeriesChoice {
   readonly from?: number;
   readonly to?: number;
-  /** At most so many points, evenly chosen; the first and the last among them, from 4 on also the lowest and the highest. */
+  /** The most points, evenly chosen: the first and the last among them, from 4 on also the lowest and the highest. */
   readonly points?: number;
 }
 
@@ -132,19 +192,19 @@ export interface SeriesChoice {
  * write at once. All of its functions reject with an EspalierError whose code begins with STATS_.
  */
 export interface StatsStore {
-  /** What it is, without passwords. */
+  /** Its path or URL, without passwords. */
   readonly location: string;
   /**
    * Files a run, or that it goes on: metrics and events after `resumedAt` are removed, because they come again.
-   * Interventions stay: nobody makes them a second time. A run that was never ended and begins anew loses all; one that
+   * Interventions stay: they are not made a second time. A run that was never ended and begins again loses all; one that
    * was ended is refused (STATS_RUN_EXISTS). The same call again, with the same `startedAt` and `resumedAt`, changes
    * nothing.
    */
   startRun(run: RunInfo): Promise<void>;
   endRun(run: string, ending: RunEnding): Promise<void>;
   /**
-   * Files records. The same record twice is filed once, whatever other records come with it: a call of which nobody
-   * knows whether it succeeded is made again. Records are the same where all of them is: metric, step, value, count
+   * Files records. The same record twice is filed once, whatever other records come with it, so that a call
+   * that may have failed can be made again. Records are the same where all of them is: metric, step, value, count
    * and the moment at which the window was closed. So two late values of one metric at one step are both kept.
    */
   addMetrics(run: string, records: readonly MetricRecord[]): Promise<void>;

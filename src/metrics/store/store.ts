@@ -1,14 +1,10 @@
 import type { Kysely } from "kysely";
 import { type Clock, EspalierError } from "../../core/index.ts";
-import type { Database } from "./database.ts";
-import { addEvents, listEvents } from "./events.ts";
-import { fileMetrics, newMemory, type RunMemory } from "./filing/index.ts";
-import { addDecisions, listDecisions, listTimings, setTimings } from "./hooks.ts";
-import { endRun, startRun } from "./life.ts";
-import { patiently } from "./patience.ts";
-import { countMetrics, latest, series, since } from "./queries/index.ts";
-import { findRun, listRuns, numberOf } from "./runs.ts";
-import type { Tables } from "./schema/index.ts";
+import { type Database, patiently, type Tables } from "./database.ts";
+import { addDecisions, addEvents, listDecisions, listEvents, listTimings, setTimings } from "./events.ts";
+import { newMemory, type RunMemory } from "./insert-metrics.ts";
+import { countMetrics, latest, series, since } from "./queries.ts";
+import { endRun, findRun, listRuns, numberOf, startRun } from "./runs.ts";
 import type { DecisionRow, RunEventKind, RunEvents, StatsStore } from "./stats-store.ts";
 
 /** The store on a database that has its tables. */
@@ -55,16 +51,13 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
     async addMetrics(run, records) {
       check(filing);
       if (records.length === 0) return;
-      const keep = await attempt(filing, () => database.file(fileMetrics(run, records, memoryOf(run))));
-      keep();
+      await attempt(filing, () => database.insertMetrics(run, records, memoryOf(run)));
     },
     addMetricsNow(run, records) {
       check(filing);
       if (records.length === 0) return true;
       try {
-        const filed = database.fileNow?.(fileMetrics(run, records, memoryOf(run)));
-        filed?.result();
-        return filed !== undefined;
+        return database.insertMetricsNow?.(run, records, memoryOf(run)) ?? false;
       } catch (error) {
         if (database.isBusy(error)) return false;
         throw database.failure(filing, error);

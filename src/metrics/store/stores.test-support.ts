@@ -7,9 +7,9 @@ import { noCounters } from "../../schedule/index.ts";
 import { inSample } from "../../sweep.test-support.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
-import { openStatsStore } from "./open.ts";
 import { ask, findPostgres, type PostgresServer, startPostgres } from "./postgres.test-support.ts";
 import type { StatsStore } from "./stats-store.ts";
+import { openStatsStore } from "./stats-store.ts";
 
 /** A database to test on. */
 export interface Place {
@@ -68,7 +68,7 @@ function describePostgres(name: string, tests: (place: Place) => void): void {
       let server: PostgresServer;
       beforeAll(async () => {
         server = await startPostgres(found.programs);
-      });
+      }, 60_000);
       afterAll(() => server.remove());
       tests({
         kind: "postgres",

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { openStatsStore } from "./open.ts";
+import { openStatsStore } from "./stats-store.ts";
 import { aRecord, aRun } from "./stores.test-support.ts";
 
 // A process that opens a store when it is told to and files a run of its own and a share of one that all file.

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KyselyPlugin } from "kysely";
 import { expect, it } from "vitest";
-import { openStatsStore } from "../open.ts";
-import { openSqlite } from "../sqlite/open-sqlite.ts";
-import { aRecord, aRun } from "../stores.test-support.ts";
-import { since } from "./since.ts";
+import { since } from "./queries.ts";
+import { openSqlite } from "./sqlite.ts";
+import { openStatsStore } from "./stats-store.ts";
+import { aRecord, aRun } from "./stores.test-support.ts";
 
 it("what comes while it is read is not jumped over", async () => {
   const folder = mkdtempSync(join(tmpdir(), "espalier-since-"));

@@ -3,12 +3,12 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import { checkSink, type HeldValue } from "../../../testing/sinks/index.ts";
-import { completed, metricRecord, runInfo, series } from "../../../testing/sinks/records.ts";
-import type { MetricRecord } from "../../record.ts";
-import { Delivery } from "../delivery/delivery.ts";
-import { manualTimers } from "../delivery/timers.test-support.ts";
-import { type PrometheusOptions, type PrometheusSink, prometheusSink } from "./prometheus-sink.ts";
+import { checkSink, type HeldValue } from "../../testing/sinks/index.ts";
+import { completed, metricRecord, runInfo, series } from "../../testing/sinks/records.ts";
+import type { MetricRecord } from "../record.ts";
+import { Delivery } from "./delivery/delivery.ts";
+import { manualTimers } from "./delivery/timers.test-support.ts";
+import { type PrometheusOptions, type PrometheusSink, prometheusSink } from "./prometheus.ts";
 
 const opened: PrometheusSink[] = [];
 afterEach(async () => {
@@ -220,7 +220,7 @@ describe("prometheusSink", () => {
   });
 
   it("does not keep a process alive, nor does one who is connected to it", async () => {
-    const module = fileURLToPath(new URL("./prometheus-sink.ts", import.meta.url));
+    const module = fileURLToPath(new URL("./prometheus.ts", import.meta.url));
     const script = `
       import { prometheusSink } from ${JSON.stringify(module)};
       const sink = prometheusSink({ port: 0 });
@@ -228,7 +228,7 @@ describe("prometheusSink", () => {
       await (await fetch(sink.url)).text();
       process.stdout.write(sink.url);
       process.stdin.once("data", () => process.stdin.destroy());`;
-    const tsx = fileURLToPath(new URL("../../../../node_modules/tsx/dist/cli.mjs", import.meta.url));
+    const tsx = fileURLToPath(new URL("../../../node_modules/tsx/dist/cli.mjs", import.meta.url));
     const child = spawn(process.execPath, [tsx, "--input-type=module", "-e", script], {
       stdio: ["pipe", "pipe", "inherit"],
       timeout: 50_000,

@@ -4,15 +4,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { manualClock } from "../../../core/index.ts";
-import { checkSink, type HeldValue } from "../../../testing/sinks/index.ts";
-import { completed, metricRecord, runInfo, series } from "../../../testing/sinks/records.ts";
-import { Delivery } from "../delivery/delivery.ts";
-import { manualTimers } from "../delivery/timers.test-support.ts";
-import { findMlflow, startMlflow } from "./live.test-support.ts";
-import type { Metric } from "./metric.ts";
-import { mlflowSink } from "./mlflow-sink.ts";
-import { FakeMlflow, refuse, serve } from "./server.test-support.ts";
+import { manualClock } from "../../core/index.ts";
+import { checkSink, type HeldValue } from "../../testing/sinks/index.ts";
+import { completed, metricRecord, runInfo, series } from "../../testing/sinks/records.ts";
+import { Delivery } from "./delivery/delivery.ts";
+import { manualTimers } from "./delivery/timers.test-support.ts";
+import { type MlflowMetric, mlflowSink } from "./mlflow.ts";
+import { findMlflow, startMlflow } from "./mlflow-live.test-support.ts";
+import { FakeMlflow, refuse, serve } from "./mlflow-server.test-support.ts";
 
 let mlflow: FakeMlflow;
 let server: Awaited<ReturnType<typeof serve>>;
@@ -23,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const options = () => ({ url: server.url, experiment: "e", clock: manualClock(1_700_000_100_000) });
-const heldOf = ({ key, step, value }: Metric): HeldValue => ({ key, step, value: Number(value) });
+const heldOf = ({ key, step, value }: MlflowMetric): HeldValue => ({ key, step, value: Number(value) });
 
 describe("mlflowSink", () => {
   const cases = checkSink(() => mlflowSink(options()), {
@@ -296,14 +295,14 @@ if ("missing" in live) {
       const { runs } = (await ask("runs/search", {
         experiment_ids: [experiment.experiment_id],
         filter: `tags.\`espalier.run\` = '${place}'`,
-      })) as { runs: { info: { run_id: string }; data: { metrics?: Metric[] } }[] };
+      })) as { runs: { info: { run_id: string }; data: { metrics?: MlflowMetric[] } }[] };
       expect(runs).toHaveLength(1);
       const run = runs[0];
       const held: HeldValue[] = [];
       for (const { key } of run?.data.metrics ?? []) {
         const query = new URLSearchParams({ run_id: run?.info.run_id ?? "", metric_key: key });
         const history = await fetch(`${running?.url}/api/2.0/mlflow/metrics/get-history?${query}`);
-        const { metrics } = (await history.json()) as { metrics: Metric[] };
+        const { metrics } = (await history.json()) as { metrics: MlflowMetric[] };
         held.push(...metrics.sort((a, b) => a.step - b.step).map(heldOf));
       }
       return held;

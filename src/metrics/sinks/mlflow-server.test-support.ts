@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Metric } from "./metric.ts";
+import type { MlflowMetric } from "./mlflow.ts";
 
 interface Run {
   readonly id: string;
@@ -8,7 +8,7 @@ interface Run {
   readonly name: string;
   readonly tags: Map<string, string>;
   readonly params: Map<string, string>;
-  readonly metrics: Metric[];
+  readonly metrics: MlflowMetric[];
   status: string;
   end?: number;
   deleted?: boolean;
@@ -91,7 +91,7 @@ export class FakeMlflow {
         run().tags.set(text("key"), text("value"));
         return {};
       case "runs/log-batch":
-        this.#log(run(), list<Metric>("metrics"), list<Pair>("params"));
+        this.#log(run(), list<MlflowMetric>("metrics"), list<Pair>("params"));
         return {};
       case "metrics/get-history": {
         const key = query.get("metric_key");
@@ -106,7 +106,7 @@ export class FakeMlflow {
     }
   }
 
-  #log(run: Run, metrics: readonly Metric[], params: readonly Pair[]): void {
+  #log(run: Run, metrics: readonly MlflowMetric[], params: readonly Pair[]): void {
     if (run.deleted) throw invalid(`The run ${run.id} must be in the 'active' state.`);
     if (metrics.length > 1000) throw invalid("at most 1000 metrics");
     if (params.length > 100) throw invalid("at most 100 params");

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import type { Database } from "../database.ts";
-import { fileMetrics, newMemory } from "../filing/index.ts";
-import { openStatsStore } from "../open.ts";
-import { openPostgres } from "../postgres/open-postgres.ts";
-import { openSqlite } from "../sqlite/open-sqlite.ts";
-import { aRecord, aRun, describeStores } from "../stores.test-support.ts";
+import type { Database } from "./database.ts";
+import { migrate } from "./database.ts";
 import { fixtureEvents, fixtureRecords, fixtureRun } from "./fixture.test-support.ts";
-import { migrate } from "./migrate.ts";
+import { newMemory } from "./insert-metrics.ts";
+import { openPostgres } from "./postgres.ts";
+import { openSqlite } from "./sqlite.ts";
+import { openStatsStore } from "./stats-store.ts";
+import { aRecord, aRun, describeStores } from "./stores.test-support.ts";
 
 describeStores("the schema", ({ kind, location, open, query }) => {
   const openDatabase = (where: string): Database | Promise<Database> =>
@@ -29,7 +29,7 @@ describeStores("the schema", ({ kind, location, open, query }) => {
       .insertInto("run_heads")
       .values({ run: 1, counters: "{}", places: 0, block_rows: 0 })
       .execute();
-    await old.file(fileMetrics("old", [aRecord(1, 0.5)], newMemory()));
+    await old.insertMetrics("old", [aRecord(1, 0.5)], newMemory());
     expect(await old.tableNames()).not.toContain("episodes");
     await old.close();
 
@@ -78,7 +78,7 @@ describeStores("the schema", ({ kind, location, open, query }) => {
 it("a file that version 2 wrote is read", async () => {
   const folder = mkdtempSync(join(tmpdir(), "espalier-fixture-"));
   const path = join(folder, "stats.db");
-  copyFileSync(fileURLToPath(new URL("../fixtures/version-2.db", import.meta.url)), path);
+  copyFileSync(fileURLToPath(new URL("./fixtures/version-2.db", import.meta.url)), path);
   const store = await openStatsStore(path);
   expect(await store.run("fixture")).toMatchObject({
     name: fixtureRun.name,

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { manualClock } from "../../../core/index.ts";
-import { noCounters } from "../../../schedule/index.ts";
-import { openStatsStore } from "../open.ts";
-import type { RunEventKind, RunEvents } from "../stats-store.ts";
-import { aRecord, aRun } from "../stores.test-support.ts";
-import { migrations } from "./migrations.ts";
+import { manualClock } from "../../core/index.ts";
+import { noCounters } from "../../schedule/index.ts";
+import { migrations } from "./database.ts";
+import type { RunEventKind, RunEvents } from "./stats-store.ts";
+import { openStatsStore } from "./stats-store.ts";
+import { aRecord, aRun } from "./stores.test-support.ts";
 
 // What is in the files of fixtures/, which later versions must read. Run as a program it makes the one of this version:
 //   npx tsx src/metrics/store/schema/fixture.test-support.ts
@@ -54,7 +54,7 @@ async function make(): Promise<void> {
   await store.endRun("fixture", { outcome: "completed", counters: { ...noCounters, steps: 6 } });
   await store.close();
   // One file, and a small one.
-  const small = fileURLToPath(new URL(`../fixtures/version-${migrations.length}.db`, import.meta.url));
+  const small = fileURLToPath(new URL(`./fixtures/version-${migrations.length}.db`, import.meta.url));
   rmSync(small, { force: true });
   const database = new DatabaseSync(path);
   database.exec("pragma page_size = 512");

@@ -1,1 +1,0 @@
-export { type MlflowOptions, mlflowSink } from "./mlflow-sink.ts";

@@ -1,1 +1,0 @@
-export { type PrometheusOptions, type PrometheusSink, prometheusSink } from "./prometheus-sink.ts";

@@ -1,0 +1,234 @@
+import { CompiledQuery, Kysely, PostgresDialect, sql } from "kysely";
+import pg from "pg";
+import { EspalierError } from "../../core/index.ts";
+import type { MetricRecord } from "../record.ts";
+import type { Database, Tables } from "./database.ts";
+import {
+  type InsertQueries,
+  insertQueries,
+  MetricInsert,
+  type Prepared,
+  type RunMemory,
+  storedKey,
+} from "./insert-metrics.ts";
+import { bodyOf, columnOf, formOf, identityOf } from "./stored-values.ts";
+
+// The store in a Postgres database, through a pool of connections.
+
+/** Of its own, so that a database that is used for other things too can hold it: MLflow has tables of the same names. */
+const schema = "espalier";
+/** Any number will do, as long as all take the same. */
+const migrationLock = 7_206_031;
+const bigint = 20;
+
+/** A Postgres database by its URL. Nothing is asked of the server yet. */
+export function openPostgres(url: string): Database {
+  const location = withoutPassword(url);
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 4,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    // A store that is never closed does not keep a process from ending.
+    allowExitOnIdle: true,
+    types: { getTypeParser: parserOf },
+  });
+  // Without listeners a server that goes away would end the process. The next query fails instead.
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => void client.on("error", () => undefined));
+  const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
+  const queries = insertQueries(tables, true);
+  return {
+    kind: "postgres",
+    location,
+    tables,
+    isBusy: isContended,
+    words: {
+      counted: "bigint generated always as identity primary key",
+      integer: "bigint",
+      real: "double precision",
+      clustered: "",
+      nan: "'NaN'::float8",
+    },
+    failure: (what, error) => postgresFailure(location, what, error),
+    async tableNames() {
+      const query = sql<{ name: string }>`
+        select table_name as name from information_schema.tables where table_schema = ${schema}`;
+      return (await query.execute(tables)).rows.map(({ name }) => name);
+    },
+    async beginMigration(transaction) {
+      await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
+      await sql`create schema if not exists ${sql.id(schema)}`.execute(transaction);
+      await sql`set local search_path to ${sql.id(schema)}`.execute(transaction);
+    },
+    async insertMetrics(run, records, memory) {
+      const insert = await tables
+        .transaction()
+        .execute((transaction) => insertMetrics(transaction, queries, run, records, memory));
+      insert.remember();
+    },
+    close: () => tables.destroy(),
+  };
+}
+
+/** Inserts records within a transaction: see insert-metrics.ts for the steps. */
+async function insertMetrics(
+  transaction: Kysely<Tables>,
+  queries: InsertQueries,
+  id: string,
+  records: readonly MetricRecord[],
+  memory: RunMemory,
+): Promise<MetricInsert> {
+  const all = async <P extends object, Row>(query: Prepared<P, Row>, parameters: P): Promise<Row[]> =>
+    (await transaction.executeQuery<Row>(CompiledQuery.raw(query.sql, query.bind(parameters)))).rows;
+
+  const insert = new MetricInsert(id, (await all(queries.head, { id }))[0], records, memory);
+  for (const metric of insert.unknown.values()) {
+    const [found] = await all(queries.key, { run: insert.run, ...storedKey(metric.row) });
+    insert.learn(metric, (found as { id: number }).id);
+  }
+  if (insert.seal) {
+    await all(queries.sealBlock, insert.seal);
+    await all(queries.sumBlock, insert.seal);
+  }
+  const block = insert.block ?? ((await all(queries.addBlock, insert))[0] as { id: number }).id;
+  const others = insert.mayBeSealed ? (await all(queries.sealedBlocks, insert)).map((other) => other.id) : [];
+  for (const parameters of rowLists(block, insert, others))
+    await transaction.executeQuery(CompiledQuery.raw(insertRows, parameters));
+  await all(queries.advance, insert.advance(block));
+  return insert;
+}
+
+/** Columns of `metrics` that differ from row to row, with their types. */
+const columns = {
+  place: "bigint",
+  key: "bigint",
+  step: "float8",
+  identity: "bigint",
+  wall: "float8",
+  value: "float8",
+  form: "bigint",
+  body: "text",
+  count: "bigint",
+  not_finite: "bigint",
+} as const;
+const names = Object.keys(columns);
+const lists = Object.values(columns)
+  .map((type, index) => `$${index + 2}::${type}[]`)
+  .join(", ");
+
+/** Rows a statement: a text of some megabytes at most. */
+const together = 10_000;
+
+/** All rows as one list a column, but for those that are there already: in this block, or in one of the others. */
+const insertRows = `insert into espalier.metrics (block, ${names.join(", ")})
+  select $1::bigint, n.* from unnest(${lists}) as n (${names.join(", ")})
+  where not exists (
+    select 1 from espalier.metrics o
+    where o.block = any ($${names.length + 2}::bigint[]) and o.key = n.key and o.step = n.step
+      and o.identity = n.identity)
+  order by n.place on conflict do nothing`;
+
+/** Parameters of `insertRows`, some thousand rows at a time. */
+function* rowLists(
+  block: number,
+  { place, keys, records }: MetricInsert,
+  elsewhere: readonly number[],
+): Generator<unknown[]> {
+  for (let from = 0; from < records.length; from += together) {
+    const lists: (number | string | null)[][] = names.map(() => []);
+    for (const [index, record] of records.slice(from, from + together).entries()) {
+      const { value, step, wall, count, notFinite } = record;
+      const body = bodyOf(value);
+      const row = [place + from + index, keys[from + index] as number, step, identityOf(record, body), wall];
+      [...row, columnOf(value), formOf(value), body, count, notFinite].forEach((part, column) =>
+        lists[column]?.push(part),
+      );
+    }
+    const texts = lists.map((list, column) => (names[column] === "body" ? list : arrayText(list)));
+    yield [block, ...texts, arrayText(elsewhere)];
+  }
+}
+
+/** A list of numbers as Postgres writes it, which is faster than letting pg quote each. */
+const arrayText = (list: readonly (number | string | null)[]): string =>
+  `{${list.map((part) => (part === null ? "NULL" : String(part))).join(",")}}`;
+
+/** Counts and places are numbers: they stay below 2 ** 53. */
+const parserOf = ((oid: number, format?: "text") =>
+  oid === bigint ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
+
+/** The URL without what is secret, for messages. */
+function withoutPassword(url: string): string {
+  try {
+    const { protocol, username, host, pathname } = new URL(url);
+    return `${protocol}//${username && `${username}@`}${host}${pathname}`;
+  } catch {
+    // The error of URL holds the URL, password and all.
+    throw new EspalierError("STATS_LOCATION_INVALID", "the URL of the Postgres database cannot be read", {
+      fix: "write postgres://user:password@host:5432/database, special characters in the password as %XX",
+    });
+  }
+}
+
+/** Codes of a server that is not there, is ending, or cannot be reached; and of connections that broke. */
+const gone = [
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EPIPE",
+  "ENOENT",
+];
+/** Messages of pg without a code: a connection is lost, or none is made in time. */
+const lost =
+  /connection (terminated|error|timeout)|timeout (exceeded|expired)|not queryable|client was closed/i;
+/** Serialization failures, deadlocks, a lock that was not to be had. */
+const contended = ["40001", "40P01", "55P03"];
+
+const codeOf = (error: unknown): string => {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === "string" ? code : "";
+};
+
+/** Whether another process was writing. */
+export const isContended = (error: unknown): boolean => contended.includes(codeOf(error));
+
+/** A failed operation on a server in words that say what to do, and never a password. */
+export function postgresFailure(location: string, what: string, error: unknown): EspalierError {
+  if (error instanceof EspalierError) return error;
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message || code : String(error);
+  const said = (name: string, words: string, fix?: string): EspalierError =>
+    new EspalierError(name, `${what}: ${location} ${words}`, { cause: error, ...(fix && { fix }) });
+  const family = code.slice(0, 2);
+  if (
+    gone.includes(code) ||
+    family === "08" ||
+    code.startsWith("57P") ||
+    code === "53300" ||
+    lost.test(message)
+  )
+    return said(
+      "STATS_UNAVAILABLE",
+      `cannot be reached (${message || code})`,
+      "start the server, or correct host and port in the URL",
+    );
+  if (family === "28")
+    return said(
+      "STATS_UNAVAILABLE",
+      `does not let us in (${message})`,
+      "correct user and password in the URL",
+    );
+  if (code === "3D000")
+    return said("STATS_UNAVAILABLE", "does not exist", "create the database, or correct its name in the URL");
+  if (code === "53100") return said("STATS_FULL", "has no space left on its disk", "free space");
+  if (code === "42501" || code === "25006")
+    return said("STATS_UNWRITABLE", `may not be written to (${message})`, "grant the user its rights");
+  if (isContended(error))
+    return said("STATS_BUSY", `is kept by another process (${message})`, "end that process, or try again");
+  return said("STATS_FAILED", `failed: ${message}`);
+}

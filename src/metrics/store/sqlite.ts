@@ -1,0 +1,339 @@
+import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from "kysely";
+import { EspalierError } from "../../core/index.ts";
+import type { MetricRecord } from "../record.ts";
+import { type Database, patiently, type Tables } from "./database.ts";
+import { insertQueries, MetricInsert, type Prepared, type RunMemory, storedKey } from "./insert-metrics.ts";
+import { bodyOf, columnOf, formOf, forms, identityOf } from "./stored-values.ts";
+
+// The store in a SQLite file. One connection does everything: queries through kysely, and inserts of metrics at once,
+// without waiting for anything, so that they are in the file when the call returns.
+
+/** Milliseconds for which SQLite itself waits for another writer, and all of this process with it. */
+const blocking = 10;
+
+/** A SQLite file, made with its directory where there is none. */
+export async function openSqlite(path: string): Promise<Database> {
+  const { mkdirSync } = process.getBuiltinModule("node:fs");
+  const { dirname, resolve } = process.getBuiltinModule("node:path");
+  const failure = (what: string, error: unknown) => sqliteFailure(path, what, error);
+  try {
+    if (path !== ":memory:") mkdirSync(dirname(resolve(path)), { recursive: true });
+    const connection = new DatabaseSync(path, { timeout: blocking });
+    try {
+      await patiently(isBusy, () => configure(connection));
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+    return sqliteDatabase(connection, path, failure);
+  } catch (error) {
+    throw failure("opening", error);
+  }
+}
+
+/** Readers do not wait for writers, nor writers for readers; what is written survives the end of the process, however it comes. */
+function configure(connection: DatabaseSyncInstance): void {
+  connection.exec("pragma journal_mode = wal");
+  connection.exec("pragma synchronous = normal; pragma temp_store = memory; pragma cache_size = -16000");
+  // Rows of a window change some ten pages: with the usual 1000 the log would be emptied every hundredth window.
+  connection.exec("pragma wal_autocheckpoint = 4000");
+}
+
+function sqliteDatabase(
+  connection: DatabaseSyncInstance,
+  location: string,
+  failure: Database["failure"],
+): Database {
+  const statements = new Statements(connection);
+  const turns = new Turns();
+  const tables = new Kysely<Tables>({ dialect: sqliteDialect(connection, statements, turns) });
+  const insert = metricsInserter(connection, statements, tables);
+  return {
+    kind: "sqlite",
+    location,
+    tables,
+    isBusy,
+    failure,
+    words: {
+      counted: "integer primary key autoincrement",
+      integer: "integer",
+      real: "real",
+      clustered: " without rowid",
+      nan: "'NaN'",
+    },
+    async tableNames() {
+      const query = sql<{ name: string }>`select name from sqlite_master where name not like 'sqlite_%'`;
+      return (await query.execute(tables)).rows.map(({ name }) => name);
+    },
+    beginMigration: async () => undefined,
+    async insertMetrics(run, records, memory) {
+      await turns.take();
+      try {
+        insert(run, records, memory);
+      } finally {
+        turns.giveBack();
+      }
+    },
+    insertMetricsNow(run, records, memory) {
+      if (turns.isTaken) return false;
+      insert(run, records, memory);
+      return true;
+    },
+    async close() {
+      await turns.take();
+      await tables.destroy();
+      // The binding closes a file for good only once its statements are collected; the log goes into it now.
+      connection.exec("pragma wal_checkpoint(truncate)");
+      connection.close();
+    },
+  };
+}
+
+/** A function that inserts records in a transaction of its own: see insert-metrics.ts for the steps. */
+function metricsInserter(
+  connection: DatabaseSyncInstance,
+  statements: Statements,
+  tables: Kysely<Tables>,
+): (id: string, records: readonly MetricRecord[], memory: RunMemory) => void {
+  const queries = insertQueries(tables, false);
+  const all = <P extends object, Row>(query: Prepared<P, Row>, parameters: P): Row[] =>
+    statements.of(query.sql).all(...query.bind(parameters)) as Row[];
+  const run = <P extends object>(query: Prepared<P, unknown>, parameters: P): void =>
+    void statements.of(query.sql).run(...query.bind(parameters));
+
+  const steps = (id: string, records: readonly MetricRecord[], memory: RunMemory): MetricInsert => {
+    const insert = new MetricInsert(id, all(queries.head, { id })[0], records, memory);
+    for (const metric of insert.unknown.values()) {
+      const [found] = all(queries.key, { run: insert.run, ...storedKey(metric.row) });
+      insert.learn(metric, (found as { id: number }).id);
+    }
+    if (insert.seal) {
+      run(queries.sealBlock, insert.seal);
+      run(queries.sumBlock, insert.seal);
+    }
+    const block = insert.block ?? (all(queries.addBlock, insert)[0] as { id: number }).id;
+    const others = insert.mayBeSealed ? all(queries.sealedBlocks, insert).map((other) => other.id) : [];
+    insertRows(statements, block, insert, others);
+    run(queries.advance, insert.advance(block));
+    return insert;
+  };
+
+  return (id, records, memory) => {
+    statements.of("begin immediate").run();
+    let insert: MetricInsert;
+    try {
+      insert = steps(id, records, memory);
+      statements.of("commit").run();
+    } catch (error) {
+      if (connection.isTransaction) statements.of("rollback").run();
+      throw error;
+    }
+    insert.remember();
+  };
+}
+
+/** Rows a statement: more are no faster, as measured. */
+const together = 10;
+const perRow = 7;
+
+const columns = "block, place, wall, key, step, value, count, identity, form, not_finite, body";
+const begin = `insert into metrics (${columns}) values`;
+/** Finite numbers, as nearly all are. */
+const plain = `${begin} ${Array.from({ length: together }, (_, row) => {
+  const own = Array.from({ length: perRow }, (_, index) => `?${2 + perRow * row + index}`).join(", ");
+  return `(?1, ${own}, 0, 0, null)`;
+}).join(", ")} on conflict do nothing`;
+/** One row, whatever it is. */
+const any = `${begin} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+const exists = "select 1 from metrics where block = ? and key = ? and step = ? and identity = ?";
+
+/** Inserts the rows of records, but for those that are there already: in this block, or in one of the `others`. */
+function insertRows(
+  statements: Statements,
+  block: number,
+  { place, keys, records }: MetricInsert,
+  others: readonly number[],
+): void {
+  const [addTen, addOne] = [statements.of(plain), statements.of(any)];
+  const isFiled = (key: number, step: number, identity: number): boolean =>
+    others.some((other) => statements.of(exists).get(other, key, step, identity) !== undefined);
+  const ten: unknown[] = [block];
+  for (let index = 0; index < records.length; index++) {
+    const record = records[index] as MetricRecord;
+    const { wall, value, step, count, notFinite } = record;
+    const key = keys[index] as number;
+    const form = formOf(value);
+    const body = bodyOf(value);
+    const identity = identityOf(record, body);
+    if (others.length > 0 && isFiled(key, step, identity)) continue;
+    const column = bindable(columnOf(value));
+    if (form !== forms.number || notFinite > 0)
+      addOne.run(block, place + index, wall, key, step, column, count, identity, form, notFinite, body);
+    else if (ten.push(place + index, wall, key, step, column, count, identity) === 1 + together * perRow) {
+      addTen.run(...ten);
+      ten.length = 1;
+    }
+  }
+  for (let at = 1; at < ten.length; at += perRow)
+    addOne.run(block, ...ten.slice(at, at + perRow), forms.number, 0, null);
+}
+
+/** Numbers below it are taken for 0 by the binding, which rounds what is that near to a whole number. */
+const smallest = Number.EPSILON;
+
+/** A value as it must be handed to the binding. A tiny number goes as text: its column makes it a number again, exactly. */
+const bindable = (value: unknown): unknown =>
+  typeof value === "number" && value > 0 && value < smallest ? String(value) : value;
+
+/** Kysely on a connection that is there already. Who holds `turns` has it for itself. */
+function sqliteDialect(connection: DatabaseSyncInstance, statements: Statements, turns: Turns): Dialect {
+  const run = async (text: string): Promise<void> => void statements.of(text).run();
+  const queries: DatabaseConnection = {
+    async executeQuery<Row>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+      const statement = statements.of(text);
+      const values = parameters.map(bindable);
+      if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] };
+      const { changes } = statement.run(...values);
+      return { rows: [], numAffectedRows: BigInt(changes) };
+    },
+    // biome-ignore lint/correctness/useYield: the contract has it, and it is not used here
+    async *streamQuery() {
+      throw new Error("queries are not streamed");
+    },
+  };
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createDriver: () => ({
+      init: async () => undefined,
+      async acquireConnection() {
+        await turns.take();
+        return queries;
+      },
+      // At once for writing: a transaction that reads first and then wants to write can be refused half-way.
+      beginTransaction: () => run("begin immediate"),
+      commitTransaction: () => run("commit"),
+      // A full disk has ended it already.
+      rollbackTransaction: async () => {
+        if (connection.isTransaction) await run("rollback");
+      },
+      releaseConnection: async () => turns.giveBack(),
+      destroy: async () => undefined,
+    }),
+  };
+}
+
+/** Statements that are kept compiled. */
+const most = 200;
+
+/** Statements of a connection, compiled once. */
+class Statements {
+  readonly #connection: DatabaseSyncInstance;
+  readonly #compiled = new Map<string, StatementSyncInstance>();
+
+  constructor(connection: DatabaseSyncInstance) {
+    this.#connection = connection;
+  }
+
+  of(text: string): StatementSyncInstance {
+    const known = this.#compiled.get(text);
+    if (known) return known;
+    if (this.#compiled.size >= most) this.#compiled.clear();
+    const statement = this.#connection.prepare(text);
+    this.#compiled.set(text, statement);
+    return statement;
+  }
+}
+
+/** Lets users of one thing in one after the other, in the order in which they asked. */
+class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #taken = false;
+
+  get isTaken(): boolean {
+    return this.#taken;
+  }
+
+  async take(): Promise<void> {
+    if (this.#taken) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#taken = true;
+  }
+
+  giveBack(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#taken = false;
+  }
+}
+
+/** The primary result code of SQLite, where an error has one. */
+const sqliteCode = (error: unknown): number | undefined => {
+  const code = (error as { readonly errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : undefined;
+};
+
+const [PERM, BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [
+  3, 5, 6, 8, 10, 11, 13, 14, 26,
+];
+
+/** Whether another process was writing. */
+export const isBusy = (error: unknown): boolean => [BUSY, LOCKED].includes(sqliteCode(error) ?? -1);
+
+/** A failed operation on a file in words that say what to do. */
+export function sqliteFailure(path: string, what: string, error: unknown): EspalierError {
+  if (error instanceof EspalierError) return error;
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  const said = (name: string, words: string, fix?: string): EspalierError =>
+    new EspalierError(name, `${what}: ${path} ${words}`, { cause: error, ...(fix && { fix }) });
+  switch (sqliteCode(error)) {
+    case BUSY:
+    case LOCKED:
+      return said(
+        "STATS_BUSY",
+        "is kept by another process",
+        "end that process, or give this run a file of its own",
+      );
+    case CORRUPT:
+    case NOTADB:
+      return said(
+        "STATS_INVALID",
+        `is not a stats store, or is damaged (${message})`,
+        "name another file; this one is left as it is",
+      );
+    case FULL:
+      return said("STATS_FULL", "has no space left on its disk", "free space; what was filed is untouched");
+    case PERM:
+    case READONLY:
+    case CANTOPEN:
+      return unwritable(said, message);
+    case IOERR:
+      return said("STATS_UNAVAILABLE", `cannot be read or written (${message})`, "look at its disk");
+  }
+  if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ENOENT", "ENAMETOOLONG"].includes(code))
+    return unwritable(said, code);
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return said("STATS_FULL", "has no space left on its disk", "free space");
+  return said("STATS_FAILED", `failed: ${message}`);
+}
+
+const unwritable = (
+  said: (name: string, words: string, fix: string) => EspalierError,
+  why: string,
+): EspalierError =>
+  said(
+    "STATS_UNWRITABLE",
+    `cannot be written to (${why})`,
+    "give a file in a directory that can be written to",
+  );
