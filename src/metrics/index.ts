@@ -1,4 +1,4 @@
-/** What happens in a run, for people and programs: the logger and its sinks, the stats store, monitors and health. */
+/** Metrics of a run: the logger and its sinks, the stats store, monitors and health. Read logger/logger.ts first. */
 export * from "./health/index.ts";
 export * from "./hook/index.ts";
 export * from "./logger/index.ts";

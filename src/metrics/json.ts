@@ -1,2 +1,2 @@
-/** What JSON can hold, as checkpoints hold it too. */
+/** A value that JSON can hold. */
 export type { Json } from "../checkpoint/index.ts";

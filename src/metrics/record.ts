@@ -1,12 +1,12 @@
 import type { Counters } from "../schedule/index.ts";
 
 /**
- * How the values of a window become one. `rate` is their sum by the seconds of the window. With `none` they do not:
+ * The way in which the values of a window become one. `rate` is their sum by the seconds of the window. With `none` they do not:
  * every value is a record of its own, at its own step.
  */
 export type Reduction = "mean" | "last" | "sum" | "min" | "max" | "histogram" | "rate" | "none";
 
-/** What a metric is counted on: a counter of the run. `steps` is the task's own axis. */
+/** The counter of the run that a metric is counted on. `steps` is the task's own axis. */
 export type Axis = string;
 
 /** Many numbers in little room: `counts[i]` of them lie from `edges[i]` on and below `edges[i + 1]`, the last also on it. */
@@ -21,7 +21,7 @@ export interface Histogram {
   readonly count: number;
 }
 
-/** What a sink files: one metric over one window, or one value of a metric that is not reduced. */
+/** A record for sinks: one metric over one window, or one value of a metric that is not reduced. */
 export interface MetricRecord {
   readonly category: string;
   /** As it was logged. */
@@ -29,7 +29,7 @@ export interface MetricRecord {
   /** `category/name`, with nothing in it that any sink could stumble over. One key is one metric, always. */
   readonly key: string;
   readonly unit: string | undefined;
-  /** Where on its axis: the last step of the window that had a value, or, of a late value, the step it belongs to. */
+  /** Its position on the axis: the last step of the window with a value; for a late value the step it belongs to. */
   readonly step: number;
   readonly axis: Axis;
   /** The counters at that step, where they are known. */
@@ -43,14 +43,14 @@ export interface MetricRecord {
   readonly notFinite: number;
 }
 
-/** Whether the record is of a number, which may be NaN or infinite. */
+/** True for a record of a number, which may be NaN or infinite. */
 export const isScalar = (record: MetricRecord): record is MetricRecord & { readonly value: number } =>
   typeof record.value === "number";
 
-/** Whether the record is of a text. */
+/** True for a record of a text. */
 export const isText = (record: MetricRecord): record is MetricRecord & { readonly value: string } =>
   typeof record.value === "string";
 
-/** Whether the record is of many numbers. */
+/** True for a record of a histogram. */
 export const isHistogram = (record: MetricRecord): record is MetricRecord & { readonly value: Histogram } =>
   typeof record.value === "object";

@@ -1,7 +1,7 @@
 import type { Counters } from "../schedule/index.ts";
 import type { Json } from "./json.ts";
 
-/** What sinks are told of the run whose metrics they get. */
+/** A run, as its sinks see it. */
 export interface RunInfo {
   /** Unique over all runs, and the same after a resume. Letters, digits, `-` and `_` only. */
   readonly id: string;
@@ -11,7 +11,7 @@ export interface RunInfo {
   readonly startedAt: number;
   /** Settings of the run: hyperparameters for those who file them. */
   readonly config: Json;
-  /** Where the run goes on, if it is not new. Whatever happened after this point comes again. */
+  /** Counters at which a resumed run goes on. What happened after them comes again. */
   readonly resumedAt?: Counters;
   /**
    * Of a run that goes on: up to where the metrics of this sink are filed for good. That is before `resumedAt` where a
@@ -20,10 +20,10 @@ export interface RunInfo {
   readonly filedUpTo?: Counters;
 }
 
-/** How far a run is, for those who show it. */
+/** The progress of a run. */
 export interface RunProgress {
   readonly counters: Counters;
-  /** What the run counts towards: its epochs or the limit that is nearest. */
+  /** The unit of the goal that is nearest: epochs, or a limit of the configuration. */
   readonly unit: string;
   readonly done: number;
   /** Undefined where the run has no end of its own. */
@@ -34,7 +34,7 @@ export interface RunProgress {
   readonly left: number | undefined;
 }
 
-/** How a run ended, for those who file it. */
+/** The end of a run. */
 export interface RunEnding {
   readonly outcome: "completed" | "stopped" | "interrupted" | "failed";
   readonly reason?: string;

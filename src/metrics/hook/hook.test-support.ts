@@ -13,8 +13,8 @@ import { Logger } from "../logger/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
 import type { Sink } from "../sinks/sink.ts";
+import type { MetricsHookOptions } from "./metrics-hook.ts";
 import { metricsHook } from "./metrics-hook.ts";
-import type { MetricsHookOptions } from "./options.ts";
 
 /** A directory that is gone when the test is over. */
 export function temporaryDirectory(): string {

@@ -1,7 +1,5 @@
-/** The hook that hands what happens in a run to its logger and its stats store. */
-export { type MachineProbe, type MachineReading, SystemProbe } from "./machine.ts";
-export { metricsHook } from "./metrics-hook.ts";
-export type { LookOptions, MetricsHookOptions } from "./options.ts";
-export { profilerHook } from "./profiler-hook.ts";
-export type { ProfilerHookOptions } from "./profiler-options.ts";
+/** Hooks that log what happens in a run. */
+export { type MachineProbe, type MachineReading, SystemProbe } from "./meters.ts";
+export { type LookOptions, type MetricsHookOptions, metricsHook } from "./metrics-hook.ts";
+export { type ProfilerHookOptions, profilerHook } from "./profiler-hook.ts";
 export { progressHook, withProgress } from "./progress-hook.ts";

@@ -4,7 +4,7 @@ import { every } from "../../schedule/index.ts";
 import type { TrainerHook } from "../../trainer/index.ts";
 import { FakeTask, train } from "../../trainer/task.test-support.ts";
 import { observed, timeless } from "./hook.test-support.ts";
-import type { MachineReading } from "./machine.ts";
+import type { MachineReading } from "./meters.ts";
 
 const reading: MachineReading = {
   "cpu.process": 0.5,

@@ -1,23 +1,99 @@
+import { checkOptions, EspalierError, type Option, option } from "../../core/index.ts";
+import type { HookHost } from "../../hooks/index.ts";
+import { type Counters, every, type Schedule } from "../../schedule/index.ts";
+import type { Stateful, StateTree } from "../../state/index.ts";
 import {
   evaluationScores,
   latestMetrics,
   type TrainerContext,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { gradientMonitor } from "../health/gradient-monitor.ts";
-import { type MetricsHookOptions, planOf } from "./options.ts";
-import { MetricsRecorder } from "./recorder.ts";
-import type { RunRecord } from "./run-record.ts";
+import { type GradientMonitorOptions, gradientMonitor } from "../health/gradient-monitor.ts";
+import { checkPlaces } from "../health/heartbeat.ts";
+import type { Logger } from "../logger/index.ts";
+import type { StatsStore } from "../store/stats-store.ts";
+import type { MachineProbe } from "./meters.ts";
+import { newRunId, RunRecorder } from "./run-recorder.ts";
+import { StoreRecorder } from "./store-recorder.ts";
+
+/*
+ * What the hook does, and when:
+ *
+ *   onRegister          makes the logger, and adds the stats store to it as a sink
+ *   onTrainingStart     opens the run: its id, settings, and where it was resumed
+ *   onBatchesEnd        logs metrics of batches and rollouts, still on the device; shows progress; fills latestMetrics
+ *   onValidationEnd     logs validation
+ *   a slot is filled    logs evaluation; records evaluations, checkpoints and replays in the stats store
+ *   every 10 seconds    logs time and system
+ *   every 30 seconds    beats
+ *   onUnregister        logs what is left and closes the logger, however the run ended
+ *
+ * metrics-hook.ts (options, lifecycle, state) -> run-recorder.ts -> ../logger/logger.ts
+ *                                                              `-> store-recorder.ts
+ */
+
+/** Options of a part that is measured from time to time. */
+export interface LookOptions {
+  /** Asked after every call of the task, so that it never prevents fusing. Default: every 10 seconds. */
+  readonly schedule?: Schedule;
+}
+
+/** Options of {@link metricsHook}. */
+export interface MetricsHookOptions {
+  /** Gets everything; a function where the hook serves several runs, because a logger is closed with its run. */
+  readonly logger: Logger | (() => Logger);
+  /**
+   * Gets the metrics, by a sink that is added to the logger, and beside them evaluations, checkpoints, replays, timings
+   * and decisions of hooks, and how the run ended.
+   */
+  readonly statsStore?: StatsStore;
+  /** Default: `metrics`. */
+  readonly name?: string;
+  /** The run. Default: a new id, kept by resumed runs, and the name of the training config. */
+  readonly run?: { readonly id?: string; readonly name?: string };
+  /** Logs metrics of every batch and rollout, and the ramps in use. Default: true. */
+  readonly batches?: boolean;
+  /** Watches gradients: a `gradientMonitor` with these options comes with this hook. Default: false. */
+  readonly gradients?: boolean | GradientMonitorOptions;
+  /** Logs processors, memory, event loop, device memory. Default: true. */
+  readonly system?: boolean | (LookOptions & { readonly probe?: () => MachineProbe });
+  /** Logs throughput, and how much of the time each phase and each hook takes. Default: true. */
+  readonly timing?: boolean | LookOptions;
+  /** Shows how far the run is, in sinks that show it. Default: true. */
+  readonly progress?: boolean;
+  /**
+   * Says that the run is alive, by a file, by rows in the stats store, or both. Default: true with a stats store, every
+   * 30 seconds.
+   */
+  readonly heartbeat?: boolean | (LookOptions & { readonly file?: string });
+  /** Fills the slot `latestMetrics`; of several hooks one does. Default: true. */
+  readonly primary?: boolean;
+}
+
+/** The options with defaults. Parts that are undefined are off. */
+export interface MetricsHookSettings {
+  readonly makeLogger: () => Logger;
+  readonly statsStore: StatsStore | undefined;
+  readonly name: string;
+  readonly run: { readonly id?: string; readonly name?: string };
+  readonly batches: boolean;
+  readonly gradients: GradientMonitorOptions | undefined;
+  readonly system: { readonly schedule: Schedule; readonly probe?: () => MachineProbe } | undefined;
+  readonly timing: { readonly schedule: Schedule } | undefined;
+  readonly progress: boolean;
+  readonly primary: boolean;
+  readonly heartbeat: { readonly schedule: Schedule; readonly file?: string } | undefined;
+}
 
 /**
- * Everything that is to be known of a run, through one logger. What hooks log by their contexts goes there, each in
- * its own name; values of every batch under `train` and of every rollout under `rollout`, validation's under
- * `validation`, evaluation's scores under `evaluation`, what the machine does under `system`, throughput and where the
- * time goes under `time`. It shows progress, says that the run is alive, and fills the slot `latestMetrics`. At the
- * end, however it comes, everything is written out and the logger is closed.
+ * Logs everything that is to be known of a run through one logger. What hooks log by their contexts goes there, each in
+ * its own name; metrics of every batch under `train` and of every rollout under `rollout`, those of validation under
+ * `validation`, scores of evaluation under `evaluation`, the machine under `system`, throughput and where the time goes
+ * under `time`. It shows progress, says that the run is alive, and fills the slot `latestMetrics`. At the end, however
+ * it comes, everything is written and the logger is closed.
  *
- * It watches no batch and no epoch: values are taken in stretches, unread, and what other hooks share is heard of when
- * they provide it. So it never prevents fusing, and never waits for the device.
+ * It watches no batch and no epoch: metrics of a whole call are taken unread, and what other hooks share is heard of
+ * when they provide it. So it never prevents fusing, and never waits for the device.
  * A resumed run keeps its id, and its windows go on where they were.
  *
  * @example
@@ -28,13 +104,13 @@ import type { RunRecord } from "./run-record.ts";
  * ```
  */
 export function metricsHook(options: MetricsHookOptions): TrainerHook {
-  const plan = planOf(options);
-  const { name, timing, system, heartbeat, gradients, primary } = plan;
-  const recorder = new MetricsRecorder(plan);
+  const settings = settingsOf(options);
+  const { name, timing, system, heartbeat, gradients, primary } = settings;
+  const lifecycle = new Lifecycle(settings);
   const running =
-    (act: (run: RunRecord, context: TrainerContext) => unknown) =>
+    (act: (run: RunRecorder, context: TrainerContext) => unknown) =>
     (context: TrainerContext): unknown =>
-      recorder.run && act(recorder.run, context);
+      lifecycle.run && act(lifecycle.run, context);
   const beat = running((run, context) => run.beat(context));
 
   const children: TrainerHook[] = [
@@ -42,8 +118,8 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
       name: `${name}.time`,
       // Before all others but those that restore, so that everything that they log is heard.
       priority: Number.MAX_VALUE,
-      state: recorder.time,
-      onTrainingStart: (context) => recorder.start(context),
+      state: lifecycle.time,
+      onTrainingStart: (context) => lifecycle.start(context),
     },
   ];
   if (timing)
@@ -71,11 +147,200 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
     name,
     wants: [evaluationScores],
     provides: primary ? [latestMetrics] : [],
-    state: recorder.state,
-    onRegister: (host) => recorder.begin(host),
-    onUnregister: () => recorder.end(),
+    state: lifecycle.state,
+    onRegister: (host) => lifecycle.begin(host),
+    onUnregister: () => lifecycle.end(),
     onBatchesEnd: running((run, context) => run.batches(context)),
     onValidationEnd: running((run, context) => run.validated(context)),
     children,
   };
+}
+
+/** The logger and the stats store of a run, from its set-up to its end. One run at a time. */
+class Lifecycle {
+  /** Set while a run trains. */
+  run: RunRecorder | undefined;
+  readonly #settings: MetricsHookSettings;
+  /** Set when the hook is registered. */
+  #setUp:
+    | { readonly host: HookHost; readonly logger: Logger; readonly store: StoreRecorder | undefined }
+    | undefined;
+  /** The logger of the last run that ended. */
+  #closed: Logger | undefined;
+  #id: string | undefined;
+
+  constructor(settings: MetricsHookSettings) {
+    this.#settings = settings;
+  }
+
+  /** A run is set up; the one before, if there was one, is over. */
+  begin(host: HookHost): void {
+    const { makeLogger, statsStore } = this.#settings;
+    const logger = makeLogger();
+    if (logger === this.#closed)
+      throw new EspalierError("LOGGER_CLOSED", "its logger was closed with the run before", {
+        fix: "let it make one for each run: metricsHook({ logger: () => new Logger({ ... }) })",
+      });
+    const store = statsStore && new StoreRecorder(statsStore, host.clock);
+    this.#setUp = { host, logger, store };
+    this.#id = undefined;
+    this.run = undefined;
+    store?.addTo(logger);
+  }
+
+  /** Training begins, or goes on: counters and states have been restored. */
+  start(context: TrainerContext): void {
+    if (!this.#setUp) return;
+    const { host, logger, store } = this.#setUp;
+    const { name, run } = this.#settings;
+    const { clock, counters, settings: config, state } = context;
+    // Not before: on ranks that are not the main one nothing is logged.
+    host.installLogger(logger);
+    const runName = run.name ?? state.run;
+    const id = run.id ?? this.#id ?? newRunId(runName, clock.wall());
+    this.#id = id;
+    const info = { id, name: runName, startedAt: clock.wall(), config };
+    logger.open(hasBegun(counters) ? { ...info, resumedAt: counters } : info);
+    const warn = (text: string): void => host.warn(`${name}: ${text}`);
+    const recorder = new RunRecorder({ settings: this.#settings, logger, store, id, warn, context });
+    this.run = recorder;
+    host.observe({
+      provided: (slot, value) => recorder.provided(slot, value),
+      ...(store && {
+        decided: (decision) => store.decided(decision),
+        switched: (hook, enabled) => store.intervened(context, hook, enabled ? "enabled" : "disabled"),
+      }),
+    });
+  }
+
+  /** However the run ended: everything is written. Does nothing where it never began, as on other ranks. */
+  async end(): Promise<void> {
+    const { run } = this;
+    const logger = this.#setUp?.logger;
+    if (!run || logger === this.#closed) return;
+    this.#closed = logger;
+    await run.end();
+  }
+
+  /** State that every run with these bits has at this step: open windows. */
+  readonly state: Stateful = {
+    getState: () => withLogger({}, this.#setUp?.logger.getState()),
+    setState: (state) => this.#setUp?.logger.setState(statesIn(state).logger),
+  };
+
+  /** State that differs from run to run: the id, open windows of times, decisions that are not complete. */
+  readonly time: Stateful = {
+    getState: () => {
+      const decisions = this.#setUp?.store?.getState() ?? null;
+      return withLogger({ id: this.#id ?? null, decisions }, this.#setUp?.logger.time.getState());
+    },
+    setState: async (state) => {
+      const { logger, id, decisions = null } = statesIn(state);
+      this.#id = typeof id === "string" ? id : undefined;
+      if (decisions !== null) this.#setUp?.store?.setState(decisions);
+      await this.#setUp?.logger.time.setState(logger);
+    },
+  };
+}
+
+const hasBegun = (counters: Counters): boolean =>
+  Object.entries(counters).some(([unit, count]) => unit !== "seconds" && count > 0);
+
+type StateRecord = { readonly [name: string]: StateTree };
+
+function withLogger(
+  own: StateRecord,
+  logger: StateTree | Promise<StateTree> | undefined = null,
+): StateTree | Promise<StateTree> {
+  if (logger instanceof Promise) return logger.then((settled) => ({ ...own, logger: settled }));
+  return { ...own, logger };
+}
+
+function statesIn(state: StateTree): StateRecord & { readonly logger: StateTree } {
+  const { logger, ...others } = (state ?? {}) as StateRecord;
+  if (logger !== undefined && logger !== null) return { ...others, logger };
+  throw new EspalierError("STATE_INVALID", "this is not the state of a metrics hook", {
+    fix: "restore what the same component of a run with a metrics hook gave",
+  });
+}
+
+const kind = "metricsHook";
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+const isFlagOr =
+  (accepts: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    typeof value === "boolean" || accepts(value);
+
+const part = (example: string): Option => option.made(`true, false or ${example}`, isFlagOr(isObject), {});
+
+const hookOptions = {
+  logger: option.made(
+    "new Logger({ sinks: [consoleSink()] }), or a function that makes one",
+    (value) => typeof value === "function" || typeof (value as Logger | null)?.as === "function",
+    { required: true },
+  ),
+  statsStore: option.made("an opened stats store", isObject, {}),
+  name: option.text({}),
+  run: option.group<NonNullable<MetricsHookOptions["run"]>>(
+    {
+      id: option.made<string>(
+        "a text of letters, digits, - and _ only",
+        (value) => typeof value === "string" && /^[\w-]+$/.test(value),
+        {},
+      ),
+      name: option.text({}),
+    },
+    {},
+  ),
+  batches: option.flag({}),
+  gradients: part("options of gradientMonitor"),
+  system: part("{ schedule: every({ seconds: 10 }) }"),
+  timing: part("{ schedule: every({ seconds: 10 }) }"),
+  progress: option.flag({}),
+  heartbeat: part('{ file: "heartbeat.json" }'),
+  primary: option.flag({}),
+};
+
+/** Checks the options and fills in defaults. */
+function settingsOf(options: MetricsHookOptions): MetricsHookSettings {
+  checkOptions(kind, options, hookOptions);
+  const { logger, statsStore, name = "metrics", run = {}, batches = true } = options;
+  const { progress = true, primary = true, gradients = false } = options;
+  const heartbeat = look("heartbeat", options.heartbeat ?? statsStore !== undefined, ["file"], 30);
+  if (heartbeat) checkPlaces(`${kind}: heartbeat`, heartbeat.file, statsStore);
+  return {
+    makeLogger: typeof logger === "function" ? logger : () => logger,
+    statsStore,
+    name,
+    run,
+    batches,
+    progress,
+    primary,
+    gradients: gradients === true ? {} : gradients || undefined,
+    system: look("system", options.system ?? true, ["probe"]),
+    timing: look("timing", options.timing ?? true, []),
+    heartbeat,
+  };
+}
+
+/** A part with its schedule. Undefined where it is off. */
+function look<T extends LookOptions>(
+  name: string,
+  given: boolean | T,
+  others: readonly string[],
+  seconds = 10,
+): (Partial<T> & { readonly schedule: Schedule }) | undefined {
+  if (given === false) return undefined;
+  const found: Partial<T> = given === true ? {} : given;
+  const anything = option.made("anything", () => true, {});
+  checkOptions(`${kind}: ${name}`, found, {
+    schedule: option.made(
+      "a schedule, such as every({ seconds: 10 })",
+      (value) => typeof (value as Schedule | null)?.due === "function",
+      {},
+    ),
+    ...Object.fromEntries(others.map((each) => [each, anything])),
+  });
+  return { ...found, schedule: found.schedule ?? every({ seconds }) };
 }

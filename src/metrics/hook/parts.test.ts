@@ -2,12 +2,11 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../core/index.ts";
 import { put } from "../../engine/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
-import { DecisionLog } from "./decisions.ts";
-import { latestOf } from "./latest.ts";
-import { SystemProbe } from "./machine.ts";
+import { SystemProbe } from "./meters.ts";
+import type { MetricsHookOptions } from "./metrics-hook.ts";
 import { metricsHook } from "./metrics-hook.ts";
-import type { MetricsHookOptions } from "./options.ts";
-import { newRunId } from "./run-id.ts";
+import { latestOf, newRunId } from "./run-recorder.ts";
+import { DecisionLog } from "./store-recorder.ts";
 
 const at = (steps: number): Counters => ({ ...noCounters, steps, updates: steps });
 
@@ -100,11 +99,11 @@ describe("the options of a metrics hook", () => {
   const made = (options: object) => () => metricsHook({ logger, ...options } as MetricsHookOptions);
 
   it("are checked", () => {
-    expect(made({ logger: undefined })).toThrow(/logger is undefined/);
+    expect(made({ logger: undefined })).toThrow(/metricsHook: logger is missing .*OPTION_INVALID/);
     expect(made({ sytem: true })).toThrow(/no option "sytem"; did you mean "system"/);
     expect(made({ system: { every: 3 } })).toThrow(/system: there is no option "every"/);
-    expect(made({ timing: { schedule: 10 } })).toThrow(/timing.schedule is 10/);
-    expect(made({ run: { id: "a/b" } })).toThrow(/run.id is "a\/b"/);
+    expect(made({ timing: { schedule: 10 } })).toThrow(/timing: schedule is 10/);
+    expect(made({ run: { id: "a/b" } })).toThrow(/run: id is "a\/b"/);
     expect(made({ heartbeat: true })).toThrow(/it is not said where to/);
     expect(made({ gradients: { explode: 3 } })).toThrow(/no option "explode"/);
     expect(made({})).not.toThrow();

@@ -6,8 +6,8 @@ import { checkpointHook, memoryStore } from "../../checkpoint/index.ts";
 import { every } from "../../schedule/index.ts";
 import { ran, simulate } from "../../testing/hooks/index.ts";
 import type { TrainerHook } from "../../trainer/index.ts";
+import type { ProfilerHookOptions } from "./profiler-hook.ts";
 import { profilerHook } from "./profiler-hook.ts";
-import type { ProfilerHookOptions } from "./profiler-options.ts";
 
 interface Profile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[];
@@ -125,7 +125,7 @@ describe("profilerHook", () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ["no directory", {}, /directory is undefined/],
+    ["no directory", {}, /profilerHook: directory is missing .*OPTION_INVALID/],
     ["no epochs", { directory: "x", epochs: [] }, /epochs is \[\]/],
     ["half an epoch", { directory: "x", epochs: [1.5] }, /epochs is \[1.5\].*the first epoch being 0/s],
     ["no time between samples", { directory: "x", interval: 0 }, /interval is 0/],

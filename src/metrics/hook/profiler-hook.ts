@@ -1,9 +1,39 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
+import { Session } from "node:inspector";
 import { join } from "node:path";
+import { type OptionTable, option, resolveOptions } from "../../core/index.ts";
 import { at } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
-import { type ProfilerHookOptions, planOf } from "./profiler-options.ts";
-import { ProfilerSession } from "./profiler-session.ts";
+
+/** Options of {@link profilerHook}. */
+export interface ProfilerHookOptions {
+  /** Default: `profiler`. */
+  readonly name?: string;
+  /** Indices of the epochs to profile: the first is 0. Default: `[1]`, because the first one also compiles. */
+  readonly epochs?: readonly number[];
+  /** Directory of the profiles, `epoch-1.cpuprofile`. */
+  readonly directory: string;
+  /** Microseconds between samples. Default: 1000. */
+  readonly interval?: number;
+}
+
+const isIndex = (epoch: unknown): boolean =>
+  typeof epoch === "number" && Number.isSafeInteger(epoch) && epoch >= 0;
+
+const profilerOptions = {
+  name: option.text({ default: "profiler" }),
+  epochs: option.made(
+    "a list of whole numbers, the first epoch being 0: [1]",
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isIndex),
+    { default: [1] as readonly number[] },
+  ),
+  directory: option.made<string>(
+    'the directory for profiles: "profiles"',
+    (value) => typeof value === "string" && value !== "",
+    { required: true },
+  ),
+  interval: option.integer({ min: 1, default: 1000 }),
+} satisfies OptionTable<ProfilerHookOptions>;
 
 /**
  * Writes a CPU profile of chosen epochs, each from its beginning to its end, as `epoch-1.cpuprofile`: for the
@@ -20,13 +50,16 @@ import { ProfilerSession } from "./profiler-session.ts";
  * ```
  */
 export function profilerHook(options: ProfilerHookOptions): TrainerHook {
-  const { name, epochs, directory, interval } = planOf(options);
+  const settings = resolveOptions("profilerHook", options, profilerOptions);
+  const { name, interval } = settings;
+  const { directory } = options;
+  const epochs = [...new Set(settings.epochs)];
   let warn: (text: string) => void = () => undefined;
   let taking: { readonly epoch: number; readonly session: ProfilerSession } | undefined;
-  /** The last epoch whose beginning was heard of. */
+  /** The last epoch that began. */
   let begun: number | undefined;
 
-  /** Does what must not break training. */
+  /** Warns where something fails: a profile must not break training. */
   const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
     try {
       await work();
@@ -52,8 +85,8 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
         `no profile of epoch ${epoch}: it was begun by another process, and only whole epochs are profiled`,
       );
   };
-  /** Epochs that a run which has ended never came to. */
-  const sayMissed = ({ counters: { epochs: completed } }: TrainerContext): void => {
+  /** Warns of epochs that the run never came to. */
+  const warnMissed = ({ counters: { epochs: completed } }: TrainerContext): void => {
     const missed = epochs.filter((epoch) => epoch >= completed && epoch !== begun);
     if (missed.length === 0) return;
     const ended = `the run ended after ${completed} ${completed === 1 ? "epoch" : "epochs"}`;
@@ -77,7 +110,7 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
     {
       name: `${name}.last`,
       onTrainingEnd: (context) => {
-        sayMissed(context);
+        warnMissed(context);
         // A run that ended within the epoch.
         return taking ? end(context) : undefined;
       },
@@ -98,10 +131,60 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
   };
 }
 
-/** Whole or not at all. */
+/** Writes the file completely or not at all. */
 async function write(directory: string, name: string, profile: object): Promise<void> {
   await mkdir(directory, { recursive: true });
   const beside = join(directory, `${name}.${process.pid}.tmp`);
   await writeFile(beside, JSON.stringify(profile));
   await rename(beside, join(directory, name));
+}
+
+/** A CPU profile as V8 gives it: nodes of a call tree, and which of them each sample found. */
+type CpuProfile = object;
+
+/** The hook that takes a profile in this process: one at a time, or each would measure the other. */
+let busy: string | undefined;
+
+/** A CPU profile that is being taken. */
+class ProfilerSession {
+  readonly #session: Session;
+
+  /** Begins a profile. Throws where another is being taken, or where this Node cannot. */
+  static async begin(who: string, interval: number): Promise<ProfilerSession> {
+    if (busy !== undefined)
+      throw new Error(`${busy} is taking a profile in this process, and two at once are none`);
+    busy = who;
+    try {
+      const session = new Session();
+      session.connect();
+      const profiler = new ProfilerSession(session);
+      await profiler.#post("Profiler.enable");
+      await profiler.#post("Profiler.setSamplingInterval", { interval });
+      await profiler.#post("Profiler.start");
+      return profiler;
+    } catch (cause) {
+      busy = undefined;
+      throw cause;
+    }
+  }
+
+  private constructor(session: Session) {
+    this.#session = session;
+  }
+
+  async end(): Promise<CpuProfile> {
+    try {
+      const { profile } = (await this.#post("Profiler.stop")) as { readonly profile: CpuProfile };
+      return profile;
+    } finally {
+      this.#session.disconnect();
+      busy = undefined;
+    }
+  }
+
+  #post(method: string, parameters: object = {}): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#session.post(method, parameters, (error, result) => (error ? reject(error) : resolve(result)));
+    });
+  }
 }

@@ -1,16 +1,17 @@
 import { every } from "../../schedule/index.ts";
 import { latestMetrics, type TrainerHook } from "../../trainer/index.ts";
 import { Logger } from "../logger/index.ts";
-import { type ConsoleOptions, type ConsoleStream, consoleSink } from "../sinks/console/index.ts";
+import { type ConsoleOptions, consoleSink } from "../sinks/console/console-sink.ts";
+import type { ConsoleStream } from "../sinks/console/stream.ts";
 import { metricsHook } from "./metrics-hook.ts";
 
-/** How good it is comes before how it gets there. */
+/** Metrics shown first: how good the model is. */
 const important = ["rollout/episode.return", "evaluation/return", "validation/*", "train/loss"];
 
 /**
- * Shows how far a run is and what it reports, and does nothing else: a bar and a table on a terminal, a line now and
- * then elsewhere. It remembers nothing, so that a run goes on from a checkpoint with it or without. Where metrics are
- * to go to other places too, give a `metricsHook` a logger with a `consoleSink` instead.
+ * Shows how far a run is and what it reports, and does nothing else: a bar and a table on a terminal, a line from time
+ * to time elsewhere. It has no state, so that a checkpoint can be resumed with it or without. Where metrics are to go to
+ * other places too, give a `metricsHook` a logger with a `consoleSink` instead.
  *
  * @example
  * ```ts
@@ -26,14 +27,17 @@ export function progressHook(options: ConsoleOptions = {}): TrainerHook {
   } = metricsHook({
     name: "progress",
     logger: () => new Logger({ sinks: [consoleSink({ important, limit: 6, ...options, stream, schedule })] }),
-    ...{ system: false, timing: false, heartbeat: false, primary: false },
+    system: false,
+    timing: false,
+    heartbeat: false,
+    primary: false,
   });
   return { ...hook, children: children.map(({ state: _, ...child }) => child) };
 }
 
 /**
- * A run's hooks, with one that shows its progress: where that is asked for, or where nothing is said and somebody sits
- * at a terminal who would see nothing otherwise.
+ * Adds a hook that shows progress to the hooks of a run: where `progress` is true, or where it is left out, the stream
+ * is a terminal, and no hook logs metrics already.
  *
  * @example
  * ```ts
@@ -49,6 +53,6 @@ export function withProgress(
   return shown ? [...hooks, progressHook({ stream })] : hooks;
 }
 
-/** Whether it brings a logger of its own. */
+/** True for a hook with a logger of its own. */
 const hasMetrics = ({ provides = [], children = [] }: TrainerHook): boolean =>
   provides.includes(latestMetrics) || children.some((child) => hasMetrics(child as TrainerHook));

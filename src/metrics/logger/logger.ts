@@ -12,8 +12,7 @@ import { Tensor } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import { healthMetrics } from "../health/monitor.ts";
-import { hookMetrics } from "../hook/declarations.ts";
-import type { MetricDeclaration } from "../metric.ts";
+import { hookMetrics, type MetricDeclaration } from "../metric.ts";
 import type { Reduction } from "../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
 import {
@@ -42,7 +41,7 @@ import { SinkRoute, Windows } from "./windows.ts";
 /** Options of {@link Logger}. */
 export interface LoggerOptions {
   readonly sinks: readonly Sink[];
-  /** What is known of metrics beforehand: see `declareMetric`. */
+  /** Declarations of metrics: see `declareMetric`. */
   readonly metrics?: readonly MetricDeclaration[];
   /** Directory where values that a failing sink cannot take wait for it. Without it they wait in memory, up to a bound. */
   readonly spill?: string;
@@ -90,7 +89,7 @@ export interface OwnedLogger {
   logRows(stack: LoggedRows, category?: string): void;
 }
 
-/** What became of what was logged. */
+/** Counts of logged values, by what became of them. */
 export interface LoggerSummary {
   readonly sinks: readonly SinkSummary[];
   /** Values that were undefined or null, and those that could not be read from the device. */

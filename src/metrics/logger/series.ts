@@ -4,7 +4,7 @@ import { holdsScores, type MetricDeclaration } from "../metric.ts";
 import type { Reduction } from "../record.ts";
 import type { Accumulator } from "./accumulator.ts";
 
-/** What can be logged: a number (a boolean is 0 or 1), a text, many numbers, or a tensor on any device. */
+/** A value that can be logged: a number (a boolean is 0 or 1), a text, many numbers, or a tensor on any device. */
 export type LoggedValue = number | bigint | boolean | string | ArrayLike<number> | Tensor | null | undefined;
 
 /** A value in memory. */

@@ -225,12 +225,12 @@ class WindowGroup {
     this.#points = this.schedule.nextDue(counters);
   }
 
-  /** Holds so many values that are not reduced that the window ends with its step. */
+  /** The window ends with its step: it holds `enough` values that are not reduced. */
   get isFull(): boolean {
     return this.#unreducedCount >= enough;
   }
 
-  /** Holds so many that the window ends at once, so that memory is bounded whatever is logged. */
+  /** The window ends at once: memory is bounded whatever is logged. */
   get isOverfull(): boolean {
     return this.#unreducedCount >= most;
   }
@@ -373,7 +373,7 @@ export class SinkRoute {
   }
 }
 
-/** What may have been meant by the first name that nothing has. */
+/** A hint for the first name that no metric has. */
 const suggestion = (asked: readonly string[] = [], known: ReadonlySet<string>): string | undefined =>
   asked
     .filter((name) => !known.has(name))

@@ -1,9 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
-import type { Counters } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
-import type { RunInfo } from "../run-info.ts";
 import { type FileSinkOptions, type LineFile, lineFile, type WholeLine } from "./files.ts";
-import { comesAgain, filedUpTo, type Sink } from "./sink.ts";
+import type { Sink } from "./sink.ts";
 
 /** Columns before the metrics. */
 const FIRST = ["step", "axis", "wall"] as const;
@@ -34,7 +32,9 @@ export function csvSink(path: string, options: FileSinkOptions = {}): Sink {
     path: file.path,
     open(run) {
       file.open();
-      columns = rewind(file, run);
+      columnsIn(file);
+      file.rewind(run, positionOf, csvRows);
+      columns = columnsIn(file);
     },
     write(records) {
       const rows = rowsOf(records);
@@ -55,46 +55,24 @@ export function csvSink(path: string, options: FileSinkOptions = {}): Sink {
   };
 }
 
-/** Removes rows that come again, and an incomplete last row; sets the file of another run aside. Returns the columns. */
-function rewind(file: LineFile, run: RunInfo): string[] {
-  const filed = filedUpTo(run);
-  let columns: string[] | undefined;
-  let end = 0;
-  let hasRepeats = false;
-  for (const { text, next } of csvRows(file.lines())) {
-    columns ??= columnsOf(text, file.path);
-    if (filed === undefined && end > 0) {
-      file.setAside();
-      return [];
-    }
-    hasRepeats ||= end > 0 && comesAgain(positionOf(text), filed);
-    end = next;
-  }
-  if (hasRepeats) file.replace(keptRows(file, filed));
-  else file.truncate(end);
-  return columns ?? [];
-}
-
-function columnsOf(header: string, path: string): string[] {
-  const columns = csvFields(header);
-  if (FIRST.every((name, i) => columns[i] === name)) return columns.slice(FIRST.length);
-  throw new EspalierError(
-    "SINK_UNUSABLE",
-    `${path} is a table of something else: its columns are ${header}`,
-    { fix: "give csvSink a file of its own" },
-  );
-}
-
-function* keptRows(file: LineFile, filed: Counters | undefined): Generator<string, void, undefined> {
-  let isHeader = true;
+/** The columns of the file, none where it is empty. Refuses a file that holds another table. */
+function columnsIn(file: LineFile): readonly string[] {
   for (const { text } of csvRows(file.lines())) {
-    if (isHeader || !comesAgain(positionOf(text), filed)) yield `${text}\n`;
-    isHeader = false;
+    const columns = csvFields(text);
+    if (FIRST.every((name, i) => columns[i] === name)) return columns.slice(FIRST.length);
+    throw new EspalierError(
+      "SINK_UNUSABLE",
+      `${file.path} is a table of something else: its columns are ${text}`,
+      { fix: "give csvSink a file of its own" },
+    );
   }
+  return [];
 }
 
-function positionOf(row: string): { readonly step: number; readonly axis: string } {
-  const [step, axis = ""] = csvFields(row);
+/** The step and axis of a row. Undefined for the header. */
+function positionOf({ text, at }: WholeLine): { readonly step: number; readonly axis: string } | undefined {
+  if (at === 0) return undefined;
+  const [step, axis = ""] = csvFields(text);
   return { step: Number(step), axis };
 }
 
@@ -171,12 +149,14 @@ function csvFields(row: string): string[] {
 /** Joins lines to rows: a row goes on in the next line as long as a quote is open. */
 function* csvRows(lines: Iterable<WholeLine>): Generator<WholeLine, void, undefined> {
   let begun: string[] = [];
+  let start = 0;
   let isOpen = false;
   for (const { text, next } of lines) {
     begun.push(text);
     if ((text.split('"').length - 1) % 2 === 1) isOpen = !isOpen;
     if (isOpen) continue;
-    yield { text: begun.join("\n"), next };
+    yield { text: begun.join("\n"), at: start, next };
     begun = [];
+    start = next;
   }
 }

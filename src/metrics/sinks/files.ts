@@ -1,7 +1,9 @@
 import fs from "node:fs";
 import { dirname, join, parse, resolve } from "node:path";
-import { badOption, checkNames, shown } from "../../core/index.ts";
-import type { SinkOptions } from "./sink.ts";
+import { badOption, checkOptions, type OptionTable, option, shown } from "../../core/index.ts";
+import type { MetricRecord } from "../record.ts";
+import type { RunInfo } from "../run-info.ts";
+import { comesAgain, filedUpTo, type SinkOptions, sinkOptions } from "./sink.ts";
 
 /**
  * The part of node:fs that sinks write files with: injected, so that a full disk can be tested without one. Declared
@@ -43,9 +45,10 @@ export function tryTruncate(files: SinkFiles, file: number, size: number): void 
 const NEWLINE = 10;
 const BLOCK = 1 << 18;
 
-/** A line without its newline, and the position of the next one. */
+/** A line without its newline, its position, and that of the next one. */
 export interface WholeLine {
   readonly text: string;
+  readonly at: number;
   readonly next: number;
 }
 
@@ -58,6 +61,7 @@ export function* wholeLines(
 ): Generator<WholeLine, void, undefined> {
   const block = Buffer.alloc(Math.max(1, Math.min(BLOCK, to - from)));
   let begun: Buffer[] = [];
+  let lineAt = from;
   for (let at = from; at < to; ) {
     const got = files.readSync(file, block, 0, Math.min(block.length, to - at), at);
     if (got === 0) return;
@@ -66,7 +70,8 @@ export function* wholeLines(
       const text = Buffer.concat([...begun, block.subarray(start, end)]).toString();
       begun = [];
       start = end + 1;
-      yield { text, next: at + start };
+      yield { text, at: lineAt, next: at + start };
+      lineAt = at + start;
     }
     begun.push(Buffer.from(block.subarray(start, got)));
     at += got;
@@ -79,9 +84,18 @@ export interface FileSinkOptions extends SinkOptions {
   readonly files?: SinkFiles;
 }
 
+const fileSinkOptions = {
+  ...sinkOptions,
+  files: option.made<SinkFiles>(
+    "functions as those of node:fs",
+    (value) => typeof value === "object" && value !== null,
+    {},
+  ),
+} satisfies OptionTable<FileSinkOptions>;
+
 /** Checks the path and options of a sink and returns its file, which is not open yet. */
 export function lineFile(kind: string, path: string, options: FileSinkOptions): LineFile {
-  checkNames(kind, options, ["name", "schedule", "categories", "metrics", "files"]);
+  checkOptions(kind, options, fileSinkOptions);
   if (typeof path !== "string" || path === "")
     throw badOption(kind, `the path is ${shown(path)}`, "name a file");
   return new LineFile(resolve(path), options.files);
@@ -115,10 +129,33 @@ export class LineFile {
     return wholeLines(this.#files, this.#opened(), 0, this.#size);
   }
 
-  /** Truncates the file to `size` bytes. */
-  truncate(size: number): void {
-    if (size < this.#size) this.#files.ftruncateSync(this.#opened(), size);
-    this.#size = size;
+  /**
+   * Prepares the file for a run: removes entries that the run files again, and an incomplete last one. The file of
+   * another run is set aside. `entries` splits the lines into entries; `position` returns the step and axis of one, or
+   * undefined for one that always stays: a header, or a line of another program.
+   */
+  rewind(
+    run: RunInfo,
+    position: (entry: WholeLine) => Pick<MetricRecord, "step" | "axis"> | undefined,
+    entries: (lines: Iterable<WholeLine>) => Iterable<WholeLine> = (lines) => lines,
+  ): void {
+    const filed = filedUpTo(run);
+    const isRepeated = (entry: WholeLine): boolean => {
+      const at = position(entry);
+      return at !== undefined && comesAgain(at, filed);
+    };
+    let end = 0;
+    let hasRepeats = false;
+    for (const entry of entries(this.lines())) {
+      if (filed === undefined && position(entry)) {
+        this.setAside();
+        return;
+      }
+      hasRepeats ||= isRepeated(entry);
+      end = entry.next;
+    }
+    if (!hasRepeats) this.#truncate(end);
+    else this.replace(kept(entries(this.lines()), (entry) => !isRepeated(entry)));
   }
 
   /** Appends all of the text or, where it throws, nothing. */
@@ -193,6 +230,11 @@ export class LineFile {
     this.#file = undefined;
   }
 
+  #truncate(size: number): void {
+    if (size < this.#size) this.#files.ftruncateSync(this.#opened(), size);
+    this.#size = size;
+  }
+
   /** Creates a file of this name if there is none, so that of several processes no two take the same name. */
   #claim(path: string): boolean {
     try {
@@ -208,6 +250,10 @@ export class LineFile {
     if (this.#file === undefined) this.open();
     return this.#file ?? -1;
   }
+}
+
+function* kept(entries: Iterable<WholeLine>, keep: (entry: WholeLine) => boolean): Generator<string> {
+  for (const entry of entries) if (keep(entry)) yield `${entry.text}\n`;
 }
 
 /**

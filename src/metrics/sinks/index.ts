@@ -1,5 +1,6 @@
 /** Places where metrics go, one file or folder each, behind one contract. */
-export * from "./console/index.ts";
+export { type ConsoleOptions, consoleSink } from "./console/console-sink.ts";
+export type { ConsoleStream } from "./console/stream.ts";
 export { csvSink } from "./csv.ts";
 export type { DeliveryLimits, SinkSummary } from "./delivery/delivery.ts";
 export type { FileSinkOptions } from "./files.ts";

@@ -1,8 +1,7 @@
 import type { Counters } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
-import type { RunInfo } from "../run-info.ts";
-import { type FileSinkOptions, type LineFile, lineFile } from "./files.ts";
-import { comesAgain, filedUpTo, type Sink } from "./sink.ts";
+import { type FileSinkOptions, lineFile, type WholeLine } from "./files.ts";
+import type { Sink } from "./sink.ts";
 
 /**
  * A file with one line of JSON for each metric and window:
@@ -33,7 +32,7 @@ export function jsonlSink(path: string, options: FileSinkOptions = {}): Sink {
     path: file.path,
     open(run) {
       file.open();
-      rewind(file, run);
+      file.rewind(run, positionOf);
     },
     write(records) {
       if (records.length > 0) file.append(records.map(lineOf).join(""));
@@ -44,40 +43,15 @@ export function jsonlSink(path: string, options: FileSinkOptions = {}): Sink {
   };
 }
 
-/** Removes lines that come again, and an incomplete last line. The file of another run is set aside. */
-function rewind(file: LineFile, run: RunInfo): void {
-  const filed = filedUpTo(run);
-  let end = 0;
-  let hasRepeats = false;
-  for (const { text, next } of file.lines()) {
-    end = next;
-    const position = positionOf(text);
-    if (filed === undefined && position !== foreign) {
-      file.setAside();
-      return;
-    }
-    hasRepeats ||= comesAgain(position, filed);
-  }
-  if (hasRepeats) file.replace(keptLines(file, filed));
-  else file.truncate(end);
-}
-
-function* keptLines(file: LineFile, filed: Counters | undefined): Generator<string, void, undefined> {
-  for (const { text } of file.lines()) if (!comesAgain(positionOf(text), filed)) yield `${text}\n`;
-}
-
-const foreign = { step: Number.NEGATIVE_INFINITY, axis: "" };
-
-/** The step and axis of a line. `foreign` for a line that another program wrote, so that it stays. */
-function positionOf(line: string): { readonly step: number; readonly axis: string } {
+/** The step and axis of a line. Undefined for a line that another program wrote. */
+function positionOf({ text }: WholeLine): { readonly step: number; readonly axis: string } | undefined {
   try {
-    const parsed: unknown = JSON.parse(line);
-    if (typeof parsed !== "object" || parsed === null || !("step" in parsed && "axis" in parsed))
-      return foreign;
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== "object" || parsed === null || !("step" in parsed && "axis" in parsed)) return;
     const { step, axis } = parsed;
-    return typeof step === "number" && typeof axis === "string" ? { step, axis } : foreign;
+    return typeof step === "number" && typeof axis === "string" ? { step, axis } : undefined;
   } catch {
-    return foreign;
+    return undefined;
   }
 }
 

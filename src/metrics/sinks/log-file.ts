@@ -2,21 +2,20 @@ import { dirname, resolve } from "node:path";
 import {
   badOption,
   type Clock,
-  checkNames,
+  checkOptions,
   EspalierError,
+  type OptionTable,
+  option,
   printableLines,
   shown,
   systemClock,
 } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
-import { chooser } from "./console/choice.ts";
-import { followWindows } from "./console/entry.ts";
-import { plainLine } from "./console/plain-line.ts";
-import { endingRow, openingRow } from "./console/sentences.ts";
-import type { Row } from "./console/style.ts";
+import { chooser, followWindows } from "./console/entries.ts";
+import { endingRow, lineRow, openingRow, type Row } from "./console/rows.ts";
 import { type SinkFiles, systemFiles } from "./files.ts";
-import type { Sink, SinkOptions } from "./sink.ts";
+import { type Sink, type SinkOptions, sinkOptions } from "./sink.ts";
 
 /** Options of {@link logFileSink}. */
 export interface LogFileOptions extends SinkOptions {
@@ -26,11 +25,20 @@ export interface LogFileOptions extends SinkOptions {
 
 type LogFiles = Pick<SinkFiles, "openSync" | "closeSync" | "writeSync" | "mkdirSync">;
 
-const mostHeld = 100;
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+const logFileOptions = {
+  ...sinkOptions,
+  clock: option.made<Clock>("a clock", isObject, {}),
+  files: option.made<LogFiles>("functions as those of node:fs", isObject, {}),
+} satisfies OptionTable<LogFileOptions>;
+
+/** Messages that wait for the disk. */
+const mostMessages = 100;
 
 /**
  * A file for people to read: a line for each window with all of its metrics, and one for each message, each with its
- * time. The file is appended to, its directory made. Every line is with the operating system before training goes on.
+ * time. The file is appended to, and its directory created. Every line is written before training goes on.
  *
  * @example
  * ```ts
@@ -39,32 +47,32 @@ const mostHeld = 100;
  * ```
  */
 export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
-  checkNames("logFileSink", options, ["name", "schedule", "categories", "metrics", "clock", "files"]);
+  checkOptions("logFileSink", options, logFileOptions);
   if (typeof path !== "string" || path === "")
     throw badOption("logFileSink", `the path is ${shown(path)}`, 'name a file, like "runs/mnist/run.log"');
-  const { clock = systemClock, files = systemFiles, ...choice } = options;
+  const { clock = systemClock, files = systemFiles, ...general } = options;
   const whole = resolve(path);
   const append = appender(whole, files);
   const follow = followWindows();
-  const choose = chooser({ important: choice.metrics ?? [], limit: Number.POSITIVE_INFINITY });
+  const choose = chooser({ important: general.metrics ?? [], limit: Number.POSITIVE_INFINITY });
   let latest: RunProgress | undefined;
   let opened = false;
   let ending: string | undefined;
-  /** What was said and is not in the file yet. */
-  const said: string[] = [];
-  /** What could not be written: it comes again, and must then be the same text. */
+  /** Messages that are not in the file yet. */
+  const messages: string[] = [];
+  /** A call that failed: its records come again, and must then give the same text. */
   let failed: { readonly records: readonly MetricRecord[]; readonly text: string } | undefined;
 
-  const appendSaid = (): void => {
-    for (let line = said[0]; line !== undefined; line = said[0]) {
+  const appendMessages = (): void => {
+    for (let line = messages[0]; line !== undefined; line = messages[0]) {
       append(line);
-      said.shift();
+      messages.shift();
     }
   };
 
   return {
-    ...choice,
-    name: choice.name ?? "log-file",
+    ...general,
+    name: general.name ?? "log-file",
     path: whole,
     open(run) {
       if (opened) return;
@@ -76,10 +84,10 @@ export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
         ? (failed?.text ?? "")
         : follow(records)
             .map((window) => ({ window, wall: window.entries[0]?.record.wall ?? clock.wall() }))
-            .map(({ window, wall }) => stamped(wall, plainLine(window, choose(window.entries), latest)))
+            .map(({ window, wall }) => stamped(wall, lineRow(window, choose(window.entries), latest)))
             .join("");
       failed = { records, text };
-      appendSaid();
+      appendMessages();
       append(text);
       failed = undefined;
     },
@@ -88,19 +96,19 @@ export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
     },
     message(text) {
       const wall = clock.wall();
-      said.push(
+      messages.push(
         ...printableLines(text, Number.POSITIVE_INFINITY).map((line) => stamped(wall, [{ text: line }])),
       );
-      said.splice(0, said.length - mostHeld);
+      messages.splice(0, messages.length - mostMessages);
       try {
-        appendSaid();
+        appendMessages();
       } catch {
-        // It is held, and goes before the next window or the end; if that fails too, it is said there.
+        // It waits, and is written before the next window or the end, which throws if that fails too.
       }
     },
     close(how) {
       ending ??= stamped(clock.wall(), endingRow(how));
-      appendSaid();
+      appendMessages();
       append(ending);
     },
   };
@@ -113,8 +121,8 @@ const isSame = (records: readonly MetricRecord[], others: readonly MetricRecord[
   records.length === others?.length && records.every((record, i) => record === others[i]);
 
 /**
- * Appends whole texts to a file. Where the disk takes only a part of one and the same text comes again, the rest is
- * appended; another text begins a line of its own. The file is opened each time, so that it may be moved away.
+ * Appends texts to a file. Where the disk takes only a part of a text and the same one comes again, the rest is appended;
+ * another text begins a new line. The file is opened each time, so that it may be moved away.
  */
 function appender(path: string, files: LogFiles): (text: string) => void {
   let half: { readonly text: string; readonly bytes: Buffer; readonly at: number } | undefined;

@@ -1,3 +1,4 @@
+import { type OptionTable, option } from "../../core/index.ts";
 import type { Counters, Schedule } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
@@ -13,6 +14,18 @@ export interface SinkOptions {
   /** Metrics it gets: `train/loss`, `validation/*`; `*` stands for any characters. Default: all. */
   readonly metrics?: readonly string[];
 }
+
+/** The table of {@link SinkOptions}: sinks add their own options to it. */
+export const sinkOptions = {
+  name: option.text({}),
+  schedule: option.made<Schedule>(
+    "a schedule, such as every({ steps: 100 })",
+    (value) => typeof (value as Schedule | null)?.due === "function",
+    {},
+  ),
+  categories: option.made<readonly string[]>('a list such as ["train"]', Array.isArray, {}),
+  metrics: option.made<readonly string[]>('a list such as ["validation/*"]', Array.isArray, {}),
+} satisfies OptionTable<SinkOptions>;
 
 /**
  * A place where metrics go. Calls come one after the other, never two at a time; a call may be asynchronous. A call

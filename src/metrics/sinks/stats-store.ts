@@ -4,8 +4,8 @@ import type { StatsStore } from "../store/index.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
 
 /**
- * Files metrics in a stats store, which stays open: whoever opened it closes it. While the database is away its calls
- * reject; made again, they file what is missing and nothing twice.
+ * Files metrics in a stats store, which it does not close. While the database is away its calls reject; repeated, they
+ * file what is missing and nothing twice.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ export function statsStoreSink(store: StatsStore, choice: SinkOptions = {}): Sin
       });
       run = info;
     },
-    // At once where that is possible, so that a long stretch of work lets nothing pile up.
+    // Synchronous where that is possible, so that nothing piles up during a long call of the task.
     write: (records) => (store.addMetricsNow?.(id(), records) ? undefined : store.addMetrics(id(), records)),
     close: (ending) => store.endRun(id(), ending),
   };
@@ -34,6 +34,6 @@ export function statsStoreSink(store: StatsStore, choice: SinkOptions = {}): Sin
 const isTaken = (error: unknown): error is EspalierError =>
   error instanceof EspalierError && error.code === "STATS_RUN_EXISTS";
 
-/** Asking again would not help. */
+/** The error for delivery: repeating the call would not help. */
 const unusable = (cause: EspalierError): EspalierError =>
   new EspalierError("SINK_UNUSABLE", cause.message, { cause });

@@ -1,5 +1,5 @@
 // Shows a run on its standard output, without a pause, and ends as its argument says. Standard error gets the rest.
-import { consoleSink } from "./index.ts";
+import { consoleSink } from "./console-sink.ts";
 import { countersAt, progressAt, recordOf } from "./records.test-support.ts";
 
 const [how, windows] = process.argv.slice(2);

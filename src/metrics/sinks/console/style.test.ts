@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { hasUnicode, isLive, styleOf, wantsColor } from "./style.ts";
+import { hasUnicode, isLive, wantsColor } from "./console-sink.ts";
+import { styleOf } from "./rows.ts";
 
 describe("colours", () => {
   it.each([

@@ -106,6 +106,8 @@ export interface DeliveryOptions {
 const MESSAGES = 100;
 /** A sink that refuses this many records, and takes none in between, refuses everything. */
 const REFUSALS = 20;
+/** Slow synchronous calls before it is warned of. */
+const SLOW_CALLS = 3;
 
 /**
  * Brings records to a sink: one call at a time, in order, repeated after a failure. Never throws, and never holds
@@ -124,7 +126,6 @@ export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #limits: DeliveryLimits;
   readonly #timers: Timers;
-  readonly #report: Report;
   readonly #queue: RecordQueue;
   readonly #retry: RetryTimer;
   readonly #messages: string[] = [];
@@ -135,19 +136,23 @@ export class Delivery {
   /** The sink's own open() has succeeded, and its close() has not been called. */
   #sinkOpen = false;
   #refusals = 0;
+  #slowCalls = 0;
+  /** Records filed and lost, failed calls, and the last error. */
+  readonly #counts = { written: 0, lost: 0, failures: 0, lastError: undefined as string | undefined };
+  /** Kinds of trouble that were warned of: each is said once. */
+  readonly #said = new Set<string>();
   #ending: RunEnding | undefined;
   #closed: Promise<void> | undefined;
   /** Ends the waiting of `close`. */
   #stopWaiting: (() => void) | undefined;
 
   constructor(sink: Sink, options: DeliveryOptions) {
-    const { clock, warn, timers = systemTimers } = options;
+    const { clock, timers = systemTimers } = options;
     this.sink = sink;
     this.#options = options;
     this.#limits = resolveOptions("delivery", options.limits ?? {}, deliveryLimits);
     this.#timers = timers;
-    this.#report = new Report(sink.name, warn);
-    this.#queue = new RecordQueue(clock, this.#limits.records, (count, why) => this.#report.lost(count, why));
+    this.#queue = new RecordQueue(clock, this.#limits.records, (count, why) => this.#lose(count, why));
     this.#retry = new RetryTimer(clock, timers, this.#limits.retry, () => this.#next());
   }
 
@@ -161,7 +166,7 @@ export class Delivery {
       if (spill !== undefined)
         this.#queue.spill = openSpillFile(spill, { sink: this.sink.name, run, bytes: spillBytes, files });
     } catch (error) {
-      this.#report.noSpill(error);
+      this.#say("spill", `has no place on disk for what it may not take: ${this.#note(error)}`);
     }
     this.#next();
   }
@@ -170,7 +175,7 @@ export class Delivery {
   send(records: readonly MetricRecord[]): void {
     if (records.length === 0) return;
     if (this.#state === "closed") {
-      this.#report.lost(records.length, "they came after the end of the run");
+      this.#lose(records.length, "they came after the end of the run");
       return;
     }
     if (this.#state === "open" && this.#queue.isEmpty) this.#queue.hold(records);
@@ -197,7 +202,12 @@ export class Delivery {
   }
 
   summary(): SinkSummary {
-    return this.#report.summary(this.#queue.inMemory, this.#queue.onDisk);
+    return {
+      name: this.sink.name,
+      waiting: this.#queue.inMemory,
+      spilled: this.#queue.onDisk,
+      ...this.#counts,
+    };
   }
 
   /** Makes the next call if one is due. At most one, so that the caller does not wait for a long queue. */
@@ -234,14 +244,16 @@ export class Delivery {
     this.#call(
       () => this.sink.write(batch),
       () => {
-        if (!this.#queue.done()) this.#report.found(batch.length);
-        this.#report.written(batch.length);
+        // It may have been counted as lost when the run ended.
+        if (!this.#queue.done()) this.#counts.lost -= batch.length;
+        this.#counts.written += batch.length;
         this.#refusals = 0;
       },
       (error) => {
         if (this.#queue.split()) return;
         this.#queue.done();
-        this.#report.refused(error);
+        this.#counts.failures++;
+        this.#lose(1, `it refuses them: ${this.#note(error)}`);
         if (++this.#refusals === REFUSALS) this.#giveUp();
       },
     );
@@ -283,8 +295,8 @@ export class Delivery {
     const succeeded = (): void => {
       this.#retry.failures = 0;
       done();
-      this.#report.took(milliseconds, 1000 * this.#limits.slow);
-      this.#report.works(this.#queue.inMemory + this.#queue.onDisk);
+      this.#warnSlow(milliseconds);
+      if (this.#said.has("failed")) this.#say("works", `works again${this.#waitingText()}`);
       if (this.#state !== "closed") this.#state = "open";
       this.#answered();
     };
@@ -330,7 +342,9 @@ export class Delivery {
     if (this.#state === "opening" || this.#state === "open") this.#state = "failing";
     const path = this.#queue.spill?.path;
     const kept = `what it does not take waits, up to ${this.#limits.records} values in memory, `;
-    this.#report.failed(error, kept + (path === undefined ? "and is then lost" : `and then in ${path}`));
+    const rest = path === undefined ? "and is then lost" : `and then in ${path}`;
+    this.#counts.failures++;
+    this.#say("failed", `fails: ${this.#note(error)}. Training goes on; ${kept}${rest}`);
   }
 
   /** Makes no call any more: what waits and what comes goes to disk for the next process. */
@@ -372,7 +386,7 @@ export class Delivery {
     this.#queue.toDisk(true);
     this.#queue.loseMemory();
     if (!this.#busy) this.#abandonSink();
-    this.#report.closed(this.#queue.onDisk, this.#queue.spill?.path);
+    this.#warnMissing();
     this.#queue.spill?.close();
   }
 
@@ -382,6 +396,52 @@ export class Delivery {
     if (!this.#sinkOpen || !ending) return;
     this.#sinkOpen = false;
     this.#attempt(() => this.sink.close?.(ending));
+  }
+
+  /** Keeps an error for the summary. Returns it in one line. */
+  #note(error: unknown): string {
+    const text = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, "; ");
+    this.#counts.lastError = text;
+    return text;
+  }
+
+  #lose(count: number, why: string): void {
+    this.#counts.lost += count;
+    this.#say("lost", `loses values: ${why}`);
+  }
+
+  #waitingText(): string {
+    const waiting = this.#queue.inMemory + this.#queue.onDisk;
+    return waiting > 0 ? `; what waited comes now: ${values(waiting)}` : "";
+  }
+
+  #warnSlow(milliseconds: number): void {
+    const longest = 1000 * this.#limits.slow;
+    if (milliseconds <= longest || ++this.#slowCalls < SLOW_CALLS) return;
+    const last = `the last one ${Math.round(milliseconds)} ms`;
+    this.#say("slow", `holds training up: ${SLOW_CALLS} calls took over ${longest} ms, ${last}`);
+  }
+
+  #warnMissing(): void {
+    const { written, lost, lastError } = this.#counts;
+    const { onDisk, spill } = this.#queue;
+    const cause = lastError === undefined ? "" : ` (${lastError})`;
+    if (onDisk > 0)
+      this.#say(
+        "left",
+        `has not taken ${values(onDisk)}${cause}: they are in ${spill?.path} until the run is resumed`,
+      );
+    if (lost > 0) this.#say("missing", `is missing ${values(lost)} of ${written + lost + onDisk}`);
+  }
+
+  #say(kind: string, text: string): void {
+    if (this.#said.has(kind)) return;
+    this.#said.add(kind);
+    try {
+      this.#options.warn(`sink "${this.sink.name}" ${text}`);
+    } catch {
+      // A warning that cannot be shown must not stop delivery.
+    }
   }
 }
 
@@ -444,7 +504,7 @@ class RetryTimer {
   }
 }
 
-/** What became of the records of one sink. */
+/** Counts of the records of one sink, by what became of them. */
 export interface SinkSummary {
   readonly name: string;
   /** Records filed by this process. */
@@ -460,112 +520,4 @@ export interface SinkSummary {
   readonly lastError: string | undefined;
 }
 
-/** Slow synchronous calls before it is warned of. */
-const SLOW_CALLS = 3;
-
-/** Counts what becomes of the records of one sink, and warns of each kind of trouble once. */
-class Report {
-  readonly #name: string;
-  readonly #warn: (text: string) => void;
-  readonly #said = new Set<string>();
-  #written = 0;
-  #lost = 0;
-  #failures = 0;
-  #slow = 0;
-  #lastError: string | undefined;
-
-  constructor(name: string, warn: (text: string) => void) {
-    this.#name = name;
-    this.#warn = warn;
-  }
-
-  written(count: number): void {
-    this.#written += count;
-  }
-
-  /** A call failed; `kept` says where records wait. */
-  failed(error: unknown, kept: string): void {
-    this.#failures++;
-    this.#lastError = causeOf(error);
-    this.#say("failed", `fails: ${this.#lastError}. Training goes on; ${kept}`);
-  }
-
-  /** A call succeeded; `waiting` records are still to be filed. */
-  works(waiting: number): void {
-    if (!this.#said.has("failed")) return;
-    this.#say(
-      "works",
-      waiting > 0 ? `works again; what waited comes now: ${values(waiting)}` : "works again",
-    );
-  }
-
-  lost(count: number, why: string): void {
-    this.#lost += count;
-    this.#say("lost", `loses values: ${why}`);
-  }
-
-  /** Records counted as lost were filed after all. */
-  found(count: number): void {
-    this.#lost -= count;
-  }
-
-  refused(error: unknown): void {
-    this.#failures++;
-    this.#lastError = causeOf(error);
-    this.lost(1, `it refuses them: ${this.#lastError}`);
-  }
-
-  noSpill(error: unknown): void {
-    this.#lastError = causeOf(error);
-    this.#say("spill", `has no place on disk for what it may not take: ${this.#lastError}`);
-  }
-
-  took(milliseconds: number, longest: number): void {
-    if (milliseconds <= longest || ++this.#slow < SLOW_CALLS) return;
-    const rounded = Math.round(milliseconds);
-    this.#say(
-      "slow",
-      `holds training up: ${SLOW_CALLS} calls took over ${longest} ms, the last one ${rounded} ms`,
-    );
-  }
-
-  /** The end of the run: `left` records are in the file at `path`. */
-  closed(left: number, path: string | undefined): void {
-    const cause = this.#lastError === undefined ? "" : ` (${this.#lastError})`;
-    if (left > 0)
-      this.#say(
-        "left",
-        `has not taken ${values(left)}${cause}: they are in ${path} until the run is resumed`,
-      );
-    if (this.#lost > 0)
-      this.#say("missing", `is missing ${values(this.#lost)} of ${this.#written + this.#lost + left}`);
-  }
-
-  summary(waiting: number, spilled: number): SinkSummary {
-    return {
-      name: this.#name,
-      written: this.#written,
-      waiting,
-      spilled,
-      lost: this.#lost,
-      failures: this.#failures,
-      lastError: this.#lastError,
-    };
-  }
-
-  #say(kind: string, text: string): void {
-    if (this.#said.has(kind)) return;
-    this.#said.add(kind);
-    try {
-      this.#warn(`sink "${this.#name}" ${text}`);
-    } catch {
-      // A warning that cannot be shown must not stop delivery.
-    }
-  }
-}
-
 const values = (count: number): string => `${count} value${count === 1 ? "" : "s"}`;
-
-/** An error in one line. */
-const causeOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, "; ");

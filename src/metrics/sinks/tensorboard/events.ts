@@ -99,7 +99,7 @@ export function writeValue(out: ProtoWriter, record: MetricRecord, first: boolea
   out.end(begun);
 }
 
-/** What cannot be seen from the tag: the name of the metric where it differs from its key, and its unit. */
+/** The name of the metric where it differs from its key, and its unit. */
 function descriptionOf({ key, category, name, unit }: MetricRecord): string {
   const parts: string[] = [];
   if (key !== `${category}/${name}`) parts.push(`logged as ${JSON.stringify(`${category}/${name}`)}`);

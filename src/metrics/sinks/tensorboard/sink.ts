@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Clock, checkNames, systemClock } from "../../../core/index.ts";
+import { type Clock, checkOptions, type OptionTable, option, systemClock } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import { type SinkFiles, StagedFile, systemFiles } from "../files.ts";
-import { filedUpTo, type Sink, type SinkOptions } from "../sink.ts";
+import { filedUpTo, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
 import { EventWriter, numberPrefix, writeSessionEnd, writeSessionStart, writeValue } from "./events.ts";
 
 /** Options of {@link tensorBoardSink}. */
@@ -17,6 +17,15 @@ export interface TensorBoardOptions extends SinkOptions {
   /** @internal */
   readonly files?: SinkFiles;
 }
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+const tensorBoardOptions = {
+  ...sinkOptions,
+  hparams: option.flag({}),
+  clock: option.made<Clock>("a clock", isObject, {}),
+  files: option.made<SinkFiles>("functions as those of node:fs", isObject, {}),
+} satisfies OptionTable<TensorBoardOptions>;
 
 /**
  * Event files as TensorBoard reads them: numbers, histograms, texts, and the settings of the run. Tags are the keys of
@@ -34,15 +43,7 @@ export interface TensorBoardOptions extends SinkOptions {
  * ```
  */
 export function tensorBoardSink(directory: string, options: TensorBoardOptions = {}): Sink {
-  checkNames("tensorBoardSink", options, [
-    "name",
-    "schedule",
-    "categories",
-    "metrics",
-    "hparams",
-    "clock",
-    "files",
-  ]);
+  checkOptions("tensorBoardSink", options, tensorBoardOptions);
   const { hparams = true, clock = systemClock, files = systemFiles, ...general } = options;
   let runs: EventRuns | undefined;
   return {

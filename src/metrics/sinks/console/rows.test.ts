@@ -1,12 +1,23 @@
 import { describe, expect, it } from "vitest";
 import type { MetricRecord } from "../../record.ts";
-import { chooser } from "./choice.ts";
-import { followWindows } from "./entry.ts";
-import { recordOf, windowOf } from "./records.test-support.ts";
-import { painted, rowWidth, styleOf } from "./style.ts";
-import { firstWidths, tableRows } from "./table.ts";
+import { chooser, followWindows } from "./entries.ts";
+import { progressAt, recordOf, windowOf } from "./records.test-support.ts";
+import {
+  barRow,
+  clockText,
+  endingRow,
+  firstWidths,
+  painted,
+  rateText,
+  rowWidth,
+  secondsText,
+  styleOf,
+  tableRows,
+} from "./rows.ts";
 
-const style = styleOf({ color: false, unicode: true });
+const blocks = styleOf({ color: false, unicode: true });
+const ascii = styleOf({ color: false, unicode: false });
+const drawn = (...args: Parameters<typeof barRow>): string => painted(barRow(...args), args[2]);
 
 /** The tables of a run, one for each window. */
 function tables(windows: readonly (readonly MetricRecord[])[], columns = 79, limit = 12): readonly string[] {
@@ -14,8 +25,8 @@ function tables(windows: readonly (readonly MetricRecord[])[], columns = 79, lim
   const choose = chooser({ important: [], limit });
   const widths = firstWidths();
   return follow(windows.flat()).map((window) =>
-    tableRows(window, choose(window.entries), columns, style, widths)
-      .map((row) => painted(row, style))
+    tableRows(window, choose(window.entries), columns, blocks, widths)
+      .map((row) => painted(row, blocks))
       .join("\n"),
   );
 }
@@ -128,9 +139,9 @@ describe("the table", () => {
     ];
     const [window] = followWindows()(records);
     if (!window) throw new Error("no window");
-    const rows = tableRows(window, { entries: window.entries, more: 3 }, columns, style, firstWidths());
+    const rows = tableRows(window, { entries: window.entries, more: 3 }, columns, blocks, firstWidths());
     for (const row of rows) expect(rowWidth(row)).toBeLessThanOrEqual(columns);
-    const text = rows.map((row) => painted(row, style)).join("\n");
+    const text = rows.map((row) => painted(row, blocks)).join("\n");
     if (columns < 30) return;
     expect(text).toContain("0.5000");
     expect(text).toContain("NaN");
@@ -142,4 +153,115 @@ describe("the table", () => {
     expect(table).toContain("layer_mean ");
     expect(table).toContain("layer_max ");
   });
+});
+
+describe("the bar", () => {
+  it("says what is done, the share, the rate and the time left", () => {
+    expect(drawn(progressAt(1000), 79, blocks)).toBe(
+      "steps 1000/4000  ██████▎░░░░░░░░░░░░░░░░░░   25 %    1.2k steps/s     0:02 left",
+    );
+    expect(drawn(progressAt(1000), 79, ascii)).toBe(
+      "steps 1000/4000  [#####..................]   25 %    1.2k steps/s     0:02 left",
+    );
+  });
+
+  it("without a total is a counter and the rate", () => {
+    expect(drawn(progressAt(1000, { total: undefined, left: undefined }), 79, blocks)).toBe(
+      "steps 1000    1.2k steps/s",
+    );
+  });
+
+  it("knows neither rate nor time at first", () => {
+    expect(drawn(progressAt(0, { rate: undefined, left: undefined }), 40, ascii)).toBe(
+      "steps    0/4000  [..............]    0 %",
+    );
+  });
+
+  it("keeps every part in its place as the numbers grow", () => {
+    const widths = [0, 9, 99, 999, 4000].map((done) =>
+      rowWidth(barRow(progressAt(done, { rate: 10 ** (done % 5), left: done * 9 }), 79, blocks)),
+    );
+    expect(new Set(widths)).toEqual(new Set([79]));
+  });
+
+  it.each([
+    [60, "steps 1000/4000  █████▌░░░░░░░░░░░░░░░░   25 %     0:02 left"],
+    [40, "steps 1000/4000   25 %     0:02 left"],
+    [30, "steps 1000/4000   25 %"],
+    [10, "   25 %"],
+    [3, "25 "],
+  ])("leaves parts out where there are %i columns", (columns, text) => {
+    expect(drawn(progressAt(1000), columns, blocks)).toBe(text);
+  });
+
+  it("is never wider than asked", () => {
+    for (let columns = 1; columns < 120; columns++)
+      for (const style of [blocks, ascii])
+        for (const total of [4000, undefined, 1e12])
+          expect(rowWidth(barRow(progressAt(1000, { total }), columns, style))).toBeLessThanOrEqual(columns);
+  });
+
+  it.each([
+    [{ done: 5000 }, "100 %"],
+    [{ done: 0, total: 0 }, "100 %"],
+    [{ done: Number.NaN }, "0 %"],
+    [{ done: 3999.9 }, "99 %"],
+  ])("stays a share with %j: %s", (others, share) => {
+    expect(drawn(progressAt(0, others), 79, ascii)).toContain(` ${share}`);
+  });
+
+  it("counts seconds as a clock does", () => {
+    expect(drawn(progressAt(65, { unit: "seconds", total: 600 }), 79, ascii)).toMatch(
+      /^seconds {2}1:05\/10:00/,
+    );
+  });
+});
+
+describe("rateText", () => {
+  it.each([
+    [0, "0.0"],
+    [0.00012, "1e-4"],
+    [0.0123, "0.012"],
+    [0.25, "0.25"],
+    [0.999, "1.0"],
+    [12.34, "12.3"],
+    [999.96, "1.0k"],
+    [1234, "1.2k"],
+    [12_345, "12.3k"],
+    [34_000_000, "34.0M"],
+    [Number.NaN, "?"],
+    [Number.POSITIVE_INFINITY, "?"],
+  ])("writes %f as %s", (rate, text) => {
+    expect(rateText(rate)).toBe(text);
+  });
+});
+
+describe("times", () => {
+  it.each([
+    [0, "0:00"],
+    [7.4, "0:07"],
+    [59.6, "1:00"],
+    [754, "12:34"],
+    [3723, "1:02:03"],
+    [183_840, "2d 03:04"],
+    [Number.POSITIVE_INFINITY, "?"],
+    [-1, "?"],
+  ])("shows %f seconds left as %s", (seconds, text) => {
+    expect(clockText(seconds)).toBe(text);
+  });
+
+  it.each([
+    [0.0123, "0.0123 s"],
+    [12.34, "12.3 s"],
+    [75, "75.0 s (1:15)"],
+  ])("says that a run took %f seconds as %s", (seconds, text) => {
+    expect(secondsText(seconds)).toBe(text);
+  });
+});
+
+it("counts in the singular and the plural", () => {
+  const counters = { epoch: 0, epochs: 1, batches: 2, updates: 1, samples: 0, steps: 2, seconds: 1 };
+  expect(painted(endingRow({ outcome: "completed", counters }), blocks)).toBe(
+    "completed: 1 epoch, 2 steps, 1 update in 1.0 s",
+  );
 });

@@ -6,7 +6,7 @@ import { evaluationScores, latestCheckpoint, latestReplay, type TrainerHook } fr
 import { Logger } from "../logger/index.ts";
 import { comparable, observed, temporaryDirectory, timeless } from "./hook.test-support.ts";
 import { MemoryStore } from "./store.test-support.ts";
-import { StorePart } from "./store-part.ts";
+import { StoreRecorder } from "./store-recorder.ts";
 
 const evaluation: TrainerHook = {
   name: "evaluation",
@@ -52,9 +52,9 @@ describe("a stats store", () => {
 
   it("has a checkpoint as soon as it is saved, so that a run that is killed has filed it", async () => {
     const memory = new MemoryStore();
-    const part = new StorePart(memory.store, manualClock());
+    const part = new StoreRecorder(memory.store, manualClock());
     const logger = new Logger({ sinks: [] });
-    part.joinTo(logger);
+    part.addTo(logger);
     logger.open({ id: "a", name: "a", startedAt: 0, config: null });
     const turn = () => new Promise(setImmediate);
     await turn();

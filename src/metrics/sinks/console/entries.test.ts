@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { MetricRecord } from "../../record.ts";
-import { chooser } from "./choice.ts";
-import { followWindows } from "./entry.ts";
+import { chooser, followWindows } from "./entries.ts";
 import { recordOf, windowOf } from "./records.test-support.ts";
 
 function chosen(records: readonly MetricRecord[], options: Partial<Parameters<typeof chooser>[0]> = {}) {

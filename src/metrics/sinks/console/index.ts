@@ -1,2 +1,0 @@
-export { type ConsoleOptions, consoleSink } from "./console-sink.ts";
-export type { ConsoleStream } from "./outlet.ts";
