@@ -1,10 +1,9 @@
-import { didYouMean, EspalierError, isPlainObject } from "../core/index.ts";
-import { isFloat, np, Value, type ValueLike } from "../engine/index.ts";
+import { didYouMean, EspalierError, isPlainObject, nameWords } from "../core/index.ts";
+import { isFloat, np, random, Value, type ValueLike } from "../engine/index.ts";
 import { type ApplyOptions, inLayer, type Params } from "../nn/index.ts";
 import type { Ramp } from "../schedule/index.ts";
 import type { AnyLoss, Field, Loss, LossInputs, LossTerm } from "./loss.ts";
 import type { ObjectiveOptions } from "./objective.ts";
-import { termKey } from "./term-key.ts";
 
 /** Results of an objective: the sum of its terms, and all of them by name. */
 export interface Evaluation {
@@ -94,6 +93,16 @@ function inputsFor<B, O>(
           );
     },
   };
+}
+
+/** A term's own key: it depends on the step's key and the term's name, never on which other terms are there. */
+function termKey(name: string, key: Value | undefined): Value {
+  if (key === undefined)
+    throw new EspalierError("LOSS_KEY_MISSING", `loss "${name}" draws random numbers, and there is no key`, {
+      fix: "pass a key with the step: { train: true, key }",
+    });
+  const [first, second] = nameWords(name);
+  return random.foldIn(random.foldIn(key, first), second);
 }
 
 function weightOf(loss: AnyLoss, weights: Readonly<Record<string, ValueLike>>): ValueLike {
