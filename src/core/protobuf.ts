@@ -1,4 +1,4 @@
-/** How the value of a field is encoded. */
+/** Encoding of a field's value. */
 const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /** Up to this many bytes a loop is faster than a native copy. */

@@ -24,7 +24,7 @@ export class Stream {
     this.#drawn = drawn;
   }
 
-  /** How often it has been drawn from. */
+  /** Number of draws so far. */
   get drawn(): number {
     return this.#drawn;
   }

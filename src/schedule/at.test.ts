@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { at } from "./at.ts";
 import { counted, moment, range, timesDue } from "./moments.test-support.ts";
+import { at } from "./points.ts";
 
 describe("at", () => {
   it("is due at each of its times, in any order, each once", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { between } from "./between.ts";
 import { counted, moment, range, timesDue } from "./moments.test-support.ts";
+import { between } from "./periods.ts";
 
 describe("between", () => {
   it("is due at every moment from the first to the second, both included", () => {

@@ -1,19 +1,26 @@
-import { badOption, checkMetricName, EspalierError, followedCategories, shown } from "../core/index.ts";
-import type { StateTree } from "../state/index.ts";
-import { checkCount, checkNames, checkNumber } from "./options.ts";
-import type { Ramp } from "./ramp.ts";
+import {
+  badOption,
+  checkMetricName,
+  checkNames,
+  EspalierError,
+  followedCategories,
+  shown,
+} from "../core/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import type { Ramp } from "./ramps.ts";
+import { checkCount, checkNumber } from "./units.ts";
 
-/** How a number follows a metric: mean, then transform, then moving average, then clamp. */
+/** Options of {@link byMetric}: mean, then transform, then moving average, then clamp. */
 export interface ByMetricOptions {
   /** The metric in full: `train/loss`, `rollout/episode.return` or `validation/accuracy`. */
   readonly metric: string;
   /** The value until the metric has been seen. */
   readonly initial: number;
-  /** Over how many of the last epochs the metric is averaged; 1 unless given. */
+  /** Number of last epochs over which the metric is averaged. Default: 1. */
   readonly mean?: number | undefined;
-  /** Makes the value from the metric; itself unless given. */
+  /** Computes the value from the metric. Default: the metric itself. */
   readonly transform?: ((metric: number) => number) | undefined;
-  /** The share of the old value that stays each epoch, from `initial` on: 0 (unless given) keeps nothing. */
+  /** The share of the old value that stays each epoch, from `initial` on. Default: 0, which keeps nothing. */
   readonly ema?: number | undefined;
   /** The least and the greatest value. */
   readonly clamp?: readonly [least: number, greatest: number] | undefined;
@@ -116,5 +123,30 @@ function checkState(metric: string, state: StateTree): Remembered {
     return { seen, value };
   throw new EspalierError("STATE_INVALID", `this is not a state of a ramp that follows ${metric}`, {
     fix: "restore what getState of the same ramp gave",
+  });
+}
+
+/** The state of two parts, either of which may remember nothing. */
+export function jointState(a: Stateful | undefined, b: Stateful | undefined): Stateful | undefined {
+  if (!a && !b) return undefined;
+  return {
+    getState() {
+      const first = a ? a.getState() : null;
+      const second = b ? b.getState() : null;
+      if (first instanceof Promise || second instanceof Promise) return Promise.all([first, second]);
+      return [first, second];
+    },
+    setState(state) {
+      const [first, second] = pair(state);
+      const pending = [a?.setState(first), b?.setState(second)].filter((one) => one instanceof Promise);
+      return pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
+    },
+  };
+}
+
+function pair(state: StateTree): readonly [StateTree, StateTree] {
+  if (Array.isArray(state) && state.length === 2) return [state[0], state[1]];
+  throw new EspalierError("STATE_INVALID", "this is not a state of two joined schedules", {
+    fix: "restore what getState of the same schedules gave",
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { asRamp, constant } from "./constant.ts";
 import { noCounters } from "./counters.ts";
+import { asRamp, constant } from "./ramps.ts";
 
 describe("asRamp", () => {
   it("makes numbers constant and leaves ramps alone", () => {

@@ -1,5 +1,5 @@
 /**
- * How far a run has come. `epoch` is the index of the epoch now, from 0; the others count what is completed. A host
+ * Progress of a run. `epoch` is the index of the epoch now, from 0; the others count what is completed. A host
  * may add counters of its own (`episodes`), which schedules then understand as units.
  */
 export interface Counters {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { cycle } from "./cycle.ts";
 import { counted, range, timesDue } from "./moments.test-support.ts";
+import { cycle } from "./periods.ts";
 
 const inEpoch = (epoch: number) => counted({ epoch, epochs: epoch });
 

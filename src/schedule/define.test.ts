@@ -1,13 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { at } from "./at.ts";
-import { between } from "./between.ts";
-import { cycle } from "./cycle.ts";
-import { defineSchedule } from "./define.ts";
-import { every } from "./every.ts";
 import { counted, moment } from "./moments.test-support.ts";
-import type { Schedule } from "./schedule.ts";
-import { always, never, when } from "./when.ts";
+import { always, between, cycle, never, when } from "./periods.ts";
+import { at, every } from "./points.ts";
+import { defineSchedule, type Schedule } from "./schedule.ts";
 
 const often = every({ updates: 100 });
 const early = between({ epochs: [0, 3] });

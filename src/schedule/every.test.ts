@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { every, everySteps } from "./every.ts";
 import { counted, moment, range, timesDue } from "./moments.test-support.ts";
+import { every, everySteps } from "./points.ts";
 
 describe("every", () => {
   it("is due at multiples, and not at 0", () => {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cosine, linear, sawtooth } from "./linear.ts";
 import { counted, range } from "./moments.test-support.ts";
-import type { Ramp } from "./ramp.ts";
+import { cosine, linear, type Ramp, sawtooth } from "./ramps.ts";
 
 const valuesOf = (ramp: Ramp, counts: readonly number[], unit = "updates") =>
   counts.map((count) => ramp.at(counted({ [unit]: count })));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { counted, range } from "./moments.test-support.ts";
-import { oneCycle } from "./one-cycle.ts";
+import { oneCycle } from "./ramps.ts";
 
 const ramp = oneCycle({ peak: 0.1, over: { updates: 10 } });
 

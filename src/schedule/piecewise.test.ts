@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { counted } from "./moments.test-support.ts";
-import { piecewise } from "./piecewise.ts";
+import { piecewise } from "./ramps.ts";
 
 describe("piecewise", () => {
   it("has each value from its time on", () => {

@@ -1,14 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { at } from "./at.ts";
-import { between } from "./between.ts";
 import type { Counters } from "./counters.ts";
-import { cycle } from "./cycle.ts";
-import { every } from "./every.ts";
 import { counted } from "./moments.test-support.ts";
+import { always, between, cycle, never, when } from "./periods.ts";
+import { at, every } from "./points.ts";
 import type { Moment, Point, Schedule } from "./schedule.ts";
 import { countOf } from "./units.ts";
-import { always, never, when } from "./when.ts";
 
 const UNITS = ["epochs", "batches", "updates", "samples", "steps", "seconds", "episodes"] as const;
 

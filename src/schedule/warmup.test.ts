@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { byMetric } from "./by-metric.ts";
-import { cosine, linear } from "./linear.ts";
 import { counted, range } from "./moments.test-support.ts";
-import type { Ramp } from "./ramp.ts";
-import { warmup } from "./warmup.ts";
+import { cosine, linear, type Ramp, warmup } from "./ramps.ts";
 
 describe("warmup", () => {
   it("equals optax's and PyTorch's warm-up before a cosine", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { counted } from "./moments.test-support.ts";
+import { always, never, when } from "./periods.ts";
 import type { Moment } from "./schedule.ts";
-import { always, never, when } from "./when.ts";
 
 const counters = counted({ updates: 5 });
 
