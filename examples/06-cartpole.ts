@@ -31,7 +31,7 @@ try {
   const { outcome, reason, counters, timings } = await agent.train({
     hooks: ({ player }) => [
       enough,
-      evaluationHook({ player, suites: { cart: { environment: "CartPole-v1" } }, episodes: 20, schedule }),
+      evaluationHook({ player, suites: { cart: { env: "CartPole-v1" } }, episodes: 20, schedule }),
       checkpointHook({ directory, schedule, keep: { last: 1 } }),
     ],
   });

@@ -16,7 +16,7 @@ import {
   verifyReplay,
 } from "espalier/rl";
 
-const environment = "Pendulum-v1";
+const env = "Pendulum-v1";
 // An episode costs about 1200 for one who acts at random, and about 150 for one who can do it.
 const PROMISED = -300;
 
@@ -32,16 +32,16 @@ try {
   };
   // Larger minibatches and faster steps than the known settings have, and fewer of them.
   const agent = ppo({
-    env: environment,
+    env,
     ...{ totalSteps: 60_000, environments: 8, rolloutSteps: 256, minibatches: 16 },
     ...{ learningRate: 2e-3, annealRate: true, seed: 1 },
   });
-  console.log(`actions: ${JSON.stringify(makeEnvironment(environment).actionSpace)}`);
+  console.log(`actions: ${JSON.stringify(makeEnvironment(env).actionSpace)}`);
   await agent.train({
     hooks: ({ player }) => [
       evaluationHook({
         player,
-        suites: { swing: { environment } },
+        suites: { swing: { env } },
         schedule: every({ epochs: 15 }),
         replays: { directory },
       }),
@@ -53,8 +53,8 @@ try {
 
   // The last evaluation's first episode. `espalier replay FILE` plays it in the terminal, or makes a film of it.
   const replay = await readReplay(newest);
-  assert.deepEqual(verifyReplay(replay, makeEnvironment(environment)), { fits: true });
-  const frames = replayFrames(replay, makeEnvironment(environment));
+  assert.deepEqual(verifyReplay(replay, makeEnvironment(env)), { fits: true });
+  const frames = replayFrames(replay, makeEnvironment(env));
   for (const step of [0, 20, 199]) {
     const frame = frames[step];
     if (frame) console.log(asText(frame, { columns: 24 }));

@@ -60,7 +60,7 @@ const { counters, timings } = await agent.train({
     progress,
     evaluationHook({
       player,
-      suites: { balance: { environment: ENVIRONMENT } },
+      suites: { balance: { env: ENVIRONMENT } },
       schedule: every({ steps: totalSteps / 5 }),
       episodes: 5,
       replays: { directory: join(directory, "replays") },

@@ -64,7 +64,7 @@ function requestOf(options: Options): EvaluateRequest {
     });
   return {
     episodes: countOf("--episodes", options.episodes),
-    ...(env !== undefined && { environment: env }),
+    ...(env !== undefined && { env }),
     ...(suite !== undefined && { suites: suitesIn(suite) }),
     ...(seed !== undefined && { seed: countOf("--seed", seed, 0) }),
     ...(sample && { deterministic: false }),
@@ -96,7 +96,7 @@ function suitesIn(text: string): NonNullable<EvaluateRequest["suites"]> {
     return JSON.parse(text) as NonNullable<EvaluateRequest["suites"]>;
   } catch (cause) {
     throw new EspalierError("OPTION_INVALID", `--suite is "${text}", which is neither "lessons" nor JSON`, {
-      fix: `write --suite lessons, or --suite '{"all":{"environment":"CartPole-v1"}}'`,
+      fix: `write --suite lessons, or --suite '{"all":{"env":"CartPole-v1"}}'`,
       cause,
     });
   }
@@ -104,7 +104,7 @@ function suitesIn(text: string): NonNullable<EvaluateRequest["suites"]> {
 
 export type EvaluateRequest = Pick<
   CheckpointEvaluationOptions,
-  "environment" | "suites" | "episodes" | "seed" | "deterministic" | "engine" | "store" | "run"
+  "env" | "suites" | "episodes" | "seed" | "deterministic" | "engine" | "store" | "run"
 >;
 
 /** The result of an evaluation. */

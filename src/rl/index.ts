@@ -76,26 +76,43 @@ export {
   type Wrapping,
   wrap,
 } from "./environments/wrappers/wrap.ts";
-export type { EpisodeResult, PlayedEpisode, RecordEpisode } from "./evaluation/episode.ts";
 export {
   type CheckpointEvaluation,
   type CheckpointEvaluationOptions,
   evaluateCheckpoint,
 } from "./evaluation/evaluate-checkpoint.ts";
-export { type EvaluateOptions, evaluateSuites } from "./evaluation/evaluate-suites.ts";
-export { evaluationHook } from "./evaluation/evaluation-hook.ts";
-export type {
-  EvaluationEvent,
-  EvaluationHookOptions,
-  EvaluationMode,
-} from "./evaluation/evaluation-options.ts";
-export { type PlayOptions, playEpisodes } from "./evaluation/play.ts";
+export {
+  type EvaluationEvent,
+  type EvaluationHookOptions,
+  type EvaluationMode,
+  evaluationHook,
+} from "./evaluation/evaluation-hook.ts";
+export {
+  type EpisodeResult,
+  type PlayedEpisode,
+  type PlayOptions,
+  playEpisodes,
+  type RecordEpisode,
+} from "./evaluation/play.ts";
 export type { Player, PlayerState } from "./evaluation/player.ts";
-export { type ProcessQueueOptions, processQueue } from "./evaluation/process-queue.ts";
-export type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./evaluation/queue.ts";
-export type { ReplayOptions } from "./evaluation/replays.ts";
-export { allScores, type SuiteResult, scoresOf } from "./evaluation/scores.ts";
-export { lessonSuites, type Suite, type Suites } from "./evaluation/suites.ts";
+export {
+  type EvaluationJob,
+  type EvaluationOutcome,
+  type EvaluationQueue,
+  type ProcessQueueOptions,
+  processQueue,
+} from "./evaluation/process-queue.ts";
+export type { ReplayOptions } from "./evaluation/publish.ts";
+export {
+  allScores,
+  type EvaluateOptions,
+  evaluateSuites,
+  lessonSuites,
+  type Suite,
+  type SuiteResult,
+  type Suites,
+  scoresOf,
+} from "./evaluation/suites.ts";
 export { type AdvantageInputs, type Advantages, advantages } from "./experience/advantages.ts";
 export type { Experience, ExperienceBuffer, PolicyOutputs } from "./experience/experience.ts";
 export {

@@ -14,7 +14,7 @@ const { path } = testDirectory();
 /** Twelve steps of CartPole or fewer. */
 const record = (more: Partial<Replay> = {}): Promise<Replay> =>
   recordEpisode({
-    environment: makeEnvironment("CartPole-v1"),
+    env: makeEnvironment("CartPole-v1"),
     ...{ seed: 7, maxSteps: 12, about: { step: 1200 } },
     act: ([, , angle = 0]) => (angle > 0 ? 1 : 0),
   }).then((replay) => ({ ...replay, ...more }));

@@ -32,7 +32,7 @@ async function run(
 /** Each starts Node and translates the program. */
 describe("espalier replay in a process of its own", { timeout: 300_000 }, () => {
   it("plays environments of one's own, which a module registers", async () => {
-    const replay = await recordEpisode({ environment: walk(), seed: 3, act: () => 1 });
+    const replay = await recordEpisode({ env: walk(), seed: 3, act: () => 1 });
     const { path: file } = await writeReplay(path(), replay);
     const rl = new URL("../../rl/", import.meta.url).href;
     writeFileSync(
@@ -50,7 +50,7 @@ describe("espalier replay in a process of its own", { timeout: 300_000 }, () => 
 
   it("ends cleanly when whoever reads goes away", async () => {
     const replay = await recordEpisode({
-      environment: makeEnvironment("Pendulum-v1"),
+      env: makeEnvironment("Pendulum-v1"),
       ...{ seed: 1, act: () => [0.5] },
     });
     const { path: file } = await writeReplay(path(), replay);

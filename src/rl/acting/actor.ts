@@ -1,11 +1,12 @@
 import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
 import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import type { Player, PlayerState } from "../evaluation/player.ts";
-import { PolicySteps } from "../evaluation/policy-steps.ts";
-import { hasMasks, type Seating, seatingFor, takeIn } from "../evaluation/seating.ts";
+import { hasMasks, PolicySteps } from "../evaluation/policy-steps.ts";
 import type { Policy } from "../policies/policy.ts";
 import { readAction } from "../spaces/flat.ts";
-import type { SpaceValue } from "../spaces/space.ts";
+import { actionSize, type SpaceValue } from "../spaces/space.ts";
+import { ownMemory, sizesOf } from "../vector/memory.ts";
+import { RowWriter } from "../vector/row-writer.ts";
 
 /** How a policy is asked. */
 export interface ActorOptions {
@@ -64,7 +65,18 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
   const { policy } = player;
   const { observationSpace, actionSpace } = policy;
   const count = checkSize(kind, "count", options.count ?? 1);
-  const seating = seatingFor(hasMasks(policy), policy, count);
+  const description = { observationSpace, actionSpace, agents: 1, masked: hasMasks(policy) };
+  const memory = ownMemory(sizesOf(description, count));
+  const writer = new RowWriter(description, memory);
+  memory.resets.fill(1);
+  const keys = new Uint32Array(2 * count);
+  const inputs = {
+    observations: memory.observations,
+    resets: memory.resets,
+    masks: description.masked ? memory.actionMasks : undefined,
+    keys,
+  };
+  const size = actionSize(actionSpace);
   const steps = await PolicySteps.open({ player, state, rows: count, deterministic, engine });
   const draws = new Draws(seed);
 
@@ -78,24 +90,26 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
     observations.forEach((observation, row) => {
       const actionMask = actionMasks[row];
       const seen = { observation, ...(actionMask && { actionMask: Uint8Array.from(actionMask) }) };
-      const fault = takeIn(seating, observationSpace, row, seen);
-      if (fault !== undefined)
-        throw new EspalierError("OBSERVATION_INVALID", `${kind}: it was given ${fault}`, {
-          fix: "give observations as the environment that it was trained on does",
-        });
+      const fault = writer.observe(row, seen);
+      if (fault)
+        throw new EspalierError(
+          "OBSERVATION_INVALID",
+          `${kind}: it was given${fault.what.replace(/^gave/, "")}`,
+          { fix: "give observations as the environment that it was trained on does" },
+        );
     });
-    if (!deterministic) draws.into(seating);
-    const actions = steps.actNow(seating);
-    seating.resets.fill(0);
-    return observations.map((_, row) => readAction(actionSpace, actions, row * seating.actions) as A);
+    if (!deterministic) draws.into(keys);
+    const actions = steps.actNow(inputs);
+    memory.resets.fill(0);
+    return observations.map((_, row) => readAction(actionSpace, actions, row * size) as A);
   };
 
   return {
     ...{ policy, count, actAll },
     act: (observation, actionMask) => actAll([observation], [actionMask])[0] as A,
     reset: (index) => {
-      if (index === undefined) seating.resets.fill(1);
-      else if (Number.isInteger(index) && index >= 0 && index < count) seating.resets[index] = 1;
+      if (index === undefined) memory.resets.fill(1);
+      else if (Number.isInteger(index) && index >= 0 && index < count) memory.resets[index] = 1;
       else
         throw new EspalierError(
           "INDEX_OUT_OF_RANGE",
@@ -117,7 +131,7 @@ class Draws {
     this.#key = hostRandom.hostKey(seed);
   }
 
-  into({ rows, keys }: Seating): void {
-    keys.set(hostRandom.hostBits(hostRandom.hostFoldIn(this.#key, this.#steps++), rows * 2));
+  into(keys: Uint32Array): void {
+    keys.set(hostRandom.hostBits(hostRandom.hostFoldIn(this.#key, this.#steps++), keys.length));
   }
 }

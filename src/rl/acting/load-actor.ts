@@ -1,7 +1,7 @@
 import { openCheckpoint } from "../../checkpoint/index.ts";
 import { checkNames, EspalierError } from "../../core/index.ts";
 import { type EnvironmentSource, spacesOf } from "../environments/registry.ts";
-import { describedIn, pathOf, playerIn } from "../evaluation/described.ts";
+import { describedIn, pathOf, playerIn } from "../evaluation/player.ts";
 import type { SpaceValue } from "../spaces/space.ts";
 import { type Actor, type ActorOptions, actorNames, openActor } from "./actor.ts";
 

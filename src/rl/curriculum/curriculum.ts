@@ -1,9 +1,25 @@
-import { badOption, checkNames, EspalierError, shown } from "../../core/index.ts";
+import {
+  badOption,
+  EspalierError,
+  type OptionTable,
+  option,
+  resolveOptions,
+  shown,
+} from "../../core/index.ts";
 import type { Schedule } from "../../schedule/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 
-/** How a lesson's episodes went. */
+// Curricula: which lesson the next episodes have.
+//
+//   training                    draws lessons by curriculum.shares()
+//   ended episodes              ──▶ curriculum.trained(results)
+//   evaluationHook ─ slot ──▶ curriculumHook ──▶ curriculum.evaluated(results), metrics and events to the log
+//
+//   lessonCurriculum             lessons that build on each other       lesson-curriculum.ts
+//   learningProgressCurriculum   many lessons of unknown order          learning-progress.ts
+
+/** Results of a lesson's episodes. */
 export interface LessonResult {
   /** Index of the lesson. */
   readonly lesson: number;
@@ -14,24 +30,24 @@ export interface LessonResult {
 }
 
 /**
- * Decides which lesson comes next. Told how episodes went and what evaluations found; asked for the lessons' shares.
- * Draws nothing itself: whoever runs environments draws lessons by `shares`.
+ * Decides how often each lesson comes, from the results of training and of evaluations. It draws nothing itself: the
+ * training draws lessons by `shares`.
  */
 export interface Curriculum extends Stateful {
   readonly lessons: readonly string[];
-  /** How often each lesson shall come: numbers from 0 to 1 that sum to 1. A new array whenever they change. */
+  /** Probabilities of the lessons, which sum to 1. A new array whenever they change. */
   shares(): Float32Array;
-  /** Training episodes that ended, of a rollout together; lessons without any are left out. */
+  /** Takes the results of a rollout's ended episodes; lessons without any are left out. */
   trained(results: readonly LessonResult[]): void;
-  /** Evaluation episodes, for those lessons that were evaluated. */
+  /** Takes the results of an evaluation, for those lessons that were evaluated. */
   evaluated(results: readonly LessonResult[]): void;
-  /** What is worth logging: shares, scores, unlocked, graduated. */
+  /** Metrics: shares, scores, unlocked, graduated. */
   metrics(): Readonly<Record<string, number>>;
-  /** What happened since this was last asked, in order. Until then it is part of the state. */
+  /** Returns the events since the last call, in order. Until then they are part of the state. */
   takeEvents?(): readonly CurriculumEvent[];
 }
 
-/** Something that happens to a lesson once in a while, and that people want to hear of. */
+/** A change of a lesson's status. */
 export type CurriculumEvent = {
   readonly lesson: string;
   readonly what: "unlocked" | "graduated" | "taken back";
@@ -39,18 +55,27 @@ export type CurriculumEvent = {
 
 /** Options of {@link curriculumHook}. */
 export interface CurriculumHookOptions {
-  /** Default `curriculum`. */
+  /** Default: "curriculum". */
   readonly name?: string;
   /** Default: at the end of every epoch. */
   readonly schedule?: Schedule;
 }
 
+const hookTable = {
+  name: option.text({ default: "curriculum" }),
+  schedule: option.made<Schedule>(
+    "a schedule: every({ epochs: 5 })",
+    (value) => typeof (value as Partial<Schedule> | null)?.due === "function",
+    { doc: "Default: at the end of every epoch." },
+  ),
+} satisfies OptionTable<CurriculumHookOptions>;
+
 /**
- * Tells a curriculum what evaluations found, and logs how it is, under `curriculum`: its metrics, and what
- * happened to lessons (`event.door`: unlocked, graduated or taken back). It looks at scores named after lessons: `door.return`,
- * `door.positive` and `door.episodes` (1 unless given); each evaluation is told once, also in a resumed run.
+ * Passes evaluation scores to a curriculum, and logs its metrics and events (`event.door`: unlocked, graduated or taken
+ * back) under `curriculum`. It reads scores named after lessons: `door.return`, `door.positive` and `door.episodes`
+ * (default: 1). Each evaluation is passed once, also in a resumed run.
  *
- * The curriculum's own state belongs to the task. All that this hook remembers is which evaluation it told last.
+ * The curriculum's own state belongs to the task. This hook's state is the last evaluation it passed.
  *
  * @example
  * ```ts
@@ -58,9 +83,8 @@ export interface CurriculumHookOptions {
  * ```
  */
 export function curriculumHook(curriculum: Curriculum, options: CurriculumHookOptions = {}): TrainerHook {
-  checkNames("curriculumHook", options, ["name", "schedule"]);
-  const { name = "curriculum", schedule } = options;
-  /** Where the run was when the evaluation was due: what tells one from another. */
+  const { name, schedule } = resolveOptions("curriculumHook", options, hookTable);
+  /** Counters of the last evaluation, which identify it. */
   let told: readonly number[] = [];
   return {
     name,
@@ -80,7 +104,7 @@ export function curriculumHook(curriculum: Curriculum, options: CurriculumHookOp
         if (results.length > 0) curriculum.evaluated(results);
         told = mark;
       }
-      // A name of its own for every lesson: of texts under one name, only the last of a window is kept.
+      // A name for every lesson: of texts under one name, only the last of a window is kept.
       const events = (curriculum.takeEvents?.() ?? []).map(({ lesson, what }) => [`event.${lesson}`, what]);
       log({ ...curriculum.metrics(), ...Object.fromEntries(events) }, "curriculum");
     },
@@ -102,7 +126,7 @@ function resultsIn(scores: EvaluationScores["scores"], lessons: readonly string[
   });
 }
 
-/** Results that have episodes, checked: one number that is none would spoil a curriculum for good. */
+/** Checks results and leaves out those without episodes: a single NaN would stay in a curriculum's averages. */
 export function checkedResults(
   lessons: readonly string[],
   results: readonly LessonResult[],
@@ -129,7 +153,7 @@ const wrong = (lesson: string, what: string): EspalierError =>
     fix: "give a number of episodes, their mean return, and from 0 to 1 the share of them above 0",
   });
 
-/** Lessons' names: some, none twice. */
+/** Refuses lessons without names, and names that appear twice. */
 export function checkedLessons(kind: string, names: readonly unknown[]): readonly string[] {
   if (!Array.isArray(names) || names.length === 0)
     throw badOption(kind, "there are no lessons", 'give their names: lessons: ["easy", "hard"]');
@@ -141,19 +165,6 @@ export function checkedLessons(kind: string, names: readonly unknown[]): readonl
     seen.add(name);
   }
   return [...(names as readonly string[])];
-}
-
-/** A number of an option that lies between bounds, or what it is where nothing is given. */
-export function between(
-  kind: string,
-  option: string,
-  given: number | undefined,
-  usual: number,
-  [low, high]: readonly [low: number, high: number],
-): number {
-  const value = given ?? usual;
-  if (typeof value === "number" && value >= low && value <= high) return value;
-  throw badOption(kind, `${option} is ${shown(given)}`, `give a number from ${low} to ${high}`);
 }
 
 /** Refuses a state of other lessons. */
@@ -175,8 +186,8 @@ export function checkSameLessons(kind: string, saved: unknown, lessons: readonly
 }
 
 /**
- * A moving average after `episodes` more values whose mean is `mean`: it goes the share 1 - (1 - rate)^episodes of the
- * way. So it is where it would be if every one of them had been the mean, which is all that is known of them.
+ * A moving average after `episodes` more values whose mean is `mean`: it moves by the share 1 - (1 - rate)^episodes, as
+ * if every value had been the mean.
  */
 export const moved = (average: number, mean: number, rate: number, episodes: number): number =>
   average + (mean - average) * (1 - (1 - rate) ** episodes);

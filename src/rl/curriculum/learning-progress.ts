@@ -1,7 +1,13 @@
-import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import {
+  EspalierError,
+  type OptionTable,
+  option,
+  resolveOptions,
+  type Settings,
+  shown,
+} from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import {
-  between,
   type Curriculum,
   checkedLessons,
   checkedResults,
@@ -14,77 +20,89 @@ import {
 export interface LearningProgressOptions {
   /** Their names. */
   readonly lessons: readonly string[];
-  /** How good episodes were, from 0 to 1; what lies outside is clipped. Default: their mean return. */
+  /** The score of episodes, from 0 to 1; values outside are clipped. Default: their mean return. */
   readonly score?: (result: LessonResult) => number;
-  /** How far one episode moves the two averages. Default 0.001 and 0.0002. */
+  /** How far one episode moves the fast average. Default: 0.001. */
   readonly fast?: number;
+  /** How far one episode moves the slow average. Default: 0.0002. */
   readonly slow?: number;
-  /** The score that chance gives. Default 0.5. */
+  /** The score of random play. Default: 0.5. */
   readonly baseline?: number;
-  /** How much small averages are spread: th in x (1 - th) / (x + th (1 - 2x)). Default 0.05. */
+  /** How much small averages are spread: th in x (1 - th) / (x + th (1 - 2x)). Default: 0.05. */
   readonly smoothing?: number;
-  /** What being good counts beside becoming better. Default 0.1. */
+  /** Weight of being good beside becoming better. Default: 0.1. */
   readonly bonus?: number;
-  /** The progress of a lesson that makes none. Default 0.1. */
+  /** The progress of a lesson that makes none. Default: 0.1. */
   readonly least?: number;
-  /** Lessons that are drawn at a time. Default 64. */
+  /** Lessons that are drawn at a time. Default: 64. */
   readonly pool?: number;
-  /** Episodes after which a lesson may leave the pool for one that waits. Default 5. */
+  /** Episodes after which a lesson may leave the pool for one that waits. Default: 5. */
   readonly evictAfter?: number;
-  /** It leaves if it is in this bottom share of the pool. Default 0.4. */
+  /** It leaves if it is in this bottom share of the pool. Default: 0.4. */
   readonly evictBelow?: number;
 }
 
-export interface ProgressPlan extends Required<Omit<LearningProgressOptions, keyof ProgressNumbers>> {
-  readonly numbers: ProgressNumbers;
-}
+const optionTable = {
+  // Checked by `checkedLessons`.
+  lessons: option.made<readonly string[]>("a list of names", () => true, {}),
+  score: option.made<(result: LessonResult) => number>(
+    "a function of a result: (result) => number",
+    (value) => typeof value === "function",
+    { doc: "The score of episodes, from 0 to 1. Default: their mean return." },
+  ),
+  fast: option.number({ min: 0, max: 1, default: 0.001, doc: "How far one episode moves the fast average." }),
+  slow: option.number({
+    min: 0,
+    max: 1,
+    default: 0.0002,
+    doc: "How far one episode moves the slow average.",
+  }),
+  baseline: option.number({ min: 0, max: 0.99, default: 0.5, doc: "The score of random play." }),
+  smoothing: option.number({
+    min: 1e-6,
+    max: 0.5,
+    default: 0.05,
+    doc: "How much small averages are spread.",
+  }),
+  bonus: option.number({ min: 0, max: 1, default: 0.1, doc: "Weight of being good beside becoming better." }),
+  least: option.number({ min: 0, max: 1, default: 0.1, doc: "The progress of a lesson that makes none." }),
+  pool: option.integer({ min: 1, default: 64, doc: "Lessons that are drawn at a time." }),
+  evictAfter: option.integer({
+    min: 1,
+    default: 5,
+    doc: "Episodes after which a lesson may leave the pool.",
+  }),
+  evictBelow: option.number({
+    min: 0,
+    max: 1,
+    default: 0.4,
+    doc: "Bottom share of the pool that may leave.",
+  }),
+} satisfies OptionTable<LearningProgressOptions>;
 
 const kind = "learningProgressCurriculum";
-const averaging = ["lessons", "score", "fast", "slow", "baseline", "smoothing", "bonus", "least"];
-
-export function progressPlan(options: LearningProgressOptions): ProgressPlan {
-  checkNames(kind, options, [...averaging, "pool", "evictAfter", "evictBelow"]);
-  const { score = ({ return: mean }) => mean } = options;
-  if (typeof score !== "function")
-    throw badOption(kind, `score is ${shown(score)}`, "give a function of a result: (result) => number");
-  const share = (option: keyof LearningProgressOptions, usual: number): number =>
-    between(kind, option, options[option] as number | undefined, usual, [0, 1]);
-  return {
-    lessons: checkedLessons(kind, options.lessons),
-    score,
-    fast: share("fast", 0.001),
-    slow: share("slow", 0.0002),
-    numbers: {
-      baseline: between(kind, "baseline", options.baseline, 0.5, [0, 0.99]),
-      smoothing: between(kind, "smoothing", options.smoothing, 0.05, [1e-6, 0.5]),
-      bonus: share("bonus", 0.1),
-      least: share("least", 0.1),
-    },
-    pool: checkSize(kind, "pool", options.pool ?? 64),
-    evictAfter: checkSize(kind, "evictAfter", options.evictAfter ?? 5),
-    evictBelow: share("evictBelow", 0.4),
-  };
-}
 
 /** Lessons up to which each has metrics of its own. */
 const MOST_METRICS = 64;
 
 class LearningProgress implements Curriculum {
   readonly lessons: readonly string[];
-  readonly #plan: ProgressPlan;
+  readonly #settings: Settings<typeof optionTable>;
+  readonly #score: (result: LessonResult) => number;
   readonly #fast: Float64Array;
   readonly #slow: Float64Array;
   readonly #episodes: Float64Array;
   readonly #pool: Pool;
   #shares: Float32Array | undefined;
 
-  constructor(plan: ProgressPlan) {
-    this.#plan = plan;
-    this.lessons = plan.lessons;
+  constructor(options: LearningProgressOptions) {
+    this.#settings = resolveOptions(kind, options, optionTable);
+    this.lessons = checkedLessons(kind, options.lessons);
+    this.#score = options.score ?? (({ return: mean }) => mean);
     this.#fast = new Float64Array(this.lessons.length);
     this.#slow = new Float64Array(this.lessons.length);
     this.#episodes = new Float64Array(this.lessons.length);
-    this.#pool = new Pool(this.lessons.length, plan.pool);
+    this.#pool = new Pool(this.lessons.length, this.#settings.pool);
   }
 
   shares(): Float32Array {
@@ -102,12 +120,12 @@ class LearningProgress implements Curriculum {
     const checked = checkedResults(this.lessons, results);
     if (checked.length === 0) return;
     for (const result of checked) this.#take(result);
-    const { evictAfter, evictBelow } = this.#plan;
+    const { evictAfter, evictBelow } = this.#settings;
     this.#pool.evict((lesson) => this.#progress(lesson), evictAfter, evictBelow);
     this.#shares = undefined;
   }
 
-  /** Progress is a matter of training: evaluations are few, and come in lumps. */
+  /** Evaluations are checked and not used: they are few, and come in lumps. */
   evaluated(results: readonly LessonResult[]): void {
     checkedResults(this.lessons, results);
   }
@@ -119,7 +137,7 @@ class LearningProgress implements Curriculum {
     const { active, evicted } = this.#pool;
     const metrics: Record<string, number> = { active: active.length, tried, evicted, entropy };
     if (this.lessons.length > MOST_METRICS) return metrics;
-    const { baseline } = this.#plan.numbers;
+    const { baseline } = this.#settings;
     this.lessons.forEach((name, i) => {
       metrics[`share.${name}`] = shares[i] as number;
       metrics[`progress.${name}`] = this.#progress(i);
@@ -140,7 +158,7 @@ class LearningProgress implements Curriculum {
 
   setState(state: StateTree): void {
     const saved = (state ?? {}) as { readonly [name: string]: StateTree };
-    checkSameLessons("learningProgressCurriculum", saved.lessons, this.lessons);
+    checkSameLessons(kind, saved.lessons, this.lessons);
     this.#fast.set(saved.fast as Float64Array);
     this.#slow.set(saved.slow as Float64Array);
     this.#episodes.set(saved.episodes as Float64Array);
@@ -149,25 +167,25 @@ class LearningProgress implements Curriculum {
   }
 
   #progress(i: number): number {
-    return rawProgress(this.#fast[i] as number, this.#slow[i] as number, this.#plan.numbers);
+    return rawProgress(this.#fast[i] as number, this.#slow[i] as number, this.#settings);
   }
 
   #take(result: LessonResult): void {
     const { lesson, episodes } = result;
-    const score = this.#plan.score(result);
+    const score = this.#score(result);
     if (Number.isNaN(score) || typeof score !== "number")
       throw new EspalierError(
         "CURRICULUM_RESULT",
         `score gave ${shown(score)} for lesson "${this.lessons[lesson]}"`,
         {
-          fix: "let `score` give a number from 0 to 1 for every result",
+          fix: "let `score` return a number from 0 to 1 for every result",
         },
       );
-    const value = normalised(score, this.#plan.numbers.baseline);
+    const value = normalised(score, this.#settings.baseline);
     const first = this.#episodes[lesson] === 0;
     for (const [average, rate] of [
-      [this.#fast, this.#plan.fast],
-      [this.#slow, this.#plan.slow],
+      [this.#fast, this.#settings.fast],
+      [this.#slow, this.#settings.slow],
     ] as const)
       average[lesson] = first ? value : moved(average[lesson] as number, value, rate, episodes);
     this.#episodes[lesson] = (this.#episodes[lesson] as number) + episodes;
@@ -176,13 +194,13 @@ class LearningProgress implements Curriculum {
 }
 
 /**
- * Draws most often what is being learned: lessons whose scores are on the move, upwards or downwards. Of every lesson
- * there is a fast and a slow average of its scores; how far they are apart is its progress. Lessons without any are
- * still drawn now and then.
+ * Draws lessons that are being learned most often: those whose scores move, upwards or downwards. Every lesson has a
+ * fast and a slow average of its scores; their difference is its progress. Lessons without progress are still drawn now
+ * and then.
  *
  * The first result sets both averages. A result of n episodes with mean m counts as n episodes of m each: an average
  * goes the share 1 - (1 - rate)^n of the way. With more lessons than the pool holds, those of the pool that make least
- * progress leave it for those that wait, and wait themselves; what is known of them is kept.
+ * progress leave it for those that wait, and wait themselves; their averages are kept.
  *
  * @example
  * ```ts
@@ -193,11 +211,10 @@ class LearningProgress implements Curriculum {
  * ```
  */
 export const learningProgressCurriculum = (options: LearningProgressOptions): Curriculum =>
-  new LearningProgress(progressPlan(options));
+  new LearningProgress(options);
 
-/** The numbers in the formulas of learning progress. */
+/** The constants of the formulas. */
 export interface ProgressNumbers {
-  /** A score that counts as 0: what chance gives. */
   readonly baseline: number;
   readonly smoothing: number;
   readonly bonus: number;
@@ -239,8 +256,7 @@ function zScores(numbers: readonly number[]): readonly number[] {
 }
 
 /**
- * Lessons that are drawn, where there are too many to draw from all of them. The others wait in a row: whoever leaves
- * goes to its end.
+ * The lessons that are drawn, if there are too many to draw from all of them. The others wait in a queue.
  */
 export class Pool {
   /** In the order in which they came in. */
@@ -267,8 +283,8 @@ export class Pool {
   }
 
   /**
-   * Lets those go that are in the bottom share by progress and have had enough episodes, as long as others wait. Of
-   * equal progress, those with more episodes go first.
+   * Replaces lessons in the bottom share by progress that have had enough episodes, as long as others wait. Of equal
+   * progress, those with more episodes leave first.
    */
   evict(progress: (lesson: number) => number, enough: number, bottom: number): void {
     if (this.#waiting.length === 0) return;

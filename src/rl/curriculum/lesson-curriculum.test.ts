@@ -265,14 +265,14 @@ describe("bad input", () => {
       },
       /wait for each other: "a" after "c" after "b" after "a".*LESSON_CYCLE/s,
     ],
-    ["after that is no list", { lessons: [{ name: "a", after: "b" }] }, /after is "b".*after: \["b"\]/s],
+    ["after that is no list", { lessons: [{ name: "a", after: "b" }] }, /after is "b".*list of names/s],
     [
       "a misspelt field",
       { lessons: [{ name: "a", treshold: 1 }] },
       /no option "treshold"; did you mean "threshold"/,
     ],
-    ["a threshold that is no share", { lessons: [{ name: "a", threshold: 80 }] }, /threshold of "a" is 80/],
-    ["a plateau over one", { lessons: [{ name: "a" }], plateau: { over: 1 } }, /plateau.over is 1/],
+    ["a threshold that is no share", { lessons: [{ name: "a", threshold: 80 }] }, /"a": threshold is 80/],
+    ["a plateau over one", { lessons: [{ name: "a" }], plateau: { over: 1 } }, /plateau: over is 1/],
     [
       "a plateau over more than is kept",
       { lessons: [{ name: "a" }], window: 10 },

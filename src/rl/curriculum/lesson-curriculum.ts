@@ -1,7 +1,14 @@
-import { badOption, checkNames, checkSize, didYouMean, EspalierError, shown } from "../../core/index.ts";
+import {
+  badOption,
+  didYouMean,
+  EspalierError,
+  type OptionTable,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import {
-  between,
   type Curriculum,
   type CurriculumEvent,
   checkedLessons,
@@ -14,100 +21,124 @@ import {
 /** A lesson of a `lessonCurriculum`. */
 export interface Lesson {
   readonly name: string;
-  /** Lessons that must be good enough before this one begins. Without any it is there from the start. */
+  /** Lessons that must be good enough before this one begins. Default: none. */
   readonly after?: readonly string[];
-  /** The training score from which lessons that come after it may begin. Default 0.8. */
+  /** The training score from which lessons that come after it may begin. Default: 0.8. */
   readonly threshold?: number;
-  /** The evaluation score from which it is done with. Default: never. */
+  /** The evaluation score from which it graduates. Default: never. */
   readonly stop?: number;
+}
+
+/** When returns count as a plateau. */
+export interface PlateauOptions {
+  /** Fewest episodes of the newest results that are judged together. Default: 50. */
+  readonly over?: number;
+  /** Fewest results that are judged together. Default: 5. */
+  readonly results?: number;
+  /** The slope per episode, as a share of the mean size of a return, must be below this. Default: 0.01. */
+  readonly slope?: number;
+  /** The standard deviation, as a share of the mean, must be below this. Default: 0.1. */
+  readonly variation?: number;
 }
 
 /** Options of {@link lessonCurriculum}. */
 export interface LessonCurriculumOptions {
   readonly lessons: readonly Lesson[];
-  /** How far one episode moves a score. Default 0.1. */
+  /** How far one episode moves a score. Default: 0.1. */
   readonly rate?: number;
-  /** A score before the first episode. Default 0.5. */
+  /** A score before the first episode. Default: 0.5. */
   readonly prior?: number;
-  /** Episodes whose returns are remembered. Default 1000. */
+  /** Episodes whose returns are kept. Default: 1000. */
   readonly window?: number;
-  /** What a lesson is drawn more often while it is new is gone at this rate per episode. Default 0.01. */
+  /** Rate per episode at which the bonus of a new lesson fades. Default: 0.01. */
   readonly fading?: number;
-  /** The least share before shares are made to sum to 1 again. Default 0.1. */
+  /** The least share before shares are normalised again. Default: 0.1. */
   readonly floor?: number;
   readonly plateau?: PlateauOptions;
-  /** A graduated lesson whose evaluation score is by more than this below its `stop` is taken back. Default 0.1. */
+  /** A graduated lesson whose evaluation score is by more than this below its `stop` is taken back. Default: 0.1. */
   readonly margin?: number;
-}
-
-export interface LessonPlan {
-  readonly lessons: readonly string[];
-  readonly dependencies: readonly (readonly number[])[];
-  readonly thresholds: readonly number[];
-  /** Infinite where a lesson never graduates. */
-  readonly stops: readonly number[];
-  readonly rate: number;
-  readonly prior: number;
-  readonly window: number;
-  readonly fading: number;
-  readonly floor: number;
-  readonly plateau: Plateau;
-  readonly margin: number;
 }
 
 const kind = "lessonCurriculum";
 
-export function lessonPlan(options: LessonCurriculumOptions): LessonPlan {
-  checkNames(kind, options, ["lessons", "rate", "prior", "window", "fading", "floor", "plateau", "margin"]);
-  const { lessons: given, plateau = {} } = options;
-  const lessons = checkedLessons(kind, Array.isArray(given) ? given.map((lesson) => lesson?.name) : []);
-  for (const lesson of given) checkLesson(lesson);
-  const share = (option: string, value: number | undefined, usual: number): number =>
-    between(kind, option, value, usual, [0, 1]);
-  checkNames("plateau", plateau, ["over", "results", "slope", "variation"]);
-  const over = checkSize(kind, "plateau.over", plateau.over ?? 50);
-  const window = checkSize(kind, "window", options.window ?? Math.max(1000, over));
-  if (over < 2 || over > window)
+const plateauTable = {
+  over: option.integer({ min: 2, default: 50, doc: "Fewest episodes that are judged together." }),
+  results: option.integer({ min: 1, default: 5, doc: "Fewest results that are judged together." }),
+  slope: option.number({ min: 0, infinite: true, default: 0.01, doc: "Most slope per episode." }),
+  variation: option.number({ min: 0, infinite: true, default: 0.1, doc: "Most standard deviation." }),
+} satisfies OptionTable<PlateauOptions>;
+
+const optionTable = {
+  // Checked by `checkedLessons` and by a table of their own.
+  lessons: option.made<readonly Lesson[]>("a list of lessons", () => true, {}),
+  rate: option.number({ min: 0, max: 1, default: 0.1, doc: "How far one episode moves a score." }),
+  prior: option.number({ min: 0, max: 1, default: 0.5, doc: "A score before the first episode." }),
+  window: option.integer({ min: 1, doc: "Episodes whose returns are kept." }),
+  fading: option.number({
+    min: 0,
+    max: 1,
+    default: 0.01,
+    doc: "Rate at which the bonus of a new lesson fades.",
+  }),
+  floor: option.number({ min: 0, max: 1, default: 0.1, doc: "The least share." }),
+  plateau: option.group<PlateauOptions>(plateauTable, {}),
+  margin: option.number({ min: 0, max: 1, default: 0.1, doc: "Drop below `stop` that takes a lesson back." }),
+} satisfies OptionTable<LessonCurriculumOptions>;
+
+const lessonTable = {
+  name: option.text({ required: true, doc: "Its name." }),
+  after: option.made<readonly string[]>('a list of names: after: ["easy"]', Array.isArray, {}),
+  threshold: option.number({
+    min: 0,
+    max: 1,
+    default: 0.8,
+    doc: "Score from which later lessons may begin.",
+  }),
+  stop: option.number({ min: 0, max: 1, doc: "Evaluation score from which it graduates." }),
+} satisfies OptionTable<Lesson>;
+
+/** Options with their defaults, lessons by index. */
+interface LessonSettings extends Omit<Settings<typeof optionTable>, "lessons" | "window" | "plateau"> {
+  readonly lessons: readonly string[];
+  readonly dependencies: readonly (readonly number[])[];
+  readonly thresholds: readonly number[];
+  /** Infinite if a lesson never graduates. */
+  readonly stops: readonly number[];
+  readonly window: number;
+  readonly plateau: Plateau;
+}
+
+function settingsOf(options: LessonCurriculumOptions): LessonSettings {
+  const settings = resolveOptions(kind, options, optionTable);
+  const given = Array.isArray(options.lessons) ? options.lessons : [];
+  const lessons = checkedLessons(
+    kind,
+    given.map((lesson) => lesson?.name),
+  );
+  const each = given.map((lesson) => resolveOptions(`lesson "${lesson.name}"`, lesson, lessonTable));
+  const plateau = resolveOptions(kind, settings.plateau ?? {}, plateauTable);
+  const { over } = plateau;
+  const window = settings.window ?? Math.max(1000, over);
+  if (over > window)
     throw badOption(kind, `plateau.over is ${over}`, `give from 2 to window, which is ${window}`);
   return {
+    ...settings,
     lessons,
     dependencies: dependenciesOf(given),
-    thresholds: given.map(({ name, threshold }) => share(`threshold of "${name}"`, threshold, 0.8)),
-    stops: given.map(({ name, stop }) =>
-      stop === undefined ? Number.POSITIVE_INFINITY : share(`stop of "${name}"`, stop, 1),
-    ),
-    rate: share("rate", options.rate, 0.1),
-    prior: share("prior", options.prior, 0.5),
+    thresholds: each.map(({ threshold }) => threshold),
+    stops: each.map(({ stop }) => stop ?? Number.POSITIVE_INFINITY),
     window,
-    fading: share("fading", options.fading, 0.01),
-    floor: share("floor", options.floor, 0.1),
-    plateau: {
-      over,
-      results: checkSize(kind, "plateau.results", plateau.results ?? 5),
-      slope: between(kind, "plateau.slope", plateau.slope, 0.01, [0, Number.POSITIVE_INFINITY]),
-      variation: between(kind, "plateau.variation", plateau.variation, 0.1, [0, Number.POSITIVE_INFINITY]),
-    },
-    margin: share("margin", options.margin, 0.1),
+    plateau,
   };
 }
 
-function checkLesson(lesson: Lesson): void {
-  checkNames(`lesson "${lesson.name}"`, lesson, ["name", "after", "threshold", "stop"]);
-  if (lesson.after !== undefined && !Array.isArray(lesson.after))
-    throw badOption(
-      `lesson "${lesson.name}"`,
-      `after is ${shown(lesson.after)}`,
-      `give a list of names: after: ["${typeof lesson.after === "string" ? lesson.after : "easy"}"]`,
-    );
-}
-
 const [LOCKED, ACTIVE, GRADUATED] = [0, 1, 2];
-/** Events that are kept where nobody asks for them, and lessons up to which each has metrics of its own. */
+/** Most events that are kept until they are taken, and most lessons that have metrics of their own. */
 const [MOST_EVENTS, MOST_METRICS] = [64, 64];
 
 class LessonCurriculum implements Curriculum {
   readonly lessons: readonly string[];
-  readonly #plan: LessonPlan;
+  readonly #settings: LessonSettings;
   readonly #training: LessonRecord;
   readonly #evaluation: LessonRecord;
   readonly #status: Uint8Array;
@@ -115,12 +146,14 @@ class LessonCurriculum implements Curriculum {
   #events: CurriculumEvent[] = [];
   #shares: Float32Array | undefined;
 
-  constructor(plan: LessonPlan) {
-    this.lessons = plan.lessons;
-    this.#plan = plan;
-    this.#training = new LessonRecord(plan);
-    this.#evaluation = new LessonRecord(plan);
-    this.#status = Uint8Array.from(plan.dependencies, (before) => (before.length === 0 ? ACTIVE : LOCKED));
+  constructor(settings: LessonSettings) {
+    this.lessons = settings.lessons;
+    this.#settings = settings;
+    this.#training = new LessonRecord(settings);
+    this.#evaluation = new LessonRecord(settings);
+    this.#status = Uint8Array.from(settings.dependencies, (before) =>
+      before.length === 0 ? ACTIVE : LOCKED,
+    );
   }
 
   shares(): Float32Array {
@@ -182,7 +215,7 @@ class LessonCurriculum implements Curriculum {
 
   setState(state: StateTree): void {
     const saved = (state ?? {}) as { readonly [name: string]: StateTree };
-    checkSameLessons("lessonCurriculum", saved.lessons, this.lessons);
+    checkSameLessons(kind, saved.lessons, this.lessons);
     this.#training.setState(saved.training as StateTree);
     this.#evaluation.setState(saved.evaluation as StateTree);
     this.#status.set(saved.status as Uint8Array);
@@ -192,10 +225,10 @@ class LessonCurriculum implements Curriculum {
   }
 
   #computeShares(): Float32Array {
-    const { fading, floor } = this.#plan;
+    const { fading, floor } = this.#settings;
     const all = [...this.lessons.keys()];
     const active = all.filter((i) => this.#status[i] === ACTIVE);
-    // When all that can be learned has been, what has been is kept up. The first lesson is never locked.
+    // When all unlocked lessons have graduated, they are drawn again. The first lesson is never locked.
     const drawn = active.length > 0 ? active : all.filter((i) => this.#status[i] === GRADUATED);
     const { scores, episodes } = this.#training;
     const standings = drawn.map((i) => ({ score: scores[i] as number, episodes: episodes[i] as number }));
@@ -206,9 +239,9 @@ class LessonCurriculum implements Curriculum {
     return shares;
   }
 
-  /** Begins lessons all of whose dependencies are good enough and have stopped moving, or have graduated. */
+  /** Unlocks lessons all of whose dependencies are good enough and on a plateau, or have graduated. */
   #unlock(): void {
-    const { dependencies, thresholds, plateau } = this.#plan;
+    const { dependencies, thresholds, plateau } = this.#settings;
     const { scores, returns } = this.#training;
     const ready = (i: number): boolean =>
       this.#status[i] === GRADUATED ||
@@ -221,9 +254,9 @@ class LessonCurriculum implements Curriculum {
     for (const i of unlocked) this.#turn(i, ACTIVE, "unlocked");
   }
 
-  /** Whether evaluation says that a lesson is done with, or is not any more. */
+  /** Graduates a lesson, or takes it back, by its evaluations. */
   #judge(i: number): void {
-    const { stops, margin, plateau } = this.#plan;
+    const { stops, margin, plateau } = this.#settings;
     const score = this.#evaluation.scores[i] as number;
     const stop = stops[i] as number;
     const returns = this.#evaluation.returns[i];
@@ -232,7 +265,7 @@ class LessonCurriculum implements Curriculum {
     else if (this.#status[i] === GRADUATED && score < stop - margin) {
       this.#turn(i, ACTIVE, "taken back");
       this.#takenBack++;
-      // What training last knew of it is no longer so; what the evaluation found is where it stands.
+      // Its training score is outdated: the evaluation's takes its place.
       this.#training.scores[i] = score;
       this.#training.returns[i]?.clear();
     }
@@ -247,17 +280,17 @@ class LessonCurriculum implements Curriculum {
 
 /**
  * Lessons that build on each other. A lesson's score s is a moving average of how many of its episodes have a return
- * above 0; it is drawn by max(0, 4s - 4s^2) (1 + e^(-0.01 n)), so that what is half known comes most often.
+ * above 0; it is drawn by max(0, 4s - 4s^2) (1 + e^(-0.01 n)), so that half-learned lessons come most often.
  *
  * - It begins when every lesson it comes after has a training score of at least that lesson's `threshold` and its
- *   returns have stopped moving (`plateau`). What has begun stays.
+ *   returns are on a plateau. It stays unlocked.
  * - It graduates, and is not drawn any more, when its evaluation score is at least its `stop` and its returns in
- *   evaluations have stopped moving.
+ *   evaluations are on a plateau.
  * - It is taken back when an evaluation finds its score more than `margin` below its `stop`: it is drawn again, with
  *   that score, and may graduate again.
  *
- * Results are means over episodes. A result of n episodes counts as n episodes of that mean each: a score goes the
- * share 1 - (1 - rate)^n of the way.
+ * Results are means over episodes. A result of n episodes counts as n episodes of that mean each: a score moves by the
+ * share 1 - (1 - rate)^n.
  *
  * @example
  * ```ts
@@ -271,15 +304,15 @@ class LessonCurriculum implements Curriculum {
  * ```
  */
 export const lessonCurriculum = (options: LessonCurriculumOptions): Curriculum =>
-  new LessonCurriculum(lessonPlan(options));
+  new LessonCurriculum(settingsOf(options));
 
-/** What a lesson comes after, by name. */
+/** A lesson and those it comes after, by name. */
 export interface Ordered {
   readonly name: string;
   readonly after?: readonly string[] | undefined;
 }
 
-/** For every lesson the indices of those it comes after. Names that are not there and cycles are errors. */
+/** For every lesson the indices of those it comes after. Refuses unknown names and cycles. */
 export function dependenciesOf(lessons: readonly Ordered[]): readonly (readonly number[])[] {
   const names = lessons.map(({ name }) => name);
   const dependencies = lessons.map(({ name, after = [] }) =>
@@ -329,14 +362,14 @@ function cycleIn(dependencies: readonly (readonly number[])[]): readonly number[
   return undefined;
 }
 
-/** What is known of lessons from one kind of episodes. */
+/** Scores and returns of the lessons, from training or from evaluations. */
 export class LessonRecord {
   readonly scores: Float64Array;
   readonly episodes: Float64Array;
   readonly returns: readonly Returns[];
   readonly #rate: number;
 
-  constructor({ lessons, prior, window, plateau, rate }: LessonPlan) {
+  constructor({ lessons, prior, window, plateau, rate }: LessonSettings) {
     this.scores = new Float64Array(lessons.length).fill(prior);
     this.episodes = new Float64Array(lessons.length);
     this.returns = lessons.map(() => new Returns(window, plateau.results));
@@ -362,15 +395,15 @@ export class LessonRecord {
   }
 }
 
-/** What of a lesson decides how often it comes. */
+/** The numbers of a lesson that decide its share. */
 export interface LessonStanding {
   readonly score: number;
   readonly episodes: number;
 }
 
 /**
- * Shares of lessons: w = max(0, 4s - 4s^2) (1 + e^(-fading n)) made to sum to 1, none below the floor, made to sum to 1
- * again. What is half known comes most often, and what is new more often than what is not.
+ * Shares of lessons: w = max(0, 4s - 4s^2) (1 + e^(-fading n)), normalised, raised to the floor, and normalised again.
+ * Half-learned lessons come most often, and new ones more often than old ones.
  */
 export function lessonShares(
   lessons: readonly LessonStanding[],
@@ -383,27 +416,15 @@ export function lessonShares(
   const sum = total(weights);
   const raised = weights.map((weight) => Math.max(sum > 0 ? weight / sum : 0, floor));
   const all = total(raised);
-  // Without a floor, lessons that are all known or all unknown come equally often.
+  // Without a floor, lessons that are all learned or all unlearned have equal shares.
   return raised.map((share) => (all > 0 ? share / all : 1 / lessons.length));
 }
 
 const total = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-/** When returns have stopped moving. */
-export interface PlateauOptions {
-  /** Judged by the newest results that together have at least so many episodes. Default 50. */
-  readonly over?: number;
-  /** And by at least so many results, however many episodes each of them has. Default 5. */
-  readonly results?: number;
-  /** The slope per episode, as a share of the mean size of a return, must be below this. Default 0.01. */
-  readonly slope?: number;
-  /** The standard deviation, as a share of the mean, must be below this. Default 0.1. */
-  readonly variation?: number;
-}
+type Plateau = Settings<typeof plateauTable>;
 
-export type Plateau = Required<PlateauOptions>;
-
-/** A lesson's newest results, oldest first: of so many episodes at least, if there have been so many. */
+/** A lesson's newest results, oldest first: of at least `window` episodes and `results` results, if there are as many. */
 export class Returns {
   #episodes: number[] = [];
   #means: number[] = [];
@@ -429,15 +450,15 @@ export class Returns {
     }
   }
 
-  /** The mean return of all that is kept; undefined where nothing is. */
+  /** The mean return of the kept results; undefined if there are none. */
   get mean(): number | undefined {
     if (this.#total === 0) return undefined;
     return this.#means.reduce((sum, mean, i) => sum + mean * (this.#episodes[i] as number), 0) / this.#total;
   }
 
   /**
-   * Whether |slope| / mean |r| and the coefficient of variation are below their bounds. Every episode counts with the
-   * mean of its result; results of one episode each give the usual figures of a row of numbers.
+   * True if |slope| / mean |r| and the coefficient of variation are below their bounds. Every episode counts with the
+   * mean of its result.
    */
   isPlateau({ over, results, slope, variation }: Plateau): boolean {
     let from = this.#episodes.length;
@@ -450,7 +471,7 @@ export class Returns {
       means.reduce((all, mean, i) => all + of(mean, this.#episodes[from + i] as number, i), 0);
     const mean = sum((r, k) => r * k) / n;
     const size = sum((r, k) => Math.abs(r) * k) / n;
-    // Nothing but zeros moves nowhere.
+    // Zeros are a plateau.
     if (size === 0) return true;
     const deviation = Math.sqrt(sum((r, k) => k * (r - mean) ** 2) / n);
     let begun = 0;

@@ -1,6 +1,6 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
 import { lessonOf } from "../environments/environment.ts";
-import { environmentSetting, spacesSetting } from "../vector/filed.ts";
+import { environmentSetting, spacesSetting } from "../evaluation/player.ts";
 import { type DqnOptions, kind } from "./options.ts";
 import type { DqnParts } from "./setup.ts";
 

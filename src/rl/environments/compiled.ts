@@ -3,8 +3,8 @@ import type { Named } from "../../losses/index.ts";
 import type { Space } from "../spaces/space.ts";
 
 /**
- * An environment as pure functions of values, for one environment: it runs inside the compiled program, many at a time
- * by `vmap`. It says nothing of resetting: the program that runs it does that. `S` is its state, a plain tree of values;
+ * An environment as pure functions of traced values, written for one environment: it runs inside the compiled program,
+ * many at a time by `vmap`. The program that runs it decides when to reset. `S` is its state, a plain tree of values,
  * written with `type`, because an `interface` has no index signature.
  *
  * @example
@@ -18,10 +18,10 @@ export interface CompiledEnvironment<S extends Named = Named> {
   readonly name: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
-  /** 1 unless given. With several, observations and rewards have a first axis of agents, and so have actions. */
+  /** With several, observations, rewards and actions have a first axis of agents. Default: 1. */
   readonly agents?: number;
   readonly lessons?: readonly string[];
-  /** The state in which an episode begins. `lesson` is an i32 scalar. */
+  /** The first state of an episode. `lesson` is an i32 scalar. */
   reset(key: Value, lesson: Value): S;
   /**
    * `action` is f32 [flat size of the action space], whole numbers where the space has whole numbers. `reward` is f32,
@@ -39,6 +39,6 @@ export interface CompiledEnvironment<S extends Named = Named> {
   };
   /** f32 [flat size of the observation space]. */
   observe(state: S): Value;
-  /** Booleans [choices], where not all actions are always allowed. */
+  /** Allowed actions, booleans [choices], if not all are always allowed. */
   actionMask?(state: S): Value;
 }

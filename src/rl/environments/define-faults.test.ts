@@ -112,12 +112,12 @@ describe("an environment that breaks its definition", () => {
 
 describe("a definition that is none", () => {
   it.each<[wrong: object, words: RegExp]>([
-    [{ name: "" }, /it has no name/],
+    [{ name: "" }, /name is ""/],
     [{ observation: 4 }, /observation is 4/],
-    [{ step: undefined }, /step is undefined/],
+    [{ step: undefined }, /step is missing/],
     [{ timeLimit: 0 }, /timeLimit is 0/],
     [{ agents: 1.5 }, /agents is 1.5/],
-    [{ lessons: [] }, /it has no lessons/],
+    [{ lessons: [] }, /lessons is \[\]/],
     [{ time_limit: 5 }, /there is no option "time_limit"; did you mean "timeLimit"/],
   ])("is refused: %o", (wrong, words) => {
     expect(() => defineEnvironment({ ...fine, ...wrong } as never)).toThrow(words);

@@ -1,4 +1,4 @@
-import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import { badOption, checkOptions, EspalierError, option, shown } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { whyOutside } from "../spaces/contains.ts";
 import {
@@ -23,27 +23,27 @@ import {
 } from "./environment.ts";
 import { type EnvironmentRandom, SeededRandom } from "./random.ts";
 
-/** A list with an entry an agent where `agents` is given, else the thing itself. */
+/** A list with an entry per agent if `agents` is given, else a single value. */
 export type PerAgent<N extends number | undefined, T> = N extends number ? readonly T[] : T;
 
-/** How an episode begins, for {@link Definition.initial}. */
+/** Options of {@link Definition.initial}. */
 export interface InitialOptions {
-  /** Which lesson, by index; 0 unless told otherwise. */
+  /** Index of the lesson. */
   readonly lesson: number;
 }
 
-/** What a definition's `step` gives. */
+/** The result of a definition's `step`. */
 export interface StepOutcome<State, N extends number | undefined = undefined> {
   readonly state: State;
   readonly reward: PerAgent<N, number>;
   /** The episode is over. */
   readonly terminated: boolean;
-  /** The episode is broken off, beside its `timeLimit`. Default false. */
+  /** The episode is cut off, apart from its `timeLimit`. Default: false. */
   readonly truncated?: boolean;
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** An environment in functions of its state, which is a plain tree: see `defineEnvironment`. */
+/** An environment as functions of its state, which is a plain tree: see `defineEnvironment`. */
 export interface Definition<
   State,
   O extends Space = Space,
@@ -53,17 +53,17 @@ export interface Definition<
   readonly name: string;
   readonly observation: O;
   readonly action: A;
-  /** How many agents act at once. Where it is given, actions, rewards and observations are lists with one for each. */
+  /** How many agents act at once. If it is given, actions, rewards and observations are lists with one for each. */
   readonly agents?: N;
   /** Names of its lessons. */
   readonly lessons?: readonly string[];
-  /** After so many steps an episode is truncated. Default never. */
+  /** Steps after which an episode is truncated. Default: never. */
   readonly timeLimit?: number;
-  /** The state in which an episode begins. */
+  /** The first state of an episode. */
   initial(random: EnvironmentRandom, options: InitialOptions): State;
-  /** What an action leads to. The state given may be changed and given back, or left alone. */
+  /** The result of an action. It may change the given state and return it, or return another. */
   step(state: State, action: PerAgent<N, ValueIn<A>>, random: EnvironmentRandom): StepOutcome<State, N>;
-  /** What is seen. It is copied. */
+  /** The observation of a state. It is copied. */
   observe(state: State): PerAgent<N, ValueFor<O>>;
   /** 1 or 0 for each choice, of all choices in a row, of all agents one after the other. It is copied. */
   actionMask?(state: State): ArrayLike<number | boolean>;
@@ -82,14 +82,10 @@ export interface TypedEnvironment<
   step(action: PerAgent<N, ValueFor<A>>): Step<PerAgent<N, ValueIn<O>>, PerAgent<N, number>>;
 }
 
-const options = ["name", "observation", "action", "agents", "lessons", "timeLimit"] as const;
-const functions = ["initial", "step", "observe"] as const;
-const extras = ["actionMask", "draw"] as const;
-
 /**
- * An environment from functions of its state. The state is a plain tree (objects, lists, typed arrays, numbers), so
- * that saving it, seeds and time limits come by themselves: all random numbers are to come from `random`. What it gives
- * out and takes in is copied and checked.
+ * Makes an environment from functions of its state. The state is a plain tree (objects, lists, typed arrays, numbers),
+ * so that saving, seeds and time limits need no code of yours: all random numbers have to come from `random`.
+ * Observations, rewards and actions are copied and checked.
  *
  * @example
  * ```ts
@@ -114,34 +110,40 @@ export function defineEnvironment<
   const A extends Space,
   const N extends number | undefined = undefined,
 >(definition: Definition<State, O, A, N>): () => TypedEnvironment<O, A, N> {
-  const name = definition.name || "defineEnvironment";
-  checkNames(name, definition, [...options, ...functions, ...extras]);
-  if (!definition.name) throw badOption(name, "it has no name", "give it one, as { name }");
-  for (const part of ["observation", "action"] as const)
-    if (typeof definition[part]?.kind !== "string")
-      throw badOption(
-        name,
-        `${part} is ${shown(definition[part])}`,
-        "give a space: discrete(n), box({ shape }), ...",
-      );
-  for (const part of functions)
-    if (typeof definition[part] !== "function")
-      throw badOption(name, `${part} is ${shown(definition[part])}`, "give a function");
-  if (definition.agents !== undefined) checkSize(name, "agents", definition.agents);
-  if (definition.timeLimit !== undefined) checkSize(name, "timeLimit", definition.timeLimit);
-  if (definition.lessons?.length === 0)
-    throw badOption(name, "it has no lessons", "name some, or leave lessons out");
-  // What it gives and takes is checked when it runs, so that it need not know the types.
+  checkOptions(definition?.name || "defineEnvironment", definition, optionTable);
+  // Values are checked when it runs, so that it need not know their types.
   const untyped = definition as unknown as Definition<unknown>;
   return () => new DefinedEnvironment(untyped) as unknown as TypedEnvironment<O, A, N>;
 }
 
 type Values = SpaceValue | readonly SpaceValue[];
 
-const outcomeFix = "let step give { state, reward, terminated }: the state after it, new or changed";
+const outcomeFix = "let step return { state, reward, terminated }";
 
-/** What a definition describes, with a state, random numbers and a time. */
-export class DefinedEnvironment implements Environment {
+const isSpace = (value: unknown): boolean => typeof (value as Partial<Space> | null)?.kind === "string";
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const spaceText = "a space: discrete(n), box({ shape }), ...";
+
+const optionTable = {
+  name: option.text({ required: true, doc: "The environment's name." }),
+  observation: option.made<Space>(spaceText, isSpace, { required: true }),
+  action: option.made<Space>(spaceText, isSpace, { required: true }),
+  agents: option.integer({ min: 1, doc: "How many agents act at once." }),
+  lessons: option.made<readonly string[]>(
+    "a list of names, or nothing",
+    (value) => Array.isArray(value) && value.length > 0,
+    { doc: "Names of its lessons." },
+  ),
+  timeLimit: option.integer({ min: 1, doc: "Steps after which an episode is truncated." }),
+  initial: option.made("a function", isFunction, { required: true }),
+  step: option.made("a function", isFunction, { required: true }),
+  observe: option.made("a function", isFunction, { required: true }),
+  actionMask: option.made("a function", isFunction, {}),
+  draw: option.made("a function", isFunction, {}),
+};
+
+/** A definition with its state, random numbers and step count. */
+class DefinedEnvironment implements Environment {
   readonly name: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
@@ -149,7 +151,7 @@ export class DefinedEnvironment implements Environment {
   readonly lessons?: readonly string[];
   readonly render?: () => Drawing;
   readonly #definition: Definition<unknown>;
-  readonly #exchange: Exchange;
+  readonly #checks: Checks;
   readonly #random = new SeededRandom(0);
   readonly #limit: number;
   #state: unknown = null;
@@ -164,7 +166,7 @@ export class DefinedEnvironment implements Environment {
     if (definition.lessons) this.lessons = definition.lessons;
     if (definition.draw) this.render = () => this.#draw();
     this.#definition = definition;
-    this.#exchange = exchangeOf(definition);
+    this.#checks = checksOf(definition);
     this.#limit = definition.timeLimit ?? Number.POSITIVE_INFINITY;
   }
 
@@ -181,31 +183,31 @@ export class DefinedEnvironment implements Environment {
     if (seed !== undefined) this.#random.seed(seed);
     const state = this.#definition.initial(this.#random, { lesson });
     if (isPromise(state))
-      throw this.#invalid(`initial gave ${kindOf(state)}`, "let initial give the state itself");
+      throw this.#invalid(`initial gave ${kindOf(state)}`, "let initial return the state itself");
     this.#state = state;
     this.#steps = 0;
     this.#phase = "going";
-    const observation = this.#exchange.see(this.#definition.observe(this.#state));
+    const observation = this.#checks.observation(this.#definition.observe(this.#state));
     const actionMask = this.#mask();
     return actionMask ? { observation, actionMask } : { observation };
   }
 
   step(action: Values): Step<Values, number | readonly number[]> {
     if (this.#phase !== "going") throw this.#notGoing();
-    const outcome = this.#definition.step(this.#state, this.#exchange.act(action) as never, this.#random);
+    const outcome = this.#definition.step(this.#state, this.#checks.action(action) as never, this.#random);
     if (outcome?.state === undefined) this.#checkOutcome(outcome);
     const { state, terminated, info } = outcome;
-    const reward = this.#exchange.pay(outcome.reward);
+    const reward = this.#checks.reward(outcome.reward);
     if (typeof terminated !== "boolean")
       throw this.#invalid(
         `terminated is ${shown(terminated)}`,
-        "let step say with true or false whether the episode is over",
+        "let step return true or false: true if the episode is over",
       );
     this.#state = state;
     this.#steps++;
     const truncated = outcome.truncated === true || this.#steps >= this.#limit;
     if (terminated || truncated) this.#phase = "over";
-    const observation = this.#exchange.see(this.#definition.observe(state));
+    const observation = this.#checks.observation(this.#definition.observe(state));
     const actionMask = this.#mask();
     if (!actionMask && !info) return { observation, reward, terminated, truncated };
     return {
@@ -233,7 +235,7 @@ export class DefinedEnvironment implements Environment {
     const isPhase = phase === "unborn" || phase === "going" || phase === "over";
     if (!isPhase || typeof steps !== "number" || given?.state === undefined)
       throw new EspalierError("STATE_INVALID", `this is not a state of ${this.name}`, {
-        fix: "pass what getState() of the same environment gave",
+        fix: "pass the result of getState() of the same environment",
       });
     this.#random.setState(given.random);
     this.#state = copyState(given.state, this.name);
@@ -243,7 +245,7 @@ export class DefinedEnvironment implements Environment {
 
   #mask(): Uint8Array | undefined {
     const { actionMask } = this.#definition;
-    return actionMask && this.#exchange.mask(this.#definition.actionMask?.(this.#state) as Uint8Array);
+    return actionMask && this.#checks.mask(this.#definition.actionMask?.(this.#state) as Uint8Array);
   }
 
   #draw(): Drawing {
@@ -256,7 +258,7 @@ export class DefinedEnvironment implements Environment {
     return new EspalierError("ENVIRONMENT_NOT_RESET", `${this.name}: ${what}`, { fix: "call reset() first" });
   }
 
-  /** Refuses an outcome without a state, unless there never was one. */
+  /** Refuses an outcome without a state, unless the environment has none. */
   #checkOutcome(outcome: unknown): void {
     const kind = kindOf(outcome);
     if (kind === "an object" && this.#state === undefined) return;
@@ -270,68 +272,65 @@ export class DefinedEnvironment implements Environment {
 
 type Reward = number | readonly number[];
 
-/** What passes between a definition and those who act, checked and copied. */
-export interface Exchange {
-  act(action: Values): Values;
-  see(observed: Values): Values;
-  pay(reward: Reward): Reward;
+/** Checks and copies the values that pass between a definition and its caller. */
+interface Checks {
+  action(action: Values): Values;
+  observation(observed: Values): Values;
+  reward(reward: Reward): Reward;
   mask(allowed: ArrayLike<number | boolean>): Uint8Array;
 }
 
-interface Sides {
-  readonly name: string;
-  readonly observation: Space;
-  readonly action: Space;
+type Checked = Pick<Definition<unknown>, "name" | "observation" | "action"> & {
   readonly agents?: number | undefined;
-}
+};
 
-/**
- * With `agents` a definition deals in lists. So do those who act, unless there is only one agent.
- */
-export function exchangeOf(sides: Sides): Exchange {
-  const one = forOne(sides);
-  const { agents, name } = sides;
+/** With `agents` a definition takes and returns lists. So does its caller, unless there is only one agent. */
+function checksOf(definition: Checked): Checks {
+  const one = checksOfOne(definition);
+  const { agents, name } = definition;
   if (agents === undefined) return one;
   const each = <T, R>(
     what: string,
     list: T | readonly T[],
     code: string,
-    take: (one: T) => R,
+    check: (one: T) => R,
   ): readonly R[] => {
-    if (Array.isArray(list) && list.length === agents) return (list as readonly T[]).map(take);
+    if (Array.isArray(list) && list.length === agents) return (list as readonly T[]).map(check);
     throw new EspalierError(code, `${name}: ${shown(list)} is no list of ${agents} ${what}`, {
       fix: `give one for each of its ${agents} agents`,
     });
   };
-  const see = (seen: Values) =>
-    each("observations", seen, "ENVIRONMENT_INVALID", one.see) as readonly SpaceValue[];
-  const pay = (paid: Reward) => each("rewards", paid, "ENVIRONMENT_INVALID", one.pay) as readonly number[];
-  const act = (action: Values) => each("actions", action, "ACTION_INVALID", one.act) as readonly SpaceValue[];
-  if (agents > 1) return { act, see, pay, mask: one.mask };
+  const observation = (seen: Values) =>
+    each("observations", seen, "ENVIRONMENT_INVALID", one.observation) as readonly SpaceValue[];
+  const reward = (paid: Reward) =>
+    each("rewards", paid, "ENVIRONMENT_INVALID", one.reward) as readonly number[];
+  const action = (taken: Values) =>
+    each("actions", taken, "ACTION_INVALID", one.action) as readonly SpaceValue[];
+  if (agents > 1) return { action, observation, reward, mask: one.mask };
   return {
-    act: (action) => act([action as SpaceValue]),
-    see: (seen) => see(seen)[0] as SpaceValue,
-    pay: (paid) => pay(paid)[0] as number,
+    action: (taken) => action([taken as SpaceValue]),
+    observation: (seen) => observation(seen)[0] as SpaceValue,
+    reward: (paid) => reward(paid)[0] as number,
     mask: one.mask,
   };
 }
 
-function forOne({ name, observation, action, agents = 1 }: Sides): Exchange {
-  const seen: Fault = (why) =>
+function checksOfOne({ name, observation, action, agents = 1 }: Checked): Checks {
+  const badObservation: Fault = (why) =>
     new EspalierError("ENVIRONMENT_INVALID", `${name}: an observation is not of its space: ${why}`, {
-      fix: "let observe give what the observation space describes, or describe what it gives",
+      fix: "let observe return what the observation space describes, or describe what it returns",
     });
-  const acted: Fault = (why) =>
+  const badAction: Fault = (why) =>
     new EspalierError("ACTION_INVALID", `${name}: an action is not of its space: ${why}`, {
       fix: "give an action that the action space describes",
     });
   return {
-    act: (value) => takeValue(action, value as SpaceValue, acted),
-    see: (value) => takeValue(observation, value as SpaceValue, seen),
-    pay: (reward) => {
+    action: (value) => takeValue(action, value as SpaceValue, badAction),
+    observation: (value) => takeValue(observation, value as SpaceValue, badObservation),
+    reward: (reward) => {
       if (typeof reward === "number" && !Number.isNaN(reward)) return reward;
       throw new EspalierError("ENVIRONMENT_INVALID", `${name}: a reward is ${shown(reward)}`, {
-        fix: "let step give a number as reward",
+        fix: "let step return a number as reward",
       });
     },
     mask: (allowed) => {
@@ -348,15 +347,15 @@ function forOne({ name, observation, action, agents = 1 }: Sides): Exchange {
 
 type Numbers = Float32Array | Int32Array | readonly number[];
 
-/** Makes the error for a value that is not of its space. */
-export type Fault = (why: string) => EspalierError;
+/** Makes the error about a value that is not in its space. */
+type Fault = (why: string) => EspalierError;
 
 /**
- * A copy of a value as its space has it: Float32Array for a box, Int32Array for several choices. Of a box only the
- * count of its numbers is looked at, and whether they are numbers: actions beyond bounds are the environment's to clip,
- * and looking at bounds is for `checkEnvironment`.
+ * Copies a value to the type of its space: Float32Array for a box, Int32Array for several choices. The numbers of a box
+ * are counted and must not be NaN. Bounds are not checked: environments clip actions, and `checkEnvironment` looks at
+ * observations.
  */
-export function takeValue(space: Space, value: SpaceValue, fault: Fault): SpaceValue {
+function takeValue(space: Space, value: SpaceValue, fault: Fault): SpaceValue {
   switch (space.kind) {
     case "discrete":
       if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < space.n) return value;

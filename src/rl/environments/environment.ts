@@ -3,54 +3,54 @@ import type { HostArray } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Space, SpaceValue } from "../spaces/space.ts";
 
-/** How an episode begins. */
+/** Options of `reset`. */
 export interface ResetOptions {
-  /** Starts the environment's random numbers anew. Without it they go on where they are. */
+  /** Seeds the environment's random numbers. Without it they go on where they are. */
   readonly seed?: number;
-  /** Which of the environment's lessons, by index; the first unless told. */
+  /** Index of the lesson. Default: 0. */
   readonly lesson?: number;
 }
 
-/** The beginning of an episode. */
+/** The result of `reset`. */
 export interface Reset<O = SpaceValue> {
   readonly observation: O;
   readonly info?: Readonly<Record<string, unknown>>;
-  /** Which actions are allowed now, where not all are: 1 or 0 for each choice, of all choices in a row. */
+  /** Allowed actions, if not all are: 1 or 0 for each choice, of all choices in a row. */
   readonly actionMask?: Uint8Array;
 }
 
-/** What an action led to. */
+/** The result of `step`. */
 export interface Step<O = SpaceValue, R = number> extends Reset<O> {
   readonly reward: R;
-  /** The episode is over, and what would follow counts nothing. */
+  /** The episode is over; no reward would follow. */
   readonly terminated: boolean;
-  /** The episode was broken off, and what would follow still counts. */
+  /** The episode was cut off; rewards would have followed. */
   readonly truncated: boolean;
 }
 
 /**
- * A world to act in, as Gymnasium has it: `reset`, then `step` until the episode is terminated or truncated. The same
- * seed and actions give the same episode.
+ * An environment to act in, as in Gymnasium: `reset`, then `step` until the episode is terminated or truncated. The
+ * same seed and actions give the same episode.
  *
- * With several `agents`, observation and reward are lists with an entry an agent, action masks stand one after the
- * other, `step` takes a list of actions, and the episode ends for all at once.
+ * With several `agents`, observation and reward are lists with an entry per agent, action masks are concatenated,
+ * `step` takes a list of actions, and the episode ends for all at once.
  */
 export interface Environment {
   readonly name: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
-  /** 1 unless given. */
+  /** Default: 1. */
   readonly agents?: number;
-  /** Names of its lessons, where it has some. */
+  /** Names of its lessons. */
   readonly lessons?: readonly string[];
   reset(options?: ResetOptions): Reset<SpaceValue | readonly SpaceValue[]>;
   step(
     action: SpaceValue | readonly SpaceValue[],
   ): Step<SpaceValue | readonly SpaceValue[], number | readonly number[]>;
-  /** Everything that decides how it goes on, random numbers included: an unfinished episode is part of a checkpoint. */
+  /** Everything its future depends on, random numbers included: an unfinished episode is part of a checkpoint. */
   getState(): StateTree;
   setState(state: StateTree): void;
-  /** The present as a drawing. */
+  /** Draws the present state. */
   render?(): Drawing;
   close?(): void;
 }
@@ -93,13 +93,13 @@ export type Shape =
       readonly filled?: boolean;
     };
 
-/** What is wrong with something that was given, and what to do. */
+/** What is wrong with a result, and how to fix it. */
 export interface ResultFault {
   readonly what: string;
   readonly fix: string;
 }
 
-/** What somebody gave in place of something else, in words. */
+/** Describes a value that was given in place of an expected one. */
 export function kindOf(given: unknown): string {
   if (isPromise(given)) return "a promise: environments are synchronous";
   if (Array.isArray(given)) return "a list";
@@ -115,7 +115,7 @@ const wanted = {
   step: "{ observation, reward, terminated, truncated }",
 } as const;
 
-/** What is wrong with the kind of thing that an environment's `reset` or `step` gave, before its parts are looked at. */
+/** The fault of a result that is not an object with an observation, if it has one. */
 export function resultFault(during: "reset" | "step", given: unknown): ResultFault | undefined {
   if ((given as { readonly observation?: unknown } | undefined)?.observation !== undefined) return undefined;
   const kind = kindOf(given);
@@ -127,23 +127,23 @@ export function resultFault(during: "reset" | "step", given: unknown): ResultFau
   };
 }
 
-/** Refuses what cannot be what `reset` or `step` of an environment gives. */
+/** Refuses a result of `reset` or `step` that is not an object with an observation. */
 export function checkResult<T>({ name }: Environment, during: "reset" | "step", given: T): T {
   const fault = resultFault(during, given);
   if (!fault) return given;
   throw new EspalierError("ENVIRONMENT_INVALID", `${name}: ${during}() ${fault.what}`, { fix: fault.fix });
 }
 
-/** Refuses what is no environment. */
+/** Refuses a value that is no environment. */
 export function checkMade(made: unknown, by: string): Environment {
   const { reset, step } = (made ?? {}) as Partial<Environment>;
   if (typeof reset === "function" && typeof step === "function") return made as Environment;
   throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave ${kindOf(made)}, and no environment`, {
-    fix: "let it return a new environment, with reset and step, at once",
+    fix: "let it return a new environment, with reset and step, and no promise of one",
   });
 }
 
-/** The state of an environment, which not every class has thought of. */
+/** The state of an environment. Refuses one without getState(). */
 export function stateOf(environment: Environment): StateTree {
   if (typeof environment.getState === "function") return environment.getState();
   throw new EspalierError(
@@ -155,7 +155,7 @@ export function stateOf(environment: Environment): StateTree {
   );
 }
 
-/** The index of one of an environment's lessons, by its name or index. Default: the first. */
+/** The index of one of an environment's lessons, by its name or index. */
 export function lessonOf(
   kind: string,
   { name, lessons = [] }: { readonly name: string; readonly lessons?: readonly string[] | undefined },
@@ -172,10 +172,10 @@ export function lessonOf(
   );
 }
 
-/** Refuses a lesson beside a curriculum, and either where it does not fit the environment's lessons. */
+/** Refuses a lesson together with a curriculum, and either if it does not fit the environment's lessons. */
 export function checkLessons(
   kind: string,
-  { curriculum, lesson }: LessonChoice,
+  { curriculum, lesson }: LessonOptions,
   environment: { readonly name: string; readonly lessons?: readonly string[] | undefined },
 ): void {
   if (lesson !== undefined) lessonOf(kind, environment, lesson);
@@ -199,16 +199,16 @@ export function checkLessons(
   );
 }
 
-/** What chooses the lessons of a training. */
-interface LessonChoice {
+/** Options that choose the lessons of a training. */
+interface LessonOptions {
   readonly lesson?: string | number | undefined;
   readonly curriculum?: { readonly lessons: readonly string[] } | undefined;
 }
 
-/** Warns of an environment with several lessons of which a training takes the first because it was given no choice. */
+/** Warns if an environment has several lessons and no option chooses among them: the first one is trained. */
 export function warnOfOneLesson(
   kind: string,
-  { curriculum, lesson }: LessonChoice,
+  { curriculum, lesson }: LessonOptions,
   { name, lessons = [] }: { readonly name: string; readonly lessons?: readonly string[] | undefined },
   warn: (text: string) => void,
 ): void {
@@ -220,8 +220,8 @@ export function warnOfOneLesson(
 }
 
 /**
- * A copy of a state that shares no memory with it: plain objects, lists, numbers, texts, booleans, null and typed
- * arrays. Refuses what cannot be saved, naming where it is.
+ * Copies a state: plain objects, lists, numbers, strings, booleans, null and typed arrays. Refuses anything that cannot
+ * be saved, with its path.
  *
  * @example
  * ```ts
@@ -258,6 +258,6 @@ function copy(value: unknown, owner: string, path: string): StateTree {
       ? "undefined"
       : `a ${typeof value === "object" ? value?.constructor?.name : typeof value}`;
   throw new EspalierError("STATE_INVALID", `${owner}: ${path} is ${what}, which cannot be saved`, {
-    fix: "keep plain objects, lists, typed arrays, numbers, texts, booleans and null in the state",
+    fix: "keep plain objects, lists, typed arrays, numbers, strings, booleans and null in the state",
   });
 }

@@ -1,13 +1,13 @@
 import { EspalierError } from "../../core/index.ts";
 import { hostRandom } from "../../engine/index.ts";
 
-/** Random numbers of an environment. Cheap: some nanoseconds each. */
+/** Random numbers of an environment. They take some nanoseconds each. */
 export interface EnvironmentRandom {
-  /** A number from `low` up to `high`: from 0 up to 1 unless told. */
+  /** A number from `low` up to `high`. Default: 0 and 1. */
   uniform(low?: number, high?: number): number;
   /** A whole number from 0 up to `n`. */
   integer(n: number): number;
-  /** A number that is normally distributed: mean 0 and deviation 1 unless told. */
+  /** A normally distributed number. Default: mean 0 and deviation 1. */
   normal(mean?: number, deviation?: number): number;
   /** One of a list. */
   pick<T>(list: readonly T[]): T;
@@ -17,7 +17,7 @@ export interface EnvironmentRandom {
 
 /**
  * The generator behind {@link EnvironmentRandom}: xoshiro128++, four words of state, seeded by a hash of the seed. A hash
- * for each number, as streams have it, would cost more than a step of a small environment.
+ * for each number, as random streams compute it, would cost more than a step of a small environment.
  *
  * @example
  * ```ts
@@ -32,10 +32,10 @@ export class SeededRandom implements EnvironmentRandom {
     this.seed(seed);
   }
 
-  /** Begins anew. */
+  /** Starts from a seed. */
   seed(seed: number): void {
     this.#words.set(hostRandom.hostBits(hostRandom.hostKey(seed), 4));
-    // The one state that never leaves itself.
+    // All zeros is the one state that repeats itself.
     if (this.#words.every((word) => word === 0)) this.#words[0] = 1;
   }
 

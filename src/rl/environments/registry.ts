@@ -20,8 +20,8 @@ import { gridWorld } from "./grid/grid-world.ts";
 const registered = new Map<string, EnvironmentEntry>();
 
 /**
- * Gives an environment a name, under which configurations, presets, evaluation and replays of this process find it.
- * A name that is taken is refused, unless it is given to the same functions again, or `replace` is true.
+ * Registers an environment under a name, by which configurations, presets, evaluation and replays of this process find
+ * it. A name that is taken is refused, unless the functions are the same, or `replace` is true.
  *
  * @example
  * ```ts
@@ -57,7 +57,7 @@ export function registerEnvironment(
 }
 
 /**
- * A new environment of a name.
+ * Makes an environment by its name.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ export const makeEnvironment = (name: string): Environment =>
   checkMade(entryOf(name).make(), `make of "${name}"`);
 
 /**
- * The compiled environment of a name: the same world, which runs inside compiled programs.
+ * The compiled environment of a name, which runs inside compiled programs.
  *
  * @example
  * ```ts
@@ -86,7 +86,7 @@ export function compiledEnvironment(name: string): CompiledEnvironment {
 }
 
 /**
- * Whether the environment of a name has a compiled form.
+ * True if the environment of a name has a compiled form.
  *
  * @example
  * ```ts
@@ -96,7 +96,7 @@ export function compiledEnvironment(name: string): CompiledEnvironment {
 export const hasCompiled = (name: string): boolean => entryOf(name).compiled !== undefined;
 
 /**
- * All names, the built-in ones first.
+ * All registered names, the built-in ones first.
  *
  * @example
  * ```ts
@@ -105,7 +105,7 @@ export const hasCompiled = (name: string): boolean => entryOf(name).compiled !==
  */
 export const environmentNames = (): readonly string[] => [...Object.keys(builtIn), ...registered.keys()];
 
-/** Refuses a name that other threads do not know, because it does not come with Espalier. */
+/** Refuses a name that other threads do not know: one that is not built in. */
 export function checkKnownEverywhere(name: string): void {
   entryOf(name);
   if (Object.hasOwn(builtIn, name)) return;
@@ -117,7 +117,7 @@ export function checkKnownEverywhere(name: string): void {
 const elsewhere =
   "names that are registered in one thread or process are not known in another: give { module, name }, the file that exports a function that makes it";
 
-/** Whether this name leads to other environments than those that `make` makes: one that wraps them, say. */
+/** True if this name leads to other environments than those that `make` makes, which may be wrapped ones. */
 export function meansAnother(name: string, make: unknown): boolean {
   const entry = Object.hasOwn(builtIn, name) ? builtIn[name] : registered.get(name);
   return entry !== undefined && entry.make !== make;
@@ -141,13 +141,13 @@ function entryOf(name: string): EnvironmentEntry {
 const hint = (name: unknown, names: readonly string[]): string =>
   typeof name === "string" ? didYouMean(name, names) : "";
 
-/** How an environment of a name is made, and how its compiled form is, where it has one. */
+/** The functions that make an environment and its compiled form. */
 export interface EnvironmentEntry {
   readonly make: () => Environment;
   readonly compiled?: () => CompiledEnvironment;
 }
 
-/** The environments that come with Espalier. */
+/** The built-in environments. */
 export const builtIn: Readonly<Record<string, EnvironmentEntry>> = {
   "CartPole-v1": { make: cartPole, compiled: compiledCartPole },
   "Acrobot-v1": { make: acrobot, compiled: compiledAcrobot },
@@ -164,7 +164,7 @@ export const builtIn: Readonly<Record<string, EnvironmentEntry>> = {
   },
 };
 
-/** An environment of one's own by the file that exports a function that makes it: it can be made anywhere. */
+/** An environment by the file that exports a function that makes it: it can be made in any thread or process. */
 export interface EnvironmentModule {
   /** The file's URL, such as `import.meta.url`, or its absolute path. */
   readonly module: string;
@@ -172,14 +172,14 @@ export interface EnvironmentModule {
   readonly name: string;
 }
 
-/** Where environments come from: a registered name, a file, or a function of this process. */
+/** A source of environments: a registered name, a file, or a function of this process. */
 export type EnvironmentSource = string | EnvironmentModule | (() => Environment);
 
-/** Whether it means the same in another thread or process. */
+/** True if it means the same in another thread or process. */
 export const isPortable = (source: EnvironmentSource): source is string | EnvironmentModule =>
   typeof source !== "function";
 
-/** Refuses what is no source. */
+/** Refuses a value that is no source, and says what to write instead. */
 export function checkSource(kind: string, option: string, source: unknown): void {
   if (isClass(source)) {
     const name = source.name || "MyEnvironment";
@@ -189,7 +189,7 @@ export function checkSource(kind: string, option: string, source: unknown): void
   if (isEnvironment(source))
     throw badOption(
       kind,
-      `${option} is an environment, and several are needed, each made anew`,
+      `${option} is an environment, and several are needed`,
       "give the function that makes it: () => new MyEnvironment(), or what defineEnvironment gave",
     );
   if (isPlainObject(source) && typeof source.module === "string" && typeof source.name === "string") return;
@@ -212,7 +212,7 @@ const classText = (name: string): string => `the class ${name}, which cannot be 
 /** A file by its URL or absolute path, as a URL. */
 export const urlOf = (file: string): string => (isAbsolute(file) ? pathToFileURL(file).href : file);
 
-/** Gives what makes environments of a source. Files are loaded here. */
+/** The function that makes environments of a source. Loads files. */
 export async function environmentMaker(source: EnvironmentSource): Promise<() => Environment> {
   if (typeof source === "function") return () => checkMade(source(), "the function that makes environments");
   if (typeof source === "string") return () => makeEnvironment(source);
@@ -237,7 +237,7 @@ export async function environmentMaker(source: EnvironmentSource): Promise<() =>
   return () => checkMade((make as () => unknown)(), `${name} of ${file}`);
 }
 
-/** What environments of a source observe and do: one is made to find out. */
+/** The spaces of a source. An environment is made to read them. */
 export async function spacesOf(source: EnvironmentSource): Promise<PolicySpaces> {
   const environment = (await environmentMaker(source))();
   const { observationSpace, actionSpace } = environment;

@@ -8,11 +8,11 @@ import { readReplay } from "../replays/files.ts";
 import { verifyReplay } from "../replays/playback.ts";
 import { here, makeDrift } from "./evaluation.test-support.ts";
 import { evaluationHook } from "./evaluation-hook.ts";
+import { EvaluationThread } from "./local.ts";
 import { folder, WalkTask, walkRun } from "./run.test-support.ts";
-import { EvaluationThread } from "./thread.ts";
 
 const drift = (): WalkTask => new WalkTask(makeDrift, here("makeDrift"));
-const suites = { drift: { environment: here("makeDrift") } };
+const suites = { drift: { env: here("makeDrift") } };
 
 /** Hears of every value of the slot, and where the run was then. */
 function heard(): {
@@ -93,7 +93,7 @@ describeInSample("an evaluation in a thread", () => {
 
   it("that fails is told of in its own words, as `onFailure` says", async () => {
     const task = drift();
-    const broken = { bad: { environment: here("makeBroken") } };
+    const broken = { bad: { env: here("makeBroken") } };
     const options = {
       player: task.player,
       suites: broken,
@@ -102,9 +102,9 @@ describeInSample("an evaluation in a thread", () => {
     };
     const evaluation = evaluationHook({ ...options, mode: "background" });
     await expect(walkRun(task, [evaluation]).trainer.train()).rejects.toThrow(
-      /hook "evaluation" failed in onEpochEnd: suite "bad": Broken, environment 0, step 2 .* it came apart/,
+      /hook "evaluation" failed in onEpochEnd: suite "bad": Broken .environment 0 .* step 3 .* it came apart/,
     );
-    const missing = { gone: { environment: here("makeNothing") } };
+    const missing = { gone: { env: here("makeNothing") } };
     const { trainer, warnings } = walkRun(drift(), [
       evaluationHook({ ...options, suites: missing, mode: "background", onFailure: "warn" }),
     ]);
@@ -115,7 +115,7 @@ describeInSample("an evaluation in a thread", () => {
   it("refuses names that a thread does not know before anything is trained", async () => {
     registerEnvironment("Only here", { make: makeDrift });
     const options = { player: drift().player, schedule: every({ epochs: 3 }), mode: "background" as const };
-    const of = (environment: string) => () => evaluationHook({ ...options, suites: { x: { environment } } });
+    const of = (env: string) => () => evaluationHook({ ...options, suites: { x: { env } } });
     expect(of("Only here")).toThrow(
       /"Only here" is registered in this thread alone .*\n.*\{ module, name \}/,
     );
@@ -126,7 +126,7 @@ describeInSample("an evaluation in a thread", () => {
     const asked = thread.evaluate(
       {
         ...{ policy, observationSpace, actionSpace, state: {}, episodes: 1, seed: 0, deterministic: true },
-        ...{ suites: { x: { environment: "Only here" } }, vectorCount: 1, engine: "wasm", recorded: 0 },
+        ...{ suites: { x: { env: "Only here" } }, vectorCount: 1, engine: "wasm", recorded: 0 },
       },
       new AbortController().signal,
     );
@@ -140,7 +140,7 @@ describeInSample("an evaluation in a thread", () => {
     const task = drift();
     const controller = new AbortController();
     const evaluation = evaluationHook({
-      ...{ player: task.player, suites: { endless: { environment: here("makeEndless") } } },
+      ...{ player: task.player, suites: { endless: { env: here("makeEndless") } } },
       ...{ schedule: every({ epochs: 3 }), mode: "background" },
     });
     const { onEpochEnd } = evaluation;

@@ -8,9 +8,9 @@ import { folder, WalkTask, walkRun } from "./run.test-support.ts";
 import { lessonSuites } from "./suites.ts";
 
 /** A directory with checkpoints of a run that was trained in an environment. */
-async function saved(environment: "CartPole-v1" | "GridWorld-v0" | "GridWorldTeam-v0"): Promise<string> {
+async function saved(env: "CartPole-v1" | "GridWorld-v0" | "GridWorldTeam-v0"): Promise<string> {
   const directory = folder();
-  const task = new WalkTask(() => makeEnvironment(environment), environment);
+  const task = new WalkTask(() => makeEnvironment(env), env);
   await walkRun(task, [checkpointHook({ directory })], { epochs: 2 }).trainer.train();
   return directory;
 }
@@ -49,11 +49,11 @@ describe("a checkpoint", () => {
     expect(results.map(({ suite }) => suite)).toEqual(["easy", "hard"]);
     // One that is at hand can be asked for them; a file cannot at once.
     expect(lessonSuites(makeLessons)).toEqual({
-      easy: { environment: makeLessons, lesson: 0 },
-      hard: { environment: makeLessons, lesson: 1 },
+      easy: { env: makeLessons, lesson: 0 },
+      hard: { env: makeLessons, lesson: 1 },
     });
     expect(() => lessonSuites(environment as never)).toThrow(
-      /lessonSuites: the environment is one of a file, .*\n.*\{ easy: \{ environment: \{ module, name \}, lesson: "easy" \} \}/,
+      /lessonSuites: env is one of a file, .*\n.*\{ easy: \{ env: \{ module, name \}, lesson: "easy" \} \}/,
     );
   });
 
@@ -74,11 +74,11 @@ describe("what cannot be evaluated", () => {
     await expect(evaluate({}, `${directory}/nothing`)).rejects.toMatchObject({ code: "CHECKPOINT_MISSING" });
     await expect(evaluate({ suites: {} })).rejects.toThrow(/suites is empty/);
     await expect(evaluate({ episodes: 0 })).rejects.toThrow(/episodes is 0/);
-    await expect(evaluate({ environment: "CartPole-v9" })).rejects.toMatchObject({
+    await expect(evaluate({ env: "CartPole-v9" })).rejects.toMatchObject({
       code: "ENVIRONMENT_UNKNOWN",
       message: expect.stringContaining('did you mean "CartPole-v1"'),
     });
-    await expect(evaluate({ environment: "Acrobot-v1" })).rejects.toMatchObject({
+    await expect(evaluate({ env: "Acrobot-v1" })).rejects.toMatchObject({
       code: "SPACES_MISMATCH",
       message: expect.stringMatching(
         /suite "Acrobot-v1": the policy cannot play Acrobot-v1: its observations are a box of \[6\], and the policy was made for a box of \[4\]; its actions are one of 3 choices, .* one of 2 choices/,
@@ -109,7 +109,7 @@ describe("what cannot be evaluated", () => {
     await walkRun(task, [checkpointHook({ directory })], { epochs: 1 }).trainer.train();
     await expect(evaluateCheckpoint(directory)).rejects.toMatchObject({ code: "ENVIRONMENT_UNKNOWN" });
     const { results } = await evaluateCheckpoint(directory, {
-      ...{ episodes: 2, suites: { drift: { environment: here("makeDrift") } } },
+      ...{ episodes: 2, suites: { drift: { env: here("makeDrift") } } },
     });
     expect(results[0]?.episodes).toHaveLength(2);
   });

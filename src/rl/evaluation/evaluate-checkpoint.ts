@@ -5,11 +5,16 @@ import { openStatsStore } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type EnvironmentSource, environmentMaker, spacesOf } from "../environments/registry.ts";
 import type { PolicySpaces } from "../policies/policy.ts";
-import { type Described, describedIn, pathOf, playerIn } from "./described.ts";
-import { type EvaluateOptions, evaluateSuites } from "./evaluate-suites.ts";
-import { fileEvaluation, runIn } from "./filing.ts";
-import type { SuiteResult } from "./scores.ts";
-import { checkSuites, type Suites, suitesOf } from "./suites.ts";
+import { type DescribedPlayer, describedIn, pathOf, playerIn } from "./player.ts";
+import { insertEvaluation, openRun } from "./publish.ts";
+import {
+  checkSuites,
+  type EvaluateOptions,
+  evaluateSuites,
+  type SuiteResult,
+  type Suites,
+  suitesOf,
+} from "./suites.ts";
 
 /** Options of {@link evaluateCheckpoint}. */
 export interface CheckpointEvaluationOptions
@@ -17,23 +22,22 @@ export interface CheckpointEvaluationOptions
     EvaluateOptions,
     "deterministic" | "engine" | "vectorCount" | "maxLength" | "signal" | "record"
   > {
-  /** Default: that of the run. */
-  readonly environment?: EnvironmentSource;
-  /** Suites, or `lessons`: one for each lesson of the environment. Default: the environment in one suite of its name. */
+  /** Default: the environment of the run. */
+  readonly env?: EnvironmentSource;
+  /** Suites, or `lessons`: one for each lesson of the environment. Default: one suite named after the environment. */
   readonly suites?: Suites | "lessons";
-  /** Episodes of each suite. Default 10. */
+  /** Episodes of each suite. Default: 10. */
   readonly episodes?: number;
-  /** Default: as the run's own evaluations have it, from the run's seed. */
+  /** Default: the seed of the run's own evaluations, which follows from the run's seed. */
   readonly seed?: number;
-  /** Where the scores are filed, too, under the checkpoint's step: a SQLite file or a postgres:// URL. */
+  /** A stats store for the scores, under the checkpoint's step: a SQLite file or a postgres:// URL. */
   readonly store?: string;
   /** The run's id or name there. Default: the name of the checkpoint's run. */
   readonly run?: string;
 }
 
-/** What a checkpoint was found to be worth. */
+/** The results of a checkpoint. */
 export interface CheckpointEvaluation {
-  /** Where it lies. */
   readonly path: string;
   readonly uri: string;
   readonly manifest: Manifest;
@@ -41,7 +45,7 @@ export interface CheckpointEvaluation {
 }
 
 /**
- * Evaluates a checkpoint by its address alone: a path, or a `file:` URI; of a directory of checkpoints the newest whole
+ * Evaluates a checkpoint by its address: a path, or a `file:` URI; of a directory of checkpoints the newest complete
  * one. Policy and environment are those that the run's settings describe in its manifest.
  *
  * @example
@@ -54,38 +58,37 @@ export async function evaluateCheckpoint(
   address: string,
   options: CheckpointEvaluationOptions = {},
 ): Promise<CheckpointEvaluation> {
-  const { episodes = 10, seed, suites, environment, store, run, ...rest } = options;
+  const { episodes = 10, seed, suites, env, store, run, ...rest } = options;
   const checkpoint = await openCheckpoint(pathOf(address));
   const { path, manifest } = checkpoint;
   const described = describedIn(checkpoint);
-  const own = environment ?? described.environment;
   const played = checkSuites(
     "evaluateCheckpoint",
-    suites === undefined || suites === "lessons" ? await ownSuites(checkpoint, own, suites) : suites,
+    suites === undefined || suites === "lessons"
+      ? await ownSuites(checkpoint, env ?? described.environment, suites)
+      : suites,
   );
   const { player, state } = await playerIn(checkpoint, described, await spacesFor(described, played));
   const results = await evaluateSuites({
-    ...{ ...rest, player, state, suites: played, episodes },
+    ...rest,
+    player,
+    state,
+    suites: played,
+    episodes,
     seed: seed ?? evaluationSeed(described.seed),
   });
-  const evaluated = { path, uri: pathToFileURL(path).href, manifest, results };
-  if (store !== undefined) await file(evaluated, store, run ?? manifest.run);
-  return evaluated;
-}
-
-async function file(
-  { uri, manifest, results }: CheckpointEvaluation,
-  location: string,
-  run: string,
-): Promise<void> {
-  const store = await openStatsStore(location);
-  try {
-    const filing = { step: manifest.counters.steps, results, checkpoint: uri };
-    const id = await runIn(store, run, systemClock);
-    await fileEvaluation(store, id, filing, { clock: systemClock, episodes: false });
-  } finally {
-    await store.close();
+  const uri = pathToFileURL(path).href;
+  if (store !== undefined) {
+    const opened = await openStatsStore(store);
+    try {
+      const id = await openRun(opened, run ?? manifest.run, systemClock);
+      const evaluation = { step: manifest.counters.steps, results, checkpoint: uri };
+      await insertEvaluation(opened, id, evaluation, { clock: systemClock, episodes: false });
+    } finally {
+      await opened.close();
+    }
   }
+  return { path, uri, manifest, results };
 }
 
 /** The seed of a run's evaluations: of a stream of their own, which moves no other. */
@@ -93,25 +96,22 @@ export const evaluationSeed = (seed: number): number => new RandomStreams(seed).
 
 async function ownSuites(
   { path }: Checkpoint,
-  environment: EnvironmentSource | undefined,
+  env: EnvironmentSource | undefined,
   suites: "lessons" | undefined,
 ): Promise<Suites> {
-  if (environment === undefined)
+  if (env === undefined)
     throw new EspalierError("ENVIRONMENT_MISSING", `the settings of ${path} name no environment`, {
-      fix: "say which: { environment }, or --env NAME of espalier evaluate, with --module FILE where it is your own",
+      fix: "name it: { env }, or --env NAME of espalier evaluate, with --module FILE if it is your own",
     });
-  if (suites === "lessons") return suitesOf(environment, (await environmentMaker(environment))());
-  return { [nameOf(environment)]: { environment } };
+  if (suites === "lessons") return suitesOf(env, (await environmentMaker(env))());
+  return { [typeof env === "string" ? env : env.name]: { env } };
 }
 
-const nameOf = (environment: EnvironmentSource): string =>
-  typeof environment === "string" ? environment : environment.name;
-
-/** What the policy was made for: as the run says, else as its environment has it, or where nobody here knows that, the suites'. */
-async function spacesFor({ spaces, environment }: Described, suites: Suites): Promise<PolicySpaces> {
+/** The policy's spaces: from the run's settings, else from its environment, or from the suites' if that is unknown here. */
+async function spacesFor({ spaces, environment }: DescribedPlayer, suites: Suites): Promise<PolicySpaces> {
   if (spaces) return spaces;
   const [first] = Object.values(suites);
-  const sources = [environment, first?.environment].filter((source) => source !== undefined);
+  const sources = [environment, first?.env].filter((source) => source !== undefined);
   for (const [i, source] of sources.entries())
     try {
       return await spacesOf(source);

@@ -12,14 +12,13 @@ import { readReplay } from "../replays/files.ts";
 import { verifyReplay } from "../replays/playback.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
 import { here, makeBroken, makeDrift, makeLessons, scripted } from "./evaluation.test-support.ts";
-import { evaluationHook } from "./evaluation-hook.ts";
-import type { EvaluationHookOptions } from "./evaluation-options.ts";
+import { type EvaluationHookOptions, evaluationHook } from "./evaluation-hook.ts";
 import { playEpisodes } from "./play.ts";
 import { folder, WalkTask, walkRun } from "./run.test-support.ts";
-import { scoresOf } from "./scores.ts";
+import { scoresOf } from "./suites.ts";
 
 const drift = (): WalkTask => new WalkTask(makeDrift, here("makeDrift"));
-const suites = { drift: { environment: makeDrift } };
+const suites = { drift: { env: makeDrift } };
 
 /** Writes down what the slot holds at the end of each epoch. */
 function slotWatch(): { readonly hook: TrainerHook; readonly seen: (EvaluationScores | undefined)[] } {
@@ -45,7 +44,7 @@ describe("an evaluation inline", () => {
     expect(seen.map((found) => found?.counters.epochs)).toEqual([undefined, undefined, 3, 3, 3, 6]);
     const { components } = task.snapshot();
     const last = await playEpisodes({
-      ...{ player: task.player, state: components, environment: makeDrift, episodes: 5 },
+      ...{ player: task.player, state: components, env: makeDrift, episodes: 5 },
       seed: evaluationSeed(3),
     });
     const scores = scoresOf(last);
@@ -100,8 +99,8 @@ describe("an evaluation inline", () => {
     const evaluation = evaluationHook({
       player: task.player,
       suites: {
-        easy: { environment: makeLessons },
-        hard: { environment: makeLessons, lesson: "hard", episodes: 4 },
+        easy: { env: makeLessons },
+        hard: { env: makeLessons, lesson: "hard", episodes: 4 },
       },
       ...{ episodes: 2, schedule: every({ epochs: 6 }) },
     });
@@ -182,7 +181,7 @@ describe("an evaluation inline", () => {
     const task = drift();
     const logged: [string, number, string | undefined][] = [];
     const small = evaluationHook({
-      ...{ name: "small", player: task.player, suites: { tiny: { environment: makeDrift } }, episodes: 1 },
+      ...{ name: "small", player: task.player, suites: { tiny: { env: makeDrift } }, episodes: 1 },
       ...{ schedule: every({ epochs: 2 }), primary: false },
     });
     const large = evaluationHook({
@@ -246,11 +245,11 @@ describe("an evaluation inline", () => {
     const task = drift();
     const options = {
       player: task.player,
-      suites: { bad: { environment: makeBroken } },
+      suites: { bad: { env: makeBroken } },
       schedule: every({ epochs: 3 }),
     };
     await expect(walkRun(task, [evaluationHook(options)]).trainer.train()).rejects.toThrow(
-      /hook "evaluation" failed in onEpochEnd: suite "bad": Broken, environment 0, step 2 .* it came apart/,
+      /hook "evaluation" failed in onEpochEnd: suite "bad": Broken .environment 0 .* step 3 .* it came apart/,
     );
     const { trainer, warnings } = walkRun(drift(), [evaluationHook({ ...options, onFailure: "warn" })]);
     expect((await trainer.train()).outcome).toBe("completed");
@@ -264,7 +263,7 @@ describe("an evaluation inline", () => {
     const evaluation = evaluationHook({
       ...{
         player: task.player,
-        suites: { endless: { environment: endless.make } },
+        suites: { endless: { env: endless.make } },
         schedule: every({ epochs: 1 }),
       },
     });
@@ -291,18 +290,15 @@ describe("options that make no sense", () => {
 
   it("are refused before anything runs, with what to write instead", () => {
     refuse({ suites: {} }, /suites is empty.*fix: name at least one/s);
-    refuse({ suites: { a: { environment: 3 } } }, /suites\.a: environment is 3/);
-    refuse(
-      { suites: { a: { environment: "X", episode: 3 } } },
-      /no option "episode"; did you mean "episodes"/,
-    );
+    refuse({ suites: { a: { env: 3 } } }, /suites\.a: env is 3/);
+    refuse({ suites: { a: { env: "X", episode: 3 } } }, /no option "episode"; did you mean "episodes"/);
     refuse({ episodes: 0 }, /episodes is 0/);
-    refuse({ suites: { a: { environment: "X", episodes: 0 } } }, /suites\.a: episodes is 0/);
-    refuse({ mode: "distant" }, /mode cannot be "distant"/);
+    refuse({ suites: { a: { env: "X", episodes: 0 } } }, /suites\.a: episodes is 0/);
+    refuse({ mode: "distant" }, /mode is "distant"/);
     refuse({ schedule: 10 }, /schedule is 10.*every\(\{ epochs: 10 \}\)/s);
     refuse({ player: {} }, /player is .*task\.player/s);
     refuse({ mode: "background" }, /suite "drift" is a function, which a background evaluation cannot call/);
-    refuse({ mode: "remote", suites: { a: { environment: "X" } } }, /there is no queue.*processQueue/s);
+    refuse({ mode: "remote", suites: { a: { env: "X" } } }, /there is no queue.*processQueue/s);
     refuse({ fileEpisodes: true }, /there is no store/);
     refuse({ replays: { folder: "x" } }, /no option "folder"/);
     refuse({ sed: 1 }, /no option "sed"; did you mean "seed"/);

@@ -1,32 +1,146 @@
-import { every } from "../../schedule/index.ts";
+import { badOption, checkOptions, type OptionTable, option } from "../../core/index.ts";
+import type { EngineChoice } from "../../engine/index.ts";
+import type { StatsStore } from "../../metrics/index.ts";
+import { every, noCounters, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
   latestReplay,
   type TrainerContext,
+  type TrainerEvent,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { type EvaluationHookOptions, planOf } from "./evaluation-options.ts";
+import { checkKnownEverywhere, isPortable } from "../environments/registry.ts";
 import { LocalEvaluations } from "./local.ts";
-import type { EvaluationQueue } from "./queue.ts";
+import type { Player } from "./player.ts";
+import type { EvaluationQueue } from "./process-queue.ts";
+import { type ReplayOptions, replayTable } from "./publish.ts";
 import { RemoteEvaluations } from "./remote.ts";
+import { checkSuites, type Suites } from "./suites.ts";
+
+/** Events after which a run can be evaluated: those at which work has been done. */
+export type EvaluationEvent = Extract<
+  TrainerEvent,
+  "onBatchEnd" | "onRolloutEnd" | "onTrainPhaseEnd" | "onEpochEnd"
+>;
+
+/** Where an evaluation runs. */
+export type EvaluationMode = "inline" | "background" | "remote";
+
+/** Options of {@link evaluationHook}. */
+export interface EvaluationHookOptions {
+  readonly player: Player;
+  readonly suites: Suites;
+  readonly schedule: Schedule;
+  /** Episodes of each suite. Default: 10. */
+  readonly episodes?: number;
+  /**
+   * `inline`: training waits for it. `background`: in a thread, on the run as it was when it was due, while training
+   * goes on. `remote`: evaluators that take jobs from `queue` evaluate the newest published checkpoint. Default:
+   * "inline".
+   */
+  readonly mode?: EvaluationMode;
+  /** Default: "evaluation". */
+  readonly name?: string;
+  /** The event at which the schedule is looked at. Default: the end of what it counts, `onEpochEnd` or `onBatchEnd`. */
+  readonly on?: EvaluationEvent;
+  /** The seed of the episodes, the same in each evaluation. Default: follows from the run's seed. */
+  readonly seed?: number;
+  /** The policy takes its most likely action, instead of drawing one. Default: true. */
+  readonly deterministic?: boolean;
+  /** How many environments play at once. Default: 8. */
+  readonly vectorCount?: number;
+  /** Where the policy runs. Default: where it is trained; in the background of a GPU's run on wasm. */
+  readonly engine?: EngineChoice;
+  /** In the background, if the last evaluation is not done: `wait` for it, or `skip` this one. Default: "wait". */
+  readonly whenBusy?: "wait" | "skip";
+  /** For `remote`: the queue of jobs, such as `processQueue({ store: "runs/stats.db" })`. */
+  readonly queue?: EvaluationQueue;
+  /** For `remote`: seconds for which the end of training waits for results. Default: 600. */
+  readonly patience?: number;
+  /** A stats store that gets a row for each suite. A `metricsHook` with a stats store files all scores together by itself. */
+  readonly store?: StatsStore;
+  /** The run's id or name in the stats store. Default: the training config's name. */
+  readonly run?: string;
+  /** Files each episode in the stats store, too. Default: false. */
+  readonly fileEpisodes?: boolean;
+  /** Records the first episodes of each suite, for `espalier replay`. Not with `remote`. */
+  readonly replays?: ReplayOptions;
+  /**
+   * Provides the slot `evaluationScores`, as one hook does. Others log by themselves if they are inline, and file their
+   * results in a stats store otherwise: they cannot log under an earlier step. Default: true.
+   */
+  readonly primary?: boolean;
+  /** Default: "stop"; for `remote` "warn", because an evaluator may end for reasons that are not the run's. */
+  readonly onFailure?: TrainerHook["onFailure"];
+  /** Milliseconds for which it may hold the loop; above it warns. */
+  readonly timeBudget?: number;
+}
+
+const has =
+  (method: string) =>
+  (value: unknown): boolean =>
+    typeof (value as Readonly<Record<string, unknown>> | null | undefined)?.[method] === "function";
+const failurePolicies = ["stop", "warn", "disable"] as const;
+
+const optionTable = {
+  player: option.made<Player>(
+    "the task's own: player: task.player",
+    (value) => has("step")((value as Player | null)?.policy) && Array.isArray((value as Player).reads),
+    { required: true },
+  ),
+  // Checked by `checkSuites`, which knows what to write instead.
+  suites: option.made<Suites>("suites by name", () => true, {}),
+  schedule: option.made<Schedule>("a schedule: every({ epochs: 10 })", has("due"), { required: true }),
+  episodes: option.integer({ min: 1, default: 10, doc: "Episodes of each suite." }),
+  mode: option.oneOf(["inline", "background", "remote"], { default: "inline", doc: "Where it runs." }),
+  name: option.text({ default: "evaluation" }),
+  on: option.oneOf(["onBatchEnd", "onRolloutEnd", "onTrainPhaseEnd", "onEpochEnd"], {}),
+  seed: option.integer({ doc: "The seed of the episodes." }),
+  deterministic: option.flag({ default: true }),
+  vectorCount: option.integer({ min: 1, doc: "How many environments play at once." }),
+  engine: option.text({}) as OptionTable<EvaluationHookOptions>["engine"],
+  whenBusy: option.oneOf(["wait", "skip"], { default: "wait" }),
+  queue: option.made<EvaluationQueue>('a queue: processQueue({ store: "runs/stats.db" })', has("submit"), {}),
+  patience: option.number({ min: 0, default: 600, infinite: true }),
+  store: option.made<StatsStore>("a stats store: await openStatsStore(path)", has("add"), {}),
+  run: option.text({}),
+  fileEpisodes: option.flag({ default: false }),
+  replays: option.group<ReplayOptions>(replayTable, {}),
+  primary: option.flag({ default: true }),
+  onFailure: option.oneOf(failurePolicies, {}) as OptionTable<EvaluationHookOptions>["onFailure"],
+  timeBudget: option.number({ above: 0 }),
+} satisfies OptionTable<EvaluationHookOptions>;
+
+/** Options with their defaults. */
+export interface EvaluationSettings extends EvaluationHookOptions {
+  readonly episodes: number;
+  readonly mode: EvaluationMode;
+  readonly name: string;
+  readonly on: EvaluationEvent;
+  readonly deterministic: boolean;
+  readonly whenBusy: "wait" | "skip";
+  readonly patience: number;
+  readonly primary: boolean;
+  readonly onFailure: NonNullable<TrainerHook["onFailure"]>;
+}
 
 /**
- * Plays episodes with the policy as it is now and then, and says how good it is: in the slot `evaluationScores`, from
- * where metrics, checkpoints and curricula have it, and in a stats store. Scores are `<suite>.return`, `.return.min`,
+ * Plays episodes with the policy now and then and reports its scores: in the slot `evaluationScores`, from where
+ * metrics, checkpoints and curricula have it, and in a stats store. Scores are `<suite>.return`, `.return.min`,
  * `.return.max`, `.return.deviation`, `.length`, `.positive`, `.episodes`, and without a suite's name those of all
  * episodes together. They are filed under the step of what was evaluated.
  *
  * It draws from a stream of its own and changes nothing of the run: training is the same bit for bit with and without
  * it. The same episodes are played each time, so that evaluations can be compared.
  *
- * Where scores come while training goes on (`background`, `remote`), it is a matter of time when others hear of them:
- * a run whose curriculum listens to them resumes exactly only with `inline`.
+ * Scores that come while training goes on (`background`, `remote`) arrive at no fixed step: a run whose curriculum uses
+ * them resumes exactly only with `inline`.
  *
  * @example
  * ```ts
  * const evaluation = evaluationHook({
  *   player: task.player,
- *   suites: { cartpole: { environment: "CartPole-v1" } },
+ *   suites: { cartpole: { env: "CartPole-v1" } },
  *   episodes: 20,
  *   schedule: every({ epochs: 10 }),
  * });
@@ -34,39 +148,103 @@ import { RemoteEvaluations } from "./remote.ts";
  * ```
  */
 export function evaluationHook(options: EvaluationHookOptions): TrainerHook {
-  const plan = planOf(options);
-  const { name, schedule, on, mode, primary, replays, onFailure, timeBudget, queue } = plan;
-  const slots = [evaluationScores, ...(replays ? [latestReplay] : [])];
-  const settings = {
-    ...{ name, schedule, onFailure },
-    ...(primary && { provides: slots }),
+  const settings = settingsOf(options);
+  const { name, schedule, on, mode, primary, replays, onFailure, timeBudget, queue } = settings;
+  const common = {
+    name,
+    schedule,
+    onFailure,
+    ...(primary && { provides: replays ? [evaluationScores, latestReplay] : [evaluationScores] }),
     ...(timeBudget !== undefined && { timeBudget }),
   };
-  if (mode === "remote") {
-    // `planOf` refuses the mode without a queue.
-    const remote = new RemoteEvaluations(plan, queue as EvaluationQueue);
+  if (mode === "remote" && queue) {
+    const remote = new RemoteEvaluations(settings, queue);
+    const results: TrainerHook = {
+      name: `${name}.results`,
+      // After every call of the task, so that it never prevents fusing.
+      schedule: every({ seconds: 1 }),
+      onFailure,
+      onBatchesEnd: (context) => remote.collect(context),
+    };
+    const end: TrainerHook = {
+      name: `${name}.end`,
+      onFailure,
+      onTrainingEnd: (context) => remote.end(context),
+    };
     return {
-      ...settings,
+      ...common,
       onRegister: (host) => remote.begin(host),
       onUnregister: () => remote.close(),
       [on]: (context: TrainerContext) => remote.submit(context),
-      children: [
-        {
-          name: `${name}.results`,
-          // After every call of the task, so that it never prevents fusing.
-          schedule: every({ seconds: 1 }),
-          onFailure,
-          onBatchesEnd: (context: TrainerContext) => remote.collect(context),
-        },
-        { name: `${name}.end`, onFailure, onTrainingEnd: (context: TrainerContext) => remote.end(context) },
-      ] as TrainerHook[],
+      children: [results, end],
     };
   }
-  const local = new LocalEvaluations(plan);
-  if (mode === "inline") return { ...settings, [on]: (context: TrainerContext) => local.inline(context) };
+  const local = new LocalEvaluations(settings);
+  if (mode === "inline") return { ...common, [on]: (context: TrainerContext) => local.inline(context) };
   return {
-    ...settings,
+    ...common,
     onUnregister: () => local.close(),
     [on]: (context: TrainerContext) => local.background(context),
   };
+}
+
+function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
+  const kind = "evaluationHook";
+  checkOptions(kind, options, optionTable);
+  const { schedule, queue, store, replays, mode = "inline", primary = true } = options;
+  const suites = checkSuites(kind, options.suites);
+  if (mode !== "inline") checkPortable(kind, mode, suites);
+  if ((mode === "remote") !== (queue !== undefined))
+    throw badOption(
+      kind,
+      queue ? `a queue is given and mode is "${mode}"` : 'mode is "remote", and there is no queue',
+      'write mode: "remote", queue: processQueue({ store: "runs/stats.db" })',
+    );
+  if (options.fileEpisodes && !store)
+    throw badOption(kind, "fileEpisodes is true, and there is no store", "give a stats store: store");
+  if (replays && mode === "remote")
+    throw badOption(kind, "a remote evaluation records no replays", "leave replays out, or evaluate here");
+  if (!primary && mode === "background" && !store && !replays)
+    throw badOption(
+      kind,
+      "it is not primary and runs in the background: its scores would go nowhere",
+      "give it a stats store: store",
+    );
+  return {
+    ...options,
+    suites,
+    mode,
+    primary,
+    episodes: options.episodes ?? optionTable.episodes.default,
+    name: options.name ?? optionTable.name.default,
+    on: options.on ?? eventOf(schedule),
+    deterministic: options.deterministic ?? true,
+    whenBusy: options.whenBusy ?? "wait",
+    patience: options.patience ?? optionTable.patience.default,
+    onFailure: options.onFailure ?? (mode === "remote" ? "warn" : "stop"),
+  };
+}
+
+/** Refuses environments that another thread or process cannot make. Names that processes know are not checked. */
+function checkPortable(kind: string, mode: EvaluationMode, suites: Suites): void {
+  for (const [name, { env }] of Object.entries(suites)) {
+    if (!isPortable(env))
+      throw badOption(
+        kind,
+        `the environment of suite "${name}" is a function, which a ${mode} evaluation cannot call`,
+        "give the name of a built-in environment, or the file that exports the function: { module: import.meta.url, name }",
+      );
+    if (mode === "background" && typeof env === "string") checkKnownEverywhere(env);
+  }
+}
+
+/** Counters before the first batch, a task's own included. */
+const allCounters = new Proxy(noCounters, {
+  get: (counters, name) => counters[name as string] ?? 0,
+});
+
+/** Epochs are counted at the end of an epoch, everything else at the end of a batch. */
+function eventOf(schedule: Schedule): EvaluationEvent {
+  const points = schedule.nextDue(allCounters);
+  return points?.some(({ unit }) => unit === "epochs") ? "onEpochEnd" : "onBatchEnd";
 }

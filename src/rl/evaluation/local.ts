@@ -1,64 +1,70 @@
-import { isPlainObject } from "../../core/index.ts";
-import { type EngineChoice, Tensor } from "../../engine/index.ts";
+import type { Worker } from "node:worker_threads";
+import { EspalierError } from "../../core/index.ts";
+import { type EngineChoice, startThread } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Frozen, TrainerContext } from "../../trainer/index.ts";
-import { Delivery, type Telling } from "./delivery.ts";
+import type { PolicySpec } from "../policies/spec.ts";
+import type { Space } from "../spaces/space.ts";
+import { receiveError, type SentError } from "../vector/failure.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
-import { evaluateSuites } from "./evaluate-suites.ts";
-import type { EvaluationPlan } from "./evaluation-options.ts";
-import { toHost } from "./host-state.ts";
+import type { EvaluationSettings } from "./evaluation-hook.ts";
 import type { PlayerState } from "./player.ts";
-import { episodeRecorder } from "./replays.ts";
-import { EvaluationThread } from "./thread.ts";
-
-/** Where the run was when an evaluation was due. */
-type Moment = Telling & Pick<TrainerContext, "counters" | "signal">;
+import { firstTensor, type HostState, toHost } from "./policy-steps.ts";
+import { episodeRecorder, type PublishContext, type RecordedEpisode, ResultPublisher } from "./publish.ts";
+import { evaluateSuites, type SuiteResult, type Suites } from "./suites.ts";
 
 /** Evaluates a run in this process: while training waits, or in a thread. */
 export class LocalEvaluations {
-  readonly #plan: EvaluationPlan;
-  readonly #delivery: Delivery;
+  readonly #settings: EvaluationSettings;
+  readonly #publisher: ResultPublisher;
   readonly #thread = new EvaluationThread();
-  /** The one in the thread. Never rejects. */
+  /** The evaluation in the thread. Never rejects. */
   #underWay: Promise<void> | undefined;
   #skipped = 0;
   #count = 0;
 
-  constructor(plan: EvaluationPlan) {
-    this.#plan = plan;
-    this.#delivery = new Delivery(plan);
+  constructor(settings: EvaluationSettings) {
+    this.#settings = settings;
+    this.#publisher = new ResultPublisher(settings);
   }
 
-  /** Training waits for it. */
+  /** Evaluates while training waits. */
   async inline(context: TrainerContext): Promise<void> {
-    const { player, suites, episodes, deterministic, vectorCount, engine } = this.#plan;
+    const { player, suites, episodes, deterministic, vectorCount, engine } = this.#settings;
     const { counters, signal } = context;
     const { components } = await context.snapshot(player.reads);
-    const recorder = episodeRecorder(this.#recorded());
+    const recorder = episodeRecorder(this.#recordedCount());
     try {
       const results = await evaluateSuites({
-        ...{ player, state: components, suites, episodes, deterministic, vectorCount, signal },
-        ...{ seed: this.#seed(context), record: recorder.record },
+        player,
+        state: components,
+        suites,
+        episodes,
+        deterministic,
+        vectorCount,
+        signal,
+        seed: this.#seed(context),
+        record: recorder.record,
         ...(engine !== undefined && { engine }),
       });
-      await this.#delivery.tell(context, { results, counters, recorded: recorder.episodes });
+      await this.#publisher.publish(context, { results, counters, recorded: recorder.episodes });
     } catch (error) {
       if (!signal.aborted) throw error; // The run ends at once, and so does this.
     }
   }
 
-  /** Training goes on meanwhile, on the run as it is now. One at a time: the next waits, or is left out. */
+  /** Evaluates the run as it is now while training goes on. One at a time: the next one waits, or is skipped. */
   background(context: TrainerContext): void | Promise<void> {
     if (!this.#underWay) return this.#start(context);
-    if (this.#plan.whenBusy === "skip") {
+    if (this.#settings.whenBusy === "skip") {
       this.#skipped++;
-      context.log({ [`${this.#plan.name}.skipped`]: this.#skipped }, "evaluation");
+      context.log({ [`${this.#settings.name}.skipped`]: this.#skipped }, "evaluation");
       return;
     }
     return this.#underWay.then(() => this.#start(context));
   }
 
-  /** Freezes the run and lets the thread work. A promise only where freezing gives one. */
+  /** Freezes the run and lets the thread work. Returns a promise only if freezing does. */
   #start(context: TrainerContext): void | Promise<void> {
     const { slots, clock, counters, state, signal } = context;
     const log = (): void => undefined;
@@ -72,36 +78,37 @@ export class LocalEvaluations {
       this.#underWay = done;
       context.inBackground(work);
     };
-    const frozen = context.snapshot(this.#plan.player.reads);
+    const frozen = context.snapshot(this.#settings.player.reads);
     return frozen instanceof Promise ? frozen.then(begin) : begin(frozen);
   }
 
-  async #inThread(components: PlayerState, context: Moment): Promise<void> {
-    const { player, suites, episodes, deterministic, vectorCount, engine } = this.#plan;
+  async #inThread(
+    components: PlayerState,
+    context: PublishContext & Pick<TrainerContext, "counters" | "signal">,
+  ): Promise<void> {
+    const { player, suites, episodes, deterministic, vectorCount, engine } = this.#settings;
     const { observationSpace, actionSpace, spec } = player.policy;
     const { counters, signal } = context;
     const names = Object.keys(components);
     try {
       const parts = await Promise.all(names.map((name) => toHost(components[name] as StateTree)));
-      const state = Object.fromEntries(names.map((name, i) => [name, parts[i]]));
       const { results, recorded } = await this.#thread.evaluate(
         {
-          ...{
-            policy: spec,
-            observationSpace,
-            actionSpace,
-            state,
-            suites,
-            episodes,
-            deterministic,
-            vectorCount,
-          },
-          ...{ seed: this.#seed(context), engine: engine ?? engineBeside(components) },
-          recorded: this.#recorded(),
+          policy: spec,
+          observationSpace,
+          actionSpace,
+          state: Object.fromEntries(names.map((name, i) => [name, parts[i]])),
+          suites,
+          episodes,
+          deterministic,
+          vectorCount,
+          seed: this.#seed(context),
+          engine: engine ?? engineBeside(components),
+          recorded: this.#recordedCount(),
         },
         signal,
       );
-      await this.#delivery.tell(context, { results, counters, recorded });
+      await this.#publisher.publish(context, { results, counters, recorded });
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -112,30 +119,108 @@ export class LocalEvaluations {
   }
 
   #seed({ state }: Pick<TrainerContext, "state">): number {
-    return this.#plan.seed ?? evaluationSeed(state.seed);
+    return this.#settings.seed ?? evaluationSeed(state.seed);
   }
 
   /** How many episodes of each suite are recorded in this evaluation. */
-  #recorded(): number {
-    const { replays } = this.#plan;
+  #recordedCount(): number {
+    const { replays } = this.#settings;
     const due = this.#count++ % (replays?.every ?? 1) === 0;
     return replays && due ? (replays.episodes ?? 1) : 0;
   }
 }
 
-/** The engine of a thread: that of the run, unless it has a GPU, which two would have to share. */
+/** The engine of a thread beside the run: that of the run, unless it has a GPU, which two would have to share. */
 function engineBeside(state: PlayerState): EngineChoice | undefined {
   const device = firstTensor(state)?.device;
   if (!device) return undefined;
   return device.kind === "cpu" ? device.engine : "wasm";
 }
 
-function firstTensor(state: StateTree): Tensor | undefined {
-  if (state instanceof Tensor) return state;
-  const parts = Array.isArray(state) ? state : isPlainObject(state) ? Object.values(state) : [];
-  for (const part of parts) {
-    const found = firstTensor(part as StateTree);
-    if (found) return found;
-  }
-  return undefined;
+/** An evaluation for the thread, in plain data. */
+export interface ThreadRequest {
+  readonly id: number;
+  readonly policy: PolicySpec;
+  readonly observationSpace: Space;
+  readonly actionSpace: Space;
+  /** States of the components that the player reads. */
+  readonly state: Readonly<Record<string, HostState>>;
+  readonly suites: Suites;
+  readonly episodes: number;
+  readonly seed: number;
+  readonly deterministic: boolean;
+  readonly vectorCount: number | undefined;
+  readonly engine: EngineChoice | undefined;
+  /** How many episodes of each suite are recorded. */
+  readonly recorded: number;
 }
+
+export interface ThreadResult {
+  readonly results: readonly SuiteResult[];
+  readonly recorded: readonly RecordedEpisode[];
+}
+
+/** The thread's answer to the request of this id. */
+export type ThreadAnswer = { readonly id: number } & (ThreadResult | { readonly error: SentError });
+
+/** A thread that evaluates, one request at a time. It starts with the first; only a request keeps the process alive. */
+export class EvaluationThread {
+  #worker: Worker | undefined;
+  #requests = 0;
+
+  /** Rejects with the signal's reason if that is aborted, and ends the thread. */
+  async evaluate(request: Omit<ThreadRequest, "id">, signal: AbortSignal): Promise<ThreadResult> {
+    signal.throwIfAborted();
+    this.#worker ??= startThread("rl/evaluation/thread-main", {
+      name: "espalier-evaluation",
+      imports: modulesOf(request),
+    });
+    const worker = this.#worker;
+    const id = this.#requests++;
+    const stop = (): void => void this.close();
+    signal.addEventListener("abort", stop, { once: true });
+    worker.ref();
+    try {
+      return await new Promise<ThreadResult>((resolve, reject) => {
+        const end = (how: string, cause?: unknown): void => {
+          this.#worker = undefined;
+          const reason: unknown = signal.reason;
+          reject(signal.aborted ? reason : ended(how, cause));
+        };
+        worker.once("error", (error) => end((error as Error).message, error));
+        worker.once("exit", (code) => end(`exit code ${code}`));
+        worker.on("message", (answer: ThreadAnswer) => {
+          if (answer.id !== id) return;
+          if ("error" in answer) reject(receiveError(answer.error));
+          else resolve(answer);
+        });
+        worker.postMessage({ ...request, id });
+      });
+    } finally {
+      signal.removeEventListener("abort", stop);
+      for (const event of ["error", "exit", "message"]) worker.removeAllListeners(event);
+      // A later error of the thread must not be an uncaught one.
+      worker.on("error", () => undefined);
+      worker.unref();
+    }
+  }
+
+  /** Ends the thread; the next request starts another. */
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+}
+
+/** The user's files that the thread has to import. */
+function modulesOf({ policy, suites }: Omit<ThreadRequest, "id">): readonly string[] {
+  const own = Object.values(suites).flatMap(({ env }) => (typeof env === "object" ? [env.module] : []));
+  return policy.module ? [policy.module.url, ...own] : own;
+}
+
+const ended = (how: string, cause: unknown): EspalierError =>
+  new EspalierError("EVALUATION_THREAD", `the thread that evaluates has ended: ${how}`, {
+    fix: 'look at the environment and the policy, or evaluate inline: mode: "inline"',
+    cause,
+  });

@@ -7,9 +7,9 @@ import { smallTask, trained, type Where } from "../on-policy/on-policy.test-supp
 import { evaluateCheckpoint } from "./evaluate-checkpoint.ts";
 import { evaluationHook } from "./evaluation-hook.ts";
 import { folder } from "./run.test-support.ts";
-import { allScores } from "./scores.ts";
+import { allScores } from "./suites.ts";
 
-const suites = { cartpole: { environment: "CartPole-v1" } };
+const suites = { cartpole: { env: "CartPole-v1" } };
 const wheres: readonly Where[] = ["compiled", "ordinary"];
 
 describe.each(sweepEngines())("PPO on %s", (engine) => {

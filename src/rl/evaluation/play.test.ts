@@ -6,7 +6,6 @@ import type { Policy } from "../policies/policy.ts";
 import { verifyReplay } from "../replays/playback.ts";
 import type { Replay } from "../replays/replay.ts";
 import type { Space } from "../spaces/space.ts";
-import type { EpisodeResult } from "./episode.ts";
 import {
   countingPolicy,
   densePlayer,
@@ -19,8 +18,8 @@ import {
   type Script,
   scripted,
 } from "./evaluation.test-support.ts";
-import { playEpisodes } from "./play.ts";
-import { scoresOf } from "./scores.ts";
+import { type EpisodeResult, playEpisodes } from "./play.ts";
+import { scoresOf } from "./suites.ts";
 
 const playerOf = (policy: Policy) => ({ player: { policy, reads: [] }, state: {} });
 const one: Space = { kind: "box", shape: [1], low: -1000, high: 1000 };
@@ -30,7 +29,7 @@ describe.each(testEngines())("episodes on %s", (engine) => {
     const { player, state } = densePlayer(makeDrift, 3, undefined, engine);
     const play = (vectorCount: number, deterministic: boolean) =>
       playEpisodes({
-        ...{ player, state, environment: makeDrift, episodes: 11, seed: 5 },
+        ...{ player, state, env: makeDrift, episodes: 11, seed: 5 },
         ...{ vectorCount, deterministic },
       });
     for (const deterministic of [true, false]) {
@@ -43,7 +42,7 @@ describe.each(testEngines())("episodes on %s", (engine) => {
   it("are drawn where they are not to be deterministic, and the same again by the same seed", async () => {
     const { player, state } = densePlayer(makeDrift, 3, undefined, engine);
     const play = (seed: number, deterministic: boolean) =>
-      playEpisodes({ player, state, environment: makeDrift, episodes: 4, seed, deterministic });
+      playEpisodes({ player, state, env: makeDrift, episodes: 4, seed, deterministic });
     const drawn = await play(1, false);
     expect(await play(1, false)).toEqual(drawn);
     expect((await play(1, true)).map((each) => each.seed)).toEqual(drawn.map((each) => each.seed));
@@ -68,7 +67,7 @@ describe.each(testEngines())("episodes on %s", (engine) => {
     await playEpisodes({
       player: { policy, reads: ["params", "normalizer"] },
       state: { params: { unused: put(0, { engine }) }, normalizer },
-      ...{ environment: make, episodes: 1, seed: 0 },
+      ...{ env: make, episodes: 1, seed: 0 },
     });
     const acted = heard[1]?.actions[0] as Float32Array | undefined;
     expect(acted?.[0]).toBeCloseTo(1.5, 6);
@@ -82,7 +81,7 @@ describe("episodes", () => {
     const { player, state } = densePlayer(make);
     heard.length = 0;
     const played = await playEpisodes({
-      ...{ player, state, environment: make, episodes: 7, seed: 9, vectorCount: 3 },
+      ...{ player, state, env: make, episodes: 7, seed: 9, vectorCount: 3 },
     });
     expect(played).toHaveLength(7);
     for (const { length, seed, terminated } of played)
@@ -95,7 +94,7 @@ describe("episodes", () => {
       [seeds[2], seeds[5]],
     ]);
     expect(new Set(seeds).size).toBe(7);
-    const more = await playEpisodes({ player, state, environment: make, episodes: 9, seed: 9 });
+    const more = await playEpisodes({ player, state, env: make, episodes: 9, seed: 9 });
     expect(more.slice(0, 7)).toEqual(played);
   });
 
@@ -104,7 +103,7 @@ describe("episodes", () => {
     const script: Script = { name: "Lengths", length: (seed) => (seed % 2 === 0 ? 50 : 1) };
     const { make } = scripted({ ...script, reward: ({ seed }) => (seed % 2 === 0 ? 0.2 : 1) });
     const { player, state } = densePlayer(make);
-    const played = await playEpisodes({ player, state, environment: make, episodes: 10, seed: 2 });
+    const played = await playEpisodes({ player, state, env: make, episodes: 10, seed: 2 });
     const long = played.filter(({ seed }) => seed % 2 === 0).length;
     expect(long).toBeGreaterThan(0);
     expect(scoresOf(played).return).toBeCloseTo((10 * long + (10 - long)) / 10, 5);
@@ -113,7 +112,7 @@ describe("episodes", () => {
   it("begin with nothing remembered, each of them", async () => {
     const { make, heard } = scripted({ name: "Count", actionSpace: one, length: (seed) => 1 + (seed % 4) });
     const played = await playEpisodes({
-      ...{ ...playerOf(countingPolicy(make())), environment: make, episodes: 6, seed: 0, vectorCount: 2 },
+      ...{ ...playerOf(countingPolicy(make())), env: make, episodes: 6, seed: 0, vectorCount: 2 },
     });
     const counts = (episodes: readonly number[]) =>
       episodes.flatMap((k) => Array.from({ length: played[k]?.length ?? 0 }, (_, i) => i + 1));
@@ -130,7 +129,7 @@ describe("episodes", () => {
       mask: ({ step }) => Uint8Array.from({ length: 4 }, (_, i) => (i === step % 4 ? 1 : 0)),
     });
     const { player, state } = densePlayer(make);
-    await playEpisodes({ player, state, environment: make, episodes: 2, seed: 0, vectorCount: 1 });
+    await playEpisodes({ player, state, env: make, episodes: 2, seed: 0, vectorCount: 1 });
     expect(heard[1]?.actions).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
   });
 
@@ -143,11 +142,10 @@ describe("episodes", () => {
         mask: ({ step }) => (step === at ? Uint8Array.of(0, 0) : Uint8Array.of(1, 1)),
       }).make;
     const { player, state } = densePlayer(forbidding(3));
-    const play = (at: number) =>
-      playEpisodes({ player, state, environment: forbidding(at), episodes: 1, seed: 0 });
+    const play = (at: number) => playEpisodes({ player, state, env: forbidding(at), episodes: 1, seed: 0 });
     expect(await play(3)).toHaveLength(1);
     await expect(play(1)).rejects.toThrow(
-      /Stuck, environment 0, step 1 .* an action mask that allows nothing from 0 on \[ENVIRONMENT_INVALID\]/,
+      /Stuck .environment 0 .* step 1 of evaluation episode 0.* an action mask that allows nothing from 0 on \[ENVIRONMENT_INVALID\]/,
     );
   });
 
@@ -162,7 +160,7 @@ describe("episodes", () => {
       reward: (_, action) => (action as readonly Float32Array[]).map((each) => each[0] as number),
     });
     const played = await playEpisodes({
-      ...{ ...playerOf(echoPolicy(make())), environment: make, episodes: 3, seed: 0 },
+      ...{ ...playerOf(echoPolicy(make())), env: make, episodes: 3, seed: 0 },
     });
     expect(played.map((each) => each.return)).toEqual([153, 153, 153]);
     expect(heard[1]?.actions[1]).toEqual([Float32Array.of(1), Float32Array.of(101)]);
@@ -172,7 +170,7 @@ describe("episodes", () => {
     const { player, state } = densePlayer(makeLessons);
     const play = (lesson?: string | number) =>
       playEpisodes({
-        ...{ player, state, environment: makeLessons, episodes: 2, seed: 0 },
+        ...{ player, state, env: makeLessons, episodes: 2, seed: 0 },
         ...(lesson !== undefined && { lesson }),
       });
     expect((await play()).map(({ lesson, return: total }) => [lesson, total])).toEqual([
@@ -190,7 +188,7 @@ describe("episodes", () => {
 
   it("can be recorded as they are played, and are the same", async () => {
     const { player, state } = densePlayer(makeDrift);
-    const options = { player, state, environment: makeDrift, episodes: 3, seed: 4, vectorCount: 1 };
+    const options = { player, state, env: makeDrift, episodes: 3, seed: 4, vectorCount: 1 };
     const replays: (readonly [number, Replay])[] = [];
     const played = await playEpisodes({
       ...options,
@@ -211,22 +209,22 @@ describe("episodes", () => {
       Object.assign(make(), { close: () => void closed.push(name) });
     const { player, state } = densePlayer(makeDrift);
     const options = { player, state, episodes: 2, seed: 0 };
-    await playEpisodes({ ...options, environment: closing(makeDrift, "whole") });
-    await expect(playEpisodes({ ...options, environment: closing(makeBroken, "broken") })).rejects.toThrow();
+    await playEpisodes({ ...options, env: closing(makeDrift, "whole") });
+    await expect(playEpisodes({ ...options, env: closing(makeBroken, "broken") })).rejects.toThrow();
     expect(closed).toEqual(["whole", "whole", "broken", "broken"]);
   });
 });
 
 describe("bad input", () => {
   const { player, state } = densePlayer(makeDrift);
-  const base = { player, state, environment: makeDrift, episodes: 2, seed: 0 };
+  const base = { player, state, env: makeDrift, episodes: 2, seed: 0 };
 
   it("names what is wrong", async () => {
     await expect(playEpisodes({ ...base, episodes: 0 })).rejects.toThrow(/episodes is 0.*whole number/s);
     await expect(playEpisodes({ ...base, vectorCount: 1.5 })).rejects.toThrow(/vectorCount is 1.5/);
-    await expect(playEpisodes({ ...base, environment: 7 as never })).rejects.toThrow(/environment is 7/);
+    await expect(playEpisodes({ ...base, env: 7 as never })).rejects.toThrow(/env is 7/);
     await expect(playEpisodes({ ...base, sead: 1 } as never)).rejects.toThrow(/"sead"; did you mean "seed"/);
-    await expect(playEpisodes({ ...base, environment: here("makeNothing") })).rejects.toMatchObject({
+    await expect(playEpisodes({ ...base, env: here("makeNothing") })).rejects.toMatchObject({
       code: "ENVIRONMENT_UNKNOWN",
       message: expect.stringContaining('exports no function "makeNothing"'),
     });
@@ -242,18 +240,18 @@ describe("bad input", () => {
       step(): void {}
     }
     for (const [environment, words] of [
-      [new Own(), /environment is an environment, .*\n.*\(\) => new MyEnvironment\(\)/],
-      [Own, /environment is the class Own, which cannot be called without new.*\n.*\(\) => new Own\(\)/],
+      [new Own(), /env is an environment, .*\n.*\(\) => new MyEnvironment\(\)/],
+      [Own, /env is the class Own, which cannot be called without new.*\n.*\(\) => new Own\(\)/],
       [async () => makeDrift(), /gave a promise: environments are synchronous, and no environment/],
       [() => undefined, /the function that makes environments gave undefined, and no environment/],
       [here("Classy"), /Classy of .* is the class Classy, which cannot be called without new/],
     ] as const)
-      await expect(playEpisodes({ ...base, environment: environment as never })).rejects.toThrow(words);
+      await expect(playEpisodes({ ...base, env: environment as never })).rejects.toThrow(words);
   });
 
   it("spaces that do not fit: names both", async () => {
     const { make } = scripted({ name: "Other", actionSpace: { kind: "discrete", n: 3 } });
-    await expect(playEpisodes({ ...base, environment: make })).rejects.toMatchObject({
+    await expect(playEpisodes({ ...base, env: make })).rejects.toMatchObject({
       code: "SPACES_MISMATCH",
       message: expect.stringMatching(
         /cannot play Other: its actions are one of 3 choices, and the policy was made for a box of \[1\]/,
@@ -262,27 +260,27 @@ describe("bad input", () => {
   });
 
   it("environments that fail: names environment, index and step", async () => {
-    await expect(playEpisodes({ ...base, environment: makeBroken })).rejects.toMatchObject({
+    await expect(playEpisodes({ ...base, env: makeBroken })).rejects.toMatchObject({
       code: "ENVIRONMENT_FAILED",
       message: expect.stringMatching(
-        /Broken, environment 0, step 2 of evaluation episode 0: step failed: it came/,
+        /Broken .environment 0 .* step 3 of evaluation episode 0.: step.. threw Error: it came/,
       ),
     });
     const nan = scripted({ name: "NaN", observe: ({ step }) => [0, step === 1 ? Number.NaN : 0] });
-    await expect(playEpisodes({ ...base, environment: nan.make })).rejects.toThrow(
-      /NaN, environment 0, step 1 .* an observation with NaN at 1 \[ENVIRONMENT_INVALID\]/,
+    await expect(playEpisodes({ ...base, env: nan.make })).rejects.toThrow(
+      /NaN .environment 0 .* step 1 .* an observation that is NaN at 1 \[ENVIRONMENT_INVALID\]/,
     );
     const short = scripted({ name: "Short", observe: () => [0] });
-    await expect(playEpisodes({ ...base, environment: short.make })).rejects.toThrow(
-      /Short, environment 0, step 0 .* does not fit.*1 numbers, where 2/,
+    await expect(playEpisodes({ ...base, env: short.make })).rejects.toThrow(
+      /Short .environment 0 .* step 0 .* wrong observation.*1 numbers, where 2/,
     );
     const free = scripted({ name: "Free", reward: () => Number.NaN });
-    await expect(playEpisodes({ ...base, environment: free.make })).rejects.toThrow(/Free.* a reward of NaN/);
+    await expect(playEpisodes({ ...base, env: free.make })).rejects.toThrow(/Free.* NaN as its reward/);
     const made = (own: object) => () => Object.assign(makeDrift(), own) as Environment;
     for (const [own, words] of [
       [
         { reset: async () => ({ observation: [0, 0] }) },
-        /Drift: reset\(\) gave a promise: environments are syn/,
+        /Drift.* reset\(\) gave a promise: environments are syn/,
       ],
       [{ reset: () => Float32Array.of(0, 0) }, /reset\(\) gave a Float32Array .*\n.*give \{ observation \}/],
       [
@@ -293,17 +291,17 @@ describe("bad input", () => {
     ] as const)
       for (const record of [undefined, () => () => undefined])
         await expect(
-          playEpisodes({ ...base, environment: made(own), ...(record && { record }) }),
+          playEpisodes({ ...base, env: made(own), ...(record && { record }) }),
         ).rejects.toMatchObject({ code: "ENVIRONMENT_INVALID", message: expect.stringMatching(words) });
-    await expect(playEpisodes({ ...base, environment: makeEndless, maxLength: 50 })).rejects.toMatchObject({
+    await expect(playEpisodes({ ...base, env: makeEndless, maxLength: 50 })).rejects.toMatchObject({
       code: "ENVIRONMENT_HANGS",
-      message: expect.stringContaining("step 50 of evaluation episode 0: the episode does not end"),
+      message: expect.stringContaining("step 50 of evaluation episode 0): the episode does not end"),
     });
   });
 
   it("stops when it is told", async () => {
     const controller = new AbortController();
-    const playing = playEpisodes({ ...base, environment: makeEndless, signal: controller.signal });
+    const playing = playEpisodes({ ...base, env: makeEndless, signal: controller.signal });
     controller.abort(new Error("enough"));
     await expect(playing).rejects.toThrow("enough");
   });

@@ -1,17 +1,57 @@
-import { checkNames, checkSize } from "../../core/index.ts";
-import type { EngineChoice } from "../../engine/index.ts";
+import { checkOptions, EspalierError, type OptionTable, option } from "../../core/index.ts";
+import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import { Stream } from "../../random/index.ts";
 import { type Environment, lessonOf } from "../environments/environment.ts";
 import { checkSource, type EnvironmentSource, environmentMaker } from "../environments/registry.ts";
+import type { Policy } from "../policies/policy.ts";
+import { type Replay, type ReplayRecorder, replayRecorder } from "../replays/replay.ts";
 import { writeAction } from "../spaces/flat.ts";
 import { sampleSpace } from "../spaces/sample.ts";
-import { choiceGroups, type Space } from "../spaces/space.ts";
-import type { EpisodeResult, RecordEpisode } from "./episode.ts";
-import { checkFits } from "./fit.ts";
+import { actionSize, choiceGroups, flatSize, type Space } from "../spaces/space.ts";
+import { makeEnvironments } from "../vector/make-environments.ts";
+import { type Memory, ownMemory, sizesOf } from "../vector/memory.ts";
+import { EnvironmentRows } from "../vector/rows.ts";
 import type { Player, PlayerState } from "./player.ts";
-import { PolicySteps } from "./policy-steps.ts";
-import { Seat } from "./seat.ts";
-import { firstEmpty, hasMasks, type Seating, seatingFor } from "./seating.ts";
+import { hasMasks, type PolicyInputs, PolicySteps } from "./policy-steps.ts";
+
+// Evaluation: how good a policy is, found by playing episodes.
+//
+//   evaluationHook          when: inline, in a thread, or in other processes           evaluation-hook.ts
+//   └─ evaluateSuites       plays every suite and scores it                            suites.ts
+//      └─ playEpisodes      this file
+//           make `vectorCount` environments; episode k belongs to environment k % vectorCount
+//           reset each environment for its first episode
+//           while an episode is under way:
+//             actions = one call of the policy for the rows of all environments        policy-steps.ts
+//             for each environment with an episode under way:
+//               step it on its rows, as vectors do                                     vector/rows.ts
+//               its episode is over: keep the result, reset it for its next episode
+//   └─ ResultPublisher      results to slots, metrics, the stats store and replays     publish.ts
+
+/** The result of an episode. */
+export interface EpisodeResult {
+  /** The sum of its rewards; with several agents the mean of their sums. */
+  readonly return: number;
+  readonly length: number;
+  /** False if it was truncated. */
+  readonly terminated: boolean;
+  /** Index of its lesson. */
+  readonly lesson: number;
+  /** The seed its environment was reset with. */
+  readonly seed: number;
+}
+
+/** An episode that begins. */
+export interface PlayedEpisode {
+  /** Its number among those that are played, from 0. */
+  readonly episode: number;
+  readonly environment: string;
+  readonly seed: number;
+  readonly lesson: number;
+}
+
+/** Called at the beginning of an episode. If it returns a function, that gets a replay of the episode at its end. */
+export type RecordEpisode = (start: PlayedEpisode) => ((replay: Replay) => void) | undefined;
 
 /** Options of {@link playEpisodes}. */
 export interface PlayOptions {
@@ -19,39 +59,62 @@ export interface PlayOptions {
   readonly player: Player | "random";
   /** States of the components that the player reads: of a snapshot, or of a checkpoint. None for `"random"`. */
   readonly state?: PlayerState;
-  readonly environment: EnvironmentSource;
+  readonly env: EnvironmentSource;
   readonly episodes: number;
-  /** One of the environment's lessons, by name or index; the first unless told. */
+  /** One of the environment's lessons, by name or index. Default: 0. */
   readonly lesson?: string | number;
   readonly seed: number;
-  /** Whether the policy does what it finds best, or draws its actions. Default true. */
+  /** The policy takes its most likely action, instead of drawing one. Default: true. */
   readonly deterministic?: boolean;
   /** Where the policy runs. Default: where its parameters are. */
   readonly engine?: EngineChoice;
-  /** How many environments play at once. Default 8, or as many as there are episodes. */
+  /** How many environments play at once. Default: 8, or as many as there are episodes. */
   readonly vectorCount?: number;
-  /** Steps after which an episode is taken for one that never ends, which is an error. Default a million. */
+  /** Steps after which an episode counts as one that never ends, which is an error. Default: 1,000,000. */
   readonly maxLength?: number;
-  /** Asked at the beginning of each episode: who gives a function gets a replay of it at its end. */
+  /** Called at the beginning of each episode. If it returns a function, that gets a replay of the episode. */
   readonly record?: RecordEpisode;
   /** Aborted, it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-const kind = "playEpisodes";
-const names = [
-  ...["player", "state", "environment", "episodes", "lesson", "seed", "deterministic", "engine"],
-  ...["vectorCount", "maxLength", "record", "signal"],
-];
-/** So many environments are computed together at least; where fewer play, the other rows are idle. */
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+const optionTable = {
+  player: option.made<PlayOptions["player"]>(
+    'a task\'s player, task.player, or "random"',
+    (value) => value === "random" || typeof (value as Partial<Player> | null)?.policy?.step === "function",
+    { required: true },
+  ),
+  state: option.made<PlayerState>("a snapshot's components", isObject, {}),
+  // Checked by `checkSource`, which knows what to write instead.
+  env: option.made<EnvironmentSource>("an environment", () => true, { required: true }),
+  episodes: option.integer({ min: 1, required: true }),
+  lesson: option.made<string | number>("the name or the index of a lesson", () => true, {}),
+  seed: option.integer({ required: true }),
+  deterministic: option.flag({ default: true }),
+  engine: option.text({}) as OptionTable<PlayOptions>["engine"],
+  vectorCount: option.integer({ min: 1 }),
+  maxLength: option.integer({ min: 1, default: 1_000_000 }),
+  record: option.made<RecordEpisode>("a function", (value) => typeof value === "function", {}),
+  signal: option.made<AbortSignal>("an AbortSignal", isObject, {}),
+} satisfies OptionTable<PlayOptions>;
+
+/** Rows are computed for at least this many environments; where fewer play, the other rows are idle. */
 const width = 8;
 
+/** An episode under way. */
+interface Episode {
+  readonly number: number;
+  readonly keys: EpisodeKeys;
+}
+
 /**
- * Plays episodes to their end and tells how each went, in the order of their numbers. Which environment plays which
- * episodes is decided beforehand, and an environment that has played its own waits for the others: stopping at the
- * first so many that end would favour short ones.
+ * Plays episodes to their end and returns their results, in the order of their numbers. The environments' episodes are
+ * assigned beforehand, and an environment that has played its own waits for the others: stopping at the first ones that
+ * end would favour short episodes.
  *
- * Episode k follows from `seed` and k alone: the environment's seed, and the draws of the policy where it draws. All
+ * Episode k follows from `seed` and k alone: the environment's seed, and the draws of the policy if it draws. All
  * steps run through one program of 8 environments, however few play, so that results are the same bit for bit for
  * every `vectorCount` up to 8; with more the program is wider, and sums may round differently.
  *
@@ -61,50 +124,82 @@ const width = 8;
  * const episodes = await playEpisodes({
  *   player: task.player,
  *   state: components,
- *   environment: "CartPole-v1",
+ *   env: "CartPole-v1",
  *   episodes: 20,
  *   seed: 0,
  * });
  * ```
  */
 export async function playEpisodes(options: PlayOptions): Promise<readonly EpisodeResult[]> {
-  checkNames(kind, options, names);
-  checkSource(kind, "environment", options.environment);
-  const { player, state = {}, seed, deterministic = true, engine, record, signal } = options;
-  const episodes = checkSize(kind, "episodes", options.episodes);
-  const maxLength = checkSize(kind, "maxLength", options.maxLength ?? 1_000_000);
-  const count = Math.min(episodes, checkSize(kind, "vectorCount", options.vectorCount ?? width));
-  const make = await environmentMaker(options.environment);
-  const environments: Environment[] = [];
+  const kind = "playEpisodes";
+  checkOptions(kind, options, optionTable);
+  checkSource(kind, "env", options.env);
+  const { player, state = {}, episodes, seed, deterministic = true, engine, record, signal } = options;
+  const maxLength = options.maxLength ?? optionTable.maxLength.default;
+  const count = Math.min(episodes, options.vectorCount ?? width);
+  const make = await environmentMaker(options.env);
+  const { description, environments } = makeEnvironments(make, 0, count, (space) =>
+    player === "random" ? choiceGroups(space).length > 0 : hasMasks(player.policy),
+  );
   try {
-    for (let i = 0; i < count; i++) environments.push(make());
-    const [first] = environments as [Environment];
-    if (player !== "random") checkFits(player.policy, first);
-    const lesson = lessonOf(kind, first, options.lesson);
-    const masks = player === "random" ? choiceGroups(first.actionSpace).length > 0 : hasMasks(player.policy);
-    const seating = seatingFor(masks, first, Math.max(count, width));
+    if (player !== "random") checkFits(player.policy, description);
+    const { agents, name, actionSpace } = description;
+    const memory = ownMemory(sizesOf(description, Math.max(count, width)));
+    memory.resets.fill(1);
+    memory.actionMasks.fill(1);
+    memory.nextLessons.fill(lessonOf(kind, description, options.lesson));
+    const keys = new Uint32Array(2 * memory.rewards.length);
+    const masks = description.masked ? memory.actionMasks : undefined;
+    const inputs: PolicyInputs = { observations: memory.observations, resets: memory.resets, masks, keys };
     const policy =
       player === "random"
-        ? randomSteps(first.actionSpace)
-        : await PolicySteps.open({ player, state, rows: seating.rows, deterministic, engine });
+        ? randomPolicy(actionSpace, count * agents)
+        : await PolicySteps.open({ player, state, rows: memory.rewards.length, deterministic, engine });
+
+    /** By environment; undefined if it has no episode left. */
+    const playing: (Episode | undefined)[] = [];
+    const rows = new EnvironmentRows({
+      description,
+      memory,
+      environments: record
+        ? environments.map((each, i) => recorded(each, record, () => playing[i]?.number ?? 0))
+        : environments,
+      make,
+      episode: (i) => playing[i]?.number ?? 0,
+    });
+    const begin = (i: number, number: number): void => {
+      const episode = { number, keys: episodeKeys(seed, number) };
+      playing[i] = number < episodes ? episode : undefined;
+      if (number >= episodes) return;
+      memory.fresh[i] = 1;
+      memory.seeds[2 * i] = episode.keys.seed;
+      rows.reset(i);
+      drawKeys(i, episode);
+    };
+    const drawKeys = (i: number, episode: Episode): void => {
+      for (let agent = 0; agent < agents; agent++)
+        keys.set(episode.keys.action(memory.lengths[i] as number, agent), 2 * (i * agents + agent));
+    };
     const results: EpisodeResult[] = [];
-    const seats = environments.map(
-      (environment, index) =>
-        new Seat({
-          ...{ environment, index, seed, lesson, seating, maxLength, record },
-          episodes: Array.from(
-            { length: Math.ceil((episodes - index) / count) },
-            (_, i) => index + i * count,
-          ),
-          ended: (episode, result) => {
-            results[episode] = result;
-          },
-        }),
-    );
-    while (seats.some(({ plays }) => plays)) {
+    for (let i = 0; i < count; i++) begin(i, i);
+    while (playing.some((episode) => episode !== undefined)) {
       signal?.throwIfAborted();
-      const actions = await policy.act(seating);
-      for (const seat of seats) if (seat.plays) seat.step(actions);
+      const actions = await policy.act(inputs);
+      for (let i = 0; i < count; i++) {
+        const episode = playing[i];
+        if (!episode) continue;
+        rows.act(i, actions);
+        if (memory.terminated[i * agents] || memory.truncated[i * agents]) {
+          results[episode.number] = resultOf(memory, i, agents, episode.keys.seed);
+          begin(i, episode.number + count);
+        } else if ((memory.lengths[i] as number) >= maxLength)
+          throw new EspalierError(
+            "ENVIRONMENT_HANGS",
+            `${name} (environment ${i}, step ${memory.lengths[i]} of evaluation episode ${episode.number}): the episode does not end`,
+            { fix: "give the environment a time limit, or raise maxLength" },
+          );
+        else drawKeys(i, episode);
+      }
     }
     return results;
   } finally {
@@ -112,19 +207,125 @@ export async function playEpisodes(options: PlayOptions): Promise<readonly Episo
   }
 }
 
-/** Acts at random: uniform over the choices that are allowed and over bounded numbers, by the keys of the rows. */
-function randomSteps(space: Space): { act(shown: Seating): Promise<Float32Array> } {
+function resultOf(memory: Memory, i: number, agents: number, seed: number): EpisodeResult {
+  const returns = memory.returns.subarray(i * agents, (i + 1) * agents);
   return {
-    act: async ({ rows, actions, choices, groups, masks, keys }) => {
-      const into = new Float32Array(rows * actions);
+    return: returns.reduce((sum, each) => sum + each, 0) / agents,
+    length: memory.lengths[i] as number,
+    terminated: memory.terminated[i * agents] === 1,
+    lesson: memory.nextLessons[i] as number,
+    seed,
+  };
+}
+
+/** The random numbers of an episode, which follow from the seed and the episode's number alone. */
+interface EpisodeKeys {
+  /** The seed of the environment's reset. */
+  readonly seed: number;
+  /** The two words from which an agent's action at a step is drawn. */
+  action(step: number, agent: number): Uint32Array;
+}
+
+function episodeKeys(seed: number, episode: number): EpisodeKeys {
+  const { hostBits, hostFoldIn, hostKey } = hostRandom;
+  const root = hostFoldIn(hostKey(seed), episode);
+  const actions = hostFoldIn(root, 1);
+  return {
+    // Below 2^31, as every environment takes it.
+    seed: (hostBits(hostFoldIn(root, 0), 1)[0] as number) >>> 1,
+    action: (step, agent) => hostFoldIn(hostFoldIn(actions, step), agent),
+  };
+}
+
+/** Acts at random: uniform over allowed choices and bounded numbers, drawn from the keys of the rows. */
+function randomPolicy(space: Space, rows: number): { act(inputs: PolicyInputs): Promise<Float32Array> } {
+  const size = actionSize(space);
+  return {
+    act: async ({ masks, keys }) => {
+      const actions = new Float32Array(rows * size);
+      const choices = masks ? masks.length / (keys.length / 2) : 0;
       for (let row = 0; row < rows; row++) {
         const mask = masks?.subarray(row * choices, (row + 1) * choices);
-        // Rows whose episode is over may have nothing left to choose.
-        if (mask && firstEmpty(mask, groups) >= 0) continue;
         const stream = new Stream("actions", keys.slice(row * 2, row * 2 + 2));
-        writeAction(space, sampleSpace(space, stream, mask), into, row * actions);
+        writeAction(space, sampleSpace(space, stream, mask), actions, row * size);
       }
-      return into;
+      return actions;
     },
   };
+}
+
+/** An environment that records the episodes for which `record` returns a function. `episode` is the present one. */
+function recorded(inner: Environment, record: RecordEpisode, episode: () => number): Environment {
+  const { name, observationSpace, actionSpace, agents, lessons } = inner;
+  let recorder: ReplayRecorder | undefined;
+  let done: ((replay: Replay) => void) | undefined;
+  return {
+    name,
+    observationSpace,
+    actionSpace,
+    ...(agents !== undefined && { agents }),
+    ...(lessons && { lessons }),
+    reset({ seed = 0, lesson = 0 } = {}) {
+      done = record({ episode: episode(), environment: name, seed, lesson });
+      recorder = done && replayRecorder(inner, { seed, lesson });
+      return recorder?.now ?? inner.reset({ seed, lesson });
+    },
+    step(action) {
+      if (!recorder) return inner.step(action);
+      const step = recorder.act(action);
+      if (recorder.over) done?.(recorder.replay());
+      return step;
+    },
+    getState: () => inner.getState(),
+    setState: (state) => inner.setState(state),
+  };
+}
+
+/** Refuses an environment whose spaces are not those that the policy was made for. Bounds may differ. */
+function checkFits(
+  policy: Policy,
+  { name, observationSpace, actionSpace }: Pick<Environment, "name" | "observationSpace" | "actionSpace">,
+): void {
+  const differences = [
+    ["observations", policy.observationSpace, observationSpace] as const,
+    ["actions", policy.actionSpace, actionSpace] as const,
+  ]
+    .filter(([, made, given]) => canonical(made) !== canonical(given))
+    .map(
+      ([what, made, given]) =>
+        `its ${what} are ${spaceText(given)}, and the policy was made for ${spaceText(made)}`,
+    );
+  if (differences.length === 0) return;
+  throw new EspalierError("SPACES_MISMATCH", `the policy cannot play ${name}: ${differences.join("; ")}`, {
+    fix: "evaluate on the environment that it was trained on, or wrap this one so that the spaces are the same",
+  });
+}
+
+function canonical(space: Space): string {
+  switch (space.kind) {
+    case "discrete":
+      return `discrete ${space.n}`;
+    case "multiDiscrete":
+      return `multiDiscrete ${space.choices.join(",")}`;
+    case "box":
+      return `box ${space.shape.join(",")}`;
+    case "dict":
+      return Object.keys(space.spaces)
+        .sort()
+        .map((name) => `${JSON.stringify(name)}: ${canonical(space.spaces[name] as Space)}`)
+        .join("; ");
+  }
+}
+
+function spaceText(space: Space): string {
+  switch (space.kind) {
+    case "discrete":
+      return `one of ${space.n} choices`;
+    case "multiDiscrete":
+      return `choices of ${space.choices.join(", ")}`;
+    case "box":
+      return `a box of [${space.shape.join(", ")}]`;
+    case "dict":
+      return `a dict of ${Object.keys(space.spaces).sort().join(", ")} (${flatSize(space)} numbers)`;
+  }
 }

@@ -1,15 +1,23 @@
-import { EspalierError } from "../../core/index.ts";
+import { fileURLToPath } from "node:url";
+import type { Checkpoint } from "../../checkpoint/index.ts";
+import { EspalierError, isPlainObject } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import type { Policy } from "../policies/policy.ts";
+import type { Setting } from "../../trainer/index.ts";
+import type { EnvironmentSource } from "../environments/registry.ts";
+import { storedPolicy } from "../policies/build.ts";
+import type { Policy, PolicySpaces } from "../policies/policy.ts";
+import type { PolicySpec } from "../policies/spec.ts";
+import type { Space } from "../spaces/space.ts";
+import type { VectorEnvironment } from "../vector/vector.ts";
 
 /**
- * What plays episodes: a policy, and the components of a run whose states it needs for that: `params`, and
+ * A policy that plays episodes, and the components of a run whose states it needs for that: `params`, and
  * `normalizer` where observations are normalised.
  *
  * @example
  * ```ts
  * const { components } = await task.snapshot(task.player.reads);
- * const episodes = await playEpisodes({ player: task.player, state: components, environment: "CartPole-v1", episodes: 20, seed: 0 });
+ * const episodes = await playEpisodes({ player: task.player, state: components, env: "CartPole-v1", episodes: 20, seed: 0 });
  * ```
  */
 export interface Player {
@@ -23,11 +31,91 @@ export type PlayerState = Readonly<Record<string, StateTree>>;
 /** The component with the moments that observations are normalised by: `{ mean, variance, count }`. */
 export const normalizer = "normalizer";
 
-/** Refuses a state that lacks what the player reads. */
-export function checkState({ reads }: Player, state: PlayerState): void {
+/** Refuses a state that lacks a component the player reads. */
+export function checkPlayerState({ reads }: Player, state: PlayerState): void {
   for (const name of reads)
     if (!Object.hasOwn(state, name))
       throw new EspalierError("COMPONENT_UNKNOWN", `the player reads "${name}", which the state lacks`, {
         fix: `the state has ${Object.keys(state).join(", ") || "nothing"}: take snapshot(player.reads)`,
       });
+}
+
+/**
+ * The environment as a run's settings keep it: the name by which an evaluator finds it. A wrapped CartPole is not what
+ * its name leads to: then it is no name, and the evaluator has to be told the environment.
+ */
+export const environmentSetting = ({ name, unlikeNamed }: VectorEnvironment): Setting =>
+  unlikeNamed ? { madeByFunction: name } : name;
+
+/** The policy's spaces as a run's settings keep them: with these and its description it can be made again anywhere. */
+export const spacesSetting = ({ observationSpace, actionSpace }: PolicySpaces): Setting => ({
+  observationSpace: spaceSetting(observationSpace),
+  actionSpace: spaceSetting(actionSpace),
+});
+
+/** A space in plain lists: bounds may have been given as typed arrays. */
+function spaceSetting(space: Space): Setting {
+  if (space.kind === "box") {
+    const bound = (given: number | readonly number[]) => (typeof given === "number" ? given : [...given]);
+    return { kind: "box", shape: [...space.shape], low: bound(space.low), high: bound(space.high) };
+  }
+  if (space.kind !== "dict") return { ...space };
+  const parts = Object.entries(space.spaces).map(([name, part]) => [name, spaceSetting(part)] as const);
+  return { kind: "dict", spaces: Object.fromEntries(parts) };
+}
+
+/** The policy and environment that a run's settings describe. */
+export interface DescribedPlayer {
+  readonly policy: PolicySpec;
+  /** The spaces it was made for. */
+  readonly spaces: PolicySpaces | undefined;
+  readonly environment: EnvironmentSource | undefined;
+  readonly seed: number;
+}
+
+/** Reads the description from a checkpoint's manifest. */
+export function describedIn({ path, manifest }: Checkpoint): DescribedPlayer {
+  const { task, seed } = membersOf(manifest.config);
+  const { policy, spaces, environment } = membersOf(task);
+  if (!isPlainObject(policy))
+    throw new EspalierError("CHECKPOINT_WITHOUT_POLICY", `the settings of ${path} describe no policy`, {
+      fix: "give a checkpoint of a run that trains a policy; a task of your own has { policy, environment } in its settings",
+    });
+  const isModule = isPlainObject(environment) && typeof environment.module === "string";
+  return {
+    policy: policy as PolicySpec,
+    spaces: isSpaces(spaces) ? spaces : undefined,
+    environment: typeof environment === "string" || isModule ? (environment as EnvironmentSource) : undefined,
+    seed: typeof seed === "number" ? seed : 0,
+  };
+}
+
+const isSpaces = (value: unknown): value is PolicySpaces => isPlainObject(value);
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> => (isPlainObject(value) ? value : {});
+
+/** The policy of a checkpoint, with the states that it needs to act. */
+export async function playerIn(
+  checkpoint: Checkpoint,
+  { policy }: DescribedPlayer,
+  spaces: PolicySpaces,
+): Promise<{ readonly player: Player; readonly state: PlayerState }> {
+  const reads = ["params", ...(checkpoint.components.includes(normalizer) ? [normalizer] : [])];
+  const state: Record<string, StateTree> = {};
+  for (const name of reads) state[name] = await checkpoint.state(name);
+  return { player: { policy: await storedPolicy(policy, spaces), reads }, state };
+}
+
+/** True for a path or a `file:` URI, which `evaluateCheckpoint` can open. */
+export const isFileAddress = (address: string): boolean =>
+  // One letter is a drive.
+  address.startsWith("file:") || !/^[a-z][a-z0-9+.-]+:/i.test(address);
+
+/** The path of a checkpoint, by its path or `file:` URI. */
+export function pathOf(address: string): string {
+  if (address.startsWith("file:")) return fileURLToPath(address);
+  if (isFileAddress(address)) return address;
+  throw new EspalierError("CHECKPOINT_ADDRESS", `${address} cannot be opened from here`, {
+    fix: "give a path or a file: URI; publish checkpoints that are to be evaluated to a directory",
+  });
 }

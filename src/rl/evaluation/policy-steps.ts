@@ -1,9 +1,13 @@
+import { isPlainObject } from "../../core/index.ts";
 import {
   type Compiled,
   compile,
+  type DType,
   type EngineChoice,
+  type HostArray,
   np,
   put,
+  read,
   Tensor,
   type Value,
   vmap,
@@ -13,17 +17,28 @@ import type { Params } from "../../nn/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { normalize } from "../experience/normalization.ts";
 import type { Policy } from "../policies/policy.ts";
-import { onEngine } from "./host-state.ts";
-import { checkState, normalizer as normalizerName, type Player, type PlayerState } from "./player.ts";
-import type { Seating } from "./seating.ts";
+import { checkPlayerState, normalizer as normalizerName, type Player, type PlayerState } from "./player.ts";
 
-/** What a step of the policy gets beside its parameters: one axis each, as they lie in memory. */
-interface Shown {
+/** The inputs of a policy's step beside its parameters, as flat arrays with a row per agent. */
+export interface PolicyInputs {
+  readonly observations: Float32Array;
+  /** 1 where an episode begins with this observation. */
+  readonly resets: Uint8Array;
+  /** Action masks, if the policy's actions can be masked. */
+  readonly masks: Uint8Array | undefined;
+  /** Two words per row from which its action is drawn. */
+  readonly keys: Uint32Array;
+}
+
+/** True if a policy's actions can be masked. */
+export const hasMasks = ({ distribution }: Policy): boolean => distribution.masked !== undefined;
+
+type Shown = {
   readonly observations: Value;
   readonly resets: Value;
   readonly masks?: Value;
   readonly keys?: Value;
-}
+};
 
 type StepProgram = Compiled<
   [params: Params, normalizer: Named, memory: Named, shown: Shown],
@@ -49,7 +64,7 @@ function stepProgram(policy: Policy, rows: number, deterministic: boolean): Step
       const raw =
         shown.keys === undefined
           ? distribution.mode(parameters)
-          : // A key for each row, so that what is drawn in one does not depend on how many there are.
+          : // A key for each row: what is drawn in one does not depend on how many rows there are.
             vmap((row: Value, key: Value) => distribution.sample(row, key))(
               parameters,
               np.reshape(shown.keys, [rows, 2]),
@@ -77,7 +92,7 @@ export interface PolicyStepsOptions {
   readonly engine: EngineChoice | undefined;
 }
 
-/** The policy with a run's parameters, for so many rows at a time. It remembers, where the policy does. */
+/** A policy with a run's parameters, for a fixed number of rows. It keeps the memory of recurrent policies. */
 export class PolicySteps {
   readonly #step: StepProgram;
   readonly #deterministic: boolean;
@@ -99,71 +114,107 @@ export class PolicySteps {
     this.#memory = memory;
   }
 
-  static async open({
-    player,
-    state,
-    rows,
-    deterministic,
-    engine,
-  }: PolicyStepsOptions): Promise<PolicySteps> {
-    checkState(player, state);
+  static async open(options: PolicyStepsOptions): Promise<PolicySteps> {
+    const { player, state, rows, deterministic, engine } = options;
+    checkPlayerState(player, state);
     const { policy } = player;
     const params = (await onEngine(state.params ?? {}, engine)) as Params<Tensor>;
     const device = firstTensor(params)?.device;
-    const place = device ? { device } : engine === undefined ? {} : { engine };
-    const memory = policy.recurrent ? compile(() => policy.initialState(rows), place)() : {};
+    const where = device ? { device } : engine === undefined ? {} : { engine };
+    const memory = policy.recurrent ? compile(() => policy.initialState(rows), where)() : {};
     const statistics = state[normalizerName] as Readonly<Record<string, StateTree>> | undefined;
     const normalizer: Record<string, Tensor> = {};
     if (statistics)
       for (const name of ["mean", "variance"]) {
-        const numbers = (await numbersOf(statistics[name] as StateTree)) as Float32Array;
-        normalizer[name] = put(Float32Array.from(numbers), place);
+        const leaf = statistics[name] as StateTree;
+        const numbers = leaf instanceof Tensor ? await leaf.read() : leaf;
+        normalizer[name] = put(Float32Array.from(numbers as Float32Array), where);
       }
     const step = stepProgram(policy, rows, deterministic);
     return new PolicySteps(step, deterministic, params, normalizer, memory as Named<Tensor>);
   }
 
-  /** What the environments are given: a row of actions for each row. */
-  async act(shown: Seating): Promise<Float32Array> {
-    const action = this.#next(shown);
+  /** Chooses an action for each row. */
+  async act(inputs: PolicyInputs): Promise<Float32Array> {
+    const action = this.#next(inputs);
     const numbers = await action.read();
     action.dispose();
     return numbers as Float32Array;
   }
 
-  /** The same at once, waiting for the device. */
-  actNow(shown: Seating): Float32Array {
-    const action = this.#next(shown);
+  /** The same, waiting for the device. */
+  actNow(inputs: PolicyInputs): Float32Array {
+    const action = this.#next(inputs);
     const numbers = action.readSync();
     action.dispose();
     return numbers as Float32Array;
   }
 
-  #next({ observations, resets, masks, keys }: Seating): Tensor {
+  #next({ observations, resets, masks, keys }: PolicyInputs): Tensor {
     const shown = {
       observations,
       resets,
       ...(masks && { masks }),
       ...(!this.#deterministic && { keys }),
     };
-    const { action, memory } = this.#step(
-      this.#params as never,
-      this.#normalizer as never,
-      this.#memory as never,
-      shown as never,
-    );
+    const { action, memory } = this.#step(this.#params, this.#normalizer, this.#memory, shown);
     this.#memory = memory as Named<Tensor>;
     return action;
   }
 }
 
-const numbersOf = (leaf: StateTree): Promise<unknown> | unknown =>
-  leaf instanceof Tensor ? leaf.read() : leaf;
-
-function firstTensor(tree: Params<Tensor>): Tensor | undefined {
-  for (const part of Object.values(tree)) {
-    const found = part instanceof Tensor ? part : firstTensor(part);
+/** The first tensor of a state, which tells its device. */
+export function firstTensor(state: unknown): Tensor | undefined {
+  if (state instanceof Tensor) return state;
+  const parts = Array.isArray(state) ? state : isPlainObject(state) ? Object.values(state) : [];
+  for (const part of parts) {
+    const found = firstTensor(part);
     if (found) return found;
   }
   return undefined;
+}
+
+/** A tensor as plain data, for another thread. */
+interface HostTensor {
+  readonly $tensor: { readonly dtype: DType; readonly shape: readonly number[]; readonly data: HostArray };
+}
+
+/** A state tree as plain data. */
+export type HostState = unknown;
+
+/** Reads the tensors of a state from their devices, for another thread. */
+export async function toHost(state: StateTree): Promise<HostState> {
+  if (state instanceof Tensor) {
+    const data = await read(state);
+    return { $tensor: { dtype: state.dtype, shape: state.shape, data } } satisfies HostTensor;
+  }
+  if (Array.isArray(state)) return Promise.all(state.map((part: StateTree) => toHost(part)));
+  if (!isPlainObject(state)) return state;
+  const parts = Object.entries(state).map(
+    async ([name, part]) => [name, await toHost(part as StateTree)] as const,
+  );
+  return Object.fromEntries(await Promise.all(parts));
+}
+
+/** The reverse of {@link toHost}. */
+export function fromHost(state: HostState, engine?: EngineChoice): StateTree {
+  if (Array.isArray(state)) return state.map((part) => fromHost(part, engine));
+  if (!isPlainObject(state)) return state as StateTree;
+  if ("$tensor" in state) {
+    const { dtype, shape, data } = state.$tensor as HostTensor["$tensor"];
+    return put(data, { dtype, shape, ...(engine !== undefined && { engine }) });
+  }
+  return Object.fromEntries(Object.entries(state).map(([name, part]) => [name, fromHost(part, engine)]));
+}
+
+/** A state with its tensors on an engine: the same one if they are there, or if no engine is named. */
+async function onEngine(state: StateTree, engine: EngineChoice | undefined): Promise<StateTree> {
+  if (engine === undefined || isOn(state, engine)) return state;
+  return fromHost(await toHost(state), engine);
+}
+
+function isOn(state: unknown, engine: EngineChoice): boolean {
+  if (state instanceof Tensor) return state.device.engine === engine;
+  if (Array.isArray(state)) return state.every((part) => isOn(part, engine));
+  return !isPlainObject(state) || Object.values(state).every((part) => isOn(part, engine));
 }

@@ -1,25 +1,100 @@
-import { badOption, checkNames, checkSize, EspalierError, systemClock } from "../../core/index.ts";
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { checkOptions, EspalierError, type OptionTable, option, systemClock } from "../../core/index.ts";
+import { ownFile, tsxFor } from "../../engine/index.ts";
 import { openStatsStore, type StatsStore } from "../../metrics/index.ts";
-import { isFileAddress } from "./described.ts";
-import { type EvaluatorProcess, startEvaluator } from "./evaluator-process.ts";
-import { runIn } from "./filing.ts";
-import { espalierProgram } from "./own-files.ts";
-import type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./queue.ts";
+import type { Counters } from "../../schedule/index.ts";
+import { isFileAddress } from "./player.ts";
+import { openRun } from "./publish.ts";
+import type { SuiteResult, Suites } from "./suites.ts";
+
+/** The evaluation of a checkpoint in another process. Plain data. */
+export interface EvaluationJob {
+  /** Unique within its run. */
+  readonly id: string;
+  /** The address of the checkpoint: all that an evaluator gets of the run. */
+  readonly checkpoint: string;
+  readonly suites: Suites;
+  readonly episodes: number;
+  readonly seed: number;
+  readonly deterministic: boolean;
+  /** The run's id or name in the stats store that results are filed in. */
+  readonly run: string;
+  /** The step that results are filed under, and the counters of the checkpoint. */
+  readonly step: number;
+  readonly counters: Counters;
+}
+
+/** The outcome of a job: scores of its suites, or the failure. */
+export interface EvaluationOutcome {
+  readonly job: EvaluationJob;
+  readonly results?: readonly Pick<SuiteResult, "suite" | "scores">[];
+  readonly failure?: Error;
+}
+
+/**
+ * Has checkpoints evaluated elsewhere: in other processes, in a cluster. Results come back through the stats store, as
+ * rows that name the checkpoint.
+ *
+ * @example
+ * ```ts
+ * const queue = processQueue({ store: "runs/stats.db" });
+ * evaluationHook({ player, suites, schedule: every({ epochs: 10 }), mode: "remote", queue });
+ * ```
+ */
+export interface EvaluationQueue {
+  /**
+   * True if its evaluators can open a checkpoint at this address. A published one that they cannot open is evaluated
+   * from where the run saved it. Default: true for all.
+   */
+  opens?(address: string): boolean;
+  /** Takes a job. Resolves once it is safe with the queue, not when it is done. */
+  submit(job: EvaluationJob): Promise<void>;
+  /**
+   * Returns the outcomes of a run's jobs since the last call, in the order in which they were submitted. With `wait`,
+   * when all of them are done or the signal is aborted.
+   */
+  results(
+    run: string,
+    options?: { readonly wait?: boolean; readonly signal?: AbortSignal },
+  ): Promise<readonly EvaluationOutcome[]>;
+  /** Cancels the jobs under way. */
+  close(): Promise<void>;
+}
 
 /** Options of {@link processQueue}. */
 export interface ProcessQueueOptions {
-  /** Where the stats store is: a SQLite file or a postgres:// URL. Evaluators report there. */
+  /** Location of the stats store, a SQLite file or a postgres:// URL. Evaluators report there. */
   readonly store: string;
-  /** How many evaluate at once. Default 1. */
+  /** How many evaluate at once. Default: 1. */
   readonly processes?: number;
   /** Environment variables beside those of this process, such as ESPALIER_ENGINE. */
   readonly env?: Readonly<Record<string, string>>;
-  /** How `espalier` is called: a program and its arguments. Default: this package's own. */
+  /** The `espalier` program and its arguments. Default: this package's own. */
   readonly program?: readonly string[];
-  /** Told of each process that is started. */
+  /** Called with each process that is started. */
   readonly started?: (pid: number, job: EvaluationJob) => void;
 }
 
+const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+const optionTable = {
+  store: option.made<string>(
+    'its location, as other processes open it: a SQLite file, "runs/stats.db", or a postgres:// URL',
+    (value) => typeof value === "string" && value !== "",
+    { required: true, doc: "Location of the stats store." },
+  ),
+  processes: option.integer({ min: 1, default: 1, doc: "How many evaluate at once." }),
+  env: option.made<Readonly<Record<string, string>>>("environment variables", isRecord, {}),
+  program: option.made<readonly string[]>("a program and its arguments", Array.isArray, {}),
+  started: option.made<(pid: number, job: EvaluationJob) => void>(
+    "a function",
+    (value) => typeof value === "function",
+    {},
+  ),
+} satisfies OptionTable<ProcessQueueOptions>;
+
+/** A job of the queue. */
 interface Entry {
   readonly job: EvaluationJob;
   readonly done: Promise<void>;
@@ -27,8 +102,8 @@ interface Entry {
 }
 
 /**
- * Evaluates checkpoints in processes of their own on this machine: each is given the checkpoint's address, and reports
- * through the stats store. One that fails or is killed is told of as such, and the next goes on.
+ * Evaluates checkpoints in processes of their own on this machine: each gets the checkpoint's address, and reports
+ * through the stats store. One that fails or is killed is the failure of its job; others go on.
  *
  * @example
  * ```ts
@@ -36,19 +111,13 @@ interface Entry {
  * ```
  */
 export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
-  checkNames("processQueue", options, ["store", "processes", "env", "program", "started"]);
-  const { store: location, env = {}, program = espalierProgram(), started } = options;
-  if (typeof location !== "string" || location === "")
-    throw badOption(
-      "processQueue",
-      `store is ${typeof location === "string" ? "empty" : "not the place of a store"}`,
-      'say where it is, as other processes open it: a SQLite file, "runs/stats.db", or a postgres:// URL',
-    );
-  const most = checkSize("processQueue", "processes", options.processes ?? 1);
+  checkOptions("processQueue", options, optionTable);
+  const { store: location, env = {}, processes = 1, started } = options;
+  const program = options.program ?? espalierProgram();
   const entries: Entry[] = [];
   const running = new Set<EvaluatorProcess>();
-  const waiting: { readonly resolve: () => void; readonly reject: (why: Error) => void }[] = [];
-  let free = most;
+  const queued: { readonly resolve: () => void; readonly reject: (why: Error) => void }[] = [];
+  let free = processes;
   let opened: Promise<StatsStore> | undefined;
   const store = (): Promise<StatsStore> => {
     opened ??= openStatsStore(location).catch((error: unknown) => {
@@ -60,10 +129,10 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
 
   async function turn(): Promise<void> {
     if (free > 0) free--;
-    else await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+    else await new Promise<void>((resolve, reject) => queued.push({ resolve, reject }));
   }
   function next(): void {
-    const first = waiting.shift();
+    const first = queued.shift();
     if (first) first.resolve();
     else free++;
   }
@@ -90,7 +159,7 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
   return {
     opens: isFileAddress,
     submit: async (job) => {
-      const run = await runIn(await store(), job.run, systemClock);
+      const run = await openRun(await store(), job.run, systemClock);
       const entry: Entry = {
         job,
         outcome: undefined,
@@ -113,7 +182,7 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
       return outcomes;
     },
     close: async () => {
-      for (const { reject } of waiting.splice(0)) reject(new Error("it was given up"));
+      for (const { reject } of queued.splice(0)) reject(new Error("it was cancelled"));
       entries.length = 0;
       await Promise.all([...running].map((evaluator) => evaluator.stop()));
       const closing = opened;
@@ -136,7 +205,7 @@ async function untilDone(entries: readonly Entry[], signal: AbortSignal | undefi
   signal.removeEventListener("abort", stop);
 }
 
-/** What an evaluator filed: the newest row of each suite that names the checkpoint. */
+/** Reads the results that an evaluator has filed: the newest row of each suite that names the checkpoint. */
 async function reported(
   store: StatsStore,
   run: string,
@@ -152,4 +221,73 @@ async function reported(
       fix: `look at the evaluations of run ${run} in ${store.location}`,
     });
   });
+}
+
+/** A process that evaluates a checkpoint. */
+interface EvaluatorProcess {
+  readonly pid: number;
+  /** Resolves when it has reported; rejects where it failed or was killed, with what it said. */
+  readonly done: Promise<void>;
+  /** Ends it. Resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** Characters of its standard error that are kept for its error. */
+const kept = 4000;
+
+function startEvaluator({
+  program,
+  env,
+  job,
+  store,
+}: {
+  readonly program: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly job: EvaluationJob;
+  readonly store: string;
+}): EvaluatorProcess {
+  const [command = process.execPath, ...args] = program;
+  const { checkpoint, suites, episodes, seed, deterministic, run } = job;
+  const flags = { suite: JSON.stringify(suites), episodes, seed, store, run };
+  const child = spawn(
+    command,
+    [
+      ...args,
+      "evaluate",
+      checkpoint,
+      ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]),
+      ...(deterministic ? [] : ["--sample"]),
+    ],
+    { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } },
+  );
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-kept);
+  });
+  const gone = new Promise<string>((resolve) => {
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", (code, signal) => resolve(signal ? `was killed by ${signal}` : `exit code ${code}`));
+  });
+  const done = gone.then((how) => {
+    if (how === "exit code 0") return;
+    const words = said.trim() === "" ? "" : `: ${said.trim()}`;
+    throw new EspalierError("EVALUATOR_FAILED", `the evaluator process ${child.pid} ended (${how})${words}`);
+  });
+  // A process that is stopped is not waited for.
+  done.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    done,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await gone;
+    },
+  };
+}
+
+/** The command that runs the `espalier` program of this package. */
+function espalierProgram(): readonly string[] {
+  const main = ownFile("cli/main");
+  const loader = tsxFor([main]);
+  return [process.execPath, ...(loader === undefined ? [] : ["--import", loader]), fileURLToPath(main)];
 }

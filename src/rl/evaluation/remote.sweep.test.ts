@@ -9,13 +9,17 @@ import { type EvaluationScores, evaluationScores, type TrainerHook } from "../..
 import { evaluateCheckpoint } from "./evaluate-checkpoint.ts";
 import { here, makeDrift } from "./evaluation.test-support.ts";
 import { evaluationHook } from "./evaluation-hook.ts";
-import { processQueue } from "./process-queue.ts";
-import type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./queue.ts";
+import {
+  type EvaluationJob,
+  type EvaluationOutcome,
+  type EvaluationQueue,
+  processQueue,
+} from "./process-queue.ts";
 import { folder, WalkTask, walkRun } from "./run.test-support.ts";
-import { allScores } from "./scores.ts";
+import { allScores } from "./suites.ts";
 
 const drift = (): WalkTask => new WalkTask(makeDrift, here("makeDrift"));
-const suites = { drift: { environment: here("makeDrift") } };
+const suites = { drift: { env: here("makeDrift") } };
 /** Each starts Node and translates the program. */
 const patience = { timeout: 300_000 };
 
@@ -104,7 +108,7 @@ describeInSample("a remote evaluation", () => {
       [5, 2, own],
       [7, 4, published(2, 4)],
     ]);
-    expect(warnings.join("\n")).toMatch(/2 evaluations have not come back and are given up/);
+    expect(warnings.join("\n")).toMatch(/2 evaluations have not come back/);
     expect(result.hookFailures).toMatchObject([
       { hook: "evaluation.end", error: { code: "EVALUATION_FAILED" } },
     ]);

@@ -10,27 +10,27 @@ import {
   type TrainerContext,
 } from "../../trainer/index.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
-import type { EvaluationPlan } from "./evaluation-options.ts";
-import type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./queue.ts";
-import { allScores } from "./scores.ts";
+import type { EvaluationSettings } from "./evaluation-hook.ts";
+import type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./process-queue.ts";
+import { allScores } from "./suites.ts";
 
-/** Has checkpoints evaluated by somebody else, and tells what comes back. */
+/** Has checkpoints evaluated through a queue, and publishes the results that come back. */
 export class RemoteEvaluations {
-  readonly #plan: EvaluationPlan;
+  readonly #settings: EvaluationSettings;
   readonly #queue: EvaluationQueue;
   #warn: (text: string) => void = () => undefined;
-  /** Jobs under way, and what lets go of their checkpoints. */
-  readonly #under = new Map<string, () => void>();
+  /** Releases the checkpoints of jobs under way, by the job's id. */
+  readonly #jobs = new Map<string, () => void>();
   #newest: string | undefined;
-  /** Steps of the checkpoint that was submitted last, and at which an evaluation was due last. */
+  /** Steps of the last submitted checkpoint, and of the last evaluation that was due. */
   #submitted = -1;
   #due = -1;
   #missed = false;
   /** Evaluations that could not be done, in this process. */
   #failed = 0;
 
-  constructor(plan: EvaluationPlan, queue: EvaluationQueue) {
-    this.#plan = plan;
+  constructor(settings: EvaluationSettings, queue: EvaluationQueue) {
+    this.#settings = settings;
     this.#queue = queue;
   }
 
@@ -43,7 +43,7 @@ export class RemoteEvaluations {
     this.#failed = 0;
   }
 
-  /** Has the newest published checkpoint evaluated; where none was published, the newest that was saved. */
+  /** Submits the newest published checkpoint; if none was published, the newest saved one. */
   async submit(context: TrainerContext): Promise<void> {
     const { slots, counters } = context;
     const record = slots.previous(latestCheckpoint);
@@ -51,30 +51,30 @@ export class RemoteEvaluations {
     if (record) return this.#send(record, context);
     if (!this.#missed)
       this.#warn(
-        `${this.#plan.name}: due at step ${counters.steps}, and there is no checkpoint yet to evaluate; it waits for one`,
+        `${this.#settings.name}: due at step ${counters.steps}, and there is no checkpoint yet to evaluate; it waits for one`,
       );
     this.#missed = true;
   }
 
   async #send(record: CheckpointRecord, context: TrainerContext): Promise<void> {
-    const { name } = this.#plan;
+    const { name } = this.#settings;
     const { state } = context;
     const found = this.#addressOf(record);
     if (found.uri === this.#newest) return; // It is evaluated already.
-    const { suites, episodes, deterministic, seed = evaluationSeed(state.seed) } = this.#plan;
+    const { suites, episodes, deterministic, seed = evaluationSeed(state.seed) } = this.#settings;
     const job: EvaluationJob = {
-      ...{
-        id: `${name}-${found.counters.steps}`,
-        checkpoint: found.uri,
-        suites,
-        episodes,
-        deterministic,
-        seed,
-      },
-      ...{ run: this.#run(state), step: found.counters.steps, counters: found.counters },
+      id: `${name}-${found.counters.steps}`,
+      checkpoint: found.uri,
+      suites,
+      episodes,
+      deterministic,
+      seed,
+      run: this.#run(state),
+      step: found.counters.steps,
+      counters: found.counters,
     };
     const release = record.use?.() ?? (() => undefined);
-    this.#under.set(job.id, release);
+    this.#jobs.set(job.id, release);
     try {
       await this.#queue.submit(job);
     } catch (error) {
@@ -87,50 +87,50 @@ export class RemoteEvaluations {
     this.#submitted = found.counters.steps;
   }
 
-  /** The published checkpoint, or where the evaluators cannot open that address, the one that the run saved. */
+  /** The published checkpoint, or the one that the run saved if evaluators cannot open that address. */
   #addressOf({ published, uri, path, counters }: CheckpointRecord): { uri: string; counters: Counters } {
     const own = { uri: uriOf(path), counters };
     const found = published ?? (uri === null ? own : { uri, counters });
     return (this.#queue.opens?.(found.uri) ?? true) ? found : own;
   }
 
-  /** Tells what has come. A failure is raised when everything else has been told. */
+  /** Publishes the results that have come. A failure is raised after everything else is published. */
   async collect(context: TrainerContext): Promise<void> {
-    if (this.#under.size > 0) this.#tell(await this.#queue.results(this.#run(context.state)), context);
+    if (this.#jobs.size > 0) this.#publish(await this.#queue.results(this.#run(context.state)), context);
   }
 
   /**
-   * The same at the end: waits for what is under way, unless the run was broken off. What was evaluated when one was due
-   * last was saved before that: the checkpoint that has come since is evaluated, too.
+   * The same at the end: waits for jobs under way, unless the run was aborted. If an evaluation was due since the last
+   * submitted checkpoint, the newest one is evaluated too.
    */
   async end(context: TrainerContext): Promise<void> {
     const { slots, state, outcome, signal } = context;
-    const { patience, name } = this.#plan;
+    const { patience, name } = this.#settings;
     const wait = outcome === "completed" || outcome === "stopped";
     const record = slots.previous(latestCheckpoint);
     if (wait && record && this.#due > this.#submitted) await this.#send(record, context);
-    if (this.#under.size === 0) return;
+    if (this.#jobs.size === 0) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(patience * 1000)]);
     const outcomes = await this.#queue.results(this.#run(state), wait ? { wait, signal: limit } : {});
-    const left = this.#under.size - outcomes.length;
+    const left = this.#jobs.size - outcomes.length;
     const lost =
       left > 0 &&
       new EspalierError(
         "EVALUATION_FAILED",
-        `${name}: ${left} ${left === 1 ? "evaluation has" : "evaluations have"} not come back and ${left === 1 ? "is" : "are"} given up`,
+        `${name}: ${left} ${left === 1 ? "evaluation has" : "evaluations have"} not come back and ${left === 1 ? "is" : "are"} cancelled`,
         { fix: `look at the evaluators, or wait longer for them than ${patience} s: patience` },
       );
     if (lost) this.#count(left, context);
-    this.#tell(outcomes, context, lost ? [lost] : []);
+    this.#publish(outcomes, context, lost ? [lost] : []);
   }
 
   async close(): Promise<void> {
-    for (const release of this.#under.values()) release();
-    this.#under.clear();
+    for (const release of this.#jobs.values()) release();
+    this.#jobs.clear();
     await this.#queue.close();
   }
 
-  #tell(
+  #publish(
     outcomes: readonly EvaluationOutcome[],
     context: TrainerContext,
     before: readonly EspalierError[] = [],
@@ -141,7 +141,7 @@ export class RemoteEvaluations {
       this.#release(job);
       const { checkpoint, counters } = job;
       if (!results) failures.push(failed(job, failure));
-      else if (this.#plan.primary)
+      else if (this.#settings.primary)
         slots.set(evaluationScores, { scores: allScores(results), counters, checkpoint });
     }
     if (failures.length > before.length) this.#count(failures.length - before.length, context);
@@ -156,12 +156,12 @@ export class RemoteEvaluations {
   }
 
   #release({ id }: EvaluationJob): void {
-    this.#under.get(id)?.();
-    this.#under.delete(id);
+    this.#jobs.get(id)?.();
+    this.#jobs.delete(id);
   }
 
   #run(state: TrainerContext["state"]): string {
-    return this.#plan.run ?? state.run;
+    return this.#settings.run ?? state.run;
   }
 }
 

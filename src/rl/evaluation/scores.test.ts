@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { EpisodeResult } from "./episode.ts";
-import { allScores, scoresOf } from "./scores.ts";
+import type { EpisodeResult } from "./play.ts";
+import { allScores, scoresOf } from "./suites.ts";
 
 const episode = (total: number, length: number): EpisodeResult => ({
   ...{ return: total, length, terminated: true, lesson: 0, seed: 0 },

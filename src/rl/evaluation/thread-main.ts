@@ -1,18 +1,17 @@
-import type { MessagePort } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { storedPolicy } from "../policies/build.ts";
-import { evaluateSuites } from "./evaluate-suites.ts";
-import { fromHost } from "./host-state.ts";
-import { episodeRecorder } from "./replays.ts";
-import { failureOf, type ThreadAnswer, type ThreadRequest } from "./thread-messages.ts";
+import { sendError } from "../vector/failure.ts";
+import type { ThreadAnswer, ThreadRequest, ThreadResult } from "./local.ts";
+import { fromHost } from "./policy-steps.ts";
+import { episodeRecorder } from "./publish.ts";
+import { evaluateSuites } from "./suites.ts";
 
-/**
- * @internal The work of a thread that evaluates: policies are made again from what describes them, once.
- */
-export function serveEvaluations(port: MessagePort): void {
+/** The work of a thread that evaluates: answers requests. Policies are made from their description once. */
+export function runThread(): void {
   const policies = new Map<string, ReturnType<typeof storedPolicy>>();
-  const evaluate = async (request: ThreadRequest): Promise<Omit<ThreadAnswer, "id">> => {
-    const { policy: spec, observationSpace, actionSpace, state, recorded, ...rest } = request;
-    const { suites, episodes, seed, deterministic, vectorCount, engine } = rest;
+  const evaluate = async (request: ThreadRequest): Promise<ThreadResult> => {
+    const { policy: spec, observationSpace, actionSpace, state, recorded, engine } = request;
+    const { suites, episodes, seed, deterministic, vectorCount } = request;
     const spaces = { observationSpace, actionSpace };
     const text = JSON.stringify([spec, spaces]);
     const policy = await (policies.get(text) ?? storedPolicy(spec, spaces));
@@ -24,16 +23,22 @@ export function serveEvaluations(port: MessagePort): void {
     const results = await evaluateSuites({
       player: { policy, reads: Object.keys(components) },
       state: components,
-      ...{ suites, episodes, seed, deterministic, vectorCount, record: recorder.record },
+      suites,
+      episodes,
+      seed,
+      deterministic,
+      vectorCount,
+      record: recorder.record,
       ...(engine !== undefined && { engine }),
     });
     return { results, recorded: recorder.episodes };
   };
-  port.on("message", (request: ThreadRequest) => {
+  parentPort?.on("message", (request: ThreadRequest) => {
+    const answer = (message: ThreadAnswer): void => parentPort?.postMessage(message);
     const { id } = request;
     evaluate(request).then(
-      (done) => port.postMessage({ id, ...done } satisfies ThreadAnswer),
-      (error: unknown) => port.postMessage({ id, failure: failureOf(error) } satisfies ThreadAnswer),
+      (result) => answer({ id, ...result }),
+      (error: unknown) => answer({ id, error: sendError(error) }),
     );
   });
 }

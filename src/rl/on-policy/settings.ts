@@ -1,5 +1,5 @@
 import type { Setting, Settings } from "../../trainer/index.ts";
-import { environmentSetting, spacesSetting } from "../vector/filed.ts";
+import { environmentSetting, spacesSetting } from "../evaluation/player.ts";
 import { isCompiled } from "./check-options.ts";
 import type { OnPolicyOptions } from "./options.ts";
 import type { SetUp } from "./setup.ts";

@@ -181,7 +181,7 @@ describe("an agent", () => {
     other.setup();
     const { player, snapshot } = other.task;
     const first = await playEpisodes({
-      ...{ player, state: (await snapshot(player.reads)).components, environment: "CartPole-v1" },
+      ...{ player, state: (await snapshot(player.reads)).components, env: "CartPole-v1" },
       ...{ episodes: 4, seed: 0, engine: "wasm" },
     });
     expect(before.returns).toEqual(first.map((episode) => episode.return));

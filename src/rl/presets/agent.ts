@@ -14,10 +14,9 @@ import {
 } from "../../trainer/index.ts";
 import { type Actor, type ActorOptions, actorNames, openActor } from "../acting/actor.ts";
 import { checkSource, type EnvironmentSource } from "../environments/registry.ts";
-import type { EpisodeResult } from "../evaluation/episode.ts";
-import { playEpisodes } from "../evaluation/play.ts";
+import { type EpisodeResult, playEpisodes } from "../evaluation/play.ts";
 import type { Player } from "../evaluation/player.ts";
-import { scoresOf } from "../evaluation/scores.ts";
+import { scoresOf } from "../evaluation/suites.ts";
 import { checkFlag } from "../on-policy/check-numbers.ts";
 import type { SpaceValue } from "../spaces/space.ts";
 import { checkHooks, checkTraining } from "./check-training.ts";
@@ -195,7 +194,7 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
       checkFlag(`${kind}.evaluate`, "random", random);
       const played = await playEpisodes({
         ...(random ? { player: "random" } : await playing(present())),
-        ...{ environment: evaluation.env ?? env, episodes, seed, deterministic },
+        ...{ env: evaluation.env ?? env, episodes, seed, deterministic },
         ...(lesson !== undefined && { lesson }),
         ...(maxLength !== undefined && { maxLength }),
         ...(signal && { signal }),

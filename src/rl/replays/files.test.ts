@@ -15,8 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const record = (seed = 3): Promise<Replay> =>
-  recordEpisode({ environment: walk(), seed, lesson: 1, act: () => 1 });
+const record = (seed = 3): Promise<Replay> => recordEpisode({ env: walk(), seed, lesson: 1, act: () => 1 });
 
 describe("the format", () => {
   it.each([
@@ -25,7 +24,7 @@ describe("the format", () => {
       "several agents",
       () =>
         recordEpisode({
-          environment: pair(),
+          env: pair(),
           seed: 1,
           act: () => [
             [2, 0],
@@ -33,15 +32,15 @@ describe("the format", () => {
           ],
         }),
     ],
-    ["numbers", () => recordEpisode({ environment: slide(), seed: 1, act: ([x = 0]) => [-x / 3] })],
-    ["nothing", () => recordEpisode({ environment: walk(), seed: 1, act: () => 0, maxSteps: 0 })],
+    ["numbers", () => recordEpisode({ env: slide(), seed: 1, act: ([x = 0]) => [-x / 3] })],
+    ["nothing", () => recordEpisode({ env: walk(), seed: 1, act: () => 0, maxSteps: 0 })],
   ])("keeps everything of an episode of %s", async (_what, make) => {
     const replay = await make();
     expect(decodeReplay(encodeReplay(replay))).toEqual(replay);
   });
 
   it("is small", async () => {
-    const replay = await recordEpisode({ environment: walk(), seed: 1, act: ([x = 0]) => (x > 0 ? 0 : 1) });
+    const replay = await recordEpisode({ env: walk(), seed: 1, act: ([x = 0]) => (x > 0 ? 0 : 1) });
     expect(replay.length).toBe(30);
     expect(encodeReplay(replay).length).toBeLessThan(700);
   });

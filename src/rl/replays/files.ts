@@ -7,7 +7,7 @@ import { EspalierError } from "../../core/index.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
 import type { Replay } from "./replay.ts";
 
-/** Where a replay lies. */
+/** A replay that was written. */
 export interface StoredReplay {
   readonly path: string;
   readonly uri: string;
@@ -16,13 +16,13 @@ export interface StoredReplay {
 
 /** Options of {@link writeReplay}. */
 export interface WriteReplayOptions {
-  /** Default: made of environment, lesson and seed. One of the same name is replaced. */
+  /** One of the same name is replaced. Default: made of environment, lesson and seed. */
   readonly name?: string;
 }
 
 /**
- * Files a replay in a directory, or in a store such as checkpoints have: whoever finds it finds it whole. In a
- * directory it is `NAME.replay`, and many processes may write at once; in a store it is the entry NAME.
+ * Writes a replay to a directory, or to a checkpoint store, where it appears complete or not at all. In a directory it
+ * is `NAME.replay`, and several processes may write at once; in a store it is the entry NAME.
  *
  * @example
  * ```ts
@@ -84,17 +84,17 @@ export function replayPath(from: string | URL): string {
 const nameOf = ({ environment, lesson, lessonName, seed }: Replay): string =>
   `${environment}-${lessonName ?? (lesson === 0 ? "" : `lesson-${lesson}-`)}${lessonName ? "-" : ""}seed-${seed}`;
 
-/** What every file system and store takes. */
+/** A name that every file system and store takes. */
 const fileName = (name: string): string =>
   name
     .replace(/[^A-Za-z0-9._-]+/g, "_")
     .replace(/^\./, "_")
     .slice(0, 180) || "_";
 
-/** How the names of replays end. */
+/** File extension of replays. */
 export const REPLAY_SUFFIX = ".replay";
 
-/** Writes a file beside its name, makes it last and renames it: whoever finds it finds it whole. */
+/** Writes a temporary file, flushes it and renames it: the file appears complete or not at all. */
 export async function intoDirectory(directory: string, name: string, bytes: Uint8Array): Promise<string> {
   const path = join(resolve(directory), `${name}${REPLAY_SUFFIX}`);
   const beside = join(dirname(path), `.${name}-${process.pid}-${randomBytes(6).toString("hex")}.tmp`);
@@ -119,7 +119,7 @@ export async function intoDirectory(directory: string, name: string, bytes: Uint
   }
 }
 
-/** Makes the new name last. Windows cannot open directories, and keeps their names by itself. */
+/** Flushes the new name. Windows cannot open directories, and flushes names by itself. */
 async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const directory = await open(path, "r");
@@ -133,7 +133,7 @@ async function syncDirectory(path: string): Promise<void> {
 /** The file of a replay in a store, where every entry is a directory. */
 const IN_STORE = `episode${REPLAY_SUFFIX}`;
 
-/** Commits an entry with the replay in it, in the place of one of that name. */
+/** Commits an entry with the replay in it, and replaces one of that name. */
 export async function intoStore(store: CheckpointStore, name: string, bytes: Uint8Array): Promise<string> {
   const lock = await store.lock("replays");
   try {

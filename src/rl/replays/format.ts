@@ -5,14 +5,14 @@ import type { Replay } from "./replay.ts";
 /** The version that is written. Older ones stay readable. */
 const VERSION = 1;
 const MAGIC = Buffer.from("ESPREPLY", "latin1");
-/** Magic, version as u32. What follows is gzip, which knows when it is cut or altered. */
+/** Magic, and version as u32. Gzip follows, which detects that it is cut or altered. */
 const PREFIX = MAGIC.length + 4;
-/** Bytes that a replay may have unpacked. */
+/** Most bytes of an unpacked replay. */
 const MOST = 2 ** 28;
 
 /**
- * A replay as bytes: `ESPREPLY`, the version, and packed by gzip the length of a JSON header, the header, and the actions,
- * as bytes where all are whole numbers up to 255, as 32-bit floats otherwise. All numbers are little-endian.
+ * Encodes a replay: `ESPREPLY`, the version, and compressed by gzip the length of a JSON header, the header, and the
+ * actions, as bytes if all are whole numbers up to 255, else as 32-bit floats. All numbers are little-endian.
  *
  * @example
  * ```ts
@@ -36,7 +36,7 @@ export function encodeReplay(replay: Replay): Uint8Array {
 }
 
 /**
- * Reads what {@link encodeReplay} wrote. `from` is what errors call it.
+ * Decodes a replay. Errors call it `from`.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ function littleEndian(numbers: Float32Array): Buffer {
 const floatsOf = (bytes: Buffer): Float32Array =>
   Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 
-/** What stands in a replay as JSON; the numbers of actions follow it. */
+/** The JSON header of a replay. */
 export interface Header extends Omit<Replay, "actions" | "observations" | "return"> {
   readonly actions: { readonly type: "u8" | "f32"; readonly count: number };
   readonly observations: {
@@ -134,7 +134,7 @@ export interface Header extends Omit<Replay, "actions" | "observations" | "retur
   };
 }
 
-/** What is wrong with a header; undefined where nothing is. */
+/** Describes what is wrong with a header; undefined if it is valid. */
 export function problemIn(header: Header): string | undefined {
   const whole = (value: unknown, least: number): boolean =>
     Number.isSafeInteger(value) && (value as number) >= least;

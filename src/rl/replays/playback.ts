@@ -4,8 +4,8 @@ import { actionSize } from "../spaces/space.ts";
 import { firstDifferent, type Replay, type ReplayRecorder, replayRecorder } from "./replay.ts";
 
 /**
- * The pictures of a replay: that of the reset, and one after each step. Where the environment ends the episode earlier
- * than it did, there are fewer: see `verifyReplay`.
+ * Draws a replay: the reset, and each step. If the environment ends the episode earlier than recorded, there are fewer
+ * pictures: see `verifyReplay`.
  *
  * @example
  * ```ts
@@ -24,19 +24,19 @@ export function replayFrames(replay: Replay, environment: Environment): readonly
   return frames;
 }
 
-/** Whether an environment still gives the episode that a replay recorded. */
+/** The result of {@link verifyReplay}. */
 export type ReplayVerdict =
   | { readonly fits: true }
   | {
       readonly fits: false;
       /** The first difference, in words. */
       readonly difference: string;
-      /** The step by which it is there, 0 being the reset. */
+      /** The step at which it was found, 0 being the reset. */
       readonly step: number;
     };
 
 /**
- * Plays a replay and compares observations, length, end and returns, all exactly. Names the first difference.
+ * Plays a replay and compares observations, length, end and returns exactly. Describes the first difference.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export function verifyReplay(replay: Replay, environment: Environment): ReplayVe
     const recorder = play(replay, environment, () => {
       last++;
     });
-    // With as many observations between its marks as the recording has.
+    // With marks at the same observations as the recording.
     now = recorder.replay(replay.observations.every);
   } catch (error) {
     const said = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
@@ -85,7 +85,7 @@ function whence([from, to]: readonly [number, number]): string {
 
 const endText = ({ end }: Replay): string => (end === "cut" ? "goes on" : `is ${end}`);
 
-/** Why an environment cannot play a replay at all; undefined where it can. */
+/** The reason why an environment cannot play a replay; undefined if it can. */
 export function misfit(replay: Replay, environment: Environment): string | undefined {
   const { name, agents = 1, lessons } = environment;
   if (name !== replay.environment) return `it is of ${replay.environment}, and this is ${name}`;
@@ -100,8 +100,8 @@ export function misfit(replay: Replay, environment: Environment): string | undef
 }
 
 /**
- * Plays a replay's actions, `look` being called at the start and after each, until they or the episode are at their
- * end. Gives the recording of what happened now.
+ * Plays a replay's actions until they or the episode end, and calls `look` at the start and after each. Returns a
+ * recording of the new episode.
  */
 export function play(
   replay: Replay,

@@ -6,7 +6,7 @@ import { pair, slide, walk } from "./replays.test-support.ts";
 
 describe("recordEpisode", () => {
   it("writes down seed, actions, length, return and how it ended", async () => {
-    const replay = await recordEpisode({ environment: walk(), seed: 3, act: () => 1, about: { step: 100 } });
+    const replay = await recordEpisode({ env: walk(), seed: 3, act: () => 1, about: { step: 100 } });
     const { length } = replay;
     expect(replay).toMatchObject({
       ...{ environment: "Walk", lesson: 0, lessonName: "short", seed: 3, agents: 1, end: "terminated" },
@@ -22,7 +22,7 @@ describe("recordEpisode", () => {
   it("shows observations as rows and as they are, and waits for actions", async () => {
     const seen: unknown[] = [];
     const replay = await recordEpisode({
-      environment: walk(),
+      env: walk(),
       ...{ seed: 3, lesson: 1 },
       act: async (rows, { observation }) => {
         seen.push([rows[0], (observation as Float32Array)[0]]);
@@ -35,14 +35,14 @@ describe("recordEpisode", () => {
   });
 
   it("gives the same replay for the same seed and actions, and another for another seed", async () => {
-    const record = (seed: number) => recordEpisode({ environment: slide(), seed, act: () => [0] });
+    const record = (seed: number) => recordEpisode({ env: slide(), seed, act: () => [0] });
     expect(await record(1)).toEqual(await record(1));
     expect((await record(1)).observations.digest).not.toBe((await record(2)).observations.digest);
   });
 
   it("takes actions as rows, too, and those of several agents", async () => {
     const asLists = await recordEpisode({
-      environment: pair(),
+      env: pair(),
       seed: 1,
       act: () => [
         [2, 0],
@@ -50,7 +50,7 @@ describe("recordEpisode", () => {
       ],
     });
     const asRows = await recordEpisode({
-      environment: pair(),
+      env: pair(),
       seed: 1,
       act: () => Float32Array.of(2, 0, 1, 1),
     });
@@ -62,28 +62,28 @@ describe("recordEpisode", () => {
   });
 
   it("gives the environment the action that it files, rounded", async () => {
-    const replay = await recordEpisode({ environment: slide(), seed: 1, act: () => [0.1] });
+    const replay = await recordEpisode({ env: slide(), seed: 1, act: () => [0.1] });
     expect(replay.actions[0]).toBe(Math.fround(0.1));
     expect(verifyReplay(replay, slide())).toEqual({ fits: true });
   });
 
   it("is cut after so many steps", async () => {
-    const replay = await recordEpisode({ environment: walk(), seed: 1, act: () => 0, maxSteps: 7 });
+    const replay = await recordEpisode({ env: walk(), seed: 1, act: () => 0, maxSteps: 7 });
     expect(replay).toMatchObject({ length: 7, end: "cut" });
     expect(verifyReplay(replay, walk())).toEqual({ fits: true });
   });
 
   it("keeps at most 64 marks of a long episode", async () => {
-    const replay = await recordEpisode({ environment: slide(), seed: 1, act: () => [0] });
+    const replay = await recordEpisode({ env: slide(), seed: 1, act: () => [0] });
     // 101 observations: a mark after every second.
     expect(replay.observations).toMatchObject({ every: 2, marks: expect.objectContaining({ length: 50 }) });
   });
 
   it("refuses a seed that is none, actions that do not fit, and rewards that are no numbers", async () => {
-    await expect(recordEpisode({ environment: walk(), seed: Number.NaN, act: () => 0 })).rejects.toThrow(
+    await expect(recordEpisode({ env: walk(), seed: Number.NaN, act: () => 0 })).rejects.toThrow(
       /needs a seed, and this is NaN/,
     );
-    await expect(recordEpisode({ environment: walk(), seed: 1, act: () => [1, 2] })).rejects.toThrow(
+    await expect(recordEpisode({ env: walk(), seed: 1, act: () => [1, 2] })).rejects.toThrow(
       /SPACE_MISMATCH/,
     );
     const real = walk();
@@ -93,7 +93,7 @@ describe("recordEpisode", () => {
       step: () => ({ observation: [0], reward: Number.NaN, terminated: false, truncated: false }),
       ...{ getState: () => null, setState: () => undefined },
     };
-    await expect(recordEpisode({ environment, seed: 1, act: () => 0 })).rejects.toThrow(
+    await expect(recordEpisode({ env: environment, seed: 1, act: () => 0 })).rejects.toThrow(
       /Walk: the reward of step 1 is NaN.*ENVIRONMENT_INVALID/s,
     );
   });

@@ -4,17 +4,17 @@ import { checkResult, type Environment, type Reset, type Step } from "../environ
 import { readAction, writeAction, writeFlat } from "../spaces/flat.ts";
 import { actionSize, flatSize, type Space, type SpaceValue } from "../spaces/space.ts";
 
-/** How a recorded episode ended: by itself, broken off by the environment, or because the recording did. */
+/** How a recorded episode ended: terminated, truncated by the environment, or cut because the recording ended. */
 export type ReplayEnd = "terminated" | "truncated" | "cut";
 
 /**
- * An episode, compact: what it takes to play it again, and what must come out. An environment that gives the same
- * episode for the same seed and actions gives the same pictures.
+ * A recorded episode: seed and actions, with which it can be played again, and digests to verify it. An environment that
+ * gives the same episode for the same seed and actions gives the same pictures.
  */
 export interface Replay {
-  /** The name under which `makeEnvironment` knows it. */
+  /** Its registered name. */
   readonly environment: string;
-  /** The lesson by index, and its name where the environment has names for them. */
+  /** Index of the lesson, and its name. */
   readonly lesson: number;
   readonly lessonName?: string | undefined;
   readonly seed: number;
@@ -28,47 +28,47 @@ export interface Replay {
   readonly return: number;
   readonly end: ReplayEnd;
   readonly observations: ObservationMarks;
-  /** Whatever else is worth knowing: the step of training, the checkpoint. */
+  /** Any further facts: the step of training, the checkpoint. */
   readonly about: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** What observations were, in a few bytes. */
+/** Digests of the observations. */
 export interface ObservationMarks {
   /** The sha256 of all of them, the first included, as flat rows of 32-bit floats. */
   readonly digest: string;
-  /** After every so many of them, the first four bytes of the sha256 so far: they tell about where a difference is. */
+  /** After every `every` observations, the first four bytes of the sha256 so far: they locate a difference. */
   readonly every: number;
   readonly marks: Uint32Array;
 }
 
-/** An action as `step` takes it, or as a row of numbers: that of one agent after that of the other. */
+/** An action as `step` takes it, or as a row of numbers of all agents. */
 export type RecordedAction = SpaceValue | readonly SpaceValue[];
 
-/** How an episode began. */
+/** The start of an episode. */
 export interface EpisodeStart {
   readonly seed: number;
-  /** By index. Default the first. */
+  /** Index of the lesson. Default: 0. */
   readonly lesson?: number | undefined;
   readonly about?: Replay["about"] | undefined;
 }
 
-/** Plays an episode and writes down what it takes to play it again. */
+/** Plays an episode and records it. */
 export interface ReplayRecorder {
-  /** What the reset or the last action led to. */
+  /** The result of the reset or the last action. */
   readonly now: Reset<SpaceValue | readonly SpaceValue[]>;
-  /** The observation of that as flat rows [agents, flat size]. The same array all the time. */
+  /** Its observation as flat rows [agents, flat size], always in the same array. */
   readonly rows: Float32Array;
-  /** Whether the episode is over. */
+  /** True if the episode is over. */
   readonly over: boolean;
   readonly length: number;
   act(action: RecordedAction): Step<SpaceValue | readonly SpaceValue[], number | readonly number[]>;
-  /** The episode up to here. Marks of observations are at most 64, unless it is said after how many each comes. */
+  /** The episode up to here, with a mark after every `every` observations. Default: at most 64 marks. */
   replay(every?: number): Replay;
 }
 
 /**
- * Begins an episode that is recorded, for whoever chooses actions one by one. Actions are rounded to 32-bit floats, as
- * they are filed, before the environment gets them.
+ * Begins an episode that is recorded, for programs that choose actions one by one. Actions are rounded to 32-bit floats,
+ * as they are stored, before the environment gets them.
  *
  * @example
  * ```ts
@@ -82,7 +82,7 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
   const { seed, lesson = 0, about = {} } = start;
   if (!Number.isSafeInteger(seed))
     throw new EspalierError("OPTION_INVALID", `a replay needs a seed, and this is ${shown(seed)}`, {
-      fix: "give a whole number: without it nobody could play the episode again",
+      fix: "give a whole number: the episode cannot be played again without it",
     });
   const size = actionSize(actionSpace);
   const observations = new ObservationHash(observationSpace, agents);
@@ -148,7 +148,12 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
         environment: environment.name,
         lesson,
         ...(lessonName !== undefined && { lessonName }),
-        ...{ seed, agents, length: actions.length, actions: all, end, about },
+        seed,
+        agents,
+        length: actions.length,
+        actions: all,
+        end,
+        about,
         returns: [...returns],
         return: returns.reduce((sum, each) => sum + each, 0) / agents,
         observations: observations.marks(every),
@@ -159,13 +164,13 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
 
 /** Options of {@link recordEpisode}. */
 export interface RecordOptions extends EpisodeStart {
-  readonly environment: Environment;
-  /** What to do next, given the observation as rows [agents, flat size], and as the environment gave it. */
+  readonly env: Environment;
+  /** Chooses an action from the observation as rows [agents, flat size], or as the environment returned it. */
   readonly act: (
     rows: Float32Array,
     now: Reset<SpaceValue | readonly SpaceValue[]>,
   ) => RecordedAction | Promise<RecordedAction>;
-  /** After so many steps the recording is cut off. Default 100,000. */
+  /** Steps after which the recording is cut. Default: 100,000. */
   readonly maxSteps?: number;
 }
 
@@ -175,15 +180,15 @@ export interface RecordOptions extends EpisodeStart {
  * @example
  * ```ts
  * const replay = await recordEpisode({
- *   environment: makeEnvironment("CartPole-v1"),
+ *   env: makeEnvironment("CartPole-v1"),
  *   seed: 7,
  *   act: ([_position, _speed, angle]) => ((angle ?? 0) > 0 ? 1 : 0),
  * });
  * ```
  */
 export async function recordEpisode(options: RecordOptions): Promise<Replay> {
-  const { environment, act, maxSteps = 100_000, ...start } = options;
-  const recorder = replayRecorder(environment, start);
+  const { env, act, maxSteps = 100_000, ...start } = options;
+  const recorder = replayRecorder(env, start);
   while (!recorder.over && recorder.length < maxSteps) {
     const action = act(recorder.rows, recorder.now);
     recorder.act(action instanceof Promise ? await action : action);
@@ -191,7 +196,7 @@ export async function recordEpisode(options: RecordOptions): Promise<Replay> {
   return recorder.replay();
 }
 
-/** Marks in a replay, at most: 256 bytes. */
+/** Most marks in a replay: 256 bytes. */
 const MOST = 64;
 
 /** Hashes observations one after the other. */
@@ -218,14 +223,14 @@ export class ObservationHash {
     this.#each.push(this.#hash.copy().digest().readUInt32LE(0));
   }
 
-  /** With a mark after every so many observations. */
+  /** The digests, with a mark after every `every` observations. */
   marks(every = Math.max(1, Math.ceil(this.#each.length / MOST))): ObservationMarks {
     const marks = Uint32Array.from(this.#each.filter((_, i) => (i + 1) % every === 0));
     return { digest: this.#hash.copy().digest("hex"), every, marks };
   }
 }
 
-/** The observations among which the first that differs is, 0 being that of the reset; undefined where none does. */
+/** The range of observations in which the first difference lies, 0 being the reset's; undefined if there is none. */
 export function firstDifferent(
   recorded: ObservationMarks,
   now: ObservationMarks,

@@ -5,7 +5,7 @@ import { type Replay, recordEpisode } from "./replay.ts";
 import { slide, walk } from "./replays.test-support.ts";
 
 const record = (environment: Environment = walk()): Promise<Replay> =>
-  recordEpisode({ environment, seed: 3, lesson: 1, act: (_rows, _now) => 1 });
+  recordEpisode({ env: environment, seed: 3, lesson: 1, act: (_rows, _now) => 1 });
 
 describe("verifyReplay", () => {
   it("finds that an episode can be played again", async () => {
@@ -18,7 +18,7 @@ describe("verifyReplay", () => {
   });
 
   it("names the steps among which it is, where marks are further apart", async () => {
-    const replay = await recordEpisode({ environment: slide(), seed: 1, act: () => [0] });
+    const replay = await recordEpisode({ env: slide(), seed: 1, act: () => [0] });
     const actions = replay.actions.slice();
     actions[40] = 0.5;
     expect(verifyReplay({ ...replay, actions }, slide())).toEqual({
@@ -32,7 +32,7 @@ describe("verifyReplay", () => {
   });
 
   it("names another beginning", async () => {
-    const replay = await recordEpisode({ environment: slide(), seed: 1, act: () => [0], maxSteps: 9 });
+    const replay = await recordEpisode({ env: slide(), seed: 1, act: () => [0], maxSteps: 9 });
     expect(verifyReplay({ ...replay, seed: 2 }, slide())).toMatchObject({
       difference: "observations are others from the reset on",
       step: 0,
@@ -93,7 +93,7 @@ describe("replayFrames", () => {
   });
 
   it("refuses environments that draw nothing, and other ones", async () => {
-    const replay = await recordEpisode({ environment: slide(), seed: 1, act: () => [0] });
+    const replay = await recordEpisode({ env: slide(), seed: 1, act: () => [0] });
     expect(() => replayFrames(replay, slide())).toThrow(/Slide draws no pictures.*REPLAY_NO_PICTURE/s);
     expect(() => replayFrames(replay, walk())).toThrow(
       /it is of Slide, and this is Walk.*REPLAY_ENVIRONMENT/s,

@@ -2,7 +2,7 @@ import { shown } from "../../core/index.ts";
 import { type Box, boundAt, boxSize, partNames, partOf, type Space, type SpaceValue } from "./space.ts";
 
 /**
- * Whether a value lies in a space. Bounds are compared in single precision, as values travel.
+ * True if a value lies in a space. Bounds are compared in single precision, as rows hold values.
  *
  * @example
  * ```ts
@@ -14,7 +14,7 @@ export const contains = (space: Space, value: unknown): value is SpaceValue =>
   whyOutside(space, value) === undefined;
 
 /**
- * Why a value does not lie in a space, in words; undefined where it does. `name` is what the words call the value.
+ * Describes why a value does not lie in a space; undefined if it does. The text calls the value `name`.
  *
  * @example
  * ```ts

@@ -19,8 +19,8 @@ type Numbers = Float32Array | Int32Array | readonly number[];
 type Parts = Readonly<Record<string, SpaceValue>>;
 
 /**
- * Writes an observation into a row as `flatSize` counts it, from `at` on, and returns where it ends. It checks that
- * the numbers are as many as they should be and nothing else, and allocates nothing.
+ * Writes an observation into a flat row (see `flatSize`) from `at` on, and returns the index after it. It checks the
+ * count of numbers and nothing else, and allocates nothing.
  *
  * @example
  * ```ts
@@ -52,7 +52,7 @@ export function writeFlat(space: Space, value: SpaceValue, into: Float32Array, a
 }
 
 /**
- * Writes an action into a row as `actionSize` counts it: what {@link readAction} reads. Returns where it ends.
+ * Writes an action into a flat row (see `actionSize`), as {@link readAction} reads it. Returns the index after it.
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ function writeNumbers(space: Space, value: Numbers, size: number, into: Float32A
   return at + size;
 }
 
-/** Where it ends; NaN for what is no choice. */
+/** Returns the index after it; NaN if the value is no choice. */
 function writeOneHot(value: number, n: number, into: Float32Array, at: number): number {
   if (!(Number.isInteger(value) && value >= 0 && value < n)) return Number.NaN;
   for (let i = 0; i < n; i++) into[at + i] = i === value ? 1 : 0;
@@ -112,8 +112,8 @@ function misfit(space: Space, value: SpaceValue): EspalierError {
 }
 
 /**
- * The action in a row, as an environment's `step` takes it: a whole number, whole numbers (Int32Array), numbers
- * (Float32Array), or such things by name. It shares nothing with the row.
+ * Reads the action in a row, as an environment's `step` takes it: a whole number, whole numbers (Int32Array), numbers
+ * (Float32Array), or such values by name. It shares no memory with the row.
  *
  * @example
  * ```ts
@@ -148,13 +148,13 @@ function read(space: Space, row: Float32Array, at: number): SpaceValue {
 const most = 3.4028234663852886e38;
 
 /**
- * The bounds of every number of a flat row, in single precision. Where there are none, those of finite numbers: what
- * lies between low and high is finite.
+ * The bounds of every number of a flat row, in single precision. Without a bound it is that of finite numbers, so that
+ * every number between low and high is finite.
  */
 export function flatBounds(space: Space): {
   readonly low: Float32Array;
   readonly high: Float32Array;
-  /** What lies between these lies within all bounds: quick to see, where bounds are alike. */
+  /** Numbers between these lie within all bounds: a quick check if bounds are alike. */
   readonly least: number;
   readonly greatest: number;
 } {
@@ -164,7 +164,7 @@ export function flatBounds(space: Space): {
     if (part.kind === "dict")
       return partNames(part).reduce((end, name) => walk(partOf(part, name), end), from);
     const end = from + flatSize(part);
-    // Choices are ones and zeros by the way they are written.
+    // Choices are written as ones and zeros.
     if (part.kind === "box")
       for (let i = from; i < end; i++) {
         low[i] = Math.max(-most, boundAt(part.low, i - from));

@@ -14,8 +14,8 @@ import {
 } from "./space.ts";
 
 /**
- * A random value of a space: choices are equally likely, bounded numbers uniform, unbounded ones normal, and those with
- * one bound exponentially far from it. A mask (1 or 0 for each choice, of all choices in a row) leaves choices out.
+ * Draws a random value of a space: choices are equally likely, bounded numbers uniform, unbounded ones normal, and those
+ * with one bound exponentially far from it. A mask (1 or 0 for each option, of all choices in a row) excludes options.
  *
  * @example
  * ```ts

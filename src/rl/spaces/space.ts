@@ -1,7 +1,7 @@
 import { badOption, checkSize, EspalierError, shown } from "../../core/index.ts";
 import type { Value } from "../../engine/index.ts";
 
-/** What actions or observations are. Plain data: it can be sent to threads and filed. */
+/** The type of actions or observations. Plain data: it can be sent to threads and stored. */
 export type Space = Discrete | MultiDiscrete | Box | Dict;
 
 /** One of `n` choices, 0 to n - 1. */
@@ -16,7 +16,7 @@ export interface MultiDiscrete {
   readonly choices: readonly number[];
 }
 
-/** Numbers of a shape between bounds, each one number for all or one an element; infinite where there is none. */
+/** Numbers of a shape between bounds: one number for all elements, or one each; infinite without a bound. */
 export interface Box {
   readonly kind: "box";
   readonly shape: readonly number[];
@@ -30,7 +30,7 @@ export interface Dict {
   readonly spaces: Readonly<Record<string, Space>>;
 }
 
-/** What lies in a space: a whole number, whole numbers, numbers, or such things by name. */
+/** A value of a space: a whole number, whole numbers, numbers, or such values by name. */
 export type SpaceValue =
   | number
   | Float32Array
@@ -38,7 +38,7 @@ export type SpaceValue =
   | readonly number[]
   | { readonly [name: string]: SpaceValue };
 
-/** What Espalier gives for a space: what `readAction` reads and `sampleSpace` draws. */
+/** The values that Espalier makes for a space, in `readAction` and `sampleSpace`. */
 export type ValueIn<S extends Space> = S extends Discrete
   ? number
   : S extends MultiDiscrete
@@ -49,7 +49,7 @@ export type ValueIn<S extends Space> = S extends Discrete
         ? { readonly [K in keyof S["spaces"]]: ValueIn<S["spaces"][K]> }
         : SpaceValue;
 
-/** What may be given for a space: whole numbers and numbers as any list. */
+/** The values that a caller may give for a space: numbers as any list. */
 export type ValueFor<S extends Space> = S extends Discrete
   ? number
   : S extends MultiDiscrete | Box
@@ -58,7 +58,7 @@ export type ValueFor<S extends Space> = S extends Discrete
       ? { readonly [K in keyof S["spaces"]]: ValueFor<S["spaces"][K]> }
       : SpaceValue;
 
-/** The traced parts of a space: values by name, where it has names. */
+/** The traced parts of a space, by name if it is a dict. */
 export type PartsOf<S extends Space> = S extends Dict
   ? { readonly [K in keyof S["spaces"]]: PartsOf<S["spaces"][K]> }
   : Value;
@@ -74,7 +74,7 @@ export type PartsOf<S extends Space> = S extends Dict
 export const discrete = (n: number): Discrete => ({ kind: "discrete", n: checkSize("discrete", "n", n) });
 
 /**
- * Several choices at once, with so many to choose from in each.
+ * Several choices at once, with the number of options of each.
  *
  * @example
  * ```ts
@@ -90,18 +90,18 @@ export function multiDiscrete(choices: readonly number[]): MultiDiscrete {
   };
 }
 
-/** A box without the bounds that follow by themselves. */
+/** Options of {@link box}. */
 export interface BoxOptions {
   /** Lengths of the axes, or the length of the only one; [] is a single number. */
   readonly shape: number | readonly number[];
-  /** The least each number may be: one for all, or one an element in order. Default none. */
+  /** Lower bound: one for all elements, or one each. Default: none. */
   readonly low?: number | readonly number[];
-  /** The most each number may be. Default none. */
+  /** Upper bound. Default: none. */
   readonly high?: number | readonly number[];
 }
 
 /**
- * Numbers of a shape between bounds. Where there is no bound it is infinite.
+ * Numbers of a shape between bounds.
  *
  * @example
  * ```ts
@@ -179,7 +179,7 @@ export function boxSize(space: Box): number {
 
 const sorted = new WeakMap<Dict, readonly string[]>();
 
-/** The names of a dict's parts in the order in which they stand in a row. */
+/** The names of a dict's parts, in the order in which they lie in a row. */
 export function partNames(space: Dict): readonly string[] {
   const known = sorted.get(space);
   if (known) return known;
@@ -195,8 +195,8 @@ const overParts = (space: Dict, size: (part: Space) => number): number =>
   partNames(space).reduce((sum, name) => sum + size(partOf(space, name)), 0);
 
 /**
- * How many numbers an observation of this space is as a flat row: choices are one-hot, a box is its elements, a dict
- * its parts in the order of their sorted names.
+ * The length of an observation of this space as a flat row: choices are one-hot, a box is its elements, a dict its parts
+ * in the order of their sorted names.
  *
  * @example
  * ```ts
@@ -218,7 +218,7 @@ export function flatSize(space: Space): number {
 }
 
 /**
- * How many numbers an action of this space is as a flat row: one for each choice, and a box's elements.
+ * The length of an action of this space as a flat row: one number for each choice, and a box's elements.
  *
  * @example
  * ```ts
@@ -240,7 +240,7 @@ export function actionSize(space: Space): number {
 }
 
 /**
- * How many numbers an action mask of this space has: one for every choice, of all choices in a row.
+ * The length of an action mask of this space: one number for every option, of all choices in a row.
  *
  * @example
  * ```ts

@@ -44,7 +44,11 @@ export function failedEnvironment(place: Place, cause: unknown): EspalierError {
   // Environments made by defineEnvironment find by themselves that they break the contract.
   const known = cause instanceof EspalierError && cause.code === "ENVIRONMENT_INVALID" ? cause : undefined;
   return new EspalierError(known?.code ?? "ENVIRONMENT_FAILED", `${where(place)} threw ${causeText(cause)}`, {
-    fix: known?.fix ?? `fix the cause, or let onFailure: "restart" make such an environment again`,
+    fix:
+      known?.fix ??
+      (place.episode === undefined
+        ? `fix the cause, or let onFailure: "restart" make such an environment again`
+        : "fix the cause; checkEnvironment of espalier/testing looks for more"),
     cause,
   });
 }

@@ -23,13 +23,15 @@ export function makeEnvironments(
   make: (index: number) => Environment,
   first: number,
   count: number,
-  masked?: boolean,
+  masked?: boolean | ((actionSpace: Space) => boolean),
 ): { readonly description: Description; readonly environments: Environment[] } {
   const environments: Environment[] = [];
   try {
     for (let i = 0; i < count; i++) environments.push(makeOne(make, first + i));
     const { actionSpace } = environments[0] as Environment;
-    const known = masked ?? (choiceGroups(actionSpace).length > 0 && givesMasks(make, first));
+    const known =
+      (typeof masked === "function" ? masked(actionSpace) : masked) ??
+      (choiceGroups(actionSpace).length > 0 && givesMasks(make, first));
     const description = describe(environments[0] as Environment, known);
     environments.forEach((environment, i) => {
       checkAlike(description, describe(environment, known), first + i);

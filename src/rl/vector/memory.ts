@@ -44,7 +44,10 @@ export interface Sizes {
   readonly choices: number;
 }
 
-export const sizesOf = (description: Description, count: number): Sizes => ({
+export const sizesOf = (
+  description: Pick<Description, "observationSpace" | "actionSpace" | "agents" | "masked">,
+  count: number,
+): Sizes => ({
   count,
   agents: description.agents,
   observation: flatSize(description.observationSpace),

@@ -55,7 +55,7 @@ export class RowWriter {
 
   /** Writes the beginning of an episode of environment i. Returns its fault, if it has one. */
   reset(i: number, result: unknown): Fault | undefined {
-    const fault = this.observe(i, result);
+    const fault = resultFault("reset", result) ?? this.observe(i, result as Unchecked);
     if (fault) return fault;
     const { rewards, returns, resets, terminated, truncated, lengths } = this.#memory;
     const { agents } = this.#description;
@@ -73,7 +73,11 @@ export class RowWriter {
   /** Writes the result of a step of environment i. Returns its fault, if it has one. */
   step(i: number, result: unknown): Fault | undefined {
     const step = result as Unchecked;
-    const fault = this.#check(i, result, "step") ?? this.#endFault(step) ?? this.#rewardFault(step.reward);
+    const fault =
+      resultFault("step", result) ??
+      this.#check(i, step, step.terminated === true || step.truncated === true) ??
+      this.#endFault(step) ??
+      this.#rewardFault(step.reward);
     if (fault) return fault;
     this.#write(i, step);
     const { rewards, returns, resets, terminated, truncated, lengths } = this.#memory;
@@ -92,9 +96,9 @@ export class RowWriter {
   }
 
   /** Writes observation and action mask of environment i. Returns their fault, if they have one. */
-  observe(i: number, result: unknown): Fault | undefined {
-    const fault = this.#check(i, result, "reset");
-    if (!fault) this.#write(i, result as Unchecked);
+  observe(i: number, result: Pick<Unchecked, "observation" | "actionMask">): Fault | undefined {
+    const fault = this.#check(i, result, false);
+    if (!fault) this.#write(i, result);
     return fault;
   }
 
@@ -104,11 +108,7 @@ export class RowWriter {
       this.#masks.write(actionMask as Uint8Array | undefined, this.#memory.actionMasks, i);
   }
 
-  #check(i: number, result: unknown, during: "reset" | "step"): Fault | undefined {
-    const wrong = resultFault(during, result);
-    if (wrong) return wrong;
-    const { observation, actionMask, terminated, truncated } = result as Unchecked;
-    const ended = during === "step" && (terminated === true || truncated === true);
+  #check(i: number, { observation, actionMask }: Unchecked, ended: boolean): Fault | undefined {
     return (
       this.#observationFault(i, observation) ?? this.#masks.fault(actionMask, this.#description.masked, ended)
     );

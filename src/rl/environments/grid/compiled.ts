@@ -3,7 +3,7 @@ import { box, discrete } from "../../spaces/index.ts";
 import type { CompiledEnvironment } from "../compiled.ts";
 import { type GridLayout, type GridWorldOptions, gridLayout } from "./layout.ts";
 
-/** As the ordinary grid world's state: cells and goals i32 [agents], the others scalars. */
+/** The state of a compiled grid world, as the ordinary one's: cells and goals i32 [agents], the others scalars. */
 export type CompiledGridState = {
   readonly lesson: Value;
   readonly cells: Value;
@@ -14,8 +14,8 @@ export type CompiledGridState = {
 };
 
 /**
- * The grid world of the same options as functions of values: the same rules from the same tables, step by step the same
- * numbers.
+ * The grid world as functions of traced values: the same rules from the same tables as {@link gridWorld}, and the same
+ * numbers at every step.
  *
  * @example
  * ```ts
@@ -54,17 +54,17 @@ export function compiledGridWorld(options: GridWorldOptions = {}): CompiledEnvir
   };
 }
 
-/** Whether it holds for any agent. One agent needs no reduction. */
+/** True if a flag of any agent is set. One agent needs no reduction. */
 const anyAgent = (flags: Value): Value => (flags.size === 1 ? np.reshape(flags, []) : np.any(flags));
 
-/** Whether a wall or a shut door is at each of the cells. */
+/** True for each cell with a wall or a shut door. */
 function solid(layout: GridLayout, { lesson, holds }: CompiledGridState, cells: Value): Value {
   const wall = np.take(layout.walls, lesson.mul(layout.cells).add(cells)).astype("bool");
   const door = np.equal(cells, np.take(layout.doors, lesson));
   return np.logicalOr(wall, np.logicalAnd(door, np.logicalNot(holds)));
 }
 
-/** Lists of different lengths as a table, filled up with zeros, with their lengths. */
+/** A table of lists of different lengths, padded with zeros, and their lengths. */
 function table(lists: readonly Int32Array[]): { rows: Value; counts: Value } {
   const longest = Math.max(1, ...lists.map((list) => list.length));
   const rows = Int32Array.from({ length: lists.length * longest }, (_, i) => {
@@ -80,7 +80,7 @@ function table(lists: readonly Int32Array[]): { rows: Value; counts: Value } {
 function beginning(layout: GridLayout, key: Value, lesson: Value): CompiledGridState {
   const { agents } = layout;
   const drawn = random.uniform(key, [2 * agents + 1]);
-  /** Numbers from 0 up to the list's length, and the places they mean. */
+  /** Draws indices from 0 up to the list's length; `at` looks up their cells. */
   const pick = (lists: readonly Int32Array[], from: number, to: number) => {
     const { rows, counts } = table(lists);
     const count = np.take(counts, lesson);
@@ -133,7 +133,7 @@ function observed(layout: GridLayout, state: CompiledGridState): Value {
   );
 }
 
-/** Moves that lead somewhere; all of them where none does: [agents, 4]. */
+/** Moves that are not blocked, [agents, 4]; all of them if all are blocked. */
 function allowed(layout: GridLayout, state: CompiledGridState): Value {
   const targets = np.expandDims(state.cells, 1).add(np.reshape(layout.moves, [1, -1]));
   const blocked = solid(layout, state, targets);

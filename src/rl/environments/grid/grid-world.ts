@@ -4,24 +4,25 @@ import type { Drawing, Environment, Shape } from "../environment.ts";
 import type { EnvironmentRandom } from "../random.ts";
 import { type GridLayout, type GridWorldOptions, gridLayout } from "./layout.ts";
 
-/** A grid world at a moment. Cells are numbers, see {@link GridLayout}. */
+/** The state of a grid world. Cells are numbers, see {@link GridLayout}. */
 export interface GridState {
   readonly lesson: number;
   readonly cells: readonly number[];
   readonly goals: readonly number[];
   readonly key: number;
-  /** Whether the key has been fetched. True from the beginning where there is no door. */
+  /** True if the key has been fetched, or if there is no door. */
   readonly holds: boolean;
 }
 
 /**
  * A family of grid worlds, from a room in which the goal lies beside the agent to a maze with a key, a door and a long
- * way. Nothing is paid on the way: reaching the goal pays 1 and ends the episode, so that an episode's return is above 0
- * exactly where it was solved. The lesson is chosen by `reset({ lesson })`.
+ * way. Rewards are sparse: reaching the goal gives 1 and ends the episode, so that an episode's return is above 0
+ * exactly if it was solved. The lesson is chosen by `reset({ lesson })`.
  *
- * An agent moves up, right, down or left (0 to 3), and stays where a wall or a shut door is. Whoever comes upon the key
- * opens the door for all. An agent sees walls and shut doors around it, its own place, and how far goal, key and door
- * are. Several agents have a goal each, pass through each other, stay on their goals, and are paid when all are there.
+ * An agent moves up, right, down or left (0 to 3), and stays in place before a wall or a shut door. An agent that reaches
+ * the key opens the door for all. An agent sees walls and shut doors around it, its own position, and the distances of
+ * goal, key and door. Several agents have a goal each, pass through each other, stay on their goals, and are rewarded
+ * when all are there.
  *
  * @example
  * ```ts
@@ -56,7 +57,7 @@ export function gridWorld(options: GridWorldOptions = {}): Environment {
   })();
 }
 
-/** Whether a wall or a shut door is there. */
+/** True if a wall or a shut door is there. */
 export const isSolid = (layout: GridLayout, { lesson, holds }: GridState, cell: number): boolean =>
   layout.walls[lesson * layout.cells + cell] === 1 || (!holds && cell === layout.doors[lesson]);
 
@@ -90,7 +91,7 @@ function observed(layout: GridLayout, state: GridState, agent: number): Float32A
   const flag = (holds: boolean): void => {
     row[end++] = holds ? 1 : 0;
   };
-  /** How far a cell is, to the right and down. */
+  /** Writes the distance of a cell, to the right and down. */
   const far = (cell: number): void => {
     row[end++] = ((cell % stride) - x) * scale;
     row[end++] = (Math.floor(cell / stride) - y) * scale;
@@ -99,12 +100,12 @@ function observed(layout: GridLayout, state: GridState, agent: number): Float32A
   row[end++] = (x - view) * scale;
   row[end++] = (y - view) * scale;
   far(goals[agent] as number);
-  // What is not there any more, or never was, is as near as can be.
+  // A key or door that is not there has distance 0.
   far(holds ? at : state.key);
   far(layout.doors[state.lesson] || at);
   flag(holds);
   if (agents > 1) flag(at === goals[agent]);
-  // The others in turn, beginning with the next.
+  // The other agents, beginning with the next one.
   for (let i = 1; i < agents; i++) {
     const other = (agent + i) % agents;
     far(cells[other] as number);
@@ -113,7 +114,7 @@ function observed(layout: GridLayout, state: GridState, agent: number): Float32A
   return row;
 }
 
-/** Moves that lead somewhere; all of them where none does. */
+/** Moves that are not blocked; all of them if all are blocked. */
 function allowed(layout: GridLayout, state: GridState, at: number): boolean[] {
   const free = Array.from(layout.moves, (move) => !isSolid(layout, state, at + move));
   return free.includes(true) ? free : free.map(() => true);
@@ -121,7 +122,7 @@ function allowed(layout: GridLayout, state: GridState, at: number): boolean[] {
 
 const agentColors = ["#d1495b", "#00798c", "#8d6a9f", "#66a182"];
 
-/** A grid world as a picture, a cell being one unit wide. Each agent has its goal's colour. */
+/** Draws a grid world with cells of one unit. Each agent has its goal's colour. */
 export function drawGrid(layout: GridLayout, state: GridState): Drawing {
   const { cells, doors, height, lessons, stride, view, walls, width } = layout;
   const place = (cell: number): [x: number, y: number] => [

@@ -1,17 +1,18 @@
-import { badOption, shown } from "../../../core/index.ts";
+import { badOption, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
 
 /** Options of {@link gridWorld} and {@link compiledGridWorld}. */
 export interface GridWorldOptions {
-  /** How many act at once; each has a goal of its own, and all must reach theirs. Default 1. */
+  /** How many agents act at once; each has a goal of its own, and all must reach theirs. Default: 1. */
   readonly agents?: number;
-  /** Maps by name, from easy to hard: see `gridLessons`. Default those. */
+  /** Maps by name, from easy to hard. Default: `gridLessons`. */
   readonly lessons?: Readonly<Record<string, readonly string[]>>;
-  /** After so many steps an episode is truncated. Default 100. */
+  /** Steps after which an episode is truncated. Default: 100. */
   readonly timeLimit?: number;
-  /** Cells an agent sees in each direction. Default 2. */
+  /** Cells an agent sees in each direction. Default: 2. */
   readonly view?: number;
-  /** Whether it tells which moves lead into walls, as an action mask. Default false. */
+  /** Masks moves that lead into walls. Default: false. */
   readonly masks?: boolean;
+  /** Default: "GridWorld-v0", and "GridWorldTeam-v0" for several agents. */
   readonly name?: string;
 }
 
@@ -94,8 +95,8 @@ export const gridLessons: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * All that decides a grid world, as tables: the ordinary one and the compiled one both go by it. A cell is a number:
- * rows lie one after the other, and around each map are walls as wide as an agent sees, so that no index needs a check.
+ * The rules of a grid world as tables, which the ordinary and the compiled one share. A cell is a number: rows lie one
+ * after the other, and around each map are walls as wide as an agent sees, so that no index needs a check.
  */
 export interface GridLayout {
   readonly name: string;
@@ -112,9 +113,9 @@ export interface GridLayout {
   readonly cells: number;
   /** 1 for walls: [lessons * cells]. Doors are none. */
   readonly walls: Uint8Array;
-  /** The door's cell in each lesson; 0, a cell nobody comes to, where there is none. */
+  /** The door's cell in each lesson; 0, a cell that cannot be reached, if there is none. */
   readonly doors: Int32Array;
-  /** Where things may lie at the beginning, for each lesson. No keys where there is no door. */
+  /** Cells in which agents, goals and keys may begin, for each lesson. No keys if there is no door. */
   readonly starts: readonly Int32Array[];
   readonly goals: readonly Int32Array[];
   readonly keys: readonly Int32Array[];
@@ -122,28 +123,36 @@ export interface GridLayout {
   readonly moves: Int32Array;
   /** How the numbers of the cells in view differ from an agent's own. */
   readonly seen: Int32Array;
-  /** What distances are multiplied with: a power of two, so that no digit is lost. */
+  /** Factor of distances: a power of two, so that no digit is lost. */
   readonly scale: number;
   /** Numbers in an agent's observation. */
   readonly size: number;
 }
 
+const optionTable = {
+  agents: option.integer({ min: 1, default: 1, doc: "How many agents act at once." }),
+  lessons: option.made<NonNullable<GridWorldOptions["lessons"]>>(
+    "maps by name, from easy to hard",
+    (value) => typeof value === "object" && value !== null,
+    { doc: "Maps by name. Default: `gridLessons`." },
+  ),
+  timeLimit: option.integer({ min: 1, default: 100, doc: "Steps after which an episode is truncated." }),
+  view: option.integer({ min: 1, default: 2, doc: "Cells an agent sees in each direction." }),
+  masks: option.flag({ default: false, doc: "Masks moves that lead into walls." }),
+  name: option.text({ doc: "The environment's name." }),
+} satisfies OptionTable<GridWorldOptions>;
+
 const signs = { starts: "s*&", goals: "g*", keys: "k&" };
 
 /** Reads the maps and checks them. */
 export function gridLayout(options: GridWorldOptions): GridLayout {
-  const { agents = 1, lessons = gridLessons, timeLimit = 100, view = 2, masks = false } = options;
-  const name = options.name ?? (agents === 1 ? "GridWorld-v0" : "GridWorldTeam-v0");
+  const kind = options.name ?? (options.agents === undefined ? "GridWorld-v0" : "GridWorldTeam-v0");
+  const settings = resolveOptions(kind, options, optionTable);
+  const { agents, lessons = gridLessons, timeLimit, view, masks } = settings;
+  const name = settings.name ?? (agents === 1 ? "GridWorld-v0" : "GridWorldTeam-v0");
   const maps = Object.entries(lessons);
   if (maps.length === 0)
     throw badOption(name, "it has no lessons", "give maps by name, or leave lessons out");
-  for (const [label, n, least] of [
-    ["agents", agents, 1],
-    ["timeLimit", timeLimit, 1],
-    ["view", view, 1],
-  ] as const)
-    if (!Number.isInteger(n) || n < least)
-      throw badOption(name, `${label} is ${shown(n)}`, `give a whole number from ${least}`);
   const height = Math.max(...maps.map(([, map]) => map.length));
   const width = Math.max(...maps.flatMap(([, map]) => map.map((row) => row.length)));
   const stride = width + 2 * view;
@@ -197,7 +206,7 @@ function checkLesson({ name, ...layout }: GridLayout, lesson: string, i: number,
   const wrong = (what: string, fix: string) => badOption(name, `lesson "${lesson}" ${what}`, fix);
   const [starts, goals, keys] = [layout.starts[i], layout.goals[i], layout.keys[i]];
   if (!starts?.length) throw wrong("has no cell to start from", "mark some with s");
-  // A goal that would lie under the agent moves on to the next place for goals.
+  // A goal that would lie under the agent moves on to the next cell for goals.
   if (!goals?.length || (goals.length === 1 && starts.includes(goals[0] as number)))
     throw wrong("has no cell for a goal", "mark some with g, or several with *");
   if (doors > 1) throw wrong(`has ${doors} doors`, "leave one");

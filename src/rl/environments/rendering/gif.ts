@@ -1,25 +1,32 @@
-import { badOption, checkNames, checkSize, shown } from "../../../core/index.ts";
+import { badOption, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
 import type { Drawing } from "../environment.ts";
 import { Palette, rasterise } from "./raster.ts";
 
-/** How a replay is drawn as a GIF. */
+/** Options of {@link asGif}. */
 export interface GifOptions {
-  /** Pixels. Default 400. */
+  /** Width in pixels. Default: 400. */
   readonly width?: number;
-  /** Drawings a second. Default 30. */
+  /** Drawings per second. Default: 30. */
   readonly fps?: number;
-  /** Default white. */
+  /** Default: "white". */
   readonly background?: string;
-  /** Seconds for which the last picture stays. Default 1. */
+  /** Seconds for which the last picture stays. Default: 1. */
   readonly rest?: number;
 }
 
-/** Players take a shorter time than two hundredths of a second for a tenth. */
+const optionTable = {
+  width: option.integer({ min: 1, max: 4096, default: 400, doc: "Width in pixels." }),
+  fps: option.number({ above: 0, max: 1000, default: 30, doc: "Drawings per second." }),
+  background: option.text({ default: "white", doc: "Background colour." }),
+  rest: option.number({ min: 0, default: 1, doc: "Seconds for which the last picture stays." }),
+} satisfies OptionTable<GifOptions>;
+
+/** In hundredths of a second: viewers show shorter frames for a tenth of a second. */
 const SHORTEST = 2;
 
 /**
- * Drawings as an animated GIF that begins again at its end. Captions are left out. Where there are more drawings a
- * second than GIF can show, some are left out too.
+ * Writes drawings as an animated GIF that repeats. Captions are left out, and drawings if there are more per second than
+ * GIF can show.
  *
  * @example
  * ```ts
@@ -27,16 +34,12 @@ const SHORTEST = 2;
  * ```
  */
 export function asGif(drawings: readonly Drawing[], options: GifOptions = {}): Uint8Array {
-  checkNames("asGif", options, ["width", "fps", "background", "rest"]);
-  const { fps = 30, background = "white", rest = 1 } = options;
-  const width = checkSize("asGif", "width", options.width ?? 400);
+  const { width, fps, background, rest } = resolveOptions("asGif", options, optionTable);
   const [first] = drawings;
   if (!first) throw badOption("asGif", "there are no drawings", "give one at least");
-  if (!(fps > 0 && fps <= 1000))
-    throw badOption("asGif", `fps is ${shown(fps)}`, "give from 0 to 1000 a second");
   const scale = width / first.width;
   const height = Math.max(1, Math.round(first.height * scale));
-  if (width > 4096 || height > 4096)
+  if (height > 4096)
     throw badOption(
       "asGif",
       `the pictures are ${width} x ${height} pixels`,
@@ -77,7 +80,7 @@ interface Frame extends Part {
   delay: number;
 }
 
-/** The smallest rectangle outside which nothing changed; undefined where nothing did at all. */
+/** The smallest rectangle that contains all changes; undefined if there are none. */
 function partThatChanged(
   before: Uint8Array | undefined,
   now: Uint8Array,
@@ -116,11 +119,11 @@ function encoded(
   chunks.push(Buffer.from("GIF89a", "latin1"));
   put(...u16(width), ...u16(height), 0x80 | 0x70 | (bits - 1), 0, 0);
   put(...table.flatMap((rgb) => [rgb >> 16, (rgb >> 8) & 255, rgb & 255]));
-  // Again and again: the extension every player knows.
+  // The extension that repeats the animation.
   put(0x21, 0xff, 11, ...Buffer.from("NETSCAPE2.0", "latin1"), 3, 1, 0, 0, 0);
   const least = Math.max(2, bits);
   for (const { left, top, width: w, height: h, pixels, delay } of frames) {
-    // What was drawn stays: the next frame is what changed.
+    // Pixels stay: the next frame draws what changed.
     put(0x21, 0xf9, 4, 1 << 2, ...u16(Math.min(delay, 65_535)), 0, 0);
     put(0x2c, ...u16(left), ...u16(top), ...u16(w), ...u16(h), 0, least);
     const packed = lzw(pixels, least);
@@ -138,7 +141,7 @@ function encoded(
 /** Codes have at most 12 bits. */
 const MOST = 4096;
 
-/** Bytes below 2^bits packed as GIF packs them: LZW with codes that grow, from `bits` + 1 on, lowest bit first. */
+/** Compresses bytes below 2^bits as GIF does: LZW with codes that grow from `bits` + 1, lowest bit first. */
 export function lzw(bytes: Uint8Array, bits: number): Uint8Array {
   const clear = 1 << bits;
   const end = clear + 1;
@@ -169,7 +172,7 @@ export function lzw(bytes: Uint8Array, bits: number): Uint8Array {
     put(prefix);
     if (next < MOST) {
       table.set(key, next);
-      // Whoever unpacks is one entry behind: the code grows when it, too, has no room left.
+      // The decoder is one entry behind: codes grow when it has no room left either.
       if (next === 1 << size) size++;
       next++;
     } else {
@@ -181,7 +184,7 @@ export function lzw(bytes: Uint8Array, bits: number): Uint8Array {
     prefix = byte;
   }
   if (prefix >= 0) put(prefix);
-  // The code just put was one more entry for whoever unpacks.
+  // The last code is one more entry for the decoder.
   if (prefix >= 0 && next === 1 << size && size < 12) size++;
   put(end);
   if (count > 0) out.push(held & 255);

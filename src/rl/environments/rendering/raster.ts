@@ -3,12 +3,12 @@ import type { Drawing, Shape } from "../environment.ts";
 
 type Point = readonly [x: number, y: number];
 
-/** Colours by number: what an indexed image is made of. */
+/** The colours of an indexed image. */
 export class Palette {
   readonly colors: number[] = [];
   readonly #indices = new Map<number, number>();
 
-  /** At most 256: what comes later takes the nearest of them. */
+  /** The index of a colour. There are at most 256: later colours get the nearest one. */
   indexOf(color: string): number {
     const rgb = colorOf(color);
     const known = this.#indices.get(rgb);
@@ -28,7 +28,7 @@ export class Palette {
   }
 }
 
-/** A drawing as pixels, one byte each: an index into the palette. `scale` is pixels a unit. */
+/** Draws pixels of one byte each, an index into the palette. `scale` is pixels per unit. */
 export function rasterise(
   drawing: Drawing,
   options: {
@@ -47,7 +47,7 @@ export function rasterise(
     for (const part of outlines(shape)) fill(pixels, width, height, part.map(scaled), color);
     if (shape.kind === "line" || (shape.kind === "path" && !shape.filled)) {
       const points = (shape.kind === "line" ? [shape.from, shape.to] : shape.points).map(scaled);
-      // Thinner than a pixel would have holes.
+      // A thinner line would have holes.
       const thick = Math.max(1, (shape.kind === "line" ? (shape.width ?? 0) : 0) * scale);
       for (let i = 1; i < points.length; i++)
         fill(pixels, width, height, thickened(points[i - 1] as Point, points[i] as Point, thick), color);
@@ -56,7 +56,7 @@ export function rasterise(
   return pixels;
 }
 
-/** The outlines of what is filled. */
+/** The outlines of a filled shape. */
 function outlines(shape: Shape): readonly (readonly Point[])[] {
   switch (shape.kind) {
     case "rectangle": {
@@ -85,7 +85,7 @@ function outlines(shape: Shape): readonly (readonly Point[])[] {
   }
 }
 
-/** A stretch of a line as a rectangle that is turned. */
+/** The rectangle of a thick line. */
 function thickened(from: Point, to: Point, thick: number): readonly Point[] {
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
   const length = Math.hypot(dx, dy);
@@ -99,7 +99,7 @@ function thickened(from: Point, to: Point, thick: number): readonly Point[] {
   ];
 }
 
-/** Fills the pixels whose middles lie inside, by the number of times the outline goes round them. */
+/** Fills the pixels whose centres lie inside, by the winding number of the outline. */
 function fill(
   pixels: Uint8Array,
   width: number,
@@ -125,7 +125,7 @@ function fill(
   }
 }
 
-/** Where an outline crosses a height, from left to right, and which way. */
+/** The crossings of an outline with a horizontal line, from left to right, with their direction. */
 function crossingsAt(outline: readonly Point[], y: number): readonly Point[] {
   const crossings: Point[] = [];
   outline.forEach(([x0, y0], i) => {

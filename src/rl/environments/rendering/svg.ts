@@ -1,20 +1,28 @@
-import { badOption, checkNames, shown } from "../../../core/index.ts";
+import { badOption, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
 import type { Drawing, Shape } from "../environment.ts";
 
 /** Options of {@link asSvg}. */
 export interface SvgOptions {
-  /** Pixels across. Default 600. */
+  /** Width in pixels. Default: 600. */
   readonly width?: number;
 }
 
 /** Options of {@link asSvgAnimation}. */
 export interface SvgAnimationOptions extends SvgOptions {
-  /** Drawings a second. Default 30. */
+  /** Drawings per second. Default: 30. */
   readonly fps?: number;
 }
 
+const svgTable = {
+  width: option.number({ above: 0, default: 600, doc: "Width in pixels." }),
+} satisfies OptionTable<SvgOptions>;
+const animationTable = {
+  ...svgTable,
+  fps: option.number({ above: 0, default: 30, doc: "Drawings per second." }),
+} satisfies OptionTable<SvgAnimationOptions>;
+
 /**
- * A drawing as an SVG picture.
+ * Writes a drawing as an SVG picture.
  *
  * @example
  * ```ts
@@ -22,13 +30,13 @@ export interface SvgAnimationOptions extends SvgOptions {
  * ```
  */
 export function asSvg(drawing: Drawing, options: SvgOptions = {}): string {
-  checkNames("asSvg", options, ["width"]);
-  return picture([drawing], widthOf("asSvg", options), [...drawing.shapes.map(shape), ...caption(drawing)]);
+  const { width } = resolveOptions("asSvg", options, svgTable);
+  return picture([drawing], width, [...drawing.shapes.map(shape), ...caption(drawing)]);
 }
 
 /**
- * Drawings one after the other as an SVG picture that moves, again and again. What all of them begin with is drawn once,
- * and drawings that do not change are one.
+ * Writes drawings as an animated SVG picture that repeats. Shapes that all of them begin with are written once, and equal
+ * drawings in a row become one.
  *
  * @example
  * ```ts
@@ -36,10 +44,7 @@ export function asSvg(drawing: Drawing, options: SvgOptions = {}): string {
  * ```
  */
 export function asSvgAnimation(drawings: readonly Drawing[], options: SvgAnimationOptions = {}): string {
-  checkNames("asSvgAnimation", options, ["width", "fps"]);
-  const { fps = 30 } = options;
-  if (!(fps > 0 && fps < Infinity))
-    throw badOption("asSvgAnimation", `fps is ${shown(fps)}`, "give a number above 0");
+  const { fps, width } = resolveOptions("asSvgAnimation", options, animationTable);
   if (drawings.length === 0) throw badOption("asSvgAnimation", "there are no drawings", "give at least one");
   const frames = drawings.map((drawing) => [...drawing.shapes.map(shape), ...caption(drawing)]);
   const still = commonStart(frames);
@@ -51,10 +56,7 @@ export function asSvgAnimation(drawings: readonly Drawing[], options: SvgAnimati
     if (moving[from]) groups.push(shownBetween(moving[from] as string, from, to, drawings.length, fps));
     from = to;
   }
-  return picture(drawings, widthOf("asSvgAnimation", options), [
-    ...(frames[0] ?? []).slice(0, still),
-    ...groups,
-  ]);
+  return picture(drawings, width, [...(frames[0] ?? []).slice(0, still), ...groups]);
 }
 
 function commonStart(frames: readonly (readonly string[])[]): number {
@@ -63,7 +65,7 @@ function commonStart(frames: readonly (readonly string[])[]): number {
   return at < 0 ? first.length : at;
 }
 
-/** A group that is seen from one drawing up to another. */
+/** A group that is visible from one drawing up to another. */
 function shownBetween(content: string, from: number, to: number, count: number, fps: number): string {
   if (from === 0 && to === count) return content;
   const moments: [at: number, value: string][] = [
@@ -79,12 +81,7 @@ function shownBetween(content: string, from: number, to: number, count: number, 
   );
 }
 
-function widthOf(kind: string, { width = 600 }: SvgOptions): number {
-  if (width > 0 && width < Infinity) return width;
-  throw badOption(kind, `width is ${shown(width)}`, "give pixels across, above 0");
-}
-
-/** How high a caption is, of the width. */
+/** Height of a caption, as a share of the width. */
 const CAPTION = 0.06;
 
 function picture(drawings: readonly Drawing[], pixels: number, lines: readonly string[]): string {
@@ -121,7 +118,7 @@ function shape(one: Shape): string {
   }
 }
 
-/** A line without a width is as thin as can be seen, whatever the units are. */
+/** A line without a width is one pixel thick, whatever the units are. */
 const stroke = (width: number | undefined): string =>
   width === undefined
     ? ' stroke-width="1" vector-effect="non-scaling-stroke"'
@@ -135,7 +132,7 @@ const caption = ({ caption, height, width }: Drawing): readonly string[] =>
           `font-family="sans-serif" font-size="${round(0.7 * CAPTION * width)}">${escaped(caption)}</text>`,
       ];
 
-/** Without the digits that nobody sees. */
+/** Rounds to digits that can be seen. */
 const round = (x: number, digits = 4): string => String(Number(x.toFixed(digits)) + 0);
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -1,27 +1,33 @@
-import { checkNames, checkSize } from "../../../core/index.ts";
+import { type OptionTable, option, resolveOptions } from "../../../core/index.ts";
 import type { Drawing } from "../environment.ts";
 import { Palette, rasterise } from "./raster.ts";
 
 /** Options of {@link asText}. */
 export interface TextOptions {
-  /** Letters across. Default 80. */
+  /** Width in characters. Default: 80. */
   readonly columns?: number;
-  /** Lines at most, without the caption. Default as many as the drawing's shape asks for. */
+  /** Most lines, without the caption. Default: what the drawing's shape needs. */
   readonly rows?: number;
-  /** With ANSI colours, for a terminal. Default false: what is light is left blank. */
+  /** With ANSI colours, for a terminal. Without them light colours are left blank. Default: false. */
   readonly color?: boolean;
 }
 
-/** What stands for no colour: the first of a palette. */
+const optionTable = {
+  columns: option.integer({ min: 1, default: 80, doc: "Width in characters." }),
+  rows: option.integer({ min: 1, doc: "Most lines, without the caption." }),
+  color: option.flag({ default: false, doc: "With ANSI colours." }),
+} satisfies OptionTable<TextOptions>;
+
+/** No colour: the first of a palette. */
 const NOTHING = 0;
 const NOTHING_COLOR = "#010203";
-/** Above this lightness, of 1, a colour is paper. */
+/** Colours above this lightness, from 0 to 1, are left blank. */
 const PAPER = 0.75;
-/** Which bit of a Braille letter is which dot: rows of two. */
+/** Bits of the dots of a Braille character, in rows of two. */
 const DOTS = [1, 8, 2, 16, 4, 32, 64, 128];
 
 /**
- * A drawing in Braille letters, eight dots each, with its caption below. The same drawing gives the same text.
+ * Draws in Braille characters of eight dots each, with the caption below. The same drawing gives the same text.
  *
  * @example
  * ```ts
@@ -29,11 +35,9 @@ const DOTS = [1, 8, 2, 16, 4, 32, 64, 128];
  * ```
  */
 export function asText(drawing: Drawing, options: TextOptions = {}): string {
-  checkNames("asText", options, ["columns", "rows", "color"]);
-  const columns = checkSize("asText", "columns", options.columns ?? 80);
-  const most = options.rows === undefined ? Infinity : checkSize("asText", "rows", options.rows);
-  // A letter is twice as high as wide, so that its dots, two by four, lie in squares.
-  const scale = Math.min((2 * columns) / drawing.width, (4 * most) / drawing.height);
+  const { columns, rows = Infinity, color } = resolveOptions("asText", options, optionTable);
+  // A character is twice as high as wide, so that its dots, two by four, lie in squares.
+  const scale = Math.min((2 * columns) / drawing.width, (4 * rows) / drawing.height);
   const size = {
     across: Math.max(1, Math.ceil((drawing.width * scale) / 2 - 1e-9)),
     down: Math.max(1, Math.ceil((drawing.height * scale) / 4 - 1e-9)),
@@ -47,7 +51,7 @@ export function asText(drawing: Drawing, options: TextOptions = {}): string {
     palette,
     background: NOTHING_COLOR,
   });
-  const write = options.color === true ? colored(palette) : plain(palette);
+  const write = color ? colored(palette) : plain(palette);
   const lines = Array.from({ length: size.down }, (_, row) =>
     write(
       Array.from({ length: size.across }, (_, column) =>
@@ -58,10 +62,10 @@ export function asText(drawing: Drawing, options: TextOptions = {}): string {
   return [...lines, ...(drawing.caption === undefined ? [] : [drawing.caption])].join("\n");
 }
 
-/** Colours of the eight dots of each letter in a line. */
+/** Colours of the eight dots of each character in a line. */
 type Cells = readonly (readonly number[])[];
 
-/** The letter whose dots are these. */
+/** The character with the dots that are set. */
 function braille(cell: readonly number[], isSet: (color: number) => boolean): string {
   const bits = cell.reduce((sum, color, i) => (isSet(color) ? sum | (DOTS[i] as number) : sum), 0);
   return bits === 0 ? " " : String.fromCharCode(0x2800 + bits);
@@ -96,12 +100,12 @@ function colored({ colors }: Palette): (cells: Cells) => string {
       before = paint;
       return switched + braille(cell, (color) => color !== behind);
     });
-    // What is painted is no space, though it is written so.
+    // Spaces with a background colour are kept.
     return before === "" ? letters.join("").trimEnd() : `${letters.join("")}\x1b[0m`;
   };
 }
 
-/** The colour behind a letter and that of its dots: nothing is behind where it is seen, else the most frequent. */
+/** The background colour of a character and that of its dots: no colour if there is any, else the most frequent. */
 function twoColors(cell: readonly number[]): readonly [behind: number, front: number | undefined] {
   const counts = new Map<number, number>();
   for (const color of cell) counts.set(color, (counts.get(color) ?? 0) + 1);

@@ -1,4 +1,4 @@
-import { checkNames, checkSize, checkWord } from "../../../core/index.ts";
+import { checkSize, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import {
   type Box,
@@ -17,20 +17,24 @@ import { forAgents, type Seen, wrap } from "./wrap.ts";
 
 /** Options of {@link frameStack}. */
 export interface FrameStackOptions {
-  /** What stands for what was before the first observation: that one again, or zeros. Default "reset". */
+  /** Frames before the first observation: that observation, or zeros. Default: "reset". */
   readonly padding?: "reset" | "zero";
   /**
-   * Where frames of a box stand: `first` gives it a first axis of frames, `last` makes its last axis so many times as
-   * long. Default: "last" for pictures (boxes [height, width, channels]), whose channels then hold all frames; else
-   * "first".
+   * The axis of a box's frames: `first` adds a first axis of frames, `last` concatenates frames along the last axis.
+   * Default: "last" for pictures (boxes [height, width, channels]), else "first".
    */
   readonly axis?: "first" | "last";
 }
 
+const optionTable = {
+  padding: option.oneOf(["reset", "zero"], { default: "reset", doc: "Frames before the first observation." }),
+  axis: option.oneOf(["first", "last"], { doc: "The axis of a box's frames." }),
+} satisfies OptionTable<FrameStackOptions>;
+
 /**
- * Observations with those before them, the oldest first. A box gets a first axis of `frames`, as Gymnasium's
- * FrameStackObservation does it, and a picture [height, width, channels] that many times its channels, as a cnn takes
- * it; choices become several choices.
+ * Stacks observations with those before them, the oldest first. A box gets a first axis of `frames`, as Gymnasium's
+ * FrameStackObservation does, and a picture [height, width, channels] `frames` times its channels, as a cnn takes it;
+ * choices become several choices.
  *
  * @example
  * ```ts
@@ -43,10 +47,8 @@ export function frameStack(
   frames: number,
   options: FrameStackOptions = {},
 ): Environment {
-  checkNames("frameStack", options, ["padding", "axis"]);
+  const { padding } = resolveOptions("frameStack", options, optionTable);
   checkSize("frameStack", "frames", frames);
-  if (options.axis !== undefined) checkWord("frameStack", "axis", options.axis, ["first", "last"]);
-  const padding = checkWord("frameStack", "padding", options.padding ?? "reset", ["reset", "zero"]);
   const space = environment.observationSpace;
   const agents = environment.agents ?? 1;
   const empty = zeroIn(space);
@@ -86,15 +88,15 @@ const byPart = <T>(space: Dict, make: (part: Space, name: string) => T): Record<
 
 type Axis = "first" | "last" | undefined;
 
-/** Whether frames stand on a box's last axis: those of pictures, unless `axis` says otherwise. */
+/** True if frames are concatenated along a box's last axis. */
 const stacksLast = ({ shape }: Box, axis: Axis): boolean =>
   shape.length > 0 && (axis ?? (shape.length === 3 ? "last" : "first")) === "last";
 
-/** How many numbers of a frame stand together in a stack: all of them, or those of one place of the last axis. */
+/** How many numbers of a frame lie together in a stack: all of them, or those along the last axis. */
 const chunkOf = (space: Box, axis: Axis): number =>
   stacksLast(space, axis) ? (space.shape.at(-1) as number) : boxSize(space);
 
-/** The space of so many values of a space at once. */
+/** The space of `count` values of a space. */
 export function stackSpace(space: Space, count: number, axis?: Axis): Space {
   const times = <T>(list: readonly T[]): T[] => Array.from({ length: count }, () => list).flat();
   switch (space.kind) {
@@ -120,7 +122,7 @@ export function stackSpace(space: Space, count: number, axis?: Axis): Space {
   }
 }
 
-/** Values of a space as one of its stacked space. */
+/** Stacks values of a space into one of its stacked space. */
 export function stackValues(space: Space, values: readonly SpaceValue[], axis?: Axis): SpaceValue {
   switch (space.kind) {
     case "discrete":
@@ -149,7 +151,7 @@ export function stackValues(space: Space, values: readonly SpaceValue[], axis?: 
   }
 }
 
-/** A value of zeros, whether or not zero lies in the space. */
+/** A value of zeros, even if zero is not in the space. */
 export function zeroIn(space: Space): SpaceValue {
   switch (space.kind) {
     case "discrete":

@@ -6,15 +6,15 @@ import { forAgents, type Seen, unfit, wrap } from "./wrap.ts";
 
 /** Options of wrappers that normalise. */
 export interface NormalizeOptions {
-  /** Added to variances, so that nothing is divided by 0. Default 1e-8. */
+  /** Added to variances, so that nothing is divided by 0. Default: 1e-8. */
   readonly epsilon?: number;
-  /** Whether what is seen still moves mean and variance. Default true; false for evaluation. */
+  /** Updates mean and variance; false for evaluation. Default: true. */
   readonly update?: boolean;
 }
 
 /**
- * Observations less their running mean, divided by their running deviation, as Gymnasium's NormalizeObservation does it.
- * Mean and variance are part of the state.
+ * Subtracts the running mean from observations and divides by their running deviation, as Gymnasium's
+ * NormalizeObservation does. Mean and variance are part of the state.
  *
  * @example
  * ```ts
@@ -48,13 +48,13 @@ export function normalizeObservations(environment: Environment, options: Normali
 
 /** Options of {@link normalizeRewards}. */
 export interface NormalizeRewardsOptions extends NormalizeOptions {
-  /** The discount of what is added up. Default 0.99. */
+  /** The discount of the sum. Default: 0.99. */
   readonly gamma?: number;
 }
 
 /**
- * Rewards divided by the running deviation of the discounted sum of them, as Gymnasium's NormalizeReward does it: the
- * sum is of what has been paid so far, goes on over truncations, and begins anew with the step that terminates.
+ * Divides rewards by the running deviation of their discounted sum, as Gymnasium's NormalizeReward does: the sum is of
+ * rewards so far, goes on over truncations, and starts again with the step that terminates.
  *
  * @example
  * ```ts
@@ -92,8 +92,8 @@ export function normalizeRewards(
 }
 
 /**
- * Mean and variance of all that was seen, number by number, as Gymnasium's RunningMeanStd counts them: it begins with a
- * mean of 0 and a variance of 1 that weigh a ten-thousandth of a sample. Kept in double precision.
+ * Mean and variance of each number over all samples, as Gymnasium's RunningMeanStd computes them: from a mean of 0 and a
+ * variance of 1 that weigh a ten-thousandth of a sample, in double precision.
  */
 export class RunningMoments {
   readonly mean: Float64Array;

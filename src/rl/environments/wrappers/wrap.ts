@@ -7,23 +7,23 @@ export type Seen = Reset<SpaceValue | readonly SpaceValue[]>;
 export type Stepped = Step<SpaceValue | readonly SpaceValue[], number | readonly number[]>;
 export type Action = SpaceValue | readonly SpaceValue[];
 
-/** What a wrapper changes. What it leaves out stays as it is. */
+/** The changes that a wrapper makes. Everything else stays as it is. */
 export interface Wrapping {
   readonly observationSpace?: Space;
   readonly actionSpace?: Space;
-  /** Given what the inner environment gave, gives what is to be seen of it. */
+  /** Changes the result of the inner environment. */
   reset?(seen: Seen): Seen;
   step?(stepped: Stepped): Stepped;
-  /** The action that the inner environment is given. */
+  /** Changes the action for the inner environment. */
   act?(action: Action): Action;
-  /** What it remembers, if it does. */
+  /** The wrapper's own state. */
   readonly memory?: { getState(): StateTree; setState(state: StateTree): void };
 }
 
 const names = ["observationSpace", "actionSpace", "reset", "step", "act", "memory"];
 
 /**
- * An environment around another. Its state is the other's and what the wrapper remembers.
+ * Wraps an environment. The state is that of the inner environment together with the wrapper's `memory`.
  *
  * @example
  * ```ts
@@ -58,7 +58,7 @@ export function wrap(inner: Environment, wrapping: Wrapping): Environment {
           "STATE_INVALID",
           `${inner.name}: ${shown(state)} is no state of this wrapper`,
           {
-            fix: "pass what getState() of the same wrappers in the same order gave",
+            fix: "pass the result of getState() of the same wrappers in the same order",
           },
         );
       memory.setState(given.memory);
@@ -69,7 +69,7 @@ export function wrap(inner: Environment, wrapping: Wrapping): Environment {
   };
 }
 
-/** Does something for each agent's part: to the thing itself where there is one agent. */
+/** Applies `change` to each agent's part, or to the value itself if there is one agent. */
 export function forAgents<T, R>(
   { agents = 1 }: Environment,
   parts: T | readonly T[],
@@ -78,7 +78,7 @@ export function forAgents<T, R>(
   return agents === 1 ? change(parts as T, 0) : (parts as readonly T[]).map(change);
 }
 
-/** An error for a space that a wrapper has no use for. */
+/** The error about a space that a wrapper cannot take. */
 export const unfit = (wrapper: string, inner: Environment, what: string, space: Space): EspalierError =>
   new EspalierError(
     "SPACE_UNSUPPORTED",
@@ -89,7 +89,7 @@ export const unfit = (wrapper: string, inner: Environment, what: string, space: 
   );
 
 /**
- * Truncates episodes after so many steps.
+ * Truncates episodes after a number of steps.
  *
  * @example
  * ```ts
@@ -118,8 +118,8 @@ export function timeLimit(environment: Environment, steps: number): Environment 
 }
 
 /**
- * Says which actions are allowed, for an environment that knows it and does not tell: 1 or 0 for each choice, of all
- * choices in a row, of all agents one after the other.
+ * Adds action masks to an environment: `allowed` returns 1 or 0 for each choice, of all choices in a row, of all agents
+ * one after the other.
  *
  * @example
  * ```ts
@@ -144,7 +144,7 @@ export function maskActions<E extends Environment>(
   return wrap(environment, { reset: masked, step: masked });
 }
 
-/** Bounds, one of which may be left out. */
+/** Bounds, at least one of them. */
 export interface ClipOptions {
   readonly low?: number;
   readonly high?: number;
@@ -158,7 +158,7 @@ function boundsOf(kind: string, { low = -Infinity, high = Infinity }: ClipOption
 const clip = (x: number, low: number, high: number): number => Math.min(Math.max(x, low), high);
 
 /**
- * Takes any actions and gives the environment those within its bounds, as Gymnasium's ClipAction does.
+ * Clips actions to the bounds of the action space, as Gymnasium's ClipAction does.
  *
  * @example
  * ```ts
@@ -177,7 +177,7 @@ export function clipActions(environment: Environment): Environment {
 }
 
 /**
- * Rewards within bounds.
+ * Clips rewards.
  *
  * @example
  * ```ts
@@ -195,7 +195,7 @@ export function clipRewards(environment: Environment, options: ClipOptions): Env
 }
 
 /**
- * Observations within bounds. Behind `normalizeObservations` it keeps what is rare from being huge.
+ * Clips observations. After `normalizeObservations` it keeps rare values from being huge.
  *
  * @example
  * ```ts

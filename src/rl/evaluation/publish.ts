@@ -1,0 +1,186 @@
+import { type Clock, EspalierError, type OptionTable, option } from "../../core/index.ts";
+import type { StatsStore } from "../../metrics/index.ts";
+import type { Counters } from "../../schedule/index.ts";
+import {
+  evaluationScores,
+  latestReplay,
+  type ReplayRecord,
+  type TrainerContext,
+} from "../../trainer/index.ts";
+import { writeReplay } from "../replays/files.ts";
+import type { Replay } from "../replays/replay.ts";
+import type { PlayedEpisode } from "./play.ts";
+import { allScores, type SuiteResult } from "./suites.ts";
+
+/** Options of the replays that evaluations record. */
+export interface ReplayOptions {
+  /** Directory of the recorded episodes. */
+  readonly directory: string;
+  /** Every how many evaluations episodes are recorded, from the first on. Default: 1. */
+  readonly every?: number;
+  /** How many episodes of each suite: the first ones. Default: 1. */
+  readonly episodes?: number;
+}
+
+export const replayTable = {
+  directory: option.text({ required: true, doc: "Directory of the recorded episodes." }),
+  every: option.integer({ min: 1, default: 1, doc: "Every how many evaluations episodes are recorded." }),
+  episodes: option.integer({ min: 1, default: 1, doc: "How many episodes of each suite." }),
+} satisfies OptionTable<ReplayOptions>;
+
+/** An episode that was recorded. Plain data. */
+export interface RecordedEpisode {
+  readonly suite: string;
+  readonly episode: number;
+  readonly replay: Replay;
+}
+
+/** Records the first `count` episodes of each suite. */
+export function episodeRecorder(count: number): {
+  readonly record: (suite: string, start: PlayedEpisode) => ((replay: Replay) => void) | undefined;
+  /** Those that have ended. */
+  readonly episodes: readonly RecordedEpisode[];
+} {
+  const episodes: RecordedEpisode[] = [];
+  return {
+    episodes,
+    record: (suite, { episode }) =>
+      episode < count ? (replay) => void episodes.push({ suite, episode, replay }) : undefined,
+  };
+}
+
+/** The results of an evaluation. */
+export interface EvaluationResults {
+  readonly results: readonly SuiteResult[];
+  /** The counters of the state that was evaluated. */
+  readonly counters: Counters;
+  readonly recorded?: readonly RecordedEpisode[];
+}
+
+/** Members of a context that publishing needs. In the background `log` does nothing: it would log under a later step. */
+export type PublishContext = Pick<TrainerContext, "slots" | "log" | "clock" | "state">;
+
+export interface PublisherOptions {
+  /** Provides the slots. */
+  readonly primary: boolean;
+  readonly store?: StatsStore | undefined;
+  readonly run?: string | undefined;
+  readonly fileEpisodes?: boolean | undefined;
+  readonly replays?: ReplayOptions | undefined;
+}
+
+/** Publishes the results of a run's evaluations: to slots or metrics, the stats store, and replay files. */
+export class ResultPublisher {
+  readonly #options: PublisherOptions;
+  /** The run's id in the stats store. */
+  #run: string | undefined;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  async publish(
+    context: PublishContext,
+    { results, counters, recorded = [] }: EvaluationResults,
+  ): Promise<void> {
+    const { primary, store, fileEpisodes = false, replays } = this.#options;
+    const { slots, clock, state } = context;
+    const scores = allScores(results);
+    // Metrics read the slot; if another hook provides it, this one logs by itself.
+    if (primary) slots.set(evaluationScores, { scores, counters });
+    else context.log(scores, "evaluation");
+    const written = replays ? await writeRecorded(replays.directory, recorded, counters, state.run) : [];
+    // One after the other: metrics file each of them.
+    if (primary) for (const replay of written) slots.set(latestReplay, replay);
+    if (!store) return;
+    this.#run ??= await openRun(store, this.#options.run ?? state.run, clock);
+    const run = this.#run;
+    await insertEvaluation(store, run, { step: counters.steps, results }, { clock, episodes: fileEpisodes });
+    const wall = clock.wall();
+    const rows = written.map(({ path, uri }) => ({
+      step: counters.steps,
+      path,
+      uri: uri ?? undefined,
+      wall,
+    }));
+    if (rows.length > 0) await store.add(run, "replay", rows);
+  }
+}
+
+/** Writes recorded episodes, named after the step, the suite and their number. */
+async function writeRecorded(
+  directory: string,
+  recorded: readonly RecordedEpisode[],
+  counters: Counters,
+  run: string,
+): Promise<readonly ReplayRecord[]> {
+  const { steps } = counters;
+  const written: ReplayRecord[] = [];
+  // They are in the order in which they ended.
+  const suites = [...new Set(recorded.map(({ suite }) => suite))];
+  const inOrder = [...recorded].sort(
+    (a, b) => suites.indexOf(a.suite) - suites.indexOf(b.suite) || a.episode - b.episode,
+  );
+  for (const { suite, episode, replay } of inOrder) {
+    const about = { ...replay.about, run, suite, step: steps };
+    const name = `step-${String(steps).padStart(9, "0")}-${suite}-${episode}`;
+    const { path, uri } = await writeReplay(directory, { ...replay, about }, { name });
+    written.push({ path, uri, counters });
+  }
+  return written;
+}
+
+/** Inserts an evaluation of a run: a row for each suite, and for each episode if `episodes` is true. */
+export async function insertEvaluation(
+  store: StatsStore,
+  run: string,
+  {
+    step,
+    results,
+    checkpoint,
+  }: {
+    readonly step: number;
+    readonly results: readonly SuiteResult[];
+    /** The address of the checkpoint that was evaluated. */
+    readonly checkpoint?: string;
+  },
+  { clock, episodes }: { readonly clock: Pick<Clock, "wall">; readonly episodes: boolean },
+): Promise<void> {
+  const wall = clock.wall();
+  const of = checkpoint === undefined ? {} : { checkpoint };
+  if (episodes)
+    await store.add(
+      run,
+      "episode",
+      results.flatMap(({ suite, episodes }) =>
+        episodes.map(({ return: total, length, terminated, lesson, seed }) => ({
+          step,
+          return: total,
+          length,
+          wall,
+          info: { suite, terminated, lesson, seed, ...of },
+        })),
+      ),
+    );
+  await store.add(
+    run,
+    "evaluation",
+    results.map(({ suite, scores }) => ({ step, name: suite, scores, wall, ...of })),
+  );
+}
+
+/** The id of a run in a stats store, by its id or its name. A run that the store does not know is started there. */
+export async function openRun(
+  store: StatsStore,
+  idOrName: string,
+  clock: Pick<Clock, "wall">,
+): Promise<string> {
+  try {
+    return (await store.run(idOrName)).id;
+  } catch (error) {
+    if (!(error instanceof EspalierError) || error.code !== "STATS_UNKNOWN_RUN") throw error;
+  }
+  const id = idOrName.replace(/[^\w-]+/g, "-") || "run";
+  await store.startRun({ id, name: idOrName, startedAt: clock.wall(), config: null });
+  return id;
+}
