@@ -2,25 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { FileWriter } from "./index.ts";
 import { blocksTo } from "./write-component.ts";
 
-/** Lends blocks of 4 bytes, two at a time, and keeps what was written. */
-function smallWriter(written: number[][]): FileWriter {
-  const free = [new Uint8Array(4), new Uint8Array(4)];
-  const waiting: ((block: Uint8Array) => void)[] = [];
-  return {
-    lend: () => {
-      const block = free.pop();
-      return block ? Promise.resolve(block) : new Promise((resolve) => waiting.push(resolve));
-    },
-    write: async (chunk) => {
-      written.push([...chunk]);
-      const block = new Uint8Array(chunk.buffer as ArrayBuffer);
-      const next = waiting.shift();
-      if (next) next(block);
-      else free.push(block);
-    },
-    close: async () => ({ bytes: 0, sha256: "" }),
-  };
-}
+const small = { bytes: 4, most: 2 };
+
+/** Keeps what was written. */
+const writerTo = (written: number[][]): FileWriter => ({
+  write: async (chunk) => void written.push([...chunk]),
+  close: async () => ({ bytes: 0, sha256: "" }),
+});
 
 const counting =
   (start: number) =>
@@ -31,7 +19,7 @@ const counting =
 describe("blocks of a file", () => {
   it("are cut from what is added, in order, however long each fill takes", async () => {
     const written: number[][] = [];
-    const blocks = blocksTo(smallWriter(written));
+    const blocks = blocksTo(writerTo(written), small);
     let finish: () => void = () => undefined;
     const slow = new Promise<void>((resolve) => {
       finish = resolve;
@@ -49,15 +37,43 @@ describe("blocks of a file", () => {
   });
 
   it("fail with what failed to be filled, even when no memory is left to wait for", async () => {
-    const blocks = blocksTo(smallWriter([]));
+    const blocks = blocksTo(writerTo([]), small);
     const adding = blocks.add(40, () => Promise.reject(new Error("gone")));
     await expect(adding.then(() => blocks.flush())).rejects.toThrow("gone");
   });
 
   it("fail with what failed to be written", async () => {
-    const writer: FileWriter = { ...smallWriter([]), write: () => Promise.reject(new Error("no space")) };
-    const blocks = blocksTo(writer);
+    const writer: FileWriter = { ...writerTo([]), write: () => Promise.reject(new Error("no space")) };
+    const blocks = blocksTo(writer, small);
     const adding = blocks.add(40, counting(0));
     await expect(adding.then(() => blocks.flush())).rejects.toThrow("no space");
+  });
+
+  it("wait for the writer when as many as may are on their way", async () => {
+    const taken: (() => void)[] = [];
+    const written: number[][] = [];
+    const writer: FileWriter = {
+      ...writerTo(written),
+      write: (chunk) => {
+        written.push([...chunk]);
+        return new Promise((resolve) => taken.push(resolve));
+      },
+    };
+    const blocks = blocksTo(writer, small);
+    let filled = 0;
+    const adding = blocks.add(40, (target) => {
+      filled += target.length;
+      return undefined;
+    });
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    await turn();
+    expect([filled, written.length]).toEqual([8, 1]);
+    for (let i = 0; i < 10; i++) {
+      taken.shift()?.();
+      await turn();
+    }
+    await adding;
+    await blocks.flush();
+    expect([filled, written.length]).toEqual([40, 10]);
   });
 });

@@ -11,7 +11,7 @@ export const treeKey = "espalier.tree";
 /** Copying less than this is cheaper than a write of its own. */
 const smallestInPlace = 256 * 1024;
 /** After copying this many bytes on this thread, training gets a turn. */
-const turnAfter = 16 * 1024 * 1024;
+const turnAfter = 8 * 1024 * 1024;
 /** Handing over a tensor in place takes about as long as copying this many. */
 const costInPlace = 512 * 1024;
 
@@ -94,15 +94,18 @@ type Fill = (target: Uint8Array, from: number) => Promise<unknown> | undefined;
 
 type Blocks = ReturnType<typeof blocksTo>;
 
-/** The size of blocks for writers that lend none. */
-const ownBlock = 4 * 1024 * 1024;
+/** Bytes of a block, and how many may wait for the writer: enough that neither side waits, little beside a model. */
+const blockSize = { bytes: 4 * 1024 * 1024, most: 8 };
 
 /**
  * Cuts the content of a file into blocks and hands them to its writer in order. Blocks are filled while others are
- * written, as many as the writer lends: waiting for one before the next is begun would take a turn of the event loop
- * each, and a turn may take long while training goes on.
+ * written: waiting for one before the next is begun would take a turn of the event loop each, and a turn may take long
+ * while training goes on.
  */
-export function blocksTo(file: FileWriter): {
+export function blocksTo(
+  file: FileWriter,
+  size = blockSize,
+): {
   /** Appends bytes. Returns once all are on their way; a failure is thrown here or by `flush`. */
   add(bytes: number, fill: Fill): Promise<void>;
   /** Appends memory where it is; see `writeInPlace` of writers. */
@@ -112,36 +115,34 @@ export function blocksTo(file: FileWriter): {
 } {
   let block: Uint8Array | undefined;
   let filled = 0;
-  let filling: Promise<unknown>[] = [];
-  let sent: Promise<unknown> = Promise.resolve();
-  let fail: (error: unknown) => void = () => undefined;
-  // A failed block never comes back: `room` must not wait for it.
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => undefined);
+  let filling: (Promise<unknown> | undefined)[] = [];
+  /** The writes under way, the oldest first. Each waits for the one before it. */
+  const writes: Promise<unknown>[] = [];
 
   const send = (full: Uint8Array): void => {
-    sent = Promise.all([sent, ...filling]).then(() => file.write(full));
-    sent.catch(fail);
+    const write = Promise.all([writes.at(-1), ...filling]).then(() => file.write(full));
+    write.catch(() => undefined); // It is awaited below.
+    writes.push(write);
     block = undefined;
     filled = 0;
     filling = [];
   };
+  const room = async (): Promise<Uint8Array> => {
+    if (writes.length >= size.most) await writes.shift();
+    return new Uint8Array(size.bytes);
+  };
   const flush = async (): Promise<void> => {
     if (block) send(block.subarray(0, filled));
-    await sent;
+    await writes.at(-1);
   };
-  const room = (): Promise<Uint8Array> =>
-    Promise.race([failed, file.lend?.() ?? sent.then(() => new Uint8Array(ownBlock))]);
   return {
     add: async (bytes, fill) => {
       for (let at = 0; at < bytes; ) {
         block ??= await room();
         const part = block.subarray(filled, filled + bytes - at);
         const coming = fill(part, at);
-        if (coming) filling.push(coming);
-        coming?.catch(fail);
+        coming?.catch(() => undefined);
+        filling.push(coming);
         filled += part.length;
         at += part.length;
         if (filled === block.length) send(block);

@@ -65,43 +65,6 @@ describe("memory written where it lies", () => {
   });
 });
 
-describe("blocks of memory", () => {
-  const most = 16;
-
-  it("are lent up to 64 MB, and again when they have been written", async () => {
-    const file = await createHashed(join(folder, "lent"));
-    const blocks = await Promise.all(Array.from({ length: most }, () => file.lend?.()));
-    expect(new Set(blocks.map((block) => block?.buffer)).size).toBe(most);
-    let came: Uint8Array | undefined;
-    const next = file.lend?.().then((block) => {
-      came = block;
-    });
-    // Memory of somebody else's is not lent.
-    await file.write(new Uint8Array(new SharedArrayBuffer(8)));
-    await file.write(new Uint8Array(8));
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(came).toBeUndefined();
-    const [first] = blocks as Uint8Array[];
-    await file.write((first as Uint8Array).subarray(0, 5));
-    await next;
-    expect(came).toBe(first);
-    expect(came).toHaveLength(piece);
-    expect(await file.close()).toMatchObject({ bytes: 21 });
-  });
-
-  it("are waited for in vain after a failure, and that is told", async () => {
-    const file = await createHashed(join(folder, "failed"));
-    for (let i = 0; i < most; i++) await file.lend?.();
-    const next = file.lend?.();
-    const other = join(folder, "another.cjs");
-    writeFileSync(other, readFileSync(viewer));
-    await file.writeInPlace?.({ address: 13, viewer: other, release: () => undefined }, 8);
-    await expect(next).rejects.toThrow("nothing to see");
-    await expect(file.lend?.()).rejects.toThrow("nothing to see");
-    await file.abandon();
-  });
-});
-
 describe("a file thread", () => {
   it("hands on what the system says, with its code", async () => {
     const thread = new FileThread();

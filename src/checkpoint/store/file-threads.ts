@@ -4,21 +4,20 @@ import { EspalierError } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import { nodeFileSystem } from "./file-system.ts";
 import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
-import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, piece } from "./hashed.ts";
+import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
 
 // Files are written, read and hashed on threads of their own, so that training goes on beside it:
 //
 //   main thread                         file thread (file-thread-main.ts)
-//   lend() a block, fill it
 //   write(block)          ----------->  hashes it while the system writes it; every 64 MB fsync
-//                         <-----------  done: the block is lent again
+//                         <-----------  done: there is room for another
 //   writeInPlace(memory)  ----------->  views the engine's memory by its address, no copy
 //   close()               ----------->  fsync, { bytes, sha256 }
 //
 // In a bundle that cannot find the thread's file the same is done on the main thread.
 
 /** Bytes that may be on their way to the disk: enough that neither side waits, little beside a model. */
-const window = 64 * 1024 * 1024;
+const window = 32 * 1024 * 1024;
 
 /** Creates a file for writing. Writes return while there is room; the next call tells of a failure. */
 export async function createHashed(path: string): Promise<HashedWriter> {
@@ -26,14 +25,12 @@ export async function createHashed(path: string): Promise<HashedWriter> {
   if (!thread) return hashedWriter(await nodeFileSystem.create(path));
   const file = thread.file();
   await file("create", path);
-  const blocks = new Blocks();
   const underWay: { readonly bytes: number; readonly done: Promise<unknown> }[] = [];
   let bytes = 0;
   let failure: { readonly error: unknown } | undefined;
   let sees: Promise<boolean> | undefined;
   const fail = (error: unknown): void => {
     failure ??= { error };
-    blocks.fail(error);
   };
   const untilBelow = async (limit: number): Promise<void> => {
     for (let first = underWay[0]; first && bytes > limit; first = underWay[0]) {
@@ -43,13 +40,12 @@ export async function createHashed(path: string): Promise<HashedWriter> {
     }
   };
   return {
-    lend: () => (failure ? Promise.reject(failure.error) : blocks.lend()),
     write: async (chunk) => {
       if (failure) throw failure.error;
       const given = sendable(chunk);
       const size = given.byteLength;
       const done = file("write", given, given.buffer instanceof ArrayBuffer ? [given.buffer] : []);
-      done.then(() => blocks.takeBack(given.buffer), fail);
+      done.catch(fail);
       underWay.push({ bytes: size, done });
       bytes += size;
       await untilBelow(window);
@@ -101,40 +97,6 @@ export async function hashFile(path: string): Promise<string> {
 function sendable(chunk: Uint8Array): Uint8Array {
   const whole = chunk.buffer instanceof SharedArrayBuffer || chunk.byteLength === chunk.buffer.byteLength;
   return whole ? chunk : new Uint8Array(chunk);
-}
-
-/** Memory that both threads share, `window` bytes at most: what comes back is lent again. */
-class Blocks {
-  readonly #free: Uint8Array[] = [];
-  readonly #lent = new Map<ArrayBufferLike, Uint8Array>();
-  readonly #waiting: { resolve(block: Uint8Array): void; reject(error: unknown): void }[] = [];
-  #made = 0;
-
-  async lend(): Promise<Uint8Array> {
-    let block = this.#free.pop();
-    if (!block && this.#made < window / piece) {
-      this.#made++;
-      block = new Uint8Array(new SharedArrayBuffer(piece));
-    }
-    block ??= await new Promise<Uint8Array>((resolve, reject) => this.#waiting.push({ resolve, reject }));
-    this.#lent.set(block.buffer, block);
-    return block;
-  }
-
-  /** Memory that was not lent here is left alone. */
-  takeBack(memory: ArrayBufferLike): void {
-    const block = this.#lent.get(memory);
-    if (!block) return;
-    this.#lent.delete(memory);
-    const next = this.#waiting.shift();
-    if (next) next.resolve(block);
-    else this.#free.push(block);
-  }
-
-  /** Tells those who wait that nothing comes back any more. */
-  fail(error: unknown): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
-  }
 }
 
 /** Asks the thread to do something with one file. */

@@ -149,9 +149,8 @@ export async function writeCheckpoint({
         threads ? createHashed(path) : hashedWriter(await fs.create(path)),
       );
       open.add(file);
-      const { lend, writeInPlace } = file;
+      const { writeInPlace } = file;
       return {
-        ...(lend && { lend: () => trying("writing", path, lend) }),
         ...(writeInPlace && {
           writeInPlace: (memory, bytes) => trying("writing", path, () => writeInPlace(memory, bytes)),
         }),

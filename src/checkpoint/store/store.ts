@@ -16,11 +16,6 @@ export interface MemoryInPlace {
 
 /** A file being written from its beginning to its end. */
 export interface FileWriter {
-  /**
-   * Memory to fill and to hand to `write`, whole or its beginning; it is used again afterwards. Resolves once some is
-   * free. Not every writer has it; those that have bound by it how much is on its way.
-   */
-  lend?(): Promise<Uint8Array>;
   /** Appends. The chunk is given away: its memory may be gone afterwards. Resolves once more can be taken. */
   write(chunk: Uint8Array): Promise<void>;
   /**
