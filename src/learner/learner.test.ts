@@ -63,15 +63,17 @@ describe.each(testEngines())("a learner on %s", (engine) => {
     expect(await finite.item()).toBe(1);
   });
 
-  it("reads states without replacing them", async () => {
-    const { stateOptions } = learnerOf();
-    const of = (n: number) => new TensorState<Value>("n", put(n, { engine }), stateOptions);
+  it.each([false, true])("reads states without replacing or donating them; donated: %s", async (donated) => {
+    const { device } = learnerOf();
+    const of = (n: number) => new TensorState<Value>("n", put(n, { engine }), { device, donated });
     const [sum, by] = [of(1), of(10)];
     const add = compileUpdate({ updates: { sum }, reads: { by } }, (now, { times }: { times: Value }) => [
       { sum: now.sum.add(now.by.mul(times)) },
       null,
     ]);
+    const [before] = sum.now;
     add({ times: 2 });
+    expect(before?.isDisposed).toBe(true);
     add({ times: 3 });
     expect(await (sum.getState() as Tensor).item()).toBe(51);
     expect(await (by.getState() as Tensor).item()).toBe(10);
