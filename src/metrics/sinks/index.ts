@@ -11,4 +11,10 @@ export { type PrometheusOptions, type PrometheusSink, prometheusSink } from "./p
 export type { Sink, SinkOptions } from "./sink.ts";
 export { statsStoreSink } from "./stats-store.ts";
 export { type TensorBoardOptions, tensorBoardSink } from "./tensorboard/sink.ts";
-export * from "./wandb/index.ts";
+export {
+  type ArtifactContent,
+  type ArtifactFile,
+  type WandbArtifactOptions,
+  wandbArtifact,
+} from "./wandb/artifact.ts";
+export { type WandbOptions, type WandbSink, type WandbSyncOutcome, wandbSink } from "./wandb/sink.ts";

@@ -1,20 +1,16 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { copyFile, link, mkdir, rm, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
 import type { Checkpoint } from "../../../checkpoint/index.ts";
-import { badOption, checkNames, EspalierError } from "../../../core/index.ts";
+import { badOption, checkNames, EspalierError, type ProtoWriter } from "../../../core/index.ts";
 import type { Json } from "../../json.ts";
-import type { ArtifactFile } from "./artifact-record.ts";
+import type { WandbProject } from "./records.ts";
 import type { WandbSink } from "./sink.ts";
 
 /** Options of {@link wandbArtifact}. */
 export interface WandbArtifactOptions {
   /** The sink of the run that the artifact is of. */
   readonly sink: WandbSink;
-  /** What versions of it are called in W&B. */
+  /** The name of its versions in W&B. */
   readonly name: string;
-  /** Default "model". */
+  /** Default: "model". */
   readonly type?: string;
   /** Beside `latest` and the name of the checkpoint. */
   readonly aliases?: readonly string[];
@@ -47,7 +43,7 @@ export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Check
       throw new EspalierError("SINK_NOT_OPEN", "the W&B run of the artifact is not open", {
         fix: "hand the sink to the Logger of the run too",
       });
-    const files = await stage(checkpoint, join(runDirectory, "artifacts", checkpoint.name));
+    const files = await stage(checkpoint, runDirectory);
     const { counters, metrics, scores, savedAt, run } = checkpoint.manifest;
     const metadata: Json = { checkpoint: checkpoint.name, run, savedAt, counters, metrics, scores };
     sink.addArtifact({
@@ -62,8 +58,10 @@ export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Check
   };
 }
 
-/** Puts a checkpoint's files where nobody removes them. */
-async function stage(checkpoint: Checkpoint, folder: string): Promise<readonly ArtifactFile[]> {
+/** Puts a checkpoint's files where retention does not remove them. */
+async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<readonly ArtifactFile[]> {
+  const { copyFile, link, mkdir, rm, stat } = process.getBuiltinModule("node:fs/promises");
+  const { dirname, join, resolve } = process.getBuiltinModule("node:path");
   const names = ["manifest.json", ...Object.values(checkpoint.manifest.components).map(({ file }) => file)];
   const staged: ArtifactFile[] = [];
   for (const path of names) {
@@ -74,8 +72,8 @@ async function stage(checkpoint: Checkpoint, folder: string): Promise<readonly A
         cause,
       });
     });
-    // Whoever syncs may be elsewhere.
-    const localPath = resolve(folder, path);
+    // Absolute: `wandb sync` may run in another directory.
+    const localPath = resolve(join(runDirectory, "artifacts", checkpoint.name), path);
     await mkdir(dirname(localPath), { recursive: true });
     await rm(localPath, { force: true });
     await link(source, localPath).catch(() => copyFile(source, localPath));
@@ -85,7 +83,109 @@ async function stage(checkpoint: Checkpoint, folder: string): Promise<readonly A
 }
 
 async function md5Of(path: string): Promise<string> {
-  const hash = createHash("md5");
-  for await (const piece of createReadStream(path)) hash.update(piece);
+  const hash = process.getBuiltinModule("node:crypto").createHash("md5");
+  for await (const piece of process.getBuiltinModule("node:fs").createReadStream(path)) hash.update(piece);
   return hash.digest("base64");
+}
+
+/** A file of an artifact. */
+export interface ArtifactFile {
+  /** Its name in the artifact. */
+  readonly path: string;
+  /** Where it lies until it is sent. */
+  readonly localPath: string;
+  readonly bytes: number;
+  /** In base 64. */
+  readonly md5: string;
+}
+
+/** The files of an artifact. */
+export interface ArtifactContent {
+  readonly type: string;
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly metadata: Json;
+  readonly files: readonly ArtifactFile[];
+}
+
+export const artifactField = {
+  runId: 1,
+  project: 2,
+  entity: 3,
+  type: 4,
+  name: 5,
+  digest: 6,
+  metadata: 8,
+  userCreated: 9,
+  aliases: 11,
+  manifest: 12,
+  finalize: 14,
+  clientId: 15,
+  sequenceClientId: 16,
+  digestAlgorithm: 20,
+} as const;
+const manifest = { version: 1, policy: 2, policyConfig: 3, contents: 4 } as const;
+const setting = { key: 1, json: 2 } as const;
+const entry = { path: 1, digest: 2, size: 4, localPath: 6 } as const;
+
+/** The identity of a set of files to W&B: the same files are one version. */
+export function digestOf(files: readonly ArtifactFile[]): string {
+  const hash = process
+    .getBuiltinModule("node:crypto")
+    .createHash("md5")
+    .update("wandb-artifact-manifest-v1\n");
+  for (const { path, md5 } of sorted(files)) hash.update(`${path}:${md5}\n`);
+  return hash.digest("hex");
+}
+
+export function writeArtifact(
+  out: ProtoWriter,
+  of: WandbProject & { readonly runId: string; readonly sequence: string },
+  { type, name, aliases, metadata, files }: ArtifactContent,
+): void {
+  out.text(artifactField.runId, of.runId);
+  out.text(artifactField.project, of.project);
+  if (of.entity !== undefined) out.text(artifactField.entity, of.entity);
+  out.text(artifactField.type, type);
+  out.text(artifactField.name, name);
+  out.text(artifactField.digest, digestOf(files));
+  out.text(artifactField.metadata, JSON.stringify(metadata));
+  out.boolean(artifactField.userCreated, true);
+  for (const alias of aliases) out.text(artifactField.aliases, alias);
+  writeManifest(out, files);
+  out.boolean(artifactField.finalize, true);
+  out.text(artifactField.clientId, clientId());
+  out.text(artifactField.sequenceClientId, of.sequence);
+  out.text(artifactField.digestAlgorithm, "MANIFEST_MD5");
+}
+
+function writeManifest(out: ProtoWriter, files: readonly ArtifactFile[]): void {
+  const begun = out.begin(artifactField.manifest);
+  out.integer(manifest.version, 1);
+  out.text(manifest.policy, "wandb-storage-policy-v1");
+  const layout = out.begin(manifest.policyConfig);
+  out.text(setting.key, "storageLayout");
+  out.text(setting.json, '"V2"');
+  out.end(layout);
+  for (const { path, md5, bytes, localPath } of sorted(files)) {
+    const content = out.begin(manifest.contents);
+    out.text(entry.path, path);
+    out.text(entry.digest, md5);
+    out.integer(entry.size, bytes);
+    out.text(entry.localPath, localPath);
+    out.end(content);
+  }
+  out.end(begun);
+}
+
+/** By name, as Python sorts texts. */
+const sorted = (files: readonly ArtifactFile[]): readonly ArtifactFile[] =>
+  [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
+
+const letters = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+/** A random name: W&B takes it for the artifact's until it has its own. */
+export function clientId(): string {
+  const { randomInt } = process.getBuiltinModule("node:crypto");
+  return Array.from({ length: 128 }, () => letters[randomInt(letters.length)]).join("");
 }

@@ -1,15 +1,29 @@
 import { ProtoWriter } from "../../../core/index.ts";
+import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
-import type { Held } from "./continue-log.ts";
-import type { LogFile } from "./log-file.ts";
-import { addMetric, item, jsonOf, kind, writeItem } from "./records.ts";
-import { type Row, rowsOf } from "./rows.ts";
+import type { SinkFiles } from "../files.ts";
+import { comesAgain } from "../sink.ts";
+import { artifactField } from "./artifact.ts";
+import { LogFile, readLog } from "./log-file.ts";
+import {
+  addMetric,
+  item,
+  itemsOf,
+  jsonOf,
+  kind,
+  metricField,
+  runField,
+  storedRecord,
+  textOf,
+  timeOf,
+  writeItem,
+} from "./records.ts";
 
 const history = { item: 1, step: 2 } as const;
 const step = { number: 1 } as const;
 /** Field and type of a JSON value, as they stand before it. */
 const JSON_TAG = [0x82, 0x01] as const;
-/** What a text begins with, which may hold any character. */
+/** The first character of a text, which may hold any others. */
 const QUOTE = 34;
 
 /** The history of a run: rows that W&B numbers by `_step`, which only grows. */
@@ -21,7 +35,7 @@ export class History {
   #newest: Map<string, number>;
   #next: number;
   readonly #summary = new ProtoWriter();
-  /** What W&B was told of since the mark. */
+  /** Metrics that W&B was told of since the mark. */
   #told: string[] = [];
 
   /** Goes on from what the log holds already. */
@@ -70,7 +84,7 @@ export class History {
     if (!late) this.#newest.set(axis, at);
     log.add(kind.history, (out) => {
       const begun = out.length;
-      // First, so that whoever goes on with the run finds it at once.
+      // First, so that a process that goes on with the run finds it at once.
       this.#writeItem(out, axis, jsonOf(at));
       for (const [key, json] of values) this.#writeItem(out, key, json);
       this.#writeItem(out, "_timestamp", jsonOf(wall / 1000));
@@ -114,4 +128,125 @@ function itemPrefix(key: string): Uint8Array {
   out.text(item.nestedKey, key);
   for (const byte of JSON_TAG) out.byte(byte);
   return Uint8Array.from(out.bytes());
+}
+
+/** One row: values of one step of one axis, as JSON. */
+interface Row {
+  readonly axis: string;
+  readonly step: number;
+  readonly wall: number;
+  /** Seconds that the run had taken, where that is known. */
+  readonly seconds: number | undefined;
+  readonly values: Map<string, string>;
+}
+
+/** Records by axis and step, in the order in which they came. Two values of one metric stand on two rows. */
+function rowsOf(records: readonly MetricRecord[]): readonly Row[] {
+  const rows: Row[] = [];
+  const newest = new Map<string, Row>();
+  let row: Row | undefined;
+  for (const record of records) {
+    const { axis, step, key, wall } = record;
+    if (row?.step !== step || row.axis !== axis) row = newest.get(`${axis} ${step}`);
+    if (!row || row.values.has(key)) {
+      row = { axis, step, wall, seconds: record.counters.seconds || undefined, values: new Map() };
+      rows.push(row);
+      newest.set(`${axis} ${step}`, row);
+    }
+    row.values.set(key, jsonOf(record.value));
+  }
+  return rows;
+}
+
+/** Contents of a log that goes on. */
+export interface Held {
+  /** Milliseconds since 1970. */
+  startedAt: number | undefined;
+  /** The number that the next row of the history has. */
+  nextRow: number;
+  /** Metrics and axes that W&B was told of. */
+  readonly known: Set<string>;
+  /** The newest value of each metric, as JSON, and the last step of each axis. */
+  readonly latest: Map<string, string>;
+  readonly newest: Map<string, number>;
+  /** Artifacts: their digests, and by name what W&B knows the line of versions by. */
+  readonly digests: Set<string>;
+  readonly sequences: Map<string, string>;
+}
+
+export const nothingHeld = (): Held => ({
+  startedAt: undefined,
+  nextRow: 0,
+  known: new Set(),
+  latest: new Map(),
+  newest: new Map(),
+  digests: new Set(),
+  sequences: new Map(),
+});
+
+/**
+ * Goes on with a log: rows that come again, the end of the run and what was not whole are left out. It is written again
+ * beside the old one and takes its place at once, so that a process that is killed meanwhile leaves one of the two.
+ */
+export function continueLog(
+  files: SinkFiles,
+  path: string,
+  resumedAt: Counters,
+): { readonly log: LogFile; readonly held: Held } {
+  const fresh = `${path}.new`;
+  files.rmSync(fresh, { force: true });
+  const log = new LogFile(files, fresh);
+  const held = nothingHeld();
+  try {
+    for (const record of readLog(files, path)) {
+      const stored = storedRecord(record);
+      if (stays(stored.kind, stored.content, resumedAt, held)) log.copy(record, stored.number);
+    }
+    log.stage();
+    log.commit();
+    files.renameSync(fresh, path);
+  } catch (error) {
+    log.close();
+    files.rmSync(fresh, { force: true });
+    throw error;
+  }
+  return { log, held };
+}
+
+/** Whether a record stays; if so, what it says is noted. */
+function stays(of: number, content: Buffer, resumedAt: Counters, held: Held): boolean {
+  switch (of) {
+    // Written again at the end.
+    case kind.exit:
+    case kind.summary:
+      return false;
+    case kind.history: {
+      const items = itemsOf(content);
+      const [axis = "", json = "NaN"] = items[0] ?? [];
+      const step = Number(json);
+      if (comesAgain({ axis, step }, resumedAt)) return false;
+      const late = step < (held.newest.get(axis) ?? Number.NEGATIVE_INFINITY);
+      if (!late) held.newest.set(axis, step);
+      for (const [key, value] of items) {
+        if (key === "_step") held.nextRow = Math.max(held.nextRow, Number(value) + 1);
+        if (!late || !held.latest.has(key)) held.latest.set(key, value);
+      }
+      return true;
+    }
+    case kind.metric:
+      held.known.add(textOf(content, metricField.name));
+      return true;
+    case kind.run:
+      held.startedAt ??= timeOf(content, runField.startedAt);
+      return true;
+    case kind.artifact:
+      held.digests.add(textOf(content, artifactField.digest));
+      held.sequences.set(
+        textOf(content, artifactField.name),
+        textOf(content, artifactField.sequenceClientId),
+      );
+      return true;
+    default:
+      return true;
+  }
 }

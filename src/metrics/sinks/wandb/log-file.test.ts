@@ -13,10 +13,8 @@ import { crc32 } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { faultyFiles } from "../faulty-files.test-support.ts";
 import { systemFiles } from "../files.ts";
-import { BLOCK, LogFile } from "./log-file.ts";
-import { readLog } from "./read-log.ts";
-import { kind } from "./records.ts";
-import { storedRecord, textOf } from "./stored-record.ts";
+import { BLOCK, LogFile, readLog } from "./log-file.ts";
+import { kind, storedRecord, textOf } from "./records.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-log-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,14 +1,13 @@
-import { crc32 } from "node:zlib";
 import { ProtoWriter } from "../../../core/index.ts";
 import { type SinkFiles, StagedFile } from "../files.ts";
 
 /** The log is cut into blocks; no chunk of a record crosses the end of one. */
 export const BLOCK = 32 * 1024;
 /** Checksum, size and kind of a chunk. */
-export const CHUNK_HEADER = 7;
-export const chunk = { whole: 1, first: 2, middle: 3, last: 4 } as const;
+const CHUNK_HEADER = 7;
+const chunk = { whole: 1, first: 2, middle: 3, last: 4 } as const;
 /** `:W&B`, a magic number, the version of the format. */
-export const FILE_HEADER: Buffer = Buffer.from([0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0]);
+const FILE_HEADER: Buffer = Buffer.from([0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0]);
 
 /** Bytes that are gathered before they go to the file, within one call. */
 const PIECE = 1 << 20;
@@ -17,6 +16,7 @@ const NUMBER = 1;
 /** A `.wandb` file being written: records of W&B's, numbered, in a log as LevelDB has it. */
 export class LogFile {
   readonly #file: StagedFile;
+  readonly #crc32 = process.getBuiltinModule("node:zlib").crc32;
   readonly #out = new ProtoWriter(2 * PIECE);
   #number = 1;
   #committed = 1;
@@ -107,7 +107,7 @@ export class LogFile {
     }
   }
 
-  /** What is left of a block that has no room for a header is empty. */
+  /** Leaves the rest of a block empty that has no room for a header. */
   #fillBlock(): void {
     const left = this.#left();
     if (left < CHUNK_HEADER) for (let i = 0; i < left; i++) this.#out.byte(0);
@@ -118,6 +118,54 @@ export class LogFile {
     buffer[start - 1] = kind;
     buffer[start - 2] = size >>> 8;
     buffer[start - 3] = size & 255;
-    this.#out.rawUint32(crc32(buffer.subarray(start - 1, start + size)), start - CHUNK_HEADER);
+    this.#out.rawUint32(this.#crc32(buffer.subarray(start - 1, start + size)), start - CHUNK_HEADER);
   }
+}
+
+/**
+ * The records of a `.wandb` file, up to its end or to the first that is not whole: a process that was killed leaves
+ * one. A record's memory is the reader's only until the next one.
+ */
+export function* readLog(
+  files: Pick<SinkFiles, "openSync" | "readSync" | "closeSync">,
+  path: string,
+): Generator<Buffer, void, undefined> {
+  const { crc32 } = process.getBuiltinModule("node:zlib");
+  const file = files.openSync(path, "r");
+  try {
+    const block = Buffer.alloc(BLOCK);
+    let parts: Buffer[] = [];
+    for (let position = 0; ; position += BLOCK) {
+      const size = fill(files, file, block, position);
+      let at = 0;
+      if (position === 0) {
+        if (!block.subarray(0, FILE_HEADER.length).equals(FILE_HEADER)) return;
+        at = FILE_HEADER.length;
+      }
+      for (; size - at >= CHUNK_HEADER && BLOCK - at >= CHUNK_HEADER; ) {
+        const start = at + CHUNK_HEADER;
+        const end = start + block.readUInt16LE(at + 4);
+        if (end > size || block.readUInt32LE(at) !== crc32(block.subarray(start - 1, end))) return;
+        const kind = block[start - 1];
+        if (kind === chunk.whole || kind === chunk.first) parts = [];
+        parts.push(
+          kind === chunk.whole ? block.subarray(start, end) : Buffer.from(block.subarray(start, end)),
+        );
+        if (kind === chunk.whole || kind === chunk.last)
+          yield parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+        at = end;
+      }
+      if (size < BLOCK) return;
+    }
+  } finally {
+    files.closeSync(file);
+  }
+}
+
+/** Reads as much as there is. */
+function fill(files: Pick<SinkFiles, "readSync">, file: number, block: Buffer, position: number): number {
+  let size = 0;
+  for (let got = -1; got !== 0 && size < block.length; size += got)
+    got = files.readSync(file, block, size, block.length - size, position + size);
+  return size;
 }

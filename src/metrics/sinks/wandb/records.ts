@@ -1,12 +1,11 @@
-import { hostname, release, type } from "node:os";
 import own from "../../../../package.json" with { type: "json" };
-import type { ProtoWriter } from "../../../core/index.ts";
+import { type ProtoWriter, readFields } from "../../../core/index.ts";
 import type { Json } from "../../json.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
 import type { LogFile } from "./log-file.ts";
 
-/** What a Record is: the field of its content. */
+/** Kinds of records: the field of a Record's content. */
 export const kind = {
   history: 2,
   summary: 3,
@@ -67,14 +66,15 @@ export function addRun(
     writeConfig(out, run.config);
     out.end(config);
     out.text(runField.name, run.name);
-    out.text(runField.host, hostname());
+    out.text(runField.host, process.getBuiltinModule("node:os").hostname());
     writeTime(out, runField.startedAt, run.startedAt);
     if (appended) out.boolean(runField.resume, true);
   });
+  const os = process.getBuiltinModule("node:os");
   log.add(kind.environment, (out) => {
-    out.text(environment.os, `${type()} ${release()}`);
+    out.text(environment.os, `${os.type()} ${os.release()}`);
     writeTime(out, environment.startedAt, run.startedAt);
-    out.text(environment.host, hostname());
+    out.text(environment.host, process.getBuiltinModule("node:os").hostname());
   });
 }
 
@@ -83,7 +83,7 @@ export function addConfig(log: LogFile, config: Json): void {
   log.add(kind.config, (out) => writeConfig(out, config));
 }
 
-/** What a metric is counted on; that itself is a metric, which has no charts. */
+/** Says what axis a metric is counted on; the axis itself is a metric, which has no charts. */
 export function addMetric(log: LogFile, name: string, axis: string | undefined): void {
   log.add(kind.metric, (out) => {
     out.text(metricField.name, name);
@@ -152,4 +152,53 @@ function writeTime(out: ProtoWriter, field: number, milliseconds: number): void 
   out.integer(timestamp.seconds, seconds);
   out.integer(timestamp.nanos, Math.floor((milliseconds - seconds * 1000) * 1e6));
   out.end(begun);
+}
+
+const kinds: ReadonlySet<number> = new Set(Object.values(kind));
+const NUMBER = 1;
+
+/** A record as it stands in a log. */
+export interface StoredRecord {
+  readonly number: number;
+  /** The field of its content; 0 where it is of a kind that we do not write. */
+  readonly kind: number;
+  readonly content: Buffer;
+}
+
+export function storedRecord(record: Buffer): StoredRecord {
+  let number = 0;
+  let found: Pick<StoredRecord, "kind" | "content"> = { kind: 0, content: Buffer.alloc(0) };
+  for (const part of readFields(record)) {
+    if (part.field === NUMBER && part.number !== undefined) number = part.number;
+    else if (kinds.has(part.field) && part.bytes) found = { kind: part.field, content: part.bytes };
+  }
+  return { number, ...found };
+}
+
+/** The text of a field; empty where there is none. */
+export function textOf(message: Buffer, field: number): string {
+  for (const part of readFields(message))
+    if (part.field === field && part.bytes) return part.bytes.toString();
+  return "";
+}
+
+/** The time of a field, in milliseconds since 1970. */
+export function timeOf(message: Buffer, field: number): number | undefined {
+  for (const part of readFields(message)) {
+    if (part.field !== field || !part.bytes) continue;
+    const [seconds = 0, nanos = 0] = [1, 2].map(
+      (name) => [...readFields(part.bytes)].find((inner) => inner.field === name)?.number,
+    );
+    return seconds * 1000 + nanos / 1e6;
+  }
+  return undefined;
+}
+
+/** Names and JSON values of a history, as they stand. */
+export function itemsOf(history: Buffer): readonly (readonly [key: string, json: string])[] {
+  const items: [string, string][] = [];
+  for (const part of readFields(history))
+    if (part.field === item.of && part.bytes)
+      items.push([textOf(part.bytes, item.nestedKey), textOf(part.bytes, item.json)]);
+  return items;
 }

@@ -22,8 +22,7 @@ import { BLOCK, LogFile } from "./log-file.ts";
 import { type FoundRecord, findOriginal } from "./original.test-support.ts";
 import { kind, writeItem } from "./records.ts";
 import { WandbServer } from "./server.test-support.ts";
-import { wandbSink } from "./sink.ts";
-import type { WandbSyncOutcome } from "./sync.ts";
+import { type WandbSyncOutcome, wandbSink } from "./sink.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-wandb-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,19 +1,30 @@
 import { badOption, checkNames, EspalierError, printableText, shown } from "../../../core/index.ts";
-import type { RunInfo } from "../../run-info.ts";
+import type { MetricRecord } from "../../record.ts";
+import type { RunEnding, RunInfo } from "../../run-info.ts";
 import { type SinkFiles, systemFiles } from "../files.ts";
-import type { Sink, SinkOptions } from "../sink.ts";
-import type { ArtifactContent } from "./artifact-record.ts";
-import { WandbRun } from "./run.ts";
-import { syncRun, type WandbSyncOutcome } from "./sync.ts";
+import { filedUpTo, type Sink, type SinkOptions } from "../sink.ts";
+import { type ArtifactContent, clientId, digestOf, writeArtifact } from "./artifact.ts";
+import { continueLog, type Held, History, nothingHeld } from "./history.ts";
+import { LogFile } from "./log-file.ts";
+import { addConfig, addExit, addHeader, addRun, addSummary, kind, type WandbProject } from "./records.ts";
+
+// Runs for Weights & Biases, written offline as its own client writes them:
+//
+//   wandbSink       the sink, and `wandb sync` at the end                      this file
+//   WandbRun        a run's directory, being written: a new one, or one gone on with
+//   History         records as rows; what a log that goes on holds             history.ts
+//   add..., write   the messages, in protocol buffers, and how they are read   records.ts
+//   LogFile         the .wandb file: a log of records in blocks                log-file.ts
+//   wandbArtifact   checkpoints as versions of an artifact                     artifact.ts
 
 /** Options of {@link wandbSink}. */
 export interface WandbOptions extends SinkOptions {
   /** Runs are in its folder `wandb`, as W&B's own client has them. */
   readonly directory: string;
   readonly project: string;
-  /** The user or team that has the project. Default: that of whoever syncs. */
+  /** The user or team that has the project. Default: that of the login that syncs. */
   readonly entity?: string;
-  /** Whether `wandb sync` sends the run when it has ended, with your own login. Default false. */
+  /** Has `wandb sync` send the run when it has ended, with your own login. Default: false. */
   readonly sync?: boolean;
   /** Told how that went. Default: a line on standard error. */
   readonly onSync?: (outcome: WandbSyncOutcome) => void;
@@ -52,7 +63,18 @@ export interface WandbSink extends Sink {
  * ```
  */
 export function wandbSink(options: WandbOptions): WandbSink {
-  checkNames("wandbSink", options, Object.keys(known));
+  checkNames("wandbSink", options, [
+    "name",
+    "schedule",
+    "categories",
+    "metrics",
+    "directory",
+    "project",
+    "entity",
+    "sync",
+    "onSync",
+    "files",
+  ]);
   const { directory, project, entity, files = systemFiles, sync = false, ...rest } = options;
   const { onSync = ({ text }: WandbSyncOutcome) => tell(text), ...general } = rest;
   if (!isName(project)) throw nameError("project", project);
@@ -60,7 +82,6 @@ export function wandbSink(options: WandbOptions): WandbSink {
   if (typeof sync !== "boolean") throw badOption("wandbSink", `sync is ${shown(sync)}`, "give true or false");
   let run: WandbRun | undefined;
   let synced: Promise<WandbSyncOutcome> | undefined;
-  const open = (info: RunInfo): WandbRun => new WandbRun({ files, directory, project, entity }, info);
   return {
     name: "wandb",
     ...general,
@@ -75,7 +96,7 @@ export function wandbSink(options: WandbOptions): WandbSink {
     open(info) {
       run?.close();
       run = undefined;
-      run = open(info);
+      run = new WandbRun({ files, directory, project, entity }, info);
     },
     write(records) {
       if (!run) throw notOpen();
@@ -102,7 +123,7 @@ function tell(text: string): void {
   process.stderr.write(`${printableText(text)}\n`);
 }
 
-/** What W&B can have in an address. */
+/** A name that W&B can have in an address. */
 const isName = (name: unknown): boolean =>
   typeof name === "string" && /^[^/\\#?%:\s][^/\\#?%:]{0,127}$/.test(name);
 
@@ -118,15 +139,202 @@ const notOpen = (): EspalierError =>
     fix: "hand the sink to a Logger; it opens the run when training starts",
   });
 
-const known: Readonly<Record<keyof WandbOptions, true>> = {
-  name: true,
-  schedule: true,
-  categories: true,
-  metrics: true,
-  directory: true,
-  project: true,
-  entity: true,
-  sync: true,
-  onSync: true,
-  files: true,
-};
+interface WandbPlace extends WandbProject {
+  readonly files: SinkFiles;
+  readonly directory: string;
+}
+
+/** A run of W&B's in its directory, being written. */
+class WandbRun {
+  readonly directory: string;
+  readonly #id: string;
+  readonly #place: WandbPlace;
+  readonly #log: LogFile;
+  readonly #held: Held;
+  readonly #history: History;
+
+  constructor(place: WandbPlace, run: RunInfo) {
+    this.#place = place;
+    this.#id = run.id;
+    const filed = filedUpTo(run);
+    const last = filed && runDirectories(place.directory, run.id).at(-1);
+    const goesOn = filed !== undefined && last !== undefined && !isSynced(logPath(last, run.id));
+    this.directory = goesOn ? last : newRunDirectory(place.directory, run.id, run.startedAt);
+    const file = logPath(this.directory, run.id);
+    let log: LogFile | undefined;
+    try {
+      const continued = goesOn ? continueLog(place.files, file, filed) : undefined;
+      log = continued?.log ?? new LogFile(place.files, file);
+      this.#log = log;
+      this.#held = continued?.held ?? nothingHeld();
+      this.#history = new History(this.#held.startedAt ?? run.startedAt, this.#held);
+      this.#together(() => this.#begin(run));
+    } catch (error) {
+      log?.close();
+      if (!goesOn) place.files.rmSync(this.directory, { recursive: true, force: true });
+      throw error;
+    }
+    linkLatest(place.directory, this.directory);
+  }
+
+  /** Files all records, or none and throws. */
+  write(records: readonly MetricRecord[]): void {
+    this.#together(() => this.#history.add(this.#log, records), this.#history.mark());
+  }
+
+  addArtifact(artifact: ArtifactContent): void {
+    const { digests, sequences } = this.#held;
+    const digest = digestOf(artifact.files);
+    if (digests.has(digest)) return;
+    const sequence = sequences.get(artifact.name) ?? clientId();
+    const of = { ...this.#place, runId: this.#id, sequence };
+    this.#together(() => this.#log.add(kind.artifact, (out) => writeArtifact(out, of, artifact)));
+    digests.add(digest);
+    sequences.set(artifact.name, sequence);
+  }
+
+  /** Says how it ended. */
+  end(ending: RunEnding): void {
+    this.#together(() => addExit(this.#log, ending));
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+
+  #begin(run: RunInfo): void {
+    const { startedAt, latest } = this.#held;
+    if (startedAt === undefined) {
+      addHeader(this.#log);
+      addRun(this.#log, run, this.#place, run.resumedAt !== undefined);
+    } else {
+      addConfig(this.#log, run.config);
+      addSummary(this.#log, latest);
+    }
+  }
+
+  #together(add: () => void, undo?: () => void): void {
+    try {
+      add();
+      this.#log.stage();
+    } catch (error) {
+      this.#log.drop();
+      undo?.();
+      throw error;
+    }
+    this.#log.commit();
+  }
+}
+
+const fs = () => process.getBuiltinModule("node:fs");
+const path = () => process.getBuiltinModule("node:path");
+
+/** Where W&B's client keeps its runs, within the directory that it is given. */
+const runsOf = (directory: string): string => path().join(directory, "wandb");
+
+const logPath = (runDirectory: string, id: string): string => path().join(runDirectory, `run-${id}.wandb`);
+
+/** A directory for a run that begins now, by local time as W&B's client names them. None is there yet. */
+function newRunDirectory(directory: string, id: string, startedAt: number): string {
+  for (let time = startedAt; ; time += 1000) {
+    const made = path().join(runsOf(directory), `offline-run-${stamp(new Date(time))}-${id}`);
+    if (!fs().existsSync(made)) return made;
+  }
+}
+
+/** Directories of a run that have a log, oldest first. */
+function runDirectories(directory: string, id: string): readonly string[] {
+  try {
+    const isRun = (name: string): boolean => /^offline-run-\d{8}_\d{6}-/.test(name) && name.slice(28) === id;
+    return fs()
+      .readdirSync(runsOf(directory))
+      .filter(isRun)
+      .sort()
+      .map((name) => path().join(runsOf(directory), name))
+      .filter((found) => fs().existsSync(logPath(found, id)));
+  } catch {
+    return [];
+  }
+}
+
+/** Whether `wandb sync` has sent it or begun to: what is sent once more may be counted twice. */
+const isSynced = (log: string): boolean =>
+  fs().existsSync(`${log}.synced`) || fs().existsSync(`${log}.syncstate`);
+
+/** Has `wandb leet` show this run when nothing is said. */
+function linkLatest(directory: string, runDirectory: string): void {
+  const link = path().join(runsOf(directory), "latest-run");
+  try {
+    fs().rmSync(link, { force: true });
+    fs().symlinkSync(runDirectory.slice(runsOf(directory).length + 1), link, "dir");
+  } catch {
+    // A convenience: not every file system has links.
+  }
+}
+
+function stamp(time: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${time.getFullYear()}${two(time.getMonth() + 1)}${two(time.getDate())}`;
+  return `${day}_${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`;
+}
+
+/** How `wandb sync` of a run's directory went. */
+export interface WandbSyncOutcome {
+  readonly directory: string;
+  readonly outcome: "sent" | "failed" | "notFound";
+  /** The exit code of `wandb`; null where a signal ended it, or where it was not found. */
+  readonly code: number | null;
+  /** The last lines that it printed. */
+  readonly said: string;
+  /** The same in words, with what to do where it failed. */
+  readonly text: string;
+}
+
+/** As much of what it prints as is kept, and the lines of that which are told. */
+const mostCharacters = 8000;
+const mostLines = 5;
+
+/**
+ * Runs the user's own `wandb sync DIRECTORY`, in the background. Never fails: how it went is the result. The process
+ * stays until it is over.
+ */
+function syncRun(directory: string): Promise<WandbSyncOutcome> {
+  return new Promise((resolve) => {
+    const end = (outcome: WandbSyncOutcome["outcome"], code: number | null, said: string, text: string) =>
+      resolve({ directory, outcome, code, said, text: printableText(text) });
+    let printed = "";
+    const hear = (chunk: string): void => {
+      printed = (printed + chunk).slice(-mostCharacters);
+    };
+    const { spawn } = process.getBuiltinModule("node:child_process");
+    const child = spawn("wandb", ["sync", directory], {
+      stdio: ["ignore", "pipe", "pipe"],
+      // On Windows commands of Python packages are scripts.
+      shell: process.platform === "win32",
+    });
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", hear);
+    child.once("error", (error: NodeJS.ErrnoException) => {
+      const missing = error.code === "ENOENT";
+      const why = missing ? "there is no command wandb" : error.message;
+      const fix = missing ? "install it (pip install wandb) and" : "mend that and";
+      end(
+        missing ? "notFound" : "failed",
+        null,
+        "",
+        `wandb sync: ${why}\n  fix: ${fix} run: wandb sync ${directory}`,
+      );
+    });
+    child.once("close", (code, signal) => {
+      const said = printed.trim().split("\n").slice(-mostLines).join("\n");
+      if (code === 0) return end("sent", 0, said, `wandb sync: ${directory} is sent`);
+      const how = code === null ? `was ended by ${signal}` : `failed with exit code ${code}`;
+      const lines = said === "" ? "" : `\n  ${said.replaceAll("\n", "\n  ")}`;
+      end(
+        "failed",
+        code,
+        said,
+        `wandb sync ${how}:${lines}\n  fix: mend that and run: wandb sync ${directory}`,
+      );
+    });
+  });
+}
