@@ -8,7 +8,7 @@ import type { SlotAccess, SlotBoard } from "./slots.ts";
 export type Handler = (context: HookContext) => unknown;
 
 /** Services of the manager that a hook uses through its context. */
-export interface EntryServices {
+interface EntryServices {
   log(entry: Entry, context: HookContext, values: object, category: string | undefined): void;
   afterEvent(entry: Entry, event: string, work: () => unknown): void;
   inBackground(entry: Entry, event: string, work: Promise<unknown>): void;
@@ -29,7 +29,7 @@ export class Entry {
   order = 0;
   /** The call in the background, while there is one. */
   inFlight: Promise<void> | undefined;
-  /** How often it failed in an event without stopping the run, and the last cause. */
+  /** Failures by event that did not stop the run: their number and the last cause. */
   readonly failures = new Map<string, { readonly count: number; readonly error: unknown }>();
   readonly #services: EntryServices;
   #view: (HookContext & { event: string }) | undefined;

@@ -17,7 +17,7 @@ interface Ordered<T> {
 }
 
 /**
- * The order in which hooks run: whoever provides a slot before whoever reads it, then `after` and `before`, then
+ * The order in which hooks run: providers of a slot before its readers, then `after` and `before`, then
  * priority, then the order of registration.
  */
 export function inOrder<T extends { readonly hook: HookSettings }>(entries: readonly T[]): Ordered<T> {

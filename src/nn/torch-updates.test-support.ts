@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
 import { compile, type EngineName, read, type Tensor, Value, valueAndGrad } from "../engine/index.ts";
-import { expectSame } from "../testing/compare.ts";
+import { expectSame } from "../testing/dense.ts";
 import { putDense } from "../testing/run.ts";
 import * as nn from "./index.ts";
 import type { Model, Params } from "./model.ts";

@@ -6,9 +6,9 @@ import { checkBatching } from "./checks/batching.ts";
 import { checkDerivatives } from "./checks/derivatives.ts";
 import { checkValues } from "./checks/values.ts";
 import { engineConformance } from "./conformance.ts";
-import { like, mul } from "./math.ts";
 import { references } from "./reference/index.ts";
-import type { Reference, SampleMaker } from "./sample.ts";
+import { like, mul } from "./run.ts";
+import type { Reference, SampleMaker } from "./sampler.ts";
 
 const table = () => engineConformance({ engine: "wasm" })[0];
 const make: SampleMaker = (random, float) => [{ inputs: [random.numbers(float, [3])], params: {} }];

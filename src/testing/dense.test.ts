@@ -1,5 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { build, dense, element, rounded, stacked, unravel, unstacked, varied } from "./dense.ts";
+import {
+  build,
+  dense,
+  element,
+  expectAllSame,
+  expectSame,
+  isClose,
+  parseTensor,
+  rounded,
+  stacked,
+  unravel,
+  unstacked,
+  varied,
+} from "./dense.ts";
 
 describe("arrays of plain JavaScript", () => {
   it("hold what their element type holds", () => {
@@ -47,5 +60,59 @@ describe("arrays of plain JavaScript", () => {
       const one = dense(dtype, [], [1]);
       expect(varied(one, 1).data).not.toEqual(one.data);
     }
+  });
+});
+
+const limits = { tolerance: 1e-3, floor: 1 };
+
+describe("comparing", () => {
+  it("takes floats within a tolerance relative to their size, but not below the floor", () => {
+    expect(isClose(1000.5, 1000, limits)).toBe(true);
+    expect(isClose(1001.5, 1000, limits)).toBe(false);
+    expect(isClose(0.0005, 0, limits)).toBe(true);
+  });
+
+  it("takes NaN for NaN and infinities for themselves alone", () => {
+    expect(isClose(Number.NaN, Number.NaN, limits)).toBe(true);
+    expect(isClose(Number.NaN, 1, limits)).toBe(false);
+    expect(isClose(1, Number.NaN, limits)).toBe(false);
+    expect(isClose(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, limits)).toBe(true);
+    expect(isClose(1e38, Number.POSITIVE_INFINITY, limits)).toBe(false);
+    expect(isClose(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, limits)).toBe(false);
+  });
+
+  it("takes whole numbers exactly", () => {
+    const check = () =>
+      expectSame("it", dense("i32", [2], [1, 1000000]), dense("i32", [2], [1, 1000001]), limits);
+    expect(check).toThrow(/it: element \[1\] is 1000000 instead of 1000001 \(1 of 2 elements differ\)/);
+  });
+
+  it("refuses other types, shapes and counts", () => {
+    const x = dense("f32", [2], [1, 2]);
+    expect(() => expectSame("it", x, dense("i32", [2], [1, 2]))).toThrow(
+      /gives f32\[2\] instead of i32\[2\]/,
+    );
+    expect(() => expectSame("it", x, dense("f32", [2, 1], [1, 2]))).toThrow(/instead of f32\[2,1\]/);
+    expect(() => expectAllSame("it", [x], [x, x])).toThrow(/1 results instead of 2/);
+  });
+});
+
+describe("tensors of fixtures", () => {
+  it("are read with all their numbers", () => {
+    const { POSITIVE_INFINITY: inf, NaN: nan } = Number;
+    expect(parseTensor("f32[2,3] 0.5 -1 inf nan -0 -inf")).toEqual(
+      dense("f32", [2, 3], [0.5, -1, inf, nan, -0, -inf]),
+    );
+    expect(parseTensor("u32[1] 4294967295")).toEqual(dense("u32", [1], [4294967295]));
+  });
+
+  it("may be scalars, or have no elements", () => {
+    expect(parseTensor("bool[] 1")).toEqual(dense("bool", [], [1]));
+    expect(parseTensor("f32[0,3]")).toEqual(dense("f32", [0, 3], []));
+  });
+
+  it("are told from other text", () => {
+    expect(parseTensor("i32")).toBeUndefined();
+    expect(parseTensor("ij,jk->ik")).toBeUndefined();
   });
 });

@@ -1,14 +1,33 @@
-import type { DType, Shape } from "../engine/index.ts";
-import { isFloat } from "../engine/index.ts";
-import type { Dense } from "./dense.ts";
-import { dense, sizeOf } from "./dense.ts";
+import { type DType, isFloat, type Shape } from "../engine/index.ts";
+import { type Dense, dense, sizeOf } from "./dense.ts";
 
-/** How a random shape may look. */
-export interface ShapeLimits {
+/** One application of a row: valid inputs and parameters. */
+export interface Sample {
+  readonly inputs: readonly Dense[];
+  readonly params?: unknown;
+  /**
+   * `all` (the default): a place where the row is smooth, for values, batching and derivatives. `batching`: for all but
+   * derivatives. `values`: an edge that is there for its values alone: extremes, ties, tensors without elements.
+   */
+  readonly for?: "all" | "batching" | "values";
+  /** The factor on the usual tolerance of floats. */
+  readonly slack?: number;
+  /** Sizes below this count as this: sums of large parts can come out small. */
+  readonly floor?: number;
+}
+
+/** Makes the samples of a row. `float` is the element type of those that are floating point. */
+export type SampleMaker = (random: Sampler, float: DType) => readonly Sample[];
+
+/** A row in plain TypeScript: slow, but obvious. */
+export type Reference = (inputs: readonly Dense[], params: never) => readonly Dense[];
+
+/** Limits of a random shape. */
+interface ShapeLimits {
   readonly minRank?: number;
   readonly maxRank?: number;
   readonly maxLength?: number;
-  /** Whether axes without elements may occur; not unless told. */
+  /** Allows axes without elements. Default: false. */
   readonly empty?: boolean;
 }
 
@@ -23,7 +42,7 @@ export interface Sampler {
   shape(limits?: ShapeLimits): Shape;
   /** A shape, and another that NumPy's rules repeat into it. */
   broadcastPair(): { readonly from: Shape; readonly to: Shape };
-  /** Numbers between `low` and `high`; small whole ones of both signs where the type has them, unless told. */
+  /** Numbers between `low` and `high`. Default: small whole ones, of both signs where the type has them. */
   numbers(dtype: DType, shape: Shape, low?: number, high?: number): Dense;
 }
 

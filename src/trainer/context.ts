@@ -120,7 +120,7 @@ function ownComponents({ progress, random, config, task, hooks }: Run): Record<s
 }
 
 /** The states of components frozen at this step: all, or those named. A promise only where one of them gives one. */
-export function snapshotOf(run: Run, names?: readonly string[]): Frozen | Promise<Frozen> {
+function snapshotOf(run: Run, names?: readonly string[]): Frozen | Promise<Frozen> {
   const own = ownComponents(run);
   const theirs = run.task.components;
   for (const name of names ?? [])

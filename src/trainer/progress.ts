@@ -22,7 +22,7 @@ const steps = [
   "onEpochEnd",
 ] as const;
 
-export type Step = (typeof steps)[number];
+type Step = (typeof steps)[number];
 
 /** Moments that schedules are asked at: the events, and the question whether to validate. */
 type Occasion = TrainerEvent | "validation";

@@ -1,7 +1,7 @@
 import { slot } from "../hooks/index.ts";
 import type { Counters } from "../schedule/index.ts";
 
-/** What an evaluation found: named scores, and the counters of the state it looked at. */
+/** Scores of an evaluation by name, and the counters of the state it looked at. */
 export type EvaluationScores = {
   readonly scores: Readonly<Record<string, number>>;
   readonly counters: Counters;
@@ -18,16 +18,16 @@ export type LatestMetrics = {
 /** A checkpoint that is whole. */
 export type CheckpointRecord = {
   readonly path: string;
-  /** Where it was published, if it was. */
+  /** The address it was published at, if it was. */
   readonly uri: string | null;
   readonly counters: Counters;
   /** The newest that was published, if any was: this one, or one before it. */
   readonly published?: { readonly uri: string; readonly counters: Counters };
-  /** Keeps it from being pruned until the function that is returned is called. Missing where nobody would prune it. */
+  /** Keeps it from being pruned until the function that is returned is called. Missing where it is never pruned. */
   readonly use?: () => () => void;
 };
 
-/** How gradients are. */
+/** Figures of gradients. */
 export type GradientHealth = {
   /** The newest norm, and the greatest finite one of the last hundred updates. */
   readonly norm: number;
@@ -37,7 +37,7 @@ export type GradientHealth = {
 };
 
 /**
- * What the last rollout was like: `samples`, `episodes` that ended in it, their means `episode.return` and
+ * Figures of the last rollout: `samples`, `episodes` that ended in it, their means `episode.return` and
  * `episode.length` where some did, and means of what steps had in their info, `info.NAME`.
  */
 export type RolloutStats = { readonly [name: string]: number };
@@ -68,15 +68,15 @@ export const evaluationScores = slot<EvaluationScores>("evaluation.scores", {
 });
 /**
  * Metrics as they were last gathered: provided by metrics, wanted by checkpoints, which file them. Not part of the
- * run's state: what has come from the device when somebody looks is a matter of time.
+ * run's state: which metrics have come from the device at a moment is a matter of time.
  */
 export const latestMetrics = slot<LatestMetrics>("metrics.latest", { saved: false });
-/** The newest whole checkpoint. Not part of the run's state: whoever resumes knows what it resumed from. */
+/** The newest whole checkpoint. Not part of the run's state: a resumed run knows what it resumed from. */
 export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest", {
   saved: false,
   conflict: "make one of them the primary checkpoint hook, and give the others primary: false",
 });
-/** How gradients are, up to the batch at which a hook reads it. Where no hook reads it, it is filled at the run's end. */
+/** Figures of gradients, up to the batch at which a hook reads the slot. Filled at the run's end where no hook reads it. */
 export const gradientHealth = slot<GradientHealth>("gradients.health");
 /** The last rollout's figures: tasks of reinforcement learning provide them. */
 export const rolloutStats = slot<RolloutStats>("rollout.stats");

@@ -20,7 +20,7 @@ export interface Segment {
    * `batches: 1` is understood, and so are the steps.
    */
   readonly adds: Readonly<Record<string, number>>;
-  /** Whether the task can run its end and the start of what follows (another segment, the next epoch) in one call. */
+  /** True where the task can run its end and the start of what follows (another segment, the next epoch) in one call. */
   readonly fusesWithNext: boolean;
   /** The most repeats a call that contains it can take, those of other segments included: 1 where fusing does not pay. */
   readonly maxFuse: number;
@@ -51,7 +51,7 @@ export interface Request {
   readonly signal: AbortSignal;
 }
 
-/** What a call gave, left on the device. */
+/** The results of a call, left on the device. */
 export interface Report {
   /**
    * By name, one row per train repeat: the leading axis is the repeat. It may be longer than the request; the first

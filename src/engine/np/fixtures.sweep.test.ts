@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { flatten, unflatten } from "../../core/index.ts";
-import { expectSame } from "../../testing/compare.ts";
 import type { Dense } from "../../testing/dense.ts";
-import { parseTensor } from "../../testing/fixture.ts";
+import { expectSame, parseTensor } from "../../testing/dense.ts";
 import { onEngine } from "../../testing/run.ts";
 import * as nn from "../nn/index.ts";
 import { sweepEngines } from "../run/engines.test-support.ts";

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { inOneProgram, nameOf, theRow } from "../../testing/checks/apply.ts";
-import { expectAllSame } from "../../testing/compare.ts";
+import { inOneProgram, nameOf, theRow } from "../../testing/checks/values.ts";
 import type { Dense } from "../../testing/dense.ts";
-import { parseTensor } from "../../testing/fixture.ts";
+import { expectAllSame, parseTensor } from "../../testing/dense.ts";
 import { references } from "../../testing/reference/index.ts";
-import type { Sample } from "../../testing/sample.ts";
+import type { Sample } from "../../testing/sampler.ts";
 import "../index.ts";
 import { testEngines } from "../run/engines.test-support.ts";
 import fixture from "./ops.fixture.json" with { type: "json" };

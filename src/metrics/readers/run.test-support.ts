@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { checkpointHook } from "../../checkpoint/index.ts";
 import { manualClock } from "../../core/index.ts";
 import { every } from "../../schedule/index.ts";
-import { scriptedTask } from "../../testing/hooks/script.ts";
+import { scriptedTask } from "../../testing/hooks/simulate.ts";
 import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import {
   csvSink,

@@ -1,9 +1,8 @@
 import { expect } from "vitest";
 import { flatten, treeLeaves, unflatten } from "../../core/index.ts";
 import { type EngineName, grad, isFloat, np, Value } from "../../engine/index.ts";
-import { expectSame } from "../../testing/compare.ts";
 import type { Dense } from "../../testing/dense.ts";
-import { parseTensor } from "../../testing/fixture.ts";
+import { expectSame, parseTensor } from "../../testing/dense.ts";
 import { onEngine } from "../../testing/run.ts";
 import type { Params } from "../model.ts";
 

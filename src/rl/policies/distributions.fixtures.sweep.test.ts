@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { grad, np, type Value } from "../../engine/index.ts";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
-import { expectSame } from "../../testing/compare.ts";
 import type { Dense } from "../../testing/dense.ts";
-import { parseTensor } from "../../testing/fixture.ts";
+import { expectSame, parseTensor } from "../../testing/dense.ts";
 import { onEngine } from "../../testing/run.ts";
 import type { Box } from "../spaces/space.ts";
 import fixture from "./distributions.fixture.json" with { type: "json" };

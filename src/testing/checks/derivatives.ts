@@ -1,12 +1,25 @@
-import type { DType, EngineName } from "../../engine/index.ts";
-import { engine as engineOf, isFloat } from "../../engine/index.ts";
-import type { Closeness } from "../compare.ts";
-import { expectSame, failure, isClose } from "../compare.ts";
-import type { Dense } from "../dense.ts";
-import { dense, typeText, unravel } from "../dense.ts";
-import type { Sample, SampleMaker } from "../sample.ts";
-import { inOneProgram, nameOf } from "./apply.ts";
-import { bothOrders, smooth } from "./objective.ts";
+import {
+  type DType,
+  type EngineName,
+  engine as engineOf,
+  grad,
+  isFloat,
+  type Value,
+} from "../../engine/index.ts";
+import {
+  type Closeness,
+  type Dense,
+  dense,
+  expectSame,
+  failure,
+  isClose,
+  typeText,
+  unravel,
+} from "../dense.ts";
+import { add, applyRow, constant, like, mul, total } from "../run.ts";
+import type { Sample, SampleMaker } from "../sampler.ts";
+import { sampler } from "../sampler.ts";
+import { expectedOf, type FromSample, inOneProgram, nameOf } from "./values.ts";
 
 /** Step and closeness of central differences in an element type. */
 const differences: Readonly<Record<string, Closeness & { readonly step: number }>> = {
@@ -85,7 +98,7 @@ async function againstDifferences(
 
 interface Spot {
   readonly input: number;
-  /** Which of the floating-point inputs that is. */
+  /** Its index among the floating-point inputs. */
   readonly order: number;
   readonly at: number;
 }
@@ -109,3 +122,61 @@ const nudged = (inputs: readonly Dense[], spot: Spot | undefined, by: number): r
           input.data.map((value, k) => (k === spot.at ? value + by : value)),
         ),
   );
+
+/** Weights for one tensor, different for each element, so that no two derivatives can stand in for each other. */
+const weighted = (x: Value, turn: number): Value => {
+  const weights = Array.from({ length: x.size }, (_, i) => Math.cos(1.3 * i + turn) + 0.2);
+  return total(mul(x, constant(weights, x.dtype, x.shape)));
+};
+
+const sum = (values: readonly Value[]): Value => values.reduce(add);
+
+/** One number from a row's results, curved so that second derivatives are not 0 even where the row is straight. */
+function objective(row: string, sample: Sample, inputs: readonly Value[]): Value {
+  const results = applyRow(row, inputs, sample.params).filter((result) => isFloat(result.dtype));
+  return sum(results.map((y, k) => weighted(add(y, mul(like(y, 0.5), mul(y, y))), k)));
+}
+
+/** A function of a sample's floating-point inputs alone. */
+const ofFloats =
+  (inputs: readonly Value[], fn: (inputs: readonly Value[]) => Value) =>
+  (...floats: Value[]): Value => {
+    const rest = [...floats];
+    return fn(inputs.map((input) => (isFloat(input.dtype) ? (rest.shift() as Value) : input)));
+  };
+
+/** Gradients of the objective by the floating-point inputs. */
+export function gradients(row: string, sample: Sample, inputs: readonly Value[]): readonly Value[] {
+  const floats = inputs.filter((input) => isFloat(input.dtype));
+  const by = floats.map((_, i) => i);
+  return grad(
+    ofFloats(inputs, (all) => objective(row, sample, all)),
+    { argnums: by },
+  )(...floats);
+}
+
+/** The objective, a weighted sum of its gradients, its gradients, and the gradients of that sum. */
+const bothOrders =
+  (row: string): FromSample =>
+  (sample, inputs) => {
+    const floats = inputs.filter((input) => isFloat(input.dtype));
+    const by = floats.map((_, i) => i);
+    const mix = (all: readonly Value[]) =>
+      sum(gradients(row, sample, all).map((g, k) => weighted(g, k + 0.5)));
+    return [
+      objective(row, sample, inputs),
+      mix(inputs),
+      ...gradients(row, sample, inputs),
+      ...grad(ofFloats(inputs, mix), { argnums: by })(...floats),
+    ];
+  };
+
+/** The samples of a row that have derivatives. */
+export function smooth(row: string, make: SampleMaker, seed: number, float: DType): readonly Sample[] {
+  return make(sampler(seed), float).filter(
+    (sample) =>
+      (sample.for ?? "all") === "all" &&
+      sample.inputs.some((input) => isFloat(input.dtype)) &&
+      expectedOf(row, sample).some((result) => isFloat(result.dtype)),
+  );
+}

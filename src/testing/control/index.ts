@@ -1,14 +1,11 @@
-import type { EngineName } from "../../engine/index.ts";
+import type { EngineName, Value } from "../../engine/index.ts";
 import type { ConformanceCase } from "../conformance.ts";
-import { branchChecks } from "./branches.ts";
-import { branchNestingChecks } from "./branches-nesting.ts";
-import { callChecks } from "./calls.ts";
-import { chainChecks } from "./chains.ts";
-import { scanChecks } from "./scan.ts";
+import type { Dense } from "../dense.ts";
+import { onEngine } from "../run.ts";
+import { branchChecks, branchNestingChecks } from "./branches.ts";
+import { callChecks, chainChecks } from "./calls.ts";
+import { scanChecks, scanNestingChecks, whileChecks } from "./loops.ts";
 import { scanGradientChecks } from "./scan-gradient.ts";
-import { scanNestingChecks } from "./scan-nesting.ts";
-import { casesOf } from "./setting.ts";
-import { whileChecks } from "./while.ts";
 
 /** Loops, branches and functions with derivatives of their own. */
 export const controlCases = (engine: EngineName): readonly ConformanceCase[] => [
@@ -19,3 +16,36 @@ export const controlCases = (engine: EngineName): readonly ConformanceCase[] => 
   ...casesOf("calls", engine, callChecks),
   ...casesOf("chains", engine, chainChecks),
 ];
+
+/** A case about a function of traced values on one engine. */
+interface Setting {
+  readonly engine: EngineName;
+  /** Compiles a function and runs it. */
+  readonly run: (
+    fn: (...inputs: Value[]) => readonly Value[],
+    ...inputs: readonly Dense[]
+  ) => Promise<readonly Dense[]>;
+  /** Compiles a function to run it more than once. */
+  readonly compiled: (
+    fn: (...inputs: Value[]) => readonly Value[],
+  ) => (...inputs: readonly Dense[]) => Promise<readonly Dense[]>;
+}
+
+export type Check = (setting: Setting) => Promise<void>;
+
+/** Checks as cases for one engine. */
+function casesOf(
+  subject: string,
+  engine: EngineName,
+  checks: Readonly<Record<string, Check>>,
+): readonly ConformanceCase[] {
+  const compiled: Setting["compiled"] = (fn) => {
+    const run = onEngine(engine, (inputs) => fn(...inputs));
+    return (...inputs) => run(inputs);
+  };
+  const setting: Setting = { engine, compiled, run: (fn, ...inputs) => compiled(fn)(...inputs) };
+  return Object.entries(checks).map(([name, check]) => ({
+    name: `${subject}: ${name}`,
+    run: () => check(setting),
+  }));
+}

@@ -1,11 +1,10 @@
 import type { Value } from "../../engine/index.ts";
 import { grad, scan, vmap } from "../../engine/index.ts";
-import { expectAllSame } from "../compare.ts";
 import type { Dense } from "../dense.ts";
-import { dense, stacked, unstacked, varied } from "../dense.ts";
-import { add, apply, applyRow, constant, mul, sin, tanh, total } from "../math.ts";
+import { dense, expectAllSame, stacked, unstacked, varied } from "../dense.ts";
+import { add, apply, applyRow, constant, mul, sin, tanh, total } from "../run.ts";
 import { sampler } from "../sampler.ts";
-import type { Check } from "./setting.ts";
+import type { Check } from "./index.ts";
 
 const random = sampler(11);
 const vector = random.numbers("f32", [3]);

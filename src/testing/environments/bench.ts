@@ -3,15 +3,15 @@ import { EspalierError } from "../../core/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import type { Environment, Reset, ResetOptions, SpaceValue, Step } from "../../rl/index.ts";
 import { choices, sampleSpace } from "../../rl/index.ts";
-import { copied } from "./spoil.ts";
+import { copied } from "./check-environment.ts";
 
-/** How an environment is checked. */
+/** Options of {@link checkEnvironment}. */
 export interface EnvironmentCheck {
-  /** Seeds of the episodes that are played with random actions. Default [0, 1, 2]. */
+  /** Seeds of the episodes that are played with random actions. Default: [0, 1, 2]. */
   readonly seeds?: readonly number[];
-  /** An episode should be over after so many steps. Default 10,000. */
+  /** The most steps of an episode. Default: 10,000. */
   readonly steps?: number;
-  /** True where episodes need not end by themselves, because whoever uses them sets a time limit. Default false. */
+  /** Episodes need not end by themselves, because their users set a time limit. Default: false. */
   readonly endless?: boolean;
 }
 
@@ -19,7 +19,7 @@ export type Values = SpaceValue | readonly SpaceValue[];
 export type Seen = Reset<Values>;
 export type Stepped = Step<Values, number | readonly number[]>;
 
-/** A moment of an episode: a copy of what a reset or a step gave, without `info`, which is nobody's to compare. */
+/** A moment of an episode: a copy of what a reset or a step gave, without `info`, which is not compared. */
 export interface Moment {
   /** Of the seed's episode; 0 is its reset. */
   readonly at: number;
@@ -74,7 +74,7 @@ export class Bench {
     return attempt(`step ${at} of the episode with seed ${seed}`, () => environment.step(action));
   }
 
-  /** Plays on from a moment until the episode is over, or for so many steps. Gives the moments, without the first. */
+  /** Plays on from a moment until the episode is over, or for a number of steps. Returns the moments, without the first. */
   play(environment: Environment, seed: number, from: Moment, steps = this.steps): Moment[] {
     const moments: Moment[] = [];
     let last = from;
@@ -111,7 +111,7 @@ export const stepMoment = (at: number, given: Stepped): Moment => {
   return { at, seen: stepped, stepped };
 };
 
-/** Whether the moment ended its episode. */
+/** True where the moment ended its episode. */
 export const isOver = ({ stepped }: Moment): boolean =>
   stepped !== undefined && (stepped.terminated || stepped.truncated);
 

@@ -1,5 +1,14 @@
 import { EspalierError } from "../../core/index.ts";
-import { compile, type EngineChoice, evalShape, np, spec, type Value, vmap } from "../../engine/index.ts";
+import {
+  compile,
+  type EngineChoice,
+  evalShape,
+  np,
+  Spec,
+  spec,
+  type Value,
+  vmap,
+} from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
 import {
   type CompiledEnvironment,
@@ -10,18 +19,17 @@ import {
 } from "../../rl/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { playSteps } from "./play-steps.ts";
-import { type PlainState, stateRows } from "./state-rows.ts";
 
-/** How {@link checkCompiledEnvironment} compares. */
+/** Options of {@link checkCompiledEnvironment}. */
 export interface CompiledCheckOptions {
-  /** What the ordinary environment saves, as the state of the compiled one. */
+  /** Turns a state that the ordinary environment saves into one of the compiled environment. */
   readonly state: (saved: StateTree) => PlainState;
-  /** How many steps, with random actions. Default 1000. */
+  /** Steps to play, with random actions. Default: 1000. */
   readonly steps?: number;
   readonly seed?: number;
-  /** How episodes begin, to reach what random actions seldom reach. Default by `reset`, lessons taking turns. */
+  /** Begins episodes, to reach what random actions seldom reach. Default: by `reset`, lessons taking turns. */
   readonly begin?: (environment: Environment) => Reset<SpaceValue | readonly SpaceValue[]>;
-  /** How far numbers may differ, relative to those larger than 1. Default 1e-5. */
+  /** The difference that numbers may have, relative to those larger than 1. Default: 1e-5. */
   readonly tolerance?: number;
   readonly engine?: EngineChoice;
 }
@@ -63,7 +71,9 @@ export async function checkCompiledEnvironment<S extends Named>(
   const { steps = 1000, seed = 0, tolerance = 1e-5 } = options;
   const played = playSteps(ordinary, {
     ...options,
-    ...{ steps, seed, state: (saved) => rows.plain(options.state(saved)) },
+    steps,
+    seed,
+    state: (saved) => rows.plain(options.state(saved)),
   });
   const follow = compile(
     (states: Value, actions: Value) => {
@@ -114,7 +124,7 @@ export async function checkCompiledEnvironment<S extends Named>(
   checkBounds(compiled, (await found.observation?.read()) as Float32Array, steps);
 }
 
-/** Refuses observations beyond the bounds of a box: in training nobody looks at them. */
+/** Refuses observations beyond the bounds of a box, which training does not check. */
 function checkBounds(
   { name, observationSpace, agents = 1 }: Pick<CompiledEnvironment, "name" | "observationSpace" | "agents">,
   observations: Float32Array,
@@ -141,3 +151,72 @@ const described = (value: unknown, part: string): string =>
   JSON.stringify(value ?? (part === "agents" ? 1 : "none"), (_, x) =>
     x === Infinity || x === -Infinity ? `${x}` : x,
   );
+
+/** A compiled environment's state in plain numbers: the same names, scalars as numbers or booleans, the rest as lists. */
+export type PlainState = { readonly [name: string]: number | boolean | ArrayLike<number> | PlainState };
+
+type Tree<T> = { readonly [name: string]: T | Tree<T> };
+
+interface Place {
+  readonly path: readonly string[];
+  readonly spec: Spec;
+  readonly size: number;
+}
+
+const placesOf = (tree: Tree<Spec>, path: readonly string[] = []): readonly Place[] =>
+  Object.keys(tree).flatMap((name) => {
+    const item = tree[name] as Spec | Tree<Spec>;
+    const here = [...path, name];
+    if (!(item instanceof Spec)) return placesOf(item, here);
+    return [{ path: here, spec: item, size: item.shape.reduce((product, n) => product * n, 1) }];
+  });
+
+const at = (tree: unknown, path: readonly string[]): unknown =>
+  path.reduce((part, name) => (part as Tree<unknown> | undefined)?.[name], tree);
+
+/** States of a shape as rows of numbers, on the host and inside a program. */
+interface StateRows {
+  /** The meaning of each number of a row. */
+  readonly names: readonly string[];
+  plain(state: PlainState): Float32Array;
+  /** From f32 [width] to a state, and back. */
+  read(row: Value): Tree<Value>;
+  write(state: Tree<Value>): Value;
+}
+
+/** The layout of states built like this one. */
+function stateRows(owner: string, shape: Tree<Spec>): StateRows {
+  const places = placesOf(shape);
+  const numbers = (state: PlainState, { path, size }: Place): readonly number[] => {
+    const found = at(state, path) as number | boolean | ArrayLike<number> | undefined;
+    const list = Array.from(typeof found === "object" ? found : [found], Number);
+    if (list.length === size && !list.some(Number.isNaN)) return list;
+    throw new EspalierError(
+      "STATE_INVALID",
+      `${owner}: the converted state's ${path.join(".")} is ${JSON.stringify(found)}, where ${size} numbers belong`,
+      { fix: "let `state` give what the compiled environment keeps, in plain numbers" },
+    );
+  };
+  return {
+    names: places.flatMap(({ path, size }) =>
+      Array.from({ length: size }, (_, i) => (size === 1 ? path.join(".") : `${path.join(".")}[${i}]`)),
+    ),
+    plain: (state) => Float32Array.from(places.flatMap((place) => numbers(state, place))),
+    read: (row) => {
+      let end = 0;
+      const build = (tree: Tree<Spec>): Tree<Value> =>
+        Object.fromEntries(
+          Object.keys(tree).map((name) => {
+            const item = tree[name] as Spec | Tree<Spec>;
+            if (!(item instanceof Spec)) return [name, build(item)];
+            const from = end;
+            end += item.shape.reduce((product, n) => product * n, 1);
+            return [name, np.reshape(np.slice(row, [from, end]), item.shape).astype(item.dtype)];
+          }),
+        );
+      return build(shape);
+    },
+    write: (state) =>
+      np.concatenate(places.map(({ path }) => np.ravel(at(state, path) as Value).astype("f32"))),
+  };
+}

@@ -12,11 +12,11 @@ import {
 import type { StateTree } from "../../state/index.ts";
 
 /** Steps of an ordinary environment one after the other, in rows. */
-export interface PlayedSteps {
+interface PlayedSteps {
   /** Before each step. */
   readonly states: Float32Array;
   readonly actions: Float32Array;
-  /** What each step gave: one row a step. `before` is the observation it acted on. */
+  /** Results of the steps: one row per step. `before` is the observation it acted on. */
   readonly results: Readonly<Record<string, Float32Array>>;
 }
 
@@ -24,7 +24,7 @@ interface PlayOptions {
   readonly steps: number;
   readonly seed: number;
   readonly state: (saved: StateTree) => Float32Array;
-  /** How episodes begin. Default by `reset`, lessons taking turns. */
+  /** Begins episodes. Default: by `reset`, lessons taking turns. */
   readonly begin?: (environment: Environment) => Reset<SpaceValue | readonly SpaceValue[]>;
 }
 

@@ -1,12 +1,9 @@
-import type { Reference } from "../sample.ts";
-import { elementwiseReferences } from "./elementwise.ts";
-import { indexingReferences } from "./indexing.ts";
-import { productReferences } from "./products.ts";
-import { randomReferences } from "./random.ts";
-import { reduceReferences } from "./reduce.ts";
-import { shapeReferences } from "./shape.ts";
+import type { Reference } from "../sampler.ts";
+import { indexingReferences, shapeReferences } from "./arrays.ts";
+import { elementwiseReferences, randomReferences } from "./elementwise.ts";
+import { productReferences, reduceReferences } from "./reductions.ts";
 
-/** What each row of the op table gives, written out in plain TypeScript. */
+/** Each row of the op table, written out in plain TypeScript. */
 export const references: ReadonlyMap<string, Reference> = new Map(
   [
     elementwiseReferences,

@@ -1,16 +1,9 @@
-import type { SampleMaker } from "../sample.ts";
-import { binarySamples } from "./binary.ts";
-import { conversionSamples } from "./conversion.ts";
-import { indexingSamples } from "./indexing.ts";
-import { partSamples } from "./parts.ts";
-import { poolSamples } from "./pool.ts";
-import { productSamples } from "./products.ts";
-import { randomSamples } from "./random.ts";
-import { reduceSamples } from "./reduce.ts";
-import { shapeSamples } from "./shape.ts";
-import { unarySamples } from "./unary.ts";
+import type { SampleMaker } from "../sampler.ts";
+import { indexingSamples, partSamples, shapeSamples } from "./arrays.ts";
+import { binarySamples, conversionSamples, randomSamples, unarySamples } from "./elementwise.ts";
+import { poolSamples, productSamples, reduceSamples } from "./reductions.ts";
 
-/** How to make inputs for each row of the op table. */
+/** Makers of inputs for each row of the op table. */
 export const samples: ReadonlyMap<string, SampleMaker> = new Map(
   [
     unarySamples,

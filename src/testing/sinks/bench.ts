@@ -1,16 +1,16 @@
 import { EspalierError } from "../../core/index.ts";
 import { Logger, type MetricRecord, type Sink } from "../../metrics/index.ts";
-import { expected, type HeldValue, type SinkKeeps, same, sameInOrder } from "./held.ts";
+import { expected, type HeldValue, type SinkKeeps, same, sameInOrder } from "./check-sink.ts";
 import { completed, runInfo } from "./records.ts";
 
-/** How a sink is looked into and broken. What is left out is not checked. */
+/** How a sink is read and broken. Parts that are left out are not checked. */
 export interface SinkCheck {
-  /** What the sink at this place holds, read as its users read it; each metric's values in the order it has them. */
+  /** Reads what the sink at this place holds, as its users read it; each metric's values in the order it has them. */
   readonly readBack?: (place: string) => readonly HeldValue[] | Promise<readonly HeldValue[]>;
   readonly keeps?: SinkKeeps;
   /** Makes the next call of this kind fail at this place: `write` best after a part of it was done. */
   readonly breakNext?: (place: string, call: "open" | "write") => void;
-  /** Whether what was written is there without `close`, as after a crash. Default true. */
+  /** Written records are there without `close`, as after a crash. Default: true. */
   readonly survivesCrash?: boolean;
 }
 
@@ -41,7 +41,7 @@ export class Bench {
     return this.#make(this.#place);
   }
 
-  /** What a logger writes into a sink of this place. */
+  /** Writes into a sink of this place, as a logger does. */
   async logged(log: (logger: Logger) => void): Promise<void> {
     const logger = new Logger({ sinks: [await this.unopened()] });
     logger.open(runInfo(this.#place));

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { CheckpointStore, StoreLock } from "../../checkpoint/index.ts";
+import { EspalierError } from "../../core/index.ts";
 import type { ConformanceCase } from "../conformance.ts";
-import { equal, refuses } from "./expect.ts";
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
@@ -149,4 +150,26 @@ export function checkStore(
     const place = `store-${i}`;
     return { name, run: async () => check(await makeStore(place), async () => makeStore(place)) };
   });
+}
+
+/** Checks that two values are equal through and through. */
+function equal(actual: unknown, expected: unknown, what: string): void {
+  if (isDeepStrictEqual(actual, expected)) return;
+  throw new EspalierError(
+    "CONFORMANCE",
+    `${what}: ${JSON.stringify(actual)}, where ${JSON.stringify(expected)} was expected`,
+  );
+}
+
+/** Checks that something is refused with this code, and in these words. */
+async function refuses(work: () => Promise<unknown>, code: string, what: string, words = /./): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof EspalierError && error.code === code && words.test(error.message)) return;
+    throw new EspalierError("CONFORMANCE", `${what} failed otherwise than with ${code} and ${words}`, {
+      cause: error,
+    });
+  }
+  throw new EspalierError("CONFORMANCE", `${what} was accepted, where ${code} was expected`);
 }

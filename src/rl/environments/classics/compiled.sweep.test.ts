@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { sweepEngines } from "../../../engine/run/engines.test-support.ts";
 import type { StateTree } from "../../../state/index.ts";
+import type { PlainState } from "../../../testing/environments/check-compiled.ts";
 import { checkCompiledEnvironment } from "../../../testing/environments/check-compiled.ts";
-import type { PlainState } from "../../../testing/environments/state-rows.ts";
 import type { SpaceValue } from "../../spaces/index.ts";
 import type { CompiledEnvironment } from "../compiled.ts";
 import type { Environment, Reset } from "../environment.ts";

@@ -1,33 +1,36 @@
-import { type Clock, manualClock } from "../../core/index.ts";
+import { inspect, isDeepStrictEqual } from "node:util";
+import { type Clock, EspalierError, manualClock } from "../../core/index.ts";
 import { put, type Tensor } from "../../engine/index.ts";
 import type { Slot, SlotAccess } from "../../hooks/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
-import type { Stateful, StateTree } from "../../state/index.ts";
+import { firstDifference, type Stateful, type StateTree } from "../../state/index.ts";
 import {
   type TrainerContext,
   type TrainerEvent,
+  type TrainerHook,
   type TrainerState,
   type TrainingConfig,
+  trainerEvents,
   trainingConfig,
   type Values,
 } from "../../trainer/index.ts";
-import type { Logged } from "./recorded.ts";
+import type { Logged } from "./simulate.ts";
 
-/** What a lone context is to say; the rest is that of a run before its first batch. */
+/** Options of {@link hookContext}. Everything else is that of a run before its first batch. */
 export interface HookContextOptions {
-  /** Default `onEpochEnd`, and `onBatchesEnd` where values are given. */
+  /** Default: `onEpochEnd`, and `onBatchesEnd` where values are given. */
   readonly event?: TrainerEvent;
-  /** Default 0 each. */
+  /** Default: 0 each. */
   readonly counters?: Readonly<Record<string, number>>;
   /** The counters when the event last happened. Left out: the moment stands alone. */
   readonly since?: Readonly<Record<string, number>>;
-  /** What the last batch reported: `state.metrics()` gives it, and in `onBatchesEnd` so do the `values`. */
+  /** Metrics of the last batch: `state.metrics()` returns them, and in `onBatchesEnd` so do the `values`. */
   readonly values?: Readonly<Record<string, number>>;
   /** Metrics of the last validation. */
   readonly validation?: Readonly<Record<string, number>>;
   readonly phase?: TrainerState["phase"];
-  /** What other hooks have provided: pairs of slot and value. */
+  /** Slots that other hooks have provided: pairs of slot and value. */
   readonly slots?: readonly (readonly [Slot, unknown])[];
   readonly components?: Readonly<Record<string, Stateful>>;
   readonly config?: Partial<TrainingConfig>;
@@ -39,7 +42,7 @@ export interface HookContextOptions {
 
 /** A context that keeps what a handler did with it. */
 export interface LoneContext extends TrainerContext {
-  /** What was logged, in order. */
+  /** Logged values, in order. */
   readonly logged: readonly Logged[];
   /** The reasons given to `stop`. */
   readonly stops: readonly string[];
@@ -118,14 +121,14 @@ function openSlots(given: readonly (readonly [Slot, unknown])[]): SlotAccess {
   const before = new Map(given.map(([{ name }, value]) => [name, value]));
   const now = new Map(before);
   return {
-    get: (slot) => now.get(slot.name) as never,
-    previous: (slot) => before.get(slot.name) as never,
+    get: <T>(slot: Slot<T>) => now.get(slot.name) as T | undefined,
+    previous: <T>(slot: Slot<T>) => before.get(slot.name) as T | undefined,
     set: (slot, value) => void now.set(slot.name, value),
     isWanted: () => true,
   };
 }
 
-/** Values of one batch that lie in memory. A tensor is made where somebody asks for one. */
+/** Metrics of one batch in memory. Tensors are made on demand. */
 function hostValues(given: Readonly<Record<string, number>>, counters: Counters): Values {
   const names = Object.keys(given);
   return {
@@ -148,4 +151,97 @@ async function frozen(components: Readonly<Record<string, Stateful>>, names: rea
   const states: (readonly [string, StateTree])[] = [];
   for (const name of names) states.push([name, (await components[name]?.getState()) ?? null]);
   return { components: Object.fromEntries(states) };
+}
+
+/** Options of {@link checkIdempotent}. */
+export interface IdempotenceOptions extends Omit<HookContextOptions, "event"> {
+  /** The events to try. Default: all that the hook handles. */
+  readonly events?: readonly TrainerEvent[];
+  /** Effects that only you can see, such as the files in a folder: must be the same after the second call. */
+  readonly effects?: () => unknown;
+}
+
+/** The result of {@link checkIdempotent}. */
+export interface IdempotenceReport {
+  readonly idempotent: boolean;
+  /** The changes of the second call, in words. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Checks that a second call at the same moment leaves everything as the first one did: the hook's state, what it sets in
+ * slots, logs, gives back, and whatever `effects` looks at. A run that was interrupted may ask again what was asked
+ * before, so hooks should be.
+ *
+ * @example
+ * ```ts
+ * const { idempotent, differences } = await checkIdempotent(bestHook, { slots: [[evaluationScores, scores]] });
+ * assert.ok(idempotent, differences.join("\n"));
+ * ```
+ */
+export async function checkIdempotent(
+  hook: TrainerHook,
+  options: IdempotenceOptions = {},
+): Promise<IdempotenceReport> {
+  const own = trainerEvents.filter((event) => hook[event]);
+  const handled = own.length === 0 && hook.run ? (["onBatchEnd"] as const) : own;
+  const { events = handled, effects, ...context } = options;
+  if (events.length === 0 || events.some((event) => !hook[event] && !hook.run))
+    throw new EspalierError(
+      "HOOK_INVALID",
+      `hook "${hook.name}" does not handle ${events.join(", ") || "any event"}`,
+      {
+        fix: "name events it handles; of a composite check its children",
+      },
+    );
+  const differences: string[] = [];
+  for (const event of events) {
+    const [first, second] = [
+      await callOf(hook, event, context, effects),
+      await callOf(hook, event, context, effects),
+    ];
+    const say = (what: string): void => void differences.push(`${event}: ${what}`);
+    const state = await firstDifference(first.state, second.state);
+    if (state) say(`after the second call the state differs at ${state.text}`);
+    for (const part of ["result", "slots", "logged", "stops", "effects"] as const)
+      if (!isDeepStrictEqual(first[part], second[part]))
+        say(
+          `${words[part]} ${inspect(second[part])} the second time, and ${inspect(first[part])} the first time`,
+        );
+  }
+  return { idempotent: differences.length === 0, differences };
+}
+
+const words = {
+  result: "it gave",
+  slots: "it set slots to",
+  logged: "it logged",
+  stops: "it stopped the run for",
+  effects: "its effects were",
+} as const;
+
+/** One call with a context of its own, and what came of it. */
+async function callOf(
+  hook: TrainerHook,
+  event: TrainerEvent,
+  options: HookContextOptions,
+  effects: IdempotenceOptions["effects"],
+) {
+  const context = hookContext({ ...options, event });
+  const result = await (hook[event] ? hook[event](context) : hook.run?.(context));
+  const provided = (hook.provides ?? []).map((slot) => [slot.name, context.slots.get(slot)] as const);
+  return {
+    result,
+    // What comes back may be the hook's own object, which the next call changes.
+    state: structuredClone(await stateOf(hook)),
+    slots: structuredClone(Object.fromEntries(provided)),
+    logged: context.logged.map(({ values, category }) => ({ values, category })),
+    stops: context.stops,
+    effects: structuredClone(effects?.()),
+  };
+}
+
+function stateOf({ state }: TrainerHook): StateTree | Promise<StateTree> {
+  if (state === undefined) return null;
+  return typeof state.getState === "function" ? state.getState() : (state as StateTree);
 }
