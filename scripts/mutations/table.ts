@@ -276,7 +276,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "metrics: a late value is filed in the next window",
-    find: "this.closed !== undefined && steps <= this.closed.steps",
+    find: "this.flushedAt !== undefined && counters.steps <= this.flushedAt.steps",
     replace: "false",
     tests: ["src/metrics/logger/logger.test.ts"],
   },
@@ -288,21 +288,21 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "metrics: spilled values come twice after a resume",
-    find: "else if (!inherited || !comesAgain(record, filedUpTo(this.#choice.run))) records.push(record);",
+    find: "else if (!isInherited || !comesAgain(record, filedUpTo(this.#options.run))) records.push(record);",
     replace: "else records.push(record);",
     tests: ["src/metrics/sinks/delivery/delivery.spill.test.ts"],
   },
   {
     name: "metrics: a refused record takes its batch with it",
-    find: "if (this.#waiting.split()) return;",
+    find: "if (this.#queue.split()) return;",
     replace: "",
     tests: ["src/metrics/sinks/delivery/delivery.test.ts"],
   },
   {
     name: "metrics: TensorBoard's buckets are shifted",
-    find: "out.doubles(histogram.limits, edges.slice(1));",
-    replace: "out.doubles(histogram.limits, edges.slice(0, -1));",
-    tests: ["src/metrics/sinks/tensorboard/event-bytes.test.ts"],
+    find: "out.doubles(histogram.limits, value.edges.slice(1));",
+    replace: "out.doubles(histogram.limits, value.edges.slice(0, -1));",
+    tests: ["src/metrics/sinks/tensorboard/events.test.ts"],
   },
   {
     name: "metrics: a run takes over another one's id",

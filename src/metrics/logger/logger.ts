@@ -21,7 +21,7 @@ import {
   deliveryLimits,
   type SinkSummary,
 } from "../sinks/delivery/delivery.ts";
-import type { Sink } from "../sinks/sink.ts";
+import { clockOption, type Sink } from "../sinks/sink.ts";
 import { type Pending, type PendingRows, ReadQueue, type ReadTensor } from "./read-queue.ts";
 import { checkValue, type HostValue, kindOf, type LoggedValue, type Series, toValue } from "./series.ts";
 import { SinkRoute, Windows } from "./windows.ts";
@@ -62,7 +62,7 @@ const loggerOptions = {
   metrics: option.made<readonly MetricDeclaration[]>("a list of what declareMetric gives", isArray, {}),
   spill: option.text({}),
   delivery: option.group<Partial<DeliveryLimits>>(deliveryLimits, {}),
-  clock: option.made<Clock>("a clock", (value) => typeof value === "object" && value !== null, {}),
+  clock: clockOption,
   warn: option.made<(text: string) => void>("a function of a text", isFunction, {}),
 } satisfies OptionTable<LoggerOptions>;
 

@@ -84,14 +84,14 @@ export interface FileSinkOptions extends SinkOptions {
   readonly files?: SinkFiles;
 }
 
-const fileSinkOptions = {
-  ...sinkOptions,
-  files: option.made<SinkFiles>(
-    "functions as those of node:fs",
-    (value) => typeof value === "object" && value !== null,
-    {},
-  ),
-} satisfies OptionTable<FileSinkOptions>;
+/** The option `files` of sinks that write files. */
+export const filesOption = option.made<SinkFiles>(
+  "functions as those of node:fs",
+  (value) => typeof (value as SinkFiles | null)?.openSync === "function",
+  {},
+);
+
+const fileSinkOptions = { ...sinkOptions, files: filesOption } satisfies OptionTable<FileSinkOptions>;
 
 /** Checks the path and options of a sink and returns its file, which is not open yet. */
 export function lineFile(kind: string, path: string, options: FileSinkOptions): LineFile {

@@ -5,7 +5,6 @@ import {
   checkOptions,
   EspalierError,
   type OptionTable,
-  option,
   printableLines,
   shown,
   systemClock,
@@ -14,8 +13,8 @@ import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
 import { chooser, followWindows } from "./console/entries.ts";
 import { endingRow, lineRow, openingRow, type Row } from "./console/rows.ts";
-import { type SinkFiles, systemFiles } from "./files.ts";
-import { type Sink, type SinkOptions, sinkOptions } from "./sink.ts";
+import { filesOption, type SinkFiles, systemFiles } from "./files.ts";
+import { clockOption, type Sink, type SinkOptions, sinkOptions } from "./sink.ts";
 
 /** Options of {@link logFileSink}. */
 export interface LogFileOptions extends SinkOptions {
@@ -25,12 +24,10 @@ export interface LogFileOptions extends SinkOptions {
 
 type LogFiles = Pick<SinkFiles, "openSync" | "closeSync" | "writeSync" | "mkdirSync">;
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
-
 const logFileOptions = {
   ...sinkOptions,
-  clock: option.made<Clock>("a clock", isObject, {}),
-  files: option.made<LogFiles>("functions as those of node:fs", isObject, {}),
+  clock: clockOption,
+  files: filesOption,
 } satisfies OptionTable<LogFileOptions>;
 
 /** Messages that wait for the disk. */

@@ -1,4 +1,4 @@
-import { type OptionTable, option } from "../../core/index.ts";
+import { type Clock, type OptionTable, option } from "../../core/index.ts";
 import type { Counters, Schedule } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
@@ -26,6 +26,13 @@ export const sinkOptions = {
   categories: option.made<readonly string[]>('a list such as ["train"]', Array.isArray, {}),
   metrics: option.made<readonly string[]>('a list such as ["validation/*"]', Array.isArray, {}),
 } satisfies OptionTable<SinkOptions>;
+
+/** The option `clock` of sinks that write times. */
+export const clockOption = option.made<Clock>(
+  "a clock",
+  (value) => typeof (value as Clock | null)?.wall === "function",
+  {},
+);
 
 /**
  * A place where metrics go. Calls come one after the other, never two at a time; a call may be asynchronous. A call

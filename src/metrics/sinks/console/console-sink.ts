@@ -8,7 +8,7 @@ import {
 } from "../../../core/index.ts";
 import { every } from "../../../schedule/index.ts";
 import type { RunProgress } from "../../run-info.ts";
-import { type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
+import { clockOption, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
 import { type Chooser, chooser, followWindows, machineCategories } from "./entries.ts";
 import {
   barRow,
@@ -73,7 +73,7 @@ const consoleOptions = {
     {},
   ),
   system: option.flag({}),
-  clock: option.made<Clock>("a clock", isObject, {}),
+  clock: clockOption,
   env: option.made<Environment>("an object such as process.env", isObject, {}),
 } satisfies OptionTable<ConsoleOptions>;
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type Clock, checkOptions, type OptionTable, option, systemClock } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
-import { type SinkFiles, StagedFile, systemFiles } from "../files.ts";
-import { filedUpTo, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
+import { filesOption, type SinkFiles, StagedFile, systemFiles } from "../files.ts";
+import { clockOption, filedUpTo, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
 import { EventWriter, numberPrefix, writeSessionEnd, writeSessionStart, writeValue } from "./events.ts";
 
 /** Options of {@link tensorBoardSink}. */
@@ -18,13 +18,11 @@ export interface TensorBoardOptions extends SinkOptions {
   readonly files?: SinkFiles;
 }
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
-
 const tensorBoardOptions = {
   ...sinkOptions,
   hparams: option.flag({}),
-  clock: option.made<Clock>("a clock", isObject, {}),
-  files: option.made<SinkFiles>("functions as those of node:fs", isObject, {}),
+  clock: clockOption,
+  files: filesOption,
 } satisfies OptionTable<TensorBoardOptions>;
 
 /**
