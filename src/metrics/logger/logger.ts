@@ -289,15 +289,17 @@ export class Logger implements Stateful {
     let firstError: unknown;
     for (const name in values) {
       try {
-        const value = toValue(values[name], category, name);
+        const given = values[name];
+        const value = typeof given === "number" ? given : toValue(given, category, name);
         if (value === undefined) {
           this.#missing++;
           continue;
         }
-        const kind = kindOf(value);
-        const series = known.get(name) ?? book.add(category, name, kind, owner);
-        checkValue(series, owner, kind);
-        if (isIdle && !(value instanceof Tensor)) {
+        const series = known.get(name) ?? book.add(category, name, kindOf(value), owner);
+        // Most values are numbers, as were those before.
+        if (typeof value !== "number" || series.kind !== "number" || series.owner !== owner)
+          checkValue(series, owner, kindOf(value));
+        if (isIdle && (typeof value !== "object" || !(value instanceof Tensor))) {
           this.#windows.accumulate(series, value, counters);
           continue;
         }
