@@ -84,7 +84,7 @@ function decode(text: string, path: string): Manifest {
   return checked(
     decodeJson(migrate(plain, path), (kind) => {
       throw unknownMark(kind);
-    }) as Record<string, unknown>,
+    }),
   );
 }
 
@@ -141,10 +141,12 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
 };
 
 /** Refuses a manifest whose checksum fits and whose fields do not: Espalier did not write it. */
-function checked(decoded: Readonly<Record<string, unknown>>): Manifest {
-  for (const [name, check] of Object.entries(fields))
-    if (!check(decoded[name])) throw damaged(`its ${name} cannot be: ${shown(decoded[name])}`);
-  const manifest = decoded as unknown as Manifest;
+function checked(decoded: unknown): Manifest {
+  const manifest = decoded as Manifest;
+  for (const [name, check] of Object.entries(fields)) {
+    const value = manifest[name as keyof Manifest];
+    if (!check(value)) throw damaged(`its ${name} cannot be: ${shown(value)}`);
+  }
   const files = Object.values(manifest.components).map(({ file }) => file.toLowerCase());
   if (new Set(files).size !== files.length) throw damaged("two of its components have one file");
   if (configHash(manifest.config) !== manifest.configHash)

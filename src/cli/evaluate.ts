@@ -5,7 +5,7 @@ import { countOf } from "./options.ts";
 import { ranElsewhere, thisProgram } from "./run-again.ts";
 import { jsonText } from "./text.ts";
 
-interface Options {
+interface EvaluateOptions {
   readonly env?: string;
   readonly module?: string;
   readonly suite?: string;
@@ -46,7 +46,7 @@ Examples:
   espalier evaluate runs/cartpole --store runs/stats.db --run cartpole
   espalier evaluate runs/mine --module ./my-environment.mts`,
     )
-    .action(async (checkpoint: string, options: Options) => {
+    .action(async (checkpoint: string, options: EvaluateOptions) => {
       const request = requestOf(options);
       if (await ranElsewhere(options.module, thisProgram(), process.argv.slice(2))) return;
       const found = await evaluate(checkpoint, request).catch((cause: unknown) => {
@@ -56,7 +56,7 @@ Examples:
     });
 }
 
-function requestOf(options: Options): EvaluateRequest {
+function requestOf(options: EvaluateOptions): EvaluateRequest {
   const { env, suite, seed, sample, engine, store, run } = options;
   if (run !== undefined && store === undefined)
     throw new EspalierError("OPTION_INVALID", "--run is given, and --store is not", {
@@ -102,7 +102,7 @@ function suitesIn(text: string): NonNullable<EvaluateRequest["suites"]> {
   }
 }
 
-export type EvaluateRequest = Pick<
+type EvaluateRequest = Pick<
   CheckpointEvaluationOptions,
   "env" | "suites" | "episodes" | "seed" | "deterministic" | "engine" | "store" | "run"
 >;

@@ -125,7 +125,7 @@ export function knowsUnicode(env: Environment, platform: string = process.platfo
 }
 
 /** A line about something that takes long. */
-export interface StatusLine {
+interface StatusLine {
   /** Shows what is happening now. */
   readonly say: (line: string) => void;
   /** To be called once, when it is over. */
@@ -133,7 +133,7 @@ export interface StatusLine {
 }
 
 /** The part of a stream that is used: `process.stderr` has it. */
-export interface Terminal {
+interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;

@@ -215,7 +215,7 @@ const prefixed = (metrics: Readonly<Record<string, number>>): Readonly<Record<st
  * Remembers which checkpoints have been looked at for publishing, so that a resumed run publishes none twice and skips
  * none: the counters at the last save, and the states of schedules. Seconds are left out: no two runs share them.
  */
-export class PublishMarks implements Stateful {
+class PublishMarks implements Stateful {
   readonly #publications: readonly Publication[];
   #saved: Counters | undefined;
 

@@ -4,7 +4,7 @@ import type { ProcessIdentity } from "../store/lock.ts";
 import { isMainThere, type Machine, partName, putJson, readJson, until } from "./ranked-store.ts";
 
 /** Options of {@link RankMeeting}. */
-export interface MeetingOptions extends Machine {
+interface MeetingOptions extends Machine {
   readonly root: string;
   readonly rank: number;
   readonly ranks: number;

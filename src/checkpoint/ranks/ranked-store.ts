@@ -43,7 +43,7 @@ export interface Machine {
   readonly processes: Processes;
 }
 
-export interface RankedStoreOptions extends Partial<Machine> {
+interface RankedStoreOptions extends Partial<Machine> {
   readonly rank: number;
   readonly ranks: number;
   /** Seconds for which ranks wait for each other. Default: 600. */

@@ -109,7 +109,7 @@ type FileCall = <C extends keyof FileCalls>(
 /** A thread that works on files. It keeps the process alive only while it is waited for. */
 export class FileThread {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, { resolve(result: never): void; reject(error: unknown): void }>();
+  readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>();
   #calls = 0;
   #files = 0;
   /** Why it can do nothing more. */
@@ -122,7 +122,7 @@ export class FileThread {
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) this.#worker.unref();
       if (failure) waiting?.reject(Object.assign(new Error(failure.message), { code: failure.code }));
-      else waiting?.resolve(result as never);
+      else waiting?.resolve(result);
     });
     this.#worker.on("error", (error) => this.#end(error as Error));
     this.#worker.on("exit", (code) => this.#end(new Error(`the file thread ended with ${code}`)));

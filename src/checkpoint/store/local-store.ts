@@ -119,7 +119,7 @@ async function syncDown(fs: FileSystem, first: string, last: string): Promise<vo
 }
 
 /** Options of {@link writeCheckpoint}. */
-export interface WriteOptions {
+interface WriteOptions {
   readonly fs: FileSystem;
   /** Writes files on other threads. */
   readonly threads: boolean;

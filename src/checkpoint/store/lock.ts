@@ -5,7 +5,7 @@ import { EspalierError, isPlainObject } from "../../core/index.ts";
 import { type FileSystem, readWhole, writeWhole } from "./file-system.ts";
 
 /** Names in a store's directory that are not checkpoints. */
-export const lockPrefix = ".lock-";
+const lockPrefix = ".lock-";
 export const temporaryPrefix = ".tmp-";
 const claimPrefix = `${temporaryPrefix}lock-`;
 
@@ -14,7 +14,7 @@ interface Claim extends ProcessIdentity {
 }
 
 /** Options of {@link takeLock}. */
-export interface LockOptions {
+interface LockOptions {
   readonly processes: Processes;
   readonly holder: string;
   readonly token: string;
@@ -76,6 +76,8 @@ export function isLeftover(name: string, processes: Processes): boolean {
   return processes.isRunning({ pid, host: processes.self.host, start: null }) !== true;
 }
 
+const isClaim = (value: unknown): value is Claim => isPlainObject(value) && typeof value.pid === "number";
+
 async function readClaim(fs: FileSystem, path: string): Promise<Claim | "gone" | "unreadable"> {
   let text: string;
   try {
@@ -88,7 +90,7 @@ async function readClaim(fs: FileSystem, path: string): Promise<Claim | "gone" |
   }
   try {
     const claim: unknown = JSON.parse(text);
-    if (isPlainObject(claim) && typeof claim.pid === "number") return claim as unknown as Claim;
+    if (isClaim(claim)) return claim;
   } catch {
     // Not JSON: told below.
   }

@@ -10,7 +10,7 @@ import type { HostArray } from "../../engine/index.ts";
 import { type OpenComponent, openCheckpoint, withComponent } from "./locate.ts";
 
 /** A leaf in which two components differ. */
-export interface LeafDifference {
+interface LeafDifference {
   readonly path: string;
   /** Types or plain values on both sides; undefined where it is missing. */
   readonly sides: readonly [string | undefined, string | undefined];
@@ -110,7 +110,7 @@ function sideText(leaf: SavedLeaf): string {
 }
 
 /** The difference of two tensors of one type and shape. */
-export interface NumberDifference {
+interface NumberDifference {
   /** Index of the first difference. */
   readonly index: readonly number[];
   readonly values: readonly [number, number];

@@ -11,7 +11,7 @@ import { bytesText, printableText, tableLines } from "../../core/index.ts";
 import { locate, openCheckpoint, withComponent } from "./locate.ts";
 
 /** A component as it is shown: its file and what lies in it. */
-export interface InspectedComponent {
+interface InspectedComponent {
   readonly name: string;
   readonly file: string;
   readonly bytes: number;
@@ -22,14 +22,14 @@ export interface InspectedComponent {
 }
 
 /** The content of a checkpoint. */
-export interface Inspected extends Omit<Manifest, "components"> {
+interface Inspected extends Omit<Manifest, "components"> {
   readonly path: string;
   readonly bytes: number;
   readonly components: readonly InspectedComponent[];
 }
 
 /** Reads the content of a checkpoint, without its numbers. */
-export async function inspectCheckpoint(path: string): Promise<Inspected> {
+async function inspectCheckpoint(path: string): Promise<Inspected> {
   const opened = await openCheckpoint(path);
   const { manifest } = opened.checkpoint;
   const components: InspectedComponent[] = [];
@@ -46,7 +46,7 @@ export async function inspectCheckpoint(path: string): Promise<Inspected> {
 }
 
 /** The text that `inspect` prints of one checkpoint. */
-export function inspectText(found: Inspected): string {
+function inspectText(found: Inspected): string {
   const { engine, device, plugin, espalier, node } = found.computedBy;
   const facts: readonly (readonly [string, string])[] = [
     ["run", found.run],
@@ -93,7 +93,7 @@ const listText = (values: Readonly<Record<string, number | undefined>>): string 
 const jsonText = (value: unknown): string => (value === null ? "" : JSON.stringify(value));
 
 /** One line for each checkpoint of a store. */
-export interface ListedCheckpoint {
+interface ListedCheckpoint {
   readonly name: string;
   /** Number of ranks that wrote it, each its part. */
   readonly ranks: number;

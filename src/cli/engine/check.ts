@@ -32,7 +32,7 @@ export interface Measured {
 }
 
 /** The result of a check. */
-export interface CheckReport {
+interface CheckReport {
   readonly steps: number;
   readonly measured: readonly Measured[];
   /** Undefined where there are no two engines to compare. */
@@ -43,7 +43,7 @@ export interface CheckReport {
   readonly notes: readonly string[];
 }
 
-export interface Agreement {
+interface Agreement {
   /** The largest difference of two losses at the same step, as a share of the larger one. */
   readonly losses: number;
   /** The most that is right. */
@@ -51,7 +51,7 @@ export interface Agreement {
   readonly randomBits: boolean;
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly engines: readonly EngineName[];
   /** Engines that must be there: a missing one is a failure, else only said. */
   readonly required: readonly EngineName[];
@@ -160,7 +160,7 @@ const agreementText = ({ losses, tolerance, randomBits }: Agreement): string =>
   `(${tolerance} is allowed), random bits ${randomBits ? "are equal" : "differ"}`;
 
 /** The trained net, for people. */
-export const NET = "MLP 4-64-64-2, batch 64, Adam";
+const NET = "MLP 4-64-64-2, batch 64, Adam";
 
 const BATCH = 64;
 /** Number of random words that are compared. */

@@ -5,7 +5,7 @@ import type { Probe } from "./list.ts";
 export type InstallableKind = "cpu" | "cuda";
 
 /** The parts of an installation, given so that tests need no network. */
-export interface Installer {
+interface Installer {
   readonly install: (kind: InstallableKind, options: InstallOptions) => Promise<Plugin>;
   readonly probe: (plugin: Plugin) => Promise<Probe>;
   /** The plugins there are, in the order in which they are tried. */

@@ -20,7 +20,7 @@ export interface Pick {
   readonly why: string;
 }
 
-export interface Survey {
+interface Survey {
   /** In the order in which they are tried. */
   readonly entries: readonly Entry[];
   /** The choice of `auto`. */

@@ -10,7 +10,7 @@ import { statusLine } from "../terminal.ts";
 import { failedMessage, type PartMessage, type PartRequest } from "./process.ts";
 import { type DoneKill, type Proof, proveResume } from "./prove.ts";
 
-interface Options {
+interface ProveOptions {
   readonly epochs?: string;
   readonly killAt?: string;
   readonly engine?: "wasm" | "xla";
@@ -40,7 +40,7 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
     .option("--keep <directory>", "keep checkpoints and end states there; it must be empty")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExit code 0: the same, bit for bit. 1: they differ, or it failed.")
-    .action(async (file: string, options: Options) => {
+    .action(async (file: string, options: ProveOptions) => {
       const proof = await prove(file, options, self);
       console.log(options.json ? JSON.stringify(proof, null, 2) : printableText(proofText(proof)));
       if (!proof.exact) process.exitCode = 1;
@@ -68,7 +68,7 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
     });
 }
 
-async function prove(file: string, options: Options, self: Self): Promise<Proof> {
+async function prove(file: string, options: ProveOptions, self: Self): Promise<Proof> {
   const { epochs, killAt, engine, deterministic, keep } = options;
   const program = programFor(file, self);
   const directory =
@@ -107,7 +107,7 @@ function emptyDirectory(path: string): string {
 }
 
 /** The text that `prove-resume` prints. */
-export function proofText({ engine, epochs, batches, kills, components, differences, exact }: Proof): string {
+function proofText({ engine, epochs, batches, kills, components, differences, exact }: Proof): string {
   const rows = components.map(({ name, hashes: [a, b] }) => [
     name,
     hashText(a),

@@ -6,7 +6,7 @@ import { type ComponentDifference, diffCheckpoints } from "../checkpoint/diff.ts
 import type { Self } from "../run-again.ts";
 import { type PartDone, type PartProcess, type PartRequest, startPart } from "./process.ts";
 
-export interface ProofOptions {
+interface ProofOptions {
   readonly file: string;
   /** An empty directory for checkpoints and end states. */
   readonly directory: string;
@@ -153,7 +153,7 @@ export interface Course {
 }
 
 /** A kill: after which batch, and after which one a checkpoint is taken before it. */
-export interface Kill {
+interface Kill {
   readonly at: number;
   readonly save: number;
   /** The epoch it falls into, from 0, and its batches before and after the kill. */

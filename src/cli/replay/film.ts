@@ -43,7 +43,7 @@ const TO_LINE_END = "\x1b[K";
 const TO_SCREEN_END = "\x1b[J";
 
 /** Pictures as text that are shown one after the other. */
-export interface Film {
+interface Film {
   readonly frames: readonly string[];
   readonly fps: number;
 }

@@ -5,7 +5,7 @@ import { EspalierError } from "../../core/index.ts";
 const SUFFIX = ".replay";
 
 /** The replay at a path, and the number of replays it was chosen from. */
-export interface LocatedReplay {
+interface LocatedReplay {
   readonly path: string;
   readonly among: number;
 }

@@ -10,7 +10,7 @@ import { readShown, shownJson, showText } from "./show.ts";
 import { tail } from "./tail.ts";
 import { readWhy, whyJson, whyLines } from "./why.ts";
 
-interface Options {
+interface StoreOptions {
   readonly store?: string;
   readonly json?: boolean;
   readonly ascii?: boolean;
@@ -22,9 +22,9 @@ const METRIC = 'metrics in full, * for any letters: train/loss, "validation/*"';
 /** `espalier runs | show | export | tail | why`. */
 export function registerRuns(program: Command, around: Surroundings = thisProcess()): void {
   const print = (lines: readonly string[]): Promise<void> => around.out.write(`${lines.join("\n")}\n`);
-  const reading = <T>(options: Options, use: (store: StatsStore) => Promise<T>): Promise<T> =>
+  const reading = <T>(options: StoreOptions, use: (store: StatsStore) => Promise<T>): Promise<T> =>
     withStore(options.store, around, use);
-  const style = (options: Options) => styleFor(around.out, around.env, options.ascii === true);
+  const style = (options: StoreOptions) => styleFor(around.out, around.env, options.ascii === true);
   const command = (name: string, does: string, examples: string): Command =>
     program
       .command(name)
@@ -45,7 +45,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     .option("--limit <n>", "the most that are listed", "20")
     .option("--metric <key>", "the metric whose newest value is shown, instead of the loss")
     .option("--json", "print JSON")
-    .action(async (options: Options & { readonly limit: string; readonly metric?: string }) => {
+    .action(async (options: StoreOptions & { readonly limit: string; readonly metric?: string }) => {
       const { metric } = options;
       const choice = {
         limit: countOf("--limit", options.limit),
@@ -71,7 +71,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     .option("--metric <keys...>", METRIC)
     .option("--ascii", "draw with plain letters")
     .option("--json", "print JSON")
-    .action(async (run: string, options: Options & { readonly metric?: readonly string[] }) => {
+    .action(async (run: string, options: StoreOptions & { readonly metric?: readonly string[] }) => {
       const { metric } = options;
       const now = around.clock.wall();
       await reading(options, async (store) => {
@@ -94,7 +94,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     .action(
       async (
         run: string,
-        options: Options & { readonly to: Format; readonly out?: string; readonly force?: boolean },
+        options: StoreOptions & { readonly to: Format; readonly out?: string; readonly force?: boolean },
       ) => {
         const whole = await reading(options, (store) => exportRun(store, run, options, around));
         if (!whole) process.exitCode = 130; // As of a program that Ctrl-C ends.
@@ -113,7 +113,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     .action(
       async (
         run: string,
-        options: Options & { readonly metric?: readonly string[]; readonly interval: string },
+        options: StoreOptions & { readonly metric?: readonly string[]; readonly interval: string },
       ) => {
         const { metric } = options;
         const interval = 1000 * numberOf("--interval", options.interval, 0.05, 86_400, "seconds");
@@ -132,7 +132,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     .argument("<hook>", "its name")
     .option("--at <step>", "what is known of this step alone")
     .option("--json", "print JSON")
-    .action(async (run: string, hook: string, options: Options & { readonly at?: string }) => {
+    .action(async (run: string, hook: string, options: StoreOptions & { readonly at?: string }) => {
       const at =
         options.at === undefined
           ? undefined

@@ -16,7 +16,7 @@ import { type Counters, noCounters } from "../../schedule/index.ts";
 import { type Output, type Surroundings, statusLine } from "../terminal.ts";
 
 /** Options of `espalier export`. */
-export interface ExportOptions {
+interface ExportOptions {
   readonly to: Format;
   readonly out?: string;
   readonly force?: boolean;
@@ -148,7 +148,7 @@ export const FORMATS = ["csv", "jsonl", "tensorboard"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** The target of an export. It is written beside its place first, so that half an export never looks whole. */
-export interface Target {
+interface Target {
   /** As people are told; `-` is standard output. */
   readonly name: string;
   /** The path that the sink writes to. */
@@ -160,7 +160,7 @@ export interface Target {
 }
 
 /** Chooses the place of an export; refuses one that is taken unless `force`. */
-export function exportTarget(
+function exportTarget(
   run: string,
   format: Format,
   { out, force = false }: { readonly out?: string; readonly force?: boolean },
@@ -201,7 +201,7 @@ function draftBeside(final: string, name: string): string {
 }
 
 /** An error of the file system as one that says what to do. */
-export const exportFailed = (name: string, cause: unknown): EspalierError =>
+const exportFailed = (name: string, cause: unknown): EspalierError =>
   new EspalierError(
     "EXPORT_FAILED",
     `${name === "-" ? "standard output" : name} could not be written: ${cause instanceof Error ? cause.message : String(cause)}`,

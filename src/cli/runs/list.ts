@@ -5,7 +5,7 @@ import { dateText, durationText, headedTable } from "../text.ts";
 import { fitsPattern, mainLoss } from "./choose-metrics.ts";
 
 /** Options of `espalier runs`. */
-export interface ListOptions {
+interface ListOptions {
   readonly limit: number;
   readonly metric?: string;
   readonly now: number;
@@ -117,7 +117,7 @@ function duration(
 }
 
 /** The last signs of a run that has not ended. */
-export interface LastSigns {
+interface LastSigns {
   /** Milliseconds since 1970 of the newest heartbeat, checkpoint or metric. */
   readonly wall: number;
   /** Milliseconds since 1970 at which its last process was first heard of. */
@@ -166,7 +166,7 @@ function furthest(
 }
 
 /** The newest thing heard of a run; after this long without any, its process may be gone. */
-export const SILENCE_MS = 2 * 60_000;
+const SILENCE_MS = 2 * 60_000;
 
 /** The outcome of a run and its last sign of life. */
 export interface Life {

@@ -72,7 +72,7 @@ export const shownJson = (shown: Shown): unknown => ({
 });
 
 /** A metric over a run. */
-export interface Curve {
+interface Curve {
   readonly key: string;
   readonly unit: string | undefined;
   readonly axis: string;
@@ -93,7 +93,7 @@ export interface Curve {
 }
 
 /** Reads one metric of a run, evenly chosen points of it where it has more than `most`. Of a histogram, its mean. */
-export async function readCurve(
+async function readCurve(
   store: StatsStore,
   run: string,
   { key, points }: { readonly key: string; readonly points: number },
@@ -219,7 +219,7 @@ function section<R>(
 }
 
 /** The facts about a run before its metrics, each with its name. */
-export function factLines(run: RunSummary, { width, colors }: Style): readonly string[] {
+function factLines(run: RunSummary, { width, colors }: Style): readonly string[] {
   const counted = Object.entries(run.counters).filter(
     ([unit, count]) => count > 0 && unit !== "epoch" && unit !== "seconds",
   );
@@ -258,7 +258,7 @@ const NARROWEST = 12;
 const LONGEST_KEY = 40;
 
 /** A line for each curve: key, sparkline, least, greatest and last value, and where it ends. */
-export function curveLines(curves: readonly Curve[], metrics: number, style: Style): readonly string[] {
+function curveLines(curves: readonly Curve[], metrics: number, style: Style): readonly string[] {
   if (metrics === 0) return ["no metrics yet"];
   if (curves.length === 0) return notes(curves, metrics, style).map(style.colors.dim);
   const hasUnits = curves.some(({ unit }) => unit !== undefined);
@@ -304,7 +304,7 @@ function notes(curves: readonly Curve[], metrics: number, { ascii }: Style): rea
 }
 
 /** The health of a run: its heartbeat, values that are not finite, counts of monitors. */
-export function healthLines({ run, curves, health }: Shown, now: number): readonly string[] {
+function healthLines({ run, curves, health }: Shown, now: number): readonly string[] {
   const broken = curves.filter(({ notFinite }) => notFinite > 0);
   const rows: readonly (readonly string[])[] = [
     ["heartbeat", heartbeatText(run, now)],

@@ -13,7 +13,7 @@ const LATELY_LINES = 10;
 const PAGE = 1000;
 
 /** Options of `espalier tail`. */
-export interface TailOptions {
+interface TailOptions {
   readonly metric?: readonly string[];
   /** Milliseconds from one look to the next. */
   readonly interval: number;
@@ -113,7 +113,7 @@ const endText = ({ outcome, reason }: RunRow): string =>
 const MOST_VALUES = 8;
 
 /** A line for all values of one category that were filed together: `12:03:45  train  updates 1200  loss 0.5`. */
-export function tailLines(rows: readonly MetricRow[], { colors }: Pick<Style, "colors">): readonly string[] {
+function tailLines(rows: readonly MetricRow[], { colors }: Pick<Style, "colors">): readonly string[] {
   const groups = new Map<string, MetricRow[]>();
   for (const row of rows) {
     const where = JSON.stringify([row.wall, row.category, row.axis, row.step]);

@@ -101,7 +101,7 @@ export function whyLines(
 }
 
 /** The verdict of the filed decisions about a hook at one step. */
-export interface StepVerdict {
+interface StepVerdict {
   readonly hook: string;
   readonly event: string;
   readonly step: number;
@@ -116,7 +116,7 @@ export interface StepVerdict {
 }
 
 /** The verdicts about a step, event by event. Empty if all decisions are before it, or all after it. */
-export function verdictsAt(decisions: readonly DecisionRow[], step: number): readonly StepVerdict[] {
+function verdictsAt(decisions: readonly DecisionRow[], step: number): readonly StepVerdict[] {
   const events = [...new Set(decisions.map(({ event }) => event))];
   return events.flatMap((event) => {
     const rows = decisions.filter((row) => row.event === event);
@@ -141,8 +141,13 @@ function between(before: DecisionRow, after: DecisionRow, step: number): StepVer
 function within(row: DecisionRow, step: number): StepVerdict {
   const { hook, event, ran, why, fromStep, toStep, times } = row;
   const say = (known: boolean | null, words: string, more: { readonly evenly?: boolean } = {}) => ({
-    ...{ hook, event, step, ran: known, ...more },
-    ...{ text: `${event} at ${at(step)}: ${words}`, from: [row] },
+    hook,
+    event,
+    step,
+    ran: known,
+    ...more,
+    text: `${event} at ${at(step)}: ${words}`,
+    from: [row],
   });
   if (!ran) return say(false, `it did not run: ${why}`);
   if (step === fromStep || step === toStep) return say(true, `it ran: ${why}`);
