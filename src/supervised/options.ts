@@ -63,7 +63,8 @@ export interface AnyOptions
   readonly metrics?: Metrics<unknown, ExampleTree<Value>>;
 }
 
-const anything = <T>(is: string) => option.made<T>(is, () => true, {});
+/** An option that is checked where it is used. */
+export const anything = <T>(is: string) => option.made<T>(is, () => true, {});
 
 const table = {
   model: anything<AnyOptions["model"]>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),

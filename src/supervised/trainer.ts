@@ -1,12 +1,5 @@
 import { type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
-import {
-  checkNames,
-  checkOptions,
-  EspalierError,
-  isPlainObject,
-  type OptionTable,
-  option,
-} from "../core/index.ts";
+import { checkNames, checkOptions, EspalierError, isPlainObject, type OptionTable } from "../core/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
 import type { MonitorOptions } from "../learner/index.ts";
 import { withProgress } from "../metrics/index.ts";
@@ -24,7 +17,7 @@ import {
 import { type AutomaticParts, automaticTable, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
-import type { SupervisedData, SupervisedOptions } from "./options.ts";
+import { anything, type SupervisedData, type SupervisedOptions } from "./options.ts";
 import { fallbackStrategy, type LossStrategy, strategyOf, type TaskSpecOptions } from "./strategies.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
 
@@ -96,8 +89,6 @@ export interface SupervisedTrainer<O = Value> {
   clearHooks(): void;
   getHooks(): readonly TrainerHook[];
 }
-
-const anything = <T>(is: string) => option.made<T>(is, () => true, {});
 
 const table = {
   model: anything<Model>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
