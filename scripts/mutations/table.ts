@@ -23,10 +23,10 @@ export const mutations: readonly Mutation[] = [
     tests: ["src/trainer/fuse.test.ts"],
   },
   {
-    name: "trainer: epochs are fused though a ramp follows metrics",
-    find: "if (means.followed) return undefined;",
-    replace: "",
-    tests: ["src/supervised/exact-resume.test.ts", "src/trainer/resume.test.ts"],
+    name: "trainer: epochs are fused though a hook watches their end",
+    find: 'mayBeDue(run, "onEpochEnd", { at: ended, unknown }) || ended.epochs >= config.epochs',
+    replace: "ended.epochs >= config.epochs",
+    tests: ["src/trainer/fuse.test.ts"],
   },
   {
     name: "trainer: the last reason to end counts",
@@ -38,7 +38,7 @@ export const mutations: readonly Mutation[] = [
     name: "trainer: the last validation is repeated at the end",
     find: "if (since.onValidationEnd && isSameWork(since.onValidationEnd, counters)) return;",
     replace: "",
-    tests: ["src/trainer/validation-loop.test.ts"],
+    tests: ["src/trainer/validation.test.ts"],
   },
   {
     name: "trainer: a non-finite update is taken for its neighbour",
@@ -156,7 +156,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "rl: PPO's surrogate is not clipped",
-    find: "np.minimum(ratio.mul(advantage), near.mul(advantage))",
+    find: "np.minimum(ratio.mul(advantage), clipped.mul(advantage))",
     replace: "ratio.mul(advantage)",
     tests: ["src/rl/losses/fixtures.test.ts"],
   },
@@ -192,13 +192,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "rl: a truncated environment goes on",
-    find: "if (terminated[i * this.#agents] || truncated[i * this.#agents]) this.#begin(i);",
-    replace: "if (terminated[i * this.#agents]) this.#begin(i);",
+    find: "if (terminated[i * this.#agents] || truncated[i * this.#agents]) this.reset(i);",
+    replace: "if (terminated[i * this.#agents]) this.reset(i);",
     tests: ["src/rl/vector/vector-environment.test.ts"],
   },
   {
     name: "rl: an environment is restarted for ever",
-    find: "if (error && failed >= mostFailures) throw failsAgain(error);",
+    find: "if (error && count >= maxFailures) throw failsAgain(error);",
     replace: "",
     tests: ["src/rl/vector/failures.test.ts"],
   },
@@ -212,17 +212,17 @@ export const mutations: readonly Mutation[] = [
     name: "rl: masks allow everything",
     find: "into[at + k] = mask[k] ? 1 : 0;",
     replace: "into[at + k] = 1;",
-    tests: ["src/rl/vector/masks.test.ts"],
+    tests: ["src/rl/vector/row-writer.test.ts"],
   },
   {
     name: "rl: the means of batches do not count in the variance",
-    find: ".add(np.square(away).mul(share.mul(np.subtract(1, share))))",
+    find: ".add(np.square(delta).mul(share.mul(np.subtract(1, share))))",
     replace: "",
     tests: ["src/rl/experience/running.test.ts"],
   },
   {
     name: "rl: what was earned outlasts the episode",
-    find: ".mul(np.take(lasts, time - 1, { axis: 0 }))",
+    find: ".mul(np.take(continues, time - 1, { axis: 0 }))",
     replace: "",
     tests: ["src/rl/experience/running.test.ts"],
   },
@@ -248,7 +248,7 @@ export const mutations: readonly Mutation[] = [
     name: "checkpoint: the lock of another machine is taken over",
     find: "if (running === true || (running === undefined && !takeOver))",
     replace: "if (running === true)",
-    tests: ["src/checkpoint/local/local.test.ts", "src/checkpoint/manager/faults.test.ts"],
+    tests: ["src/checkpoint/store/local-store.test.ts", "src/checkpoint/faults.test.ts"],
   },
   {
     name: "checkpoint: of equal scores the older is kept",
@@ -258,8 +258,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "checkpoint: NaN is a score",
-    find: "entry.value !== undefined && !Number.isNaN(entry.value)",
-    replace: "entry.value !== undefined",
+    find: ".filter(({ value }) => !Number.isNaN(value))",
+    replace: "",
     tests: ["src/checkpoint/manager/retention.test.ts"],
   },
   {
@@ -338,6 +338,6 @@ export const mutations: readonly Mutation[] = [
     name: "cli: sizes are told in the wrong unit",
     find: "bytes / 1000 ** power",
     replace: "bytes / 1024 ** power",
-    tests: ["src/cli/bytes.test.ts"],
+    tests: ["src/core/text.test.ts"],
   },
 ];
