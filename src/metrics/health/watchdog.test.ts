@@ -16,16 +16,16 @@ import { endProcess, type Looked, type WatchdogReport, watchMain } from "./watch
 
 describe("options of watchdogHook", () => {
   it.each<[string, object, RegExp]>([
-    ["no deadlines", {}, /deadlines is undefined.*deadlines: \{ train: 600 \}/s],
+    ["no deadlines", {}, /deadlines is missing/],
     ["not one deadline", { deadlines: { train: undefined } }, /there is no deadline.*leave the hook out/s],
     [
       "an unknown phase",
       { deadlines: { trian: 5 } },
       /deadlines: there is no option "trian"; did you mean "train"/,
     ],
-    ["no time at all", { deadlines: { any: 0 } }, /deadlines.any is 0/],
-    ["a time for ever", { deadlines: { any: Number.POSITIVE_INFINITY } }, /deadlines.any is Infinity/],
-    ["an unknown answer", { deadlines: { any: 5 }, onExceeded: "kill" }, /onExceeded cannot be "kill"/],
+    ["no time at all", { deadlines: { any: 0 } }, /deadlines: any is 0/],
+    ["a time for ever", { deadlines: { any: Number.POSITIVE_INFINITY } }, /deadlines: any is Infinity/],
+    ["an unknown answer", { deadlines: { any: 5 }, onExceeded: "kill" }, /onExceeded is "kill".*"exit"/],
     ["a file that is none", { deadlines: { any: 5 }, file: "" }, /file is ""/],
     ["misspelt names", { deadlines: { any: 5 }, onExeeded: "exit" }, /did you mean "onExceeded"/],
   ])("refuse %s", (_title, options, message) => {

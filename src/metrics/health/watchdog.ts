@@ -1,4 +1,4 @@
-import { badOption, checkNames, checkWord, shown } from "../../core/index.ts";
+import { badOption, option, resolveOptions } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -88,42 +88,36 @@ export function watchdogHook(options: WatchdogOptions): TrainerHook {
   };
 }
 
-interface WatchdogSettings {
-  readonly name: string;
-  /** Seconds. */
-  readonly deadlines: WatchdogOptions["deadlines"];
-  readonly exit: boolean;
-  readonly onReport: ((report: WatchdogReport) => void) | undefined;
-  readonly file: string | undefined;
-  /** Rollouts, batches and hooks must be told apart. */
-  readonly phases: boolean;
-}
-
-const kind = "watchdogHook";
-const known: readonly WatchedPhase[] = ["rollout", "train", "validation", "hook", "any"];
+const seconds = option.number({ above: 0 });
+const table = {
+  name: option.text({ default: "watchdog" }),
+  deadlines: option.group<WatchdogOptions["deadlines"], { readonly required: true }>(
+    { rollout: seconds, train: seconds, validation: seconds, hook: seconds, any: seconds },
+    { required: true },
+  ),
+  onExceeded: option.either(
+    option.oneOf(["report", "exit"], {}),
+    option.made<(report: WatchdogReport) => void>("a function", (value) => typeof value === "function", {}),
+    { default: "report" },
+  ),
+  file: option.text({}),
+};
 
 /** Checks the options and fills in defaults. */
-export function settingsOf(options: WatchdogOptions): WatchdogSettings {
-  checkNames(kind, options, ["name", "deadlines", "onExceeded", "file"]);
-  const { name = "watchdog", deadlines, onExceeded = "report", file } = options;
-  if (typeof deadlines !== "object" || deadlines === null)
-    throw badOption(kind, `deadlines is ${shown(deadlines)}`, "give seconds: deadlines: { train: 600 }");
-  checkNames(`${kind}: deadlines`, deadlines, known);
-  const given = known.filter((phase) => deadlines[phase] !== undefined);
-  if (given.length === 0)
-    throw badOption(kind, "there is no deadline", "give one: deadlines: { any: 600 }; or leave the hook out");
-  for (const phase of given) {
-    const seconds = deadlines[phase];
-    if (!(typeof seconds === "number" && seconds > 0 && Number.isFinite(seconds)))
-      throw badOption(kind, `deadlines.${phase} is ${shown(seconds)}`, "give seconds, more than 0");
-  }
-  if (file !== undefined && (typeof file !== "string" || file === ""))
-    throw badOption(kind, `file is ${shown(file)}`, "give the path of a file");
-  const onReport = typeof onExceeded === "function" ? onExceeded : undefined;
-  const exit = !onReport && checkWord(kind, "onExceeded", onExceeded, ["report", "exit"]) === "exit";
-  const phases = given.some((phase) => phase === "rollout" || phase === "train" || phase === "hook");
-  return { name, deadlines, exit, onReport, file, phases };
+export function settingsOf(options: WatchdogOptions) {
+  const { onExceeded, ...settings } = resolveOptions("watchdogHook", options, table);
+  const watched = Object.entries(settings.deadlines).filter(([, deadline]) => deadline !== undefined);
+  if (watched.length === 0)
+    throw badOption("watchdogHook", "there is no deadline", "give { any: 600 }; or leave the hook out");
+  return {
+    ...settings,
+    exit: onExceeded === "exit",
+    onReport: typeof onExceeded === "function" ? onExceeded : undefined,
+    /** Rollouts, batches and hooks must be told apart. */
+    phases: watched.some(([phase]) => phase === "rollout" || phase === "train" || phase === "hook"),
+  };
 }
+type WatchdogSettings = ReturnType<typeof settingsOf>;
 
 /** Phases of the main thread. `off`: nothing that is watched. `other`: what lies between. */
 export const phases = ["off", "rollout", "train", "validation", "hook", "other"] as const;

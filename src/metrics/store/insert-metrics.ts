@@ -195,7 +195,7 @@ export class MetricInsert {
       if (record.wall < from) from = record.wall;
       if (record.wall > to) to = record.wall;
       if (record.counters.steps >= furthest.counters.steps) furthest = record;
-      const key = memory.keys.find(record);
+      const key = memory.keys.get(record.key)?.find((row) => isOf(row, record))?.id;
       if (key === undefined) this.#ask(record, index);
       else this.keys[index] = key;
     }
@@ -247,7 +247,8 @@ export class MetricInsert {
 
   /** To be called once the transaction is over. */
   remember(): void {
-    for (const row of this.#learnt) this.#memory.keys.add(row);
+    const { keys } = this.#memory;
+    for (const row of this.#learnt) keys.set(row.key, [...(keys.get(row.key) ?? []), row]);
     if (this.#isFurther) this.#memory.steps = this.#furthest.counters.steps;
   }
 
@@ -258,12 +259,13 @@ export class MetricInsert {
 
 /** Memory of a run that a store inserts into, so that it need not ask. */
 export interface RunMemory {
-  readonly keys: KnownKeys;
+  /** Metrics that are known to be in the database, by key. */
+  readonly keys: Map<string, readonly KeyRow[]>;
   /** Steps up to which the run's counters are stored. */
   steps: number;
 }
 
-export const newMemory = (): RunMemory => ({ keys: new KnownKeys(), steps: Number.NEGATIVE_INFINITY });
+export const newMemory = (): RunMemory => ({ keys: new Map(), steps: Number.NEGATIVE_INFINITY });
 
 /** A metric of a run. One that a resumed run declares otherwise than before has two. */
 interface KeyRow {
@@ -286,31 +288,12 @@ export const storedKey = ({ key, category, name, unit, axis, reduction }: Omit<K
   reduction: storable(reduction),
 });
 
-/** Ids of the metrics of one run, as far as they are known to be in the database. */
-class KnownKeys {
-  readonly #rows = new Map<string, KeyRow[]>();
-
-  find({ key, category, name, unit = "", axis, reduction }: MetricRecord): number | undefined {
-    const rows = this.#rows.get(key);
-    if (rows !== undefined)
-      for (const row of rows)
-        if (
-          row.unit === unit &&
-          row.axis === axis &&
-          row.reduction === reduction &&
-          row.name === name &&
-          row.category === category
-        )
-          return row.id;
-    return undefined;
-  }
-
-  add(row: KeyRow): void {
-    const rows = this.#rows.get(row.key);
-    if (rows) rows.push(row);
-    else this.#rows.set(row.key, [row]);
-  }
-}
+const isOf = (row: KeyRow, { category, name, unit = "", axis, reduction }: MetricRecord): boolean =>
+  row.unit === unit &&
+  row.axis === axis &&
+  row.reduction === reduction &&
+  row.name === name &&
+  row.category === category;
 
 export const unknownRun = (id: string, hint = ""): EspalierError =>
   new EspalierError("STATS_UNKNOWN_RUN", `there is no run "${id}"${hint}`, {
