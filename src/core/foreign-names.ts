@@ -20,7 +20,7 @@ export const foreignNames: readonly ForeignNames[] = [
     theirs: "n_envs num_envs num_environments n_environments envs num_envs_per_worker parallel_envs",
     ours: ["environments", "count"],
   },
-  { theirs: "env_id env_name environment gym_id env_fn make_env", ours: ["env", "environment", "make"] },
+  { theirs: "env_id env_name environment gym_id env_fn make_env", ours: ["env", "make"] },
   { theirs: "n_steps num_steps rollout_length rollout_fragment_length horizon", ours: ["rolloutSteps"] },
   {
     theirs: "total_timesteps timesteps num_timesteps total_frames total_env_steps",

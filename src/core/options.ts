@@ -113,8 +113,9 @@ interface Common<T> {
 }
 
 /** An option made from `Common` settings `C`: its type keeps whether it has a default or is required. */
-type Made<T, C> = Option<T> &
-  (C extends { readonly default: unknown } ? { readonly default: T } : unknown) &
+type Made<T, C> = (C extends { readonly default: unknown }
+  ? Omit<Option<T>, "default"> & { readonly default: T }
+  : Option<T>) &
   (C extends { readonly required: true } ? { readonly required: true } : unknown);
 
 /** Limits of a number: `min` and `max` belong to the range, `above` and `below` do not. */

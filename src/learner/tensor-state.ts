@@ -42,7 +42,7 @@ type DeviceStates = Readonly<Record<string, DeviceState<unknown>>>;
 
 /** The trees of states while tracing, by the same names. */
 export type StateTrees<S extends DeviceStates> = {
-  readonly [K in keyof S]: S[K] extends DeviceState<infer T> ? T : never;
+  readonly [K in keyof S]: S[K] extends DeviceState<infer T> | undefined ? T : never;
 };
 
 /**

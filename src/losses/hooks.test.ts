@@ -61,7 +61,7 @@ describe("hooks that come with a loss", () => {
   it("run in learning from a replay buffer", async () => {
     const { epochs, hook } = noting("of the loss");
     const task = dqnTask({
-      environment: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
+      env: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
       policy: { encoder: { kind: "mlp", hidden: [4] }, towers: "shared" },
       optimizer: adam({ learningRate: 0.01 }),
       losses: [{ ...tdLoss(), hooks: [hook] }],

@@ -1,7 +1,13 @@
 /** Learning to act: environments, policies, losses, tasks, evaluation, replays and curricula. */
 
-export { type Actor, type ActorOptions, type OpenActorOptions, openActor } from "./acting/actor.ts";
-export { type LoadActorOptions, loadActor } from "./acting/load-actor.ts";
+export {
+  type Actor,
+  type ActorOptions,
+  type LoadActorOptions,
+  loadActor,
+  type OpenActorOptions,
+  openActor,
+} from "./acting/actor.ts";
 export {
   type Curriculum,
   type CurriculumEvent,
@@ -177,12 +183,10 @@ export {
 } from "./policies/distributions.ts";
 export type { Distribution, Policy, PolicyOutput, PolicySpaces, PolicyStep } from "./policies/policy.ts";
 export type { ActivationName, CnnSpec, MlpSpec, PolicySpec } from "./policies/spec.ts";
-export { type A2cOptions, a2c } from "./presets/a2c.ts";
-export { type A2cSettings, a2cSettings } from "./presets/a2c-settings.ts";
+export { type A2cOptions, type A2cSettings, a2c, a2cSettings } from "./presets/a2c.ts";
 export type { Agent, AgentEvaluation, AgentScore, AgentTraining } from "./presets/agent.ts";
 export { type DqnAgentOptions, type DqnSettings, dqn } from "./presets/dqn.ts";
-export { type PpoOptions, ppo } from "./presets/ppo.ts";
-export { type PpoSettings, type PresetName, ppoSettings } from "./presets/ppo-settings.ts";
+export { type PpoOptions, type PpoSettings, type PresetName, ppo, ppoSettings } from "./presets/ppo.ts";
 export {
   readReplay,
   replayPath,

@@ -1,18 +1,17 @@
 import { expectTypeOf } from "vitest";
 import type { Value } from "../engine/index.ts";
-import { loadActor } from "./acting/load-actor.ts";
+import type { Ramp } from "../schedule/index.ts";
+import { loadActor } from "./acting/actor.ts";
 import { cartPole, compiledCartPole } from "./environments/classics/cart-pole.ts";
 import type { CompiledEnvironment } from "./environments/compiled.ts";
 import { compiledEnvironment, registerEnvironment } from "./environments/registry.ts";
 import { autoUpdateEpochs } from "./experience/update-epochs.ts";
 import type { OnPolicyOptions } from "./on-policy/options.ts";
 import type { OnPolicyTask } from "./on-policy/task.ts";
-import { a2c } from "./presets/a2c.ts";
-import type { A2cSettings } from "./presets/a2c-settings.ts";
+import { type A2cSettings, a2c } from "./presets/a2c.ts";
 import type { Agent } from "./presets/agent.ts";
 import { dqn } from "./presets/dqn.ts";
-import { ppo } from "./presets/ppo.ts";
-import type { PpoSettings } from "./presets/ppo-settings.ts";
+import { type PpoSettings, ppo } from "./presets/ppo.ts";
 import type { SpaceValue } from "./spaces/space.ts";
 
 // Agents as users write them.
@@ -24,8 +23,9 @@ const agent = ppo({
   valueClip: "none",
   compiled: false,
 });
-expectTypeOf(agent).toEqualTypeOf<Agent<OnPolicyTask, PpoSettings>>();
-expectTypeOf(agent.settings.clip).toEqualTypeOf<number>();
+expectTypeOf(agent).toExtend<Agent<OnPolicyTask, PpoSettings>>();
+expectTypeOf(agent.settings).toEqualTypeOf<PpoSettings>();
+expectTypeOf(agent.settings.clip).toEqualTypeOf<number | Ramp>();
 ppo({ env: "CartPole-v1", updateEpochs: autoUpdateEpochs({ max: 4 }), targetKl: 0.02 });
 void agent.train({ hooks: ({ player }) => [{ name: player.policy.distribution.kind }] });
 
@@ -44,11 +44,9 @@ declare const corridor: CompiledEnvironment<{
   readonly inside: { readonly steps: Value };
 }>;
 registerEnvironment("Corridor", { make: cartPole, compiled: () => corridor });
-expectTypeOf({ compiled: corridor, count: 2 }).toExtend<OnPolicyOptions["environment"]>();
-expectTypeOf({ compiled: compiledCartPole(), count: 2 }).toExtend<OnPolicyOptions["environment"]>();
-expectTypeOf({ compiled: compiledEnvironment("Corridor"), count: 2 }).toExtend<
-  OnPolicyOptions["environment"]
->();
+expectTypeOf({ compiled: corridor, count: 2 }).toExtend<OnPolicyOptions["env"]>();
+expectTypeOf({ compiled: compiledCartPole(), count: 2 }).toExtend<OnPolicyOptions["env"]>();
+expectTypeOf({ compiled: compiledEnvironment("Corridor"), count: 2 }).toExtend<OnPolicyOptions["env"]>();
 
 // @ts-expect-error an action is of a space
 void agent.actor<string>();

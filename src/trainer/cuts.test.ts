@@ -42,7 +42,7 @@ const tasks: Readonly<Record<string, () => Task>> = {
   dqn: () =>
     dqnTask({
       engine,
-      environment: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
+      env: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
       policy: { encoder: { kind: "mlp", hidden: [8] }, towers: "shared" },
       optimizer: optim.adam({ learningRate: 0.01 }),
       ...{ rolloutSteps: 4, updates: 2, cycles: 3, batchSize: 8, capacity: 100, learningStarts: 24 },

@@ -265,7 +265,7 @@ interface Terms {
 
 const dqn = () =>
   dqnTask({
-    environment: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
+    env: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
     policy: { encoder: { kind: "mlp", hidden: [8] }, towers: "shared" },
     optimizer: optim.adam({ learningRate: 0.01 }),
     ...{ rolloutSteps: 4, updates: 3, cycles: 5, batchSize: 8, capacity: 100, learningStarts: 16 },

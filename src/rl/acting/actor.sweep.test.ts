@@ -12,7 +12,7 @@ import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import { ppo } from "../presets/ppo.ts";
 import { box, dict, discrete, multiDiscrete, type SpaceValue } from "../spaces/space.ts";
-import { loadActor } from "./load-actor.ts";
+import { loadActor } from "./actor.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "espalier-actor-"));
 afterAll(() => rmSync(directory, { recursive: true }));

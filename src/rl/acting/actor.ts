@@ -1,54 +1,62 @@
-import { checkNames, checkSize, EspalierError } from "../../core/index.ts";
+import { openCheckpoint } from "../../checkpoint/index.ts";
+import { checkOptions, EspalierError, type OptionTable, option } from "../../core/index.ts";
 import { type EngineChoice, hostRandom } from "../../engine/index.ts";
-import type { Player, PlayerState } from "../evaluation/player.ts";
+import { type EnvironmentSource, spacesOf } from "../environments/registry.ts";
+import { describedIn, type Player, type PlayerState, pathOf, playerIn } from "../evaluation/player.ts";
 import { hasMasks, PolicySteps } from "../evaluation/policy-steps.ts";
+import * as rows from "../option-rows.ts";
 import type { Policy } from "../policies/policy.ts";
 import { readAction } from "../spaces/flat.ts";
 import { actionSize, type SpaceValue } from "../spaces/space.ts";
 import { ownMemory, sizesOf } from "../vector/memory.ts";
 import { RowWriter } from "../vector/row-writer.ts";
 
-/** How a policy is asked. */
+/** Options of actors. */
 export interface ActorOptions {
-  /** Whether it does what it finds best, or draws its actions. Default true. */
+  /** Takes the most likely action instead of sampling. Default: true. */
   readonly deterministic?: boolean;
-  /** Where draws come from. Default 0. */
+  /** The seed of samples. Default: 0. */
   readonly seed?: number;
-  /** How many act at once, each with a memory of its own where the policy remembers. Default 1. */
+  /** Agents that act at once, each with its own memory. Default: 1. */
   readonly count?: number;
-  /** Where the policy runs. Default: where its parameters are. */
+  /** The engine of the policy. Default: that of its parameters. */
   readonly engine?: EngineChoice;
 }
 
-/** What an actor is opened with. */
+/** Options of {@link openActor}. */
 export interface OpenActorOptions extends ActorOptions {
-  /** A task's: `task.player`. */
+  /** `task.player`. */
   readonly player: Player;
   /** States of the components that the player reads: of a snapshot, or of a checkpoint. */
   readonly state: PlayerState;
 }
 
 /**
- * A policy that has been trained, for use: in a game, a simulation, behind a server. `A` is what its actions are, as
- * the action space has it: a number for choices, a Float32Array for a box.
+ * A trained policy for use in a game, a simulation, behind a server. `A` is the type of its actions: a number for
+ * choices, a Float32Array for a box.
  */
 export interface Actor<A extends SpaceValue = SpaceValue> {
   readonly policy: Policy;
-  /** How many act. */
+  /** Agents that act at once. */
   readonly count: number;
-  /** What to do, seeing this. Both are as the environment gives and takes them. */
+  /** The action for an observation, both as the environment gives and takes them. */
   act(observation: SpaceValue, actionMask?: ArrayLike<number>): A;
-  /** The same for all of them, in their order. */
+  /** The actions of all agents, in order. */
   actAll(observations: readonly SpaceValue[], actionMasks?: readonly (ArrayLike<number> | undefined)[]): A[];
-  /** An episode begins: what was remembered is forgotten, by all or by one. */
+  /** Begins an episode: clears the memory of all agents, or of one. */
   reset(index?: number): void;
 }
 
 const kind = "actor";
-export const actorNames = ["deterministic", "seed", "count", "engine"];
+export const actorOptions = {
+  deterministic: rows.flag,
+  seed: rows.checkedElsewhere.seed,
+  count: rows.size,
+  engine: rows.checkedElsewhere.engine,
+} satisfies OptionTable<ActorOptions>;
 
 /**
- * A policy with the parameters of a run, to act with. `agent.actor()` and `loadActor` are shorter.
+ * Opens a policy with the parameters of a run. `agent.actor()` and `loadActor` are shorter.
  *
  * @example
  * ```ts
@@ -60,11 +68,15 @@ export const actorNames = ["deterministic", "seed", "count", "engine"];
 export async function openActor<A extends SpaceValue = SpaceValue>(
   options: OpenActorOptions,
 ): Promise<Actor<A>> {
-  checkNames(kind, options, ["player", "state", ...actorNames]);
+  checkOptions(kind, options, {
+    ...actorOptions,
+    player: option.made<Player>("task.player", () => true, {}),
+    state: option.made<PlayerState>("states of components by name", () => true, {}),
+  });
   const { player, state, deterministic = true, seed = 0, engine } = options;
   const { policy } = player;
   const { observationSpace, actionSpace } = policy;
-  const count = checkSize(kind, "count", options.count ?? 1);
+  const { count = 1 } = options;
   const description = { observationSpace, actionSpace, agents: 1, masked: hasMasks(policy) };
   const memory = ownMemory(sizesOf(description, count));
   const writer = new RowWriter(description, memory);
@@ -105,7 +117,9 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
   };
 
   return {
-    ...{ policy, count, actAll },
+    policy,
+    count,
+    actAll,
     act: (observation, actionMask) => actAll([observation], [actionMask])[0] as A,
     reset: (index) => {
       if (index === undefined) memory.resets.fill(1);
@@ -122,7 +136,7 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
   };
 }
 
-/** Keys for one step after the other. */
+/** Keys of consecutive steps. */
 class Draws {
   readonly #key: Uint32Array;
   #steps = 0;
@@ -134,4 +148,42 @@ class Draws {
   into(keys: Uint32Array): void {
     keys.set(hostRandom.hostBits(hostRandom.hostFoldIn(this.#key, this.#steps++), keys.length));
   }
+}
+
+/** Options of {@link loadActor}. */
+export interface LoadActorOptions extends ActorOptions {
+  /** The environment of the training, for checkpoints of tasks whose settings have no spaces. */
+  readonly env?: EnvironmentSource;
+}
+
+/**
+ * Loads the policy of a checkpoint by a path or a `file:` URI; of a directory of checkpoints, that of the newest
+ * complete one. Neither the training's code nor its environment is needed.
+ *
+ * @example
+ * ```ts
+ * const pilot = await loadActor<number>("runs/cartpole");
+ * const choice = pilot.act(observation);
+ * ```
+ */
+export async function loadActor<A extends SpaceValue = SpaceValue>(
+  address: string | URL,
+  options: LoadActorOptions = {},
+): Promise<Actor<A>> {
+  checkOptions("loadActor", options, {
+    ...actorOptions,
+    env: option.made<EnvironmentSource>("the name of an environment", () => true, {}),
+  });
+  const { env, ...rest } = options;
+  const checkpoint = await openCheckpoint(pathOf(String(address)));
+  const described = describedIn(checkpoint);
+  const source = env ?? described.environment;
+  const spaces = described.spaces ?? (source && (await spacesOf(source)));
+  if (!spaces)
+    throw new EspalierError(
+      "ENVIRONMENT_MISSING",
+      `the settings of ${checkpoint.path} do not say what it observes and does`,
+      { fix: "give the environment that it was trained on: loadActor(path, { env })" },
+    );
+  return openActor<A>({ ...rest, ...(await playerIn(checkpoint, described, spaces)) });
 }

@@ -1,4 +1,4 @@
-import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import { EspalierError, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
 import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
 import { checkMonitor, type MonitorOptions, type RateInputs } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
@@ -6,117 +6,109 @@ import type { Params } from "../../nn/index.ts";
 import type { Optimizer } from "../../optim/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
 import type { ActionValues, TransitionTargets } from "../losses/td.ts";
-import { checkFlag, checkFromZero, checkShare, orRamp } from "../on-policy/check-numbers.ts";
-import { checkTensors } from "../on-policy/check-parts.ts";
-import type { Policy } from "../policies/policy.ts";
+import { policyFor } from "../on-policy/options.ts";
+import * as rows from "../option-rows.ts";
+import { checkNotRecurrent, type Policy, type PolicySpaces } from "../policies/policy.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 
-/** What a task that learns what actions are worth is made of. */
+/** Options of {@link dqnTask}. */
 export interface DqnOptions {
-  /** Of one choice an action. */
-  readonly environment: VectorEnvironment;
+  /** With discrete actions. */
+  readonly env: VectorEnvironment;
   /**
-   * The parameters of its distribution, the logits of choices, are taken for the actions' values; its value function is
-   * not used. Without memory. Default one tower of 120 and 84, relu.
+   * The parameters of its distribution, the logits of choices, are the action values; its value function is not used.
+   * Without memory. Default: one tower of 120 and 84, relu.
    */
   readonly policy?: Policy | PolicySpec;
   readonly optimizer: Optimizer;
-  /** Default [tdLoss()]. */
+  /** Default: [tdLoss()]. */
   readonly losses?: readonly Loss<TransitionTargets, ActionValues>[];
-  /** Steps that every row takes before it is learned again. Default 10. */
+  /** Steps of every row before the next updates. Default: 10. */
   readonly rolloutSteps?: number;
-  /** Updates after these steps. Default 1. */
+  /** Updates after these steps. Default: 1. */
   readonly updates?: number;
-  /** How often an epoch does both. Default 100. */
+  /** Repetitions of both in an epoch. Default: 100. */
   readonly cycles?: number;
-  /** Transitions in an update. Default 128. */
+  /** Transitions of an update. Default: 128. */
   readonly batchSize?: number;
-  /** Transitions that are kept. Default 10,000. */
+  /** Transitions in the replay buffer. Default: 10,000. */
   readonly capacity?: number;
-  /** Agent steps before the first update. Default 1000. */
+  /** Agent steps before the first update. Default: 1000. */
   readonly learningStarts?: number;
-  /** How often an action is drawn at random: a ramp over `samples`, say. Default from 1 to 0.05 over 10,000. */
+  /** The probability of a random action: a ramp over `samples`, say. Default: from 1 to 0.05 over 10,000. */
   readonly epsilon?: Ramp | number;
-  /** How much what comes later counts. Default 0.99. */
+  /** Discount. Default: 0.99. */
   readonly gamma?: number;
-  /** The learning network chooses the next action and the target network values it. Default false. */
+  /** The learning network chooses the next action and the target network evaluates it. Default: false. */
   readonly double?: boolean;
-  /** Every so many updates the target network goes this part of the way to the learning one. Default 50 and 1. */
+  /** The target network moves by `tau` towards the learning one `every` few updates. Default: 50 and 1. */
   readonly target?: { readonly every?: number; readonly tau?: number };
-  /** The lesson of every episode, by name or index. Default: the first, with a warning where there are several. */
+  /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
   readonly lesson?: string | number;
   readonly learningRate?: Ramp | number;
-  /** Others of the optimizer's rates. */
+  /** Further rates of the optimizer. */
   readonly rates?: RateInputs;
-  /** What is reported of every update beside its losses. */
+  /** Reported statistics of every update. */
   readonly monitor?: MonitorOptions;
-  /** Parameters to start with, instead of those the policy draws. */
+  /** Initial parameters. Default: drawn by the policy. */
   readonly params?: Params<Tensor>;
-  /** Where everything random comes from; the trainer's seed unless told. */
+  /** Default: the trainer's seed. */
   readonly seed?: number;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
   readonly deterministic?: boolean;
 }
 
+/** The options of a task that the preset passes on, which are checked before there is an environment. */
+export const sharedOptions = {
+  policy: rows.policy,
+  losses: rows.losses<Loss<TransitionTargets, ActionValues>>("[tdLoss()]"),
+  rolloutSteps: option.integer({ min: 1, default: 10 }),
+  updates: option.integer({ min: 1, default: 1 }),
+  cycles: option.integer({ min: 1, default: 100 }),
+  batchSize: option.integer({ min: 1, default: 128 }),
+  capacity: option.integer({ min: 1, default: 10_000 }),
+  learningStarts: option.integer({ min: 0, default: 1000 }),
+  gamma: option.number({ min: 0, max: 1, default: 0.99 }),
+  double: option.flag({ default: false }),
+  // With a tau of 0 the target would never move.
+  target: option.group<NonNullable<DqnOptions["target"]>>(
+    { every: rows.size, tau: option.number({ above: 0, max: 1 }) },
+    {},
+  ),
+  lesson: rows.lesson,
+  learningRate: rows.orRamp(rows.fromZero),
+  monitor: option.made<MonitorOptions>("{ gradients: true }", () => true, {}),
+  params: rows.params,
+  seed: rows.checkedElsewhere.seed,
+  engine: rows.checkedElsewhere.engine,
+  device: rows.checkedElsewhere.device,
+  deterministic: rows.flag,
+} satisfies Partial<OptionTable<DqnOptions>>;
+
+const taskOptions = {
+  ...sharedOptions,
+  env: option.made<VectorEnvironment>(
+    "vectorEnvironment({ make, count })",
+    (given) => Object(given).observationSpace !== undefined && Object(given).rows !== undefined,
+    { required: true },
+  ),
+  optimizer: { ...rows.optimizer, required: true },
+  epsilon: rows.orRamp(rows.share),
+  rates: rows.checkedElsewhere.rates,
+} satisfies OptionTable<DqnOptions>;
+
 export const kind = "dqnTask";
 
-const names = [
-  ...[
-    "environment",
-    "policy",
-    "optimizer",
-    "losses",
-    "rolloutSteps",
-    "updates",
-    "cycles",
-    "batchSize",
-    "capacity",
-  ],
-  ...["learningStarts", "epsilon", "gamma", "double", "target", "lesson", "learningRate", "rates"],
-  ...["monitor", "params"],
-  ...["seed", "engine", "device", "deterministic"],
-];
+export type DqnTaskSettings = Settings<typeof taskOptions>;
 
-/** The plain numbers among the options, checked and filled in. */
-export function numbersOf(options: DqnOptions) {
-  checkNames(kind, options, names);
-  checkNumbers(kind, options);
-  orRamp(checkShare)(kind, "epsilon", options.epsilon);
-  checkActions(kind, options.environment);
-  const { gamma = 0.99, learningStarts = 1000, double = false } = options;
-  const { every = 50, tau = 1 } = options.target ?? {};
-  return {
-    ...{ gamma, learningStarts, double, tau },
-    every,
-    rolloutSteps: options.rolloutSteps ?? 10,
-    updates: options.updates ?? 1,
-    cycles: options.cycles ?? 100,
-    batchSize: options.batchSize ?? 128,
-    capacity: options.capacity ?? 10_000,
-  };
-}
-
-export type DqnNumbers = ReturnType<typeof numbersOf>;
-
-/** Refuses numbers and switches out of their range: what can be told before there is an environment. */
-export function checkNumbers(kind: string, options: Omit<Partial<DqnOptions>, "epsilon">): void {
-  const { target = {}, learningStarts = 0 } = options;
-  checkNames(`${kind}: target`, target, ["every", "tau"]);
+/** The options with their defaults. Refuses those that are misspelt or out of range. */
+export function dqnSettings(options: DqnOptions): DqnTaskSettings {
+  const settings = resolveOptions(kind, options, taskOptions);
   checkMonitor(kind, options.monitor ?? {});
-  checkTensors(kind, options.params);
-  for (const name of ["rolloutSteps", "updates", "cycles", "batchSize", "capacity"] as const)
-    if (options[name] !== undefined) checkSize(kind, name, options[name]);
-  if (target.every !== undefined) checkSize(kind, "target.every", target.every);
-  checkShare(kind, "gamma", options.gamma);
-  checkShare(kind, "target.tau", target.tau);
-  if (target.tau === 0)
-    throw badOption(kind, "target.tau is 0: the target would never move", "give a number above 0, up to 1");
-  if (!(Number.isInteger(learningStarts) && learningStarts >= 0))
-    throw badOption(kind, `learningStarts is ${shown(learningStarts)}`, "give a whole number from 0 on");
-  for (const name of ["double", "deterministic"] as const) checkFlag(kind, name, options[name]);
-  orRamp(checkFromZero)(kind, "learningRate", options.learningRate);
+  checkActions(kind, options.env);
+  return settings;
 }
 
 /** Refuses actions that are no single choice. */
@@ -130,4 +122,21 @@ export function checkActions(
     `${kind}: ${name} has ${actionSpace.kind} actions, and values are learned of single choices`,
     { fix: "use an environment with discrete actions, or onPolicyTask" },
   );
+}
+
+/** CleanRL's network, with a value head that is not used. */
+export const network: PolicySpec = {
+  encoder: { kind: "mlp", hidden: [120, 84], activation: "relu" },
+  towers: "shared",
+};
+
+/** The given or described policy, which must fit the environment and have no memory. */
+export function valuePolicyFor(
+  kind: string,
+  policy: Policy | PolicySpec | undefined,
+  spaces: PolicySpaces,
+): Policy {
+  const made = policyFor(kind, policy ?? network, spaces);
+  checkNotRecurrent(kind, "a policy", made);
+  return made;
 }

@@ -9,8 +9,8 @@ import { defineEnvironment } from "../environments/define.ts";
 import { linearPolicy } from "../losses/linear-policy.test-support.ts";
 import { discrete } from "../spaces/index.ts";
 import { vectorEnvironment } from "../vector/vector-environment.ts";
-import { type TargetSpec, type Transitions, targetsOf } from "./action-values.ts";
-import { explore } from "./explore.ts";
+import { explore } from "./collect.ts";
+import { type TargetOptions, type Transitions, targetValues } from "./learn.ts";
 import { dqnTask } from "./task.ts";
 
 describe("exploring", () => {
@@ -67,7 +67,7 @@ describe.each(testEngines())("targets on %s", (engine) => {
     { w: tensor([[3, 1]]), b: zeros },
     { w: tensor([[4, 10]]), b: zeros },
   ];
-  const of = async (spec: Partial<TargetSpec>, more: object = {}): Promise<number[]> => {
+  const of = async (spec: Partial<TargetOptions>, more: object = {}): Promise<number[]> => {
     const policy = linearPolicy(1, 2);
     const distribution = {
       ...policy.distribution,
@@ -75,7 +75,7 @@ describe.each(testEngines())("targets on %s", (engine) => {
     };
     const targets = compile(
       (p: Params, t: Params, b: Transitions) =>
-        targetsOf({ policy: { ...policy, distribution }, gamma: 0.5, double: false, ...spec }, p, t, b),
+        targetValues({ policy: { ...policy, distribution }, gamma: 0.5, double: false, ...spec }, p, t, b),
       { engine },
     );
     return [...(await targets(learning as never, target as never, { ...batch, ...more } as never).read())];
@@ -113,7 +113,7 @@ describe.each(testEngines())("targets on %s", (engine) => {
     });
     const made = async (maxUpdates: number) => {
       const task = dqnTask({
-        environment: vectorEnvironment({ make: makeMasked, count: 2 }),
+        env: vectorEnvironment({ make: makeMasked, count: 2 }),
         policy: { encoder: { kind: "mlp", hidden: [8] }, towers: "shared" },
         optimizer: optim.sgd({ learningRate: 0.1 }),
         ...{ rolloutSteps: 2, updates: 2, cycles: 20, batchSize: 8, learningStarts: 8, epsilon: 0.5, engine },

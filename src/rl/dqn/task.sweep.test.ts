@@ -13,7 +13,7 @@ import { defineEnvironment } from "../environments/define.ts";
 import { tdLoss } from "../losses/td.ts";
 import { box, discrete } from "../spaces/index.ts";
 import { vectorEnvironment } from "../vector/vector-environment.ts";
-import { valuesOf } from "./action-values.ts";
+import { actionValues } from "./learn.ts";
 import type { DqnOptions } from "./options.ts";
 import { dqnTask } from "./task.ts";
 
@@ -37,7 +37,7 @@ const makeRow = defineEnvironment({
 
 const made = (engine: EngineName, more: Partial<DqnOptions> = {}) =>
   dqnTask({
-    environment: vectorEnvironment({ make: makeRow, count: 2 }),
+    env: vectorEnvironment({ make: makeRow, count: 2 }),
     policy: { encoder: { kind: "mlp", hidden: [32], activation: "relu" }, towers: "shared" },
     optimizer: optim.adam({ learningRate: 0.01 }),
     ...{
@@ -71,7 +71,7 @@ describe.each(sweepEngines())("DQN on %s", (engine) => {
     const { result } = await trained(task, 8);
     const values = compile(
       (params: Params) => {
-        const all: Value = valuesOf(task.policy, params, np.eye(places));
+        const all: Value = actionValues(task.policy, params, np.eye(places));
         return all;
       },
       { engine },
@@ -184,11 +184,11 @@ describeInSample("what cannot be meant", () => {
       observe: ({ at }) => [at],
     });
     const environment = vectorEnvironment({ make: makeSlide, count: 1 });
-    expect(() => dqnTask({ environment, optimizer: optim.adam() })).toThrow(/Slide has box actions/);
+    expect(() => dqnTask({ env: environment, optimizer: optim.adam() })).toThrow(/Slide has box actions/);
     expect(() => made("wasm", { policy: { memory: { kind: "gru", width: 4 } } })).toThrow(
       expect.objectContaining({ code: "POLICY_RECURRENT" }),
     );
-    expect(() => made("wasm", { target: { tau: 2 } })).toThrow(/target.tau is 2/);
+    expect(() => made("wasm", { target: { tau: 2 } })).toThrow(/target: tau is 2/);
     expect(() => made("wasm", { batchsize: 2 } as never)).toThrow(/did you mean "batchSize"/);
   });
 });

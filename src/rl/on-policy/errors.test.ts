@@ -68,50 +68,46 @@ describe("a task refuses", () => {
     ["a learning rate that is no number", /learningRate is NaN/, { learningRate: Number.NaN }],
     [
       "a word for a switch",
-      /normalize.observations is "yes".*OPTION_INVALID.*true or false/s,
+      /normalize: observations is "yes".*OPTION_INVALID.*true or false/s,
       { normalize: { observations: "yes" } } as never,
     ],
-    [
-      "no optimizer",
-      /optimizer is undefined.*OPTION_INVALID.*optim.adam/s,
-      { optimizer: undefined } as never,
-    ],
-    ["no list of losses", /losses is undefined.*policyLoss\(\)/s, { losses: undefined } as never],
+    ["no optimizer", /optimizer is missing.*OPTION_INVALID.*optim.adam/s, { optimizer: undefined } as never],
+    ["no list of losses", /losses is missing.*policyLoss\(\)/s, { losses: undefined } as never],
     [
       "no environment at all",
-      /environment is undefined.*vectorEnvironment/s,
-      { environment: undefined } as never,
+      /env is missing.*OPTION_INVALID.*vectorEnvironment/s,
+      { env: undefined } as never,
     ],
     [
       "a single environment",
-      /environment is an object of another kind.*vectorEnvironment/s,
-      { environment: fragile(false)(0) } as never,
+      /env is .*OPTION_INVALID.*vectorEnvironment/s,
+      { env: fragile(false)(0) } as never,
     ],
     [
       "the name of an environment",
-      /environment.compiled is "CartPole-v1".*compiledEnvironment\("CartPole-v1"\)/s,
-      { environment: { compiled: "CartPole-v1", count: 2 } } as never,
+      /env is .*"compiled":"CartPole-v1".*OPTION_INVALID.*compiledEnvironment\("CartPole-v1"\)/s,
+      { env: { compiled: "CartPole-v1", count: 2 } } as never,
     ],
     [
       "an object that is no curriculum",
-      /curriculum is an object of another kind.*OPTION_INVALID.*lessonCurriculum/s,
+      /curriculum is \{\}.*OPTION_INVALID.*lessonCurriculum/s,
       { curriculum: {} } as never,
     ],
     [
       "what does not choose update epochs",
-      /updateEpochs is an object.*autoUpdateEpochs/s,
+      /updateEpochs is \{\}.*OPTION_INVALID.*autoUpdateEpochs/s,
       { updateEpochs: {} } as never,
     ],
-    ["no parameters", /params have no tensors.*OPTION_INVALID.*policy.init/s, { params: {} }],
-    ["arrays as parameters", /params hold something else/, { params: { w: new Float32Array(2) } } as never],
-    ["a word for a policy", /policy: it is "mlp".*OPTION_INVALID/s, { policy: "mlp" } as never],
+    ["no parameters", /params is \{\}.*OPTION_INVALID.*policy.init/s, { params: {} }],
+    [
+      "arrays as parameters",
+      /params is .*OPTION_INVALID.*policy.init/s,
+      { params: { w: new Float32Array(2) } } as never,
+    ],
+    ["a word for a policy", /policy is "mlp".*OPTION_INVALID/s, { policy: "mlp" } as never],
     ["a divergence of 0", /targetKl is 0.*above 0/s, { targetKl: 0 }],
     ["no room for epochs", /maxEpochs is 0/, { maxEpochs: 0 }],
-    [
-      "no environments",
-      /environment.count is 0/,
-      { environment: { ...environments("compiled"), count: 0 } as never },
-    ],
+    ["no environments", /env.count is 0/, { env: { ...environments("compiled"), count: 0 } as never }],
     ["no losses", /LOSS_NONE/, { losses: [] }],
     [
       "a rate that the optimizer has not",
@@ -127,7 +123,7 @@ describe("a task refuses", () => {
       "a curriculum with other lessons",
       /the lessons a, b, and the environment .*CURRICULUM_MISMATCH.*in its order/s,
       {
-        environment: environments("compiled", "GridWorld-v0"),
+        env: environments("compiled", "GridWorld-v0"),
         curriculum: learningProgressCurriculum({ lessons: ["a", "b"] }),
       },
     ],
@@ -195,7 +191,7 @@ afterAll(() => {
 describe("an environment that gives no number", () => {
   const ordinary = (broken: boolean) => vectorEnvironment({ make: fragile(broken), count: 4 });
   const compiled = (broken?: "observation" | "reward") => ({ compiled: compiledFragile(broken), count: 4 });
-  it.each<[string, RegExp, () => OnPolicyOptions["environment"], () => OnPolicyOptions["environment"]]>([
+  it.each<[string, RegExp, () => OnPolicyOptions["env"], () => OnPolicyOptions["env"]]>([
     [
       "ordinary",
       /Fragile \(environment 2 of its vector, step 21\): step\(\) .*(NaN|number).*ENVIRONMENT_INVALID/s,
@@ -217,7 +213,7 @@ describe("an environment that gives no number", () => {
   ])("%s: is named, and the checkpoint before it is whole", async (_name, message, broken, mended) => {
     const directory = mkdtempSync(join(tmpdir(), "espalier-fragile-"));
     directories.push(directory);
-    const made = (environment: OnPolicyOptions["environment"]) => given({ environment });
+    const made = (environment: OnPolicyOptions["env"]) => given({ env: environment });
     const saving = () => checkpointHook({ directory });
     await expect(trained(made(broken()), {}, [saving()])).rejects.toThrow(message);
     const { hashes, counters } = await trained(made(mended()), {}, [saving()]);
@@ -228,7 +224,7 @@ describe("an environment that gives no number", () => {
 
   it("is found in whichever of many rollouts of a call it is", async () => {
     const task = onPolicyTask({
-      ...{ environment: compiled("reward"), losses: [policyLoss(), valueLoss()], optimizer: adam() },
+      ...{ env: compiled("reward"), losses: [policyLoss(), valueLoss()], optimizer: adam() },
       ...{ rolloutSteps: 4, engine: "wasm", maxEpochs: 16 },
     });
     await expect(trained(task, { epochs: 10 })).rejects.toThrow(/step 21\): gave a reward/);

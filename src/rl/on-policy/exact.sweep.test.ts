@@ -27,7 +27,7 @@ const settings: Readonly<Record<string, (where: Where) => Partial<OnPolicyOption
   }),
   "chosen update epochs": () => ({ updateEpochs: autoUpdateEpochs({ warmup: 0, cooldown: 0, max: 3 }) }),
   "lessons by a curriculum": (where) => ({
-    environment: environments(where, "GridWorld-v0"),
+    env: environments(where, "GridWorld-v0"),
     curriculum: learningProgressCurriculum({ lessons: makeEnvironment("GridWorld-v0").lessons ?? [] }),
   }),
 };

@@ -1,84 +1,148 @@
-import { evalShape, type Shape, spec, type Value } from "../../engine/index.ts";
+import { evalShape, np, spec, type Value } from "../../engine/index.ts";
+import type { TensorState } from "../../learner/index.ts";
 import type { Named, Objective } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import type { Policy } from "../policies/policy.ts";
 import { choices, flatSize } from "../spaces/index.ts";
-import { Columns, type FieldShapes } from "./columns.ts";
 
 export type PolicyObjective = Objective<Experience, PolicyOutputs>;
 
-/** How many of what a rollout has. */
-export interface Sizes {
-  /** Steps of a rollout, and rows that step together. */
-  readonly steps: number;
-  readonly rows: number;
-  /** Steps that stay together when experience is shuffled: 1 where the policy does not remember. */
-  readonly segment: number;
-  /** Segments of a rollout, and of a minibatch. */
-  readonly segments: number;
-  readonly batch: number;
-  readonly minibatches: number;
+/** Shapes of one row's fields, [] for a number. */
+export type FieldShapes = Readonly<Record<string, readonly number[]>>;
+
+/**
+ * Fields side by side in rows of f32: a rollout is collected, kept and shuffled as one array, however many fields it
+ * has.
+ */
+export class Columns {
+  readonly names: readonly string[];
+  readonly width: number;
+  readonly #fields: Readonly<Record<string, { readonly from: number; readonly shape: readonly number[] }>>;
+
+  constructor(shapes: FieldShapes) {
+    let width = 0;
+    const fields: Record<string, { from: number; shape: readonly number[] }> = {};
+    for (const [name, shape] of Object.entries(shapes)) {
+      fields[name] = { from: width, shape };
+      width += sizeOf(shape);
+    }
+    this.names = Object.keys(shapes);
+    this.width = width;
+    this.#fields = fields;
+  }
+
+  /** The first column of a field. */
+  at(name: string): number {
+    return this.#field(name).from;
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#fields, name);
+  }
+
+  /** Inside a program: rows [..., width] of fields [..., ...shape]. Booleans become 0 and 1. */
+  pack(fields: Readonly<Record<string, Value>>): Value {
+    const parts = this.names.map((name) => {
+      const { shape } = this.#field(name);
+      const value = (fields[name] as Value).astype("f32");
+      const axes = value.shape.slice(0, value.ndim - shape.length);
+      return np.reshape(value, [...axes, sizeOf(shape)]);
+    });
+    return np.concatenate(parts, { axis: -1 });
+  }
+
+  /** Inside a program: a field of rows [..., width]. */
+  field(rows: Value, name: string): Value {
+    const { from, shape } = this.#field(name);
+    const axes = rows.shape.slice(0, -1);
+    const part = np.slice(rows, "...", [from, from + sizeOf(shape)]);
+    return np.reshape(part, [...axes, ...shape]);
+  }
+
+  /** Inside a program: all fields of rows. */
+  fields(rows: Value): Readonly<Record<string, Value>> {
+    return Object.fromEntries(this.names.map((name) => [name, this.field(rows, name)]));
+  }
+
+  #field(name: string) {
+    const field = this.#fields[name];
+    if (field === undefined)
+      throw new RangeError(`there is no column "${name}" among ${this.names.join(", ")}`);
+    return field;
+  }
 }
 
-/** What one step of one row leaves behind, and what of it is learned from. */
+const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+/** The columns of a rollout. */
 export interface Layout {
-  readonly gathered: Columns;
+  /** Of one step of one row, as it is collected. */
+  readonly collected: Columns;
+  /** Of one step of one row, as it is learned from. */
   readonly learned: Columns;
-  /** Fields that losses add while experience is gathered. */
+  /** Fields that losses add during the rollout. */
   readonly added: FieldShapes;
 }
 
 export interface LayoutOptions {
-  /** Whether actions are masked, episodes have lessons, advantages are found again, segments drawn by priority. */
+  readonly policy: Policy;
+  readonly objective: PolicyObjective;
+  readonly params: TensorState<Params>;
+  readonly rows: number;
+  /** The environment has action masks. */
   readonly masks: boolean;
+  /** Episodes are counted by lesson on the device. */
   readonly lessons: boolean;
-  readonly correct: boolean;
+  /** Advantages are recomputed in V-trace form. */
+  readonly vtrace: boolean;
   readonly prioritized: boolean;
 }
 
-/** Which columns there are. */
-export function layoutOf(
-  policy: Policy,
-  objective: PolicyObjective,
-  params: Params<unknown>,
-  rows: number,
-  { masks, correct, lessons, prioritized }: LayoutOptions,
-): Layout {
+export function layoutOf(options: LayoutOptions): Layout {
+  const { policy, masks } = options;
   const { distribution } = policy;
-  const size = flatSize(policy.observationSpace);
-  const mask = masks ? { mask: [choices(policy.actionSpace)] } : {};
-  const added = addedShapes(policy, objective, params, rows, masks);
+  const added = addedShapes(options);
+  const seen: FieldShapes = {
+    observation: [flatSize(policy.observationSpace)],
+    ...(masks && { mask: [choices(policy.actionSpace)] }),
+    reset: [],
+  };
   const acted: FieldShapes = { action: [distribution.actions], parameters: [distribution.parameters] };
-  const thought: FieldShapes = { logProb: [], value: [] };
-  const seen: FieldShapes = { observation: [size], ...mask, reset: [] };
-  const outcome: FieldShapes = { reward: [], terminated: [], truncated: [], valid: [] };
-  const ended: FieldShapes = { ended: [], endedReturn: [], endedLength: [], ...(lessons && { lesson: [] }) };
   return {
-    gathered: new Columns({
-      ...{ ...seen, ...acted, ...(policy.recurrent && { value: [] }), ...added },
-      ...{ ...outcome, ...ended },
+    collected: new Columns({
+      ...seen,
+      ...acted,
+      ...(policy.recurrent && { value: [] }),
+      ...added,
+      reward: [],
+      terminated: [],
+      truncated: [],
+      valid: [],
+      ended: [],
+      endedReturn: [],
+      endedLength: [],
+      ...(options.lessons && { lesson: [] }),
     }),
     learned: new Columns({
-      ...{ ...seen, ...acted, ...thought, ...added },
-      ...{ advantage: [], return: [], valid: [] },
-      ...(correct && { reward: [], terminated: [], ends: [], nextValue: [] }),
-      ...(prioritized && { importance: [] }),
+      ...seen,
+      ...acted,
+      logProb: [],
+      value: [],
+      ...added,
+      advantage: [],
+      return: [],
+      valid: [],
+      ...(options.vtrace && { reward: [], terminated: [], ends: [], nextValue: [] }),
+      ...(options.prioritized && { importance: [] }),
     }),
     added,
   };
 }
 
-/** The shapes of fields that losses add, without the rows' own axis. */
-function addedShapes(
-  policy: Policy,
-  objective: PolicyObjective,
-  params: Params<unknown>,
-  rows: number,
-  masks: boolean,
-): FieldShapes {
+/** The shapes of fields that losses add, without the axis of rows. */
+function addedShapes({ policy, objective, params, rows, masks }: LayoutOptions): FieldShapes {
   const find = (p: Params, observation: Value, action: Value, mask: Value | null): Named => {
-    const seen = { observation, action, ...(mask && { mask }) } as unknown as Experience;
     const given = policy.unroll(p, {
       observation: observation.reshape([rows, 1, -1]),
       state: policy.initialState(rows),
@@ -88,16 +152,34 @@ function addedShapes(
     const parameters = given.parameters.reshape([rows, -1]);
     const value = given.value.reshape([rows]);
     const outputs: PolicyOutputs = { parameters, value, logProb: value, entropy: value };
-    const weights = Object.fromEntries(Object.keys(objective.ramps).map((name) => [name, 1]));
-    return objective.rollout(objective.names, { params: p, batch: seen, outputs, weights });
+    const batch = experienceOf({ observation, action, ...(mask && { mask }) });
+    return objective.rollout(objective.names, { params: p, batch, outputs, weights: onesFor(objective) });
   };
-  const mask = masks ? spec([rows, choices(policy.actionSpace)], "bool") : null;
   const shapes = evalShape(
-    find as never,
-    params,
+    find,
+    params.specs,
     spec([rows, flatSize(policy.observationSpace)]),
     spec([rows, policy.distribution.actions]),
-    mask,
-  ) as Readonly<Record<string, { readonly shape: Shape }>>;
-  return Object.fromEntries(Object.entries(shapes).map(([name, { shape }]) => [name, shape.slice(1)]));
+    masks ? spec([rows, choices(policy.actionSpace)], "bool") : null,
+  );
+  return Object.fromEntries(
+    Object.entries(shapes).map(([name, field]) => [
+      name,
+      (field as { readonly shape: readonly number[] }).shape.slice(1),
+    ]),
+  );
 }
+
+/** A value for each ramp of an objective, to trace it with. */
+export const onesFor = ({ ramps }: PolicyObjective): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.keys(ramps).map((name) => [name, 1]));
+
+/**
+ * Rows as losses see them. `memory` is the recurrent state before each segment, which {@link memoryIn} reads; losses
+ * see values only, so the type of a batch does not have it. During a rollout a batch has the fields known so far.
+ */
+export const experienceOf = (fields: Readonly<Record<string, Value>>, memory?: Named): Experience =>
+  ({ ...fields, ...(memory && { memory }) }) as unknown as Experience;
+
+/** The recurrent state before each segment of a batch. */
+export const memoryIn = (batch: Experience): Named => batch.memory as unknown as Named;

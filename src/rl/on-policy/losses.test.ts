@@ -20,7 +20,7 @@ const policy = buildPolicy(
 const ppo = () => [policyLoss(), valueLoss(), entropyLoss()];
 
 const taskWith = (where: Where, more: Partial<OnPolicyOptions> = {}) =>
-  smallTask(where, "wasm", { environment: worlds(where, matching, 4), policy, ...more });
+  smallTask(where, "wasm", { env: worlds(where, matching, 4), policy, ...more });
 
 /** All rows of values by name, in order, and the epoch or the update that each belongs to. */
 function watching() {
@@ -139,7 +139,7 @@ describe.each(both)("losses beside PPO's, with %s environments", (where) => {
   it("A2C's learn what is to be done", async () => {
     const { hook, found } = watching();
     const task = onPolicyTask({
-      ...{ environment: worlds(where, matching, 8), policy, rolloutSteps: 10, gamma: 0.5, lambda: 1 },
+      ...{ env: worlds(where, matching, 8), policy, rolloutSteps: 10, gamma: 0.5, lambda: 1 },
       losses: [policyGradientLoss(), valueLoss({ weight: 0.5 }), entropyLoss({ weight: 0.01 })],
       optimizer: chain(clipByGlobalNorm(0.5), rmsprop({ decay: 0.99, epsilon: 1e-5 })),
       ...{ learningRate: 0.01, engine: "wasm" },

@@ -12,11 +12,7 @@ import { type OnPolicyTask, onPolicyTask } from "./task.ts";
 export type Where = "compiled" | "ordinary";
 
 /** Environments of a name, inside the program or beside it. */
-export const environments = (
-  where: Where,
-  name = "CartPole-v1",
-  count = 4,
-): OnPolicyOptions["environment"] =>
+export const environments = (where: Where, name = "CartPole-v1", count = 4): OnPolicyOptions["env"] =>
   where === "compiled"
     ? { compiled: compiledEnvironment(name), count }
     : vectorEnvironment({ make: name, count });
@@ -28,7 +24,7 @@ export function smallTask(
   more: Partial<OnPolicyOptions> = {},
 ): OnPolicyTask {
   return onPolicyTask({
-    environment: environments(where),
+    env: environments(where),
     losses: [
       policyLoss({ clip: linear({ from: 0.2, to: 0.1, over: { epochs: 10 } }) }),
       valueLoss({ clip: 0.2 }),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { compile, type EngineName, np, put, read, type Tensor, type Value } from "../../engine/index.ts";
+import { type EngineName, np, put, read, type Tensor, type Value } from "../../engine/index.ts";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
+import { compileUpdate } from "../../learner/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
 import { entropyLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
-import { finish } from "./finish.ts";
-import { learn } from "./learn.ts";
-import type { Order } from "./order.ts";
+import { learn, type Shuffle } from "./learn.ts";
 import fixture from "./ppo-epoch.fixture.json" with { type: "json" };
+import { finishRollout } from "./rollout.ts";
 import { setUp } from "./setup.ts";
 
 const { settings, rollout, cases } = fixture;
@@ -34,7 +34,7 @@ const placed = (tree: unknown, engine: EngineName): Params<Tensor> =>
 
 const setUpFor = ({ batch = false, vtrace, targetKl }: Case, engine: EngineName) =>
   setUp({
-    environment: { compiled: world, count: settings.rows },
+    env: { compiled: world, count: settings.rows },
     policy: { encoder: { kind: "mlp", hidden: [settings.hidden] } },
     losses: [
       policyLoss({ clip: settings.clip, normalize: batch ? "batch" : "minibatch" }),
@@ -51,62 +51,61 @@ const setUpFor = ({ batch = false, vtrace, targetKl }: Case, engine: EngineName)
   });
 
 /** The fixture's orders in place of drawn ones. */
-const given: Order = ({ table }, _key, _rollout, epoch) => {
+const given: Shuffle = ({ table }, { epoch }) => {
   const orders = np.array(fixture.orders).astype("i32");
   return { table: np.take(table, np.take(orders, epoch, { axis: 0 }), { axis: 0 }), memory: {} };
 };
 
 /** All updates from the fixture's rollout. */
 async function updated(one: Case, engine: EngineName) {
-  const parts = setUpFor(one, engine);
-  const { gathered } = parts.layout;
-  const spec = { ...parts.learnSpec(parts.objective.names), order: given };
-  const reported = { names: [] as readonly string[] };
-  const program = compile(
-    (params: readonly Value[], state: readonly Value[], ramps: Value) => {
+  const setup = { ...setUpFor(one, engine), shuffle: given };
+  const { layout, learner, objective } = setup;
+  const { collected, learned } = layout;
+  let names: readonly string[] = [];
+  const number = (x: number): Value => np.full([], x, { dtype: "i32" });
+  const program = compileUpdate(
+    { updates: {}, reads: { params: learner.params, state: learner.state } },
+    ({ params, state }, { ramps }: { readonly ramps: Value }) => {
       const fields = Object.fromEntries(
-        gathered.names.map((name) => [
+        collected.names.map((name) => [
           name,
           name in rollout
             ? np.array((rollout as unknown as Record<string, number[]>)[name] as number[])
             : np.zeros([settings.steps, settings.rows]),
         ]),
       );
-      const thought = {
+      const evaluated = {
         logProb: np.array(rollout.logProb),
         values: np.concatenate([np.array(rollout.value), np.array([fixture.last])], { axis: 0 }),
       };
-      const [experience] = finish(parts.finishSpec, gathered.pack(fields), thought, {}, {});
-      const number = (x: number): Value => np.full([], x, { dtype: "i32" });
-      const asked = {
-        from: number(0),
-        count: number(4),
-        updates: number(0),
-        rollout: number(0),
-        row: number(0),
-      };
-      const learner = {
-        params: parts.params.packing.unpack(params),
-        state: parts.state.packing.unpack(state),
-        halted: np.zeros([]),
-        first: np.full([], -1, { dtype: "i32" }),
-      };
-      const keys = { order: np.zeros([2], { dtype: "u32" }), losses: np.zeros([2], { dtype: "u32" }) };
-      const [next, , values] = learn(spec, learner, experience, asked, ramps, keys, reported);
-      return {
-        params: next.params,
-        values: np.reshape(values, [4, -1]),
-        advantages: np.reshape(parts.layout.learned.field(experience.table, "advantage"), [
-          settings.steps,
-          settings.rows,
-        ]),
-      };
+      const rows = collected.pack(fields);
+      const finished = finishRollout(setup, { rows, evaluated, memory: {}, stats: {} });
+      const zero = np.zeros([2], { dtype: "u32" });
+      const next = learn(setup, {
+        evaluate: objective.evaluate(objective.names),
+        state: { params, state, stoppedEarly: np.zeros([]), first: number(-1) },
+        rollout: finished.rollout,
+        range: { from: number(0), count: number(4), updates: number(0), rollout: number(0), row: number(0) },
+        ramps,
+        keys: { order: zero, losses: zero },
+        loops: true,
+      });
+      names = next.names;
+      const advantages = learned.field(finished.rollout.table, "advantage");
+      return [
+        {},
+        {
+          params: next.state.params,
+          values: np.reshape(next.metrics, [4, -1]),
+          advantages: np.reshape(advantages, [settings.steps, settings.rows]),
+        },
+      ];
     },
     { engine },
   );
   const rates = put(new Float32Array(4).fill(settings.rate), { engine });
-  const found = await read(program(parts.params.now, parts.state.now, rates));
-  return { ...found, names: reported.names };
+  const found = await read(program({ ramps: rates }));
+  return { ...found, names };
 }
 
 const near = (found: ArrayLike<number>, expected: Numbers, within = 1e-5): void => {

@@ -1,164 +1,113 @@
-import { checkSize, treeLeaves } from "../../core/index.ts";
-import {
-  type CompileOptions,
-  compile,
-  type Device,
-  put,
-  type Tensor,
-  type Value,
-} from "../../engine/index.ts";
-import { rateRamps, TensorState } from "../../learner/index.ts";
+import { EspalierError } from "../../core/index.ts";
+import { Learner } from "../../learner/index.ts";
 import { objective as lossesObjective } from "../../losses/index.ts";
-import type { Params } from "../../nn/index.ts";
-import type { OptimizerState } from "../../optim/index.ts";
-import { RandomStreams } from "../../random/index.ts";
+import type { Ramp } from "../../schedule/index.ts";
 import { lessonOf } from "../environments/environment.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
-import { buildPolicy } from "../policies/build.ts";
 import type { Policy } from "../policies/policy.ts";
-import { checkDivergence, checkOptions, checkPolicy, isCompiled, kind } from "./check-options.ts";
-import { corrected } from "./correct.ts";
-import { forward } from "./forward.ts";
-import { layoutOf, type PolicyObjective } from "./layout.ts";
-import type { LearnSpec } from "./learn.ts";
-import type { OnPolicyOptions } from "./options.ts";
-import { betaRamp, orderOf } from "./order.ts";
-import { reportedNames } from "./reported-names.ts";
-import { sidesOf } from "./sides.ts";
-import { sizesOf } from "./sizes.ts";
+import { flatSize } from "../spaces/index.ts";
+import { type Layout, layoutOf, type PolicyObjective } from "./layout.ts";
+import { betaRamp, forward, metricNames, type Shuffle, shuffleBy } from "./learn.ts";
+import { type Transforms, transformsFor } from "./normalize.ts";
+import {
+  checkOnPolicy,
+  environmentOf,
+  isCompiled,
+  kind,
+  type OnPolicyOptions,
+  policyFor,
+  rowsIn,
+  type Sizes,
+  sizesOf,
+} from "./options.ts";
 
-/** Everything a task consists of but its environments: policy, losses, parameters, how experience is laid out. */
-export function setUp(options: OnPolicyOptions) {
-  checkOptions(options);
-  const { environment, optimizer, gamma = 0.99, lambda = 0.95 } = options;
-  const within = isCompiled(environment);
-  const { observationSpace, actionSpace } = within ? environment.compiled : environment;
-  const rows = within ? environment.count * (environment.compiled.agents ?? 1) : environment.rows;
-  const policy = policyFor(
-    kind,
-    options.policy,
-    { observationSpace, actionSpace },
-    options.normalize?.observations,
-  );
-  const tuner = typeof options.updateEpochs === "object" ? options.updateEpochs : undefined;
-  const updateEpochs = tuner ? tuner.max : checkSize(kind, "updateEpochs", options.updateEpochs ?? 1);
-  const sizes = sizesOf(kind, options, policy, rows);
-
-  const where = {
-    ...(options.engine !== undefined && { engine: options.engine }),
-    ...(options.device !== undefined && { device: options.device }),
+/** The parts of a task that its programs are traced from, resolved from its options. */
+export interface OnPolicySetup {
+  readonly policy: Policy;
+  readonly objective: PolicyObjective;
+  readonly sizes: Sizes;
+  readonly layout: Layout;
+  readonly transforms: Transforms;
+  readonly gae: {
+    readonly gamma: number;
+    readonly lambda: number;
+    /** Normalizes advantages over the whole rollout. */
+    readonly normalize: boolean;
+    /** By one loop over time, or by doubling: as the engine is faster. See `advantages`. */
+    readonly parallel: boolean;
   };
-  const keys = drawKeys(new RandomStreams(options.seed ?? 0));
-  const first = options.params ?? policy.init(keys.params, where);
-  const device = (treeLeaves<Tensor>(first as never)[0] as Tensor).device;
-  const on: CompileOptions = { engine: device.engine, device: device.index };
-  // On a CPU donating costs, and old tensors that are disposed of at once leave as little behind.
-  const donated = device.kind !== "cpu";
-  const params = new TensorState<Params>("params", first, {
-    device,
-    donated,
-    lent: options.params !== undefined,
-  });
-  const init = compile((arrays: readonly Value[]) => optimizer.init(params.packing.unpack(arrays)), {
-    ...on,
-    name: "init",
-  });
-  const state = new TensorState<OptimizerState>("optimizer", init(params.now), {
-    device,
-    donated,
-    lent: false,
-  });
+  readonly vtrace: { readonly rhoBar: number; readonly cBar: number } | undefined;
+  readonly shuffle: Shuffle;
+  readonly targetKl: number | undefined;
+  /** The most update epochs of a rollout. */
+  readonly updateEpochs: number;
+  readonly learner: Learner;
+}
 
-  const priority = options.prioritized && { alpha: 0.8, beta: 0.2, ...options.prioritized };
-  const correct = options.vtrace && { rhoBar: 1, cBar: 1, ...options.vtrace };
+export function setUp(options: OnPolicyOptions): OnPolicySetup {
+  checkOnPolicy(options);
+  const { env, gamma = 0.99, lambda = 0.95, normalize = {}, updateEpochs = 1, targetKl } = options;
+  const rows = rowsIn(env);
+  const policy = policyFor(kind, options.policy, environmentOf(env), normalize.observations);
+  const sizes = sizesOf(kind, options, policy, rows);
   const objective: PolicyObjective = lossesObjective<Experience, PolicyOutputs>({
     forward: forward(policy, sizes),
     losses: options.losses,
   });
-  const others = {
+  const priority = options.prioritized && { alpha: 0.8, beta: 0.2, ...options.prioritized };
+  const ramps: Readonly<Record<string, Ramp>> = {
     ...objective.ramps,
     ...(typeof priority?.beta === "object" && { [betaRamp]: priority.beta }),
   };
-  const rates = rateRamps(kind, optimizer, ratesGiven(options), others);
-  const masks = within
-    ? environment.compiled.actionMask !== undefined
-    : environment.actionMasks !== undefined;
-  // Ordinary environments tell themselves which lessons their episodes had.
-  const lessons = within && options.curriculum !== undefined;
-  const lesson = lessonOf(kind, within ? environment.compiled : environment, options.lesson);
-  const layout = layoutOf(policy, objective, first, rows, {
-    ...{ masks, lessons, correct: correct !== undefined, prioritized: priority !== undefined },
+  const learner = new Learner({
+    ...options,
+    task: kind,
+    ramps,
+    init: (key, where) => policy.init(key, where),
   });
-  if (tuner || options.targetKl !== undefined)
-    checkDivergence(options, reportedNames({ policy, objective, layout, sizes, params: first }));
-  // By one loop on xla on a CPU, by halving elsewhere: as each is faster.
+  const { device, params } = learner;
   const parallel = !(device.engine === "xla" && device.kind === "cpu");
-  const sides = sidesOf(options, policy, rows, parallel);
-  const loops = !(policy.convolves && device.engine === "xla" && device.kind === "cpu");
-  const order = orderOf({ layout, sizes, priority });
-  const normalizeBatch = options.normalizeAdvantages ?? false;
-  const correction = correct && {
-    ...{ policy, layout, sizes, gamma, lambda, normalizeBatch, parallel, ...correct },
-  };
-
-  const learnSpec = (losses: readonly string[]): LearnSpec => ({
-    ...{ sizes, layout, updateEpochs, optimizer, rates, order, loops },
-    correct: correction && ((gathered, params) => corrected(correction, gathered, params)),
-    evaluate: objective.evaluate(losses),
-    monitor: options.monitor ?? {},
-    targetKl: options.targetKl,
+  const layout = layoutOf({
+    policy,
+    objective,
+    params,
+    rows,
+    masks: isCompiled(env) ? env.compiled.actionMask !== undefined : env.actionMasks !== undefined,
+    // Environments on the host report the lessons of their episodes themselves.
+    lessons: isCompiled(env) && options.curriculum !== undefined,
+    vtrace: options.vtrace !== undefined,
+    prioritized: priority !== undefined,
   });
-  const finishSpec = {
-    ...{ sizes, layout, sides, gamma, lambda, normalizeBatch, parallel },
-  };
+  if (typeof updateEpochs === "object" || targetKl !== undefined)
+    checkDivergence(options, metricNames({ policy, objective, layout, sizes, learner }));
   return {
-    ...{
-      options,
-      policy,
-      sizes,
-      updateEpochs,
-      tuner,
-      device,
-      on,
-      where,
-      donated,
-      params,
-      state,
-      init,
-      objective,
-    },
-    ...{ rates, layout, sides, loops, learnSpec, finishSpec, masks, lessons, lesson, first },
-    put: (data: Float32Array | Int32Array | Uint32Array, shape?: readonly number[]): Tensor =>
-      put(data, { ...(on as { engine: Device["engine"]; device: number }), ...(shape && { shape }) }),
+    policy,
+    objective,
+    sizes,
+    layout,
+    transforms: transformsFor({ ...options, rows, size: flatSize(policy.observationSpace), parallel }),
+    gae: { gamma, lambda, normalize: options.normalizeAdvantages ?? false, parallel },
+    vtrace: options.vtrace && { rhoBar: 1, cBar: 1, ...options.vtrace },
+    shuffle: shuffleBy({ layout, sizes, priority }),
+    targetKl,
+    updateEpochs: typeof updateEpochs === "object" ? updateEpochs.max : updateEpochs,
+    learner,
   };
 }
 
-export type SetUp = ReturnType<typeof setUp>;
-
-/** What a task draws, once: the rest follows from these and from counts. */
-export const drawKeys = (streams: RandomStreams) => ({
-  params: streams.get("params").key(),
-  world: streams.get("environments").key(),
-  /** Of rollouts, of the order of experience, of losses. */
-  steps: [streams.get("actions").key(), streams.get("order").key(), streams.get("losses").key()] as const,
-});
-
-/** The policy that is given or described, which must fit the environment. */
-export function policyFor(
-  kind: string,
-  given: OnPolicyOptions["policy"],
-  spaces: Pick<Policy, "observationSpace" | "actionSpace">,
-  normalized = false,
-): Policy {
-  if (!(given && typeof given === "object" && "step" in given))
-    return buildPolicy(given ?? {}, spaces, { normalized });
-  checkPolicy(kind, given, spaces);
-  return given;
+/** Refuses options that depend on the divergence of the policy where no loss reports it. */
+function checkDivergence({ targetKl, updateEpochs }: OnPolicyOptions, reported: readonly string[]): void {
+  const refuse = (what: string, missing: string, instead: string): never => {
+    throw new EspalierError("OPTION_INVALID", `${kind}: ${what} goes by ${missing}, which no loss reports`, {
+      fix: `add policyLoss() under its own name, "policy", or ${instead}`,
+    });
+  };
+  const [kl, clipped] = ["policy.approxKl", "policy.clipFraction"] as const;
+  if (targetKl !== undefined && !reported.includes(kl)) refuse("targetKl", kl, "leave targetKl out");
+  if (typeof updateEpochs !== "object" || [kl, clipped].every((name) => reported.includes(name))) return;
+  refuse("what chooses updateEpochs", `${kl} and ${clipped}`, "give updateEpochs as a number");
 }
 
-/** The rates that are inputs of the program: those given, and the learning rate always. */
-function ratesGiven({ optimizer, learningRate, rates }: OnPolicyOptions) {
-  const own = optimizer.rates.learningRate;
-  const rate = learningRate ?? (typeof own === "number" ? own : undefined);
-  return { ...(rate !== undefined && { learningRate: rate }), ...rates };
-}
+/** The index of the lesson of all episodes where no curriculum chooses. */
+export const lessonIn = (options: OnPolicyOptions): number =>
+  lessonOf(kind, environmentOf(options.env), options.lesson);

@@ -41,13 +41,13 @@ const late = (numbers: readonly number[]): number => numbers.slice(-5).reduce((a
 
 describe.each(inSample ? both : [])("with %s environments", (where) => {
   it("what is forbidden is never done, and is learned around", async () => {
-    const { returns } = await returnsOf(where, "wasm", 4, { environment: worlds(where, forbidding, 4) });
+    const { returns } = await returnsOf(where, "wasm", 4, { env: worlds(where, forbidding, 4) });
     // Six steps of 1 each; a forbidden one would have failed, or cost 100.
     expect(returns).toEqual([6, 6, 6, 6]);
   });
 
   it("dicts are seen and several choices made at once", async () => {
-    const { returns } = await returnsOf(where, "wasm", 40, { environment: worlds(where, choosing, 4) });
+    const { returns } = await returnsOf(where, "wasm", 40, { env: worlds(where, choosing, 4) });
     // By chance (1 / 2 + 1 / 3) of each step's 2.
     expect(returns[0]).toBeLessThan(5.5);
     expect(late(returns)).toBeGreaterThan(7);
@@ -55,7 +55,7 @@ describe.each(inSample ? both : [])("with %s environments", (where) => {
 
   it("two agents of one world are two rows", async () => {
     const { counters, returns } = await returnsOf(where, "wasm", 2, {
-      environment: environments(where, "GridWorldTeam-v0", 3),
+      env: environments(where, "GridWorldTeam-v0", 3),
       rolloutSteps: 64,
     });
     expect(counters.samples).toBe(2 * 64 * 3 * 2);
@@ -64,7 +64,7 @@ describe.each(inSample ? both : [])("with %s environments", (where) => {
 
   it("continuous actions are drawn and bounded", async () => {
     const { returns } = await returnsOf(where, "wasm", 2, {
-      ...{ environment: environments(where, "Pendulum-v1", 2), rolloutSteps: 256, minibatches: 1 },
+      ...{ env: environments(where, "Pendulum-v1", 2), rolloutSteps: 256, minibatches: 1 },
       ...{ normalize: { observations: true, rewards: true }, learningRate: 1e-3 },
     });
     expect(returns.every((x) => x < 0 && x > -2000)).toBe(true);
@@ -78,7 +78,7 @@ describe.each(sweepEngines())("pictures on %s", (engine) => {
       where,
       engine,
       epochs,
-      { environment: worlds(where, looking satisfies World, 4), policy: cnn, learningRate: 0.01 },
+      { env: worlds(where, looking satisfies World, 4), policy: cnn, learningRate: 0.01 },
       config,
     );
 

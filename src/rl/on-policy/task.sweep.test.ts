@@ -34,7 +34,7 @@ function rowsOf() {
 }
 
 const task = (where: (typeof both)[number], engine: "wasm" | "xla", more = {}) =>
-  smallTask(where, engine, { environment: worlds(where, counting), rolloutSteps: 6, ...more });
+  smallTask(where, engine, { env: worlds(where, counting), rolloutSteps: 6, ...more });
 
 describe.each(inSample ? both : [])("a task of %s environments", (where) => {
   it("reports episodes as a count by hand has them", async () => {
@@ -123,7 +123,7 @@ describe.each(sweepEngines())("values of a world of two states, on %s", (engine)
   const some = engine === "wasm" ? cases : cases.slice(1, 2);
   it.each(some)("%s: whose episodes are %s", async (where, ended) => {
     const made = onPolicyTask({
-      ...{ environment: worlds(where, turning(ended)), losses: [valueLoss({ weight: 1 })] },
+      ...{ env: worlds(where, turning(ended)), losses: [valueLoss({ weight: 1 })] },
       ...{
         optimizer: adam(),
         learningRate: 0.02,

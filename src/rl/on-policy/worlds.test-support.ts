@@ -15,7 +15,7 @@ export interface World {
 }
 
 /** So many of a world, inside the program or beside it. */
-export const worlds = (where: Where, { make, compiled }: World, count = 2): OnPolicyOptions["environment"] =>
+export const worlds = (where: Where, { make, compiled }: World, count = 2): OnPolicyOptions["env"] =>
   where === "compiled" ? { compiled, count } : vectorEnvironment({ make, count });
 
 const number = (x: number): Value => np.full([], x, { dtype: "i32" });

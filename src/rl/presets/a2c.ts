@@ -1,66 +1,71 @@
-import { checkNames, checkWord } from "../../core/index.ts";
-import type { Device, EngineChoice } from "../../engine/index.ts";
-import type { Loss } from "../../losses/index.ts";
+import { checkOptions, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
 import { chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
-import { linear } from "../../schedule/index.ts";
-import type { TrainingConfig } from "../../trainer/index.ts";
-import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { entropyLoss, policyGradientLoss, valueLoss } from "../losses/actor-critic.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
-import { type A2cSettings, a2cSettings } from "./a2c-settings.ts";
-import type { Agent } from "./agent.ts";
-import { checkedSettings } from "./check-settings.ts";
-import { choiceNames, type EnvironmentChoice } from "./environments.ts";
-import { onPolicyAgent } from "./on-policy-agent.ts";
-import { picked } from "./picked.ts";
-
-/** Options of {@link a2c}: the environment, and whatever is to differ from Stable-Baselines3's settings. */
-export interface A2cOptions
-  extends EnvironmentChoice,
-    Partial<A2cSettings>,
-    Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "lesson" | "monitor" | "params">,
-    Pick<OnPolicyOptions, "maxEpochs" | "deterministic">,
-    Partial<Pick<TrainingConfig, "onNonFinite">> {
-  /** Further losses beside those of A2C. */
-  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
-  /** Where everything random comes from. Default 0. */
-  readonly seed?: number;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
-}
-
-const settingNames: readonly (keyof A2cSettings)[] = [
-  ...([
-    "totalSteps",
-    "environments",
-    "rolloutSteps",
-    "learningRate",
-    "annealRate",
-    "gamma",
-    "lambda",
-  ] as const),
-  ...(["valueWeight", "entropyWeight", "maxNorm", "epsilon", "decay", "normalizeObservations"] as const),
-  ...(["normalizeRewards", "normalizeAdvantages", "policy"] as const),
-];
-const taskNames = [
-  ...([
-    "centerRewards",
-    "segment",
-    "curriculum",
-    "lesson",
-    "monitor",
-    "params",
-    "maxEpochs",
-    "seed",
-  ] as const),
-  ...(["engine", "device", "deterministic"] as const),
-];
-const names = [...settingNames, ...taskNames, ...choiceNames, "losses", "onNonFinite"];
+import * as rows from "../option-rows.ts";
+import { type Agent, pickOptions } from "./agent.ts";
+import {
+  agentRows,
+  annealed,
+  type OnPolicyAgentOptions,
+  onPolicyAgent,
+  taskRows,
+} from "./on-policy-agent.ts";
 
 /**
- * A2C, the policy gradient itself: a few steps of many environments, and one update from each. Every setting can be
- * changed by its name, and losses can be added.
+ * The settings of A2C. Their defaults are those of Stable-Baselines3, whose value weight, 0.5, is of whole squares, ours
+ * are half ones; it has no default for the number of environments.
+ */
+const settingRows = {
+  /** Agent steps of the whole training. */
+  totalSteps: option.integer({ min: 1, default: 500_000 }),
+  environments: option.integer({ min: 1, default: 8 }),
+  /** Steps of every environment in a rollout. */
+  rolloutSteps: option.integer({ min: 1, default: 5 }),
+  learningRate: option.either(rows.positive, rows.ramp, { default: 7e-4 }),
+  /** Anneals the learning rate to 0 by the end. */
+  annealRate: option.flag({ default: false }),
+  gamma: option.number({ min: 0, max: 1, default: 0.99 }),
+  lambda: option.number({ min: 0, max: 1, default: 1 }),
+  /** Of half the square: see `valueLoss`. */
+  valueWeight: option.either(rows.fromZero, rows.ramp, { default: 1 }),
+  entropyWeight: option.either(rows.fromZero, rows.ramp, { default: 0 }),
+  /** Gradients are clipped to this norm. */
+  maxNorm: option.number({ above: 0, default: 0.5 }),
+  /** Of RMSprop. */
+  epsilon: option.number({ min: 0, default: 1e-5 }),
+  /** Of RMSprop. */
+  decay: option.number({ min: 0, max: 1, default: 0.99 }),
+  normalizeObservations: option.flag({ default: false }),
+  normalizeRewards: option.flag({ default: false }),
+  normalizeAdvantages: option.oneOf(["batch", "none"], { default: "none" }),
+  policy: rows.policySpec,
+};
+
+/** All settings of A2C. */
+export interface A2cSettings extends Settings<typeof settingRows> {}
+
+const sb3: A2cSettings = resolveOptions("a2c", {}, settingRows);
+
+/**
+ * The settings of A2C, the same for all environments: Stable-Baselines3's.
+ *
+ * @example
+ * ```ts
+ * a2cSettings().rolloutSteps; // 5
+ * ```
+ */
+export const a2cSettings = (_environment?: string): A2cSettings => sb3;
+
+/** Options of {@link a2c}: the environment, and all that differs from Stable-Baselines3's settings. */
+export interface A2cOptions extends OnPolicyAgentOptions, Partial<A2cSettings> {}
+
+const optionRows = { ...settingRows, ...taskRows, ...agentRows } satisfies OptionTable<A2cOptions>;
+
+/**
+ * A2C, the policy gradient itself: a few steps of many environments, and one update from each rollout. Every setting
+ * can be changed by its name, and losses can be added.
  *
  * @example
  * ```ts
@@ -71,16 +76,12 @@ const names = [...settingNames, ...taskNames, ...choiceNames, "losses", "onNonFi
  */
 export function a2c(options: A2cOptions): Agent<OnPolicyTask, A2cSettings> {
   const kind = "a2c";
-  checkNames(kind, options, names);
-  const settings = checkedSettings(kind, {
-    ...a2cSettings(),
-    ...picked(options, settingNames),
-  } as A2cSettings);
-  checkWord(kind, "normalizeAdvantages", settings.normalizeAdvantages, ["batch", "none"]);
-  const task = (environment: OnPolicyOptions["environment"], epochs: number): OnPolicyTask => {
-    const { learningRate, annealRate, epsilon, decay, normalizeAdvantages: normalize } = settings;
+  checkOptions(kind, options, optionRows);
+  const settings: A2cSettings = { ...a2cSettings(), ...pickOptions(options, settingRows) };
+  const task = (env: OnPolicyOptions["env"], epochs: number): OnPolicyTask => {
+    const { learningRate, epsilon, decay, normalizeAdvantages: normalize } = settings;
     return onPolicyTask({
-      ...{ environment, rolloutSteps: settings.rolloutSteps },
+      env,
       losses: [
         policyGradientLoss({ normalize }),
         valueLoss({ weight: settings.valueWeight }),
@@ -88,14 +89,14 @@ export function a2c(options: A2cOptions): Agent<OnPolicyTask, A2cSettings> {
         ...(options.losses ?? []),
       ],
       optimizer: chain(clipByGlobalNorm(settings.maxNorm), rmsprop({ epsilon, decay })),
-      learningRate:
-        annealRate && typeof learningRate === "number"
-          ? linear({ from: learningRate, to: 0, over: { epochs } })
-          : learningRate,
-      ...picked(settings, ["gamma", "lambda", "policy"]),
+      learningRate: settings.annealRate ? annealed(learningRate, epochs) : learningRate,
+      rolloutSteps: settings.rolloutSteps,
+      gamma: settings.gamma,
+      lambda: settings.lambda,
+      policy: settings.policy,
       normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
       normalizeAdvantages: normalize === "batch",
-      ...picked(options, taskNames),
+      ...pickOptions(options, taskRows),
     });
   };
   return onPolicyAgent(kind, options, settings, task);

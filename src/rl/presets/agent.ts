@@ -1,9 +1,18 @@
-import { checkNames, checkSize, checkWord, EspalierError, isPlainObject } from "../../core/index.ts";
+import {
+  badOption,
+  checkOptions,
+  EspalierError,
+  isPlainObject,
+  type Option,
+  type OptionTable,
+  option,
+  shown,
+} from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import { withProgress } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { isRamp } from "../../schedule/index.ts";
-import type { Stateful } from "../../state/index.ts";
+import type { Stateful, StateTree } from "../../state/index.ts";
 import {
   type Task,
   Trainer,
@@ -12,20 +21,18 @@ import {
   type TrainingConfig,
   type TrainingResult,
 } from "../../trainer/index.ts";
-import { type Actor, type ActorOptions, actorNames, openActor } from "../acting/actor.ts";
+import { type Actor, type ActorOptions, actorOptions, openActor } from "../acting/actor.ts";
 import { checkSource, type EnvironmentSource } from "../environments/registry.ts";
 import { type EpisodeResult, playEpisodes } from "../evaluation/play.ts";
 import type { Player } from "../evaluation/player.ts";
 import { scoresOf } from "../evaluation/suites.ts";
-import { checkFlag } from "../on-policy/check-numbers.ts";
+import * as rows from "../option-rows.ts";
 import type { SpaceValue } from "../spaces/space.ts";
-import { checkHooks, checkTraining } from "./check-training.ts";
-import { rewinder } from "./rewind.ts";
 
-/** What an agent's kinds of training have in common. */
+/** The tasks of agents. */
 export interface AgentTask extends Task {
   readonly player: Player;
-  /** Agent steps in an epoch. */
+  /** Agent steps of an epoch. */
   readonly samplesPerEpoch: number;
   close?(): void;
 }
@@ -36,37 +43,55 @@ export interface AgentTraining<T extends AgentTask = AgentTask> {
   readonly steps?: number;
   /** Hooks, or a function that makes them for the run's task: evaluation needs its `player`. */
   readonly hooks?: readonly TrainerHook[] | ((task: T) => readonly TrainerHook[]);
-  /** Everything else about the run; `epochs` follows from the steps. */
+  /** Further configuration of the run; `epochs` follows from the steps. */
   readonly config?: Partial<Omit<TrainingConfig, "epochs">>;
   readonly warn?: TrainerOptions["warn"];
-  /** Whether its progress is shown. Default: on a terminal, unless a hook logs metrics. */
+  /** Shows progress. Default: on a terminal, if no hook logs metrics. */
   readonly progress?: boolean;
 }
 
+const trainingOptions = {
+  steps: rows.size,
+  // Checked when the task is there: see checkHooks.
+  hooks: option.made("a list of hooks", () => true, {}),
+  config: option.made("an object such as { seed: 1 }", isPlainObject, {}),
+  warn: option.made("a function of the text", (given) => typeof given === "function", {}),
+  progress: rows.flag,
+};
+
 /** Options of an agent's `evaluate`. */
 export interface AgentEvaluation {
-  /** Actions are drawn at random instead of by the policy, each allowed one alike: what chance scores. Default: false. */
+  /** Draws actions uniformly instead of by the policy, for a baseline. Default: false. */
   readonly random?: boolean;
-  /** Default 20. */
+  /** Default: 20. */
   readonly episodes?: number;
-  /** Default 0. */
+  /** Default: 0. */
   readonly seed?: number;
   readonly deterministic?: boolean;
   /** Another environment. Default: the agent's. */
   readonly env?: EnvironmentSource;
-  /** Default: the lesson that the agent trains on, else the first. */
+  /** Default: the lesson that the agent trains on, or the first. */
   readonly lesson?: string | number;
-  /** Steps after which an episode is taken for one that never ends, which is an error. Default a million. */
+  /** Episodes longer than this are an error. Default: a million. */
   readonly maxLength?: number;
-  /** Aborted, it rejects with the signal's reason. */
+  /** When aborted, evaluation rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-const evaluationNames = [
-  ...["random", "episodes", "seed", "deterministic", "env", "lesson", "maxLength", "signal"],
-];
+const anything: Option = { is: "another value", accepts: () => true };
+/** Other rows are checked by `playEpisodes`. */
+const evaluationOptions = {
+  random: rows.flag,
+  episodes: anything,
+  seed: anything,
+  deterministic: anything,
+  env: anything,
+  lesson: anything,
+  maxLength: anything,
+  signal: anything,
+} satisfies OptionTable<AgentEvaluation> | Record<keyof AgentEvaluation, Option>;
 
-/** What an evaluation found. */
+/** The result of an evaluation. */
 export interface AgentScore {
   /** Mean over the episodes. */
   readonly return: number;
@@ -76,28 +101,28 @@ export interface AgentScore {
   readonly episodes: readonly EpisodeResult[];
 }
 
-/** Something that learns to act in an environment. */
+/** An algorithm with an environment: trains, evaluates and acts. */
 export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
   readonly settings: S;
-  /** A new run: from the beginning, unless a checkpoint hook resumes one. One at a time. */
+  /** Trains a new run, or resumes one by a checkpoint hook. One at a time. */
   train(training?: AgentTraining<T>): Promise<TrainingResult>;
-  /** What a `Trainer` needs for such a run, made anew: for commands that train by themselves. */
+  /** The options of a `Trainer` for a new run, for commands that train themselves. */
   setup(training?: AgentTraining<T>): TrainerOptions;
-  /** Plays episodes with the policy as it is now: before any training, with the untrained one. */
+  /** Plays episodes with the present policy; before any training, with the untrained one. */
   evaluate(evaluation?: AgentEvaluation): Promise<AgentScore>;
-  /** The policy as it is now, to act with; training that goes on does not change it. */
+  /** The present policy, to act with. Training that goes on does not change it. */
   actor<A extends SpaceValue = SpaceValue>(options?: ActorOptions): Promise<Actor<A>>;
   /** The task of the last run. */
   readonly task: T;
-  /** Ends threads that the environments have. */
+  /** Stops the environments' threads, if any. */
   close(): void;
-  /** What `JSON.stringify` shows: which algorithm, where, and with which settings. */
+  /** The algorithm, the environment and the settings, for `JSON.stringify`. */
   toJSON(): { readonly algorithm: string; readonly environment: Json; readonly settings: Json };
 }
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-export interface AgentSpec<T extends AgentTask, S> {
+export interface AgentParts<T extends AgentTask, S> {
   readonly kind: string;
   readonly env: EnvironmentSource;
   readonly settings: S;
@@ -106,31 +131,29 @@ export interface AgentSpec<T extends AgentTask, S> {
   readonly seed?: number | undefined;
   readonly onNonFinite?: TrainingConfig["onNonFinite"] | undefined;
   readonly lesson?: string | number | undefined;
-  /** Refuses so many agent steps of a training. */
+  /** Refuses a number of agent steps. */
   readonly checkSteps?: (steps: number) => void;
-  /** Things from outside that remember: every run begins with them as they were when the agent was made. */
-  readonly remembers?: readonly Stateful[];
+  /** Objects with state from outside: every run begins with the state they had when the agent was made. */
+  readonly shared?: readonly Stateful[];
   /** Hooks that come with it. */
   readonly hooks?: (task: T) => readonly TrainerHook[];
-  /** Makes the environments of a run. How many agent steps an epoch has is known then, and with it how many epochs. */
+  /** Makes the environments of a run, which decide the agent steps of an epoch and so the number of epochs. */
   readonly begin: () => {
     readonly samplesPerEpoch: number;
     readonly task: (epochs: number) => T;
   };
 }
 
-/** Puts an agent together: a task is made for each run, when it is known how long that is. */
-export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T, S> {
-  const { kind, settings, env, engine } = spec;
+/** Makes an agent. A task is made for each run, when its length is known. */
+export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<T, S> {
+  const { kind, settings, env, engine, onNonFinite = "stop", shared = [] } = parts;
   checkSource(kind, "env", env);
-  const { onNonFinite = "stop" } = spec;
-  checkWord(kind, "onNonFinite", onNonFinite, ["stop", "warn", "ignore"]);
-  if (spec.seed !== undefined) new RandomStreams(spec.seed); // Refuses what is no seed.
+  if (parts.seed !== undefined) new RandomStreams(parts.seed); // Refuses an invalid seed.
   let task: T | undefined;
-  /** Made where the policy is asked for before there has been a run. */
+  /** Made for an evaluation before the first run. */
   let untrained: T | undefined;
   let training = false;
-  const rewind = rewinder(spec.remembers ?? []);
+  const rewind = rewinder(shared);
   const made = (): T => {
     if (task) return task;
     throw new EspalierError("NOT_TRAINED", `${kind}: there has been no run yet`, {
@@ -140,18 +163,18 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
   const present = (): T => {
     if (task) return task;
     if (!untrained) {
-      const { samplesPerEpoch, task: make } = spec.begin();
-      untrained = make(Math.ceil(spec.totalSteps / samplesPerEpoch));
+      const { samplesPerEpoch, task: make } = parts.begin();
+      untrained = make(Math.ceil(parts.totalSteps / samplesPerEpoch));
     }
     return untrained;
   };
-  /** A task's policy as it is now, and the states that it needs to act. */
+  /** A task's present policy, and the states that it needs to act. */
   const playing = async ({ player, snapshot }: T) => {
     return { player, state: (await snapshot(player.reads)).components };
   };
   const begin = (given: AgentTraining<T> = {}): TrainerOptions => {
     checkTraining(`${kind}.train`, given);
-    const steps = checkSize(`${kind}.train`, "steps", given.steps ?? spec.totalSteps);
+    const { steps = parts.totalSteps } = given;
     if (training)
       throw new EspalierError("AGENT_BUSY", `${kind}: this agent is training already`, {
         fix: "wait for its train() to end, or make another agent",
@@ -159,10 +182,10 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     task?.close?.();
     untrained?.close?.();
     untrained = undefined;
-    rewind(spec.remembers ?? []);
-    const { samplesPerEpoch, task: make } = spec.begin();
+    rewind(shared);
+    const { samplesPerEpoch, task: make } = parts.begin();
     const epochs = Math.ceil(steps / samplesPerEpoch);
-    spec.checkSteps?.(epochs * samplesPerEpoch);
+    parts.checkSteps?.(epochs * samplesPerEpoch);
     const own = make(epochs);
     task = own;
     rewind(Object.values(own.ramps).flatMap(({ state }) => state ?? []));
@@ -170,8 +193,8 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
     const further = checkHooks(`${kind}.train`, typeof hooks === "function" ? hooks(own) : hooks);
     return {
       task: own,
-      config: { ...(spec.seed !== undefined && { seed: spec.seed }), onNonFinite, ...given.config, epochs },
-      hooks: [...(spec.hooks?.(own) ?? []), ...further],
+      config: { ...(parts.seed !== undefined && { seed: parts.seed }), onNonFinite, ...given.config, epochs },
+      hooks: [...(parts.hooks?.(own) ?? []), ...further],
       ...(given.warn && { warn: given.warn }),
     };
   };
@@ -188,13 +211,15 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
       }
     },
     evaluate: async (evaluation = {}) => {
-      checkNames(`${kind}.evaluate`, evaluation, evaluationNames);
+      checkOptions(`${kind}.evaluate`, evaluation, evaluationOptions);
       const { episodes = 20, seed = 0, deterministic = true, random = false } = evaluation;
-      const { maxLength, signal, lesson = evaluation.env ? undefined : spec.lesson } = evaluation;
-      checkFlag(`${kind}.evaluate`, "random", random);
+      const { maxLength, signal, lesson = evaluation.env ? undefined : parts.lesson } = evaluation;
       const played = await playEpisodes({
         ...(random ? { player: "random" } : await playing(present())),
-        ...{ env: evaluation.env ?? env, episodes, seed, deterministic },
+        env: evaluation.env ?? env,
+        episodes,
+        seed,
+        deterministic,
         ...(lesson !== undefined && { lesson }),
         ...(maxLength !== undefined && { maxLength }),
         ...(signal && { signal }),
@@ -205,11 +230,12 @@ export function agentOf<T extends AgentTask, S>(spec: AgentSpec<T, S>): Agent<T,
         return: scores.return as number,
         length: scores.length as number,
         returns: played.map((episode) => episode.return),
-        ...{ scores, episodes: played },
+        scores,
+        episodes: played,
       };
     },
     actor: async (options = {}) => {
-      checkNames(`${kind}.actor`, options, actorNames);
+      checkOptions(`${kind}.actor`, options, actorOptions);
       return openActor({ ...(engine !== undefined && { engine }), ...options, ...(await playing(made())) });
     },
     get task() {
@@ -239,4 +265,54 @@ function asJson(value: unknown): Json {
   if (!isPlainObject(value)) return value.constructor?.name ?? null;
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   return Object.fromEntries(fields.map(([name, field]) => [name, asJson(field)]));
+}
+
+/** The option `onNonFinite` of agents. */
+export const nonFiniteRow = option.oneOf(["stop", "warn", "ignore"], {});
+
+/** The options that a table has rows for and that are given. */
+export function pickOptions<O extends object, K extends string>(
+  options: O,
+  table: Readonly<Record<K, Option>>,
+): Pick<O, K & keyof O> {
+  const given = Object.entries(options).filter(([name, value]) => name in table && value !== undefined);
+  return Object.fromEntries(given) as Pick<O, K & keyof O>;
+}
+
+/** Refuses options of a training that are misspelt, or that the agent decides itself. */
+function checkTraining<T extends AgentTask>(kind: string, training: AgentTraining<T>): void {
+  checkOptions(kind, training, trainingOptions);
+  const { config = {} } = training;
+  if ("epochs" in config)
+    throw badOption(
+      kind,
+      `config has epochs: ${shown(config.epochs)}, and they follow from the steps`,
+      "give steps instead, as many as those epochs have",
+    );
+}
+
+function checkHooks(kind: string, hooks: unknown): readonly TrainerHook[] {
+  if (Array.isArray(hooks)) return hooks;
+  throw badOption(
+    kind,
+    `hooks are ${shown(hooks)}`,
+    "give a list of hooks, or a function of the task that gives one: ({ player }) => [...]",
+  );
+}
+
+/**
+ * Sets objects that runs share back to their first state: the given ones to that of now, others to that of their first
+ * call. One whose state is a promise is left as it is.
+ */
+function rewinder(known: readonly Stateful[]): (parts: readonly Stateful[]) => void {
+  const firsts = new Map<Stateful, StateTree | Promise<StateTree>>(
+    known.map((part) => [part, part.getState()]),
+  );
+  return (parts) => {
+    for (const part of parts) {
+      const first = firsts.get(part);
+      if (first === undefined) firsts.set(part, part.getState());
+      else if (!(first instanceof Promise)) void part.setState(first);
+    }
+  };
 }

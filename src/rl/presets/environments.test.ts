@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { EspalierError } from "../../core/index.ts";
 import { defineEnvironment } from "../environments/define.ts";
 import { box, discrete } from "../spaces/index.ts";
-import { ordinaryEnvironments } from "./environments.ts";
+import { hostEnvironments } from "./environments.ts";
 
 /** One of a group fails at its third step, once. */
 let failures = 0;
@@ -22,7 +22,7 @@ const makeFragile = defineEnvironment({
 describe("an agent's environments", () => {
   it("are made anew where that is asked for, and whoever wants to know is told", () => {
     const told: EspalierError[] = [];
-    const vector = ordinaryEnvironments(
+    const vector = hostEnvironments(
       "ppo",
       { env: makeFragile, onFailure: "restart", onRestart: (error) => void told.push(error) },
       1,
@@ -35,7 +35,7 @@ describe("an agent's environments", () => {
   });
 
   it("of a function cannot go to threads: the fix says how they can", () => {
-    expect(() => ordinaryEnvironments("ppo", { env: makeFragile, threads: 2 }, 2)).toThrow(
+    expect(() => hostEnvironments("ppo", { env: makeFragile, threads: 2 }, 2)).toThrow(
       /threads cannot be given[\s\S]*\{ module, name \}/,
     );
   });
@@ -46,7 +46,7 @@ describe("an agent's environments", () => {
   ])("of a file go to a thread by themselves, by its %s", (_, module) => {
     const file = new URL("../environments/classics/cart-pole.ts", import.meta.url);
     const env = { module: module(file), name: "cartPole" };
-    const vector = ordinaryEnvironments("ppo", { env }, 2);
+    const vector = hostEnvironments("ppo", { env }, 2);
     try {
       vector.reset(1);
       vector.step(new Float32Array(2));
@@ -58,6 +58,6 @@ describe("an agent's environments", () => {
 
   it("of a file need to know where it is", () => {
     const env = { module: "./world.ts", name: "makeWorld" };
-    expect(() => ordinaryEnvironments("ppo", { env }, 1)).toThrow(/neither a URL nor an absolute path/);
+    expect(() => hostEnvironments("ppo", { env }, 1)).toThrow(/neither a URL nor an absolute path/);
   });
 });

@@ -1,4 +1,4 @@
-import { badOption, checkOptions, checkSize, shown } from "../../core/index.ts";
+import { badOption, type OptionTable, option, shown } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import { checkMade, type Environment } from "../environments/environment.ts";
 import {
@@ -11,54 +11,63 @@ import {
   makeEnvironment,
   urlOf,
 } from "../environments/registry.ts";
-import { checkFlag } from "../on-policy/check-numbers.ts";
-import { isCompiled } from "../on-policy/check-options.ts";
-import type { OnPolicyOptions } from "../on-policy/options.ts";
+import { isCompiled, type OnPolicyOptions } from "../on-policy/options.ts";
+import * as rows from "../option-rows.ts";
 import { failurePolicies } from "../vector/failure.ts";
 import { threadedEnvironment, timeoutOption } from "../vector/threads/threaded-environment.ts";
 import type { VectorEnvironment, VectorOptions } from "../vector/vector.ts";
 import { vectorEnvironment } from "../vector/vector-environment.ts";
 
-/** Where an agent's environments run. */
-export interface EnvironmentChoice {
+/** Options of an agent's environments. */
+export interface EnvironmentOptions {
   /** The name of a registered environment, a function that makes one, or the file and name of such a function. */
   readonly env: EnvironmentSource;
-  /** Inside the compiled program; default where there is such a form of it and the engine is xla. */
+  /** Runs them inside the compiled program. Default: if there is a compiled form and the engine is xla. */
   readonly compiled?: boolean | undefined;
-  /** On so many threads; default 0: in this one; 1 for environments of a file, which threads load. */
+  /** Worker threads. Default: 0, the main thread; 1 for environments of a file, which threads load. */
   readonly threads?: number | undefined;
-  /** What happens when an ordinary environment fails, for all or by index. Default "stop". */
+  /** The reaction to an environment that fails on the host, for all or by index. Default: "stop". */
   readonly onFailure?: VectorOptions["onFailure"] | undefined;
-  /** Told why an environment was made anew, under `onFailure: "restart"`. Default a warning of the process. */
+  /** Called with the error of an environment that was restarted. Default: a warning of the process. */
   readonly onRestart?: VectorOptions["onRestart"] | undefined;
-  /** Seconds after which an environment on a thread is taken for one that hangs. Default: 30. */
+  /** Seconds after which an environment on a thread counts as hanging. Default: 30. */
   readonly timeout?: number | undefined;
   readonly engine?: EngineChoice | undefined;
   readonly device?: number | Device | undefined;
 }
 
-/** Names of these options, but for engine and device, which tasks have too. */
-export const choiceNames = ["env", "compiled", "threads", "onFailure", "onRestart", "timeout"] as const;
+/** The rows of these options, without engine and device, which tasks have too. */
+export const environmentRows = {
+  env: option.made<EnvironmentSource>(
+    "the name of an environment, or a function that makes one",
+    () => true,
+    {},
+  ),
+  compiled: rows.flag,
+  threads: option.integer({ min: 0 }),
+  onFailure: option.made<NonNullable<VectorOptions["onFailure"]>>("a failure policy", () => true, {}),
+  onRestart: option.made<NonNullable<VectorOptions["onRestart"]>>(
+    "a function of the error",
+    (given) => typeof given === "function",
+    {},
+  ),
+  timeout: timeoutOption,
+} satisfies OptionTable<Omit<EnvironmentOptions, "engine" | "device">>;
 
-/** What is known of an agent's environments when it is made. */
+/** The facts about an agent's environments that are known when it is made. */
 export type KnownEnvironment = Pick<
   Environment,
   "name" | "observationSpace" | "actionSpace" | "agents" | "lessons"
 >;
 
 /**
- * Refuses a choice that no environments can be made of, when an agent is made. Gives what is known of them then: one is
- * made for that, and closed. Of a file nothing is known before threads load it.
+ * Refuses options that no environments can be made of, when an agent is made. Returns the facts known then: one
+ * environment is made for that, and closed. Of a file nothing is known before threads load it.
  */
-export function checkChoice(kind: string, choice: EnvironmentChoice): KnownEnvironment | undefined {
-  const { env, threads, compiled, onFailure, onRestart, timeout } = choice;
+export function knownEnvironment(kind: string, options: EnvironmentOptions): KnownEnvironment | undefined {
+  const { env, threads, compiled, onFailure } = options;
   checkSource(kind, "env", env);
-  if (typeof env === "string") hasCompiled(env); // Refuses a name that there is not.
-  if (threads !== undefined && threads !== 0) checkSize(kind, "threads", threads);
-  checkOptions(kind, { timeout }, { timeout: timeoutOption });
-  checkFlag(kind, "compiled", compiled);
-  if (onRestart !== undefined && typeof onRestart !== "function")
-    throw badOption(kind, `onRestart is ${shown(onRestart)}`, "give a function of the error");
+  if (typeof env === "string") hasCompiled(env); // Refuses an unknown name.
   failurePolicies(typeof onFailure === "function" ? undefined : onFailure, 1);
   if (compiled) {
     checkCompiled(kind, env, threads ?? 0);
@@ -71,22 +80,22 @@ export function checkChoice(kind: string, choice: EnvironmentChoice): KnownEnvir
   return made;
 }
 
-/** So many of the chosen environments, compiled or not. */
+/** Makes `count` environments, compiled or on the host. */
 export function environmentsOf(
   kind: string,
-  choice: EnvironmentChoice,
+  options: EnvironmentOptions,
   count: number,
-): OnPolicyOptions["environment"] {
-  const { env, threads = 0, compiled } = choice;
+): OnPolicyOptions["env"] {
+  const { env, threads = 0, compiled } = options;
   checkSource(kind, "env", env);
   const there = typeof env === "string" && hasCompiled(env);
-  if (!(compiled ?? (there && threads === 0 && choice.onFailure === undefined && onXla(choice))))
-    return ordinaryEnvironments(kind, choice, count);
+  if (!(compiled ?? (there && threads === 0 && options.onFailure === undefined && onXla(options))))
+    return hostEnvironments(kind, options, count);
   checkCompiled(kind, env, threads);
   return { compiled: compiledEnvironment(env), count };
 }
 
-/** Refuses environments inside the program where there is no such form of them. */
+/** Refuses environments without a compiled form. */
 function checkCompiled(kind: string, env: EnvironmentSource, threads: number): asserts env is string {
   if (!(typeof env === "string" && hasCompiled(env)))
     throw badOption(
@@ -102,45 +111,43 @@ function checkCompiled(kind: string, env: EnvironmentSource, threads: number): a
     );
 }
 
-/** Whether the engine that is chosen, or comes by itself, is xla: there environments inside the program are faster. */
-function onXla({ engine: choice, device }: EnvironmentChoice): boolean {
-  return engine(choice ?? (typeof device === "object" ? device.engine : undefined)).name === "xla";
+/** True if the engine is xla, where environments inside the program are faster. */
+function onXla({ engine: name, device }: EnvironmentOptions): boolean {
+  return engine(name ?? (typeof device === "object" ? device.engine : undefined)).name === "xla";
 }
 
-/** How many agents step together. */
-export const rowsIn = (environment: OnPolicyOptions["environment"]): number =>
-  isCompiled(environment) ? environment.count * (environment.compiled.agents ?? 1) : environment.rows;
-
-/** Makes a task of environments, which end with it where that fails. */
-export function withEnvironments<T>(environment: OnPolicyOptions["environment"], make: () => T): T {
+/** Makes a task of environments, which are closed if that fails. */
+export function withEnvironments<T>(env: OnPolicyOptions["env"], make: () => T): T {
   try {
     return make();
   } catch (error) {
-    if (!isCompiled(environment)) environment.close();
+    if (!isCompiled(env)) env.close();
     throw error;
   }
 }
 
-/** So many of the chosen environments, in this process or on threads. */
-export function ordinaryEnvironments(
+/** Makes `count` environments on the host, in this thread or on workers. */
+export function hostEnvironments(
   kind: string,
-  choice: EnvironmentChoice,
+  options: EnvironmentOptions,
   count: number,
 ): VectorEnvironment {
-  const { env, onFailure, onRestart, timeout } = choice;
+  const { env, onFailure, onRestart, timeout } = options;
   checkSource(kind, "env", env);
-  const threads = choice.threads ?? (typeof env === "object" ? 1 : 0);
+  const threads = options.threads ?? (typeof env === "object" ? 1 : 0);
   checkThreads(kind, env, threads);
-  const manners = { count, ...(onFailure && { onFailure }), ...(onRestart && { onRestart }) };
-  if (threads === 0) return vectorEnvironment({ make: env as string | (() => Environment), ...manners });
+  const vector = { count, ...(onFailure && { onFailure }), ...(onRestart && { onRestart }) };
+  if (threads === 0) return vectorEnvironment({ make: env as string | (() => Environment), ...vector });
   const { module, name } = env as EnvironmentModule;
   return threadedEnvironment({
     make: typeof env === "string" ? env : { module: moduleUrl(kind, module), name },
-    ...{ ...manners, threads, ...(timeout !== undefined && { timeout }) },
+    ...vector,
+    threads,
+    ...(timeout !== undefined && { timeout }),
   });
 }
 
-/** Refuses a source that cannot be used where the environments are to run: here, or on threads. */
+/** Refuses a source that cannot be used in this thread, or on workers. */
 function checkThreads(kind: string, env: EnvironmentSource, threads: number): void {
   if (threads === 0 && typeof env === "object")
     throw badOption(

@@ -1,69 +1,102 @@
-import { badOption, shown } from "../../core/index.ts";
+import type { Device, EngineChoice } from "../../engine/index.ts";
+import { checkMonitor } from "../../learner/index.ts";
+import type { Loss } from "../../losses/index.ts";
+import { linear, type Ramp } from "../../schedule/index.ts";
 import type { TrainingConfig } from "../../trainer/index.ts";
 import { curriculumHook } from "../curriculum/curriculum.ts";
 import { checkLessons } from "../environments/environment.ts";
-import { checkNumbers } from "../on-policy/check-options.ts";
-import { checkCurriculum } from "../on-policy/check-parts.ts";
-import type { OnPolicyOptions } from "../on-policy/options.ts";
-import { policyFor } from "../on-policy/setup.ts";
-import { sizesOf } from "../on-policy/sizes.ts";
+import type { Experience, PolicyOutputs } from "../experience/experience.ts";
+import { type OnPolicyOptions, policyFor, rowsIn, sharedOptions, sizesOf } from "../on-policy/options.ts";
 import type { OnPolicyTask } from "../on-policy/task.ts";
-import { type Agent, agentOf } from "./agent.ts";
+import * as rows from "../option-rows.ts";
+import { type Agent, agentOf, nonFiniteRow } from "./agent.ts";
 import {
-  checkChoice,
-  type EnvironmentChoice,
+  type EnvironmentOptions,
+  environmentRows,
   environmentsOf,
-  rowsIn,
+  knownEnvironment,
   withEnvironments,
 } from "./environments.ts";
-import { picked } from "./picked.ts";
 
-interface OnPolicySettings {
+/** Options that PPO and A2C share beside their settings. */
+export interface OnPolicyAgentOptions
+  extends EnvironmentOptions,
+    Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "lesson" | "monitor" | "params">,
+    Pick<OnPolicyOptions, "maxEpochs" | "deterministic">,
+    Partial<Pick<TrainingConfig, "onNonFinite">> {
+  /** Further losses. */
+  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
+  /** Default: 0. */
+  readonly seed?: number;
+  readonly engine?: EngineChoice;
+  readonly device?: number | Device;
+}
+
+/** Rows of options that agents pass on to the task. */
+export const taskRows = {
+  centerRewards: sharedOptions.centerRewards,
+  segment: sharedOptions.segment,
+  curriculum: sharedOptions.curriculum,
+  lesson: sharedOptions.lesson,
+  monitor: sharedOptions.monitor,
+  params: sharedOptions.params,
+  maxEpochs: sharedOptions.maxEpochs,
+  seed: sharedOptions.seed,
+  engine: sharedOptions.engine,
+  device: sharedOptions.device,
+  deterministic: sharedOptions.deterministic,
+};
+
+/** Rows of the agent's own options. */
+export const agentRows = {
+  ...environmentRows,
+  losses: rows.losses<Loss<Experience, PolicyOutputs>>("[kickstartLoss({ teacher, params })]"),
+  onNonFinite: nonFiniteRow,
+};
+
+interface OnPolicySettings extends Pick<OnPolicyOptions, "rolloutSteps" | "minibatches" | "policy"> {
   readonly totalSteps: number;
   readonly environments: number;
-  readonly rolloutSteps: number;
-  readonly minibatches?: number;
-  readonly policy: OnPolicyOptions["policy"];
   readonly normalizeObservations: boolean;
 }
 
-/** Options of the task that agents pass on as they are. */
-const numberNames = [
-  ...(["monitor", "params", "maxEpochs", "deterministic", "prioritized", "centerRewards"] as const),
-  ...(["targetKl", "vtrace", "gamma", "lambda"] as const),
-];
-
-/** An agent that learns on policy: its environments, a task of theirs for each training, its curriculum's hook. */
+/** An agent that learns on policy: environments and a task for each training, and the curriculum's hook. */
 export function onPolicyAgent<S extends OnPolicySettings>(
   kind: string,
-  options: EnvironmentChoice &
-    Partial<Omit<OnPolicyOptions, "normalizeAdvantages"> & Pick<TrainingConfig, "onNonFinite">>,
+  options: OnPolicyAgentOptions & Pick<OnPolicyOptions, "updateEpochs">,
   settings: S,
-  task: (environment: OnPolicyOptions["environment"], epochs: number) => OnPolicyTask,
+  task: (env: OnPolicyOptions["env"], epochs: number) => OnPolicyTask,
 ): Agent<OnPolicyTask, S> {
-  const { env, engine, seed, lesson, curriculum, updateEpochs, losses } = options;
-  checkCurriculum(kind, curriculum);
-  checkNumbers(kind, picked(options, numberNames));
-  if (losses !== undefined && !Array.isArray(losses))
-    throw badOption(kind, `losses are ${shown(losses)}`, "give a list of losses");
-  const known = checkChoice(kind, options);
+  const { env, engine, seed, lesson, curriculum, updateEpochs, segment, onNonFinite } = options;
+  checkMonitor(kind, options.monitor ?? {});
+  const known = knownEnvironment(kind, options);
   if (known) {
-    const rows = settings.environments * (known.agents ?? 1);
     const policy = policyFor(kind, settings.policy, known, settings.normalizeObservations);
-    sizesOf(kind, { ...settings, ...picked(options, ["segment"]) }, policy, rows);
+    const sizes = { ...settings, ...(segment !== undefined && { segment }) };
+    sizesOf(kind, sizes, policy, settings.environments * (known.agents ?? 1));
     checkLessons(kind, options, known);
   }
   return agentOf({
-    ...{ kind, env, settings, totalSteps: settings.totalSteps, engine, seed, lesson },
-    onNonFinite: options.onNonFinite,
+    kind,
+    env,
+    settings,
+    totalSteps: settings.totalSteps,
+    engine,
+    seed,
+    lesson,
+    onNonFinite,
     begin: () => {
-      const environment = environmentsOf(kind, options, settings.environments);
+      const env = environmentsOf(kind, options, settings.environments);
       return {
-        samplesPerEpoch: settings.rolloutSteps * rowsIn(environment),
-        task: (epochs) => withEnvironments(environment, () => task(environment, epochs)),
+        samplesPerEpoch: settings.rolloutSteps * rowsIn(env),
+        task: (epochs) => withEnvironments(env, () => task(env, epochs)),
       };
     },
-    remembers: [curriculum, updateEpochs].filter((part) => typeof part === "object"),
+    shared: [curriculum, updateEpochs].filter((part) => typeof part === "object"),
     hooks: () => (curriculum ? [curriculumHook(curriculum)] : []),
   });
 }
+
+/** A number that falls to 0 over the training; a ramp as it is. */
+export const annealed = (from: number | Ramp, epochs: number): Ramp =>
+  typeof from === "number" ? linear({ from, to: 0, over: { epochs } }) : from;

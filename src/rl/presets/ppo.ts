@@ -1,51 +1,175 @@
-import { checkNames, checkWord } from "../../core/index.ts";
-import type { Device, EngineChoice } from "../../engine/index.ts";
-import type { Loss } from "../../losses/index.ts";
+import { checkOptions, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
-import { linear, type Ramp } from "../../schedule/index.ts";
-import type { TrainingConfig } from "../../trainer/index.ts";
-import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { entropyLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
-import type { OnPolicyOptions } from "../on-policy/options.ts";
+import { type OnPolicyOptions, sharedOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
-import type { Agent } from "./agent.ts";
-import { checkedSettings } from "./check-settings.ts";
-import { choiceNames, type EnvironmentChoice } from "./environments.ts";
-import { onPolicyAgent } from "./on-policy-agent.ts";
-import { picked } from "./picked.ts";
-import { type PpoSettings, type PresetName, ppoSettings, presetNames } from "./ppo-settings.ts";
+import * as rows from "../option-rows.ts";
+import { type Agent, pickOptions } from "./agent.ts";
+import {
+  agentRows,
+  annealed,
+  type OnPolicyAgentOptions,
+  onPolicyAgent,
+  taskRows as sharedTaskRows,
+} from "./on-policy-agent.ts";
 
-/** Options of {@link ppo}: the environment, a preset, and whatever is to differ from it. */
-export interface PpoOptions
-  extends EnvironmentChoice,
-    Partial<Omit<PpoSettings, "updateEpochs">>,
-    Pick<
-      OnPolicyOptions,
-      "updateEpochs" | "centerRewards" | "targetKl" | "vtrace" | "segment" | "prioritized"
-    >,
-    Pick<OnPolicyOptions, "curriculum" | "lesson" | "monitor" | "params" | "maxEpochs" | "deterministic">,
-    Partial<Pick<TrainingConfig, "onNonFinite">> {
-  /** Whose settings what is left out has. Default "tuned": those known to be good for the environment. */
-  readonly preset?: PresetName;
-  /** Further losses beside those of PPO. */
-  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
-  /** Where everything random comes from. Default 0. */
-  readonly seed?: number;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
+/** The settings of PPO. Their defaults are those of CleanRL's ppo.py. */
+const settingRows = {
+  /** Agent steps of the whole training. */
+  totalSteps: option.integer({ min: 1, default: 500_000 }),
+  environments: option.integer({ min: 1, default: 4 }),
+  /** Steps of every environment in a rollout. */
+  rolloutSteps: option.integer({ min: 1, default: 128 }),
+  updateEpochs: option.either(rows.size, rows.tunedEpochs, { default: 4 }),
+  minibatches: option.integer({ min: 1, default: 4 }),
+  learningRate: option.either(rows.positive, rows.ramp, { default: 2.5e-4 }),
+  /** Anneals the learning rate to 0 by the end. */
+  annealRate: option.flag({ default: true }),
+  /** Anneals the clip range to 0 by the end. */
+  annealClip: option.flag({ default: false }),
+  gamma: option.number({ min: 0, max: 1, default: 0.99 }),
+  lambda: option.number({ min: 0, max: 1, default: 0.95 }),
+  clip: option.either(rows.positive, rows.ramp, { default: 0.2 }),
+  /** Values are clipped to this distance from their estimates during the rollout. */
+  valueClip: option.either(rows.orRamp(rows.positive), option.oneOf(["none"], {}), { default: 0.2 }),
+  /** Of half the square: see `valueLoss`. */
+  valueWeight: option.either(rows.fromZero, rows.ramp, { default: 0.5 }),
+  entropyWeight: option.either(rows.fromZero, rows.ramp, { default: 0.01 }),
+  /** Gradients are clipped to this norm. */
+  maxNorm: option.number({ above: 0, default: 0.5 }),
+  adamEpsilon: option.number({ min: 0, default: 1e-5 }),
+  normalizeObservations: option.flag({ default: false }),
+  normalizeRewards: option.flag({ default: false }),
+  normalizeAdvantages: option.oneOf(["minibatch", "batch", "none"], { default: "minibatch" }),
+  policy: rows.policySpec,
+};
+
+/** All settings of PPO. */
+export interface PpoSettings extends Settings<typeof settingRows> {}
+
+/** CleanRL's ppo.py. */
+const cleanrl: PpoSettings = resolveOptions("ppo", {}, settingRows);
+
+/** The defaults of Stable-Baselines3's PPO. */
+const sb3: PpoSettings = {
+  ...cleanrl,
+  totalSteps: 1_000_000,
+  environments: 1,
+  rolloutSteps: 2048,
+  updateEpochs: 10,
+  minibatches: 32,
+  learningRate: 3e-4,
+  annealRate: false,
+  valueClip: "none",
+  entropyWeight: 0,
+  // Its 0.5 is of whole squares, ours are half ones.
+  valueWeight: 1,
+};
+
+/** Settings by environment. */
+const tuned: Readonly<Record<string, PpoSettings>> = {
+  "CartPole-v1": {
+    ...sb3,
+    totalSteps: 100_000,
+    environments: 8,
+    rolloutSteps: 32,
+    updateEpochs: 20,
+    minibatches: 1,
+    gamma: 0.98,
+    lambda: 0.8,
+    learningRate: 1e-3,
+    annealRate: true,
+    annealClip: true,
+  },
+  "Acrobot-v1": {
+    ...sb3,
+    totalSteps: 1_000_000,
+    environments: 16,
+    rolloutSteps: 256,
+    updateEpochs: 4,
+    minibatches: 64,
+    lambda: 0.94,
+    normalizeObservations: true,
+    normalizeRewards: true,
+  },
+  "MountainCar-v0": {
+    ...sb3,
+    totalSteps: 1_000_000,
+    environments: 16,
+    rolloutSteps: 16,
+    updateEpochs: 4,
+    minibatches: 4,
+    lambda: 0.98,
+    normalizeObservations: true,
+    normalizeRewards: true,
+  },
+  "MountainCarContinuous-v0": {
+    ...sb3,
+    totalSteps: 300_000,
+    environments: 16,
+    rolloutSteps: 256,
+    updateEpochs: 10,
+    minibatches: 16,
+    gamma: 0.9999,
+    lambda: 0.9,
+    entropyWeight: 0.004,
+    maxNorm: 5,
+    valueWeight: 0.38,
+    normalizeObservations: true,
+    normalizeRewards: true,
+  },
+  "Pendulum-v1": {
+    ...sb3,
+    totalSteps: 100_000,
+    environments: 4,
+    rolloutSteps: 1024,
+    updateEpochs: 10,
+    minibatches: 64,
+    gamma: 0.9,
+    lambda: 0.95,
+    learningRate: 1e-3,
+  },
+};
+
+const presetNames = ["tuned", "cleanrl", "sb3"] as const;
+/** The presets of {@link ppo}, by name. */
+export type PresetName = (typeof presetNames)[number];
+
+/**
+ * The settings of a preset for an environment: `tuned` has its own for each built-in environment, and otherwise those
+ * of CleanRL.
+ *
+ * @example
+ * ```ts
+ * ppoSettings("tuned", "CartPole-v1").rolloutSteps; // 32
+ * ```
+ */
+export function ppoSettings(preset: PresetName, environment: string): PpoSettings {
+  if (preset === "sb3") return sb3;
+  return (preset === "tuned" ? tuned[environment] : undefined) ?? cleanrl;
 }
 
-const settingNames: readonly (keyof PpoSettings)[] = [
-  ...(["totalSteps", "environments", "rolloutSteps", "updateEpochs", "minibatches", "learningRate"] as const),
-  ...(["annealRate", "annealClip", "gamma", "lambda", "clip", "valueClip", "valueWeight"] as const),
-  ...(["entropyWeight", "maxNorm", "adamEpsilon", "normalizeObservations", "normalizeRewards"] as const),
-  ...(["normalizeAdvantages", "policy"] as const),
-];
-const taskNames = [
-  ...(["centerRewards", "targetKl", "vtrace", "segment", "prioritized", "curriculum", "lesson"] as const),
-  ...(["monitor", "params", "maxEpochs", "seed", "engine", "device", "deterministic"] as const),
-];
-const names = [...settingNames, ...taskNames, ...choiceNames, "preset", "losses", "onNonFinite"];
+/** Options of {@link ppo}: the environment, a preset, and all that differs from it. */
+export interface PpoOptions
+  extends OnPolicyAgentOptions,
+    Partial<PpoSettings>,
+    Pick<OnPolicyOptions, "targetKl" | "vtrace" | "prioritized"> {
+  /** The source of all settings that are not given. Default: "tuned", known to be good for the environment. */
+  readonly preset?: PresetName;
+}
+
+const taskRows = {
+  ...sharedTaskRows,
+  targetKl: sharedOptions.targetKl,
+  vtrace: sharedOptions.vtrace,
+  prioritized: sharedOptions.prioritized,
+};
+const optionRows = {
+  ...settingRows,
+  ...taskRows,
+  ...agentRows,
+  preset: option.oneOf(presetNames, {}),
+} satisfies OptionTable<PpoOptions>;
 
 /**
  * PPO with settings that work: give an environment and train. Every setting can be changed by its name, and losses can
@@ -60,35 +184,32 @@ const names = [...settingNames, ...taskNames, ...choiceNames, "preset", "losses"
  */
 export function ppo(options: PpoOptions): Agent<OnPolicyTask, PpoSettings> {
   const kind = "ppo";
-  checkNames(kind, options, names);
-  const preset = checkWord(kind, "preset", options.preset ?? "tuned", presetNames);
-  const base = ppoSettings(preset, typeof options.env === "string" ? options.env : "");
-  const changed = picked(options, settingNames);
-  const settings = checkedSettings(kind, { ...base, ...changed } as PpoSettings);
-  checkWord(kind, "normalizeAdvantages", settings.normalizeAdvantages, ["minibatch", "batch", "none"]);
-  const losses = (epochs: number) => {
-    const { clip, valueClip, valueWeight, entropyWeight, normalizeAdvantages: normalize } = settings;
-    return [
-      policyLoss({ clip: settings.annealClip ? falling(clip, epochs) : clip, normalize }),
-      valueLoss({ weight: valueWeight, ...(valueClip !== "none" && { clip: valueClip }) }),
-      entropyLoss({ weight: entropyWeight }),
-      ...(options.losses ?? []),
-    ];
-  };
-  const task = (environment: OnPolicyOptions["environment"], epochs: number): OnPolicyTask => {
-    const { learningRate, annealRate } = settings;
+  checkOptions(kind, options, optionRows);
+  const { preset = "tuned", env } = options;
+  const base = ppoSettings(preset, typeof env === "string" ? env : "");
+  const settings: PpoSettings = { ...base, ...pickOptions(options, settingRows) };
+  const task = (env: OnPolicyOptions["env"], epochs: number): OnPolicyTask => {
+    const { clip, valueClip, normalizeAdvantages: normalize } = settings;
     return onPolicyTask({
-      ...{ environment, losses: losses(epochs), rolloutSteps: settings.rolloutSteps },
+      env,
+      losses: [
+        policyLoss({ clip: settings.annealClip ? annealed(clip, epochs) : clip, normalize }),
+        valueLoss({ weight: settings.valueWeight, ...(valueClip !== "none" && { clip: valueClip }) }),
+        entropyLoss({ weight: settings.entropyWeight }),
+        ...(options.losses ?? []),
+      ],
       optimizer: chain(clipByGlobalNorm(settings.maxNorm), adam({ epsilon: settings.adamEpsilon })),
-      learningRate:
-        annealRate && typeof learningRate === "number" ? falling(learningRate, epochs) : learningRate,
-      ...picked(settings, ["updateEpochs", "minibatches", "gamma", "lambda", "policy"]),
+      learningRate: settings.annealRate ? annealed(settings.learningRate, epochs) : settings.learningRate,
+      rolloutSteps: settings.rolloutSteps,
+      updateEpochs: settings.updateEpochs,
+      minibatches: settings.minibatches,
+      gamma: settings.gamma,
+      lambda: settings.lambda,
+      policy: settings.policy,
       normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
-      normalizeAdvantages: settings.normalizeAdvantages === "batch",
-      ...picked(options, taskNames),
+      normalizeAdvantages: normalize === "batch",
+      ...pickOptions(options, taskRows),
     });
   };
   return onPolicyAgent(kind, options, settings, task);
 }
-
-const falling = (from: number, epochs: number): Ramp => linear({ from, to: 0, over: { epochs } });

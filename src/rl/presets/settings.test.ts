@@ -2,11 +2,9 @@ import { describe, expect, it } from "vitest";
 import { linear } from "../../schedule/index.ts";
 import { learningProgressCurriculum } from "../curriculum/learning-progress.ts";
 import { makeEnvironment } from "../environments/registry.ts";
-import { a2c } from "./a2c.ts";
-import { a2cSettings } from "./a2c-settings.ts";
+import { a2c, a2cSettings } from "./a2c.ts";
 import { type DqnAgentOptions, dqn } from "./dqn.ts";
-import { ppo } from "./ppo.ts";
-import { ppoSettings } from "./ppo-settings.ts";
+import { ppo, ppoSettings } from "./ppo.ts";
 
 /** Defaults of `stable_baselines3.A2C` and `.PPO`, version 2.9.2; of `ActorCriticPolicy` for Adam's epsilon. */
 const sb3 = {
@@ -82,7 +80,7 @@ describe("settings", () => {
       /a2c: entropyWeight is -1.*from 0 on/s,
     );
     expect(() => a2c({ env: "CartPole-v1", normalizeAdvantages: "minibach" as never })).toThrow(
-      /a2c: normalizeAdvantages cannot be "minibach"/,
+      /a2c: normalizeAdvantages is "minibach"/,
     );
   });
 
@@ -90,9 +88,9 @@ describe("settings", () => {
     ["learningRate is -1", { learningRate: -1 }],
     ["batchSize is 0", { batchSize: 0 }],
     ["learningStarts is -1", { learningStarts: -1 }],
-    ["target.tau is 2", { target: { tau: 2 } }],
+    ["target: tau is 2", { target: { tau: 2 } }],
     ["epsilon is 1.5", { epsilon: 1.5 }],
-    ["epsilon.over is 3", { epsilon: { from: 1, to: 0, over: 3 } }],
+    ["epsilon: over is 3", { epsilon: { from: 1, to: 0, over: 3 } }],
     ["environments is 0", { environments: 0 }],
   ])("of DQN are looked at when the agent is made: %s", (what, wrong) => {
     expect(() => dqn({ env: "CartPole-v1", ...wrong })).toThrow(

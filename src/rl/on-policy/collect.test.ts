@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noCounters } from "../../schedule/index.ts";
 import type { Request, Segment, Span } from "../../trainer/index.ts";
-import { endsRollout, placesOf, stretchesOf, type UpdatePlace } from "./stretch.ts";
+import { chunksOf, endsRollout, type UpdateSegment, updatePositions } from "./collect.ts";
 
-const segment = (phase: Segment["phase"], repeats: number, data?: UpdatePlace): Segment => ({
+const segment = (phase: Segment["phase"], repeats: number, data?: UpdateSegment): Segment => ({
   ...{ phase, repeats, adds: {}, fusesWithNext: true, maxFuse: 99 },
   ...(data && { data }),
 });
@@ -15,14 +15,14 @@ const span = (segment: Segment, from: number, count: number): Span => ({
 });
 const found = (...spans: Span[]) => {
   const count = spans.reduce((sum, { count }) => sum + count, 0);
-  const stretches = stretchesOf({
+  const chunks = chunksOf({
     at: noCounters,
     spans,
     count,
     ramps: {},
     signal: {},
   } as unknown as Request);
-  return stretches.map(({ rollouts, from, count, row }) => [rollouts, from, count, row]);
+  return chunks.map(({ rollouts, from, count, row }) => [rollouts, from, count, row]);
 };
 
 describe("the stretches of a call", () => {
@@ -49,7 +49,7 @@ describe("the stretches of a call", () => {
 });
 
 describe("the end of a rollout's updates", () => {
-  const ends = (...spans: Span[]) => endsRollout(stretchesOf({ spans } as unknown as Request));
+  const ends = (...spans: Span[]) => endsRollout(chunksOf({ spans } as unknown as Request));
   it("is the last of all segments", () => {
     expect(ends(span(train(0, 8), 0, 8))).toBe(true);
     expect(ends(span(train(0, 8), 7, 1))).toBe(true);
@@ -79,10 +79,10 @@ describe("where values of updates stand", () => {
     const number = (max: number) => fc.integer({ min: 0, max });
     fc.assert(
       fc.property(number(40), number(40), fc.integer({ min: 1, max: 9 }), (from, count, minibatches) => {
-        expect(placesOf({ from, count }, minibatches)).toEqual(naivePlaces(from, count, minibatches));
+        expect(updatePositions({ from, count }, minibatches)).toEqual(naivePlaces(from, count, minibatches));
       }),
       { numRuns: 500, seed: 4 },
     );
-    expect(placesOf({ from: 3, count: 4 }, 4)).toEqual([0, 4, 5, 6]);
+    expect(updatePositions({ from: 3, count: 4 }, 4)).toEqual([0, 4, 5, 6]);
   });
 });

@@ -5,7 +5,7 @@ import { every } from "../../schedule/index.ts";
 import { firstDifference, hashState, type StateTree } from "../../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
 import { smallTask, trained, type Where } from "./on-policy.test-support.ts";
-import { RolloutExperience } from "./rollout-experience.ts";
+import { RolloutBuffer } from "./rollout.ts";
 
 const table = (engine: EngineName, from: number): Tensor =>
   put(
@@ -16,11 +16,9 @@ const table = (engine: EngineName, from: number): Tensor =>
 describe.each(sweepEngines())("the experience of a rollout on %s", (engine) => {
   const made = () => {
     const room = table(engine, 0);
-    return new RolloutExperience({ table: room, memory: {} }, { device: room.device, donated: false });
+    return new RolloutBuffer({ table: room, memory: {} }, { device: room.device, donated: false });
   };
-  const inside = async (experience: RolloutExperience) => [
-    ...(await (experience.sample()[0] as Tensor).read()),
-  ];
+  const inside = async (experience: RolloutBuffer) => [...(await (experience.sample()[0] as Tensor).read())];
 
   it("is there from the rollout's end until it is learned from", async () => {
     const experience = made();

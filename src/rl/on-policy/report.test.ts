@@ -5,7 +5,7 @@ import type { StateTree } from "../../state/index.ts";
 import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import { autoUpdateEpochs } from "../experience/update-epochs.ts";
 import { hashes, smallTask, trained } from "./on-policy.test-support.ts";
-import { TunerWatch } from "./tuner-watch.ts";
+import { TunerWatch } from "./report.ts";
 
 const numbers = (...values: number[]) => put([...values, 99], { engine: "wasm" });
 const values = (kl: readonly number[], clipFraction: readonly number[]) => ({

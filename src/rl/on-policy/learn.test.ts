@@ -1,16 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { compile, hostRandom, np, put, read, type Value } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { Columns } from "./columns.ts";
-import type { Layout, Sizes } from "./layout.ts";
-import { type OrderSpec, orderOf, toSegments, toTime } from "./order.ts";
+import { Columns } from "./layout.ts";
+import { type ShuffleOptions, shuffleBy } from "./learn.ts";
+import type { Sizes } from "./options.ts";
+import { toSegments, toTime } from "./rollout.ts";
 
 const sizes = (steps: number, rows: number, segment: number, minibatches = 1): Sizes => {
   const segments = (steps / segment) * rows;
   return { steps, rows, segment, segments, batch: segments / minibatches, minibatches };
 };
 const learned = new Columns({ id: [], advantage: [], importance: [] });
-const layout = { learned } as unknown as Layout;
+const layout = { learned };
 
 describe.each(testEngines())("experience on %s", (engine) => {
   it.each([
@@ -40,16 +41,17 @@ describe.each(testEngines())("experience on %s", (engine) => {
       }
   });
 
-  const orderIn = (spec: Omit<OrderSpec, "layout">, advantage: readonly number[]) => {
+  const orderIn = (spec: Omit<ShuffleOptions, "layout">, advantage: readonly number[]) => {
     const { segments, segment } = spec.sizes;
-    const order = orderOf({ ...spec, layout });
+    const shuffle = shuffleBy({ ...spec, layout });
     const program = compile(
       (key: Value, epoch: Value) => {
         const id = np.reshape(np.arange(segments * segment), [segments, segment]);
         const own = np.reshape(np.repeat(np.array(advantage), segment), [segments, segment]);
         const table = learned.pack({ id, advantage: own, importance: np.zerosLike(id) });
         const memory = { h: np.reshape(np.arange(segments), [segments, 1]) };
-        const picked = order({ table, memory }, key, np.zeros([], { dtype: "i32" }), epoch, {});
+        const at = { key, rollout: np.zeros([], { dtype: "i32" }), epoch, ramps: {} };
+        const picked = shuffle({ table, memory }, at);
         return { ...learned.fields(picked.table), ...picked.memory };
       },
       { engine },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compile, np, read, type Value } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { Columns } from "./columns.ts";
+import { Columns } from "./layout.ts";
 
 const columns = new Columns({ observation: [2], done: [], picture: [2, 2], value: [] });
 

@@ -1,0 +1,83 @@
+import { type Option, option, treeLeaves } from "../core/index.ts";
+import { type Device, type EngineChoice, Tensor } from "../engine/index.ts";
+import type { RateInputs } from "../learner/index.ts";
+import type { Params } from "../nn/index.ts";
+import type { Optimizer } from "../optim/index.ts";
+import { isRamp, type Ramp } from "../schedule/index.ts";
+import type { Curriculum } from "./curriculum/curriculum.ts";
+import type { UpdateEpochs } from "./experience/update-epochs.ts";
+import type { Policy } from "./policies/policy.ts";
+import type { PolicySpec } from "./policies/spec.ts";
+
+/** Rows of option tables that tasks and presets share. See core/options.ts. */
+
+export const size = option.integer({ min: 1 });
+export const share = option.number({ min: 0, max: 1 });
+export const positive = option.number({ above: 0 });
+export const fromZero = option.number({ min: 0 });
+export const flag = option.flag({});
+export const ramp = option.made<Ramp>("a ramp such as linear({ ... })", isRamp, {});
+/** A number, or a ramp instead. */
+export const orRamp = (row: Option<number>) => option.either(row, ramp, {});
+
+/** True if an object has methods of these names. */
+const hasMethods = (given: unknown, names: readonly string[]): boolean =>
+  names.every((name) => typeof Reflect.get(Object(given), name) === "function");
+
+export const optimizer = option.made<Optimizer>(
+  "an optimizer such as optim.adam({ learningRate: 3e-4 })",
+  (given) => hasMethods(given, ["init", "update"]),
+  {},
+);
+
+/** A list of losses of type `L`, with an example. */
+export const losses = <L>(example: string) =>
+  option.made<readonly L[]>(`a list of losses such as ${example}`, Array.isArray, {});
+
+const isObject = (given: unknown): boolean =>
+  typeof given === "object" && given !== null && !Array.isArray(given);
+const policyText = 'a policy, or its spec such as { encoder: { kind: "mlp" } }';
+export const policy = option.made<Policy | PolicySpec>(policyText, isObject, {});
+/** Default: {}. */
+export const policySpec = option.made<PolicySpec, { readonly default: PolicySpec }>(policyText, isObject, {
+  default: {},
+});
+
+export const tunedEpochs = option.made<UpdateEpochs>(
+  "autoUpdateEpochs({ ... })",
+  (given) => hasMethods(given, ["observe", "getState", "setState"]),
+  {},
+);
+
+export const curriculum = option.made<Curriculum>(
+  "lessonCurriculum({ lessons }), learningProgressCurriculum({ lessons }), or all members of Curriculum",
+  (given) =>
+    hasMethods(given, ["shares", "trained", "evaluated", "metrics", "getState", "setState"]) &&
+    Array.isArray((given as Curriculum).lessons),
+  {},
+);
+
+export const lesson = option.made<string | number>(
+  "the name or the index of a lesson",
+  (given) => typeof given === "string" || typeof given === "number",
+  {},
+);
+
+export const params = option.made<Params<Tensor>>(
+  "tensors as policy.init(seed) makes them, or the params of another task",
+  (given) => {
+    const leaves = treeLeaves<unknown>(given as Params<Tensor>);
+    return leaves.length > 0 && leaves.every((leaf) => leaf instanceof Tensor);
+  },
+  {},
+);
+
+const anything = <T>(is: string) => option.made<T>(is, () => true, {});
+
+/** Rows that other rooms check: the learner, `RandomStreams` and the engine. */
+export const checkedElsewhere = {
+  rates: anything<RateInputs>("rates of the optimizer by name"),
+  seed: anything<number>("a whole number from 0 on"),
+  engine: anything<EngineChoice>('"xla" or "wasm"'),
+  device: anything<number | Device>("a device or its index"),
+};
