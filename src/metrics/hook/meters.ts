@@ -1,5 +1,4 @@
-import { availableParallelism, cpus } from "node:os";
-import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { IntervalHistogram } from "node:perf_hooks";
 import type { Clock } from "../../core/index.ts";
 import { memory } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -184,7 +183,7 @@ const resolution = 20;
 /** The machine this process runs on. Until it is closed it holds a timer, which does not keep the process alive. */
 export class SystemProbe implements MachineProbe {
   readonly #clock: Clock;
-  readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution });
+  readonly #delays: IntervalHistogram;
   #at: number;
   #own = process.cpuUsage();
   #machine = processorTimes();
@@ -192,6 +191,7 @@ export class SystemProbe implements MachineProbe {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#at = clock.now();
+    this.#delays = process.getBuiltinModule("node:perf_hooks").monitorEventLoopDelay({ resolution });
     this.#delays.enable();
   }
 
@@ -204,7 +204,7 @@ export class SystemProbe implements MachineProbe {
     const { tensors, bytes } = memory();
     const delays = this.#delays;
     const reading: MachineReading = {
-      "cpu.process": share(used, (now - this.#at) * availableParallelism()),
+      "cpu.process": share(used, (now - this.#at) * os().availableParallelism()),
       "cpu.machine": share(machine.busy - this.#machine.busy, machine.all - this.#machine.all),
       "memory.resident": rss,
       "memory.heap": heapUsed,
@@ -225,11 +225,13 @@ export class SystemProbe implements MachineProbe {
   }
 }
 
+const os = () => process.getBuiltinModule("node:os");
+
 /** Time of all processors together in milliseconds: busy, and in all. */
 function processorTimes(): { readonly busy: number; readonly all: number } {
   let busy = 0;
   let all = 0;
-  for (const { times } of cpus()) {
+  for (const { times } of os().cpus()) {
     const sum = times.user + times.nice + times.sys + times.idle + times.irq;
     all += sum;
     busy += sum - times.idle;

@@ -1,6 +1,4 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
-import { Session } from "node:inspector";
-import { join } from "node:path";
+import type { Session } from "node:inspector";
 import { type OptionTable, option, resolveOptions } from "../../core/index.ts";
 import { at } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
@@ -133,6 +131,8 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
 
 /** Writes the file completely or not at all. */
 async function write(directory: string, name: string, profile: object): Promise<void> {
+  const { mkdir, rename, writeFile } = process.getBuiltinModule("node:fs/promises");
+  const { join } = process.getBuiltinModule("node:path");
   await mkdir(directory, { recursive: true });
   const beside = join(directory, `${name}.${process.pid}.tmp`);
   await writeFile(beside, JSON.stringify(profile));
@@ -155,7 +155,8 @@ class ProfilerSession {
       throw new Error(`${busy} is taking a profile in this process, and two at once are none`);
     busy = who;
     try {
-      const session = new Session();
+      const inspector = process.getBuiltinModule("node:inspector");
+      const session = new inspector.Session();
       session.connect();
       const profiler = new ProfilerSession(session);
       await profiler.#post("Profiler.enable");

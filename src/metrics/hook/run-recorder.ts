@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Tensor } from "../../engine/index.ts";
 import type { Slot } from "../../hooks/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -176,6 +175,7 @@ export function newRunId(name: string, wall: number): string {
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 40);
+  const digits = Buffer.from(crypto.getRandomValues(new Uint8Array(3))).toString("hex");
   const time = new Date(wall).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
-  return `${word || "run"}-${time}-${randomBytes(3).toString("hex")}`;
+  return `${word || "run"}-${time}-${digits}`;
 }

@@ -1,5 +1,3 @@
-import fs from "node:fs";
-import { dirname, join, parse, resolve } from "node:path";
 import { badOption, checkOptions, type OptionTable, option, shown } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
@@ -22,10 +20,26 @@ export interface SinkFiles {
   existsSync(path: string): boolean;
 }
 
-export const systemFiles: SinkFiles = fs;
+/** Modules of Node are loaded when they are used, so that importing a sink loads none. */
+export const nodePath = () => process.getBuiltinModule("node:path");
+const fs = () => process.getBuiltinModule("node:fs");
+
+/** The files of this machine. */
+export const systemFiles: SinkFiles = {
+  openSync: (...args) => fs().openSync(...args),
+  closeSync: (file) => fs().closeSync(file),
+  readSync: (...args) => fs().readSync(...args),
+  writeSync: (...args) => fs().writeSync(...args),
+  fstatSync: (file) => fs().fstatSync(file),
+  ftruncateSync: (file, size) => fs().ftruncateSync(file, size),
+  mkdirSync: (path, options) => fs().mkdirSync(path, options),
+  renameSync: (from, to) => fs().renameSync(from, to),
+  rmSync: (path, options) => fs().rmSync(path, options),
+  existsSync: (path) => fs().existsSync(path),
+};
 
 /** Opens for reading and writing anywhere, and creates the file where there is none. */
-export const READ_WRITE: number = fs.constants.O_RDWR | fs.constants.O_CREAT;
+export const readWrite = (): number => fs().constants.O_RDWR | fs().constants.O_CREAT;
 
 /** Writes all of `bytes` at `position`: one call may write less. */
 export function writeAll(files: SinkFiles, file: number, bytes: Uint8Array, position: number): void {
@@ -98,7 +112,7 @@ export function lineFile(kind: string, path: string, options: FileSinkOptions): 
   checkOptions(kind, options, fileSinkOptions);
   if (typeof path !== "string" || path === "")
     throw badOption(kind, `the path is ${shown(path)}`, "name a file");
-  return new LineFile(resolve(path), options.files);
+  return new LineFile(nodePath().resolve(path), options.files);
 }
 
 /** A file of lines that grows by whole calls, and can be replaced atomically. For JSONL and CSV. */
@@ -118,8 +132,8 @@ export class LineFile {
   /** Creates the file where there is none. */
   open(): void {
     this.close();
-    this.#files.mkdirSync(dirname(this.path), { recursive: true });
-    const file = this.#files.openSync(this.path, READ_WRITE);
+    this.#files.mkdirSync(nodePath().dirname(this.path), { recursive: true });
+    const file = this.#files.openSync(this.path, readWrite());
     this.#file = file;
     this.#size = this.#files.fstatSync(file).size;
     this.#isClean = true;
@@ -210,9 +224,9 @@ export class LineFile {
   /** Renames the file to the first free of `a.1.jsonl`, `a.2.jsonl`, ... and opens a new one. */
   setAside(): void {
     this.close();
-    const { dir, name, ext } = parse(this.path);
+    const { dir, name, ext } = nodePath().parse(this.path);
     for (let number = 1; ; number++) {
-      const aside = join(dir, `${name}.${number}${ext}`);
+      const aside = nodePath().join(dir, `${name}.${number}${ext}`);
       if (!this.#claim(aside)) continue;
       try {
         this.#files.renameSync(this.path, aside);
@@ -269,10 +283,10 @@ export class StagedFile {
 
   /** Opens the file, creates it where there is none, and writes from `length` on. */
   constructor(files: SinkFiles, path: string, length = 0) {
-    files.mkdirSync(dirname(path), { recursive: true });
+    files.mkdirSync(nodePath().dirname(path), { recursive: true });
     this.path = path;
     this.#files = files;
-    this.#file = files.openSync(path, READ_WRITE);
+    this.#file = files.openSync(path, readWrite());
     this.#length = length;
   }
 

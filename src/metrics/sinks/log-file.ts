@@ -1,4 +1,3 @@
-import { dirname, resolve } from "node:path";
 import {
   badOption,
   type Clock,
@@ -13,7 +12,7 @@ import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
 import { chooser, followWindows } from "./console/entries.ts";
 import { endingRow, lineRow, openingRow, type Row } from "./console/rows.ts";
-import { filesOption, type SinkFiles, systemFiles } from "./files.ts";
+import { filesOption, nodePath, type SinkFiles, systemFiles } from "./files.ts";
 import { clockOption, type Sink, type SinkOptions, sinkOptions } from "./sink.ts";
 
 /** Options of {@link logFileSink}. */
@@ -48,7 +47,7 @@ export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
   if (typeof path !== "string" || path === "")
     throw badOption("logFileSink", `the path is ${shown(path)}`, 'name a file, like "runs/mnist/run.log"');
   const { clock = systemClock, files = systemFiles, ...general } = options;
-  const whole = resolve(path);
+  const whole = nodePath().resolve(path);
   const append = appender(whole, files);
   const follow = followWindows();
   const choose = chooser({ important: general.metrics ?? [], limit: Number.POSITIVE_INFINITY });
@@ -128,7 +127,7 @@ function appender(path: string, files: LogFiles): (text: string) => void {
       return files.openSync(path, "a");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      files.mkdirSync(dirname(path), { recursive: true });
+      files.mkdirSync(nodePath().dirname(path), { recursive: true });
       return files.openSync(path, "a");
     }
   };
@@ -157,7 +156,7 @@ function unwritable(path: string, cause: unknown): EspalierError {
     ? "free some room on the disk: what is missing is written then"
     : ["ENOTDIR", "EEXIST", "EISDIR"].includes(code)
       ? "give the path of a file in a directory; something else is in its place"
-      : `make ${dirname(path)} writable for this user, or give logFileSink another path`;
+      : `make ${nodePath().dirname(path)} writable for this user, or give logFileSink another path`;
   return new EspalierError("SINK_UNWRITABLE", `the log file ${path} cannot be written: ${message}`, {
     fix,
     cause,

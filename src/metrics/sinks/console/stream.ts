@@ -1,5 +1,3 @@
-import { writeSync } from "node:fs";
-import { Socket } from "node:net";
 import { printable } from "../../../core/index.ts";
 
 /**
@@ -98,6 +96,7 @@ export function outputTo(stream: ConsoleStream): Output {
 
 /** The file descriptor of the pipe behind a stream. Files and terminals are written to synchronously anyway. */
 export function pipeOf(stream: ConsoleStream): number | undefined {
+  const { Socket } = process.getBuiltinModule("node:net");
   if (process.platform === "win32" || stream.isTTY || !(stream instanceof Socket)) return undefined;
   return "fd" in stream && typeof stream.fd === "number" ? stream.fd : undefined;
 }
@@ -110,12 +109,11 @@ export interface PipeSystem {
   readonly sleep: (milliseconds: number) => void;
 }
 
-const neverNotified = new Int32Array(new SharedArrayBuffer(4));
-
 const system: PipeSystem = {
-  writeSync,
+  writeSync: (file, bytes, from) => process.getBuiltinModule("node:fs").writeSync(file, bytes, from),
   now: () => performance.now(),
-  sleep: (milliseconds) => void Atomics.wait(neverNotified, 0, 0, milliseconds),
+  // Nothing ever notifies it.
+  sleep: (milliseconds) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds),
 };
 
 /** Milliseconds for which readers are waited for, and the share of the time that is added. */

@@ -1,8 +1,15 @@
-import { dirname, join } from "node:path";
 import { type Clock, EspalierError } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunInfo } from "../../run-info.ts";
-import { READ_WRITE, type SinkFiles, systemFiles, tryTruncate, wholeLines, writeAll } from "../files.ts";
+import {
+  nodePath,
+  readWrite,
+  type SinkFiles,
+  systemFiles,
+  tryTruncate,
+  wholeLines,
+  writeAll,
+} from "../files.ts";
 import { comesAgain, filedUpTo } from "../sink.ts";
 
 /** Records are appended to the spill file in blocks of this size. */
@@ -169,7 +176,10 @@ interface SpilledBatch {
 /** Opens the file of a sink and a run in a directory that many may share. */
 export const openSpillFile = (directory: string, options: SpillOptions): SpillFile =>
   new SpillFile(
-    join(directory, `${encodeURIComponent(options.sink)}.${encodeURIComponent(options.run.id)}.jsonl`),
+    nodePath().join(
+      directory,
+      `${encodeURIComponent(options.sink)}.${encodeURIComponent(options.run.id)}.jsonl`,
+    ),
     options,
   );
 
@@ -263,8 +273,8 @@ export class SpillFile {
 
   #opened(): number {
     if (this.#file !== undefined) return this.#file;
-    this.#files.mkdirSync(dirname(this.path), { recursive: true });
-    const file = this.#files.openSync(this.path, READ_WRITE);
+    this.#files.mkdirSync(nodePath().dirname(this.path), { recursive: true });
+    const file = this.#files.openSync(this.path, readWrite());
     try {
       if (this.count === 0) {
         tryTruncate(this.#files, file, 0);

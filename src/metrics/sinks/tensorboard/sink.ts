@@ -1,10 +1,7 @@
-import { readdirSync } from "node:fs";
-import { hostname } from "node:os";
-import { join } from "node:path";
 import { type Clock, checkOptions, type OptionTable, option, systemClock } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
-import { filesOption, type SinkFiles, StagedFile, systemFiles } from "../files.ts";
+import { filesOption, nodePath, type SinkFiles, StagedFile, systemFiles } from "../files.ts";
 import { clockOption, filedUpTo, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
 import { EventWriter, numberPrefix, writeSessionEnd, writeSessionStart, writeValue } from "./events.ts";
 
@@ -153,7 +150,7 @@ class EventRuns {
     const floor = this.#resumedAt?.[axis] ?? Number.NEGATIVE_INFINITY;
     const runs: AxisRuns = { floor, main: this.#open(axis, false), late: undefined };
     this.#axes.set(axis, runs);
-    if (eventFiles(join(this.#directory, folderOf(axis, true))).length > 0) this.#late(axis, runs);
+    if (eventFiles(nodePath().join(this.#directory, folderOf(axis, true))).length > 0) this.#late(axis, runs);
     return runs;
   }
 
@@ -166,7 +163,7 @@ class EventRuns {
     const reached = this.#resumedAt?.[axis];
     // A new run voids everything; a resumed one what comes again; on an unknown axis nothing is void.
     const voidFrom = reached !== undefined ? Math.floor(reached) + 1 : this.#resumedAt ? undefined : 0;
-    const directory = join(this.#directory, folderOf(axis, late));
+    const directory = nodePath().join(this.#directory, folderOf(axis, late));
     const run = new EventRun(this.#files, directory, this.#wall, voidFrom);
     this.#runs.push(run);
     return run;
@@ -174,12 +171,15 @@ class EventRuns {
 }
 
 const folderOf = (axis: string, late: boolean): string =>
-  join(axis === "steps" ? "" : `${BY}${encodeURIComponent(axis)}`, late ? LATE : "");
+  nodePath().join(axis === "steps" ? "" : `${BY}${encodeURIComponent(axis)}`, late ? LATE : "");
 
 /** `steps`, and the axes that earlier processes wrote. */
 function existingAxes(directory: string): readonly string[] {
   try {
-    const folders = readdirSync(directory).filter((name) => name.startsWith(BY));
+    const folders = process
+      .getBuiltinModule("node:fs")
+      .readdirSync(directory)
+      .filter((name) => name.startsWith(BY));
     return ["steps", ...folders.map((name) => decodeURIComponent(name.slice(BY.length)))];
   } catch {
     // There is no directory yet, or a folder in it that is not ours.
@@ -209,7 +209,7 @@ class EventRun {
 
   /** Creates the file. What earlier files hold from the step `voidFrom` on is void. */
   constructor(files: SinkFiles, directory: string, wall: number, voidFrom: number | undefined) {
-    this.#file = new StagedFile(files, join(directory, freeName(directory, wall)));
+    this.#file = new StagedFile(files, nodePath().join(directory, freeName(directory, wall)));
     try {
       this.#out.fileVersion(wall);
       if (voidFrom !== undefined) this.#out.sessionStart(wall, voidFrom);
@@ -296,7 +296,10 @@ const named = /^events\.out\.tfevents\.(\d+)\./;
 /** The event files of a directory. None where there is no directory. */
 function eventFiles(directory: string): readonly string[] {
   try {
-    return readdirSync(directory).filter((name) => named.test(name));
+    return process
+      .getBuiltinModule("node:fs")
+      .readdirSync(directory)
+      .filter((name) => named.test(name));
   } catch {
     return [];
   }
@@ -308,5 +311,5 @@ let made = 0;
 function freeName(directory: string, wall: number): string {
   const taken = eventFiles(directory).map((name) => Number(named.exec(name)?.[1]));
   const seconds = Math.max(Math.floor(wall / 1000), ...taken.map((time) => time + 1));
-  return `events.out.tfevents.${String(seconds).padStart(10, "0")}.${hostname()}.${process.pid}.${made++}`;
+  return `events.out.tfevents.${String(seconds).padStart(10, "0")}.${process.getBuiltinModule("node:os").hostname()}.${process.pid}.${made++}`;
 }
