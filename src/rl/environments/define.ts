@@ -112,8 +112,9 @@ export function defineEnvironment<
 >(definition: Definition<State, O, A, N>): () => TypedEnvironment<O, A, N> {
   checkOptions(definition?.name || "defineEnvironment", definition, optionTable);
   // Values are checked when it runs, so that it need not know their types.
-  const untyped = definition as unknown as Definition<unknown>;
-  return () => new DefinedEnvironment(untyped) as unknown as TypedEnvironment<O, A, N>;
+  const untyped: unknown = definition;
+  return () =>
+    new DefinedEnvironment(untyped as Definition<unknown>) as Environment as TypedEnvironment<O, A, N>;
 }
 
 type Values = SpaceValue | readonly SpaceValue[];
@@ -194,7 +195,11 @@ class DefinedEnvironment implements Environment {
 
   step(action: Values): Step<Values, number | readonly number[]> {
     if (this.#phase !== "going") throw this.#notGoing();
-    const outcome = this.#definition.step(this.#state, this.#checks.action(action) as never, this.#random);
+    const outcome = this.#definition.step(
+      this.#state,
+      this.#checks.action(action) as ValueIn<Space>,
+      this.#random,
+    );
     if (outcome?.state === undefined) this.#checkOutcome(outcome);
     const { state, terminated, info } = outcome;
     const reward = this.#checks.reward(outcome.reward);

@@ -36,7 +36,9 @@ export function whyOutside(space: Space, value: unknown, name = "it"): string | 
       return undefined;
     }
     case "box":
-      return whyNotNumbers(value, boxSize(space), name) ?? whyOutOfBounds(space, value as never, name);
+      return (
+        whyNotNumbers(value, boxSize(space), name) ?? whyOutOfBounds(space, value as ArrayLike<unknown>, name)
+      );
     case "dict":
       return whyNotParts(space, value, name);
   }
@@ -57,7 +59,7 @@ function whyNotNumbers(value: unknown, size: number, name: string): string | und
   return undefined;
 }
 
-function whyOutOfBounds(space: Box, value: readonly unknown[], name: string): string | undefined {
+function whyOutOfBounds(space: Box, value: ArrayLike<unknown>, name: string): string | undefined {
   for (let i = 0; i < value.length; i++) {
     const element = value[i];
     if (typeof element !== "number" || Number.isNaN(element)) return `${name} is ${kindOf(element)} at ${i}`;

@@ -132,7 +132,8 @@ export const boundAt = (bound: number | readonly number[], i: number): number =>
   typeof bound === "number" ? bound : (bound[i] as number);
 
 function bounds(name: string, given: unknown, size: number): number | readonly number[] {
-  const all: unknown = typeof given === "object" && given !== null ? Array.from(given as never) : given;
+  const all: unknown =
+    typeof given === "object" && given !== null ? Array.from(given as ArrayLike<unknown>) : given;
   const list: unknown[] = Array.isArray(all) ? all : [all];
   if (Array.isArray(all) && all.length !== size)
     throw badOption(

@@ -35,6 +35,7 @@ const names = ["observationSpace", "actionSpace", "reset", "step", "act", "memor
 export function wrap(inner: Environment, wrapping: Wrapping): Environment {
   checkNames("wrap", wrapping, names);
   const { memory } = wrapping;
+  const { render } = inner;
   return {
     name: inner.name,
     observationSpace: wrapping.observationSpace ?? inner.observationSpace,
@@ -64,7 +65,7 @@ export function wrap(inner: Environment, wrapping: Wrapping): Environment {
       memory.setState(given.memory);
       inner.setState(given.inner);
     },
-    ...(inner.render && { render: () => inner.render?.() as never }),
+    ...(render && { render: () => render.call(inner) }),
     ...(inner.close && { close: () => inner.close?.() }),
   };
 }
