@@ -214,7 +214,7 @@ export const learningProgressCurriculum = (options: LearningProgressOptions): Cu
   new LearningProgress(options);
 
 /** The constants of the formulas. */
-export interface ProgressNumbers {
+interface ProgressNumbers {
   readonly baseline: number;
   readonly smoothing: number;
   readonly bonus: number;

@@ -307,13 +307,13 @@ export const lessonCurriculum = (options: LessonCurriculumOptions): Curriculum =
   new LessonCurriculum(settingsOf(options));
 
 /** A lesson and those it comes after, by name. */
-export interface Ordered {
+interface Ordered {
   readonly name: string;
   readonly after?: readonly string[] | undefined;
 }
 
 /** For every lesson the indices of those it comes after. Refuses unknown names and cycles. */
-export function dependenciesOf(lessons: readonly Ordered[]): readonly (readonly number[])[] {
+function dependenciesOf(lessons: readonly Ordered[]): readonly (readonly number[])[] {
   const names = lessons.map(({ name }) => name);
   const dependencies = lessons.map(({ name, after = [] }) =>
     [...new Set(after)].map((before) => {
@@ -363,7 +363,7 @@ function cycleIn(dependencies: readonly (readonly number[])[]): readonly number[
 }
 
 /** Scores and returns of the lessons, from training or from evaluations. */
-export class LessonRecord {
+class LessonRecord {
   readonly scores: Float64Array;
   readonly episodes: Float64Array;
   readonly returns: readonly Returns[];
@@ -396,7 +396,7 @@ export class LessonRecord {
 }
 
 /** The numbers of a lesson that decide its share. */
-export interface LessonStanding {
+interface LessonStanding {
   readonly score: number;
   readonly episodes: number;
 }

@@ -94,7 +94,7 @@ export type Shape =
     };
 
 /** What is wrong with a result, and how to fix it. */
-export interface ResultFault {
+interface ResultFault {
   readonly what: string;
   readonly fix: string;
 }

@@ -84,7 +84,7 @@ function normalized(observation: Value, { mean, variance }: Named): Value {
   return normalize(observation, moments);
 }
 
-export interface PolicyStepsOptions {
+interface PolicyStepsOptions {
   readonly player: Player;
   readonly state: PlayerState;
   readonly rows: number;

@@ -50,7 +50,7 @@ export function episodeRecorder(count: number): {
 }
 
 /** The results of an evaluation. */
-export interface EvaluationResults {
+interface EvaluationResults {
   readonly results: readonly SuiteResult[];
   /** The counters of the state that was evaluated. */
   readonly counters: Counters;
@@ -60,7 +60,7 @@ export interface EvaluationResults {
 /** Members of a context that publishing needs. In the background `log` does nothing: it would log under a later step. */
 export type PublishContext = Pick<TrainerContext, "slots" | "log" | "clock" | "state">;
 
-export interface PublisherOptions {
+interface PublisherOptions {
   /** Provides the slots. */
   readonly primary: boolean;
   readonly store?: StatsStore | undefined;

@@ -92,10 +92,10 @@ const fileName = (name: string): string =>
     .slice(0, 180) || "_";
 
 /** File extension of replays. */
-export const REPLAY_SUFFIX = ".replay";
+const REPLAY_SUFFIX = ".replay";
 
 /** Writes a temporary file, flushes it and renames it: the file appears complete or not at all. */
-export async function intoDirectory(directory: string, name: string, bytes: Uint8Array): Promise<string> {
+async function intoDirectory(directory: string, name: string, bytes: Uint8Array): Promise<string> {
   const path = join(resolve(directory), `${name}${REPLAY_SUFFIX}`);
   const beside = join(dirname(path), `.${name}-${process.pid}-${randomBytes(6).toString("hex")}.tmp`);
   try {
@@ -134,7 +134,7 @@ async function syncDirectory(path: string): Promise<void> {
 const IN_STORE = `episode${REPLAY_SUFFIX}`;
 
 /** Commits an entry with the replay in it, and replaces one of that name. */
-export async function intoStore(store: CheckpointStore, name: string, bytes: Uint8Array): Promise<string> {
+async function intoStore(store: CheckpointStore, name: string, bytes: Uint8Array): Promise<string> {
   const lock = await store.lock("replays");
   try {
     await lock.remove(name);
@@ -155,7 +155,7 @@ export async function intoStore(store: CheckpointStore, name: string, bytes: Uin
 }
 
 /** The replay of an entry. */
-export async function fromStore(store: CheckpointStore, name: string): Promise<Replay> {
+async function fromStore(store: CheckpointStore, name: string): Promise<Replay> {
   const where = store.path(name);
   const file = await (await store.open(name)).file(IN_STORE).catch((cause: unknown) => {
     if (!(cause instanceof EspalierError) || cause.code !== "FILE_MISSING") throw cause;

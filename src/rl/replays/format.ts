@@ -125,7 +125,7 @@ const floatsOf = (bytes: Buffer): Float32Array =>
   Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 
 /** The JSON header of a replay. */
-export interface Header extends Omit<Replay, "actions" | "observations" | "return"> {
+interface Header extends Omit<Replay, "actions" | "observations" | "return"> {
   readonly actions: { readonly type: "u8" | "f32"; readonly count: number };
   readonly observations: {
     readonly digest: string;
@@ -135,7 +135,7 @@ export interface Header extends Omit<Replay, "actions" | "observations" | "retur
 }
 
 /** Describes what is wrong with a header; undefined if it is valid. */
-export function problemIn(header: Header): string | undefined {
+function problemIn(header: Header): string | undefined {
   const whole = (value: unknown, least: number): boolean =>
     Number.isSafeInteger(value) && (value as number) >= least;
   const { actions, observations, returns } = header ?? {};

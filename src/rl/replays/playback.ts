@@ -1,7 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Drawing, Environment } from "../environments/environment.ts";
 import { actionSize } from "../spaces/space.ts";
-import { firstDifferent, type Replay, type ReplayRecorder, replayRecorder } from "./replay.ts";
+import { type ObservationMarks, type Replay, type ReplayRecorder, replayRecorder } from "./replay.ts";
 
 /**
  * Draws a replay: the reset, and each step. If the environment ends the episode earlier than recorded, there are fewer
@@ -122,4 +122,18 @@ export function play(
     look(recorder);
   }
   return recorder;
+}
+
+/** The range of observations in which the first difference lies, 0 being the reset's; undefined if there is none. */
+function firstDifferent(
+  recorded: ObservationMarks,
+  now: ObservationMarks,
+  observations: number,
+): readonly [from: number, to: number] | undefined {
+  const { every } = recorded;
+  const shared = Math.min(recorded.marks.length, now.marks.length);
+  for (let i = 0; i < shared; i++)
+    if (recorded.marks[i] !== now.marks[i]) return [i * every, (i + 1) * every - 1];
+  if (recorded.marks.length !== now.marks.length || recorded.digest === now.digest) return undefined;
+  return [shared * every, Math.max(shared * every, observations - 1)];
 }

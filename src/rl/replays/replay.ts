@@ -200,7 +200,7 @@ export async function recordEpisode(options: RecordOptions): Promise<Replay> {
 const MOST = 64;
 
 /** Hashes observations one after the other. */
-export class ObservationHash {
+class ObservationHash {
   readonly #hash = createHash("sha256");
   readonly #space: Space;
   /** The newest observation as rows [agents, flat size]. */
@@ -228,18 +228,4 @@ export class ObservationHash {
     const marks = Uint32Array.from(this.#each.filter((_, i) => (i + 1) % every === 0));
     return { digest: this.#hash.copy().digest("hex"), every, marks };
   }
-}
-
-/** The range of observations in which the first difference lies, 0 being the reset's; undefined if there is none. */
-export function firstDifferent(
-  recorded: ObservationMarks,
-  now: ObservationMarks,
-  observations: number,
-): readonly [from: number, to: number] | undefined {
-  const { every } = recorded;
-  const shared = Math.min(recorded.marks.length, now.marks.length);
-  for (let i = 0; i < shared; i++)
-    if (recorded.marks[i] !== now.marks[i]) return [i * every, (i + 1) * every - 1];
-  if (recorded.marks.length !== now.marks.length || recorded.digest === now.digest) return undefined;
-  return [shared * every, Math.max(shared * every, observations - 1)];
 }

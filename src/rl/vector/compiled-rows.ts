@@ -166,7 +166,7 @@ const chosen = (flags: Value, a: Value, b: Value): Value =>
  * differ by little, so counting does what splitting would, without hashing. `purpose` separates the keys that one
  * environment needs in one step.
  */
-export function environmentKeys(key: Value, count: number, purpose: number): Value {
+function environmentKeys(key: Value, count: number, purpose: number): Value {
   const first = np.slice(key, 0).add(np.iota([count]).astype("u32"));
   const second = np.bitwiseXor(np.slice(key, 1), np.full([], purpose, { dtype: "u32" }));
   return np.stack([first, np.broadcastTo(second, [count])], { axis: 1 });
@@ -176,7 +176,7 @@ export function environmentKeys(key: Value, count: number, purpose: number): Val
  * Draws a lesson for each key, i32, by shares: f32 [lessons], none below 0, whose sum need not be exactly 1. A share of
  * 0 is never drawn.
  */
-export function drawLessons(keys: Value, shares: Value): Value {
+function drawLessons(keys: Value, shares: Value): Value {
   const upTo = np.cumsum(shares);
   const drawn = vmap((key: Value) => random.uniform(key))(keys).mul(np.slice(upTo, -1));
   const passed = np.lessEqual(np.slice(upTo, ":-1"), np.expandDims(drawn, 1));

@@ -42,7 +42,7 @@ export interface Stepper {
   close(): void;
 }
 
-export interface HostVectorOptions {
+interface HostVectorOptions {
   readonly description: Description;
   readonly outputs: Memory;
   readonly stepper: Stepper;

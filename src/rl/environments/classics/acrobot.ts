@@ -140,7 +140,7 @@ function draw({ upper, lower }: State): Drawing {
 }
 
 /** `motion` is f32 [4]: the angles of both links and their velocities. */
-export type AcrobotState = { readonly motion: Value; readonly steps: Value };
+type AcrobotState = { readonly motion: Value; readonly steps: Value };
 
 type Motion = readonly [angle1: Value, angle2: Value, turning1: Value, turning2: Value];
 

@@ -138,7 +138,7 @@ function drawHill(position: number, goal: number): Drawing {
 }
 
 /** `motion` is f32 [2]: the car's position and velocity. */
-export type MountainCarState = { readonly motion: Value; readonly steps: Value };
+type MountainCarState = { readonly motion: Value; readonly steps: Value };
 
 const reset = (key: Value): MountainCarState => ({
   motion: np.stack([random.uniform(key, [], { min: -0.6, max: -0.4 }), np.zeros([])]),

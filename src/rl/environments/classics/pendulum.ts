@@ -86,7 +86,7 @@ export function wrapAngle(angle: Value): Value {
 }
 
 /** `motion` is f32 [2]: the angle from upright, which counts turns, and the angular velocity. */
-export type PendulumState = { readonly motion: Value; readonly steps: Value };
+type PendulumState = { readonly motion: Value; readonly steps: Value };
 
 const compiled: CompiledEnvironment<PendulumState> = {
   name: "Pendulum-v1",

@@ -58,7 +58,7 @@ export function gridWorld(options: GridWorldOptions = {}): Environment {
 }
 
 /** True if a wall or a shut door is there. */
-export const isSolid = (layout: GridLayout, { lesson, holds }: GridState, cell: number): boolean =>
+const isSolid = (layout: GridLayout, { lesson, holds }: GridState, cell: number): boolean =>
   layout.walls[lesson * layout.cells + cell] === 1 || (!holds && cell === layout.doors[lesson]);
 
 function beginning(layout: GridLayout, random: EnvironmentRandom, lesson: number): GridState {
@@ -123,7 +123,7 @@ function allowed(layout: GridLayout, state: GridState, at: number): boolean[] {
 const agentColors = ["#d1495b", "#00798c", "#8d6a9f", "#66a182"];
 
 /** Draws a grid world with cells of one unit. Each agent has its goal's colour. */
-export function drawGrid(layout: GridLayout, state: GridState): Drawing {
+function drawGrid(layout: GridLayout, state: GridState): Drawing {
   const { cells, doors, height, lessons, stride, view, walls, width } = layout;
   const place = (cell: number): [x: number, y: number] => [
     (cell % stride) - view,

@@ -97,7 +97,7 @@ const chunkOf = (space: Box, axis: Axis): number =>
   stacksLast(space, axis) ? (space.shape.at(-1) as number) : boxSize(space);
 
 /** The space of `count` values of a space. */
-export function stackSpace(space: Space, count: number, axis?: Axis): Space {
+function stackSpace(space: Space, count: number, axis?: Axis): Space {
   const times = <T>(list: readonly T[]): T[] => Array.from({ length: count }, () => list).flat();
   switch (space.kind) {
     case "discrete":
@@ -123,7 +123,7 @@ export function stackSpace(space: Space, count: number, axis?: Axis): Space {
 }
 
 /** Stacks values of a space into one of its stacked space. */
-export function stackValues(space: Space, values: readonly SpaceValue[], axis?: Axis): SpaceValue {
+function stackValues(space: Space, values: readonly SpaceValue[], axis?: Axis): SpaceValue {
   switch (space.kind) {
     case "discrete":
       return Int32Array.from(values as readonly number[]);
@@ -152,7 +152,7 @@ export function stackValues(space: Space, values: readonly SpaceValue[], axis?: 
 }
 
 /** A value of zeros, even if zero is not in the space. */
-export function zeroIn(space: Space): SpaceValue {
+function zeroIn(space: Space): SpaceValue {
   switch (space.kind) {
     case "discrete":
       return 0;

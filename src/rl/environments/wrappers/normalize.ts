@@ -95,7 +95,7 @@ export function normalizeRewards(
  * Mean and variance of each number over all samples, as Gymnasium's RunningMeanStd computes them: from a mean of 0 and a
  * variance of 1 that weigh a ten-thousandth of a sample, in double precision.
  */
-export class RunningMoments {
+class RunningMoments {
   readonly mean: Float64Array;
   readonly variance: Float64Array;
   #count = 1e-4;

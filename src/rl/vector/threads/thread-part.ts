@@ -8,7 +8,7 @@ import type { Repeat } from "./protocol.ts";
 import { type Reply, ThreadClient, type ThreadOptions } from "./thread-client.ts";
 
 /** What all threads of a vector share. */
-export interface SharedParts {
+interface SharedParts {
   readonly description: Description;
   /** The vector's results. */
   readonly outputs: Memory;
