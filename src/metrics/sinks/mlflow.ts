@@ -1,4 +1,13 @@
-import { badOption, type Clock, checkNames, EspalierError, shown, systemClock } from "../../core/index.ts";
+import {
+  badOption,
+  type Clock,
+  checkNames,
+  EspalierError,
+  hex,
+  sha256,
+  shown,
+  systemClock,
+} from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Json } from "../json.ts";
 import { isScalar, type MetricRecord } from "../record.ts";
@@ -330,12 +339,7 @@ function mlflowName(key: string): string {
     .map((part) => (part === "" || part === "." || part === ".." ? "_" : part))
     .join("/");
   if (clean === key && key.length <= LONGEST_NAME) return key;
-  const hash = process
-    .getBuiltinModule("node:crypto")
-    .createHash("sha256")
-    .update(key)
-    .digest("hex")
-    .slice(0, 8);
+  const hash = hex(sha256().update(key).digest()).slice(0, 8);
   return `${clean.slice(0, LONGEST_NAME - hash.length - 1)}_${hash}`;
 }
 

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { badOption, checkNames, EspalierError, shown } from "../../core/index.ts";
+import { badOption, checkNames, EspalierError, hex, sha256, shown } from "../../core/index.ts";
 import { type Histogram, isHistogram, isScalar, type MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
@@ -84,7 +84,8 @@ interface Newest {
 /** The newest value of each metric of a run. */
 class NewestValues {
   readonly #run: RunInfo;
-  readonly #names = new PrometheusNames([RUN, STEP]);
+  readonly #names = new Map<string, string>();
+  readonly #taken = new Set([RUN, STEP]);
   readonly #newest = new Map<string, Newest>();
   readonly #steps = new Map<string, number>();
 
@@ -130,7 +131,7 @@ class NewestValues {
   #family({ record, sum, count }: Newest): Family {
     const { key, category, unit } = record;
     const labels = { run: this.#run.id, category, metric: key };
-    const name = this.#names.nameOf(key);
+    const name = this.#nameOf(key);
     const help = unit === undefined ? record.name : `${record.name} [${unit}]`;
     if (isHistogram(record)) {
       const total = [
@@ -141,45 +142,30 @@ class NewestValues {
     }
     return { name, help, type: "gauge", samples: isScalar(record) ? [{ labels, value: record.value }] : [] };
   }
+
+  /** A name that Prometheus takes; no two metrics have the same. */
+  #nameOf(key: string): string {
+    const known = this.#names.get(key);
+    if (known !== undefined) return known;
+    const plain = `espalier_${key.replace(/[^a-zA-Z0-9_]+/g, "_")}`;
+    const hash = hex(sha256().update(key).digest()).slice(0, 8);
+    const isTaken = (name: string): boolean => parts.some((part) => this.#taken.has(`${name}${part}`));
+    let name = plain;
+    for (let i = 1; isTaken(name); i++) name = `${plain}_${hash}${i === 1 ? "" : i}`;
+    this.#names.set(key, name);
+    for (const part of parts) this.#taken.add(`${name}${part}`);
+    return name;
+  }
 }
+
+/** Endings of the names that a summary uses. */
+const parts = ["", "_sum", "_count"];
 
 /** The quantiles that are known exactly. */
 const ends = ({ min, max }: Histogram, labels: Readonly<Record<string, string>>): Family["samples"] => [
   { labels: { ...labels, quantile: "0" }, value: min },
   { labels: { ...labels, quantile: "1" }, value: max },
 ];
-
-/** Endings of the names that a summary uses. */
-const PARTS = ["", "_sum", "_count"];
-
-/** Gives every metric a name that Prometheus takes, no two the same. */
-class PrometheusNames {
-  readonly #names = new Map<string, string>();
-  readonly #taken: Set<string>;
-
-  /** The names in `taken` are of others. */
-  constructor(taken: Iterable<string>) {
-    this.#taken = new Set(taken);
-  }
-
-  nameOf(key: string): string {
-    const known = this.#names.get(key);
-    if (known !== undefined) return known;
-    const plain = `espalier_${key.replace(/[^a-zA-Z0-9_]+/g, "_")}`;
-    const hash = process
-      .getBuiltinModule("node:crypto")
-      .createHash("sha256")
-      .update(key)
-      .digest("hex")
-      .slice(0, 8);
-    const isTaken = (name: string): boolean => PARTS.some((part) => this.#taken.has(`${name}${part}`));
-    let name = plain;
-    for (let i = 1; isTaken(name); i++) name = `${plain}_${hash}${i === 1 ? "" : i}`;
-    this.#names.set(key, name);
-    for (const part of PARTS) this.#taken.add(`${name}${part}`);
-    return name;
-  }
-}
 
 /** One line of a family. */
 interface Sample {

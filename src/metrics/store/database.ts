@@ -187,27 +187,21 @@ export const migrations: readonly Migration[] = [runsAndMetrics, eventsAndHooks,
 
 /** The tables of a stats store, as kysely sees them. Both databases have the same. */
 export interface Tables {
-  readonly migrations: MigrationsTable;
+  readonly migrations: { version: number; name: string; applied_at: number };
   readonly runs: RunsTable;
   readonly run_heads: RunHeadsTable;
   readonly metric_keys: MetricKeysTable;
   readonly metric_blocks: MetricBlocksTable;
   readonly metrics: MetricsTable;
-  readonly metric_sums: MetricSumsTable;
-  readonly evaluations: EvaluationsTable;
-  readonly episodes: EpisodesTable;
+  readonly metric_sums: { block: number; key: number; points: number; last_step: number };
+  readonly evaluations: Events<{ name: string; scores: string; checkpoint: string | null }>;
+  readonly episodes: Events<{ return: number | null; length: number | null; info: string | null }>;
   readonly replays: FilesTable;
   readonly checkpoints: FilesTable;
-  readonly heartbeats: HeartbeatsTable;
-  readonly interventions: InterventionsTable;
+  readonly heartbeats: Events<{ pid: number; host: string; phase: string }>;
+  readonly interventions: Events<{ who: string; what: string; details: string | null }>;
   readonly hook_decisions: HookDecisionsTable;
   readonly hook_timings: HookTimingsTable;
-}
-
-interface MigrationsTable {
-  version: number;
-  name: string;
-  applied_at: number;
 }
 
 interface RunsTable {
@@ -282,45 +276,15 @@ interface MetricsTable {
   not_finite: number;
 }
 
-interface MetricSumsTable {
-  block: number;
-  key: number;
-  points: number;
-  last_step: number;
-}
-
-/** Columns that all events have. */
-interface EventColumns {
+/** A table of events, with the columns that all of them have. */
+type Events<Own> = Own & {
   number: Generated<number>;
   run: number;
   step: number;
   wall: number;
   identity: number;
-}
-interface EvaluationsTable extends EventColumns {
-  name: string;
-  scores: string;
-  checkpoint: string | null;
-}
-interface EpisodesTable extends EventColumns {
-  return: number | null;
-  length: number | null;
-  info: string | null;
-}
-interface FilesTable extends EventColumns {
-  path: string;
-  uri: string | null;
-}
-interface HeartbeatsTable extends EventColumns {
-  pid: number;
-  host: string;
-  phase: string;
-}
-interface InterventionsTable extends EventColumns {
-  who: string;
-  what: string;
-  details: string | null;
-}
+};
+type FilesTable = Events<{ path: string; uri: string | null }>;
 
 interface HookDecisionsTable {
   number: Generated<number>;
