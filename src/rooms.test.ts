@@ -54,6 +54,8 @@ const NETWORK = ["node:http", "node:net"];
  * losses reach neither files nor the network, whatever they are given reaches them.
  */
 const IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  // sha256 in plain JavaScript, for browsers.
+  core: ["@noble/hashes"],
   engine: [...COMPUTING, ...FILES, ...PROCESSES, "koffi", "@jax-js/jax"],
   state: ["node:crypto"],
   random: ["node:crypto"],
