@@ -1,4 +1,4 @@
-import type { Compilable, Kysely } from "kysely";
+import type { Compilable, Kysely, Selectable } from "kysely";
 import { EspalierError } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { Tables } from "./database.ts";
@@ -115,16 +115,7 @@ function prepare<P extends object, Row>(build: (parameters: P) => Compilable<Row
 }
 
 /** Where inserting into a run stands. */
-interface Head {
-  readonly run: number;
-  /** Places given so far. */
-  readonly places: number;
-  readonly sealed_wall: number | null;
-  readonly block: number | null;
-  readonly block_rows: number;
-  readonly first_wall: number | null;
-  readonly last_wall: number | null;
-}
+type Head = Omit<Selectable<Tables["run_heads"]>, "counters">;
 
 /** A block that is full: its first and last moment, and the last place in it. */
 interface Seal {
@@ -268,15 +259,7 @@ export interface RunMemory {
 export const newMemory = (): RunMemory => ({ keys: new Map(), steps: Number.NEGATIVE_INFINITY });
 
 /** A metric of a run. One that a resumed run declares otherwise than before has two. */
-interface KeyRow {
-  readonly id: number;
-  readonly key: string;
-  readonly category: string;
-  readonly name: string;
-  readonly unit: string;
-  readonly axis: string;
-  readonly reduction: string;
-}
+type KeyRow = Readonly<Omit<Selectable<Tables["metric_keys"]>, "run">>;
 
 /** A metric's texts without what databases refuse. */
 export const storedKey = ({ key, category, name, unit, axis, reduction }: Omit<KeyRow, "id">) => ({
