@@ -36,6 +36,7 @@ export {
   grad,
   type HostArray,
   hostRandom,
+  loadWasm,
   memory,
   type Nested,
   np,

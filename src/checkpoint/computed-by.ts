@@ -1,8 +1,5 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { availableParallelism, cpus } from "node:os";
-import { basename } from "node:path";
 import own from "../../package.json" with { type: "json" };
+import { node } from "../core/index.ts";
 import { type Device, findPlugins } from "../engine/index.ts";
 import type { Json } from "./json.ts";
 import { hashFile } from "./store/file-threads.ts";
@@ -31,8 +28,8 @@ export async function computedBy(device: Device | undefined, compileOptions: Jso
     engine: device?.engine ?? "none",
     device: device?.description ?? "none",
     plugin: await pluginOf(device),
-    cpu: { model: cpus()[0]?.model ?? "unknown", features: cpuFeatures() },
-    threads: availableParallelism(),
+    cpu: { model: node.os.cpus()[0]?.model ?? "unknown", features: cpuFeatures() },
+    threads: node.os.availableParallelism(),
     compileOptions:
       flags && device?.engine === "xla" ? { given: compileOptions, XLA_FLAGS: flags } : compileOptions,
     platform: `${process.platform}-${process.arch}`,
@@ -68,7 +65,7 @@ async function pluginOf(device: Device | undefined): Promise<ComputedBy["plugin"
   if (!plugin) return { name: "unknown", sha256: null };
   const sha256 = hashes.get(plugin.path) ?? hashFile(plugin.path);
   hashes.set(plugin.path, sha256);
-  return { name: basename(plugin.path), sha256: await sha256 };
+  return { name: node.path.basename(plugin.path), sha256: await sha256 };
 }
 
 /** A plugin is hundreds of megabytes and does not change while it is loaded. */
@@ -82,9 +79,14 @@ function cpuFeatures(): string {
   return features;
   function read(): string {
     try {
-      const [, list] = /^(?:flags|Features)\s*:\s*(.*)$/m.exec(readFileSync("/proc/cpuinfo", "utf8")) ?? [];
+      const [, list] =
+        /^(?:flags|Features)\s*:\s*(.*)$/m.exec(node.fs.readFileSync("/proc/cpuinfo", "utf8")) ?? [];
       if (list === undefined) return "unknown";
-      return createHash("sha256").update(list.split(" ").sort().join(" ")).digest("hex").slice(0, 16);
+      return node.crypto
+        .createHash("sha256")
+        .update(list.split(" ").sort().join(" "))
+        .digest("hex")
+        .slice(0, 16);
     } catch {
       return "unknown";
     }

@@ -1,5 +1,4 @@
-import { basename, dirname, resolve } from "node:path";
-import { type Clock, systemClock } from "../core/index.ts";
+import { type Clock, node, systemClock } from "../core/index.ts";
 import type { Stateful } from "../state/index.ts";
 import {
   Checkpoint,
@@ -175,8 +174,8 @@ export class CheckpointManager {
   /** Opens a checkpoint of the store by its name, or any other by its path. */
   async load(nameOrPath: string): Promise<Checkpoint> {
     if (!/[/\\]/.test(nameOrPath)) return Checkpoint.open(this.store, nameOrPath);
-    const path = resolve(nameOrPath);
-    return Checkpoint.open(localStore(dirname(path)), basename(path));
+    const path = node.path.resolve(nameOrPath);
+    return Checkpoint.open(localStore(node.path.dirname(path)), node.path.basename(path));
   }
 
   /**

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { EspalierError, isPlainObject, metricParts, shown } from "../core/index.ts";
+import { EspalierError, isPlainObject, metricParts, node, shown } from "../core/index.ts";
 import { type Counters, noCounters } from "../schedule/index.ts";
 import type { ComputedBy } from "./computed-by.ts";
 import { decodeJson, encodeJson, type Json, parseJson, unknownMark } from "./json.ts";
@@ -155,7 +154,7 @@ function checked(decoded: unknown): Manifest {
 }
 
 const checksum = (plain: Readonly<Record<string, Json>>): string =>
-  createHash("sha256").update(JSON.stringify(plain)).digest("hex");
+  node.crypto.createHash("sha256").update(JSON.stringify(plain)).digest("hex");
 
 const damaged = (why: string): EspalierError => new EspalierError("CHECKPOINT_DAMAGED", why);
 
@@ -190,7 +189,8 @@ export function migrate(
 /** A hash of settings that is the same whatever the order of their keys. */
 export function configHash(config: Json): string {
   const encoded = encodeJson(config, () => undefined);
-  return createHash("sha256")
+  return node.crypto
+    .createHash("sha256")
     .update(JSON.stringify(sorted(encoded)))
     .digest("hex");
 }

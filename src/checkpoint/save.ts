@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { didYouMean, EspalierError, isPlainObject, shown } from "../core/index.ts";
+import { didYouMean, EspalierError, isPlainObject, node, shown } from "../core/index.ts";
 import { type Counters, noCounters } from "../schedule/index.ts";
 import { deepest, walkState } from "../state/index.ts";
 import type { Json } from "./json.ts";
@@ -236,7 +235,7 @@ function fileNames(components: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     components.map((component) => {
       const plain = component.replace(/[^A-Za-z0-9._-]/g, escaped);
-      const hash = createHash("sha256").update(component).digest("hex").slice(0, 12);
+      const hash = node.crypto.createHash("sha256").update(component).digest("hex").slice(0, 12);
       // Some file systems take A for a; names that are long, hidden or taken get a hash of the component's name.
       const fits = plain.length <= 120 && /^[A-Za-z0-9_%-]/.test(plain) && !taken.has(plain.toLowerCase());
       const file = fits ? plain : `${plain.slice(0, 100).replace(/^\./, "_")}-${hash}`;

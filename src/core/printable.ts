@@ -95,6 +95,13 @@ function escaped(character: string): string {
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
 }
 
+/** Warns as Node's own warnings do, or on the console of a browser. */
+export function emitWarning(text: string, code: string): void {
+  if (onNode()) process.emitWarning(text, { code });
+  // biome-ignore lint/suspicious/noConsole: a browser has nothing else.
+  else console.warn(text);
+}
+
 /** Writes a line to standard error, where warnings go by default, or to the console of a browser. */
 export function toStandardError(text: string): void {
   if (onNode()) process.stderr.write(`${text}\n`);

@@ -1,5 +1,4 @@
-import { resolve } from "node:path";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import type { HookHost, SlotAccess } from "../../hooks/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import { type Stateful, type StateTree, sameState } from "../../state/index.ts";
@@ -163,7 +162,7 @@ export class CheckpointKeeper {
     const { rank, ranks } = context.config;
     if (ranks === 1 || !primary || directory === undefined) return;
     const machine = { fs: nodeFileSystem, processes: systemProcesses() };
-    const root = resolve(directory);
+    const root = node.path.resolve(directory);
     const meeting = new RankMeeting({ ...machine, root, rank, ranks, patience, warn: this.#warn });
     this.#meeting = meeting;
     meeting.watch(context.endTogether((here, why) => meeting.agree(here, why)));

@@ -1,5 +1,4 @@
-import { basename, dirname, join, resolve } from "node:path";
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError, node } from "../../core/index.ts";
 import type { Trainer, TrainerContext } from "../../trainer/index.ts";
 import { Checkpoint, latestWhole, listCheckpoints } from "../checkpoint.ts";
 import type { Json } from "../json.ts";
@@ -21,15 +20,15 @@ export async function openCheckpoint(
   path: string,
   warn: (text: string) => void = () => undefined,
 ): Promise<Checkpoint> {
-  const at = resolve(path);
-  const parent = localStore(dirname(at));
+  const at = node.path.resolve(path);
+  const parent = localStore(node.path.dirname(at));
   try {
-    return await Checkpoint.open(parent, basename(at));
+    return await Checkpoint.open(parent, node.path.basename(at));
   } catch (error) {
     if (!(error instanceof EspalierError) || !["CHECKPOINT_MISSING", "STORE_NAME"].includes(error.code))
       throw error;
   }
-  const ranks = await ranksOf(parent, basename(at));
+  const ranks = await ranksOf(parent, node.path.basename(at));
   if (ranks > 1) throw ofRanks(`${at} is a checkpoint`, ranks, at);
   const store = localStore(at);
   const newest = await latestWhole(store, warn);
@@ -41,7 +40,7 @@ export async function openCheckpoint(
   const beside = (await listCheckpoints(parent).catch(() => [])).map(({ name }) => name);
   throw new EspalierError(
     "CHECKPOINT_MISSING",
-    `there is no whole checkpoint at ${at}${didYouMean(basename(at), beside)}`,
+    `there is no whole checkpoint at ${at}${didYouMean(node.path.basename(at), beside)}`,
     {
       fix: `give the directory of a checkpoint, or a directory that holds some${beside.length > 0 ? `; in ${parent.location} there are ${someOf(beside)}` : ""}`,
     },
@@ -50,7 +49,7 @@ export async function openCheckpoint(
 
 const ofRanks = (what: string, ranks: number, path: string): EspalierError =>
   new EspalierError("CHECKPOINT_RANKS", `${what} of ${ranks} ranks`, {
-    fix: `give the part of one rank: ${join(path, partName(0))}`,
+    fix: `give the part of one rank: ${node.path.join(path, partName(0))}`,
   });
 
 /** Names for a message: all, or the last of many. */
@@ -80,7 +79,7 @@ export async function resumeTrainer(
 ): Promise<Manifest> {
   const { warn, ...given } = options;
   const checkpoint = await openCheckpoint(path, warn);
-  const store = localStore(dirname(checkpoint.path));
+  const store = localStore(node.path.dirname(checkpoint.path));
   const manager = new CheckpointManager({ store, ...(warn && { warn }) });
   return manager.restore(trainer.components, checkpoint, {
     ...given,

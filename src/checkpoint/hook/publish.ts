@@ -1,6 +1,4 @@
-import { isAbsolute } from "node:path";
-import { pathToFileURL } from "node:url";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import { Checkpoint, checkpointName } from "../checkpoint.ts";
 import type { CheckpointManager } from "../manager.ts";
 import type { ComponentRecord, Manifest } from "../manifest.ts";
@@ -92,4 +90,5 @@ async function isSame(store: CheckpointStore, name: string, { components }: Mani
   return JSON.stringify(there.manifest.components) === JSON.stringify(components);
 }
 
-const uriOf = (path: string): string => (isAbsolute(path) ? pathToFileURL(path).href : path);
+const uriOf = (path: string): string =>
+  node.path.isAbsolute(path) ? node.url.pathToFileURL(path).href : path;

@@ -1,5 +1,4 @@
-import { basename, dirname, resolve } from "node:path";
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError, node } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { TrainerContext, TrainingConfig } from "../../trainer/index.ts";
 import { Checkpoint, latestWhole } from "../checkpoint.ts";
@@ -23,8 +22,12 @@ export async function openManager(
   // Before the store is locked, so that no rank waits for one that has been refused.
   if (onStart !== "fresh") await checkRanks(settings.store, config.ranks);
   if (config.ranks > 1 && isPath(onStart)) {
-    const path = resolve(onStart);
-    await checkRanks(localStore(dirname(path)), config.ranks, (name) => name === basename(path));
+    const path = node.path.resolve(onStart);
+    await checkRanks(
+      localStore(node.path.dirname(path)),
+      config.ranks,
+      (name) => name === node.path.basename(path),
+    );
   }
   const manager = new CheckpointManager({
     store,
@@ -147,8 +150,8 @@ async function named(
 ): Promise<Checkpoint> {
   if (isPath(onStart)) {
     if (ranks === 1) return openCheckpoint(onStart, warn);
-    const path = resolve(onStart);
-    return Checkpoint.open(rankedStore(dirname(path), { rank, ranks }), basename(path));
+    const path = node.path.resolve(onStart);
+    return Checkpoint.open(rankedStore(node.path.dirname(path), { rank, ranks }), node.path.basename(path));
   }
   const there = (await manager.list()).map(({ name }) => name);
   if (there.includes(onStart)) return manager.load(onStart);

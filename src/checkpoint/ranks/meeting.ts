@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { node } from "../../core/index.ts";
 import { type EndingReason, type EndPosition, laterOf } from "../../trainer/index.ts";
 import type { ProcessIdentity } from "../store/lock.ts";
 import { isMainThere, type Machine, partName, putJson, readJson, until } from "./ranked-store.ts";
@@ -82,7 +82,7 @@ export class RankMeeting {
   async agree(here: EndPosition, why: EndingReason): Promise<EndPosition | "goOn"> {
     const { root, rank, patience, fs, warn } = this.#options;
     clearInterval(this.#timer);
-    const mine = join(root, `${announced}${partName(rank)}`);
+    const mine = node.path.join(root, `${announced}${partName(rank)}`);
     await putJson(fs, mine, `${mine}.draft`, { place: here, ...why } satisfies Announcement);
     const began = performance.now();
     let said = false;
@@ -111,7 +111,7 @@ export class RankMeeting {
     });
     if (found === "goOn") return found;
     const { until: place, why: reason } = found as Decision;
-    const all = join(root, decided);
+    const all = node.path.join(root, decided);
     if (rank === 0) await putJson(fs, all, `${all}.draft`, found as Decision);
     else await fs.remove(mine);
     if (place) return place;
@@ -133,7 +133,7 @@ export class RankMeeting {
         },
         async () => new Error("late"),
       ).catch(() => undefined);
-    for (const name of rank === 0 ? [mine, decided] : [mine]) await fs.remove(join(root, name));
+    for (const name of rank === 0 ? [mine, decided] : [mine]) await fs.remove(node.path.join(root, name));
   }
 
   #others(): readonly number[] {
@@ -145,7 +145,7 @@ export class RankMeeting {
     const names = (await fs.list(root)).filter((name) => /^\.tmp-end-rank-\d+$/.test(name));
     const read = names.map(async (name) => {
       const rank = Number(name.slice(`${announced}rank-`.length));
-      const said = await readJson<Announcement>(fs, join(root, name));
+      const said = await readJson<Announcement>(fs, node.path.join(root, name));
       return said && Array.isArray(said.place) ? ([[rank, said]] as const) : [];
     });
     return (await Promise.all(read)).flat();
@@ -165,7 +165,7 @@ export class RankMeeting {
   async #decisionOfMain(): Promise<Decision | undefined> {
     const { root, fs } = this.#options;
     const there = await isMainThere(root, this.#options);
-    const said = await readJson<Decision>(fs, join(root, decided));
+    const said = await readJson<Decision>(fs, node.path.join(root, decided));
     return said ?? (there ? undefined : { until: null, why: "rank 0 is gone" });
   }
 
@@ -175,7 +175,9 @@ export class RankMeeting {
     const names = await fs.list(root);
     const found = ranks.map(async (rank) => {
       const locks = names.filter((name) => name.startsWith(`.lock.${partName(rank)}-`));
-      const claims = await Promise.all(locks.map((name) => readJson<ProcessIdentity>(fs, join(root, name))));
+      const claims = await Promise.all(
+        locks.map((name) => readJson<ProcessIdentity>(fs, node.path.join(root, name))),
+      );
       return claims.some((claim) => claim && processes.isRunning(claim) !== false) ? [] : [rank];
     });
     return (await Promise.all(found)).flat();
@@ -185,7 +187,7 @@ export class RankMeeting {
   async #isBehind(): Promise<boolean> {
     const { root, rank, fs } = this.#options;
     for (const name of (await fs.list(root)).filter((one) => one.startsWith(".tmp-parts-"))) {
-      const parts = await fs.list(join(root, name));
+      const parts = await fs.list(node.path.join(root, name));
       const isOwn = (part: string): boolean => part === partName(rank) || part === `.${partName(rank)}`;
       if (parts.some((part) => part.startsWith("rank-")) && !parts.some(isOwn)) return true;
     }

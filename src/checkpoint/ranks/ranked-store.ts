@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
-import { isAbsolute, join, resolve } from "node:path";
-import { EspalierError, isPlainObject } from "../../core/index.ts";
+import { EspalierError, isPlainObject, node } from "../../core/index.ts";
 import { Checkpoint, isCheckpointName, type PartedStore } from "../checkpoint.ts";
 import {
   type FileSystem,
@@ -56,7 +54,7 @@ interface RankedStoreOptions extends Partial<Machine> {
  */
 export function rankedStore(directory: string, options: RankedStoreOptions): PartedStore {
   const { rank, ranks, patience = defaultPatience } = options;
-  const root = resolve(directory);
+  const root = node.path.resolve(directory);
   const machine = { fs: options.fs ?? nodeFileSystem, processes: options.processes ?? systemProcesses() };
   const injected = {
     ...(options.fs && { fs: options.fs }),
@@ -64,8 +62,8 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
   };
   const whole = localStore(root, injected);
   const parts = Array.from({ length: ranks }, (_, r) => ({
-    path: (name: string) => join(root, name, partName(r)),
-    open: (name: string) => localStore(join(root, name), injected).open(partName(r)),
+    path: (name: string) => node.path.join(root, name, partName(r)),
+    open: (name: string) => localStore(node.path.join(root, name), injected).open(partName(r)),
   }));
   const own = parts[rank] as (typeof parts)[number];
   const threads = options.fs === undefined;
@@ -93,7 +91,7 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
       takeLock(machine.fs, root, {
         processes: machine.processes,
         holder,
-        token: randomBytes(6).toString("hex"),
+        token: node.crypto.randomBytes(6).toString("hex"),
         takeOver: false,
         prefix: `.lock.${partName(rank)}-`,
         what: `rank ${rank} of ${root}`,
@@ -119,11 +117,16 @@ interface Part extends Machine {
 async function beginPart(part: Part): Promise<CheckpointWriter> {
   const { root, name, rank, ranks, patience, fs, threads } = part;
   // Rank 0 removes directories with this prefix when it locks the store.
-  const shared = join(root, `.tmp-parts-${name}`);
-  const [final, own] = [join(root, name), join(shared, partName(rank))];
+  const shared = node.path.join(root, `.tmp-parts-${name}`);
+  const [final, own] = [node.path.join(root, name), node.path.join(shared, partName(rank))];
   await fs.remove(own);
   // Rank 0 syncs the shared directory, for all: it may be renamed as soon as the last part is there.
-  const writer = await writeCheckpoint({ fs, threads, from: join(shared, `.${partName(rank)}`), to: own });
+  const writer = await writeCheckpoint({
+    fs,
+    threads,
+    from: node.path.join(shared, `.${partName(rank)}`),
+    to: own,
+  });
   const has = async (directory: string, entry: string): Promise<boolean> =>
     (await fs.list(directory)).includes(entry);
 
@@ -183,8 +186,8 @@ const mainFile = ".rank-0";
 
 /** Tells the others that rank 0 has locked and tidied the store. Gives the function that withdraws it. */
 async function announceMain(root: string, { fs, processes }: Machine): Promise<() => Promise<void>> {
-  const path = join(root, mainFile);
-  await putJson(fs, path, join(root, `.tmp-${mainFile.slice(1)}`), processes.self);
+  const path = node.path.join(root, mainFile);
+  await putJson(fs, path, node.path.join(root, `.tmp-${mainFile.slice(1)}`), processes.self);
   return () => fs.remove(path);
 }
 
@@ -202,7 +205,7 @@ async function awaitMain(root: string, patience: number, machine: Machine): Prom
 
 /** True if rank 0 has the store and runs. */
 export async function isMainThere(root: string, { fs, processes }: Machine): Promise<boolean> {
-  const main = await readJson<ProcessIdentity>(fs, join(root, mainFile));
+  const main = await readJson<ProcessIdentity>(fs, node.path.join(root, mainFile));
   return main !== undefined && processes.isRunning(main) !== false;
 }
 
@@ -240,7 +243,7 @@ export async function until(
 export async function ranksOf(store: Pick<CheckpointStore, "path">, name: string): Promise<number> {
   const path = store.path(name);
   // Stores other than directories are for one rank.
-  const names = isAbsolute(path) ? await nodeFileSystem.list(path).catch(() => []) : [];
+  const names = node.path.isAbsolute(path) ? await nodeFileSystem.list(path).catch(() => []) : [];
   const parts = names.filter((part) => /^rank-\d{4,}$/.test(part));
   if (parts.length === 0) return 1;
   for (const part of parts) {
@@ -287,7 +290,7 @@ export async function checkRanks(
 export function anyRanksStore(directory: string): PartedStore {
   const whole = localStore(directory);
   const partOf = (name: string, rank: number) => ({
-    path: () => join(whole.path(name), partName(rank)),
+    path: () => node.path.join(whole.path(name), partName(rank)),
     open: (): Promise<StoredCheckpoint> => localStore(whole.path(name)).open(partName(rank)),
   });
   return {

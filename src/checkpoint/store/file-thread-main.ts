@@ -1,5 +1,4 @@
-import { createRequire } from "node:module";
-import { parentPort } from "node:worker_threads";
+import { node } from "../../core/index.ts";
 import { nodeFileSystem } from "./file-system.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
 
@@ -43,18 +42,18 @@ export interface Answer {
 /** The work of a file thread: writes, reads and hashes files, as file-threads.ts asks it to. */
 export function runThread(): void {
   const files = new Map<number, OpenFile>();
-  parentPort?.on("message", ({ id, file, call, argument }: Request) => {
+  node.workerThreads.parentPort?.on("message", ({ id, file, call, argument }: Request) => {
     const open = files.get(file) ?? new OpenFile();
     files.set(file, open);
     open.do(call, argument).then(
       (result) => {
         if (["close", "abandon", "finish"].includes(call)) files.delete(file);
-        parentPort?.postMessage({ id, result } satisfies Answer);
+        node.workerThreads.parentPort?.postMessage({ id, result } satisfies Answer);
       },
       (error: NodeJS.ErrnoException) => {
         if (["create", "open"].includes(call)) files.delete(file);
         const failure = { message: error.message, code: error.code };
-        parentPort?.postMessage({ id, failure } satisfies Answer);
+        node.workerThreads.parentPort?.postMessage({ id, failure } satisfies Answer);
       },
     );
   });
@@ -104,7 +103,7 @@ function opened<T>(file: T | undefined): T {
 }
 
 function view({ viewer, address, bytes }: MemoryAt): Uint8Array {
-  const module = createRequire(import.meta.url)(viewer) as {
+  const module = node.module.createRequire(import.meta.url)(viewer) as {
     view(address: number, bytes: number): ArrayBuffer;
   };
   return new Uint8Array(module.view(address, bytes));

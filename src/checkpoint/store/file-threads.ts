@@ -1,6 +1,5 @@
-import { availableParallelism } from "node:os";
 import type { Transferable, Worker } from "node:worker_threads";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import { nodeFileSystem } from "./file-system.ts";
 import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
@@ -167,7 +166,8 @@ function fileThread(): FileThread | undefined {
   if (missing) return undefined;
   for (let i = threads.length - 1; i >= 0; i--) if (threads[i]?.ended) threads.splice(i, 1);
   const [least] = [...threads].sort((a, b) => a.busy - b.busy);
-  if (least && (least.busy === 0 || threads.length >= Math.min(4, availableParallelism()))) return least;
+  if (least && (least.busy === 0 || threads.length >= Math.min(4, node.os.availableParallelism())))
+    return least;
   try {
     const fresh = new FileThread();
     threads.push(fresh);

@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
-import { dirname, join, resolve } from "node:path";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import { type FileSystem, nodeFileSystem, readExactly, trying } from "./file-system.ts";
 import { createHashed, openHashed } from "./file-threads.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
@@ -34,20 +32,20 @@ export interface LocalStoreOptions {
  * ```
  */
 export function localStore(directory: string, options: LocalStoreOptions = {}): CheckpointStore {
-  const root = resolve(directory);
+  const root = node.path.resolve(directory);
   const { fs = nodeFileSystem, takeOver = false } = options;
   const processes = options.processes ?? systemProcesses();
   const threads = options.fs === undefined;
-  const path = (name: string): string => join(root, name);
+  const path = (name: string): string => node.path.join(root, name);
 
   const list = (): Promise<readonly string[]> =>
     trying("listing", root, async () => (await fs.list(root)).filter((name) => !name.startsWith(".")));
 
   const temporary = (name: string): string =>
-    path(`${temporaryPrefix}${name}-${processes.self.pid}-${randomBytes(6).toString("hex")}`);
+    path(`${temporaryPrefix}${name}-${processes.self.pid}-${node.crypto.randomBytes(6).toString("hex")}`);
 
   async function lock(holder = "a writer of checkpoints"): Promise<StoreLock> {
-    const token = randomBytes(6).toString("hex");
+    const token = node.crypto.randomBytes(6).toString("hex");
     const held = await trying("locking", root, async () => {
       const first = await fs.makeDirectory(root);
       if (first !== undefined) await syncDown(fs, first, root);
@@ -104,7 +102,7 @@ export function localStore(directory: string, options: LocalStoreOptions = {}): 
       return {
         file: (file) => {
           checkName(file);
-          return localFile(fs, threads, join(path(name), file));
+          return localFile(fs, threads, node.path.join(path(name), file));
         },
       };
     },
@@ -114,8 +112,8 @@ export function localStore(directory: string, options: LocalStoreOptions = {}): 
 
 /** Makes new directories last, from the first that was made down to the last. */
 async function syncDown(fs: FileSystem, first: string, last: string): Promise<void> {
-  if (first !== last && dirname(last) !== last) await syncDown(fs, first, dirname(last));
-  await fs.syncDirectory(dirname(last));
+  if (first !== last && node.path.dirname(last) !== last) await syncDown(fs, first, node.path.dirname(last));
+  await fs.syncDirectory(node.path.dirname(last));
 }
 
 /** Options of {@link writeCheckpoint}. */
@@ -144,7 +142,7 @@ export async function writeCheckpoint({
   return {
     file: async (name) => {
       checkName(name);
-      const path = join(from, name);
+      const path = node.path.join(from, name);
       const file = await trying("creating", path, async () =>
         threads ? createHashed(path) : hashedWriter(await fs.create(path)),
       );

@@ -1,7 +1,4 @@
-import { readFileSync } from "node:fs";
-import { hostname } from "node:os";
-import { join } from "node:path";
-import { EspalierError, isPlainObject } from "../../core/index.ts";
+import { EspalierError, isPlainObject, node } from "../../core/index.ts";
 import { type FileSystem, readWhole, writeWhole } from "./file-system.ts";
 
 /** Names in a store's directory that are not checkpoints. */
@@ -37,9 +34,9 @@ export async function takeLock(
 ): Promise<{ release(): Promise<void> }> {
   const { processes, holder, token, takeOver, prefix = lockPrefix, what = directory } = options;
   const mine = `${prefix}${processes.self.pid}-${token}`;
-  const path = join(directory, mine);
+  const path = node.path.join(directory, mine);
   // Renamed when it is whole, so that it is never read in half.
-  const draft = join(directory, `${claimPrefix}${processes.self.pid}-${token}`);
+  const draft = node.path.join(directory, `${claimPrefix}${processes.self.pid}-${token}`);
   const claim: Claim = { ...processes.self, holder };
   try {
     await writeWhole(fs, draft, JSON.stringify(claim));
@@ -52,12 +49,12 @@ export async function takeLock(
   try {
     for (const name of await fs.list(directory)) {
       if (!name.startsWith(prefix) || name === mine) continue;
-      const other = await readClaim(fs, join(directory, name));
+      const other = await readClaim(fs, node.path.join(directory, name));
       if (other === "gone") continue;
       const running = other === "unreadable" ? undefined : processes.isRunning(other);
       if (running === true || (running === undefined && !takeOver))
-        throw refusal(what, join(directory, name), other, processes.self);
-      await fs.remove(join(directory, name));
+        throw refusal(what, node.path.join(directory, name), other, processes.self);
+      await fs.remove(node.path.join(directory, name));
     }
   } catch (error) {
     await release().catch(() => undefined);
@@ -137,7 +134,7 @@ export interface Processes {
 
 /** The processes of this machine. */
 export function systemProcesses(): Processes {
-  const host = hostname();
+  const host = node.os.hostname();
   return {
     self: { pid: process.pid, host, start: startOf(process.pid) },
     isRunning: (identity) => {
@@ -158,9 +155,10 @@ export function systemProcesses(): Processes {
  * fetched by its parent (a zombie) counts as gone. */
 function startOf(pid: number): string | null {
   try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const boot = node.fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     // The second field is the program's name in parentheses and may contain anything.
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    const fields = node.fs
+      .readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
     return fields[0] === "Z" ? `${boot}:ended` : `${boot}:${fields[19]}`;

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import {
   alreadyThere,
   type CheckpointStore,
@@ -72,7 +71,10 @@ function writer(commit: (files: ReadonlyMap<string, Uint8Array>) => void): Check
         close: async () => {
           const bytes = Buffer.concat(chunks);
           files.set(name, bytes);
-          return { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+          return {
+            bytes: bytes.length,
+            sha256: node.crypto.createHash("sha256").update(bytes).digest("hex"),
+          };
         },
       };
     },
@@ -97,9 +99,9 @@ function storedFile(bytes: Uint8Array, path: string): StoredFile {
         take(read(at, length), i);
         at += length;
       });
-      return createHash("sha256").update(bytes).digest("hex");
+      return node.crypto.createHash("sha256").update(bytes).digest("hex");
     },
-    hash: async () => createHash("sha256").update(bytes).digest("hex"),
+    hash: async () => node.crypto.createHash("sha256").update(bytes).digest("hex"),
     close: async () => undefined,
   };
 }

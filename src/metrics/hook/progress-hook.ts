@@ -47,8 +47,9 @@ export function progressHook(options: ConsoleOptions = {}): TrainerHook {
 export function withProgress(
   hooks: readonly TrainerHook[],
   progress?: boolean,
-  stream: ConsoleStream = process.stdout,
+  stream: ConsoleStream | undefined = globalThis.process?.stdout,
 ): readonly TrainerHook[] {
+  if (stream === undefined) return hooks; // a browser has none
   const shown = progress ?? (stream.isTTY === true && !hooks.some(hasMetrics));
   return shown ? [...hooks, progressHook({ stream })] : hooks;
 }

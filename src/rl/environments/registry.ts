@@ -1,7 +1,12 @@
-import { isAbsolute } from "node:path";
-import { pathToFileURL } from "node:url";
-import { isMainThread } from "node:worker_threads";
-import { badOption, checkNames, didYouMean, EspalierError, isPlainObject, shown } from "../../core/index.ts";
+import {
+  badOption,
+  checkNames,
+  didYouMean,
+  EspalierError,
+  isPlainObject,
+  node,
+  shown,
+} from "../../core/index.ts";
 import type { PolicySpaces } from "../policies/policy.ts";
 import { acrobot, compiledAcrobot } from "./classics/acrobot.ts";
 import { cartPole, compiledCartPole } from "./classics/cart-pole.ts";
@@ -131,7 +136,7 @@ function entryOf(name: string): EnvironmentEntry {
     "ENVIRONMENT_UNKNOWN",
     `there is no environment ${shown(name)}${hint(name, names)}`,
     {
-      fix: isMainThread
+      fix: node.workerThreads.isMainThread
         ? `use one of ${names.join(", ")}, or name your own with registerEnvironment(name, { make })`
         : elsewhere,
     },
@@ -210,7 +215,8 @@ const isClass = (source: unknown): source is new () => Environment =>
 const classText = (name: string): string => `the class ${name}, which cannot be called without new`;
 
 /** A file by its URL or absolute path, as a URL. */
-export const urlOf = (file: string): string => (isAbsolute(file) ? pathToFileURL(file).href : file);
+export const urlOf = (file: string): string =>
+  node.path.isAbsolute(file) ? node.url.pathToFileURL(file).href : file;
 
 /** The function that makes environments of a source. Loads files. */
 export async function environmentMaker(source: EnvironmentSource): Promise<() => Environment> {

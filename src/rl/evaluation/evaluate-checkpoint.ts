@@ -1,6 +1,5 @@
-import { pathToFileURL } from "node:url";
 import { type Checkpoint, type Manifest, openCheckpoint } from "../../checkpoint/index.ts";
-import { EspalierError, systemClock } from "../../core/index.ts";
+import { EspalierError, node, systemClock } from "../../core/index.ts";
 import { openStatsStore } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type EnvironmentSource, environmentMaker, spacesOf } from "../environments/registry.ts";
@@ -77,7 +76,7 @@ export async function evaluateCheckpoint(
     episodes,
     seed: seed ?? evaluationSeed(described.seed),
   });
-  const uri = pathToFileURL(path).href;
+  const uri = node.url.pathToFileURL(path).href;
   if (store !== undefined) {
     const opened = await openStatsStore(store);
     try {

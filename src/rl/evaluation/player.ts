@@ -1,6 +1,5 @@
-import { fileURLToPath } from "node:url";
 import type { Checkpoint } from "../../checkpoint/index.ts";
-import { EspalierError, isPlainObject } from "../../core/index.ts";
+import { EspalierError, isPlainObject, node } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Setting } from "../../trainer/index.ts";
 import type { EnvironmentSource } from "../environments/registry.ts";
@@ -113,7 +112,7 @@ export const isFileAddress = (address: string): boolean =>
 
 /** The path of a checkpoint, by its path or `file:` URI. */
 export function pathOf(address: string): string {
-  if (address.startsWith("file:")) return fileURLToPath(address);
+  if (address.startsWith("file:")) return node.url.fileURLToPath(address);
   if (isFileAddress(address)) return address;
   throw new EspalierError("CHECKPOINT_ADDRESS", `${address} cannot be opened from here`, {
     fix: "give a path or a file: URI; publish checkpoints that are to be evaluated to a directory",

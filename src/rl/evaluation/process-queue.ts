@@ -1,6 +1,11 @@
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { checkOptions, EspalierError, type OptionTable, option, systemClock } from "../../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  node,
+  type OptionTable,
+  option,
+  systemClock,
+} from "../../core/index.ts";
 import { ownFile, tsxFor } from "../../engine/index.ts";
 import { openStatsStore, type StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -249,7 +254,7 @@ function startEvaluator({
   const [command = process.execPath, ...args] = program;
   const { checkpoint, suites, episodes, seed, deterministic, run } = job;
   const flags = { suite: JSON.stringify(suites), episodes, seed, store, run };
-  const child = spawn(
+  const child = node.childProcess.spawn(
     command,
     [
       ...args,
@@ -289,5 +294,9 @@ function startEvaluator({
 function espalierProgram(): readonly string[] {
   const main = ownFile("cli/main");
   const loader = tsxFor([main]);
-  return [process.execPath, ...(loader === undefined ? [] : ["--import", loader]), fileURLToPath(main)];
+  return [
+    process.execPath,
+    ...(loader === undefined ? [] : ["--import", loader]),
+    node.url.fileURLToPath(main),
+  ];
 }

@@ -1,6 +1,4 @@
-import { isAbsolute } from "node:path";
-import { pathToFileURL } from "node:url";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import type { HookHost } from "../../hooks/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -165,7 +163,8 @@ export class RemoteEvaluations {
   }
 }
 
-const uriOf = (path: string): string => (isAbsolute(path) ? pathToFileURL(path).href : path);
+const uriOf = (path: string): string =>
+  node.path.isAbsolute(path) ? node.url.pathToFileURL(path).href : path;
 
 const failed = ({ checkpoint, step }: EvaluationJob, cause: unknown): EspalierError =>
   new EspalierError(

@@ -1,4 +1,4 @@
-import { parentPort } from "node:worker_threads";
+import { node } from "../../core/index.ts";
 import { storedPolicy } from "../policies/build.ts";
 import { sendError } from "../vector/failure.ts";
 import type { ThreadAnswer, ThreadRequest, ThreadResult } from "./local.ts";
@@ -33,8 +33,8 @@ export function runThread(): void {
     });
     return { results, recorded: recorder.episodes };
   };
-  parentPort?.on("message", (request: ThreadRequest) => {
-    const answer = (message: ThreadAnswer): void => parentPort?.postMessage(message);
+  node.workerThreads.parentPort?.on("message", (request: ThreadRequest) => {
+    const answer = (message: ThreadAnswer): void => node.workerThreads.parentPort?.postMessage(message);
     const { id } = request;
     evaluate(request).then(
       (result) => answer({ id, ...result }),

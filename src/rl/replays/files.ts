@@ -1,9 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { dirname, isAbsolute, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CheckpointStore } from "../../checkpoint/index.ts";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
 import type { Replay } from "./replay.ts";
 
@@ -38,7 +34,11 @@ export async function writeReplay(
   const bytes = encodeReplay(replay);
   const path =
     typeof to === "string" ? await intoDirectory(to, name, bytes) : await intoStore(to, name, bytes);
-  return { path, uri: isAbsolute(path) ? pathToFileURL(path).href : path, bytes: bytes.length };
+  return {
+    path,
+    uri: node.path.isAbsolute(path) ? node.url.pathToFileURL(path).href : path,
+    bytes: bytes.length,
+  };
 }
 
 /**
@@ -53,7 +53,7 @@ export async function readReplay(from: string | URL, store?: CheckpointStore): P
   if (store) return fromStore(store, fileName(String(from)));
   const path = replayPath(from);
   try {
-    return decodeReplay(await readFile(path), String(from));
+    return decodeReplay(await node.fs.promises.readFile(path), String(from));
   } catch (cause) {
     if (cause instanceof EspalierError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
@@ -70,9 +70,9 @@ export async function readReplay(from: string | URL, store?: CheckpointStore): P
 export function replayPath(from: string | URL): string {
   const text = String(from);
   // One letter is a drive of Windows.
-  if (!/^[a-z][a-z0-9+.-]+:/i.test(text)) return resolve(text);
+  if (!/^[a-z][a-z0-9+.-]+:/i.test(text)) return node.path.resolve(text);
   try {
-    return fileURLToPath(text);
+    return node.url.fileURLToPath(text);
   } catch (cause) {
     throw new EspalierError("REPLAY_URI", `${text} does not lead to a file of this machine`, {
       fix: "give a path or a file: URI; what lies elsewhere is to be copied here first",
@@ -96,22 +96,25 @@ const REPLAY_SUFFIX = ".replay";
 
 /** Writes a temporary file, flushes it and renames it: the file appears complete or not at all. */
 async function intoDirectory(directory: string, name: string, bytes: Uint8Array): Promise<string> {
-  const path = join(resolve(directory), `${name}${REPLAY_SUFFIX}`);
-  const beside = join(dirname(path), `.${name}-${process.pid}-${randomBytes(6).toString("hex")}.tmp`);
+  const path = node.path.join(node.path.resolve(directory), `${name}${REPLAY_SUFFIX}`);
+  const beside = node.path.join(
+    node.path.dirname(path),
+    `.${name}-${process.pid}-${node.crypto.randomBytes(6).toString("hex")}.tmp`,
+  );
   try {
-    await mkdir(dirname(path), { recursive: true });
-    const file = await open(beside, "wx");
+    await node.fs.promises.mkdir(node.path.dirname(path), { recursive: true });
+    const file = await node.fs.promises.open(beside, "wx");
     try {
       await file.writeFile(bytes);
       await file.sync();
     } finally {
       await file.close();
     }
-    await rename(beside, path);
-    await syncDirectory(dirname(path));
+    await node.fs.promises.rename(beside, path);
+    await syncDirectory(node.path.dirname(path));
     return path;
   } catch (cause) {
-    await rm(beside, { force: true }).catch(() => undefined);
+    await node.fs.promises.rm(beside, { force: true }).catch(() => undefined);
     throw new EspalierError("REPLAY_WRITE", `${path} could not be written: ${(cause as Error).message}`, {
       fix: "give a directory that can be written to and has space",
       cause,
@@ -122,7 +125,7 @@ async function intoDirectory(directory: string, name: string, bytes: Uint8Array)
 /** Flushes the new name. Windows cannot open directories, and flushes names by itself. */
 async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;
-  const directory = await open(path, "r");
+  const directory = await node.fs.promises.open(path, "r");
   try {
     await directory.sync();
   } finally {

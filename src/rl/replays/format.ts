@@ -1,10 +1,9 @@
-import { gunzipSync, gzipSync } from "node:zlib";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import type { Replay } from "./replay.ts";
 
 /** The version that is written. Older ones stay readable. */
 const VERSION = 1;
-const MAGIC = Buffer.from("ESPREPLY", "latin1");
+const MAGIC = new TextEncoder().encode("ESPREPLY");
 /** Magic, and version as u32. Gzip follows, which detects that it is cut or altered. */
 const PREFIX = MAGIC.length + 4;
 /** Most bytes of an unpacked replay. */
@@ -30,9 +29,12 @@ export function encodeReplay(replay: Replay): Uint8Array {
   const text = Buffer.from(JSON.stringify(header));
   const numbers = small ? Buffer.from(actions) : littleEndian(actions);
   const prefix = Buffer.alloc(PREFIX);
-  MAGIC.copy(prefix);
+  prefix.set(MAGIC);
   prefix.writeUInt32LE(VERSION, MAGIC.length);
-  return Buffer.concat([prefix, gzipSync(Buffer.concat([u32(text.length), text, numbers]), { level: 9 })]);
+  return Buffer.concat([
+    prefix,
+    node.zlib.gzipSync(Buffer.concat([u32(text.length), text, numbers]), { level: 9 }),
+  ]);
 }
 
 /**
@@ -47,7 +49,7 @@ export function decodeReplay(bytes: Uint8Array, from = "this"): Replay {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (
     all.length < PREFIX &&
-    MAGIC.subarray(0, all.length).equals(all.subarray(0, MAGIC.length)) &&
+    all.subarray(0, MAGIC.length).equals(MAGIC.subarray(0, all.length)) &&
     all.length > 0
   )
     throw damaged(from, `it ends after ${all.length} bytes`);
@@ -68,7 +70,7 @@ export function decodeReplay(bytes: Uint8Array, from = "this"): Replay {
 
 function contentOf(packed: Buffer, from: string): Buffer {
   try {
-    return gunzipSync(packed, { maxOutputLength: MOST });
+    return node.zlib.gunzipSync(packed, { maxOutputLength: MOST });
   } catch (cause) {
     throw damaged(from, cause instanceof Error ? cause.message : String(cause), cause);
   }

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { EspalierError, shown } from "../../core/index.ts";
+import { EspalierError, node, shown } from "../../core/index.ts";
 import { checkResult, type Environment, type Reset, type Step } from "../environments/environment.ts";
 import { readAction, writeAction, writeFlat } from "../spaces/flat.ts";
 import { actionSize, flatSize, type Space, type SpaceValue } from "../spaces/space.ts";
@@ -201,7 +200,7 @@ const MOST = 64;
 
 /** Hashes observations one after the other. */
 class ObservationHash {
-  readonly #hash = createHash("sha256");
+  readonly #hash = node.crypto.createHash("sha256");
   readonly #space: Space;
   /** The newest observation as rows [agents, flat size]. */
   readonly rows: Float32Array;

@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, emitWarning } from "../../core/index.ts";
 import { hostRandom } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { meansAnother } from "../environments/registry.ts";
@@ -231,7 +231,7 @@ export class HostVector implements RestartingVector {
   /** Warns once, however many threads found one. */
   #reportOutOfBounds(): void {
     const [text] = this.#stepper.outOfBounds.splice(0);
-    if (!this.#warnedOfBounds && text) process.emitWarning(text, { code: "OBSERVATION_OUTSIDE" });
+    if (!this.#warnedOfBounds && text) emitWarning(text, "OBSERVATION_OUTSIDE");
     this.#warnedOfBounds = true;
   }
 
@@ -256,7 +256,7 @@ const notReset = (): EspalierError =>
   });
 
 const warnOfRestart = (error: EspalierError): void => {
-  process.emitWarning(`${error.message}\n  It has been made again.`, { code: error.code });
+  emitWarning(`${error.message}\n  It has been made again.`, error.code);
 };
 
 /** The seed of an environment: from the vector's seed, the environment's index, and how often it was made again. */

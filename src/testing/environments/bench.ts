@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import type { Environment, Reset, ResetOptions, SpaceValue, Step } from "../../rl/index.ts";
 import { choices, sampleSpace } from "../../rl/index.ts";
@@ -133,7 +132,7 @@ export function sameMoments(found: readonly Moment[], expected: readonly Moment[
     const { at, seen } = moment;
     const place = at === 0 ? "the first observation" : `step ${at}`;
     const other = found[i]?.seen;
-    if (isDeepStrictEqual(other, seen)) continue;
+    if (node.util.isDeepStrictEqual(other, seen)) continue;
     throw fault(`${what}: ${place} is ${text(other)}, where it was ${text(seen)}`);
   }
   if (found.length > expected.length)

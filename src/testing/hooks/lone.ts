@@ -1,5 +1,4 @@
-import { inspect, isDeepStrictEqual } from "node:util";
-import { type Clock, EspalierError, manualClock } from "../../core/index.ts";
+import { type Clock, EspalierError, manualClock, node } from "../../core/index.ts";
 import { put, type Tensor } from "../../engine/index.ts";
 import type { Slot, SlotAccess } from "../../hooks/index.ts";
 import { RandomStreams } from "../../random/index.ts";
@@ -204,9 +203,9 @@ export async function checkIdempotent(
     const state = await firstDifference(first.state, second.state);
     if (state) say(`after the second call the state differs at ${state.text}`);
     for (const part of ["result", "slots", "logged", "stops", "effects"] as const)
-      if (!isDeepStrictEqual(first[part], second[part]))
+      if (!node.util.isDeepStrictEqual(first[part], second[part]))
         say(
-          `${words[part]} ${inspect(second[part])} the second time, and ${inspect(first[part])} the first time`,
+          `${words[part]} ${node.util.inspect(second[part])} the second time, and ${node.util.inspect(first[part])} the first time`,
         );
   }
   return { idempotent: differences.length === 0, differences };

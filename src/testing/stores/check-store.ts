@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { CheckpointStore, StoreLock } from "../../checkpoint/index.ts";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import type { ConformanceCase } from "../conformance.ts";
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
@@ -46,7 +44,7 @@ const checks: Readonly<Record<string, Check>> = {
     const file = await writer.file("data");
     const all = new Uint8Array(300_000).map((_, i) => i % 251);
     for (let at = 0; at < all.length; at += 70_000) await file.write(all.slice(at, at + 70_000));
-    const sha256 = createHash("sha256").update(all).digest("hex");
+    const sha256 = node.crypto.createHash("sha256").update(all).digest("hex");
     equal(await file.close(), { bytes: all.length, sha256 }, "close");
     const empty = await writer.file("empty");
     equal((await empty.close()).bytes, 0, "bytes of an empty file");
@@ -154,7 +152,7 @@ export function checkStore(
 
 /** Checks that two values are equal through and through. */
 function equal(actual: unknown, expected: unknown, what: string): void {
-  if (isDeepStrictEqual(actual, expected)) return;
+  if (node.util.isDeepStrictEqual(actual, expected)) return;
   throw new EspalierError(
     "CONFORMANCE",
     `${what}: ${JSON.stringify(actual)}, where ${JSON.stringify(expected)} was expected`,

@@ -7,7 +7,7 @@ export const BLOCK = 32 * 1024;
 const CHUNK_HEADER = 7;
 const chunk = { whole: 1, first: 2, middle: 3, last: 4 } as const;
 /** `:W&B`, a magic number, the version of the format. */
-const FILE_HEADER: Buffer = Buffer.from([0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0]);
+const FILE_HEADER = Uint8Array.of(0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0);
 
 /** Bytes that are gathered before they go to the file, within one call. */
 const PIECE = 1 << 20;

@@ -1,5 +1,5 @@
-import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from "node:worker_threads";
-import { EspalierError } from "../../../core/index.ts";
+import type { MessagePort, Worker } from "node:worker_threads";
+import { EspalierError, node } from "../../../core/index.ts";
 import { startThread } from "../../../engine/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import {
@@ -77,7 +77,7 @@ export class ThreadClient {
   constructor(options: ThreadOptions, masked?: boolean) {
     this.#options = options;
     const { source, first, count, policies } = options;
-    const { port1, port2 } = new MessageChannel();
+    const { port1, port2 } = new node.workerThreads.MessageChannel();
     this.#port = port1;
     Atomics.store(this.#control, REQUEST, this.#request);
     const data: ThreadData = { source, first, count, policies, masked, control: this.#control, port: port2 };
@@ -198,7 +198,7 @@ export class ThreadClient {
     const { first } = this.#options;
     const reply: Reply = {};
     for (;;) {
-      const received = receiveMessageOnPort(this.#port);
+      const received = node.workerThreads.receiveMessageOnPort(this.#port);
       if (received === undefined) return reply;
       const message = received.message as ThreadMessage;
       if (message.kind === "failed") reply.error = environmentError(message.error);

@@ -1,5 +1,5 @@
-import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import { EspalierError } from "../../../core/index.ts";
+import type { MessagePort } from "node:worker_threads";
+import { EspalierError, node } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import type { Environment } from "../../environments/environment.ts";
 import { sendError } from "../failure.ts";
@@ -68,7 +68,10 @@ export async function runThread(data: ThreadData): Promise<void> {
         onCall,
         port,
       });
-      const sent = server.perform(Atomics.load(control, COMMAND), () => receiveMessageOnPort(port)?.message);
+      const sent = server.perform(
+        Atomics.load(control, COMMAND),
+        () => node.workerThreads.receiveMessageOnPort(port)?.message,
+      );
       finish(request, sent ? statuses.sent : statuses.quiet);
     } catch (error) {
       fail(request, error);

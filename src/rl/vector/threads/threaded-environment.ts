@@ -1,5 +1,4 @@
-import { availableParallelism } from "node:os";
-import { checkOptions, type EspalierError, type OptionTable, option } from "../../../core/index.ts";
+import { checkOptions, type EspalierError, node, type OptionTable, option } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failurePolicies } from "../failure.ts";
 import { HostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
@@ -69,7 +68,7 @@ const optionTable = {
 export function threadedEnvironment(options: ThreadedEnvironmentOptions): RestartingVector {
   checkOptions("threadedEnvironment", options, optionTable);
   const { make, count, onFailure, onRestart, timeout = timeoutOption.default } = options;
-  const threads = Math.min(options.threads ?? availableParallelism(), count);
+  const threads = Math.min(options.threads ?? node.os.availableParallelism(), count);
   const source = sourceOf(make) as ThreadSource;
   const policies = failurePolicies(onFailure, count);
   const stepper = new ThreadStepper(
