@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import manifest from "../package.json" with { type: "json" };
+import { nodeModules } from "./core/node.ts";
 
 /** The rooms, highest first: a room imports only from rooms above it. */
 const ROOMS = [
@@ -55,12 +56,8 @@ const NETWORK = ["node:http", "node:net"];
  */
 const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // sha256 in plain JavaScript, for browsers.
-  core: ["@noble/hashes"],
+  core: ["node:crypto", "@noble/hashes"],
   engine: [...COMPUTING, ...FILES, ...PROCESSES, "koffi", "@jax-js/jax"],
-  state: ["node:crypto"],
-  random: ["node:crypto"],
-  nn: ["node:crypto"],
-  losses: ["node:crypto"],
   checkpoint: [...COMPUTING, ...FILES, ...PROCESSES],
   metrics: [
     ...[...COMPUTING, ...FILES, ...PROCESSES, ...NETWORK],
@@ -80,7 +77,8 @@ function faults(path: string, source: string): string[] {
   const room = roomOf(path);
   const imports = [
     ...ts.preProcessFile(source, true, true).importedFiles.map((file) => file.fileName),
-    ...[...source.matchAll(/getBuiltinModule\(\s*"([^"]+)"/g)].map(([, name = ""]) => name),
+    ...[...source.matchAll(/getBuiltinModule\??\.?\(\s*"([^"]+)"/g)].map(([, name = ""]) => name),
+    ...[...source.matchAll(/\bnode\.(\w+)/g)].flatMap(([, name = ""]) => reached(name)),
   ];
   return [
     ...(room !== undefined && !ROOMS.includes(room) ? [`${room}/ is not in the list of rooms`] : []),
@@ -88,7 +86,24 @@ function faults(path: string, source: string): string[] {
       name.startsWith(".") ? relativeFault(path, name) : packageFault(path, name),
     ),
     ...(path === "cli/main.ts" ? [] : sideEffects(path, source)),
+    ...(room === "cli" ? [] : loadedOfNode(path, source)),
   ];
+}
+
+const reached = (name: string): readonly string[] =>
+  name in nodeModules ? [nodeModules[name as keyof typeof nodeModules]] : [];
+
+/** Modules of Node that a file loads when it is imported: a browser has none. */
+function loadedOfNode(path: string, source: string): string[] {
+  return ts
+    .createSourceFile(path, source, ts.ScriptTarget.ESNext)
+    .statements.flatMap((statement) =>
+      ts.isImportDeclaration(statement) && statement.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword
+        ? [(statement.moduleSpecifier as ts.StringLiteral).text]
+        : [],
+    )
+    .filter((name) => name.startsWith("node:") && packageFault(path, name).length === 0)
+    .map((name) => `${name} is loaded on import: use \`node\` of core`);
 }
 
 /** What a file does when it is imported. package.json promises that it does nothing, so bundlers would drop it. */
@@ -166,6 +181,7 @@ describe("the checker", () => {
     ["engine/wasm/run.ts", `import * as jax from "@jax-js/jax";`],
     ["trainer/loop.ts", `import type { Hook } from "../hooks/index.ts";`],
     ["cli/main.ts", `import { Command } from "commander";\nimport { join } from "node:path";`],
+    ["rl/a.ts", `import type { Worker } from "node:worker_threads";\nexport const a = () => node.fs;`],
     ["cli/main.ts", `import manifest from "../../package.json" with { type: "json" };`],
     ["index.ts", `export * from "./core/index.ts";\nexport * from "./testing/index.ts";`],
     ["core/comment.ts", `// import { x } from "../cli/index.ts";\nconst text = 'import "koffi"';`],
@@ -213,6 +229,8 @@ describe("the checker", () => {
     ["a database in the trainer", "trainer/a.ts", `import pg from "pg";`, "pg is not for trainer/"],
     ["a thread in hooks", "hooks/a.ts", `import { Worker } from "node:worker_threads";`, "is not for hooks/"],
     ["a module in front", "index.ts", `import fs from "node:fs";`, "node:fs is not for the front door"],
+    ["a module of Node", "rl/a.ts", `import { join } from "node:path";`, "node:path is loaded on import"],
+    ["files by node", "trainer/a.ts", "export const a = () => node.fs;", "node:fs is not for trainer/"],
     ["a call on import", "engine/np/index.ts", "const x = 1;\ninstall();", "install(); is a side effect"],
     ["a loop on import", "rl/a.ts", "for (const name of names) register(name);", "is a side effect"],
     ["an import for its effect", "rl/a.ts", `import "./registry.ts";`, "is a side effect"],

@@ -1,6 +1,7 @@
 import { EspalierError } from "./error.ts";
 
-const modules = {
+/** Node's modules by the names that {@link node} gives them. */
+export const nodeModules = {
   childProcess: "node:child_process",
   crypto: "node:crypto",
   events: "node:events",
@@ -24,8 +25,8 @@ const modules = {
 } as const;
 
 type NodeModules = {
-  readonly [Name in keyof typeof modules]: ReturnType<
-    typeof process.getBuiltinModule<(typeof modules)[Name]>
+  readonly [Name in keyof typeof nodeModules]: ReturnType<
+    typeof process.getBuiltinModule<(typeof nodeModules)[Name]>
   >;
 };
 
@@ -35,7 +36,7 @@ type NodeModules = {
  */
 export const node = Object.defineProperties(
   {},
-  Object.fromEntries(Object.entries(modules).map(([name, id]) => [name, { get: () => builtin(id) }])),
+  Object.fromEntries(Object.entries(nodeModules).map(([name, id]) => [name, { get: () => builtin(id) }])),
 ) as NodeModules;
 
 function builtin(id: string): object {
