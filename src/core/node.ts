@@ -32,7 +32,7 @@ type NodeModules = {
 
 /**
  * Node's own modules, looked up when they are used: importing Espalier loads none, so that its rooms can be bundled for
- * a browser. Sources write `node.fs.existsSync(path)` and import no `node:fs`.
+ * a browser. Sources take `fs` and others from here and import none.
  */
 export const node = Object.defineProperties(
   {},
