@@ -143,7 +143,7 @@ export function noUpdate(param: Value): Value {
 }
 
 /** Values of a state that is traced, tensors of one that is not. */
-type Leaf<S extends OptimizerState<Value | Tensor>> = Extract<S[string], Value | Tensor>;
+type StateValue<S extends OptimizerState<Value | Tensor>> = Extract<S[string], Value | Tensor>;
 
 /**
  * One value of an optimizer's state by name, wherever it is: `norm`, or `clipByGlobalNorm.norm` where there are two.
@@ -153,13 +153,13 @@ type Leaf<S extends OptimizerState<Value | Tensor>> = Extract<S[string], Value |
  * const norm = await optim.valueIn(state, "norm").item();
  * ```
  */
-export function valueIn<S extends OptimizerState<Value | Tensor>>(state: S, name: string): Leaf<S> {
+export function valueIn<S extends OptimizerState<Value | Tensor>>(state: S, name: string): StateValue<S> {
   const part = partIn(state, name, "valueIn");
   if (isBranch(part))
     throw new EspalierError("STATE_MISMATCH", `valueIn: "${name}" is a tree, not one value`, {
       fix: `take it with treeIn(state, "${name}")`,
     });
-  return part as Leaf<S>;
+  return part as StateValue<S>;
 }
 
 /** As {@link valueIn}, but undefined where there is no such value, or more than one. */

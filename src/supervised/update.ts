@@ -29,7 +29,7 @@ export interface TrainProgramOptions {
 }
 
 /** Inputs of a call of the training program. */
-export type TrainInputs = {
+export type ProgramInputs = {
   readonly data: Rows;
   /** The rows of this epoch, in order. */
   readonly order: Value;
@@ -47,7 +47,7 @@ export function trainProgram(options: TrainProgramOptions) {
   const { learner, capacity, batches, batchOf } = options;
   const program = compileUpdate(
     { updates: learner.states },
-    (states, { data, order, at, ramps, key }: TrainInputs) => {
+    (states, { data, order, at, ramps, key }: ProgramInputs) => {
       const [count, from, before] = [np.take(at, 0), np.take(at, 1), np.take(at, 2)];
       return repeat(capacity, count, states, learner.rates.stacks(ramps, capacity), (now, ramp, index) => {
         const start = index.mul(batches.size).add(from);

@@ -25,7 +25,7 @@ export interface AttentionOptions {
   readonly scale?: number;
 }
 
-type Sizes = readonly [batch: number, length: number, heads: number, dim: number];
+type AttentionSizes = readonly [batch: number, length: number, heads: number, dim: number];
 
 /**
  * Attention: every query's mean of the values, weighted by the softmax of its products with the keys. Queries are
@@ -47,8 +47,8 @@ export function dotProductAttention(
   checkOptions(op, options, ["causal", "mask", "bias", "scale"]);
   const [q, k, v] = promoted(op, [query, key, value], toFloat) as [Value, Value, Value];
   checkShapes(op, q.shape, k.shape, v.shape);
-  const [batch, queries, heads, dim] = q.shape as Sizes;
-  const [, keys, shared] = k.shape as Sizes;
+  const [batch, queries, heads, dim] = q.shape as AttentionSizes;
+  const [, keys, shared] = k.shape as AttentionSizes;
   const scale = options.scale ?? 1 / Math.sqrt(dim);
   if (typeof scale !== "number") throw badOption(op, "scale is no number", "give a JavaScript number");
   const products = convert(productsOf(q, k, heads / shared), toWide(q.dtype));
@@ -63,7 +63,7 @@ export function dotProductAttention(
 
 /** Products of queries and keys, [batch, heads, queries, keys]. */
 function productsOf(q: Value, k: Value, group: number): Value {
-  const [batch, queries, heads, dim] = q.shape as Sizes;
+  const [batch, queries, heads, dim] = q.shape as AttentionSizes;
   if (group === 1)
     return dotGeneral(q, k, { lhsContract: [3], rhsContract: [3], lhsBatch: [0, 2], rhsBatch: [0, 2] });
   const grouped = reshape(q, [batch, queries, heads / group, group, dim]);
@@ -79,7 +79,7 @@ function productsOf(q: Value, k: Value, group: number): Value {
 
 /** The values, weighted: [batch, queries, heads, dim]. */
 function weighted(weights: Value, v: Value, group: number): Value {
-  const [batch, heads, queries, keys] = weights.shape as Sizes;
+  const [batch, heads, queries, keys] = weights.shape as AttentionSizes;
   const dim = v.shape[3] as number;
   if (group === 1)
     return transpose(

@@ -33,7 +33,7 @@ export type Range =
 export type Index = number | string | Range | null | Exclude<ValueLike, boolean>;
 
 /** An index made plain: which elements of which axis. */
-export type Part =
+export type IndexPart =
   | { readonly kind: "new" }
   | { readonly kind: "number"; readonly axis: number; readonly from: number }
   | {
@@ -59,7 +59,7 @@ function parseRange(op: string, index: string): Range {
   return [number(found[1]), number(found[2]), number(found[3])];
 }
 
-function rangePart(op: string, given: Range, axis: number, n: number): Part {
+function rangePart(op: string, given: Range, axis: number, n: number): IndexPart {
   const [from = null, to = null, by = null] = given;
   const step = by ?? 1;
   if (given.length > 3 || [from, to, step].some((x) => x !== null && !Number.isInteger(x)) || step === 0)
@@ -76,7 +76,7 @@ function rangePart(op: string, given: Range, axis: number, n: number): Part {
   return { kind: "range", axis, from: count === 0 ? 0 : start, count, step };
 }
 
-function numberPart(op: string, index: number, axis: number, shape: Shape): Part {
+function numberPart(op: string, index: number, axis: number, shape: Shape): IndexPart {
   const n = shape[axis] as number;
   const from = index < 0 ? index + n : index;
   if (!Number.isInteger(index) || from < 0 || from >= n)
@@ -89,7 +89,7 @@ function numberPart(op: string, index: number, axis: number, shape: Shape): Part
 }
 
 /** The parts that indices select of a value of this shape, one for each axis and each new axis, in order. */
-export function partsOf(op: string, indices: readonly Index[], shape: Shape): readonly Part[] {
+export function partsOf(op: string, indices: readonly Index[], shape: Shape): readonly IndexPart[] {
   const dots = indices.filter((index) => index === "...").length;
   const named = indices.filter((index) => index !== null && index !== "...").length;
   if (named > shape.length || dots > 1)
@@ -101,9 +101,9 @@ export function partsOf(op: string, indices: readonly Index[], shape: Shape): re
       "give at most one index for each axis",
     );
   let axis = 0;
-  const whole = (count: number): Part[] =>
+  const whole = (count: number): IndexPart[] =>
     Array.from({ length: count }, () => rangePart(op, [], axis, shape[axis++] as number));
-  const parts = indices.flatMap((index): readonly Part[] => {
+  const parts = indices.flatMap((index): readonly IndexPart[] => {
     if (index === null) return [{ kind: "new" }];
     if (index === "...") return whole(shape.length - named);
     const at = axis++;
@@ -176,7 +176,7 @@ export interface Box {
 }
 
 /** Selection by the ranges and numbers among the parts; axes with traced indices stay whole. */
-export function boxOf(parts: readonly Part[], shape: Shape): Box {
+export function boxOf(parts: readonly IndexPart[], shape: Shape): Box {
   const box = {
     low: shape.map(() => 0),
     high: [...shape],
@@ -247,7 +247,7 @@ export interface Selection {
 }
 
 /** NumPy's rule: the axes of traced indices stand where these stood together, and in front where they stood apart. */
-export function selectionOf(op: string, parts: readonly Part[], whole: Shape): Selection {
+export function selectionOf(op: string, parts: readonly IndexPart[], whole: Shape): Selection {
   const box = boxOf(parts, whole);
   const traced = parts.filter((part) => part.kind === "traced");
   const indexShape = traced.reduce<Shape>((shape, part) => broadcastShapes(op, shape, part.at.shape), []);

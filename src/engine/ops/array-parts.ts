@@ -4,7 +4,7 @@ import { dilated } from "./convolution.ts";
 const at = (list: readonly number[], i: number): number => list[i] as number;
 
 /** Elements `from`, `from + stride`, ... along an axis, `count` of them. */
-export interface Part {
+export interface ArrayPart {
   readonly axis: number;
   readonly from: number;
   readonly stride: number;
@@ -12,7 +12,7 @@ export interface Part {
 }
 
 /** Some elements of an axis: fills up to whole groups of `stride` and keeps the first of each. Owns the array. */
-export function partOfArray(j: Jax, x: JaxArray, { axis, from, stride, count }: Part): JaxArray {
+export function partOfArray(j: Jax, x: JaxArray, { axis, from, stride, count }: ArrayPart): JaxArray {
   const only = (array: JaxArray, first: number, end: number): JaxArray =>
     first === 0 && end === array.shape[axis]
       ? array

@@ -13,7 +13,7 @@ const mostElements = 2 ** 26;
 const mostTerms = 64;
 
 /** A convolution on jax-js, with the lengths it has; padding from 0 on. */
-interface Sizes {
+interface ConvolutionSizes {
   readonly params: ConvolutionParams;
   readonly shape: Shape;
   readonly rows: number;
@@ -41,7 +41,7 @@ export function convolveArrays(
   const outputs = outSpec.slice(2).map((axis) => at(shape, axis));
   const rows = at(x.shape, at(lhsSpec, 0)) * sizeOf(outputs);
   const [takes, gives] = [at(w.shape, into), at(w.shape, out) / groups];
-  const sizes: Sizes = { params, shape, rows, window, outputs, takes, gives };
+  const sizes: ConvolutionSizes = { params, shape, rows, window, outputs, takes, gives };
   if (groups === 1 && rows * sizeOf(window) * takes <= mostElements) return byProduct(j, x, w, sizes);
   const spread = params.lhsDilation.some((by) => by > 1);
   if (groups > 1 && !spread && sizeOf(window) * takes <= mostTerms) return byTerms(j, x, w, sizes);
@@ -76,7 +76,7 @@ function spreadInput(j: Jax, x: JaxArray, { lhsSpec, lhsDilation, padding }: Con
 }
 
 /** A result whose axes stand [batch, ...spatial, features] as the convolution's result. */
-function placed(y: JaxArray, { params: { outSpec }, shape, outputs }: Sizes): JaxArray {
+function placed(y: JaxArray, { params: { outSpec }, shape, outputs }: ConvolutionSizes): JaxArray {
   const order = [0, outputs.length + 1, ...outputs.map((_, i) => i + 1)];
   const [batch, features] = [at(shape, at(outSpec, 0)), at(shape, at(outSpec, 1))];
   return y
@@ -88,7 +88,7 @@ const kernelLast = (w: JaxArray, { rhsSpec }: ConvolutionParams): JaxArray =>
   w.transpose([...rhsSpec.slice(2), at(rhsSpec, 1), at(rhsSpec, 0)]);
 
 /** Writes out all windows, each a row of a matrix. */
-function byProduct(j: Jax, x: JaxArray, w: JaxArray, sizes: Sizes): JaxArray {
+function byProduct(j: Jax, x: JaxArray, w: JaxArray, sizes: ConvolutionSizes): JaxArray {
   const { params, rows, window, outputs, takes, gives } = sizes;
   let columns = spreadInput(j, x, params);
   for (let i = outputs.length - 1; i >= 0; i--)
@@ -106,7 +106,7 @@ function byProduct(j: Jax, x: JaxArray, w: JaxArray, sizes: Sizes): JaxArray {
 }
 
 /** Sums one product of arrays for each element of the window and feature of a group. */
-function byTerms(j: Jax, x: JaxArray, w: JaxArray, sizes: Sizes): JaxArray {
+function byTerms(j: Jax, x: JaxArray, w: JaxArray, sizes: ConvolutionSizes): JaxArray {
   const { params, window, outputs, takes, gives } = sizes;
   const { groups, strides, rhsDilation } = params;
   // One element more than is used, as only what is padded is in memory before.
@@ -141,7 +141,12 @@ function byTerms(j: Jax, x: JaxArray, w: JaxArray, sizes: Sizes): JaxArray {
 }
 
 /** Each group as a convolution of its own. */
-function byGroup(j: Jax, x: JaxArray, w: JaxArray, { params, shape, takes, gives }: Sizes): JaxArray {
+function byGroup(
+  j: Jax,
+  x: JaxArray,
+  w: JaxArray,
+  { params, shape, takes, gives }: ConvolutionSizes,
+): JaxArray {
   const { groups, lhsSpec, rhsSpec, outSpec } = params;
   const [from, to, result] = [at(lhsSpec, 1), at(rhsSpec, 0), at(outSpec, 1)];
   const parts = Array.from({ length: groups }, (_, g) =>

@@ -9,6 +9,7 @@ import { jaxName, jaxScalar } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { iota, splat, zerosLike } from "./constant.ts";
 import { add, max, min, mul } from "./elementwise.ts";
+import type { None } from "./elementwise-rows.ts";
 import { clampArray, gather, upTo } from "./gather.ts";
 import { batchedValue } from "./rules.ts";
 import { scatterSet } from "./scatter.ts";
@@ -40,11 +41,11 @@ function checkWindow(op: string, x: TensorType, sizes: Shape, starts: readonly T
 
 const types = (values: readonly Value[]): TensorType[] => values.map((value) => value.type);
 
-interface Sizes {
+interface SliceSizes {
   readonly sizes: Shape;
 }
 
-const dynamicSliceOp: Op<Sizes> = defineOp<Sizes>({
+const dynamicSliceOp: Op<SliceSizes> = defineOp<SliceSizes>({
   name: "dynamicSlice",
   type: ([x, ...starts], { sizes }) => {
     checkWindow("dynamicSlice", x, sizes, starts);
@@ -92,8 +93,6 @@ export function dynamicSlice(x: Value, starts: readonly Value[], sizes: Shape): 
   checkWindow("dynamicSlice", x.type, sizes, types(starts));
   return splat(0, x.dtype, sizes);
 }
-
-type None = Record<string, never>;
 
 const dynamicUpdateSliceOp: Op<None> = defineOp<None>({
   name: "dynamicUpdateSlice",

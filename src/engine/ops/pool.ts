@@ -11,7 +11,7 @@ import { emit1 } from "../trace/value.ts";
 import { inMemory, jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import type { HloWriter } from "../xla/writer.ts";
 import { hloType, i64s } from "../xla/writer.ts";
-import type { Part } from "./array-parts.ts";
+import type { ArrayPart } from "./array-parts.ts";
 import { partOfArray } from "./array-parts.ts";
 import type { Padding } from "./convolution.ts";
 import { dilated } from "./convolution.ts";
@@ -63,7 +63,7 @@ function resultType(x: TensorType, params: PoolParams): TensorType {
 
 /** Arguments of pooling, for any representation of an array. */
 interface Pieces<T> {
-  part(x: T, shape: Shape, part: Part): T;
+  part(x: T, shape: Shape, part: ArrayPart): T;
   combine(earlier: T, later: T, shape: Shape): T;
   /** Called on each array that was cut to parts. */
   done?(x: T): void;
@@ -95,7 +95,7 @@ function overWindows<T>(x: T, from: Shape, { window, strides }: PoolParams, piec
   return array;
 }
 
-const partOfValue = (x: Value, shape: Shape, { axis, from, stride, count }: Part): Value =>
+const partOfValue = (x: Value, shape: Shape, { axis, from, stride, count }: ArrayPart): Value =>
   slice(
     x,
     shape.map((_, d) => (d === axis ? from : 0)),

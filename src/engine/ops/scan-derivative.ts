@@ -12,7 +12,7 @@ import { emitScan, scanParts } from "./scan.ts";
 import { lateSums } from "./scan-sums.ts";
 
 /** One step forward and back in one graph, before it is cut in two. */
-interface Step {
+interface ScanStep {
   readonly region: Region;
   readonly index: Value;
   readonly carry: readonly Value[];
@@ -132,7 +132,7 @@ function traceStep(
   usedYs: readonly boolean[],
   wantXs: readonly boolean[],
   wantCaptures: readonly boolean[],
-): Step {
+): ScanStep {
   const { body, carries } = params;
   const typesOf = (values: readonly Value[]): TensorType[] => values.map((value) => value.type);
   const ysTypes = typesOf(body.outputs.slice(carries)).filter((_, i) => usedYs[i]);
@@ -142,7 +142,7 @@ function traceStep(
     ...typesOf(init).filter((_, i) => floatCarry[i]),
     ...ysTypes,
   ];
-  let step: Omit<Step, "region"> | undefined;
+  let step: Omit<ScanStep, "region"> | undefined;
   const region = traceRegion(types, (all) => {
     const rest = [...all];
     const take = (n: number) => rest.splice(0, n);
@@ -183,7 +183,7 @@ function traceStep(
 }
 
 function bindings(
-  step: Step,
+  step: ScanStep,
   index: Value,
   carry: readonly Value[] | undefined,
   xs: readonly Value[],
@@ -202,7 +202,7 @@ const FORWARD = 1;
 const BACKWARD = 2;
 
 /** The halves that each value of the step depends on; none: the same in every step. */
-function partsOf(step: Step): Map<Value, number> {
+function partsOf(step: ScanStep): Map<Value, number> {
   const parts = new Map<Value, number>();
   for (const value of [step.index, ...step.carry, ...step.xs]) parts.set(value, FORWARD);
   for (const value of [...step.ctCarry, ...step.ctYs]) parts.set(value, BACKWARD);
@@ -213,7 +213,7 @@ function partsOf(step: Step): Map<Value, number> {
   return parts;
 }
 
-function orderOf({ region }: Step): Node[] {
+function orderOf({ region }: ScanStep): Node[] {
   const bound = new Set([...region.params, ...region.captures]);
   return postorder(region.outputs, (value) => bound.has(value));
 }
@@ -235,7 +235,7 @@ const expensive = new Set([
  * The values of the forward half that the backward half reads and cannot cheaply make again. What only derivatives
  * compute from the forward half, such as y (1 - y), is made again from what the forward half has anyway.
  */
-function residuals(step: Step): Value[] {
+function residuals(step: ScanStep): Value[] {
   const parts = partsOf(step);
   const bound = new Set([...step.region.params, ...step.region.captures]);
   const primal = new Set(postorder(step.outputs, (value) => bound.has(value)));

@@ -9,10 +9,10 @@ import { emit, emit1 } from "../trace/value.ts";
 import { jaxName } from "../wasm/dtype.ts";
 import type { HloWriter } from "../xla/writer.ts";
 import { hloType } from "../xla/writer.ts";
+import type { None } from "./elementwise-rows.ts";
 import { batchedValue, checkSame } from "./rules.ts";
 import { broadcastInDim } from "./shape.ts";
 
-type None = Record<string, never>;
 const none: None = {};
 
 /** The type of both results: that of the inputs, among which scalars count for every element. */

@@ -17,7 +17,7 @@ import {
   type TrainerContext,
   type TrainerHook,
 } from "../../trainer/index.ts";
-import { lastWords, metricMissing, type Row, RowWatch, watchState } from "./monitor.ts";
+import { type JudgedRow, lastWords, metricMissing, RowWatch, watchState } from "./monitor.ts";
 
 /** A reason to halt a run. `notFinite`: NaN or infinite. */
 export type Ailment = "notFinite" | "exploding" | "vanishing";
@@ -179,7 +179,7 @@ type Symptom = "nan" | "infinite" | "exploding" | "vanishing";
 /** How many of the last updates the greatest norm is of. */
 const recent = 100;
 
-type Saved = {
+type SavedGradients = {
   readonly counts: Readonly<Record<Symptom, number>>;
   readonly streaks: Readonly<Record<Ailment, number>>;
   readonly norms: Float64Array;
@@ -215,7 +215,7 @@ class GradientRecord implements Stateful {
   }
 
   /** Takes one update in. Throws where it is one too many. */
-  judge({ update, numbers, skipped }: Row): void {
+  judge({ update, numbers, skipped }: JudgedRow): void {
     this.#skipped += skipped;
     const { vanishing, exploding, halt } = this.#settings;
     let [least, most, nan] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, false];
@@ -281,7 +281,7 @@ class GradientRecord implements Stateful {
   }
 
   setState(state: StateTree): void {
-    const { counts, streaks, norms, skipped } = (state ?? {}) as Partial<Saved>;
+    const { counts, streaks, norms, skipped } = (state ?? {}) as Partial<SavedGradients>;
     if (!counts || !streaks || !(norms instanceof Float64Array) || skipped === undefined)
       throw new EspalierError("STATE_INVALID", "this is not the state of a gradient monitor", {
         fix: "restore what a gradientMonitor gave",

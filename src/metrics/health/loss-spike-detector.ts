@@ -10,7 +10,7 @@ import {
 } from "../../core/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
-import { lastWords, metricMissing, type Row, RowWatch, watchState } from "./monitor.ts";
+import { type JudgedRow, lastWords, metricMissing, RowWatch, watchState } from "./monitor.ts";
 
 /** A loss that stands out. */
 export type LossSpike = {
@@ -127,7 +127,7 @@ function settingsOf(options: LossSpikeOptions): Settings<typeof table> {
   return settings;
 }
 
-type Saved = {
+type SavedLosses = {
   readonly losses: Float64Array;
   readonly spikes: number;
   readonly notFinite: number;
@@ -158,7 +158,7 @@ class SpikeRecord implements Stateful {
   }
 
   /** Takes one batch in. Throws where it is one spike too many. */
-  judge({ update, batch, numbers }: Row): void {
+  judge({ update, batch, numbers }: JudgedRow): void {
     const loss = numbers[0] as number;
     const { window, factor, halt = Number.POSITIVE_INFINITY, onSpike, value, name } = this.#settings;
     if (!Number.isFinite(loss)) {
@@ -212,7 +212,7 @@ class SpikeRecord implements Stateful {
   }
 
   setState(state: StateTree): void {
-    const { losses, spikes, notFinite, inRow, untold } = (state ?? {}) as Partial<Saved>;
+    const { losses, spikes, notFinite, inRow, untold } = (state ?? {}) as Partial<SavedLosses>;
     if (
       !(losses instanceof Float64Array) ||
       spikes === undefined ||

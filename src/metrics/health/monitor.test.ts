@@ -4,9 +4,9 @@ import { every, noCounters } from "../../schedule/index.ts";
 import { hookContext, simulate } from "../../testing/hooks/index.ts";
 import { ReportValues, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
 import { gradientMonitor, lossSpikeDetector } from "./index.ts";
-import { healthMetrics, type Row, RowWatch } from "./monitor.ts";
+import { healthMetrics, type JudgedRow, RowWatch } from "./monitor.ts";
 
-const watchOf = (names: readonly string[], judge: (row: Row) => void) =>
+const watchOf = (names: readonly string[], judge: (row: JudgedRow) => void) =>
   new RowWatch({ names, judge, missing: (name) => new Error(`no ${name}`) });
 
 describe("a watch of rows", () => {

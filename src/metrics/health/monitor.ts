@@ -24,7 +24,7 @@ export const healthMetrics: readonly MetricDeclaration[] = [
 ].map((name) => declareMetric({ name, category: "health", reduction: "last" }));
 
 /** The metrics of one batch. */
-export interface Row {
+export interface JudgedRow {
   /** Updates attempted up to and with this batch, and batches. */
   readonly update: number;
   readonly batch: number;
@@ -38,7 +38,7 @@ export interface RowWatchOptions {
   /** The metrics it looks at. */
   readonly names: readonly string[];
   /** Sees every row in order. What it throws fails the hook; the rows after it follow should the run go on. */
-  readonly judge: (row: Row) => void;
+  readonly judge: (row: JudgedRow) => void;
   /** The error where the task does not report a metric. */
   readonly missing: (name: string, reported: readonly string[]) => Error;
 }
@@ -46,7 +46,7 @@ export interface RowWatchOptions {
 /** Rows that came from one call, and how many of them have been judged. */
 interface CallRows {
   readonly rows: number;
-  readonly rowAt: (row: number) => Row;
+  readonly rowAt: (row: number) => JudgedRow;
   next: number;
 }
 
@@ -123,7 +123,7 @@ export class RowWatch {
     return read(applied ? [...tensors, applied] : tensors).then((arrays) => {
       const before = (row: number): number =>
         row === 0 ? (since?.updates ?? values.at(first, 0).updates - 1) : values.at(first, row - 1).updates;
-      const rowAt = (row: number): Row => {
+      const rowAt = (row: number): JudgedRow => {
         const { updates: update, batches: batch } = values.at(first, row);
         const took = applied && Number(arrays.at(-1)?.[row]);
         return {

@@ -91,7 +91,7 @@ function* widened(
   }
 }
 
-interface Row {
+interface CsvRow {
   readonly step: number;
   readonly axis: string;
   readonly wall: number;
@@ -99,9 +99,9 @@ interface Row {
 }
 
 /** One row for a step, or several where a metric has several values at it. */
-function rowsOf(records: readonly MetricRecord[]): Row[] {
-  const rows: Row[] = [];
-  const newest = new Map<string, Row>();
+function rowsOf(records: readonly MetricRecord[]): CsvRow[] {
+  const rows: CsvRow[] = [];
+  const newest = new Map<string, CsvRow>();
   for (const { key, step, axis, wall, value } of records) {
     if (typeof value === "object") continue;
     const position = `${step} ${axis}`;
@@ -118,7 +118,7 @@ function rowsOf(records: readonly MetricRecord[]): Row[] {
 
 const numeral = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
 
-const textOf = ({ step, axis, wall, fields }: Row, columns: readonly string[]): string =>
+const textOf = ({ step, axis, wall, fields }: CsvRow, columns: readonly string[]): string =>
   `${step},${csvField(axis)},${new Date(wall).toISOString()}${columns.map((key) => `,${fields.get(key) ?? ""}`).join("")}\n`;
 
 /** A field as RFC 4180 has it: in quotes where it holds a quote, a comma or the end of a line. */

@@ -11,7 +11,7 @@ import {
 import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
 import { chooser, followWindows } from "./console/entries.ts";
-import { endingRow, lineRow, openingRow, type Row } from "./console/rows.ts";
+import { type ConsoleRow, endingRow, lineRow, openingRow } from "./console/rows.ts";
 import { filesOption, nodePath, type SinkFiles, systemFiles } from "./files.ts";
 import { clockOption, type Sink, type SinkOptions, sinkOptions } from "./sink.ts";
 
@@ -110,7 +110,7 @@ export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
   };
 }
 
-const stamped = (wall: number, row: Row): string =>
+const stamped = (wall: number, row: ConsoleRow): string =>
   `${new Date(wall).toISOString()}  ${row.map(({ text }) => text).join("")}\n`;
 
 const isSame = (records: readonly MetricRecord[], others: readonly MetricRecord[] | undefined): boolean =>

@@ -68,7 +68,7 @@ export interface LearnOptions extends TargetOptions {
   readonly tau: number;
 }
 
-interface LearnInputs {
+interface DqnInputs {
   /** [capacity, rows, ...]: a batch for each update. */
   readonly batches: Transitions;
   /** The number of updates, and the updates of the run before. */
@@ -82,7 +82,7 @@ export function learnProgram(options: LearnOptions) {
   const { learner, target, capacity } = options;
   return compileUpdate(
     { updates: { ...learner.states, target } },
-    (first, { batches, at, ramps, key }: LearnInputs) => {
+    (first, { batches, at, ramps, key }: DqnInputs) => {
       const [count, before] = [np.take(at, 0), np.take(at, 1)];
       const xs = { batch: batches, ramps: learner.rates.stacks(ramps, capacity) };
       return repeat(capacity, count, first, xs, (now, { batch, ramps }, index) => {

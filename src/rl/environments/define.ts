@@ -321,11 +321,11 @@ function checksOf(definition: Checked): Checks {
 }
 
 function checksOfOne({ name, observation, action, agents = 1 }: Checked): Checks {
-  const badObservation: Fault = (why) =>
+  const badObservation: DefinitionFault = (why) =>
     new EspalierError("ENVIRONMENT_INVALID", `${name}: an observation is not of its space: ${why}`, {
       fix: "let observe return what the observation space describes, or describe what it returns",
     });
-  const badAction: Fault = (why) =>
+  const badAction: DefinitionFault = (why) =>
     new EspalierError("ACTION_INVALID", `${name}: an action is not of its space: ${why}`, {
       fix: "give an action that the action space describes",
     });
@@ -350,27 +350,27 @@ function checksOfOne({ name, observation, action, agents = 1 }: Checked): Checks
   };
 }
 
-type Numbers = Float32Array | Int32Array | readonly number[];
+type NumbersOf = Float32Array | Int32Array | readonly number[];
 
 /** Makes the error about a value that is not in its space. */
-type Fault = (why: string) => EspalierError;
+type DefinitionFault = (why: string) => EspalierError;
 
 /**
  * Copies a value to the type of its space: Float32Array for a box, Int32Array for several choices. The numbers of a box
  * are counted and must not be NaN. Bounds are not checked: environments clip actions, and `checkEnvironment` looks at
  * observations.
  */
-function takeValue(space: Space, value: SpaceValue, fault: Fault): SpaceValue {
+function takeValue(space: Space, value: SpaceValue, fault: DefinitionFault): SpaceValue {
   switch (space.kind) {
     case "discrete":
       if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < space.n) return value;
       throw fault(whyOutside(space, value) as string);
     case "box":
-      return takeNumbers(value as Numbers, boxSize(space), fault);
+      return takeNumbers(value as NumbersOf, boxSize(space), fault);
     case "multiDiscrete": {
       const why = whyOutside(space, value);
       if (why !== undefined) throw fault(why);
-      return Int32Array.from(value as Numbers);
+      return Int32Array.from(value as NumbersOf);
     }
     case "dict": {
       const parts: Record<string, SpaceValue> = {};
@@ -384,7 +384,11 @@ function takeValue(space: Space, value: SpaceValue, fault: Fault): SpaceValue {
   }
 }
 
-function takeNumbers(given: Numbers | null | undefined, size: number, fault: Fault): Float32Array {
+function takeNumbers(
+  given: NumbersOf | null | undefined,
+  size: number,
+  fault: DefinitionFault,
+): Float32Array {
   if (given?.length === undefined) throw fault(`it is ${kindOf(given)}, where ${size} numbers are expected`);
   if (Array.isArray(given[0]) || ArrayBuffer.isView(given[0]))
     throw fault(`it is a list of lists, where ${size} flat numbers are expected, one row after the other`);

@@ -57,7 +57,7 @@ export function addMoments(moments: Moments, x: Value, valid?: Value): Moments {
   };
 }
 
-export interface NormalizeOptions {
+export interface NormalizationOptions {
   /** Results are clipped to plus and minus this. Default: 10. */
   readonly clip?: number | undefined;
   /** Added to the variance. Default: 1e-8. */
@@ -72,7 +72,7 @@ export interface NormalizeOptions {
  * const seen = normalize(observations, moments, { clip: 10 });
  * ```
  */
-export function normalize(x: ValueLike, moments: Moments, options: NormalizeOptions = {}): Value {
+export function normalize(x: ValueLike, moments: Moments, options: NormalizationOptions = {}): Value {
   const { clip = 10, epsilon = 1e-8 } = options;
   const centered = np.subtract(x, moments.mean);
   return np.clip(centered.mul(np.rsqrt(moments.variance.add(epsilon))), -clip, clip);
@@ -121,7 +121,7 @@ export interface ScaleRewardsInputs {
 export function scaleRewards(
   before: RewardScale,
   { rewards, ends, valid, gamma, parallel = true }: ScaleRewardsInputs,
-  options: NormalizeOptions = {},
+  options: NormalizationOptions = {},
 ): { readonly rewards: Value; readonly scale: RewardScale } {
   const { clip = 10, epsilon = 1e-8 } = options;
   const [time = 0, rows = 0] = rewards.shape;

@@ -3,10 +3,10 @@ import { compile, hostRandom, np, put, read, type Value } from "../../engine/ind
 import { testEngines } from "../../engine/run/engines.test-support.ts";
 import { Columns } from "./layout.ts";
 import { type ShuffleOptions, shuffleBy } from "./learn.ts";
-import type { Sizes } from "./options.ts";
+import type { RolloutSizes } from "./options.ts";
 import { toSegments, toTime } from "./rollout.ts";
 
-const sizes = (steps: number, rows: number, segment: number, minibatches = 1): Sizes => {
+const sizes = (steps: number, rows: number, segment: number, minibatches = 1): RolloutSizes => {
   const segments = (steps / segment) * rows;
   return { steps, rows, segment, segments, batch: segments / minibatches, minibatches };
 };

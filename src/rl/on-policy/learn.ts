@@ -11,7 +11,7 @@ import { prioritizedSegments } from "../experience/prioritized-segments.ts";
 import { normalizedOver } from "../losses/common.ts";
 import type { Policy } from "../policies/policy.ts";
 import { experienceOf, type Layout, memoryIn, onesFor } from "./layout.ts";
-import type { Sizes } from "./options.ts";
+import type { RolloutSizes } from "./options.ts";
 import { type Rollout, toSegments, toTime } from "./rollout.ts";
 import type { OnPolicySetup } from "./setup.ts";
 
@@ -216,7 +216,7 @@ function stopEarly(targetKl: number | undefined, now: LearnState, step: Gradient
 }
 
 /** The current policy's outputs for rows of a batch, which stand in segments one after the other. */
-export function forward(policy: Policy, { segment }: Pick<Sizes, "segment">) {
+export function forward(policy: Policy, { segment }: Pick<RolloutSizes, "segment">) {
   const { distribution } = policy;
   return (params: Params, batch: Experience, options: ApplyOptions = {}): PolicyOutputs => {
     const input = {
@@ -296,7 +296,7 @@ export type Shuffle = (
 
 export interface ShuffleOptions {
   readonly layout: Pick<Layout, "learned">;
-  readonly sizes: Sizes;
+  readonly sizes: RolloutSizes;
   /** Draws segments with large advantages more often; otherwise each comes once. */
   readonly priority: { readonly alpha: number; readonly beta: number | Ramp } | undefined;
 }

@@ -172,7 +172,7 @@ export function policyFor(
 }
 
 /** The dimensions of a rollout and of its minibatches. */
-export interface Sizes {
+export interface RolloutSizes {
   /** Steps of a rollout, and rows that step together. */
   readonly steps: number;
   readonly rows: number;
@@ -190,7 +190,7 @@ export function sizesOf(
   options: Pick<OnPolicyOptions, "rolloutSteps" | "minibatches" | "segment">,
   policy: Policy,
   rows: number,
-): Sizes {
+): RolloutSizes {
   const { rolloutSteps: steps, minibatches = 1, segment = policy.recurrent ? steps : 1 } = options;
   if (steps % segment !== 0)
     throw badOption(

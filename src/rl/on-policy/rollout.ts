@@ -9,7 +9,7 @@ import type { ExperienceBuffer, PolicyOutputs } from "../experience/experience.t
 import { normalizedOver } from "../losses/common.ts";
 import { experienceOf } from "./layout.ts";
 import type { Statistics } from "./normalize.ts";
-import type { Sizes } from "./options.ts";
+import type { RolloutSizes } from "./options.ts";
 import type { OnPolicySetup } from "./setup.ts";
 
 /**
@@ -172,7 +172,7 @@ export function finishRollout(
 }
 
 /** [steps, rows, ...] as [segments, segment, ...]: the first steps of all rows, then those after them. */
-export function toSegments(x: Value, { steps, rows, segment, segments }: Sizes): Value {
+export function toSegments(x: Value, { steps, rows, segment, segments }: RolloutSizes): Value {
   const rest = x.shape.slice(2);
   if (segment === 1) return np.reshape(x, [segments, 1, ...rest]);
   const chunks = np.reshape(x, [steps / segment, segment, rows, ...rest]);
@@ -180,7 +180,7 @@ export function toSegments(x: Value, { steps, rows, segment, segments }: Sizes):
 }
 
 /** The inverse of {@link toSegments}. */
-export function toTime(x: Value, { steps, rows, segment }: Sizes): Value {
+export function toTime(x: Value, { steps, rows, segment }: RolloutSizes): Value {
   const rest = x.shape.slice(2);
   if (segment === 1) return np.reshape(x, [steps, rows, ...rest]);
   const chunks = np.reshape(x, [steps / segment, rows, segment, ...rest]);

@@ -16,8 +16,8 @@ import {
   kind,
   type OnPolicyOptions,
   policyFor,
+  type RolloutSizes,
   rowsIn,
-  type Sizes,
   sizesOf,
 } from "./options.ts";
 
@@ -25,7 +25,7 @@ import {
 export interface OnPolicySetup {
   readonly policy: Policy;
   readonly objective: PolicyObjective;
-  readonly sizes: Sizes;
+  readonly sizes: RolloutSizes;
   readonly layout: Layout;
   readonly transforms: Transforms;
   readonly gae: {

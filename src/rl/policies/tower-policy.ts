@@ -142,14 +142,14 @@ interface Tower {
   unroll(params: Params, input: TowerInput, options?: ApplyOptions): Value;
 }
 
-type State = { readonly [name: string]: Value };
-type Memory = Recurrent<State>;
+type TowerState = { readonly [name: string]: Value };
+type PolicyMemory = Recurrent<TowerState>;
 
-function memoryOf({ memory }: PolicySpec): Memory | undefined {
+function memoryOf({ memory }: PolicySpec): PolicyMemory | undefined {
   if (memory === undefined) return undefined;
   const make = memory.kind === "gru" ? gru : lstm;
   // What a recurrent layer made is what it is given again, whatever its names.
-  return make(memory.width, { init: initializers.orthogonal() }) as unknown as Memory;
+  return make(memory.width, { init: initializers.orthogonal() }) as unknown as PolicyMemory;
 }
 
 /** An encoder, followed by a memory where the spec has one. Parameters: the encoder's, and `memory`. */
@@ -174,13 +174,13 @@ function towerFor(given: PolicySpec, space: Space): Tower {
       const drawn = memory.init(childKey(key, "memory"), shaped([1, 1, width]), options);
       return { params: { ...own, memory: drawn }, width: memory.width };
     },
-    initialState: (rows) => (memory ? (memory.initialState(rows)[0] as State) : {}),
+    initialState: (rows) => (memory ? (memory.initialState(rows)[0] as TowerState) : {}),
     step: (params, { x, state, reset }, options) => {
       const features = encoded(params, x, options);
       if (!memory) return { y: features, state: {} };
-      const before = { x: features, state: [state as State], reset };
+      const before = { x: features, state: [state as TowerState], reset };
       const next = inMemory(params, (own) => memory.step(own, before, options));
-      return { y: next.y, state: next.state[0] as State };
+      return { y: next.y, state: next.state[0] as TowerState };
     },
     unroll: (params, { x, state, reset }, options) => {
       const [rows, time] = x.shape as [number, number];
@@ -188,7 +188,7 @@ function towerFor(given: PolicySpec, space: Space): Tower {
       if (!memory) return features;
       const sequence = {
         x: np.reshape(features, [rows, time, features.shape[1] as number]),
-        state: [state as State],
+        state: [state as TowerState],
         reset,
       };
       const { y } = inMemory(params, (own) => memory.unroll(own, sequence, options));

@@ -9,7 +9,7 @@ import type { Memory } from "./memory.ts";
 import type { EpisodeEnd, RestartingVector } from "./vector.ts";
 
 /** Some neighbouring environments of a vector, and their memory. */
-export interface Part {
+export interface VectorPart {
   readonly first: number;
   readonly count: number;
   readonly memory: Memory;
@@ -23,7 +23,7 @@ export interface Restart {
 
 /** Steps the environments of a vector, in this thread or in others. */
 export interface Stepper {
-  readonly parts: readonly Part[];
+  readonly parts: readonly VectorPart[];
   /** Environments that were made again. The vector empties it. */
   readonly restarts: Restart[];
   /** Numbers that steps had in their `info`. */
@@ -221,7 +221,7 @@ export class HostVector implements RestartingVector {
 
   #reportRestarts(): void {
     for (const { index, error } of this.#stepper.restarts.splice(0)) {
-      const part = this.#stepper.parts.find(({ first, count }) => index < first + count) as Part;
+      const part = this.#stepper.parts.find(({ first, count }) => index < first + count) as VectorPart;
       this.restarts[index] = part.memory.restarts[index - part.first] as number;
       this.#writeSeeds(part, index - part.first, this.restarts[index] as number);
       this.#onRestart(error);
@@ -235,7 +235,7 @@ export class HostVector implements RestartingVector {
     this.#warnedOfBounds = true;
   }
 
-  #writeSeeds({ first, memory }: Part, i: number, restarts: number): void {
+  #writeSeeds({ first, memory }: VectorPart, i: number, restarts: number): void {
     memory.seeds[2 * i] = environmentSeed(this.#seed as number, first + i, restarts);
     memory.seeds[2 * i + 1] = environmentSeed(this.#seed as number, first + i, restarts + 1);
   }
@@ -358,7 +358,7 @@ const outputKeys = [
 const episodeKeys = ["returns", "lengths", "lessons", "fresh", "restarts", "failures"] as const;
 
 /** Copies all rows, put together from the parts. */
-function packRows(outputs: Memory, parts: readonly Part[]): VectorState["rows"] {
+function packRows(outputs: Memory, parts: readonly VectorPart[]): VectorState["rows"] {
   const count = outputs.lengths.length;
   const packed: Record<string, RowArray> = {};
   // There are no action masks in a vector without them.
@@ -372,7 +372,7 @@ function packRows(outputs: Memory, parts: readonly Part[]): VectorState["rows"] 
 }
 
 /** Writes packed rows into the outputs and the parts. */
-function unpackRows(rows: VectorState["rows"], outputs: Memory, parts: readonly Part[]): void {
+function unpackRows(rows: VectorState["rows"], outputs: Memory, parts: readonly VectorPart[]): void {
   const total = outputs.lengths.length;
   for (const key of [...outputKeys, ...episodeKeys]) {
     const whole = rows[key];

@@ -35,7 +35,7 @@ export interface Memory {
 }
 
 /** Numbers in the rows of `count` environments. */
-export interface Sizes {
+export interface MemorySizes {
   readonly count: number;
   readonly agents: number;
   readonly observation: number;
@@ -47,7 +47,7 @@ export interface Sizes {
 export const sizesOf = (
   description: Pick<Description, "observationSpace" | "actionSpace" | "agents" | "masked">,
   count: number,
-): Sizes => ({
+): MemorySizes => ({
   count,
   agents: description.agents,
   observation: flatSize(description.observationSpace),
@@ -63,7 +63,7 @@ interface ArrayType<T> {
 
 type Allocate = <T>(type: ArrayType<T>, length: number) => T;
 
-function layout({ count, agents, observation, action, choices }: Sizes, allocate: Allocate): Memory {
+function layout({ count, agents, observation, action, choices }: MemorySizes, allocate: Allocate): Memory {
   const rows = count * agents;
   return {
     observations: allocate(Float32Array, rows * observation),
@@ -87,7 +87,7 @@ function layout({ count, agents, observation, action, choices }: Sizes, allocate
 }
 
 /** Memory of this thread alone. */
-export const ownMemory = (sizes: Sizes): Memory => layout(sizes, (type, length) => new type(length));
+export const ownMemory = (sizes: MemorySizes): Memory => layout(sizes, (type, length) => new type(length));
 
 // A cache line, so that no two arrays share one.
 const alignment = 64;
@@ -98,7 +98,7 @@ const alignedBytes = (
 ): number => Math.ceil((length * BYTES_PER_ELEMENT) / alignment) * alignment;
 
 /** Bytes that {@link sharedMemory} needs. */
-export function memoryBytes(sizes: Sizes): number {
+export function memoryBytes(sizes: MemorySizes): number {
   let bytes = 0;
   layout(sizes, (type, length) => {
     bytes += alignedBytes(type, length);
@@ -108,7 +108,7 @@ export function memoryBytes(sizes: Sizes): number {
 }
 
 /** Memory in a shared buffer: equal sizes have equal layouts in all threads. */
-export function sharedMemory(sizes: Sizes, buffer: SharedArrayBuffer): Memory {
+export function sharedMemory(sizes: MemorySizes, buffer: SharedArrayBuffer): Memory {
   let at = 0;
   return layout(sizes, (type, length) => {
     const array = new type(buffer, at, length);

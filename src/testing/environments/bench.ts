@@ -28,7 +28,7 @@ export interface Moment {
 }
 
 /** Makes environments and plays in them. */
-export class Bench {
+export class EnvironmentBench {
   readonly seeds: readonly number[];
   readonly steps: number;
   readonly endless: boolean;

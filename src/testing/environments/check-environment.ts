@@ -12,7 +12,7 @@ import {
 import { firstDifference, type StateTree } from "../../state/index.ts";
 import type { ConformanceCase } from "../conformance.ts";
 import {
-  Bench,
+  EnvironmentBench,
   type EnvironmentCheck,
   fault,
   isOver,
@@ -42,7 +42,7 @@ export function checkEnvironment(
 ): readonly ConformanceCase[] {
   return Object.entries({ ...givenChecks, ...futureChecks }).map(([name, check]) => ({
     name,
-    run: async () => check(new Bench(make, options)),
+    run: async () => check(new EnvironmentBench(make, options)),
   }));
 }
 
@@ -66,10 +66,10 @@ export async function environmentFaults(
   return faults;
 }
 
-type Check = (bench: Bench) => void | Promise<void>;
+type EnvironmentCase = (bench: EnvironmentBench) => void | Promise<void>;
 
 /** Checks of what an environment says about itself and gives out. */
-const givenChecks: Readonly<Record<string, Check>> = {
+const givenChecks: Readonly<Record<string, EnvironmentCase>> = {
   "it has a name, spaces, agents and lessons": (bench) => {
     const { name, agents = 1, lessons, observationSpace, actionSpace } = bench.make();
     if (typeof name !== "string" || name === "") throw fault(`its name is ${text(name)}`);
@@ -138,7 +138,7 @@ const givenChecks: Readonly<Record<string, Check>> = {
 
 /** Every moment of an episode a seed. Stops at what is no step, which is another check's to say. */
 function eachMoment(
-  bench: Bench,
+  bench: EnvironmentBench,
   check: (environment: Environment, moment: Moment, place: string, first: Moment) => void,
 ): void {
   for (const seed of bench.seeds) {
@@ -176,7 +176,7 @@ const SOME = 200;
 const halfOf = (episode: readonly Moment[]): number => Math.max(1, Math.floor(episode.length / 2));
 
 /** Checks that what happens follows from seed, actions and state alone. */
-const futureChecks: Readonly<Record<string, Check>> = {
+const futureChecks: Readonly<Record<string, EnvironmentCase>> = {
   "the same seed gives the same episode": (bench) => {
     for (const seed of bench.seeds) {
       const expected = bench.episode(bench.make(), seed, SOME);

@@ -145,10 +145,10 @@ function pairs(dtype: DType, left: readonly number[], right: readonly number[], 
   };
 }
 
-type Place = (random: Sampler) => readonly [x: number, y: number];
+type SamplePlace = (random: Sampler) => readonly [x: number, y: number];
 
 /** Floating-point samples: smooth at `place`, then all pairs of edges. */
-function float(place: Place, edges?: readonly number[]): SampleMaker {
+function float(place: SamplePlace, edges?: readonly number[]): SampleMaker {
   return (random, dtype) => {
     const some = (shape: readonly number[], count: number): Sample => {
       const points = Array.from({ length: count }, () => place(random));
@@ -190,14 +190,14 @@ function integers(
 const numbers: readonly DType[] = ["i32", "u32", "u8"];
 const bits: readonly DType[] = ["i32", "u32", "u8", "bool"];
 
-const anywhere: Place = (random) => [random.float(-2, 2), random.float(-2, 2)];
-const divisible: Place = (random) => [random.float(-2, 2), random.pick([1, -1]) * random.float(0.6, 2)];
-const apart: Place = (random) => {
+const anywhere: SamplePlace = (random) => [random.float(-2, 2), random.float(-2, 2)];
+const divisible: SamplePlace = (random) => [random.float(-2, 2), random.pick([1, -1]) * random.float(0.6, 2)];
+const apart: SamplePlace = (random) => {
   const x = random.float(-2, 2);
   return [x, x + random.pick([1, -1]) * random.float(0.3, 1)];
 };
 /** Between two multiples of the divisor. */
-const withRest: Place = (random) => {
+const withRest: SamplePlace = (random) => {
   const y = random.pick([1, -1]) * random.float(0.8, 2);
   return [y * (random.int(-3, 2) + random.float(0.2, 0.8)), y];
 };

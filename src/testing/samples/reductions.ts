@@ -30,11 +30,11 @@ const shapes: readonly (readonly [Shape, readonly number[]])[] = [
 /** Sums can be small where their parts are not. */
 const floor = 0.1;
 
-type Numbers = (random: Sampler, dtype: DType, shape: Shape) => Dense;
-const anywhere: Numbers = (random, dtype, shape) => random.numbers(dtype, shape);
+type SampleNumbers = (random: Sampler, dtype: DType, shape: Shape) => Dense;
+const anywhere: SampleNumbers = (random, dtype, shape) => random.numbers(dtype, shape);
 
 const float =
-  (numbers: Numbers): SampleMaker =>
+  (numbers: SampleNumbers): SampleMaker =>
   (random, dtype) => [
     ...shapes.map(
       ([shape, axes]): Sample => ({ inputs: [numbers(random, dtype, shape)], params: { axes }, floor }),
@@ -105,15 +105,15 @@ export const reduceSamples: Readonly<Record<string, SampleMaker>> = {
   argExtremum,
 };
 
-type Axes = readonly number[];
+type SampleAxes = readonly number[];
 
 const pool: SampleMaker = (random, float) => {
   const sample = (
     dtype: DType,
     shape: Shape,
     kind: "max" | "sum",
-    window: Axes,
-    strides: Axes,
+    window: SampleAxes,
+    strides: SampleAxes,
     padding: readonly (readonly [number, number])[] = shape.map(() => [0, 0]),
   ): Sample => ({
     inputs: [kind === "max" ? distinct(random, dtype, shape) : random.numbers(dtype, shape)],
@@ -162,8 +162,8 @@ const dotGeneral: SampleMaker = (random, float) => {
     dtype: DType,
     left: Shape,
     right: Shape,
-    contract: readonly [Axes, Axes],
-    batch: readonly [Axes, Axes] = [[], []],
+    contract: readonly [SampleAxes, SampleAxes],
+    batch: readonly [SampleAxes, SampleAxes] = [[], []],
   ): Sample => ({
     inputs: [random.numbers(dtype, left), random.numbers(dtype, right)],
     params: { lhsContract: contract[0], rhsContract: contract[1], lhsBatch: batch[0], rhsBatch: batch[1] },
@@ -199,14 +199,14 @@ const dotGeneral: SampleMaker = (random, float) => {
 interface Convolution {
   readonly x: Shape;
   readonly w: Shape;
-  readonly strides?: Axes;
+  readonly strides?: SampleAxes;
   readonly padding?: readonly (readonly [number, number])[];
-  readonly lhsDilation?: Axes;
-  readonly rhsDilation?: Axes;
+  readonly lhsDilation?: SampleAxes;
+  readonly rhsDilation?: SampleAxes;
   readonly groups?: number;
-  readonly lhsSpec?: Axes;
-  readonly rhsSpec?: Axes;
-  readonly outSpec?: Axes;
+  readonly lhsSpec?: SampleAxes;
+  readonly rhsSpec?: SampleAxes;
+  readonly outSpec?: SampleAxes;
 }
 
 const convolution: SampleMaker = (random, float) => {

@@ -4,14 +4,14 @@ import type { ConformanceCase } from "../conformance.ts";
 import { Bench, type SinkCheck } from "./bench.ts";
 import { metricRecord, series } from "./records.ts";
 
-interface Check {
+interface SinkCase {
   readonly if?: (check: SinkCheck) => boolean;
   run(bench: Bench): Promise<void>;
 }
 
 const odd = 'a/b  c<d>\t"e",=1+1\n# [f] $g {h="i"} \u001b[31m';
 
-const checks: Readonly<Record<string, Check>> = {
+const checks: Readonly<Record<string, SinkCase>> = {
   "what was written is held, in order": {
     async run(bench) {
       const sink = await bench.open();

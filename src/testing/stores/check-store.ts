@@ -21,9 +21,9 @@ async function load(store: CheckpointStore, name: string, file: string): Promise
   return new TextDecoder().decode(bytes);
 }
 
-type Check = (store: CheckpointStore, again: () => Promise<CheckpointStore>) => Promise<void>;
+type StoreCase = (store: CheckpointStore, again: () => Promise<CheckpointStore>) => Promise<void>;
 
-const checks: Readonly<Record<string, Check>> = {
+const checks: Readonly<Record<string, StoreCase>> = {
   "an empty store lists nothing": async (store) => equal(await store.list(), [], "list"),
 
   "what was committed is listed and comes back": async (store, again) => {

@@ -16,7 +16,7 @@ import type { Handle } from "./library.ts";
 import type { BufferMemory } from "./read.ts";
 
 /** Options for compiling one program. */
-export interface CompileRequest {
+export interface ProgramRequest {
   /** Compiler flags of this program alone. */
   readonly flags?: Readonly<Record<string, FlagValue>>;
   /** The device it will run on. Default: the client's first one. */
@@ -76,7 +76,7 @@ export class PjrtClient {
   }
 
   /** Compiles a StableHLO module, given as text. */
-  compile(module: string, request: CompileRequest = {}): PjrtExecutable {
+  compile(module: string, request: ProgramRequest = {}): PjrtExecutable {
     this.#checkOpen();
     const code = Buffer.from(module);
     const options = encodeCompileOptions(request.device?.id, request.flags ?? {});

@@ -1,5 +1,5 @@
 export type { ApiVersion } from "./api.ts";
-export { type CompileRequest, PjrtClient } from "./client.ts";
+export { PjrtClient, type ProgramRequest } from "./client.ts";
 export type { FlagValue, OptionValue } from "./compile-options.ts";
 export type { DeviceMemory, PjrtDevice } from "./device.ts";
 export { PjrtExecutable } from "./executable.ts";

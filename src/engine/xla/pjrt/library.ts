@@ -31,7 +31,7 @@ export function koffiPath(): string | undefined {
 }
 
 /** The part of the foreign function interface that the client uses. */
-export interface Native {
+export interface NativeLibrary {
   /** A function of the C library that this process already carries, such as `dlopen`. */
   processFunction(definition: string): (...args: unknown[]) => unknown;
   functionAt(pointer: Handle): NativeFunction;
@@ -49,10 +49,10 @@ export interface Native {
 const STACK_BYTES = 16 * 1024 * 1024;
 const PENDING_CALLS = 4096;
 
-let loaded: Native | undefined;
+let loaded: NativeLibrary | undefined;
 
 /** Loads koffi at first use, so that the package also works where koffi cannot load. */
-export function native(): Native {
+export function native(): NativeLibrary {
   loaded ??= bind(loadKoffi());
   return loaded;
 }
@@ -72,7 +72,7 @@ function loadKoffi(): Koffi {
   }
 }
 
-function bind(koffi: Koffi): Native {
+function bind(koffi: Koffi): NativeLibrary {
   try {
     koffi.config({ ...koffi.config(), sync_stack_size: STACK_BYTES, max_async_calls: PENDING_CALLS });
   } catch {
@@ -89,7 +89,9 @@ function bind(koffi: Koffi): Native {
       length === 0 ? new Uint8Array(0) : koffi.decode(pointer, "uint8_t", length),
     pointersAt: (pointer, count) =>
       count === 0 ? [] : Array.from(koffi.decode(pointer, "uint64_t", count), Number),
-    copyTo: process.func("void memcpy(void *target, uintptr_t source, size_t length)") as Native["copyTo"],
+    copyTo: process.func(
+      "void memcpy(void *target, uintptr_t source, size_t length)",
+    ) as NativeLibrary["copyTo"],
   };
 }
 

@@ -12,12 +12,12 @@ import { clockOption, type Sink, type SinkOptions, sinkOptions } from "../sink.t
 import { type Chooser, chooser, followWindows, machineCategories } from "./entries.ts";
 import {
   barRow,
+  type ConsoleRow,
   endingRow,
   firstWidths,
   lineRow,
   openingRow,
   painted,
-  type Row,
   rowWidth,
   type Style,
   styleOf,
@@ -151,7 +151,7 @@ function plainDisplay({ output, style, choose }: DisplayParts): Display {
   const follow = followWindows();
   let latest: RunProgress | undefined;
   let opened = false;
-  const print = (...rows: readonly Row[]): undefined | Promise<void> =>
+  const print = (...rows: readonly ConsoleRow[]): undefined | Promise<void> =>
     output.write(rows.map((row) => `${painted(row, style)}\n`).join(""));
 
   return {
@@ -214,7 +214,7 @@ function terminalDisplay(
     barWidth = rowWidth(row);
     return painted(row, style);
   };
-  const printAbove = (rows: readonly Row[]): undefined | Promise<void> => {
+  const printAbove = (rows: readonly ConsoleRow[]): undefined | Promise<void> => {
     const start = barWidth > 0 ? `${backToBar()}\x1b[J` : "";
     barWidth = 0;
     return output.write(start + rows.map((row) => `${painted(row, style)}\n`).join("") + drawBar());

@@ -32,7 +32,7 @@ export interface Span {
   readonly paint?: Paint;
 }
 
-export type Row = readonly Span[];
+export type ConsoleRow = readonly Span[];
 
 /** Colours and signs. */
 export interface Style {
@@ -59,15 +59,15 @@ export function styleOf({ color, unicode }: { readonly color: boolean; readonly 
 }
 
 /** The row as it is written. */
-export const painted = (row: Row, style: Style): string => row.map(style.paint).join("");
+export const painted = (row: ConsoleRow, style: Style): string => row.map(style.paint).join("");
 
 /** Columns that a row takes. */
-export const rowWidth = (row: Row): number => row.reduce((sum, { text }) => sum + widthOf(text), 0);
+export const rowWidth = (row: ConsoleRow): number => row.reduce((sum, { text }) => sum + widthOf(text), 0);
 
 const blank = (width: number): Span => ({ text: " ".repeat(width) });
 
 /** The first row of a run: its name, and where it was resumed. */
-export function openingRow({ name, id, resumedAt }: RunInfo): Row {
+export function openingRow({ name, id, resumedAt }: RunInfo): ConsoleRow {
   const called = printable(name);
   const which = called === id || called === "" ? "" : ` (${printable(id)})`;
   const resumed = resumedAt === undefined ? "" : `, resumed after ${countersText(resumedAt)}`;
@@ -82,7 +82,7 @@ const outcomePaints: Readonly<Record<RunEnding["outcome"], Paint>> = {
 };
 
 /** The last row of a run: how it ended, how far it came, how long it took. */
-export function endingRow({ outcome, reason, counters }: RunEnding): Row {
+export function endingRow({ outcome, reason, counters }: RunEnding): ConsoleRow {
   const why = reason === undefined || reason === outcome ? "" : ` (${printable(reason, 1000)})`;
   return [
     { text: outcome, paint: outcomePaints[outcome] },
@@ -117,7 +117,7 @@ const titleOf = ({ axis, step }: ShownWindow): Span => ({
  * A window in one row: `step 1000  train/loss 0.1234  train/accuracy 0.98  12.3k steps/s`. Parts are two spaces apart,
  * so that a program can split it.
  */
-export function lineRow(window: ShownWindow, chosen: Chosen, progress: RunProgress | undefined): Row {
+export function lineRow(window: ShownWindow, chosen: Chosen, progress: RunProgress | undefined): ConsoleRow {
   const parts: Span[][] = [[titleOf(window)], ...chosen.entries.map(linePart)];
   if (chosen.more > 0) parts.push([{ text: `and ${chosen.more} more` }]);
   if (progress?.rate !== undefined) parts.push([{ text: `${rateText(progress.rate)} steps/s` }]);
@@ -156,7 +156,7 @@ export function tableRows(
   columns: number,
   style: Style,
   widths: Widths,
-): readonly Row[] {
+): readonly ConsoleRow[] {
   widen(widths, chosen.entries);
   const group = Math.min(widths.group, widestGroup, Math.floor(columns / 4));
   const tail = 1 + widths.value + (widths.unit === 0 ? 0 : 1 + widths.unit) + 2;
@@ -165,7 +165,7 @@ export function tableRows(
   const perRow = Math.max(1, Math.floor((room + gap) / (label + tail + gap)));
   const margin = blank(indent + group + 2);
 
-  const rows: Row[] = [[titleOf(window)]];
+  const rows: ConsoleRow[] = [[titleOf(window)]];
   for (const entries of byGroup(chosen.entries)) {
     const name = padEnd(cutMiddle(entries[0]?.group ?? "", group, style.ellipsis), group);
     const cells = entries.map((entry) => ({
@@ -206,7 +206,7 @@ function byGroup(entries: readonly Entry[]): Iterable<readonly Entry[]> {
   return groups.values();
 }
 
-function cell(entry: Entry, width: number, widths: Widths, style: Style): Row {
+function cell(entry: Entry, width: number, widths: Widths, style: Style): ConsoleRow {
   const { record, alarm, note, change } = entry;
   const paint = alarm === undefined ? {} : ({ paint: "alarm" } as const);
   const label: Span = { text: `${padEnd(cutMiddle(entry.label, width, style.ellipsis), width)} ` };
@@ -228,9 +228,9 @@ function cell(entry: Entry, width: number, widths: Widths, style: Style): Row {
 
 /** Cells side by side, `perRow` of them; those that do not fit into a cell have a row of their own. */
 function packed(
-  cells: readonly { readonly row: Row; readonly isAlone: boolean }[],
+  cells: readonly { readonly row: ConsoleRow; readonly isAlone: boolean }[],
   perRow: number,
-): readonly Row[] {
+): readonly ConsoleRow[] {
   const rows: Span[][] = [];
   let free = 0;
   for (const { row, isAlone } of cells) {
@@ -243,7 +243,7 @@ function packed(
   return rows;
 }
 
-function alarmRows(entries: readonly Entry[]): readonly Row[] {
+function alarmRows(entries: readonly Entry[]): readonly ConsoleRow[] {
   const alarmed = entries.filter(({ alarm }) => alarm !== undefined);
   const said = alarmed.slice(0, mostAlarms).map(({ key, alarm }) => `! ${key}: ${alarm}`);
   if (alarmed.length > said.length) said.push(`! and ${alarmed.length - said.length} more not finite`);
@@ -251,7 +251,7 @@ function alarmRows(entries: readonly Entry[]): readonly Row[] {
 }
 
 /** The row without spaces at its end, cut where it is too wide. */
-function fitted(row: Row, columns: number, style: Style): Row {
+function fitted(row: ConsoleRow, columns: number, style: Style): ConsoleRow {
   const fit: Span[] = [];
   let left = columns;
   for (const span of row) {
@@ -272,15 +272,15 @@ const widestBar = 40;
  * How far the run is, in one row at most `columns` wide: what is done of what, the bar, the share, the rate, the time
  * left. Where there is little room, first the rate goes, then the bar, then the time. Numbers keep their positions.
  */
-export function barRow(progress: RunProgress, columns: number, style: Style): Row {
+export function barRow(progress: RunProgress, columns: number, style: Style): ConsoleRow {
   const { rate, left } = progress;
   const share = shareOf(progress);
   const counter: Span = { text: doneText(progress) };
-  const speed: Row = rate === undefined ? [] : [{ text: `  ${padStart(rateText(rate), 6)} steps/s` }];
+  const speed: ConsoleRow = rate === undefined ? [] : [{ text: `  ${padStart(rateText(rate), 6)} steps/s` }];
   if (share === undefined) return firstFitting([[counter, ...speed], [counter]], columns);
 
   const percent: Span = { text: `  ${padStart(String(Math.floor(share * 100)), 3)} %` };
-  const time: Row =
+  const time: ConsoleRow =
     left === undefined ? [] : [{ text: `  ${padStart(clockText(left), 7)} left`, paint: "dim" }];
   for (const others of [
     [percent, ...speed, ...time],
@@ -293,7 +293,7 @@ export function barRow(progress: RunProgress, columns: number, style: Style): Ro
   return firstFitting([[counter, percent, ...time], [counter, percent], [percent]], columns);
 }
 
-function bar(share: number, width: number, { cells, edges }: Style): Row {
+function bar(share: number, width: number, { cells, edges }: Style): ConsoleRow {
   const parts = cells.length - 1;
   const filled = Math.floor(share * width * parts);
   const whole = Math.floor(filled / parts);
@@ -324,7 +324,7 @@ function doneText({ unit, done, total }: RunProgress): string {
 }
 
 /** The first of the rows that fits; else the last, cut. */
-function firstFitting(rows: readonly Row[], columns: number): Row {
+function firstFitting(rows: readonly ConsoleRow[], columns: number): ConsoleRow {
   const found = rows.find((row) => rowWidth(row) <= columns);
   if (found) return found;
   const text = (rows.at(-1) ?? []).map((span) => span.text).join("");

@@ -78,7 +78,7 @@ export class History {
     this.#told.push(name);
   }
 
-  #addRow(log: LogFile, { axis, step: at, wall, seconds, values }: Row): void {
+  #addRow(log: LogFile, { axis, step: at, wall, seconds, values }: HistoryRow): void {
     const number = this.#next++;
     const late = at < (this.#newest.get(axis) ?? Number.NEGATIVE_INFINITY);
     if (!late) this.#newest.set(axis, at);
@@ -131,7 +131,7 @@ function itemPrefix(key: string): Uint8Array {
 }
 
 /** One row: values of one step of one axis, as JSON. */
-interface Row {
+interface HistoryRow {
   readonly axis: string;
   readonly step: number;
   readonly wall: number;
@@ -141,10 +141,10 @@ interface Row {
 }
 
 /** Records by axis and step, in the order in which they came. Two values of one metric stand on two rows. */
-function rowsOf(records: readonly MetricRecord[]): readonly Row[] {
-  const rows: Row[] = [];
-  const newest = new Map<string, Row>();
-  let row: Row | undefined;
+function rowsOf(records: readonly MetricRecord[]): readonly HistoryRow[] {
+  const rows: HistoryRow[] = [];
+  const newest = new Map<string, HistoryRow>();
+  let row: HistoryRow | undefined;
   for (const record of records) {
     const { axis, step, key, wall } = record;
     if (row?.step !== step || row.axis !== axis) row = newest.get(`${axis} ${step}`);

@@ -18,7 +18,7 @@ const observationSpace = box({
   high: [1, 1, 1, 1, MAX_UPPER, MAX_LOWER],
 });
 
-interface State {
+interface AcrobotVariables {
   /** Angle of the upper link from hanging straight down, and of the lower link from the upper one. */
   readonly upper: number;
   readonly lower: number;
@@ -43,7 +43,7 @@ export const acrobot = defineEnvironment({
   observation: observationSpace,
   action: discrete(3),
   timeLimit: TIME_LIMIT,
-  initial: (random): State => ({
+  initial: (random): AcrobotVariables => ({
     upper: Math.fround(random.uniform(-0.1, 0.1)),
     lower: Math.fround(random.uniform(-0.1, 0.1)),
     upperTurn: Math.fround(random.uniform(-0.1, 0.1)),
@@ -66,7 +66,7 @@ export const acrobot = defineEnvironment({
 });
 
 /** One step by the classical Runge-Kutta rule. */
-function swing(s: State, torque: number): State {
+function swing(s: AcrobotVariables, torque: number): AcrobotVariables {
   const k1 = rates(s.upper, s.lower, s.upperTurn, s.lowerTurn, torque);
   const k2 = ratesAfter(s, k1, SECONDS / 2, torque);
   const k3 = ratesAfter(s, k2, SECONDS / 2, torque);
@@ -86,7 +86,12 @@ function swing(s: State, torque: number): State {
   };
 }
 
-const ratesAfter = (s: State, k: State, seconds: number, torque: number): State =>
+const ratesAfter = (
+  s: AcrobotVariables,
+  k: AcrobotVariables,
+  seconds: number,
+  torque: number,
+): AcrobotVariables =>
   rates(
     s.upper + seconds * k.upper,
     s.lower + seconds * k.lower,
@@ -96,7 +101,13 @@ const ratesAfter = (s: State, k: State, seconds: number, torque: number): State 
   );
 
 /** Time derivatives of the state: links of mass, length and inertia 1, with their masses in the middle. */
-function rates(upper: number, lower: number, upperTurn: number, lowerTurn: number, torque: number): State {
+function rates(
+  upper: number,
+  lower: number,
+  upperTurn: number,
+  lowerTurn: number,
+  torque: number,
+): AcrobotVariables {
   const cos = Math.cos(lower);
   const sin = Math.sin(lower);
   const d1 = 0.25 + (1.25 + cos) + 1 + 1;
@@ -122,7 +133,7 @@ function wrapped(angle: number): number {
 
 const bounded = (x: number, most: number): number => Math.min(Math.max(x, -most), most);
 
-function draw({ upper, lower }: State): Drawing {
+function draw({ upper, lower }: AcrobotVariables): Drawing {
   const joint = [2.2, 2.2] as const;
   const elbow = [joint[0] + Math.sin(upper), joint[1] + Math.cos(upper)] as const;
   const end = [elbow[0] + Math.sin(upper + lower), elbow[1] + Math.cos(upper + lower)] as const;

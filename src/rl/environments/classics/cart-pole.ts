@@ -22,7 +22,7 @@ const observationSpace = box({
   high: [2 * MAX_POSITION, Infinity, 2 * MAX_ANGLE, Infinity],
 });
 
-interface State {
+interface CartPoleVariables {
   readonly x: number;
   readonly speed: number;
   readonly angle: number;
@@ -46,7 +46,7 @@ export const cartPole = defineEnvironment({
   observation: observationSpace,
   action: discrete(2),
   timeLimit: TIME_LIMIT,
-  initial: (random): State => ({
+  initial: (random): CartPoleVariables => ({
     x: random.uniform(-0.05, 0.05),
     speed: random.uniform(-0.05, 0.05),
     angle: random.uniform(-0.05, 0.05),
@@ -60,7 +60,7 @@ export const cartPole = defineEnvironment({
     const turning =
       (GRAVITY * sin - cos * push) / (LENGTH * (4 / 3 - (POLE_MASS * (cos * cos)) / TOTAL_MASS));
     const speeding = push - (POLE_MASS_LENGTH * turning * cos) / TOTAL_MASS;
-    const state: State = {
+    const state: CartPoleVariables = {
       x: x + SECONDS * speed,
       speed: speed + SECONDS * speeding,
       angle: angle + SECONDS * turn,
@@ -77,7 +77,7 @@ export const cartPole = defineEnvironment({
   draw,
 });
 
-function draw({ x, angle }: State): Drawing {
+function draw({ x, angle }: CartPoleVariables): Drawing {
   const [middle, ground, pole] = [2.4 + x, 1.4, 2 * LENGTH];
   return {
     width: 2 * MAX_POSITION,

@@ -19,7 +19,7 @@ const CONTINUOUS_TIME_LIMIT = 999;
 
 const observationSpace = box({ shape: [2], low: [LEFT, -MAX_SPEED], high: [RIGHT, MAX_SPEED] });
 
-interface State {
+interface MountainCarVariables {
   readonly position: number;
   readonly velocity: number;
 }
@@ -40,7 +40,7 @@ export const mountainCar = defineEnvironment({
   observation: observationSpace,
   action: discrete(3),
   timeLimit: TIME_LIMIT,
-  initial: (random): State => ({ position: random.uniform(-0.6, -0.4), velocity: 0 }),
+  initial: (random): MountainCarVariables => ({ position: random.uniform(-0.6, -0.4), velocity: 0 }),
   step(state, action) {
     const push = (action - 1) * FORCE + Math.cos(3 * state.position) * -GRAVITY;
     const velocity = Math.min(Math.max(state.velocity + push, -MAX_SPEED), MAX_SPEED);
@@ -73,7 +73,7 @@ export const mountainCarContinuous = defineEnvironment({
   observation: observationSpace,
   action: box({ shape: [1], low: -1, high: 1 }),
   timeLimit: CONTINUOUS_TIME_LIMIT,
-  initial: (random): State => ({ position: single(random.uniform(-0.6, -0.4)), velocity: 0 }),
+  initial: (random): MountainCarVariables => ({ position: single(random.uniform(-0.6, -0.4)), velocity: 0 }),
   step(state, action) {
     const force = action[0] as number;
     const velocity = bounded(single(state.velocity + push(state.position, force)), -MAX_SPEED, MAX_SPEED);

@@ -14,7 +14,7 @@ const single = Math.fround;
 const observationSpace = box({ shape: [3], low: [-1, -1, -MAX_SPEED], high: [1, 1, MAX_SPEED] });
 const actionSpace = box({ shape: [1], low: -MAX_TORQUE, high: MAX_TORQUE });
 
-interface State {
+interface PendulumVariables {
   /** From upright. */
   readonly angle: number;
   readonly turn: number;
@@ -37,7 +37,7 @@ export const pendulum = defineEnvironment({
   observation: observationSpace,
   action: actionSpace,
   timeLimit: TIME_LIMIT,
-  initial: (random): State => ({
+  initial: (random): PendulumVariables => ({
     angle: random.uniform(-Math.PI, Math.PI),
     turn: random.uniform(-1, 1),
   }),
@@ -61,7 +61,7 @@ function fromUpright(angle: number): number {
   return (rest < 0 ? rest + TURN : rest) - Math.PI;
 }
 
-function draw({ angle }: State): Drawing {
+function draw({ angle }: PendulumVariables): Drawing {
   const axle = [1.2, 1.2] as const;
   const end = [1.2 - Math.sin(angle), 1.2 - Math.cos(angle)] as const;
   return {

@@ -81,7 +81,7 @@ export function frameStack(
   });
 }
 
-type Parts = Readonly<Record<string, SpaceValue>>;
+type StackParts = Readonly<Record<string, SpaceValue>>;
 
 const byPart = <T>(space: Dict, make: (part: Space, name: string) => T): Record<string, T> =>
   Object.fromEntries(partNames(space).map((name) => [name, make(partOf(space, name), name)]));
@@ -144,7 +144,7 @@ function stackValues(space: Space, values: readonly SpaceValue[], axis?: Axis): 
       return byPart(space, (part, name) =>
         stackValues(
           part,
-          values.map((value) => (value as Parts)[name] as SpaceValue),
+          values.map((value) => (value as StackParts)[name] as SpaceValue),
           axis,
         ),
       );

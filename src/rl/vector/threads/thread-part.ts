@@ -1,7 +1,7 @@
 import { EspalierError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failsAgain, invalidEnvironment, maxFailures } from "../failure.ts";
-import type { InfoSums, Part, Restart } from "../host-vector.ts";
+import type { InfoSums, Restart, VectorPart } from "../host-vector.ts";
 import type { Description } from "../make-environments.ts";
 import type { Memory } from "../memory.ts";
 import type { Repeat } from "./protocol.ts";
@@ -44,7 +44,7 @@ type EnvironmentMemory = Readonly<Record<string, readonly number[]>>;
  *       an environment that shows something else than before breaks the contract: it is failed too
  *       send "step" again: it makes failed environments again instead of stepping them
  */
-export class ThreadPart implements Part {
+export class ThreadPart implements VectorPart {
   readonly first: number;
   readonly count: number;
   readonly #options: ThreadOptions;
