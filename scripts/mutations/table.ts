@@ -174,21 +174,21 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "rl: updates beyond targetKl are taken",
-    find: "treeMap((a: Value, b: Value) => np.where(taken, a, b), after, before) as T",
-    replace: "after",
+    find: "treeMap((a: Value, b: Value) => np.where(taken, a, b), after, before);",
+    replace: "after;",
     tests: ["src/rl/on-policy/ppo-epoch.test.ts"],
   },
   {
     name: "rl: V-trace is found again in the middle of an epoch",
-    find: "np.where(np.equal(begin, 0), spec.correct(now, params), now.table)",
-    replace: "spec.correct(now, params)",
+    find: "np.where(np.equal(begin, 0), correctAdvantages(setup, now, params), now.table)",
+    replace: "correctAdvantages(setup, now, params)",
     tests: ["src/rl/on-policy/exact.test.ts"],
   },
   {
     name: "rl: update epochs share one order",
-    find: "const own = random.foldIn(random.foldIn(key, rollout), epoch);",
-    replace: "const own = random.foldIn(key, rollout);",
-    tests: ["src/rl/on-policy/order.test.ts", "src/rl/on-policy/ppo-epoch.test.ts"],
+    find: "const own = random.foldIn(random.foldIn(key, index), epoch);",
+    replace: "const own = random.foldIn(key, index);",
+    tests: ["src/rl/on-policy/learn.test.ts", "src/rl/on-policy/ppo-epoch.test.ts"],
   },
   {
     name: "rl: a truncated environment goes on",
