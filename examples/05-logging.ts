@@ -8,20 +8,19 @@ import { join } from "node:path";
 import {
   compile,
   consoleSink,
-  declareMetric,
   every,
   jsonlSink,
   Logger,
   metricsHook,
   nn,
   np,
-  openStatsStore,
   optim,
   random,
   Trainer,
   type TrainerHook,
   tensorBoardSink,
 } from "espalier";
+import { declareMetric, openStatsStore } from "espalier/metrics";
 import { supervisedTask } from "espalier/supervised";
 
 const points = compile(

@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { checkpointHook, evaluationScores, every, type TrainerHook } from "espalier";
+import { checkpointHook, every, type TrainerHook } from "espalier";
+import { evaluationScores } from "espalier/hooks";
 import { evaluateCheckpoint, evaluationHook, ppo } from "espalier/rl";
 
 const PROMISED = 475;

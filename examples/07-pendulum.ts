@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { every, latestReplay, type TrainerHook } from "espalier";
+import { every, type TrainerHook } from "espalier";
+import { latestReplay } from "espalier/hooks";
 import {
   asText,
   evaluationHook,

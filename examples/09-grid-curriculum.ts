@@ -2,7 +2,8 @@
 // upon it by chance: the key lies at the end of one corridor, the goal behind a door in another. So seven lessons begin
 // one after the other, each when the one before is solved more often than not, and most episodes are of the lesson half known.
 import assert from "node:assert/strict";
-import { evaluationScores, every, type TrainerHook } from "espalier";
+import { every, type TrainerHook } from "espalier";
+import { evaluationScores } from "espalier/hooks";
 import { evaluationHook, gridLessons, lessonCurriculum, lessonSuites, ppo } from "espalier/rl";
 
 const names = Object.keys(gridLessons);

@@ -10,11 +10,10 @@ import {
   engineHint,
   every,
   Logger,
-  latestCheckpoint,
-  latestReplay,
   metricsHook,
   type TrainerHook,
 } from "espalier";
+import { latestCheckpoint, latestReplay } from "espalier/hooks";
 import { evaluationHook, makeEnvironment, ppo, readReplay, replayFrames } from "espalier/rl";
 import { show } from "./demo-show.ts";
 

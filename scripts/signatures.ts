@@ -60,7 +60,7 @@ export interface PublicNames {
 /** The public names of all doors that package.json lists, by the compiler. */
 export function publicNames(): PublicNames {
   const doors = Object.keys(manifest.exports).filter((door) => !door.endsWith(".json"));
-  const files = doors.map((door) => `${root}src/${door === "." ? "" : `${door.slice(2)}/`}index.ts`);
+  const files = doors.map((door) => `${root}src/${door === "." ? "index" : `doors/${door.slice(2)}`}.ts`);
   const program = ts.createProgram(files, compilerOptions());
   const checker = program.getTypeChecker();
   const exported = new Set<string>();

@@ -1,17 +1,14 @@
 /**
- * Espalier trains models and agents in TypeScript. This is the front door: math (`np`, `nn`, `random`), `compile`,
- * derivatives and loops, tensors and engines; the trainer, hooks, losses and schedules. Kinds of training have doors
- * of their own (`espalier/supervised`), and so have tests (`espalier/testing`).
+ * Espalier trains models and agents in TypeScript. This is the front door: what a first program needs. Math (`np`, `nn`,
+ * `random`), `compile`, derivatives and loops, tensors and engines; the trainer, hooks, losses, schedules and ramps; the
+ * logger with common sinks, and checkpoints. The rest has doors of its own, in `doors/`: `espalier/hooks`,
+ * `espalier/checkpoint`, `espalier/metrics`, `espalier/supervised`, `espalier/rl`, `espalier/testing`. Every name has one.
  */
-export * from "./checkpoint/index.ts";
+export { type CheckpointHookOptions, checkpointHook, resumeTrainer } from "./checkpoint/index.ts";
 export {
-  type Clock,
   type ErrorDetails,
   EspalierError,
-  type ManualClock,
   type MapTree,
-  manualClock,
-  systemClock,
   type Tree,
   treeLeaves,
   treeMap,
@@ -66,47 +63,71 @@ export {
   vmap,
   whileLoop,
 } from "./engine/index.ts";
-export * from "./hooks/index.ts";
-export * from "./losses/index.ts";
-export * from "./metrics/index.ts";
+export { compositeHook, loggingHook, PeriodicHook, periodicHook, type Slot, slot } from "./hooks/index.ts";
+export {
+  asLoss,
+  type Evaluation,
+  type Loss,
+  type LossFunction,
+  type LossInputs,
+  type LossPhase,
+  type LossTerm,
+  type Objective,
+  type ObjectiveOptions,
+  objective,
+} from "./losses/index.ts";
+export {
+  consoleSink,
+  csvSink,
+  jsonlSink,
+  Logger,
+  type LoggerOptions,
+  type MetricsHookOptions,
+  metricsHook,
+  progressHook,
+  type Sink,
+  tensorBoardSink,
+} from "./metrics/index.ts";
 export * as nn from "./nn/index.ts";
 export * as optim from "./optim/index.ts";
-export { RandomStreams, type Stream } from "./random/index.ts";
-export * from "./schedule/index.ts";
+export { RandomStreams, Stream } from "./random/index.ts";
 export {
-  firstDifference,
-  flattenState,
-  hashState,
-  type StateDifference,
-  type StateEntry,
-  type Stateful,
-  type StateLeaf,
-  type StateTree,
-  sameState,
-} from "./state/index.ts";
+  always,
+  at,
+  between,
+  byMetric,
+  type Counters,
+  constant,
+  cosine,
+  cycle,
+  type Duration,
+  defineSchedule,
+  every,
+  everySteps,
+  isRamp,
+  linear,
+  type Moment,
+  never,
+  noCounters,
+  oneCycle,
+  type Point,
+  piecewise,
+  type Ramp,
+  type Schedule,
+  type ScheduleDefinition,
+  sawtooth,
+  type Unit,
+  warmup,
+  when,
+} from "./schedule/index.ts";
+export { hashState, type Stateful, type StateLeaf, type StateTree, sameState } from "./state/index.ts";
 export {
-  type CheckpointRecord,
-  type EvaluationScores,
-  evaluationScores,
   type Frozen,
   frozenStates,
-  type GradientHealth,
-  gradientHealth,
-  type LatestMetrics,
-  latestCheckpoint,
-  latestMetrics,
-  latestReplay,
   type Outcome,
   type Phase,
-  type PhaseTiming,
-  type PhaseTimings,
-  type ReplayRecord,
   type Report,
-  ReportValues,
   type Request,
-  type RolloutStats,
-  type RowSpan,
-  rolloutStats,
   type Segment,
   type Setting,
   type Settings,
@@ -122,7 +143,6 @@ export {
   type TrainingConfig,
   type TrainingResult,
   type TrainingSetup,
-  trainerEvents,
   trainingConfig,
   type Values,
 } from "./trainer/index.ts";

@@ -148,9 +148,9 @@ function packageFault(path: string, name: string): string[] {
   return [`${found} is not for ${room === undefined ? "the front door" : `${room}/`}`];
 }
 
-/** The folder directly under src/, or undefined for src/index.ts, the package's front door. */
+/** The folder directly under src/, or undefined for the package's doors: src/index.ts and src/doors/. */
 function roomOf(path: string): string | undefined {
-  return path.includes("/") ? path.slice(0, path.indexOf("/")) : undefined;
+  return path.includes("/") && !path.startsWith("doors/") ? path.slice(0, path.indexOf("/")) : undefined;
 }
 
 function sourceFiles(): readonly string[] {

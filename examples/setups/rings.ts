@@ -9,7 +9,6 @@ import {
   cycle,
   every,
   Logger,
-  lossSpikeDetector,
   metricsHook,
   nn,
   np,
@@ -18,6 +17,7 @@ import {
   type TrainingSetup,
   type Value,
 } from "espalier";
+import { lossSpikeDetector } from "espalier/metrics";
 import { accuracy, supervisedTask } from "espalier/supervised";
 
 /** Points in two rings and which ring each is in, from one seed: the same in every process. */

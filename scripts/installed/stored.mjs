@@ -1,6 +1,7 @@
 // A small training in plain JavaScript with a stats store. It prints the numbers that it found in the store and a hash
 // of the parameters: every version of Node must give the same ones on one engine.
-import { hashState, Logger, metricsHook, nn, openStatsStore, optim, Trainer } from "espalier";
+import { hashState, Logger, metricsHook, nn, optim, Trainer } from "espalier";
+import { openStatsStore } from "espalier/metrics";
 import { supervisedTask } from "espalier/supervised";
 
 const points = Array.from({ length: 64 }, (_, i) => [Math.sin(i), Math.cos(3 * i)]);

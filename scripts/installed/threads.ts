@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CheckpointManager, localStore, type StateTree } from "espalier";
+import type { StateTree } from "espalier";
+import { CheckpointManager, localStore } from "espalier/checkpoint";
 import { threadedEnvironment } from "espalier/rl";
 
 let threads = 0;

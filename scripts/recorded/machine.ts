@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { CheckpointManager, type EngineName, memoryStore, put } from "espalier";
+import { type EngineName, put } from "espalier";
+import { CheckpointManager, memoryStore } from "espalier/checkpoint";
 
 /** What the bits of a run follow from, beside the sources. */
 export type Machine = Readonly<Record<string, string>>;

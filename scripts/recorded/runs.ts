@@ -7,16 +7,15 @@ import {
   cycle,
   type EngineName,
   every,
-  gradientMonitor,
   Logger,
   linear,
-  lossSpikeDetector,
   metricsHook,
   nn,
   np,
   optim,
   type TrainerOptions,
 } from "espalier";
+import { gradientMonitor, lossSpikeDetector } from "espalier/metrics";
 import {
   a2c,
   autoUpdateEpochs,

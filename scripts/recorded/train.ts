@@ -6,7 +6,6 @@ import {
   at,
   checkpointHook,
   type EngineName,
-  flattenState,
   hashState,
   resumeTrainer,
   type StateTree,
@@ -14,6 +13,7 @@ import {
   Trainer,
   type TrainerHook,
 } from "espalier";
+import { flattenState } from "espalier/checkpoint";
 import type { RecordedRun } from "./runs.ts";
 
 /** Of each component a hash of its bits and one of its layout (names, types and shapes), which no machine changes. */

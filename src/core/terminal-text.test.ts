@@ -2,13 +2,13 @@ import { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { describeFailure } from "../cli/program.ts";
+import { HookManager } from "../hooks/index.ts";
 import {
   checkpointHook,
   compile,
   consoleSink,
   EspalierError,
   every,
-  HookManager,
   Logger,
   metricsHook,
   nn,
@@ -18,11 +18,11 @@ import {
   setEngine,
   Trainer,
   type TrainerEvents,
-  trainerEvents,
   trainingConfig,
 } from "../index.ts";
 import { dqn, makeEnvironment, ppo } from "../rl/index.ts";
 import { supervisedTask, supervisedTrainer } from "../supervised/index.ts";
+import { trainerEvents } from "../trainer/index.ts";
 import { FakeTask } from "../trainer/task.test-support.ts";
 
 /** Clears the screen, sets the title, rings the bell, turns the line around, and does so in eight bits, too. */

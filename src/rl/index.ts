@@ -42,7 +42,14 @@ export {
   type StepOutcome,
   type TypedEnvironment,
 } from "./environments/define.ts";
-export type { Drawing, Environment, Reset, ResetOptions, Shape, Step } from "./environments/environment.ts";
+export type {
+  Drawing,
+  DrawnShape,
+  Environment,
+  Reset,
+  ResetOptions,
+  Step,
+} from "./environments/environment.ts";
 export { type CompiledGridState, compiledGridWorld } from "./environments/grid/compiled.ts";
 export { gridWorld } from "./environments/grid/grid-world.ts";
 export { type GridWorldOptions, gridLessons } from "./environments/grid/layout.ts";

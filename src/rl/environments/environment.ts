@@ -60,13 +60,13 @@ export interface Drawing {
   readonly width: number;
   readonly height: number;
   /** Drawn in order; y grows downwards. */
-  readonly shapes: readonly Shape[];
+  readonly shapes: readonly DrawnShape[];
   /** A line under the picture. */
   readonly caption?: string;
 }
 
 /** Colours are CSS's names or `#rrggbb`. */
-export type Shape =
+export type DrawnShape =
   | {
       readonly kind: "line";
       readonly from: readonly [x: number, y: number];

@@ -1,6 +1,6 @@
 import { box, discrete } from "../../spaces/index.ts";
 import { defineEnvironment } from "../define.ts";
-import type { Drawing, Environment, Shape } from "../environment.ts";
+import type { Drawing, DrawnShape, Environment } from "../environment.ts";
 import type { EnvironmentRandom } from "../random.ts";
 import { type GridLayout, type GridWorldOptions, gridLayout } from "./layout.ts";
 
@@ -133,14 +133,14 @@ function drawGrid(layout: GridLayout, state: GridState): Drawing {
     const [x, y] = place(cell);
     return [x + 0.5, y + 0.5];
   };
-  const square = (cell: number, color: string): Shape => ({
+  const square = (cell: number, color: string): DrawnShape => ({
     kind: "rectangle",
     at: place(cell),
     size: [1, 1],
     color,
   });
   const colored = (agent: number): string => agentColors[agent % agentColors.length] as string;
-  const shapes: Shape[] = [{ kind: "rectangle", at: [0, 0], size: [width, height], color: "#f7f3e9" }];
+  const shapes: DrawnShape[] = [{ kind: "rectangle", at: [0, 0], size: [width, height], color: "#f7f3e9" }];
   for (let y = 0; y < height; y++)
     for (let x = 0; x < width; x++) {
       const cell = (y + view) * stride + x + view;

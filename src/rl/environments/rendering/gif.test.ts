@@ -3,12 +3,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Drawing, Shape } from "../environment.ts";
+import type { Drawing, DrawnShape } from "../environment.ts";
 import { decodeGif, findPillow, unpack } from "./gif.test-support.ts";
 import { asGif, lzw } from "./gif.ts";
 
-const drawing = (shapes: readonly Shape[], width = 10, height = 5): Drawing => ({ width, height, shapes });
-const square = (x: number, color = "red"): Shape => ({ kind: "rectangle", at: [x, 1], size: [2, 2], color });
+const drawing = (shapes: readonly DrawnShape[], width = 10, height = 5): Drawing => ({
+  width,
+  height,
+  shapes,
+});
+const square = (x: number, color = "red"): DrawnShape => ({
+  kind: "rectangle",
+  at: [x, 1],
+  size: [2, 2],
+  color,
+});
 const moving = Array.from({ length: 8 }, (_, i) => drawing([square(i)]));
 /** A picture with nearly as many colours as GIF has. */
 const colorful = drawing(

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Shape } from "../environment.ts";
+import type { DrawnShape } from "../environment.ts";
 import { colorOf, Palette, rasterise } from "./raster.ts";
 
 /** A picture of 9 x 5 units, a pixel a unit, as lines of # and dots. */
-function picture(...shapes: Shape[]): string[] {
+function picture(...shapes: DrawnShape[]): string[] {
   const pixels = rasterise(
     { width: 9, height: 5, shapes },
     { width: 9, height: 5, scale: 1, palette: new Palette(), background: "white" },
@@ -92,7 +92,7 @@ describe("rasterise", () => {
   });
 
   it("draws later shapes over earlier ones, and nothing of numbers that are none", () => {
-    const below: Shape = { kind: "rectangle", at: [0, 0], size: [9, 5], color };
+    const below: DrawnShape = { kind: "rectangle", at: [0, 0], size: [9, 5], color };
     expect(picture(below, { kind: "rectangle", at: [1, 1], size: [3, 2], color: "white" })[1]).toBe(
       "#...#####",
     );

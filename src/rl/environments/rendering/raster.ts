@@ -1,5 +1,5 @@
 import { EspalierError } from "../../../core/index.ts";
-import type { Drawing, Shape } from "../environment.ts";
+import type { Drawing, DrawnShape } from "../environment.ts";
 
 type Point = readonly [x: number, y: number];
 
@@ -57,7 +57,7 @@ export function rasterise(
 }
 
 /** The outlines of a filled shape. */
-function outlines(shape: Shape): readonly (readonly Point[])[] {
+function outlines(shape: DrawnShape): readonly (readonly Point[])[] {
   switch (shape.kind) {
     case "rectangle": {
       const [[x, y], [w, h]] = [shape.at, shape.size];

@@ -1,5 +1,5 @@
 import { badOption, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
-import type { Drawing, Shape } from "../environment.ts";
+import type { Drawing, DrawnShape } from "../environment.ts";
 
 /** Options of {@link asSvg}. */
 export interface SvgOptions {
@@ -94,7 +94,7 @@ function picture(drawings: readonly Drawing[], pixels: number, lines: readonly s
   return [`<svg xmlns="http://www.w3.org/2000/svg" ${box} ${size}>`, ...lines, "</svg>", ""].join("\n");
 }
 
-function shape(one: Shape): string {
+function shape(one: DrawnShape): string {
   const color = escaped(one.color);
   switch (one.kind) {
     case "line":

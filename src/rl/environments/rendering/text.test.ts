@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { cartPole } from "../classics/cart-pole.ts";
-import type { Drawing, Shape } from "../environment.ts";
+import type { Drawing, DrawnShape } from "../environment.ts";
 import { asText } from "./text.ts";
 
-const drawing = (...shapes: Shape[]): Drawing => ({ width: 4, height: 4, shapes });
+const drawing = (...shapes: DrawnShape[]): Drawing => ({ width: 4, height: 4, shapes });
 
 describe("asText", () => {
   it("draws each kind of shape in dots", () => {
     const black = { color: "black" };
-    const text = (shape: Shape): string => asText(drawing(shape), { columns: 4 });
+    const text = (shape: DrawnShape): string => asText(drawing(shape), { columns: 4 });
     expect(text({ kind: "rectangle", at: [0, 0], size: [2, 2], ...black })).toBe("⣿⣿\n");
     expect(text({ kind: "rectangle", at: [1, 2], size: [2, 1], ...black })).toBe("\n ⠛⠛");
     expect(text({ kind: "line", from: [0, 1], to: [4, 1], width: 0.5, ...black })).toBe("⠒⠒⠒⠒\n");
