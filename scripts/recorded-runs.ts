@@ -17,13 +17,14 @@ if (values.record) await recordRuns(values.record, console.log);
 else {
   let failed = 0;
   for (const engine of engines().filter((name) => !values.engine || name === values.engine))
-    for (const { run, end, checkpoint } of await baselinesOf(engine)) {
+    for (const { run, end, checkpoint, compares } of await baselinesOf(engine)) {
       if (values.runs && !values.runs.split(",").includes(run.name)) continue;
       for (const [way, from] of [
         ["in one go", undefined],
         ["from its old checkpoint", checkpoint],
       ] as const) {
-        const differing = differences(end, await endStateOf(run, engine, from));
+        const present = await endStateOf(run, engine, from);
+        const differing = compares.flatMap((what) => differences(end, present, what));
         if (differing.length > 0) failed++;
         console.log(
           `${run.name} on ${engine}, ${way}: ${differing.length === 0 ? "the same" : advice(differing)}`,

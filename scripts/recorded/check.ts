@@ -26,6 +26,8 @@ export interface Baseline {
   readonly end: EndState;
   /** Packed, taken by the recorded commit in the middle of the run. */
   readonly checkpoint: Buffer;
+  /** Parts of the end state that can be compared here. */
+  readonly compares: readonly (keyof EndState)[];
 }
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -87,6 +89,13 @@ export async function baselinesOf(
   if (!recorded) throw new Error(`${recordFile(here)} has nothing of ${engine}: record it again`);
   const other = machineDifferences(recorded.machine, await machineOf(engine));
   if (other.length === 0) return baselines(here, engine);
+  if (!hasCommit(record.commit)) {
+    say(
+      `the record of ${engine} is of another machine (${other.join("; ")}), and ${record.commit} is not in this ` +
+        "checkout's history: old checkpoints are resumed, and layouts compared, but no bits",
+    );
+    return baselines(here, engine).map((baseline) => ({ ...baseline, compares: ["layout"] }));
+  }
   say(`the record of ${engine} is of another machine (${other.join("; ")}): training ${record.commit} here`);
   trainedHere ??= inWorktree(record.commit, other, (directory) => {
     const all = new Map(engines().map((name) => [name, baselines(directory, name)]));
@@ -118,8 +127,19 @@ function baselines(directory: string, engine: EngineName): readonly Baseline[] {
   return recordedRuns.map((run) => {
     const end = runs[run.name];
     if (!end) throw new Error(`${run.name} on ${engine} is not recorded`);
-    return { run, end, checkpoint: readFileSync(checkpointFile(directory, run, engine)) };
+    const checkpoint = readFileSync(checkpointFile(directory, run, engine));
+    return { run, end, checkpoint, compares: ["layout", "bits"] };
   });
+}
+
+/** True if the repository's history has a commit: a shallow checkout lacks older ones. */
+function hasCommit(commit: string): boolean {
+  try {
+    execFileSync("git", ["cat-file", "-e", `${commit}^{commit}`], { cwd: root, stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Records a commit in a worktree of its own, with the runs as they were written when it was recorded first. */
