@@ -181,8 +181,6 @@ export interface TensorStateOptions {
   readonly donated: boolean;
   /** The first tensors belong to the caller, and are not freed. Default: false. */
   readonly borrowed?: boolean;
-  /** The former name of `borrowed`, until the last user has moved. */
-  readonly lent?: boolean;
 }
 
 /**
@@ -201,11 +199,7 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
   #borrowed = false;
   #restored = false;
 
-  constructor(
-    name: string,
-    tree: unknown,
-    { device, donated, lent = false, borrowed = lent }: TensorStateOptions,
-  ) {
+  constructor(name: string, tree: unknown, { device, donated, borrowed = false }: TensorStateOptions) {
     this.#name = name;
     this.#device = device;
     this.donated = donated;

@@ -168,7 +168,6 @@ export {
   type ValueLossOptions,
   valueLoss,
 } from "./losses/actor-critic.ts";
-export { type LossOptions, meanOf, normalizedOver } from "./losses/common.ts";
 export {
   type CloningLossOptions,
   cloningLoss,
@@ -176,6 +175,7 @@ export {
   type KickstartLossOptions,
   kickstartLoss,
 } from "./losses/imitation.ts";
+export { type LossOptions, meanOf, normalizedOver } from "./losses/loss.ts";
 export { type ActionValues, type TdLossOptions, type TransitionTargets, tdLoss } from "./losses/td.ts";
 export type { CompiledEnvironments, OnPolicyOptions } from "./on-policy/options.ts";
 export { type OnPolicyTask, onPolicyTask } from "./on-policy/task.ts";

@@ -1,4 +1,4 @@
-import type { DType } from "../trace/dtype.ts";
+import { type DType, isFloat } from "../trace/dtype.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
 import type { TensorType } from "../trace/type.ts";
 
@@ -18,8 +18,21 @@ export const jaxName = (dtype: DType): Jax["DType"][keyof Jax["DType"]] =>
   names[dtype] as Jax["DType"][keyof Jax["DType"]];
 
 /** A scalar of an exact type, never a weakly typed JavaScript number. */
-export const jaxScalar = (j: Jax, value: number, dtype: DType): JaxArray =>
-  dtype === "bool" ? j.numpy.array(value !== 0) : j.numpy.full([], value, { dtype: jaxName(dtype) });
+export function jaxScalar(j: Jax, value: number, dtype: DType): JaxArray {
+  if (dtype === "bool") return j.numpy.array(value !== 0);
+  if (Object.is(value, -0) && isFloat(dtype)) return negativeZero(j, dtype);
+  return j.numpy.full([], value, { dtype: jaxName(dtype) });
+}
+
+/**
+ * -0 as an element of an array in memory. jax-js finds compiled kernels by a hash in which the constants 0 and -0 are
+ * equal, so that a program would get the one that an earlier program of the process had.
+ */
+const negativeZero = (j: Jax, dtype: DType): JaxArray =>
+  j.numpy
+    .array(Float32Array.of(-0, 1), { dtype: jaxName("f32") })
+    .slice(0)
+    .astype(jaxName(dtype));
 
 /** Cuts the result of u8 arithmetic to 8 bits; other types pass. */
 export const wrapU8 = (j: Jax, x: JaxArray, dtype: DType): JaxArray =>

@@ -1,6 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
 import { np, scan, type Value, type ValueLike } from "../../engine/index.ts";
-import { maskRows } from "../losses/common.ts";
+import { maskRows } from "../losses/loss.ts";
 
 /** Inputs of {@link advantages}: [time, rows] each, except where noted. */
 export interface AdvantageInputs {

@@ -1,5 +1,5 @@
 import { np, type Value, type ValueLike } from "../../engine/index.ts";
-import { maskRows } from "../losses/common.ts";
+import { maskRows } from "../losses/loss.ts";
 import { recurrence } from "./advantages.ts";
 
 /** Running mean, variance and count of rows: f32 [size], [size], []. */

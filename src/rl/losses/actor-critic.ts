@@ -11,7 +11,7 @@ import {
   meanOf,
   normalizedOver,
   varianceOf,
-} from "./common.ts";
+} from "./loss.ts";
 
 const normalizations = ["minibatch", "batch", "none"] as const;
 

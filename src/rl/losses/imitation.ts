@@ -14,7 +14,7 @@ import type { Params } from "../../nn/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { applyPolicy, checkNotRecurrent, type Policy } from "../policies/policy.ts";
 import { flatSize, type Space } from "../spaces/space.ts";
-import { type LossOptions, lossMembers, maskRows, meanOf } from "./common.ts";
+import { type LossOptions, lossMembers, maskRows, meanOf } from "./loss.ts";
 
 /** Options of {@link kickstartLoss}. */
 export interface KickstartLossOptions extends LossOptions {

@@ -1,7 +1,7 @@
 import { badOption, checkNames, shown } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
-import { type LossOptions, lossMembers, maskRows, meanOf } from "./common.ts";
+import { type LossOptions, lossMembers, maskRows, meanOf } from "./loss.ts";
 
 /** The batch of {@link tdLoss}: [rows] each. */
 export interface TransitionTargets {

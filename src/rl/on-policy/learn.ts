@@ -8,7 +8,7 @@ import type { Ramp } from "../../schedule/index.ts";
 import { advantages } from "../experience/advantages.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { prioritizedSegments } from "../experience/prioritized-segments.ts";
-import { normalizedOver } from "../losses/common.ts";
+import { normalizedOver } from "../losses/loss.ts";
 import type { Policy } from "../policies/policy.ts";
 import { experienceOf, type Layout, memoryIn, onesFor } from "./layout.ts";
 import type { RolloutSizes } from "./options.ts";

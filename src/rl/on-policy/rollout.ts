@@ -6,7 +6,7 @@ import type { Params } from "../../nn/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { advantages } from "../experience/advantages.ts";
 import type { ExperienceBuffer, PolicyOutputs } from "../experience/experience.ts";
-import { normalizedOver } from "../losses/common.ts";
+import { normalizedOver } from "../losses/loss.ts";
 import { experienceOf } from "./layout.ts";
 import type { Statistics } from "./normalize.ts";
 import type { RolloutSizes } from "./options.ts";
