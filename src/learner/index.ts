@@ -6,14 +6,12 @@ export {
   gradientsOf,
   type MonitorOptions,
 } from "./gradient-step.ts";
-export { KeyCounts, type KeyCountsOptions } from "./keys.ts";
-export { FirstNonFinite, Learner, type LearnerOptions, repeat } from "./learner.ts";
+export { KeyCounts } from "./keys.ts";
+export { Learner, repeat } from "./learner.ts";
 export type { RateInputs } from "./rates.ts";
 export {
   compileUpdate,
   type DeviceState,
-  type Packing,
-  type StateTrees,
   TensorState,
   type TensorStateOptions,
 } from "./tensor-state.ts";

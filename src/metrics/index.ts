@@ -4,7 +4,6 @@ export * from "./hook/index.ts";
 export * from "./logger/index.ts";
 export { declareMetric, type MetricDeclaration } from "./metric.ts";
 export {
-  type Axis,
   type Histogram,
   isHistogram,
   isScalar,
@@ -12,6 +11,6 @@ export {
   type MetricRecord,
   type Reduction,
 } from "./record.ts";
-export type { RunEnding, RunInfo, RunProgress } from "./run-info.ts";
+export type { RunEnding, RunInfo } from "./run-info.ts";
 export * from "./sinks/index.ts";
 export * from "./store/index.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { flatten, treeLeaves, unflatten } from "../core/index.ts";
+import type { Dense } from "../engine/conformance/dense.test-support.ts";
+import { expectSame, parseTensor } from "../engine/conformance/dense.test-support.ts";
+import { onEngine } from "../engine/conformance/run.test-support.ts";
 import { grad, isFloat, np, type Value } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
-import type { Dense } from "../testing/dense.ts";
-import { expectSame, parseTensor } from "../testing/dense.ts";
-import { onEngine } from "../testing/run.ts";
 import * as nn from "./index.ts";
 import fixture from "./layers.fixture.json" with { type: "json" };
 import type { Model, Params } from "./model.ts";

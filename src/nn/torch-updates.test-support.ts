@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
+import { expectSame } from "../engine/conformance/dense.test-support.ts";
+import { putDense } from "../engine/conformance/run.test-support.ts";
 import { compile, type EngineName, read, type Tensor, Value, valueAndGrad } from "../engine/index.ts";
-import { expectSame } from "../testing/dense.ts";
-import { putDense } from "../testing/run.ts";
 import * as nn from "./index.ts";
 import type { Model, Params } from "./model.ts";
 import type { LstmState, Recurrent, SequenceInput } from "./recurrent/index.ts";

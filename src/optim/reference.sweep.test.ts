@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { flatten, treeMap } from "../core/index.ts";
+import type { Dense } from "../engine/conformance/dense.test-support.ts";
+import { expectSame, parseTensor } from "../engine/conformance/dense.test-support.ts";
+import { putDense } from "../engine/conformance/run.test-support.ts";
 import { compile, type EngineName, type Tensor, type Value } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
-import type { Dense } from "../testing/dense.ts";
-import { expectSame, parseTensor } from "../testing/dense.ts";
-import { putDense } from "../testing/run.ts";
 import * as optim from "./index.ts";
 import fixture from "./optim.fixture.json" with { type: "json" };
 

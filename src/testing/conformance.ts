@@ -1,42 +1,5 @@
-import type { EngineName } from "../engine/index.ts";
-import { checkBatching } from "./checks/batching.ts";
-import { checkDerivatives } from "./checks/derivatives.ts";
-import { checkInLoop, checkTable, checkValues } from "./checks/values.ts";
-import { controlCases } from "./control/index.ts";
-import { samples } from "./samples/index.ts";
-
-/** Options of {@link engineConformance}. */
-export interface ConformanceOptions {
-  readonly engine: EngineName;
-  /** Another engine whose numbers must agree. */
-  readonly reference?: EngineName;
-  /** The seed of random shapes and numbers to try. Default: 0. */
-  readonly seed?: number;
-}
-
-/** One check, for any test runner: `run` throws an error that says what differs. */
+/** One check of a conformance suite, for any test runner: `run` throws an error that says what differs. */
 export interface ConformanceCase {
   readonly name: string;
   run(): Promise<void>;
-}
-
-/**
- * The conformance suite of engines: every row of the op table over shapes, element types, empty axes and axes of
- * length 1, its derivatives by differences, its batching rule against loops, the row inside a loop, then loops and
- * branches.
- *
- * @example
- * ```ts
- * for (const { name, run } of engineConformance({ engine: "xla", reference: "wasm" })) test(name, run);
- * ```
- */
-export function engineConformance(options: ConformanceOptions): readonly ConformanceCase[] {
-  const { engine, reference, seed = 0 } = options;
-  const rows = [...samples].flatMap(([row, make]): ConformanceCase[] => [
-    { name: `${row}: values`, run: () => checkValues(row, make, engine, reference, seed) },
-    { name: `${row}: derivatives`, run: () => checkDerivatives(row, make, engine, reference, seed) },
-    { name: `${row}: batching`, run: () => checkBatching(row, make, engine, seed) },
-    { name: `${row}: in a loop`, run: () => checkInLoop(row, make, engine, seed) },
-  ]);
-  return [{ name: "the op table is whole", run: async () => checkTable() }, ...rows, ...controlCases(engine)];
 }

@@ -1,5 +1,5 @@
 /** Suites that users run on their own parts. */
-export { type ConformanceCase, type ConformanceOptions, engineConformance } from "./conformance.ts";
+export type { ConformanceCase } from "./conformance.ts";
 export * from "./environments/index.ts";
 export * from "./hooks/index.ts";
 export * from "./sinks/index.ts";

@@ -1,11 +1,10 @@
 /** The trainer: a loop over a task's work, with hooks at its events. */
 export { type TrainingConfig, trainingConfig, trainingConfigTable } from "./config.ts";
-export { type Agree, type EndingReason, type EndPosition, laterOf } from "./ending.ts";
+export { type EndingReason, type EndPosition, laterOf } from "./ending.ts";
 export {
   type Outcome,
   type PhaseTiming,
   type PhaseTimings,
-  type RowSpan,
   type TrainerContext,
   type TrainerEvent,
   type TrainerEvents,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { inOneProgram, nameOf, theRow } from "../../testing/checks/values.ts";
-import type { Dense } from "../../testing/dense.ts";
-import { expectAllSame, parseTensor } from "../../testing/dense.ts";
-import { references } from "../../testing/reference/index.ts";
-import type { Sample } from "../../testing/sampler.ts";
+import { inOneProgram, nameOf, theRow } from "../conformance/checks/values.test-support.ts";
+import type { Dense } from "../conformance/dense.test-support.ts";
+import { expectAllSame, parseTensor } from "../conformance/dense.test-support.ts";
+import { references } from "../conformance/reference/index.test-support.ts";
+import type { Sample } from "../conformance/sampler.test-support.ts";
 import "../index.ts";
 import { testEngines } from "../run/engines.test-support.ts";
 import fixture from "./ops.fixture.json" with { type: "json" };

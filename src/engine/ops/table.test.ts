@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { engineConformance } from "../../testing/index.ts";
+import { engineConformance } from "../conformance/conformance.test-support.ts";
 import { isLacking, opTable } from "../trace/op.ts";
 
 /** What users load: the table as it is before this test looks for more. */

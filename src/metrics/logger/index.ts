@@ -1,9 +1,7 @@
 export {
-  type LoggedRows,
   type LoggedValues,
   Logger,
   type LoggerOptions,
-  type LoggerSummary,
   type OwnedLogger,
   SmartLogger,
 } from "./logger.ts";

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { flatten, treeLeaves, unflatten } from "../../core/index.ts";
+import type { Dense } from "../../engine/conformance/dense.test-support.ts";
+import { expectSame, parseTensor } from "../../engine/conformance/dense.test-support.ts";
+import { onEngine } from "../../engine/conformance/run.test-support.ts";
 import { type EngineName, grad, isFloat, np, Value } from "../../engine/index.ts";
-import type { Dense } from "../../testing/dense.ts";
-import { expectSame, parseTensor } from "../../testing/dense.ts";
-import { onEngine } from "../../testing/run.ts";
 import type { Params } from "../model.ts";
 
 /** A tree whose leaves are tensors as text. */

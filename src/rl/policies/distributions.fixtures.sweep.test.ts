@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Dense } from "../../engine/conformance/dense.test-support.ts";
+import { expectSame, parseTensor } from "../../engine/conformance/dense.test-support.ts";
+import { onEngine } from "../../engine/conformance/run.test-support.ts";
 import { grad, np, type Value } from "../../engine/index.ts";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
-import type { Dense } from "../../testing/dense.ts";
-import { expectSame, parseTensor } from "../../testing/dense.ts";
-import { onEngine } from "../../testing/run.ts";
 import type { Box } from "../spaces/space.ts";
 import fixture from "./distributions.fixture.json" with { type: "json" };
 import {

@@ -5,7 +5,6 @@ export { sampleSpace } from "./sample.ts";
 export {
   actionSize,
   type Box,
-  type BoxOptions,
   boundAt,
   box,
   choices,
@@ -16,7 +15,6 @@ export {
   flatSize,
   type MultiDiscrete,
   multiDiscrete,
-  type PartsOf,
   type Space,
   type SpaceValue,
   type ValueFor,

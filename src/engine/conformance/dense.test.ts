@@ -12,7 +12,7 @@ import {
   unravel,
   unstacked,
   varied,
-} from "./dense.ts";
+} from "./dense.test-support.ts";
 
 describe("arrays of plain JavaScript", () => {
   it("hold what their element type holds", () => {

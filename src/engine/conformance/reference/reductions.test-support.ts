@@ -1,6 +1,6 @@
-import { type DType, isFloat } from "../../engine/index.ts";
-import { build, type Dense, element, places } from "../dense.ts";
-import type { Reference } from "../sampler.ts";
+import { type DType, isFloat } from "../../index.ts";
+import { build, type Dense, element, places } from "../dense.test-support.ts";
+import type { Reference } from "../sampler.test-support.ts";
 
 type Axes = readonly number[];
 

@@ -1,10 +1,10 @@
-import type { Value } from "../../engine/index.ts";
-import { grad, scan, vmap } from "../../engine/index.ts";
-import type { Dense } from "../dense.ts";
-import { dense, expectAllSame, stacked, unstacked, varied } from "../dense.ts";
-import { add, apply, applyRow, constant, mul, sin, tanh, total } from "../run.ts";
-import { sampler } from "../sampler.ts";
-import type { Check } from "./index.ts";
+import type { Value } from "../../index.ts";
+import { grad, scan, vmap } from "../../index.ts";
+import type { Dense } from "../dense.test-support.ts";
+import { dense, expectAllSame, stacked, unstacked, varied } from "../dense.test-support.ts";
+import { add, apply, applyRow, constant, mul, sin, tanh, total } from "../run.test-support.ts";
+import { sampler } from "../sampler.test-support.ts";
+import type { Check } from "./index.test-support.ts";
 
 const random = sampler(11);
 const vector = random.numbers("f32", [3]);

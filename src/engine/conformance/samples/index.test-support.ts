@@ -1,7 +1,7 @@
-import type { SampleMaker } from "../sampler.ts";
-import { indexingSamples, partSamples, shapeSamples } from "./arrays.ts";
-import { binarySamples, conversionSamples, randomSamples, unarySamples } from "./elementwise.ts";
-import { poolSamples, productSamples, reduceSamples } from "./reductions.ts";
+import type { SampleMaker } from "../sampler.test-support.ts";
+import { indexingSamples, partSamples, shapeSamples } from "./arrays.test-support.ts";
+import { binarySamples, conversionSamples, randomSamples, unarySamples } from "./elementwise.test-support.ts";
+import { poolSamples, productSamples, reduceSamples } from "./reductions.test-support.ts";
 
 /** Makers of inputs for each row of the op table. */
 export const samples: ReadonlyMap<string, SampleMaker> = new Map(

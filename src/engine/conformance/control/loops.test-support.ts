@@ -1,4 +1,4 @@
-import { scan, type Value, vmap, whileLoop } from "../../engine/index.ts";
+import { scan, type Value, vmap, whileLoop } from "../../index.ts";
 import {
   build,
   type Dense,
@@ -9,10 +9,10 @@ import {
   stacked,
   unstacked,
   varied,
-} from "../dense.ts";
-import { add, apply, applyRow, constant, less, mul, rowOf, sin, tanh } from "../run.ts";
-import { sampler } from "../sampler.ts";
-import type { Check } from "./index.ts";
+} from "../dense.test-support.ts";
+import { add, apply, applyRow, constant, less, mul, rowOf, sin, tanh } from "../run.test-support.ts";
+import { sampler } from "../sampler.test-support.ts";
+import type { Check } from "./index.test-support.ts";
 
 const random = sampler(7);
 const vector = random.numbers("f32", [3]);

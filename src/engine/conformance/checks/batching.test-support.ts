@@ -1,18 +1,18 @@
+import { type EngineName, isFloat, isLacking, type Op, opTable, type Value, vmap } from "../../index.ts";
 import {
-  type EngineName,
-  isFloat,
-  isLacking,
-  type Op,
-  opTable,
-  type Value,
-  vmap,
-} from "../../engine/index.ts";
-import { type Dense, expectAllSame, expectSame, failure, stacked, unstacked, varied } from "../dense.ts";
-import { applyRow } from "../run.ts";
-import type { Sample, SampleMaker } from "../sampler.ts";
-import { sampler } from "../sampler.ts";
-import { gradients, smooth } from "./derivatives.ts";
-import { type Batch, closeness, expectedOf, inOneProgram, nameOf, theRow } from "./values.ts";
+  type Dense,
+  expectAllSame,
+  expectSame,
+  failure,
+  stacked,
+  unstacked,
+  varied,
+} from "../dense.test-support.ts";
+import { applyRow } from "../run.test-support.ts";
+import type { Sample, SampleMaker } from "../sampler.test-support.ts";
+import { sampler } from "../sampler.test-support.ts";
+import { gradients, smooth } from "./derivatives.test-support.ts";
+import { type Batch, closeness, expectedOf, inOneProgram, nameOf, theRow } from "./values.test-support.ts";
 
 const examples = 2;
 

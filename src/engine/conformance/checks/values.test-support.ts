@@ -10,7 +10,7 @@ import {
   random,
   scan,
   type Value,
-} from "../../engine/index.ts";
+} from "../../index.ts";
 import {
   type Dense,
   dense,
@@ -20,12 +20,12 @@ import {
   typeText,
   unstacked,
   usualTolerance,
-} from "../dense.ts";
-import { references } from "../reference/index.ts";
-import { add, applyRow, convert, like, onEngine } from "../run.ts";
-import type { Sample, SampleMaker } from "../sampler.ts";
-import { sampler } from "../sampler.ts";
-import { elsewhere, samples } from "../samples/index.ts";
+} from "../dense.test-support.ts";
+import { references } from "../reference/index.test-support.ts";
+import { add, applyRow, convert, like, onEngine } from "../run.test-support.ts";
+import type { Sample, SampleMaker } from "../sampler.test-support.ts";
+import { sampler } from "../sampler.test-support.ts";
+import { elsewhere, samples } from "../samples/index.test-support.ts";
 
 /** The results of a row for a sample, by its reference. */
 export function expectedOf(row: string, sample: Sample): readonly Dense[] {

@@ -1,6 +1,6 @@
-import { type DType, isFloat } from "../../engine/index.ts";
-import { type Dense, dense, roundToEven } from "../dense.ts";
-import type { Reference } from "../sampler.ts";
+import { type DType, isFloat } from "../../index.ts";
+import { type Dense, dense, roundToEven } from "../dense.test-support.ts";
+import type { Reference } from "../sampler.test-support.ts";
 
 const unary =
   (f: (x: number, dtype: DType) => number, gives?: DType): Reference =>

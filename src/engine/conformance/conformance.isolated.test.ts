@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { Op } from "../engine/index.ts";
-import { emit, stopGradient } from "../engine/index.ts";
-import { defineOp } from "../engine/trace/op.ts";
-import { checkBatching } from "./checks/batching.ts";
-import { checkDerivatives } from "./checks/derivatives.ts";
-import { checkValues } from "./checks/values.ts";
-import { engineConformance } from "./conformance.ts";
-import { references } from "./reference/index.ts";
-import { like, mul } from "./run.ts";
-import type { Reference, SampleMaker } from "./sampler.ts";
+import type { Op } from "../index.ts";
+import { emit, stopGradient } from "../index.ts";
+import { defineOp } from "../trace/op.ts";
+import { checkBatching } from "./checks/batching.test-support.ts";
+import { checkDerivatives } from "./checks/derivatives.test-support.ts";
+import { checkValues } from "./checks/values.test-support.ts";
+import { engineConformance } from "./conformance.test-support.ts";
+import { references } from "./reference/index.test-support.ts";
+import { like, mul } from "./run.test-support.ts";
+import type { Reference, SampleMaker } from "./sampler.test-support.ts";
 
 const table = () => engineConformance({ engine: "wasm" })[0];
 const make: SampleMaker = (random, float) => [{ inputs: [random.numbers(float, [3])], params: {} }];

@@ -1,11 +1,11 @@
-import type { EngineName, Value } from "../../engine/index.ts";
-import type { ConformanceCase } from "../conformance.ts";
-import type { Dense } from "../dense.ts";
-import { onEngine } from "../run.ts";
-import { branchChecks, branchNestingChecks } from "./branches.ts";
-import { callChecks, chainChecks } from "./calls.ts";
-import { scanChecks, scanNestingChecks, whileChecks } from "./loops.ts";
-import { scanGradientChecks } from "./scan-gradient.ts";
+import type { ConformanceCase } from "../../../testing/conformance.ts";
+import type { EngineName, Value } from "../../index.ts";
+import type { Dense } from "../dense.test-support.ts";
+import { onEngine } from "../run.test-support.ts";
+import { branchChecks, branchNestingChecks } from "./branches.test-support.ts";
+import { callChecks, chainChecks } from "./calls.test-support.ts";
+import { scanChecks, scanNestingChecks, whileChecks } from "./loops.test-support.ts";
+import { scanGradientChecks } from "./scan-gradient.test-support.ts";
 
 /** Loops, branches and functions with derivatives of their own. */
 export const controlCases = (engine: EngineName): readonly ConformanceCase[] => [

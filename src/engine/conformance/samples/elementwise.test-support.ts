@@ -1,6 +1,6 @@
-import type { DType, Shape } from "../../engine/index.ts";
-import { dense, sizeOf } from "../dense.ts";
-import type { Sample, SampleMaker, Sampler } from "../sampler.ts";
+import type { DType, Shape } from "../../index.ts";
+import { dense, sizeOf } from "../dense.test-support.ts";
+import type { Sample, SampleMaker, Sampler } from "../sampler.test-support.ts";
 
 const { POSITIVE_INFINITY: inf, NaN: nan } = Number;
 

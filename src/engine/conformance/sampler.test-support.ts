@@ -1,5 +1,5 @@
-import { type DType, isFloat, type Shape } from "../engine/index.ts";
-import { type Dense, dense, sizeOf } from "./dense.ts";
+import { type DType, isFloat, type Shape } from "../index.ts";
+import { type Dense, dense, sizeOf } from "./dense.test-support.ts";
 
 /** One application of a row: valid inputs and parameters. */
 export interface Sample {

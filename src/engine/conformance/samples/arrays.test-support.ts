@@ -1,7 +1,7 @@
-import type { DType, Shape } from "../../engine/index.ts";
-import { dense } from "../dense.ts";
-import type { Sample, SampleMaker } from "../sampler.ts";
-import { distinct } from "./reductions.ts";
+import type { DType, Shape } from "../../index.ts";
+import { dense } from "../dense.test-support.ts";
+import type { Sample, SampleMaker } from "../sampler.test-support.ts";
+import { distinct } from "./reductions.test-support.ts";
 
 const broadcastInDim: SampleMaker = (random, float) => {
   const asNumpyDoes = (dtype: DType): Sample => {

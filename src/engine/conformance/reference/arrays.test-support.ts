@@ -1,6 +1,6 @@
-import { type DType, isFloat, type Shape } from "../../engine/index.ts";
-import { build, type Dense, dense, element, places } from "../dense.ts";
-import type { Reference } from "../sampler.ts";
+import { type DType, isFloat, type Shape } from "../../index.ts";
+import { build, type Dense, dense, element, places } from "../dense.test-support.ts";
+import type { Reference } from "../sampler.test-support.ts";
 
 const one = (inputs: readonly Dense[]): Dense => inputs[0] as Dense;
 const at = (list: readonly number[], i: number): number => list[i] as number;

@@ -1,7 +1,7 @@
-import { customGradient, grad, remat, scan, stopGradient, type Value, vmap } from "../../engine/index.ts";
-import { type Dense, dense, expectAllSame } from "../dense.ts";
-import { add, applyRow, constant, less, like, mul, sin, tanh, total } from "../run.ts";
-import type { Check } from "./index.ts";
+import { customGradient, grad, remat, scan, stopGradient, type Value, vmap } from "../../index.ts";
+import { type Dense, dense, expectAllSame } from "../dense.test-support.ts";
+import { add, applyRow, constant, less, like, mul, sin, tanh, total } from "../run.test-support.ts";
+import type { Check } from "./index.test-support.ts";
 
 const f32 = (...data: number[]): Dense => dense("f32", [data.length], data);
 const xs = f32(0.5, -1, 2);

@@ -1,5 +1,5 @@
-import { EspalierError } from "../core/index.ts";
-import { type DType, isFloat, type Shape } from "../engine/index.ts";
+import { EspalierError } from "../../core/index.ts";
+import { type DType, isFloat, type Shape } from "../index.ts";
 
 /** Numbers with a shape in plain JavaScript, row by row: what samples are made of and references compute with. */
 export interface Dense {

@@ -1,7 +1,7 @@
-import { cond, grad, scan, switchBranch, type Value, vmap } from "../../engine/index.ts";
-import { type Dense, dense, expectAllSame } from "../dense.ts";
-import { add, constant, greater, like, mul, sin, total } from "../run.ts";
-import type { Check } from "./index.ts";
+import { cond, grad, scan, switchBranch, type Value, vmap } from "../../index.ts";
+import { type Dense, dense, expectAllSame } from "../dense.test-support.ts";
+import { add, constant, greater, like, mul, sin, total } from "../run.test-support.ts";
+import type { Check } from "./index.test-support.ts";
 
 const f32 = (...data: number[]): Dense => dense("f32", [data.length], data);
 const scalar = (x: number): Dense => dense("f32", [], [x]);

@@ -8,8 +8,8 @@ import {
   read,
   type Shape,
   type Value,
-} from "../engine/index.ts";
-import type { Dense } from "./dense.ts";
+} from "../index.ts";
+import type { Dense } from "./dense.test-support.ts";
 
 export const putDense = (x: Dense, engine: EngineName) =>
   put(Float64Array.from(x.data), { shape: x.shape, dtype: x.dtype, engine });

@@ -1,11 +1,4 @@
-import {
-  type DType,
-  type EngineName,
-  engine as engineOf,
-  grad,
-  isFloat,
-  type Value,
-} from "../../engine/index.ts";
+import { type DType, type EngineName, engine as engineOf, grad, isFloat, type Value } from "../../index.ts";
 import {
   type Closeness,
   type Dense,
@@ -15,11 +8,11 @@ import {
   isClose,
   typeText,
   unravel,
-} from "../dense.ts";
-import { add, applyRow, constant, like, mul, total } from "../run.ts";
-import type { Sample, SampleMaker } from "../sampler.ts";
-import { sampler } from "../sampler.ts";
-import { expectedOf, type FromSample, inOneProgram, nameOf } from "./values.ts";
+} from "../dense.test-support.ts";
+import { add, applyRow, constant, like, mul, total } from "../run.test-support.ts";
+import type { Sample, SampleMaker } from "../sampler.test-support.ts";
+import { sampler } from "../sampler.test-support.ts";
+import { expectedOf, type FromSample, inOneProgram, nameOf } from "./values.test-support.ts";
 
 /** Step and closeness of central differences in an element type. */
 const differences: Readonly<Record<string, Closeness & { readonly step: number }>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sampler } from "./sampler.ts";
+import { sampler } from "./sampler.test-support.ts";
 
 describe("random choices", () => {
   it("are the same for the same seed and others for another", () => {

@@ -1,7 +1,7 @@
-import type { DType, Shape } from "../../engine/index.ts";
-import { type Dense, dense, sizeOf } from "../dense.ts";
-import type { Sample, SampleMaker, Sampler } from "../sampler.ts";
-import { together } from "./elementwise.ts";
+import type { DType, Shape } from "../../index.ts";
+import { type Dense, dense, sizeOf } from "../dense.test-support.ts";
+import type { Sample, SampleMaker, Sampler } from "../sampler.test-support.ts";
+import { together } from "./elementwise.test-support.ts";
 
 /** Numbers of which no two are near each other, in no order. */
 export function distinct(random: Sampler, dtype: DType, shape: Shape): Dense {

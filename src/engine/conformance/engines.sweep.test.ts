@@ -1,7 +1,7 @@
 import { describe, it } from "vitest";
-import { inSample } from "../sweep.test-support.ts";
-import { engineConformance } from "../testing/index.ts";
-import { sweepEngines, testEngines } from "./run/engines.test-support.ts";
+import { inSample } from "../../sweep.test-support.ts";
+import { sweepEngines, testEngines } from "../run/engines.test-support.ts";
+import { engineConformance } from "./conformance.test-support.ts";
 
 /** The sample holds all cases of wasm by itself, and every 29th of xla, which compiles each for a tenth of a second. */
 const sampled = (engine: string, i: number): boolean => engine === "wasm" || i % 29 === 0;
