@@ -14,6 +14,7 @@ export const benches: Readonly<Record<string, Bench>> = {
   hooks: { title: "Hooks and the trainer", load: () => import("./hooks.ts") },
   checkpoint: { title: "Checkpoints", load: () => import("./checkpoint.ts") },
   logging: { title: "Logging", load: () => import("./logging.ts") },
+  supervised: { title: "Supervised training on a CPU", load: () => import("./supervised.ts") },
   rl: { title: "Reinforcement learning on a CPU", load: () => import("./rl.ts") },
   "rl-gpu": { title: "Reinforcement learning on a GPU", load: () => import("./rl-gpu.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },

@@ -1,4 +1,4 @@
-"""JAX's side of bench/parts.ts: training steps with AdamW, waiting for the loss."""
+"""JAX's side of bench/parts.ts and bench/supervised/conv.ts: training steps with AdamW, waiting for the loss."""
 
 import jax
 import jax.numpy as jnp
@@ -79,7 +79,38 @@ def transformer(layers, width, heads, context, batch, vocabulary):
     return adamw(lambda p, x, y: jax_transformer.loss_of(p, x, y, heads), params, tokens, tokens)
 
 
+def conv(size, channels, dense, classes, batch):
+    widths = [1, *channels]
+    left = size
+    for _ in channels:
+        left = (left - 2) // 2
+    features = left * left * channels[-1]
+    params = {
+        "conv": [
+            {"w": jnp.asarray(numbers(i, (3, 3, m, n), (9 * m) ** -0.5)), "b": jnp.zeros(n)}
+            for i, (m, n) in enumerate(zip(widths, widths[1:]))
+        ],
+        "dense": [
+            {"w": jnp.asarray(numbers(8 + i, (m, n), m**-0.5)), "b": jnp.zeros(n)}
+            for i, (m, n) in enumerate([(features, dense), (dense, classes)])
+        ],
+    }
+
+    def loss_of(params, x, y):
+        for p in params["conv"]:
+            x = jax.lax.conv_general_dilated(x, p["w"], (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            x = jax.nn.relu(x + p["b"])
+            x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        first, last = params["dense"]
+        x = jax.nn.relu(x.reshape(batch, -1) @ first["w"] + first["b"])
+        logits = jax.nn.log_softmax(x @ last["w"] + last["b"])
+        return -jnp.mean(jnp.take_along_axis(logits, y[:, None], axis=1))
+
+    x = jnp.asarray(numbers(0, (batch, size, size, 1)))
+    return adamw(loss_of, params, x, jnp.arange(batch) % classes)
+
+
 serve(
     lambda: f"{jax.__version__} on {jax.devices()[0].device_kind}",
-    {"lstm": lstm, "transformer": transformer},
+    {"lstm": lstm, "transformer": transformer, "conv": conv},
 )

@@ -55,7 +55,19 @@ def transformer(layers, width, heads, context, batch, vocabulary):
     return adamw(net, lambda net: torch.nn.functional.cross_entropy(net(tokens).flatten(0, 1), tokens.flatten()))
 
 
+def conv(size, channels, dense, classes, batch):
+    layers, left = [], size
+    for m, n in zip([1, *channels], channels):
+        layers += [torch.nn.Conv2d(m, n, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2)]
+        left = (left - 2) // 2
+    layers += [torch.nn.Flatten(), torch.nn.Linear(left * left * channels[-1], dense), torch.nn.ReLU()]
+    net = torch.nn.Sequential(*layers, torch.nn.Linear(dense, classes))
+    x = torch.from_numpy(numbers(0, (batch, 1, size, size))).to(DEVICE)
+    y = (torch.arange(batch) % classes).to(DEVICE)
+    return adamw(net, lambda net: torch.nn.functional.cross_entropy(net(x), y))
+
+
 serve(
     lambda: f"{torch.__version__} on {DEVICE}, {torch.get_num_threads()} threads",
-    {"lstm": lstm, "transformer": transformer},
+    {"lstm": lstm, "transformer": transformer, "conv": conv},
 )
