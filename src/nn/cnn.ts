@@ -7,6 +7,7 @@ import type { Initializer } from "./initializers.ts";
 import type { Layer, Model } from "./model.ts";
 import { badOption, checkOptions, checkSize, checkSizes, row } from "./options.ts";
 import { flatten, globalAvgPool, maxPool2d } from "./pool.ts";
+import { recipeOf } from "./recipe.ts";
 
 /** Options of {@link cnn}; what has one entry for each convolution may be one number for all. */
 export interface CnnOptions {
@@ -85,5 +86,5 @@ export function cnn(options: CnnOptions): Model {
     layers[`denseActivation${i}`] = activation;
   });
   if (out !== undefined) layers.out = dense(checkSize("cnn", "out", out), outInit ? { init: outInit } : {});
-  return { ...sequential(layers), kind: "cnn" };
+  return { ...sequential(layers), kind: "cnn", ...recipeOf("cnn", options) };
 }

@@ -13,6 +13,7 @@ import {
 } from "./layer.ts";
 import type { Layer, Model, Params } from "./model.ts";
 import { badOption, checkOptions, checkWord } from "./options.ts";
+import { recipeOf } from "./recipe.ts";
 
 /**
  * Layers one after the other: a list, named by kind and count (`dense0`, `relu0`, `dense1`), or an object with names of
@@ -30,6 +31,7 @@ export function sequential(layers: Layers): Model {
   return {
     kind: "sequential",
     layers: named,
+    ...recipeOf("sequential", { layers: named }),
     init: (key, input, options) => {
       const params: Record<string, Params<Tensor>> = {};
       let spec: Spec = input;
@@ -90,6 +92,7 @@ export function parallel(
   return {
     kind: "parallel",
     layers: named,
+    ...recipeOf("parallel", { layers: named, ...options }),
     init: (key, input, where) => {
       const drawn = entries.map(([name, layer]): readonly [string, Params<Tensor>] => [
         name,
@@ -141,6 +144,7 @@ export function residual(layer: Layer): Model {
   const { inner } = namedLayers("residual", { inner: layer }) as { readonly inner: Model };
   return {
     kind: "residual",
+    ...recipeOf("residual", { layer: inner }),
     ...(inner.layers ? { layers: inner.layers } : {}),
     init: (key, input, options) => inner.init(key, input, options),
     apply: (params, x, options) => {

@@ -4,6 +4,7 @@ import { fansOf, type Initializer } from "./initializers.ts";
 import { drawParameters, layerError, parameter, shapeOf, shapeText } from "./layer.ts";
 import type { Model } from "./model.ts";
 import { badOption, checkOptions, checkSize, checkSizes, row } from "./options.ts";
+import { recipeOf } from "./recipe.ts";
 
 /** Options of {@link conv1d} and {@link conv2d}; what has one entry for each axis may be one number for all. */
 export interface ConvLayerOptions {
@@ -76,6 +77,7 @@ function convLayer(
 
   return {
     kind,
+    ...recipeOf(kind, { filters, window, ...options }),
     init: (key, input, where) => {
       const shape = [...lengths, channelsOf(shapeOf(kind, input)) / groups, filters];
       const b = { shape: [filters], init: biasInit ?? defaultBias(fansOf(kind, shape).fanIn) };

@@ -4,6 +4,7 @@ import { type Initializer, kaimingUniform, uniform } from "./initializers.ts";
 import { drawParameters, layerError, parameter, shapeOf, shapeText } from "./layer.ts";
 import type { Layer, Model } from "./model.ts";
 import { badOption, checkOptions, checkSize, row } from "./options.ts";
+import { recipeOf } from "./recipe.ts";
 
 /** Options of {@link dense}. */
 export interface DenseOptions {
@@ -39,6 +40,7 @@ export function dense(units: number, options: DenseOptions = {}): Model {
   const { bias = true, init = defaultInit, biasInit } = options;
   return {
     kind: "dense",
+    ...recipeOf("dense", { units, ...options }),
     init: (key, input, where) => {
       const features = shapeOf("dense", input).at(-1);
       if (features === undefined) throw noFeatures();
@@ -126,7 +128,7 @@ export function mlp(options: MlpOptions): Model {
   });
   if (out !== undefined) layers.out = dense(checkSize("mlp", "out", out), initsOf(outInit, biasInit));
   if (outActivation !== undefined) layers.outActivation = outActivation;
-  return { ...sequential(layers), kind: "mlp" };
+  return { ...sequential(layers), kind: "mlp", ...recipeOf("mlp", options) };
 }
 
 const initsOf = (init: Initializer | undefined, biasInit: Initializer | undefined): DenseOptions => ({

@@ -2,6 +2,7 @@ import { np, random } from "../engine/index.ts";
 import { layerError } from "./layer.ts";
 import type { Model } from "./model.ts";
 import { checkArgument, row } from "./options.ts";
+import { recipeOf } from "./recipe.ts";
 
 /**
  * While training, sets each element to 0 with probability `rate` and divides the others by what is left, so that sums
@@ -17,6 +18,7 @@ export function dropout(rate: number): Model {
   checkArgument("dropout", "the rate", rate, row.share);
   return {
     kind: "dropout",
+    ...recipeOf("dropout", { rate }),
     init: () => ({}),
     apply: (_params, x, { train = false, key } = {}) => {
       if (!train || rate === 0) return x;

@@ -3,6 +3,7 @@ import { type Initializer, normal } from "./initializers.ts";
 import { drawParameters, layerError, parameter } from "./layer.ts";
 import type { Model } from "./model.ts";
 import { checkOptions, checkSize, row } from "./options.ts";
+import { recipeOf } from "./recipe.ts";
 
 /** Options of {@link embedding}. */
 export interface EmbeddingOptions {
@@ -27,6 +28,7 @@ export function embedding(count: number, width: number, options: EmbeddingOption
   const { init = normal() } = options;
   return {
     kind: "embedding",
+    ...recipeOf("embedding", { count, width, ...options }),
     init: (key, _input, where) => drawParameters(key, { w: { shape: [count, width], init } }, where),
     apply: (params, x) => {
       const w = parameter("embedding", params, "w");

@@ -54,6 +54,7 @@ export { type ConvLayerOptions, conv1d, conv2d } from "./conv.ts";
 export { type DenseOptions, dense, type MlpOptions, mlp } from "./dense.ts";
 export { dropout } from "./dropout.ts";
 export { type EmbeddingOptions, embedding } from "./embedding.ts";
+export { fromRecipe } from "./from-recipe.ts";
 export type { Initializer } from "./initializers.ts";
 export * as initializers from "./initializers.ts";
 export {
@@ -82,5 +83,6 @@ export {
   maxPool2d,
   type PoolLayerOptions,
 } from "./pool.ts";
+export { type Recipe, recipeOf } from "./recipe.ts";
 export * from "./recurrent/index.ts";
 export { type SummaryOptions, summary } from "./summary.ts";

@@ -3,20 +3,29 @@ import type { Shape } from "../engine/index.ts";
 import { drawn, normalProbability, normalQuantile, normals, sizeOf } from "./draw.ts";
 import { layerError } from "./layer.ts";
 import { badOption, checkArgument, checkOptions, row } from "./options.ts";
+import { type Recipe, recipeOf } from "./recipe.ts";
 
 /** Draws the first numbers of a parameter, on the host. The last axis is the outputs, the one before it the inputs. */
-export type Initializer = (key: Uint32Array, shape: Shape) => Float32Array;
+export interface Initializer {
+  (key: Uint32Array, shape: Shape): Float32Array;
+  /** Its name and options, where it is one of `nn.initializers`. */
+  readonly recipe?: Recipe;
+}
+
+/** An initializer with its name and options, as recipes of models have it. */
+const named = (name: string, options: object, draw: Initializer): Initializer =>
+  Object.assign(draw, recipeOf("initializer", { name, ...options }));
 
 /** Zeros. */
-export const zeros: Initializer = (_key, shape) => new Float32Array(sizeOf(shape));
+export const zeros: Initializer = named("zeros", {}, (_key, shape) => new Float32Array(sizeOf(shape)));
 
 /** Ones. */
-export const ones: Initializer = (_key, shape) => new Float32Array(sizeOf(shape)).fill(1);
+export const ones: Initializer = named("ones", {}, (_key, shape) => new Float32Array(sizeOf(shape)).fill(1));
 
 /** One number everywhere. */
 export function constant(value: number): Initializer {
   checkArgument("constant", "the value", value, row.finite);
-  return (_key, shape) => new Float32Array(sizeOf(shape)).fill(value);
+  return named("constant", { value }, (_key, shape) => new Float32Array(sizeOf(shape)).fill(value));
 }
 
 /** Options of {@link uniform}. */
@@ -31,7 +40,7 @@ export function uniform(options: UniformOptions = {}): Initializer {
   const min = options.min ?? 0;
   const max = options.max ?? 1;
   if (min > max) throw badOption("uniform", `min is ${min} and max is ${max}`, "make min the smaller one");
-  return (key, shape) => drawn(key, shape, (u) => min + u * (max - min));
+  return named("uniform", options, (key, shape) => drawn(key, shape, (u) => min + u * (max - min)));
 }
 
 /** Options of {@link normal}. */
@@ -53,7 +62,7 @@ export function normal(options: NormalOptions = {}): Initializer {
   checkOptions("normal", options, { mean: row.finite, std: row.notNegative });
   const mean = options.mean ?? 0;
   const std = options.std ?? 1;
-  return (key, shape) => drawn(key, shape, (u) => mean + std * normalQuantile(u));
+  return named("normal", options, (key, shape) => drawn(key, shape, (u) => mean + std * normalQuantile(u)));
 }
 
 /** Options of {@link truncatedNormal}. */
@@ -77,11 +86,12 @@ export function truncatedNormal(options: TruncatedNormalOptions = {}): Initializ
   const [low, high] = sign < 0 ? [-max, -min] : [min, max];
   const from = normalProbability(low);
   const width = normalProbability(high) - from;
-  return (key, shape) =>
+  return named(kind, options, (key, shape) =>
     drawn(key, shape, (u) => {
       const x = Math.min(high, Math.max(low, normalQuantile(from + u * width)));
       return mean + std * sign * x;
-    });
+    }),
+  );
 }
 
 /** Number of inputs of each output of a parameter, and of outputs of each input. */
@@ -140,7 +150,7 @@ const xavier =
   (kind: string, draw: Draw) =>
   (options: GainOptions = {}): Initializer => {
     checkOptions(kind, options, { gain: row.finite });
-    return scaled(kind, options.gain ?? 1, both, draw);
+    return named(kind, options, scaled(kind, options.gain ?? 1, both, draw));
   };
 
 const kaiming =
@@ -149,14 +159,14 @@ const kaiming =
     checkOptions(kind, options, { gain: row.finite, mode: option.oneOf(["fanIn", "fanOut"], {}) });
     const mode = options.mode ?? "fanIn";
     const gain = options.gain ?? Math.SQRT2;
-    return scaled(kind, gain, mode === "fanIn" ? inputs : outputs, draw);
+    return named(kind, options, scaled(kind, gain, mode === "fanIn" ? inputs : outputs, draw));
   };
 
 const lecun =
   (kind: string, draw: Draw) =>
   (options: GainOptions = {}): Initializer => {
     checkOptions(kind, options, { gain: row.finite });
-    return scaled(kind, options.gain ?? 1, inputs, draw);
+    return named(kind, options, scaled(kind, options.gain ?? 1, inputs, draw));
   };
 
 /** Glorot's: variance gain^2 * 2 / (inputs + outputs), uniform; for tanh and sigmoid. */
@@ -190,7 +200,7 @@ export interface OrthogonalOptions {
 export function orthogonal(options: OrthogonalOptions = {}): Initializer {
   checkOptions("orthogonal", options, { gain: row.finite });
   const gain = options.gain ?? 1;
-  return (key, shape) => {
+  return named("orthogonal", options, (key, shape) => {
     sizeOf(shape);
     if (shape.length < 2)
       throw layerError(
@@ -210,7 +220,7 @@ export function orthogonal(options: OrthogonalOptions = {}): Initializer {
         numbers[rows < columns ? k * columns + i : i * columns + k] = gain * (vector[i] as number);
     });
     return numbers;
-  };
+  });
 }
 
 /** In four sums, as each addition would otherwise wait for the one before. */

@@ -21,6 +21,7 @@ import {
 } from "../engine/index.ts";
 import type { Initializer } from "./initializers.ts";
 import type { ApplyOptions, InitKey, InitOptions, Layer, Model, Params } from "./model.ts";
+import { functionRecipe } from "./recipe.ts";
 
 /** Layers by name, or in order: those are named by their kind and a count, `dense0`, `relu0`, `dense1`. */
 export type Layers = readonly Layer[] | Readonly<Record<string, Layer>>;
@@ -52,8 +53,10 @@ function asModel(container: string, name: string, layer: Layer): Model {
     throw new EspalierError("LAYER_INVALID", `${container}: "${name}" is no layer but ${describe(layer)}`, {
       fix: "give models such as dense(64) and functions such as nn.relu",
     });
+  const recipe = functionRecipe(layer);
   return {
     kind: layer.name || "function",
+    ...(recipe && { recipe }),
     init: () => ({}),
     apply: (_params, x) => {
       const y: unknown = layer(x);

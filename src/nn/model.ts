@@ -1,4 +1,5 @@
 import type { Device, EngineChoice, Spec, Specs, Tensor, Value } from "../engine/index.ts";
+import type { Recipe } from "./recipe.ts";
 
 /** Parameters: plain nested objects, whose keys make readable paths such as `hidden.dense0.w`. */
 export type Params<T = Value> = { readonly [name: string]: T | Params<T> };
@@ -36,6 +37,8 @@ export interface Model<X = Value, Y = Value> {
   readonly kind: string;
   /** The layers inside, by name, where it is made of others. */
   readonly layers?: Readonly<Record<string, Model<never, unknown>>>;
+  /** Plain values from which `nn.fromRecipe` builds it again; none where it holds functions of the caller's own. */
+  readonly recipe?: Recipe;
   /** Draws parameters for inputs like `input`, whose first axis is the batch. */
   init(key: InitKey, input: Specs<X>, options?: InitOptions): Params<Tensor>;
   apply(params: Params, x: X, options?: ApplyOptions): Y;

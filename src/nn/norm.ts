@@ -3,6 +3,7 @@ import { ones, zeros } from "./initializers.ts";
 import { drawParameters, layerError, parameter, shapeOf, shapeText } from "./layer.ts";
 import type { Model, Params } from "./model.ts";
 import { checkOptions, checkSize, row } from "./options.ts";
+import { recipeOf } from "./recipe.ts";
 
 /** Options of {@link layerNorm} and {@link groupNorm}. */
 export interface NormOptions {
@@ -90,17 +91,21 @@ function standardized(x: Value, axis: readonly number[], epsilon: number): Value
 export function layerNorm(options: NormOptions = {}): Model {
   checkOptions("layerNorm", options, { epsilon: row.notNegative, scale: row.flag, bias: row.flag });
   const epsilon = options.epsilon ?? 1e-5;
-  return normLayer("layerNorm", options, anyCount, (x) => standardized(x, [x.ndim - 1], epsilon));
+  return {
+    ...normLayer("layerNorm", options, anyCount, (x) => standardized(x, [x.ndim - 1], epsilon)),
+    ...recipeOf("layerNorm", options),
+  };
 }
 
 /** Divides the features of each place by the root of their mean square, then scales them. Parameter: `scale`. */
 export function rmsNorm(options: RmsNormOptions = {}): Model {
   checkOptions("rmsNorm", options, { epsilon: row.notNegative, scale: row.flag });
   const epsilon = options.epsilon ?? 1e-6;
-  return normLayer("rmsNorm", { ...options, bias: false }, anyCount, (x) => {
+  const layer = normLayer("rmsNorm", { ...options, bias: false }, anyCount, (x) => {
     const power = np.mean(np.square(x), { axis: -1, keepdims: true });
     return np.multiply(x, np.rsqrt(np.add(power, epsilon)));
   });
+  return { ...layer, ...recipeOf("rmsNorm", options) };
 }
 
 /**
@@ -120,7 +125,7 @@ export function groupNorm(groups: number, options: NormOptions = {}): Model {
         "make the channels a multiple of groups",
       );
   };
-  return normLayer("groupNorm", options, check, (x) => {
+  const layer = normLayer("groupNorm", options, check, (x) => {
     if (x.ndim < 2)
       throw layerError(
         "groupNorm",
@@ -133,4 +138,5 @@ export function groupNorm(groups: number, options: NormOptions = {}): Model {
     const grouped = np.reshape(x, [x.shape[0] as number, places, groups, channels / groups]);
     return np.reshape(standardized(grouped, [1, 3], epsilon), x.shape);
   });
+  return { ...layer, ...recipeOf("groupNorm", { groups, ...options }) };
 }

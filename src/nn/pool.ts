@@ -3,6 +3,7 @@ import { nn as functions, np, type Value } from "../engine/index.ts";
 import { layerError, shapeText } from "./layer.ts";
 import type { Model } from "./model.ts";
 import { checkOptions, checkSizes, row } from "./options.ts";
+import { recipeOf } from "./recipe.ts";
 
 /** Options of pooling layers; what has one entry for each axis may be one number for all. */
 export interface PoolLayerOptions {
@@ -19,8 +20,9 @@ export interface AvgPoolLayerOptions extends PoolLayerOptions {
 }
 
 /** A layer without parameters. */
-const fixed = (kind: string, apply: (x: Value) => Value): Model => ({
+const fixed = (kind: string, options: object, apply: (x: Value) => Value): Model => ({
   kind,
+  ...recipeOf(kind, options),
   init: () => ({}),
   apply: (_params, x) => apply(x),
 });
@@ -40,7 +42,7 @@ function poolLayer<O extends PoolLayerOptions>(
   checkOptions(kind, options, table);
   const sizes = checkSizes(kind, "window", window, axes);
   const strides = checkSizes(kind, "strides", options.strides ?? sizes, axes);
-  return fixed(kind, (x) => {
+  return fixed(kind, { window, ...options }, (x) => {
     if (x.ndim !== axes + 2)
       throw layerError(
         kind,
@@ -80,7 +82,7 @@ export const avgPool2d = avgPoolLayer("avgPool2d", 2);
 
 /** The mean over all axes between the first and the last: [batch, ..., channels] gives [batch, channels]. */
 export function globalAvgPool(): Model {
-  return fixed("globalAvgPool", (x) => {
+  return fixed("globalAvgPool", {}, (x) => {
     if (x.ndim < 3)
       throw layerError(
         "globalAvgPool",
@@ -94,7 +96,7 @@ export function globalAvgPool(): Model {
 
 /** All axes behind the first as one: [batch, ...] gives [batch, features]. */
 export function flatten(): Model {
-  return fixed("flatten", (x) => {
+  return fixed("flatten", {}, (x) => {
     if (x.ndim === 0)
       throw layerError(
         "flatten",

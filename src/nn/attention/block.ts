@@ -7,6 +7,7 @@ import { childKey, childOptions, childParams, inLayer } from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
 import { layerNorm, rmsNorm } from "../norm.ts";
 import { badOption, checkOptions, checkSize, checkWord, row } from "../options.ts";
+import { recipeOf } from "../recipe.ts";
 import { type Attention, type KeyValueCache, multiHeadAttention } from "./multi-head.ts";
 
 const linear = 2 * Math.sqrt(2 / Math.PI);
@@ -84,6 +85,7 @@ export function feedForward(options: FeedForwardOptions): Model {
   const middle = { up: hidden, ...(gated ? { gate: hidden } : {}) };
   return {
     kind,
+    ...recipeOf(kind, options),
     layers: { ...middle, down: layer(1) },
     init: (key, input, where) => {
       const width = input.shape.at(-1);

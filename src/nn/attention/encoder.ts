@@ -2,6 +2,7 @@ import { type Spec, type Tensor, Value } from "../../engine/index.ts";
 import { childKey, childOptions, childParams, inLayer, layerError, shapeOf, shapeText } from "../layer.ts";
 import type { Model, Params } from "../model.ts";
 import { checkOptions, checkSize, row } from "../options.ts";
+import { recipeOf } from "../recipe.ts";
 
 import { type BlockOptions, block, blockOptions, normOf } from "./block.ts";
 
@@ -60,6 +61,7 @@ export function transformerEncoder(options: EncoderOptions): Model<Value | Encod
   };
   return {
     kind,
+    ...recipeOf(kind, options),
     layers: { ...Object.fromEntries(names.map((name) => [name, part])), ...(finalNorm ? { norm } : {}) },
     init: (key, input, where) => {
       const x = "x" in input ? input.x : (input as Spec);

@@ -13,6 +13,7 @@ import {
 } from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
 import { badOption, checkOptions, checkSize, row } from "../options.ts";
+import { recipeOf } from "../recipe.ts";
 import { attend } from "./attend.ts";
 import { rotary as rotate } from "./positions.ts";
 
@@ -116,6 +117,7 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
 
   return {
     kind,
+    ...recipeOf("multiHeadAttention", options),
     init: (key, input, where) => {
       const { x, memory = x } = "x" in input ? input : { x: input as Spec };
       const [inner, outer] = [features(shapeOf(kind, x)), features(shapeOf(kind, memory))];

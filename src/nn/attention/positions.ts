@@ -4,6 +4,7 @@ import { type Initializer, normal } from "../initializers.ts";
 import { drawParameters, layerError, parameter, shapeOf, shapeText } from "../layer.ts";
 import type { Model } from "../model.ts";
 import { badOption, checkOptions, checkSize, row } from "../options.ts";
+import { recipeOf } from "../recipe.ts";
 
 /** Options of {@link sinusoidal}. */
 export interface SinusoidalOptions {
@@ -51,6 +52,7 @@ export function learnedPositions(context: number, options: LearnedPositionsOptio
   const { init = normal({ std: 0.02 }) } = options;
   return {
     kind,
+    ...recipeOf(kind, { context, ...options }),
     init: (key, input, where) =>
       drawParameters(key, { w: { shape: [context, shapeOf(kind, input).at(-1) ?? 1], init } }, where),
     apply: (params, x) => {

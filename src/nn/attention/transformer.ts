@@ -17,6 +17,7 @@ import {
 } from "../layer.ts";
 import type { ApplyOptions, Model, Params } from "../model.ts";
 import { badOption, checkOptions, checkSize, row } from "../options.ts";
+import { recipeOf } from "../recipe.ts";
 
 import { type BlockOptions, block, blockOptions, normOf } from "./block.ts";
 import type { KeyValueCache } from "./multi-head.ts";
@@ -134,6 +135,7 @@ export function transformer(options: TransformerOptions): Transformer {
 
   return {
     kind,
+    ...recipeOf(kind, options),
     layers: {
       tokens,
       ...(positions === "learned" ? { positions: learnedPositions(context) } : {}),

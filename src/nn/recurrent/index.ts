@@ -1,4 +1,5 @@
 import { checkOptions, row } from "../options.ts";
+import { recipeOf } from "../recipe.ts";
 import { type GruState, gruParts, type LstmCellOptions, type LstmState, lstmParts } from "./cell.ts";
 
 import { overTime, type Recurrent, type RecurrentOptions, recurrentOptions } from "./over-time.ts";
@@ -28,7 +29,7 @@ export type { Recurrent, RecurrentOptions, SequenceInput, SequenceOutput } from 
  */
 export function gru(width: number, options: RecurrentOptions = {}): Recurrent<GruState> {
   checkOptions("gru", options, recurrentOptions);
-  return overTime(gruParts("gru", width), options);
+  return { ...overTime(gruParts("gru", width), options), ...recipeOf("gru", { width, ...options }) };
 }
 
 /** Options of {@link lstm}. */
@@ -46,5 +47,8 @@ export interface LstmOptions extends RecurrentOptions, LstmCellOptions {}
 export function lstm(width: number, options: LstmOptions = {}): Recurrent<LstmState> {
   checkOptions("lstm", options, { ...recurrentOptions, forgetBias: row.finite });
   const { forgetBias, ...rest } = options;
-  return overTime(lstmParts("lstm", width, forgetBias), rest);
+  return {
+    ...overTime(lstmParts("lstm", width, forgetBias), rest),
+    ...recipeOf("lstm", { width, ...options }),
+  };
 }
