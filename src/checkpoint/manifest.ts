@@ -36,6 +36,8 @@ export interface Manifest {
   /** The settings that a resumed run must share, and their hash. */
   readonly config: Json;
   readonly configHash: string;
+  /** What programs that use the checkpoint need: the recipe of its model. Runs that resume are not compared with it. */
+  readonly about?: Json;
   readonly computedBy: ComputedBy;
   readonly components: Readonly<Record<string, ComponentRecord>>;
 }
@@ -124,6 +126,7 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
   metadata: isAny,
   config: isAny,
   configHash: isText,
+  about: () => true,
   computedBy: has({
     engine: isText,
     device: isText,

@@ -27,6 +27,8 @@ export interface CheckpointMetadata {
   readonly scores?: Readonly<Record<string, number>>;
   /** The settings that a resumed run must share. */
   readonly config?: Json;
+  /** What programs that use the checkpoint need, such as the model's recipe. Not compared. */
+  readonly about?: Json;
   /** Options of compiled programs: `deterministic`, flags. */
   readonly compileOptions?: Json;
   /** Values of the caller's own. */
@@ -34,7 +36,10 @@ export interface CheckpointMetadata {
 }
 
 /** Metadata with everything filled in, as manifests keep it. */
-export type FiledMetadata = Pick<Manifest, "counters" | "metrics" | "scores" | "metadata" | "config"> & {
+export type FiledMetadata = Pick<
+  Manifest,
+  "counters" | "metrics" | "scores" | "metadata" | "config" | "about"
+> & {
   readonly compileOptions: Json | undefined;
 };
 
@@ -45,6 +50,7 @@ const known: readonly (keyof CheckpointMetadata)[] = [
   "metrics",
   "scores",
   "config",
+  "about",
   "compileOptions",
   "metadata",
 ];
@@ -86,13 +92,14 @@ export function checkMetadata(given: CheckpointMetadata): FiledMetadata {
   for (const name of ["epochs", "updates"] as const)
     if (!isWhole(counted[name]))
       throw invalid(`counters.${name} is ${counted[name]}`, "give a whole number from 0 on");
-  const { compileOptions } = given;
+  const { about, compileOptions } = given;
   return {
     counters: counted,
     metrics: numbers("metrics", given.metrics, isNumber, "a number"),
     scores: numbers("scores", given.scores, isNumber, "a number"),
     metadata: plain("metadata", given.metadata),
     config: plain("config", given.config),
+    ...(about !== undefined && { about: plain("about", about) }),
     compileOptions: compileOptions === undefined ? undefined : plain("compileOptions", compileOptions),
   };
 }
@@ -157,7 +164,7 @@ export async function writeSnapshot(
   // Before anything is begun: this throws for a snapshot that has been released.
   const { images } = snapshot;
   const { name, run, sequence, savedAt } = filing;
-  const { counters, metrics, scores, config } = metadata;
+  const { counters, metrics, scores, config, about } = metadata;
   const writer = await lock.begin(name);
   try {
     const components = await writeComponents(writer, images);
@@ -174,6 +181,7 @@ export async function writeSnapshot(
       metadata: metadata.metadata,
       config,
       configHash: configHash(config),
+      ...(about !== undefined && { about }),
       computedBy: filing.computedBy,
       components,
     };

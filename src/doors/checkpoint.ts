@@ -11,6 +11,8 @@ export {
   filedMetrics,
   type HostTensor,
   type Keep,
+  type LoadWeightsOptions,
+  loadWeights,
   localStore,
   type Manifest,
   memoryStore,
@@ -22,6 +24,7 @@ export {
   type Snapshot,
   type StoredCheckpoint,
   type StoreLock,
+  saveWeights,
   snapshot,
   snapshotOf,
 } from "../checkpoint/index.ts";

@@ -34,6 +34,7 @@ export function contextOf(run: Run): RunContext {
     get settings() {
       return settingsOf(run);
     },
+    about: task.about,
     get state(): TrainerState {
       const { phase, progress } = run;
       const { rank, seed, name } = config;

@@ -90,6 +90,8 @@ export interface TrainerContext extends HookContext {
   readonly config: TrainingConfig;
   /** Settings that a run that resumes this one must share with it. */
   readonly settings: Settings;
+  /** Stored with checkpoints, and not compared. */
+  readonly about: Settings | undefined;
   /** The meaning of the task's samples. */
   readonly sampleUnit: Task["sampleUnit"];
   /** In `onBatchesEnd` alone: the rows of the call that has ended, stacked. Undefined in all other events. */

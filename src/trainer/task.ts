@@ -111,6 +111,8 @@ export interface Task {
    * the number of examples. Stored with checkpoints and compared.
    */
   readonly settings?: Settings;
+  /** Stored with checkpoints and not compared: what programs that use the result need, such as the model's recipe. */
+  readonly about?: Settings;
   /**
    * Counters of its own (`episodes`), from 0: schedules understand them as units. Segments' `adds` name them, or
    * reports say afterwards what was `counted`.

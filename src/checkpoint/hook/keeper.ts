@@ -184,7 +184,7 @@ function metadataOf(
   trainer: StateTree | undefined,
   given: CheckpointSettings["metadata"],
 ): () => Promise<CheckpointMetadata> {
-  const { counters, state, slots, settings, config } = context;
+  const { counters, state, slots, settings, config, about } = context;
   const evaluated = slots.get(evaluationScores);
   const gathered = slots.get(latestMetrics)?.metrics;
   const validatedAt = (trainer as { readonly since?: Readonly<Record<string, Counters>> } | undefined)?.since
@@ -200,6 +200,7 @@ function metadataOf(
     metrics: { ...gathered, ...(await state.metrics()) },
     config: settings,
     compileOptions: compileOptionsOf(config),
+    ...(about && { about }),
     ...(metadata !== undefined && { metadata }),
   });
 }

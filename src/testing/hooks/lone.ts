@@ -86,6 +86,7 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
       while (works.length > 0) await works.shift();
     },
     settings: {},
+    about: undefined,
     state: {
       counters,
       phase,
