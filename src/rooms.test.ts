@@ -63,6 +63,10 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     ...[...COMPUTING, ...FILES, ...PROCESSES, ...NETWORK],
     ...["@photostructure/sqlite", "kysely", "pg", "picocolors"],
   ],
+  data: [
+    ...[...COMPUTING, ...FILES, ...PROCESSES],
+    ...["csv-parse", "hyparquet", "fast-png", "jpeg-js", "@huggingface/tokenizers"],
+  ],
   supervised: ["node:path", "node:url"],
   rl: [...COMPUTING, ...FILES, ...PROCESSES],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],

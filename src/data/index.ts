@@ -1,4 +1,4 @@
-/** Examples on a device, and the order in which they come. */
+/** Rows of data, the examples that are made of them, and the order in which they come. */
 export {
   type ArrayTree,
   type ExampleTree,
@@ -8,4 +8,28 @@ export {
   placeArrays,
   type TensorTree,
 } from "./arrays.ts";
+export {
+  type Bookmark,
+  Dataset,
+  type DatasetSource,
+  type ExampleContext,
+  type Item,
+  interleave,
+  isRowError,
+  type Pass,
+  passOf,
+  type Reader,
+  type Recipe,
+  type RowTransform,
+} from "./dataset.ts";
+export {
+  type Example,
+  type ExampleArrays,
+  type ExampleValue,
+  ExampleWriter,
+  exampleLayout,
+  type LeafLayout,
+} from "./example.ts";
 export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";
+export { datasetFromRecipe, type FromModuleOptions, fromModule } from "./recipe.ts";
+export { fromArrays, fromAsyncIterable, fromIterable, zip } from "./sources.ts";

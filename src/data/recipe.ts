@@ -1,0 +1,111 @@
+import { EspalierError, shown } from "../core/index.ts";
+import type { StateTree } from "../state/index.ts";
+import { Dataset, interleave, type Recipe } from "./dataset.ts";
+import type { Example, ExampleArrays } from "./example.ts";
+import { fromArrays, zip } from "./sources.ts";
+
+// A dataset in another thread: threads share no functions, so what travels is the recipe, plain values, and the thread
+// makes the dataset again.
+//
+//   csv("a.csv").shuffle({ buffer: 100 }).recipe
+//     = { kind: "shuffle", buffer: 100, seed: 0, of: { kind: "csv", path: "/data/a.csv", options: {} } }
+//   await datasetFromRecipe(recipe)          the same rows in the same order
+//
+// Functions of the program (map, filter) end that; a module that exports the whole dataset is the way out: fromModule.
+
+/** Makes a dataset from each kind of recipe. */
+const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknown>>>> = {
+  arrays: async ({ arrays, name }) => fromArrays(arrays as Recipe & ExampleArrays, String(name)),
+  memory: async ({ of }) => (await inner(of)).inMemory(),
+  select: async ({ of, rows, name }) => (await inner(of)).select(rows as Int32Array, String(name)),
+  take: async ({ of, n }) => (await inner(of)).take(Number(n)),
+  batch: async ({ of, size }) => (await inner(of)).batch(Number(size)),
+  shuffle: async ({ of, buffer, seed }) =>
+    (await inner(of)).shuffle({ buffer: Number(buffer), seed: Number(seed) }),
+  concat: async ({ of, then }) => (await inner(of)).concat(await inner(then)),
+  interleave: async ({ parts }) => interleave(await Promise.all((parts as readonly Recipe[]).map(inner))),
+  zip: async ({ parts }) => {
+    const entries = Object.entries(parts as Readonly<Record<string, Recipe>>);
+    return zip(
+      Object.fromEntries(await Promise.all(entries.map(async ([name, part]) => [name, await inner(part)]))),
+    );
+  },
+  module: ({ module, name, options }) =>
+    fromModule(String(module), { name: String(name), ...(options !== null && { options }) }),
+};
+
+/** The dataset that a recipe describes: the same rows in the same order as the one that gave it. */
+export async function datasetFromRecipe<T = Example>(recipe: Recipe): Promise<Dataset<T>> {
+  return (await inner(recipe)) as Dataset<T>;
+}
+
+async function inner(recipe: StateTree | undefined): Promise<Dataset<unknown>> {
+  const { kind } = (recipe ?? {}) as Partial<Recipe>;
+  const make = typeof kind === "string" && Object.hasOwn(makers, kind) ? makers[kind] : undefined;
+  if (make) return make(recipe as Recipe);
+  throw new EspalierError("DATA_INVALID", `${shown(recipe)} is no recipe of a dataset`, {
+    fix: "give the recipe of a dataset: data.recipe",
+  });
+}
+
+/** Options of {@link fromModule}. */
+export interface FromModuleOptions {
+  /** The export that is the dataset, or makes it. Default: "default". */
+  readonly name?: string;
+  /** Plain values for the function that makes it. */
+  readonly options?: StateTree;
+}
+
+/**
+ * The dataset that a module exports, or that a function it exports makes: what worker threads need where a dataset has
+ * functions of the program in it, as they import the module for themselves.
+ *
+ * @example
+ * ```ts
+ * // data.ts: export const images = (options) => imageFolder(options.path).map(augment);
+ * const train = await fromModule(new URL("./data.ts", import.meta.url), { name: "images", options: { path: "train" } });
+ * ```
+ */
+export async function fromModule<T = Example>(
+  module: URL | string,
+  { name = "default", options }: FromModuleOptions = {},
+): Promise<Dataset<T>> {
+  const url = String(module);
+  if (!/^(file|data|node):/.test(url))
+    throw new EspalierError("OPTION_INVALID", `fromModule: ${shown(url)} is no URL of a module`, {
+      fix: 'give new URL("./data.ts", import.meta.url)',
+    });
+  let exports: Readonly<Record<string, unknown>>;
+  try {
+    exports = (await import(/* @vite-ignore */ url)) as Readonly<Record<string, unknown>>;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new EspalierError("DATA_SOURCE_FAILED", `${url} could not be loaded: ${why}`, {
+      fix: "make sure that this Node can load the module and all that it imports",
+      cause,
+    });
+  }
+  // CommonJS exports may be found under `default` only.
+  const found = exports[name] ?? (exports.default as Readonly<Record<string, unknown>> | undefined)?.[name];
+  const made: unknown = typeof found === "function" ? await found(options) : found;
+  if (!(made instanceof Dataset))
+    throw new EspalierError("DATA_INVALID", `${url}: its export "${name}" gives ${shown(made)}, no dataset`, {
+      fix: `export a Dataset, or a function that makes one; it exports ${Object.keys(exports).join(", ") || "nothing"}`,
+    });
+  return withModuleRecipe(made as Dataset<T>, {
+    kind: "module",
+    module: url,
+    name,
+    options: options ?? null,
+  });
+}
+
+function withModuleRecipe<T>(data: Dataset<T>, recipe: Recipe): Dataset<T> {
+  const { name, length } = data;
+  return new Dataset<T>({
+    ...{ name, length, recipe },
+    open: (pass, from) => data.open(pass, from),
+    rowOf: (index, pass) => data.rowOf(index, pass),
+    ...(length !== undefined && { get: (index, pass) => data.get(index, pass) }),
+  });
+}

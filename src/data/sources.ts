@@ -1,0 +1,211 @@
+import { EspalierError, shown } from "../core/index.ts";
+import type { HostArray } from "../engine/index.ts";
+import type { ArrayTree } from "./arrays.ts";
+import {
+  type Bookmark,
+  count,
+  Dataset,
+  emptyError,
+  type Reader,
+  type Recipe,
+  sourceError,
+} from "./dataset.ts";
+import { type Example, exampleLeaves, putAt } from "./example.ts";
+
+/**
+ * Examples from arrays in memory, whose first axes count them.
+ *
+ * @example
+ * ```ts
+ * const data = fromArrays({ x: { data: pixels, shape: [60_000, 28, 28, 1] }, y: labels });
+ * const { train, validation } = data.split({ train: 0.9, validation: 0.1 });
+ * ```
+ */
+export function fromArrays(
+  arrays: { readonly x: ArrayTree; readonly y?: ArrayTree },
+  name = "arrays",
+): Dataset<Example> {
+  const leaves = exampleLeaves(name, arrays).map(({ data, ...leaf }) => ({
+    ...leaf,
+    // Plain arrays and f64 become f32 once, not for each batch.
+    data:
+      leaf.dtype === "f32" && !(data instanceof Float32Array) ? Float32Array.from(data) : (data as HostArray),
+    size: leaf.shape.slice(1).reduce((a, b) => a * b, 1),
+  }));
+  const [first] = leaves as [(typeof leaves)[number]];
+  const [length = 0] = first.shape;
+  for (const { path, shape } of leaves) {
+    if (shape.length === 0)
+      throw new EspalierError("DATA_INVALID", `${name}: ${path.join(".")} is one number`, {
+        fix: "give an array whose first axis counts the examples",
+      });
+    if (shape[0] !== length)
+      throw new EspalierError(
+        "DATA_LENGTH",
+        `${name}: ${first.path.join(".")} has ${length} examples and ${path.join(".")} has ${shape[0]}`,
+        { fix: "give each array one entry along its first axis for every example" },
+      );
+  }
+  if (length === 0) throw emptyError(name);
+  const whole: Record<string, unknown> = {};
+  for (const { path, data, shape } of leaves) putAt(whole, path, { data, shape });
+  return new Dataset<Example>({
+    name,
+    length,
+    recipe: { kind: "arrays", name, arrays: whole as Recipe },
+    get: (index) => {
+      const example: Record<string, unknown> = {};
+      for (const { path, data, shape, size } of leaves)
+        putAt(example, path, {
+          data: data.subarray(index * size, (index + 1) * size),
+          shape: shape.slice(1),
+        });
+      return example as Partial<Example> as Example;
+    },
+  });
+}
+
+/**
+ * Rows of a list, by number, or of another iterable, one after the other. An iterable that can be run through once, as
+ * a generator object, is given by the function that makes it: `fromIterable(() => rows())`.
+ *
+ * @example
+ * ```ts
+ * const squares = fromIterable([1, 2, 3]).map((n) => ({ x: n, y: n * n }));
+ * ```
+ */
+export function fromIterable<T>(rows: Iterable<T> | (() => Iterable<T>), name = "rows"): Dataset<T> {
+  if (Array.isArray(rows)) {
+    const list: readonly T[] = rows;
+    return new Dataset({ name, length: list.length, get: (index) => list[index] as T });
+  }
+  return stream(name, beginner("fromIterable", name, rows, Symbol.iterator));
+}
+
+/**
+ * Rows one after the other from an async iterable: a cursor of a database, pages of a service, a stream of Node. Its
+ * bookmark is a count: a reader that is opened from it runs through the rows before, as such a source cannot seek.
+ *
+ * @example
+ * ```ts
+ * const rows = fromAsyncIterable(() => database.query("select * from houses order by id"));
+ * ```
+ */
+export function fromAsyncIterable<T>(
+  rows: AsyncIterable<T> | (() => AsyncIterable<T>),
+  name = "rows",
+): Dataset<T> {
+  return stream(name, beginner("fromAsyncIterable", name, rows, Symbol.asyncIterator));
+}
+
+type AnyIterator<T> = Iterator<T> | AsyncIterator<T>;
+
+/** Gives an iterator for each reader, or says that there is none left. */
+function beginner<T>(
+  kind: string,
+  name: string,
+  rows: unknown,
+  symbol: typeof Symbol.iterator | typeof Symbol.asyncIterator,
+): () => AnyIterator<T> {
+  let spent = false;
+  return () => {
+    if (spent)
+      throw new EspalierError("DATA_SPENT", `${name}: its rows have been read, and can be read once only`, {
+        fix: `give the function that makes them: ${kind}(() => rows())`,
+      });
+    const iterable = (typeof rows === "function" ? rows() : rows) as
+      | Readonly<Record<symbol, () => AnyIterator<T>>>
+      | undefined;
+    if (typeof iterable?.[symbol] !== "function")
+      throw new EspalierError("DATA_INVALID", `${kind}: ${name} is ${shown(iterable)}`, {
+        fix: `give an iterable or a function that makes one; ${kind === "fromIterable" ? "fromAsyncIterable takes async ones" : "fromIterable takes those that are not async"}`,
+      });
+    const iterator = iterable[symbol]();
+    spent = typeof rows !== "function" && (iterator as unknown) === iterable;
+    return iterator;
+  };
+}
+
+const stream = <T>(name: string, begin: () => AnyIterator<T>): Dataset<T> =>
+  new Dataset({ name, open: (_pass, from) => countingReader(name, from, begin()) });
+
+/** Reads from something that can only go on. */
+function countingReader<T>(name: string, from: Bookmark | undefined, iterator: AnyIterator<T>): Reader<T> {
+  const start = from === undefined ? 0 : count(name, from, "rows");
+  let read = 0;
+  let done = false;
+  const next = async (): Promise<IteratorResult<T>> => {
+    try {
+      const result = await iterator.next();
+      if (!result.done) read++;
+      done = result.done === true;
+      return result;
+    } catch (cause) {
+      done = true;
+      throw sourceError(name, read, cause);
+    }
+  };
+  return {
+    next: async () => {
+      while (!done && read < start)
+        if ((await next()).done)
+          throw new EspalierError(
+            "STATE_MISMATCH",
+            `${name}: it has ${read} rows, and row ${start} comes next`,
+            {
+              fix: "go on with the data that the bookmark was made of",
+            },
+          );
+      if (done) return undefined;
+      const result = await next();
+      return result.done ? undefined : { value: result.value, index: read - 1 };
+    },
+    bookmark: () => ({ rows: Math.max(read, start) }),
+    close: async () => {
+      if (!done) await iterator.return?.();
+      done = true;
+    },
+  };
+}
+
+/**
+ * Rows of several datasets side by side: row i has the i-th of each. For examples whose parts lie in files of their own.
+ *
+ * @example
+ * ```ts
+ * const digits = zip({ x: idx("train-images-idx3-ubyte.gz"), y: idx("train-labels-idx1-ubyte.gz") });
+ * ```
+ */
+export function zip<P extends Readonly<Record<string, Dataset<unknown>>>>(
+  parts: P,
+): Dataset<{ readonly [Name in keyof P]: P[Name] extends Dataset<infer T> ? T : never }> {
+  type Row = { readonly [Name in keyof P]: P[Name] extends Dataset<infer T> ? T : never };
+  const entries = Object.entries(parts);
+  const [first] = entries;
+  if (!first) throw emptyError("zip");
+  const name = entries.map(([, part]) => part.name).join(", ");
+  const [, { length }] = first;
+  for (const [key, part] of entries)
+    if (part.length === undefined || length === undefined || part.length !== length)
+      throw new EspalierError(
+        "DATA_LENGTH",
+        `zip: ${first[0]} has ${length ?? "an unknown number of"} rows and ${key} has ${part.length ?? "an unknown number of"}`,
+        { fix: "give datasets with as many rows each; (await data.inMemory()) has a length" },
+      );
+  return new Dataset<Row>({
+    name,
+    length: length as number,
+    recipe: () => {
+      const recipes = entries.flatMap(([key, { recipe }]) => (recipe ? [[key, recipe] as const] : []));
+      return recipes.length === entries.length
+        ? { kind: "zip", parts: Object.fromEntries(recipes) }
+        : undefined;
+    },
+    get: (index, pass) => {
+      const values = entries.map(([, part]) => part.get(index, pass));
+      const row = (all: readonly unknown[]) =>
+        Object.fromEntries(entries.map(([key], i) => [key, all[i]])) as Row;
+      return values.some((value) => value instanceof Promise) ? Promise.all(values).then(row) : row(values);
+    },
+  });
+}

@@ -1,0 +1,91 @@
+import { badOption, EspalierError, isPlainObject, option, shown } from "../core/index.ts";
+import { hostRandom } from "../engine/index.ts";
+import { shuffled } from "./loader.ts";
+
+/** The class of a row, or the classes of all rows in order. */
+export type StratifyOption<T> = ((row: T) => string | number) | ArrayLike<string | number>;
+
+export const splitTable = {
+  seed: option.integer({ default: 0, doc: "Another seed gives other parts." }),
+  stratify: option.made<StratifyOption<never>>(
+    "the class of a row, (row) => row.label, or a list with the class of each row",
+    (value) => typeof value === "function" || typeof (value as ArrayLike<unknown>)?.length === "number",
+    {},
+  ),
+};
+
+/** The shares of parts, which make a whole. */
+export function shares(kind: string, parts: Readonly<Record<string, number>>): readonly number[] {
+  const fix = "give shares that make 1: { train: 0.8, validation: 0.2 }";
+  if (!isPlainObject(parts) || Object.keys(parts).length === 0)
+    throw badOption(kind, `its parts are ${shown(parts)}`, fix);
+  const values: readonly unknown[] = Object.values(parts);
+  for (const [i, value] of values.entries())
+    if (typeof value !== "number" || !(value > 0 && value <= 1))
+      throw badOption(kind, `the share of ${Object.keys(parts)[i]} is ${shown(value)}`, fix);
+  const sum = Object.values(parts).reduce((a, b) => a + b);
+  if (Math.abs(sum - 1) > 1e-9) throw badOption(kind, `the shares make ${sum}`, fix);
+  return Object.values(parts);
+}
+
+/** The class of each row. */
+export function stratifyBy<T>(
+  name: string,
+  length: number,
+  stratify: StratifyOption<T>,
+  get: (index: number) => T | Promise<T>,
+): readonly (string | number)[] {
+  if (typeof stratify !== "function") {
+    if (stratify.length === length) return Array.from(stratify);
+    throw badOption(
+      "stratify",
+      `there are ${stratify.length} classes for the ${length} rows of ${name}`,
+      "give the class of each row",
+    );
+  }
+  return Array.from({ length }, (_, index) => {
+    const row = get(index);
+    if (row instanceof Promise) {
+      row.catch(() => undefined);
+      throw badOption(
+        "stratify",
+        `the rows of ${name} are not in memory, so that a function cannot look at them`,
+        "give a list with the class of each row (imageFolder has it: images.labels), or await data.inMemory() first",
+      );
+    }
+    return stratify(row);
+  });
+}
+
+/**
+ * The rows of each part, ascending. Rows in random order, class after class, go one by one to the part that lacks the
+ * most of its share: so each part has its share of the rows and of every class, to within a row or two.
+ */
+export function dealRows(
+  name: string,
+  length: number,
+  parts: readonly number[],
+  seed = 0,
+  classes?: readonly (string | number)[],
+): readonly Int32Array[] {
+  const order = [...shuffled(hostRandom.hostKey(seed), length)];
+  if (classes) {
+    const ranks = new Map([...new Set(classes)].sort(compare).map((each, rank) => [each, rank]));
+    order.sort((a, b) => (ranks.get(classes[a] ?? "") ?? 0) - (ranks.get(classes[b] ?? "") ?? 0));
+  }
+  const dealt = parts.map((): number[] => []);
+  order.forEach((row, i) => {
+    const lacks = parts.map((share, p) => share * (i + 1) - (dealt[p]?.length ?? 0));
+    dealt[lacks.indexOf(Math.max(...lacks))]?.push(row);
+  });
+  if (dealt.some((rows) => rows.length === 0))
+    throw new EspalierError(
+      "DATA_TOO_SMALL",
+      `${name}: ${length} rows are too few for ${parts.length} parts with ${parts.map((share) => Number(share.toFixed(3))).join(", ")} of them`,
+      { fix: "give more rows, or fewer or larger parts" },
+    );
+  return dealt.map((rows) => Int32Array.from(rows).sort());
+}
+
+const compare = (a: string | number, b: string | number): number =>
+  typeof a === typeof b ? (a < b ? -1 : Number(a > b)) : typeof a < typeof b ? -1 : 1;
