@@ -4,7 +4,13 @@
  * logger with common sinks, and checkpoints. The rest has doors of its own, in `doors/`: `espalier/hooks`,
  * `espalier/checkpoint`, `espalier/metrics`, `espalier/supervised`, `espalier/rl`, `espalier/testing`. Every name has one.
  */
-export { type CheckpointHookOptions, checkpointHook, resumeTrainer } from "./checkpoint/index.ts";
+export {
+  type BestCheckpointOptions,
+  bestCheckpoint,
+  type CheckpointHookOptions,
+  checkpointHook,
+  resumeTrainer,
+} from "./checkpoint/index.ts";
 export {
   type ErrorDetails,
   EspalierError,
@@ -122,6 +128,8 @@ export {
 } from "./schedule/index.ts";
 export { hashState, type Stateful, type StateLeaf, type StateTree, sameState } from "./state/index.ts";
 export {
+  type EarlyStoppingOptions,
+  earlyStopping,
   type Frozen,
   frozenStates,
   type Outcome,

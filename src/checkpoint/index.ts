@@ -1,6 +1,8 @@
 /** Files: safetensors, manifests, stores, the manager that saves and restores components, and the hook that uses it. */
 export { Checkpoint, type PartedStore } from "./checkpoint.ts";
 export {
+  type BestCheckpointOptions,
+  bestCheckpoint,
   type CheckpointHookOptions,
   checkpointHook,
   isCheckpointHook,
@@ -12,7 +14,7 @@ export { CheckpointManager, type CheckpointManagerOptions, type SavedCheckpoint 
 export { filedMetrics, type Manifest } from "./manifest.ts";
 export { anyRanksStore } from "./ranks/ranked-store.ts";
 export { type SavedLeaf, savedLeaves } from "./read-component.ts";
-export type { Keep } from "./retention.ts";
+export type { BestRule, Keep } from "./retention.ts";
 export type { Header } from "./safetensors/header.ts";
 export { encodeSafetensors, type HostTensor, readHeader, readTensor } from "./safetensors/tensors.ts";
 export { type LoadWeightsOptions, loadWeights, saveWeights, withTensors } from "./safetensors/weights.ts";

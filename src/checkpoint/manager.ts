@@ -1,4 +1,4 @@
-import { type Clock, node, systemClock } from "../core/index.ts";
+import { type Clock, EspalierError, node, systemClock } from "../core/index.ts";
 import type { Stateful } from "../state/index.ts";
 import {
   Checkpoint,
@@ -11,7 +11,7 @@ import {
 import { computedBy } from "./computed-by.ts";
 import type { Manifest } from "./manifest.ts";
 import { type RestoreOptions, restoreFrom } from "./restore.ts";
-import { checkKeep, expendable, type Keep, unmetRule } from "./retention.ts";
+import { type BestRule, bestFirst, checkKeep, expendable, type Keep, unmetRule } from "./retention.ts";
 import { type CheckpointMetadata, checkMetadata, type FiledMetadata, writeSnapshot } from "./save.ts";
 import { type Snapshot, snapshot } from "./snapshot.ts";
 import { localStore } from "./store/local-store.ts";
@@ -145,6 +145,7 @@ export class CheckpointManager {
     const lock = await this.#locked();
     const sequence = (this.#sequence ?? (await this.#lastSequence())) + 1;
     const name = checkpointName(metadata.counters, await this.store.list());
+    const rule = this.#options.keep?.best;
     const savedAt = new Date((this.#options.clock ?? systemClock).wall()).toISOString();
     const manifest = await writeSnapshot(lock, frozen, metadata, {
       name,
@@ -152,6 +153,7 @@ export class CheckpointManager {
       sequence,
       savedAt,
       computedBy: by,
+      ...(rule && { best: { metric: rule.metric, direction: rule.direction } }),
     });
     this.#sequence = sequence;
     try {
@@ -207,6 +209,37 @@ export class CheckpointManager {
   /** The newest checkpoint that is whole, every byte verified; damaged ones are passed over with a warning. */
   latest(): Promise<Checkpoint | undefined> {
     return latestWhole(this.store, this.#warn);
+  }
+
+  /**
+   * The best checkpoint that is whole, every byte verified, of equal ones the earlier; undefined where there are no
+   * checkpoints. By default best is what `keep.best` says, here or in the run that saved them.
+   *
+   * @example
+   * ```ts
+   * const best = await manager.best({ metric: "validation/loss", direction: "min" });
+   * ```
+   */
+  async best(rule?: BestRule): Promise<Checkpoint | undefined> {
+    const manifests = await this.#manifests();
+    const chosen = rule ?? this.#options.keep?.best ?? manifests.findLast(({ best }) => best)?.best;
+    if (manifests.length === 0) return undefined;
+    if (!chosen)
+      throw new EspalierError(
+        "METRIC_UNKNOWN",
+        `nothing says which checkpoint of ${this.store.location} is best`,
+        {
+          fix: 'name the metric: best({ metric: "validation/loss", direction: "min" })',
+        },
+      );
+    const unmet = unmetRule(manifests, { best: { ...chosen, k: 1 } });
+    if (unmet) throw unmet;
+    for (const name of bestFirst(manifests, chosen)) {
+      const problems = await this.verify(name);
+      if (problems.length === 0) return (await Checkpoint.open(this.store, name)).trust();
+      this.#warn(`the checkpoint ${this.store.path(name)} is passed over: ${problems.join("; ")}`);
+    }
+    return undefined;
   }
 
   /** Everything that is wrong with a checkpoint; nothing where it is whole. */

@@ -2,6 +2,7 @@ import { EspalierError, isPlainObject, metricParts, node, shown } from "../core/
 import { type Counters, noCounters } from "../schedule/index.ts";
 import type { ComputedBy } from "./computed-by.ts";
 import { decodeJson, encodeJson, type Json, parseJson, unknownMark } from "./json.ts";
+import type { BestRule } from "./retention.ts";
 import { type FileRecord, isName } from "./store/store.ts";
 
 /** The file that lists what a checkpoint holds. It is written last. */
@@ -40,6 +41,8 @@ export interface Manifest {
   readonly about?: Json;
   readonly computedBy: ComputedBy;
   readonly components: Readonly<Record<string, ComponentRecord>>;
+  /** The rule by which the run keeps its best checkpoint, where it has one. */
+  readonly best?: BestRule;
 }
 
 /** A manifest as text, with a checksum of its own. */
@@ -140,6 +143,7 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
     espalier: isText,
   }),
   components: each(isRecord),
+  best: (value) => value === undefined || has({ metric: isText, direction: isText })(value),
 };
 
 /** Refuses a manifest whose checksum fits and whose fields do not: Espalier did not write it. */

@@ -35,9 +35,9 @@ describe("retention", () => {
     ["everything where names are only protected", { protect: ["2"] }, "1 2 3 4 5 6 7 8"],
     ["the last", { last: 3 }, "6 7 8"],
     [
-      "the best, NaN and missing ones never, of equals the newer",
+      "the best, NaN and missing ones never, of equals the earlier",
       { best: { metric: "evaluation/reward", k: 2, direction: "max" } },
-      "2 7 8",
+      "2 4 8",
     ],
     ["the best by the least", { best: { metric: "evaluation/reward", k: 2, direction: "min" } }, "6 8"],
     ["one of each stretch", { every: { epochs: 3 } }, "3 6 8"],

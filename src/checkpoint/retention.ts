@@ -9,15 +9,18 @@ import {
 import { every, type Unit } from "../schedule/index.ts";
 import { filedMetric, filedMetrics, type Manifest } from "./manifest.ts";
 
+/** By which metric, named in full, a checkpoint is better than another. */
+export type BestRule = { readonly metric: string; readonly direction: "min" | "max" };
+
 /** Which checkpoints stay. One that any rule keeps stays; so do the newest, and those in use. */
 export interface Keep {
   /** The number of newest ones. */
   readonly last?: number;
   /**
-   * The best `k` by a score or metric, named in full: `validation/accuracy`, `evaluation/return`, `train/loss`. While no
-   * checkpoint has it, none is removed.
+   * The best `k` by a score or metric, named in full: `validation/accuracy`, `evaluation/return`, `train/loss`. Of equal
+   * ones the earlier. While no checkpoint has it, none is removed.
    */
-  readonly best?: { readonly metric: string; readonly k: number; readonly direction: "min" | "max" };
+  readonly best?: BestRule & { readonly k: number };
   /** The first of each interval: `{ epochs: 10 }` keeps the first at or after 10, 20, 30, ... */
   readonly every?: Readonly<Partial<Record<Unit, number>>>;
   /** Names that stay, or a rule by which they do. */
@@ -70,7 +73,7 @@ export function expendable(
   const before = manifests.filter(({ name }) => name !== saved);
   if (unmetRule(before, keep)) return [];
   const kept = new Set(manifests.slice(-(keep.last ?? 1)).map(({ name }) => name));
-  for (const name of bestOf(manifests, keep.best)) kept.add(name);
+  for (const name of keep.best ? bestFirst(manifests, keep.best).slice(0, keep.best.k) : []) kept.add(name);
   for (const [unit, interval] of Object.entries(keep.every ?? {}))
     for (const name of firstOfEach(manifests, unit, interval as number)) kept.add(name);
   const { protect = [] } = keep;
@@ -81,16 +84,16 @@ export function expendable(
     .map(({ name }) => name);
 }
 
-function bestOf(manifests: readonly Manifest[], rule: Keep["best"]): readonly string[] {
-  if (!rule) return [];
-  const { metric, k, direction } = rule;
+/** The names of checkpoints that have the score, the best first, of equal ones the earlier. */
+export function bestFirst(
+  manifests: readonly Manifest[],
+  { metric, direction }: BestRule,
+): readonly string[] {
   const sign = direction === "min" ? 1 : -1;
   return manifests
     .map((manifest) => ({ name: manifest.name, value: filedMetric(manifest, metric) ?? Number.NaN }))
     .filter(({ value }) => !Number.isNaN(value))
-    .reverse() // of equals the newer first
     .sort((a, b) => sign * (a.value - b.value))
-    .slice(0, k)
     .map(({ name }) => name);
 }
 

@@ -159,7 +159,7 @@ export async function writeSnapshot(
   lock: StoreLock,
   snapshot: Snapshot,
   { compileOptions: _, ...metadata }: FiledMetadata,
-  filing: Pick<Manifest, "name" | "run" | "sequence" | "savedAt" | "computedBy">,
+  filing: Pick<Manifest, "name" | "run" | "sequence" | "savedAt" | "computedBy" | "best">,
 ): Promise<Manifest> {
   // Before anything is begun: this throws for a snapshot that has been released.
   const { images } = snapshot;
@@ -184,6 +184,7 @@ export async function writeSnapshot(
       ...(about !== undefined && { about }),
       computedBy: filing.computedBy,
       components,
+      ...(filing.best && { best: filing.best }),
     };
     await writeManifest(writer, manifest);
     await writer.commit();

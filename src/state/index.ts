@@ -4,6 +4,7 @@ export { hashState } from "./hash.ts";
 export type { Stateful, StateLeaf, StateTree } from "./stateful.ts";
 export {
   checkOwners,
+  copyState,
   deepest,
   flattenState,
   join as joinPath,

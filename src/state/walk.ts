@@ -112,6 +112,18 @@ export async function flattenState(state: StateTree): Promise<readonly StateEntr
   return entries;
 }
 
+/** A copy of a state in memory, tensors as arrays of their numbers: it shares nothing with what it was taken from. */
+export async function copyState(state: StateTree): Promise<StateTree> {
+  if (state instanceof Tensor) return (await state.read()).slice();
+  if (ArrayBuffer.isView(state)) return structuredClone(state);
+  if (Array.isArray(state)) return Promise.all(state.map(copyState));
+  if (!isPlainObject(state)) return state;
+  const entries = Object.entries(state as Readonly<Record<string, StateTree>>);
+  return Object.fromEntries(
+    await Promise.all(entries.map(async ([name, part]) => [name, await copyState(part)] as const)),
+  );
+}
+
 /** A leaf's kind in words: `f32[2,3]`, `number`, `null`, `empty array`. */
 export function kindOf(node: StateNode): string {
   if (node.kind === "tensor") return node.value.type.text;

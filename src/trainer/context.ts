@@ -6,7 +6,7 @@ import type { Stateful, StateTree } from "../state/index.ts";
 import type { TrainerContext, TrainerState, Values } from "./events.ts";
 import { storedName } from "./metrics.ts";
 import type { Run } from "./run.ts";
-import type { Frozen, Settings } from "./task.ts";
+import { type Frozen, learnedBy, modelOf, type Settings } from "./task.ts";
 
 /** The context of the trainer's events: one object for the whole run. `run.emit` sets these three for each event. */
 export type RunContext = HostContext<TrainerContext> & {
@@ -69,6 +69,9 @@ export function contextOf(run: Run): RunContext {
     get reason() {
       return ending.decided ? ending.reason : undefined;
     },
+    get atEnd() {
+      return run.atEnd;
+    },
     snapshot: (names) => snapshotOf(run, names),
     stop: (reason) => ending.stop(reason),
     endTogether: (agree) => {
@@ -78,6 +81,25 @@ export function contextOf(run: Run): RunContext {
         if (outcome === "interrupted") ending.interrupt(reason, exitCode);
         else if (outcome === "stopped") ending.stop(reason);
       };
+    },
+    interventions: {
+      get model() {
+        return modelOf(task);
+      },
+      get learned() {
+        return learnedBy(task);
+      },
+      get earlierModel() {
+        return run.progress.earlierModel;
+      },
+      putBack: async (states, measured) => {
+        const components = componentsOf(run);
+        for (const [name, state] of Object.entries(states)) await components[name]?.setState(state);
+        run.finite.clear();
+        run.progress.statesPutBack(measured);
+      },
+      scaleRamp: (name, factor) => run.ramps.scale(name, factor),
+      watchNonFinite: () => run.finite.watch(),
     },
     freeze: (reads) => freeze(run, context, reads),
   };

@@ -1,4 +1,4 @@
-import { EspalierError, nextTurn } from "../core/index.ts";
+import { didYouMean, EspalierError, nextTurn } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
 import { advanceCounters, type Ramp } from "../schedule/index.ts";
 import { nextSpans } from "./fuse.ts";
@@ -157,9 +157,21 @@ export class RampInputs {
   #size = 0;
   /** Views of the arrays by length. */
   readonly #views = new Map<number, Arrays>();
+  /** Factors of ramps that a hook has scaled. */
+  readonly #factors = new Map<string, number>();
 
   constructor(ramps: Readonly<Record<string, Ramp>>) {
     this.#ramps = Object.entries(ramps);
+  }
+
+  /** From the next call on a ramp has this many times its value. The factor is no part of the run's state. */
+  scale(name: string, factor: number): void {
+    const names = this.#ramps.map(([each]) => each);
+    if (!names.includes(name))
+      throw new EspalierError("RAMP_UNKNOWN", `the task has no ramp "${name}"${didYouMean(name, names)}`, {
+        fix: `its ramps are ${names.join(", ") || "none"}`,
+      });
+    this.#factors.set(name, factor);
   }
 
   /** Each ramp at the counters before every repeat. Seconds stand still within a call. */
@@ -171,7 +183,7 @@ export class RampInputs {
       for (let i = 0; i < repeats; i++, row++) {
         const counters = i === 0 ? at : advanceCounters(at, segment.adds, i);
         for (const [name, ramp] of this.#ramps) {
-          const value = ramp.at(counters);
+          const value = ramp.at(counters) * (this.#factors.get(name) ?? 1);
           if (!Number.isFinite(value)) throw notFinite(name, value, counters.batches);
           (arrays[name] as Float32Array)[row] = value;
         }

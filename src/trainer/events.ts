@@ -84,6 +84,31 @@ export interface TrainerState {
   readonly run: string;
 }
 
+/** The ways in which a hook can change the model under training. */
+export interface Interventions {
+  /** The components that predictions need, and those that updates change. */
+  readonly model: readonly string[];
+  readonly learned: readonly string[];
+  /**
+   * Gives components states that they had before, such as the best parameters, while counters and data go on. Updates
+   * since that were not finite count as undone. A model that is put back for good, at the end of a run, is given with
+   * the metrics of its validation, if there was one; a checkpoint hook saves it then.
+   */
+  putBack(
+    states: Frozen["components"],
+    measured?: { readonly validation?: Readonly<Record<string, number>> | undefined },
+  ): Promise<void>;
+  /** A model was put back for good after the last update: scores measured at these counters are not its own. */
+  readonly earlierModel: boolean;
+  /** From the next update on a ramp of the task has this many times its value. The hook's state has to remember it. */
+  scaleRamp(name: string, factor: number): void;
+  /**
+   * Leaves updates that are not finite to this hook, whatever `onNonFinite` says. Returns a function that waits for the
+   * device and tells the counters of the first since it was asked before; undefined where all were finite.
+   */
+  watchNonFinite(): () => Promise<Counters | undefined>;
+}
+
 /** The context that handlers of the trainer's events get. */
 export interface TrainerContext extends HookContext {
   readonly state: TrainerState;
@@ -100,6 +125,10 @@ export interface TrainerContext extends HookContext {
   readonly components: Readonly<Record<string, Stateful>>;
   /** Components frozen at this step. */
   snapshot(components?: readonly string[]): Frozen | Promise<Frozen>;
+  /** The ways in which a hook can change the model under training. */
+  readonly interventions: Interventions;
+  /** In events of validation: it is the one at the end of the run, which a run that goes further does not have. */
+  readonly atEnd: boolean;
   /** Random streams of the run. Draw from one of your own name: it moves no other. */
   readonly random: RandomStreams;
   /** How long each phase took so far. */

@@ -27,6 +27,8 @@ interface Call {
  * otherwise                 "stop": the run fails at the counters of that update; "warn": that is said, once
  * ```
  *
+ * A hook that undoes such updates asks by `watch` instead: then nothing fails.
+ *
  * The index does not depend on how the work was cut, so neither do the error and the counters. What is found while a
  * hook waits for a snapshot would be taken for the hook's failure: it is kept in `failure`, and the loop raises it.
  */
@@ -37,6 +39,8 @@ export class FiniteWatch {
   #failure: { readonly error: EspalierError; readonly counters: Counters } | undefined;
   /** True where there is nothing more to find. */
   #over: boolean;
+  /** True where a hook looks after updates that are not finite. */
+  #watched = false;
 
   constructor(policy: TrainingConfig["onNonFinite"], warn: (text: string) => void) {
     this.#policy = policy;
@@ -49,6 +53,27 @@ export class FiniteWatch {
     if (nonFinite && batches > 0 && !this.#over) this.#calls.push({ ...nonFinite, values });
   }
 
+  /**
+   * Leaves updates that are not finite to a hook. The function that it gets tells the first one since the function was
+   * called before, or since states were put back.
+   */
+  watch(): () => Promise<Counters | undefined> {
+    this.#watched = true;
+    this.#over = false;
+    return async () => {
+      const calls = this.#calls;
+      const index = Number((await this.newest?.item()) ?? -1);
+      this.#calls = this.#calls.slice(calls.length);
+      const call = calls.find(({ from, values }) => index >= from && index < from + trainRows(values));
+      return call?.values.at(lossName(call.values), index - call.from);
+    };
+  }
+
+  /** Forgets updates that have been undone. */
+  clear(): void {
+    this.#calls = [];
+  }
+
   /** The newest index that has not been read. */
   get newest(): Tensor | undefined {
     return this.#calls.at(-1)?.first;
@@ -57,6 +82,7 @@ export class FiniteWatch {
   /** Reads an index, the newest by default. Rejects where the run is to fail. Waits for nothing where all is known. */
   look(first: Tensor | undefined = this.newest): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
+    if (this.#watched) return undefined;
     const at = this.#calls.findIndex((call) => call.first === first);
     return at < 0 ? undefined : this.#read(first as Tensor);
   }

@@ -317,13 +317,17 @@ export function storedName(full: string): string {
   return category === "validation" ? `validation.${name}` : name;
 }
 
+/** Something that follows metrics: a ramp, a hook. */
+type Follower = Pick<Ramp, "follows" | "observe">;
+
 /**
  * Means over an epoch of the metrics that ramps follow, and of no others. They are kept on the device and read in one go
  * at the epoch's end, the only reading that the loop does by itself. Rows are summed one by one in their order, so that
  * how batches were cut changes nothing.
  */
 export class EpochMeans {
-  readonly #ramps: Readonly<Record<string, Ramp>>;
+  readonly #ramps: Readonly<Record<string, Follower>>;
+  readonly #kind: string;
   /** The followed metrics by their full names. */
   readonly #names: ReadonlyMap<string, MetricName>;
   readonly #reported = new Set<string>();
@@ -331,13 +335,15 @@ export class EpochMeans {
   #pending: { readonly name: string; readonly tensor: Tensor; readonly rows: number }[] = [];
   #sums = new Map<string, Sum>();
 
-  constructor(ramps: Readonly<Record<string, Ramp>>) {
+  /** `kind` is the word for followers in messages. */
+  constructor(ramps: Readonly<Record<string, Follower>>, kind = "ramp") {
     this.#ramps = ramps;
+    this.#kind = kind;
     this.#names = new Map(
       Object.entries(ramps).flatMap(([ramp, { follows = [] }]) =>
         follows.map((full) => [
           full,
-          checkMetricName(`what the ramp "${ramp}" follows`, full, followedCategories),
+          checkMetricName(`what the ${kind} "${ramp}" follows`, full, followedCategories),
         ]),
       ),
     );
@@ -398,7 +404,7 @@ export class EpochMeans {
     if (this.#unknown.has(name)) return;
     this.#unknown.add(name);
     warn(
-      `the ramp "${ramp}" follows "${name}", which this epoch did not report${didYouMean(name, reported)}; ` +
+      `the ${this.#kind} "${ramp}" follows "${name}", which this epoch did not report${didYouMean(name, reported)}; ` +
         `reported were ${reported.join(", ") || "no values"}` +
         (validates || !name.startsWith(prefix) ? "" : ", and the run has no validation"),
     );

@@ -58,6 +58,10 @@ export class Progress {
   validation: Readonly<Record<string, number>> | undefined;
   /** The reason for which `stop` ended the run: started again from here it stays ended. */
   stopped: string | undefined;
+  /** How often states were put back: see `TrainerContext.putBack`. */
+  putBack = 0;
+  /** The model is one that was measured earlier: scores at these counters are not its own. */
+  earlierModel = false;
   /** Counters at the last occurrence of each event. */
   readonly since: Record<string, Counters | undefined>;
   /** Counters before the first batch. */
@@ -113,6 +117,7 @@ export class Progress {
   /** Moves past repeats of the segment under way. Events between its batches occurred, though no hook was due. */
   advance({ phase, adds }: Segment, count: number, now: number): void {
     if (count === 0) return;
+    this.earlierModel = false;
     if (count > 1 && phase === "train") {
       const before = advanceCounters(this.counters, adds, count - 1);
       this.since.onBatchStart = before;
@@ -137,6 +142,14 @@ export class Progress {
   validated(metrics: Readonly<Record<string, number>> | undefined, now: number): void {
     this.validation = metrics;
     this.counters = { ...this.counters, seconds: this.secondsAt(now) };
+  }
+
+  /** States were put back. With `measured` the model is one that was measured then, and not one to go on from. */
+  statesPutBack(measured?: { readonly validation?: Readonly<Record<string, number>> | undefined }): void {
+    this.putBack++;
+    if (!measured) return;
+    this.earlierModel = true;
+    this.validation = measured.validation;
   }
 
   /** Sets the counters back to those of an update that failed the run. */
@@ -172,13 +185,14 @@ export class Progress {
         place: { next, segment, repeat, done, exhausted, epochAt: timeless(epochAt) },
         validation: validation && { ...validation },
         ...(this.stopped !== undefined && { stopped: this.stopped }),
+        ...(this.putBack > 0 && { putBack: this.putBack }),
       };
       if (means instanceof Promise || metrics instanceof Promise)
         return Promise.all([means, metrics]).then(([means, metrics]) => ({ ...saved, means, metrics }));
       return { ...saved, means, metrics };
     },
     setState: (state) => {
-      const { counters, since, place, validation, means, metrics, stopped } = checkSaved(state);
+      const { counters, since, place, validation, means, metrics, stopped, putBack = 0 } = checkSaved(state);
       const timed = (at: Counters, seconds = 0): Counters => ({ ...this.start, ...at, seconds });
       this.counters = timed(counters, this.counters.seconds);
       for (const name of Object.keys(this.since)) {
@@ -196,6 +210,7 @@ export class Progress {
       this.#parts.means.setState(means);
       this.#parts.metrics.setState(metrics);
       this.stopped = stopped;
+      this.putBack = putBack;
       this.#parts.restored();
     },
   };
@@ -227,6 +242,7 @@ type Saved = {
   /** Missing in states from before there were any. */
   readonly metrics?: StateTree;
   readonly stopped?: string;
+  readonly putBack?: number;
 };
 
 function checkSaved(state: StateTree): Saved {

@@ -45,6 +45,8 @@ export class Run {
   readonly timings = new PhaseClock();
   readonly hooks: HookManager<TrainerEvents>;
   readonly context: RunContext;
+  /** True in the validation at the end of the run. */
+  atEnd = false;
   #phase: TrainerState["phase"] = "none";
   #reported: ReportValues | undefined;
   #ahead = 0;

@@ -104,6 +104,10 @@ export interface Task {
   readonly sampleUnit: "examples" | "tokens" | "agentSteps";
   /** The counter that "steps" means for this task. */
   readonly stepUnit: "updates" | "samples" | "batches";
+  /** The components that predictions need: parameters, running statistics. Default: `params`, or all without it. */
+  readonly model?: readonly string[];
+  /** The components that updates change: those of the model and the optimizer's. Default: `model` and `optimizer`. */
+  readonly learned?: readonly string[];
   /** Learning rate, loss weights, clip range: inputs of the compiled program. */
   readonly ramps: Readonly<Record<string, Ramp>>;
   /**
@@ -191,6 +195,17 @@ export function checkTask(task: Task): Task {
         { fix: "give the task's component another name" },
       );
   return task;
+}
+
+/** The components that predictions need. */
+export function modelOf({ model, components }: Task): readonly string[] {
+  return model ?? ("params" in components ? ["params"] : Object.keys(components));
+}
+
+/** The components that updates change. */
+export function learnedBy(task: Task): readonly string[] {
+  const { learned, components } = task;
+  return learned ?? [...new Set([...modelOf(task), ...("optimizer" in components ? ["optimizer"] : [])])];
 }
 
 /** Counters that only the trainer moves. */

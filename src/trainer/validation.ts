@@ -41,11 +41,13 @@ export async function validateAtEnd(run: Run): Promise<void> {
   if (ending.outcome === "interrupted" || counters.batches === 0) return;
   if (since.onValidationEnd && isSameWork(since.onValidationEnd, counters)) return;
   ending.complete(undefined);
+  run.atEnd = true;
   // A run that was ended within this validation has had its beginning.
   if (!since.onValidationStart || !isSameWork(since.onValidationStart, counters))
     await run.emit("onValidationStart");
   await measure(run);
   await run.emit("onValidationEnd");
+  run.atEnd = false;
 }
 
 /** Warns where the config asks for validation and the task cannot validate. */

@@ -72,6 +72,26 @@ export function checkpointHook(options: CheckpointHookOptions): TrainerHook {
   return hook;
 }
 
+/** Options of {@link bestCheckpoint}: those of `checkpointHook`, and what is best. */
+export interface BestCheckpointOptions extends Omit<CheckpointHookOptions, "keep"> {
+  /** The metric in full: `validation/accuracy`, `evaluation/return`, `train/loss`. */
+  readonly metric: string;
+  readonly direction: "min" | "max";
+}
+
+/**
+ * Keeps the best checkpoint beside the newest, and no others: `checkpointHook` with
+ * `keep: { last: 1, best: { metric, direction, k: 1 } }`. Of equal scores the earlier stays. `manager.best()` gives it.
+ *
+ * @example
+ * ```ts
+ * bestCheckpoint({ directory: "runs/mnist", metric: "validation/accuracy", direction: "max" });
+ * ```
+ */
+export function bestCheckpoint({ metric, direction, ...options }: BestCheckpointOptions): TrainerHook {
+  return checkpointHook({ ...options, keep: { last: 1, best: { metric, direction, k: 1 } } });
+}
+
 /** Known to every copy of this package, and kept where a hook is spread into another. */
 const mark: symbol = Symbol.for("espalier.checkpointHook");
 

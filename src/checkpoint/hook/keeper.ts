@@ -185,12 +185,13 @@ function metadataOf(
   given: CheckpointSettings["metadata"],
 ): () => Promise<CheckpointMetadata> {
   const { counters, state, slots, settings, config, about } = context;
+  const { earlierModel } = context.interventions;
   const evaluated = slots.get(evaluationScores);
   const gathered = slots.get(latestMetrics)?.metrics;
   const validatedAt = (trainer as { readonly since?: Readonly<Record<string, Counters>> } | undefined)?.since
     ?.onValidationEnd;
   const scores = {
-    ...(evaluated && isAt(evaluated.counters, counters) && evaluated.scores),
+    ...(evaluated && !earlierModel && isAt(evaluated.counters, counters) && evaluated.scores),
     ...(validatedAt && isAt(validatedAt, counters) && prefixed(state.validation ?? {})),
   };
   const metadata = typeof given === "function" ? given(context) : given;

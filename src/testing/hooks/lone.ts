@@ -103,6 +103,17 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
     values,
     components,
     snapshot: (names = Object.keys(components)) => frozen(components, names),
+    interventions: {
+      model: Object.keys(components),
+      learned: Object.keys(components),
+      putBack: async (states) => {
+        for (const [name, state] of Object.entries(states)) await components[name]?.setState(state);
+      },
+      earlierModel: false,
+      scaleRamp: () => undefined,
+      watchNonFinite: () => async () => undefined,
+    },
+    atEnd: false,
     random: new RandomStreams(config.seed),
     timings: { rollout: none, train: none, fused: none, validation: none },
     hookTimings: [],
