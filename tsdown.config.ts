@@ -11,6 +11,7 @@ const threads = [
   "./dist/engine/xla/compile-thread.js",
   "./dist/checkpoint/store/file-thread-main.js",
   "./dist/metrics/health/watchdog-thread.js",
+  "./dist/data/loading/thread-main.js",
   "./dist/rl/vector/threads/thread-main.js",
   "./dist/rl/evaluation/thread-main.js",
 ];

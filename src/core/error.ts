@@ -64,3 +64,38 @@ function withoutCause(text: string, cause: Error): string {
   }
   return text;
 }
+
+/** An error's message without its code and fix. */
+export const errorText = ({ message, code }: EspalierError): string =>
+  message.split(` [${code}]`)[0] as string;
+
+/** An error as plain data: messages between threads keep no classes. */
+export interface SentError {
+  readonly code: string | undefined;
+  readonly text: string;
+  readonly fix: string | undefined;
+  readonly cause:
+    | { readonly name: string; readonly message: string; readonly stack: string | undefined }
+    | undefined;
+}
+
+export function sendError(error: unknown): SentError {
+  if (!(error instanceof EspalierError)) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { code: undefined, text, fix: undefined, cause: sendCause(error) };
+  }
+  return { code: error.code, text: errorText(error), fix: error.fix, cause: sendCause(error.cause) };
+}
+
+function sendCause(cause: unknown): SentError["cause"] {
+  if (cause === undefined) return undefined;
+  if (!(cause instanceof Error)) return { name: "Error", message: String(cause), stack: undefined };
+  return { name: cause.name, message: cause.message, stack: cause.stack };
+}
+
+/** The error that was sent; one without a code gets the name and stack it had. */
+export function receiveError({ code, text, fix, cause }: SentError): Error {
+  const inner = cause && Object.assign(new Error(cause.message), { name: cause.name, stack: cause.stack });
+  if (code === undefined) return inner ?? new Error(text);
+  return new EspalierError(code, text, { ...(fix !== undefined && { fix }), cause: inner });
+}

@@ -31,5 +31,11 @@ export {
   type LeafLayout,
 } from "./example.ts";
 export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";
+export {
+  createLoader,
+  DataLoader,
+  type DataLoaderConfig,
+  type LoadedBatch,
+} from "./loading/data-loader.ts";
 export { datasetFromRecipe, type FromModuleOptions, fromModule } from "./recipe.ts";
 export { fromArrays, fromAsyncIterable, fromIterable, zip } from "./sources.ts";

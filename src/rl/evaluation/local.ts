@@ -1,11 +1,10 @@
 import type { Worker } from "node:worker_threads";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, receiveError, type SentError } from "../../core/index.ts";
 import { type EngineChoice, startThread } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Frozen, TrainerContext } from "../../trainer/index.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import type { Space } from "../spaces/space.ts";
-import { receiveError, type SentError } from "../vector/failure.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
 import type { EvaluationSettings } from "./evaluation-hook.ts";
 import type { PlayerState } from "./player.ts";

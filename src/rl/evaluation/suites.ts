@@ -1,7 +1,14 @@
-import { badOption, checkOptions, EspalierError, type OptionTable, option, shown } from "../../core/index.ts";
+import {
+  badOption,
+  checkOptions,
+  EspalierError,
+  errorText,
+  type OptionTable,
+  option,
+  shown,
+} from "../../core/index.ts";
 import { checkMade, type Environment } from "../environments/environment.ts";
 import { checkSource, type EnvironmentSource, makeEnvironment } from "../environments/registry.ts";
-import { textOf } from "../vector/failure.ts";
 import {
   type EpisodeResult,
   type PlayedEpisode,
@@ -125,7 +132,7 @@ export async function evaluateSuites(options: EvaluateOptions): Promise<readonly
       results.push({ suite, scores: scoresOf(played), episodes: played });
     } catch (cause) {
       if (!(cause instanceof EspalierError)) throw cause;
-      throw new EspalierError(cause.code, `suite "${suite}": ${textOf(cause)}`, {
+      throw new EspalierError(cause.code, `suite "${suite}": ${errorText(cause)}`, {
         ...(cause.fix !== undefined && { fix: cause.fix }),
         cause,
       });

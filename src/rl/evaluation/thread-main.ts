@@ -1,6 +1,5 @@
-import { node } from "../../core/index.ts";
+import { node, sendError } from "../../core/index.ts";
 import { storedPolicy } from "../policies/build.ts";
-import { sendError } from "../vector/failure.ts";
 import type { ThreadAnswer, ThreadRequest, ThreadResult } from "./local.ts";
 import { fromHost } from "./policy-steps.ts";
 import { episodeRecorder } from "./publish.ts";

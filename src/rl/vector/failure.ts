@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, errorText } from "../../core/index.ts";
 
 /**
  * What happens when an environment fails: "stop" raises the error; "restart" makes that one environment again and goes
@@ -54,7 +54,7 @@ export function failedEnvironment(place: Place, cause: unknown): EspalierError {
 }
 
 function causeText(cause: unknown): string {
-  if (cause instanceof EspalierError) return textOf(cause);
+  if (cause instanceof EspalierError) return errorText(cause);
   return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
 }
 
@@ -75,13 +75,10 @@ export const maxFailures = 3;
 
 /** The error about an environment that has failed `maxFailures` times in a row. */
 export const failsAgain = (error: EspalierError): EspalierError =>
-  new EspalierError(error.code, `${textOf(error)}; it had just been made again, and fails each time`, {
+  new EspalierError(error.code, `${errorText(error)}; it had just been made again, and fails each time`, {
     fix: error.fix ?? "fix the environment",
     cause: error,
   });
-
-/** An error's message without its code and fix. */
-export const textOf = ({ message, code }: EspalierError): string => message.split(` [${code}]`)[0] as string;
 
 /** The failure policy of each environment: 1 where it is restarted. */
 export function failurePolicies(
@@ -95,35 +92,4 @@ export function failurePolicies(
       fix: `use "stop", "restart", or a function of the index that returns one of them`,
     });
   });
-}
-
-/** An error as plain data: messages between threads keep no classes. */
-export interface SentError {
-  readonly code: string | undefined;
-  readonly text: string;
-  readonly fix: string | undefined;
-  readonly cause:
-    | { readonly name: string; readonly message: string; readonly stack: string | undefined }
-    | undefined;
-}
-
-export function sendError(error: unknown): SentError {
-  if (!(error instanceof EspalierError)) {
-    const text = error instanceof Error ? error.message : String(error);
-    return { code: undefined, text, fix: undefined, cause: sendCause(error) };
-  }
-  return { code: error.code, text: textOf(error), fix: error.fix, cause: sendCause(error.cause) };
-}
-
-function sendCause(cause: unknown): SentError["cause"] {
-  if (cause === undefined) return undefined;
-  if (!(cause instanceof Error)) return { name: "Error", message: String(cause), stack: undefined };
-  return { name: cause.name, message: cause.message, stack: cause.stack };
-}
-
-/** The error that was sent; one without a code gets the name and stack it had. */
-export function receiveError({ code, text, fix, cause }: SentError): Error {
-  const inner = cause && Object.assign(new Error(cause.message), { name: cause.name, stack: cause.stack });
-  if (code === undefined) return inner ?? new Error(text);
-  return new EspalierError(code, text, { ...(fix !== undefined && { fix }), cause: inner });
 }

@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
+import type { SentError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
-import type { SentError } from "../failure.ts";
 import type { Description } from "../make-environments.ts";
 
 // How a vector and its threads talk. Numbers travel through shared memory, objects through a message port.

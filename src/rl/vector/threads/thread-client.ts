@@ -1,14 +1,8 @@
 import type { MessagePort, Worker } from "node:worker_threads";
-import { EspalierError, node } from "../../../core/index.ts";
+import { EspalierError, node, receiveError, type SentError } from "../../../core/index.ts";
 import { startThread } from "../../../engine/index.ts";
 import type { StateTree } from "../../../state/index.ts";
-import {
-  endedEnvironment,
-  hangingEnvironment,
-  type Place,
-  receiveError,
-  type SentError,
-} from "../failure.ts";
+import { endedEnvironment, hangingEnvironment, type Place } from "../failure.ts";
 import type { Restart } from "../host-vector.ts";
 import type { Description } from "../make-environments.ts";
 import { type Memory, memoryBytes, sharedMemory, sizesOf } from "../memory.ts";

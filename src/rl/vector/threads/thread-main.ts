@@ -1,8 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
-import { EspalierError, node } from "../../../core/index.ts";
+import { EspalierError, node, sendError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import type { Environment } from "../../environments/environment.ts";
-import { sendError } from "../failure.ts";
 import { type Description, makeEnvironments } from "../make-environments.ts";
 import { type Memory, sharedMemory, sizesOf } from "../memory.ts";
 import { EnvironmentRows } from "../rows.ts";

@@ -1,0 +1,202 @@
+import { EspalierError } from "../../core/index.ts";
+import { type Bookmark, type Dataset, type Item, isRowError, type Pass, type Reader } from "../dataset.ts";
+import {
+  type Example,
+  type ExampleArrays,
+  ExampleWriter,
+  exampleLayout,
+  type LeafLayout,
+} from "../example.ts";
+
+/** A batch that is wanted: rows by number, or the next ones of a stream. */
+export type BatchRequest = RowsRequest | NextRequest;
+
+interface RowsRequest {
+  readonly pass: Pass;
+  readonly rows: Int32Array;
+}
+
+interface NextRequest {
+  readonly pass: Pass;
+  /** The stream is opened for this pass first: from its start, or from a bookmark. */
+  readonly open?: { readonly from: Bookmark | undefined };
+  /** Examples in the batch. */
+  readonly size: number;
+  /** Takes every `count`-th example, from `index` on. */
+  readonly rank: Rank;
+  /** Gives a smaller batch at the stream's end. */
+  readonly keepRest: boolean;
+}
+
+/** One of several processes that train together. */
+export interface Rank {
+  readonly index: number;
+  readonly count: number;
+}
+
+/** A batch that was made. */
+export interface MadeBatch {
+  readonly arrays: ExampleArrays;
+  /** The examples' numbers in the source. */
+  readonly rows: Int32Array;
+  /** Examples that could not be used. */
+  readonly skipped: number;
+  /** The reader's position after it, of a stream. */
+  readonly bookmark?: Bookmark;
+}
+
+/** The end of a stream. */
+export interface StreamEnd {
+  /** Examples that were too few for a batch. */
+  readonly leftOver: number;
+  readonly skipped: number;
+}
+
+export type Made = MadeBatch | StreamEnd;
+
+export const isEnd = (made: Made): made is StreamEnd => "leftOver" in made;
+
+/** Bad rows before the first good one. */
+const hopeless = 1000;
+
+/**
+ * Makes batches of a dataset, one request after the other: on the main thread, or on a worker thread.
+ *
+ * ```
+ * rows:  example = data.get(row, pass)  for each row    all are asked for before the first is awaited
+ * next:  example = reader.next()        one after the other
+ * each:  written into the batch's arrays                example.ts
+ * ```
+ *
+ * With `skip`, an example that cannot be read or does not fit is left out and counted. Among numbered rows the next good
+ * one of the same batch stands in its place, so that batches keep their sizes and none depends on another; a stream
+ * goes on to its next row.
+ */
+export class BatchMaker {
+  readonly #data: Dataset<Example>;
+  readonly #skip: boolean;
+  #layout: readonly LeafLayout[] | undefined;
+  #reader: Reader<Example> | undefined;
+
+  constructor(data: Dataset<Example>, skip: boolean) {
+    this.#data = data;
+    this.#skip = skip;
+  }
+
+  make(request: BatchRequest): Promise<Made> {
+    return "rows" in request ? this.#rows(request) : this.#next(request);
+  }
+
+  async close(): Promise<void> {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    await reader?.close();
+  }
+
+  async #rows({ pass, rows }: RowsRequest): Promise<MadeBatch> {
+    this.#layout ??= await this.#learn();
+    const asked = Array.from(rows, (row) => this.#ask(row, pass));
+    const writer = new ExampleWriter(this.#data.name, this.#layout, rows.length);
+    const good: Item<Example>[] = [];
+    const bad: number[] = [];
+    let error: unknown;
+    for (let i = 0; i < asked.length; i++) {
+      try {
+        const one = asked[i] as Asked;
+        const settled = one instanceof Promise ? await one : one;
+        if ("error" in settled) throw settled.error;
+        const item = { value: settled.value, index: this.#data.rowOf(rows[i] as number) };
+        writer.write(i, item);
+        good[i] = item;
+      } catch (cause) {
+        error ??= cause;
+        if (!this.#passes(cause)) throw cause;
+        bad.push(i);
+      }
+    }
+    if (bad.length > 0 && bad.length === rows.length) throw error;
+    for (const i of bad) {
+      let other = i;
+      while (good[other] === undefined) other = (other + 1) % rows.length;
+      writer.write(i, good[other] as Item<Example>);
+    }
+    return { arrays: writer.arrays(), rows, skipped: bad.length };
+  }
+
+  /** The arrays of examples, by the first row: all threads have to agree. */
+  async #learn(): Promise<readonly LeafLayout[]> {
+    const { name, length = 0 } = this.#data;
+    for (let row = 0; ; row++) {
+      try {
+        const value = await this.#data.get(row);
+        return exampleLayout(name, { value, index: this.#data.rowOf(row) });
+      } catch (cause) {
+        if (!this.#passes(cause) || row + 1 >= Math.min(length, hopeless)) throw cause;
+      }
+    }
+  }
+
+  #ask(row: number, pass: Pass): Asked {
+    try {
+      const value = this.#data.get(row, pass);
+      if (!(value instanceof Promise)) return { value };
+      return value.then(
+        (settled) => ({ value: settled }),
+        (error: unknown) => ({ error }),
+      );
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  async #next({ pass, open, size, rank, keepRest }: NextRequest): Promise<Made> {
+    if (open) {
+      await this.close();
+      this.#reader = this.#data.open(pass, open.from);
+    }
+    const reader = this.#reader;
+    if (!reader) return { leftOver: 0, skipped: 0 };
+    // A round of all ranks, so that all of them have as many batches.
+    const round = size * rank.count;
+    const taken: Item<Example>[] = [];
+    let [read, skipped] = [0, 0];
+    while (read < round) {
+      try {
+        const item = await reader.next();
+        if (item === undefined) break;
+        this.#layout ??= exampleLayout(this.#data.name, item);
+        // Each is looked at on all ranks: they have to agree on what is skipped.
+        if (this.#skip) new ExampleWriter(this.#data.name, this.#layout, 1).write(0, item);
+        if (read++ % rank.count === rank.index) taken.push(item);
+      } catch (cause) {
+        if (!this.#passes(cause) || ++skipped === hopeless + read) throw cause;
+      }
+    }
+    const bookmark = reader.bookmark();
+    if (read < round) await this.close();
+    const count = Math.floor(read / rank.count);
+    if (read < round && !(keepRest && count > 0)) return { leftOver: read, skipped };
+    const items = taken.slice(0, count);
+    const writer = new ExampleWriter(this.#data.name, this.#layout ?? [], count);
+    items.forEach((item, i) => {
+      writer.write(i, item);
+    });
+    return {
+      arrays: writer.arrays(),
+      rows: Int32Array.from(items, ({ index }) => index),
+      skipped,
+      bookmark,
+    };
+  }
+
+  /** The error is about one example, which may be skipped. */
+  #passes(cause: unknown): boolean {
+    return this.#skip && (isRowError(cause) || (cause instanceof EspalierError && unusable.has(cause.code)));
+  }
+}
+
+/** Examples that can be read, and do not fit. */
+const unusable = new Set(["DATA_INVALID", "DATA_RAGGED", "DATA_NOT_FINITE"]);
+
+type Settled = { readonly value: Example } | { readonly error: unknown };
+type Asked = Settled | Promise<Settled>;

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import type { ExampleArray } from "../example.ts";
+import { Loader } from "../loader.ts";
+import { fromIterable } from "../sources.ts";
+import { createLoader, type LoadedBatch } from "./data-loader.ts";
+import { epochs, letters, lettersLoader as loaderOf, restored } from "./letters.test-support.ts";
+
+describe("a data loader", () => {
+  it("has the order of a loader of arrays, and typed arrays with their shapes", async () => {
+    const key = Uint32Array.of(5, 6);
+    const loader = await loaderOf({}, { key });
+    const order = new Loader({ length: 23, batchSize: 4, key });
+    expect(loader.length).toBe(6);
+    const first = await loader.peek(1);
+    expect(first[0]).toMatchObject({ x: { shape: [4, 3] }, y: { shape: [4] } });
+    const [batch] = first as readonly [LoadedBatch];
+    expect((batch.y as ExampleArray).data).toBeInstanceOf(Int32Array);
+    for (const batch of (await epochs(loader, 3)).flat()) expect(batch.rows).toEqual([...order.next()]);
+    expect(loader.epoch).toBe(3);
+  });
+
+  it.each([false, true])("goes on in the middle of an epoch; a stream: %s", async (stream) => {
+    const whole = (await epochs(await loaderOf({ stream }), 2)).flat();
+    const first = await loaderOf({ stream });
+    for await (const _ of first) if (first.position === 12) break;
+    const second = await loaderOf({ stream }, { seed: 99 });
+    await second.peek(2);
+    second.setState(restored(first.getState()));
+    expect((await epochs(second, 2)).flat()).toEqual(whole.slice(3));
+  });
+
+  it("deals the examples out to ranks: each once, as many batches on all", async () => {
+    for (const stream of [false, true]) {
+      const ranks = await Promise.all(
+        [0, 1, 2].map(async (index) => epochs(await loaderOf({ stream }, { rank: { index, count: 3 } }), 1)),
+      );
+      const rows = ranks.map(([epoch]) => epoch?.map((batch) => batch.rows) ?? []);
+      expect(new Set(rows.map((batches) => batches.map((batch) => batch.length).join())).size).toBe(1);
+      const all = rows.flat(2);
+      expect(new Set(all).size).toBe(all.length);
+      expect(all.length).toBe(stream ? 18 : 21);
+    }
+  });
+
+  it("leaves out bad examples where it is told to, and says how many", async () => {
+    const bad = [3, 4, 17];
+    await expect(epochs(await loaderOf({ bad }), 1)).rejects.toMatchObject({
+      code: "DATA_ROW_INVALID",
+      message: expect.stringMatching(/letters, row (3|4|17): letter \1 is smudged/),
+    });
+    for (const stream of [false, true]) {
+      const warnings: string[] = [];
+      const warn = (text: string) => void warnings.push(text);
+      const [first] = await epochs(await loaderOf({ bad, stream }, { onBadExample: "skip", warn }), 2);
+      expect(warnings).toEqual([
+        expect.stringMatching(/letters: 3 examples of epoch 0/),
+        expect.stringMatching(/letters: 3 examples of epoch 1/),
+      ]);
+      const seen = first?.flatMap(({ x }) => x.filter((_, i) => i % 3 === 0)) ?? [];
+      expect(seen.filter((row) => bad.includes(row))).toEqual([]);
+      expect(seen.length).toBe(stream ? 17 : 23);
+    }
+  });
+
+  it("names the row of an example that is unlike the first, or not finite", async () => {
+    const ragged = fromIterable([1, 2, 3]).map((n) => ({ x: n < 3 ? [n, n] : [n] }));
+    await expect(createLoader(ragged, { batchSize: 2, shuffle: false }).peek(2)).rejects.toMatchObject({
+      code: "DATA_RAGGED",
+      message: expect.stringContaining("row 2"),
+    });
+    const nan = fromIterable([1, Number.NaN]).map((n) => ({ x: [n] }));
+    await expect(createLoader(nan, { batchSize: 2 }).peek(1)).rejects.toMatchObject({
+      code: "DATA_NOT_FINITE",
+      message: expect.stringContaining("row 1"),
+    });
+  });
+
+  it("refuses what cannot work, and says what to do", async () => {
+    const stream = letters({ stream: true });
+    expect(() => createLoader(stream, { batchSize: 4, shuffle: true })).toThrow(/shuffle\({ buffer/);
+    expect(() => createLoader(letters(), { batchSize: 4, rank: { index: 2, count: 2 } })).toThrow(/rank/);
+    expect(() => createLoader(letters(), { batchSize: 40, lastBatch: "drop" })).toThrow(/DATA_TOO_SMALL/);
+    await expect(createLoader(letters(), { batchSize: 4, workers: 1 }).peek(1)).rejects.toMatchObject({
+      code: "DATA_NO_RECIPE",
+    });
+    const warnings: string[] = [];
+    const warn = (text: string) => void warnings.push(text);
+    await epochs(createLoader(stream, { batchSize: 6, lastBatch: "drop", warn }), 3);
+    expect(warnings).toEqual([expect.stringContaining("last 2 examples")]);
+  });
+});

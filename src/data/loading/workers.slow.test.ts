@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { epochs, lettersLoader as loaderOf, restored } from "./letters.test-support.ts";
+
+describe("worker threads of a loader", () => {
+  it("give the same batches whatever their number, with random numbers of each example", async () => {
+    const expected = await epochs(await loaderOf(), 2);
+    expect(expected[0]?.flatMap(({ x }) => x)).not.toEqual(expected[1]?.flatMap(({ x }) => x));
+    for (const workers of [1, 4]) expect(await epochs(await loaderOf({}, { workers }), 2)).toEqual(expected);
+    const stream = await epochs(await loaderOf({ stream: true }, { prefetch: 0 }), 2);
+    expect(stream[0]?.flatMap(({ rows }) => rows)).toEqual(
+      Array.from({ length: 23 }, (_, i) => i).filter((i) => i % 7 !== 6),
+    );
+    expect(await epochs(await loaderOf({ stream: true }, { workers: 3 }), 2)).toEqual(stream);
+  });
+
+  it.each([false, true])("go on in the middle of an epoch; a stream: %s", async (stream) => {
+    const whole = (await epochs(await loaderOf({ stream }), 2)).flat();
+    const first = await loaderOf({ stream }, { workers: 2 });
+    for await (const _ of first) if (first.position === 12) break;
+    await first.close();
+    const second = await loaderOf({ stream }, { workers: 2, seed: 99 });
+    second.setState(restored(first.getState()));
+    expect((await epochs(second, 2)).flat()).toEqual(whole.slice(3));
+  });
+
+  it("leave out the same examples as the main thread", async () => {
+    const config = { onBadExample: "skip", warn: () => {} } as const;
+    const expected = await epochs(await loaderOf({ bad: [3, 4, 17] }, config), 2);
+    expect(await epochs(await loaderOf({ bad: [3, 4, 17] }, { ...config, workers: 2 }), 2)).toEqual(expected);
+  });
+
+  it("raise what they threw in the order of the batches, and are named where they hang or have ended", async () => {
+    const failing = await loaderOf({ bad: [9] }, { workers: 2, shuffle: false, batchSize: 3 });
+    const seen: number[] = [];
+    const failed = (async () => {
+      for await (const { rows } of failing) seen.push(...rows);
+    })();
+    await expect(failed).rejects.toMatchObject({
+      code: "DATA_ROW_INVALID",
+      message: expect.stringContaining("letters, row 9"),
+    });
+    await failing.close();
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    const hanging = await loaderOf({ hangs: 13 }, { workers: 2, shuffle: false, timeout: 12_000 });
+    await expect(epochs(hanging, 1)).rejects.toMatchObject({
+      code: "DATA_TIMEOUT",
+      message: expect.stringMatching(/worker 1 of 2 of letters.* 12 s/),
+    });
+    const ending = await loaderOf({ ends: 5 }, { workers: 2, shuffle: false });
+    await expect(epochs(ending, 1)).rejects.toMatchObject({
+      code: "DATA_WORKER_ENDED",
+      message: expect.stringMatching(/worker 1 of 2 of letters/),
+    });
+  });
+});

@@ -1,0 +1,112 @@
+import type { Worker } from "node:worker_threads";
+import { EspalierError, receiveError } from "../../core/index.ts";
+import { startThread } from "../../engine/index.ts";
+import type { Dataset, Recipe } from "../dataset.ts";
+import type { Example } from "../example.ts";
+import type { BatchRequest, Made } from "./batches.ts";
+import type { LoaderThreadAnswer, LoaderThreadData, LoaderThreadRequest } from "./thread-main.ts";
+
+// Batches on worker threads. Each thread makes the dataset again from its recipe and gets every n-th request; answers
+// are promises, which the loader awaits in the order of its requests:
+//
+//   loader                    workers                              thread i (thread-main.ts)
+//   request(b), request(b+1)  request b goes to thread b mod n --> BatchMaker.make(request)
+//   await answer b        <-- its promise settles             <--  { id, made }, its memory moved; or { id, error }
+
+/** The threads of a loader. */
+export class LoaderWorkers {
+  readonly #threads: readonly LoaderThread[];
+
+  constructor(data: Dataset<Example>, count: number, skip: boolean) {
+    const { recipe } = data;
+    if (!recipe)
+      throw new EspalierError(
+        "DATA_NO_RECIPE",
+        `${data.name}: worker threads cannot make this data, because it holds functions of the program`,
+        {
+          fix: "make it in a module of its own, fromModule(new URL(./data.ts, import.meta.url)), or leave workers out",
+        },
+      );
+    this.#threads = Array.from(
+      { length: count },
+      (_, i) => new LoaderThread(`worker ${i} of ${count} of ${data.name}`, { recipe, skip }),
+    );
+  }
+
+  /** Has a batch made by the thread whose turn it is. */
+  make(turn: number, request: BatchRequest): Promise<Made> {
+    return (this.#threads[turn % this.#threads.length] as LoaderThread).make(request);
+  }
+
+  /** The name of the thread whose turn it is, for errors. */
+  nameOf(turn: number): string {
+    return (this.#threads[turn % this.#threads.length] as LoaderThread).name;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()));
+  }
+}
+
+class LoaderThread {
+  readonly name: string;
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, { resolve(made: Made): void; reject(error: unknown): void }>();
+  #sent = 0;
+  #gone: EspalierError | undefined;
+  #closing = false;
+
+  constructor(name: string, data: LoaderThreadData) {
+    this.name = name;
+    this.#worker = startThread("data/loading/thread-main", {
+      name: "espalier-loader",
+      data,
+      imports: modulesOf(data.recipe),
+    });
+    this.#worker.on("message", (answer: LoaderThreadAnswer) => {
+      const one = this.#waiting.get(answer.id);
+      this.#waiting.delete(answer.id);
+      if ("made" in answer) one?.resolve(answer.made);
+      else one?.reject(receiveError(answer.error));
+    });
+    this.#worker.on("error", (cause) => this.#end(`failed: ${cause.message}`, cause));
+    this.#worker.on("exit", (code) => this.#end(`has ended with code ${code}`));
+  }
+
+  make(request: BatchRequest): Promise<Made> {
+    if (this.#gone) return Promise.reject(this.#gone);
+    const id = this.#sent++;
+    const made = new Promise<Made>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+    this.#worker.postMessage({ id, request } satisfies LoaderThreadRequest);
+    return made;
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#worker.terminate();
+  }
+
+  #end(what: string, cause?: unknown): void {
+    this.#gone ??= new EspalierError("DATA_WORKER_ENDED", `${this.name} ${what}`, {
+      fix: this.#closing
+        ? "do not use the loader while it is being closed"
+        : "do not end the process in the data's own program, and look at its use of memory",
+      ...(cause !== undefined && { cause }),
+    });
+    for (const { reject } of this.#waiting.values()) reject(this.#gone);
+    this.#waiting.clear();
+  }
+}
+
+/** The modules that a recipe names, which threads import. */
+function modulesOf(recipe: Recipe): readonly string[] {
+  const found: string[] = [];
+  const look = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
+    const { kind, module } = value as Readonly<Record<string, unknown>>;
+    if (kind === "module" && typeof module === "string") found.push(module);
+    for (const part of Object.values(value)) look(part);
+  };
+  look(recipe);
+  return found;
+}
