@@ -67,7 +67,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     ...[...COMPUTING, ...FILES, ...PROCESSES],
     ...["csv-parse", "hyparquet", "fast-png", "jpeg-js", "@huggingface/tokenizers"],
   ],
-  supervised: ["node:path", "node:url"],
+  supervised: ["node:fs", "node:path", "node:url"],
   rl: [...COMPUTING, ...FILES, ...PROCESSES],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
   testing: COMPUTING,

@@ -20,13 +20,13 @@ import {
 
 type Values = Readonly<Record<string, Value>>;
 
-/** Inside a program: the values of an objective for these parameters, as f32, and its gradients. */
-export function gradientsOf(
-  objective: (params: Params) => readonly [loss: Value, values: Values],
+/** Inside a program: an objective's values for these parameters, as f32, its gradients, and what else it gives. */
+export function gradientsOf<E = undefined>(
+  objective: (params: Params) => readonly [loss: Value, values: Values, extra?: E],
   params: Params,
-): readonly [values: Values, grads: Params] {
-  const [[, values], grads] = valueAndGrad(objective)(params);
-  return [treeMap((value: Value) => value.astype("f32"), values), grads];
+): readonly [values: Values, grads: Params, extra: E] {
+  const [[, values, extra], grads] = valueAndGrad(objective)(params);
+  return [treeMap((value: Value) => value.astype("f32"), values), grads, extra as E];
 }
 
 export interface GradientStep {

@@ -11,6 +11,7 @@ import {
   tensorBoardSink,
 } from "../metrics/index.ts";
 import { gradientHealth, latestCheckpoint, latestMetrics, type TrainerHook } from "../trainer/index.ts";
+import { confusionMatrixHook, validationTables } from "./tables.ts";
 
 /** The parts that `checkpointDir` sets up. */
 export interface AutomaticParts {
@@ -55,14 +56,19 @@ export function withAutomatic(
   hooks: readonly TrainerHook[],
   { checkpointDir, automatic = {}, monitor }: Given & { readonly monitor?: MonitorOptions | undefined },
   console: boolean,
+  tables: boolean,
 ): { readonly hooks: readonly TrainerHook[]; readonly monitor: MonitorOptions | undefined } {
-  if (checkpointDir === undefined) return { hooks, monitor };
+  const drawn = tables && !hooks.some(({ wants = [] }) => wants.includes(validationTables));
+  const stream = console ? {} : { stream: false as const };
+  if (checkpointDir === undefined)
+    return { hooks: drawn ? [...hooks, confusionMatrixHook(stream)] : hooks, monitor };
   const { checkpoints = true, metrics = true, gradients = true } = automatic;
   const isFree = (slot: Slot): boolean => !hooks.some((hook) => doesProvide(hook, slot));
   const norms = gradients && monitor?.gradients !== false;
   const added: TrainerHook[] = [];
   if (metrics && isFree(latestMetrics))
     added.push(metricsHook({ logger: () => loggerIn(checkpointDir, console) }));
+  if (drawn) added.push(confusionMatrixHook({ directory: checkpointDir, ...stream }));
   if (norms && isFree(gradientHealth)) added.push(gradientMonitor());
   if (checkpoints && isFree(latestCheckpoint)) added.push(checkpointHook({ directory: checkpointDir }));
   return { hooks: [...hooks, ...added], monitor: norms ? { gradients: true, ...monitor } : monitor };

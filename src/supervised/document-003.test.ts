@@ -25,7 +25,7 @@ import {
 } from "../trainer/index.ts";
 import { FakeTask, rollout, train } from "../trainer/task.test-support.ts";
 import type { SupervisedConfig } from "./config.ts";
-import { accuracy } from "./objective.ts";
+import { accuracy } from "./metrics.ts";
 import { supervisedTask } from "./task.ts";
 import { type SupervisedTrainer, type SupervisedTrainerOptions, supervisedTrainer } from "./trainer.ts";
 

@@ -5,12 +5,28 @@ export { type BatchGroup, Loader, type LoaderOptions } from "../data/index.ts";
 export { type SupervisedConfig, supervisedConfig } from "./config.ts";
 
 export {
+  type AucOptions,
+  type AverageMetricOptions,
   accuracy,
-  type Batch,
-  type LossInput,
+  auc,
+  type ClassMetricOptions,
+  type ConfusionMatrixOptions,
+  confusionMatrix,
+  f1,
   type Metric,
+  type MetricSet,
   type Metrics,
-} from "./objective.ts";
+  mae,
+  perplexity,
+  precision,
+  r2,
+  recall,
+  rmse,
+  type SetMetric,
+  type TopKOptions,
+  topK,
+} from "./metrics.ts";
+export type { Batch, LossInput } from "./objective.ts";
 export type { SupervisedData, SupervisedOptions } from "./options.ts";
 export {
   classification,
@@ -25,6 +41,13 @@ export {
   taskSpec,
   visionClassification,
 } from "./strategies.ts";
+export {
+  type ConfusionMatrixHookOptions,
+  confusionMatrixHook,
+  type ValidationTable,
+  type ValidationTables,
+  validationTables,
+} from "./tables.ts";
 export { type SupervisedTask, supervisedTask } from "./task.ts";
 export {
   type SupervisedTrainer,

@@ -6,7 +6,8 @@ import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
-import type { Batch, LossInput, Metrics, TargetsOf } from "./objective.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Batch, LossInput, TargetsOf } from "./objective.ts";
 
 /** Examples: inputs and targets with as many entries along their first axes. */
 export interface SupervisedData {

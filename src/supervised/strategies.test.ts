@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compile, put, type Value } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
+import { ofBatch } from "./metrics.test-support.ts";
 import {
   classification,
   fallbackStrategy,
@@ -42,7 +43,7 @@ describe.each(testEngines())("strategies on %s", (engine) => {
   it("model language by the tokens that count", async () => {
     const { loss, metrics, targets } = languageModeling();
     const run = compile(
-      (logits: Value, y: Value) => [loss(logits, y), metrics.accuracy?.(logits, y) as Value] as const,
+      (logits: Value, y: Value) => [loss(logits, y), ofBatch(metrics.accuracy, logits, y)] as const,
       { engine },
     );
     const logits = put(
@@ -72,7 +73,7 @@ describe.each(testEngines())("strategies on %s", (engine) => {
     const both = compile(
       (logits: Value, y: Value) => [
         classification().loss(logits, y),
-        classification().metrics.accuracy?.(logits, y) as Value,
+        ofBatch(classification().metrics.accuracy, logits, y),
       ],
       { engine },
     );

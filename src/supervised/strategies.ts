@@ -5,7 +5,8 @@ import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
 
 import { ofClasses } from "./examples.ts";
 
-import { accuracy, type Batch, type Metrics, type SupervisedLoss } from "./objective.ts";
+import { accuracy, type Metrics } from "./metrics.ts";
+import type { Batch, SupervisedLoss } from "./objective.ts";
 
 /** A kind of task: its loss, its metrics, and how targets are made where there are none. */
 export interface LossStrategy {
@@ -50,14 +51,7 @@ export function languageModeling(options: LanguageModelingOptions = {}): LossStr
       },
       { ignored: ignore },
     ),
-    metrics: {
-      accuracy: (logits, y) => {
-        const labels = y.astype("i32");
-        const mask = counted(labels).astype("f32");
-        const right = np.equal(np.argmax(logits, { axis: -1 }), labels).astype("f32");
-        return np.sum(right.mul(mask)).div(np.maximum(np.sum(mask), 1));
-      },
-    },
+    metrics: { accuracy: accuracy({ ignore }) },
     targets: (x) => {
       const [batch, time] = x.shape as readonly [number, number];
       const from = (start: number): Value => np.dynamicSlice(x, [0, start], [batch, time - 1]);

@@ -6,7 +6,7 @@ import * as optim from "../optim/index.ts";
 import { cycle, linear } from "../schedule/index.ts";
 import { firstDifference } from "../state/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
-import { accuracy } from "./objective.ts";
+import { accuracy } from "./metrics.ts";
 import { supervisedTask } from "./task.ts";
 
 describe.each(sweepEngines())("a supervised task on %s", (engine) => {

@@ -30,6 +30,7 @@ import {
 import { batchSpec, checkTargets, type Examples, inputSpec, placeExamples, withName } from "./examples.ts";
 import { type AnyBatch, type SupervisedObjective, supervisedObjective } from "./objective.ts";
 import { type AnyOptions, checkTaskOptions, type SupervisedData, type SupervisedOptions } from "./options.ts";
+import { TableProvider } from "./tables.ts";
 import { type Rows, trainProgram } from "./update.ts";
 import { sliceRows, validation } from "./validation.ts";
 
@@ -61,7 +62,7 @@ const kind = "supervisedTask";
  *   values  = program({ data, order, at, ramps, key })
  *     for each update: gather rows -> losses and gradients of its micro-batches -> step of the optimizer
  *   loader and keys move on; the values stay on the device until the trainer reads them
- * task.validate(...)     means over held-out examples            validation.ts
+ * task.validate(...)     losses and metrics of held-out examples validation.ts
  * ```
  *
  * @example
@@ -92,7 +93,22 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
       fix: 'give examples, or say that there may be none: empty: "skip"',
     });
 
-  const objective = supervisedObjective({ model, loss: options.loss, metrics: options.metrics ?? {} });
+  const batchOf = ({ x, y }: Rows): AnyBatch =>
+    y === undefined && targets ? targets(x) : { x, y: y as ExampleTree<Value> };
+  const objective = supervisedObjective({
+    model,
+    loss: options.loss,
+    metrics: options.metrics ?? {},
+    shapes: () =>
+      evalShape(
+        (p: Params, rows: Rows) => {
+          const { x, y } = batchOf(rows);
+          return { outputs: model.apply(p, x, { train: false }), y };
+        },
+        params.specs,
+        batchSpec(data, batchSize),
+      ),
+  });
   const input = inputSpec(data, batchSize, targets);
   const learner = new Learner({
     task: kind,
@@ -127,8 +143,6 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     ...objective.components,
   };
 
-  const batchOf = ({ x, y }: Rows): AnyBatch =>
-    y === undefined && targets ? targets(x) : { x, y: y as ExampleTree<Value> };
   const loss = (p: Params, rows: Rows): Value => {
     const ramps = Object.fromEntries(Object.keys(objective.ramps).map((name) => [name, 1]));
     return objective.compute(objective.names, { params: p, batch: batchOf(rows), train: false, ramps })[0];
@@ -138,6 +152,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     () => length > 0 && convolves(loss, learner, data, Math.min(batchSize, length)),
   );
   checkExamples(options, examples, held, params.specs, loss);
+  if (length > 0) evalShape(() => objective.setMetrics.start(length));
 
   const capacityOf = (batches: BatchGroup): number => (loops ? Math.min(maxFuse, batches.count) : 1);
   const programsFor = objective.perSet((names) => {
@@ -185,6 +200,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     return applied === null ? { metrics: values, nonFinite } : { metrics: values, applied, nonFinite };
   };
 
+  const tables = new TableProvider(options.metrics ?? {});
   const skipped = new SkippedUpdates(learner.state);
   let warn: (text: string) => void = () => {};
   const validator = (): NonNullable<Task["validate"]> => {
@@ -193,7 +209,8 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     return async ({ counters, signal }) => {
       go ??= validation({ learner, objective, examples: held as Examples, batchSize, capacity, batchOf });
       const weights = Object.entries(objective.ramps).map(([name, ramp]) => [name, ramp.at(counters)]);
-      const metrics = await go(Object.fromEntries(weights), signal);
+      const { metrics, tables: found } = await go(Object.fromEntries(weights), signal);
+      tables.newest = { tables: found, counters };
       // The device has been waited for just now.
       if (!skipped.reported) await skipped.look(random.counts.count, warn);
       return metrics;
@@ -211,7 +228,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     stepUnit: "updates",
     ramps: learner.rates.ramps,
     settings: taskSettings(options, loader, objective),
-    hooks: objective.hooks as readonly TrainerHook[],
+    hooks: [...(objective.hooks as readonly TrainerHook[]), ...(held ? tables.hooks : [])],
     begin: (started) => {
       warn = started.warn;
       const streams = learner.begin(started.config, random.counts.count > 0);

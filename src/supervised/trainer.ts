@@ -16,9 +16,11 @@ import {
 } from "../trainer/index.ts";
 import { type AutomaticParts, automaticTable, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
-import type { LossInput, Metrics, TargetsOf } from "./objective.ts";
+import type { Metrics } from "./metrics.ts";
+import type { LossInput, TargetsOf } from "./objective.ts";
 import { anything, type SupervisedData, type SupervisedOptions } from "./options.ts";
 import { fallbackStrategy, type LossStrategy, strategyOf, type TaskSpecOptions } from "./strategies.ts";
+import { TableProvider } from "./tables.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
 
 /** Options of {@link supervisedTrainer}. */
@@ -132,7 +134,8 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
 
   const start = ({ trainData, valData, progress }: TrainInputs) => {
     const { model, engine, device, logger, clock, warn } = options;
-    const { hooks: all, monitor } = withAutomatic(hooks, options, progress ?? logger === undefined);
+    const tables = valData !== undefined && hasTables(options.metrics ?? strategy?.metrics ?? {});
+    const { hooks: all, monitor } = withAutomatic(hooks, options, progress ?? logger === undefined, tables);
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
     const task = supervisedTask<X, Y, O>({
       model,
@@ -231,6 +234,10 @@ function lossParts<X, Y, O>(
   // A strategy is of plain values: who chooses one has a model and targets of plain values.
   return parts as unknown as Pick<SupervisedOptions<X, Y, O>, "loss" | "metrics" | "targets">;
 }
+
+/** True where one of the metrics is a table. */
+const hasTables = (metrics: Readonly<Record<string, unknown>>): boolean =>
+  new TableProvider(metrics).hooks.length > 0;
 
 /** The optimizer that a configuration describes. */
 function optimizerOf({

@@ -3,10 +3,12 @@ import type { BatchGroup, ExampleTree } from "../data/index.ts";
 import { np, random, scan, type Value } from "../engine/index.ts";
 import { compileUpdate, firstNonFinite, gradientsOf, type Learner, repeat } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
-import type { AnyBatch, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
+import type { AnyBatch, MetricStates, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
 
 type Values = Readonly<Record<string, Value>>;
 type Gradients = readonly [values: Values, grads: Params];
+/** Gradients of a micro-batch, with the metrics' states after it. */
+type Step = readonly [...Gradients, metrics: MetricStates];
 
 /** Rows of examples while tracing. Without targets those follow from the inputs. */
 export type Rows = { readonly x: ExampleTree<Value>; readonly y?: ExampleTree<Value> };
@@ -90,33 +92,45 @@ function updateGradients(
   inputs: UpdateInputs,
 ): Gradients {
   const rows = batches.size;
-  const of = (key: Value, offset: Value | number, size: number): Gradients => {
+  let metrics = objective.setMetrics.start(rows);
+  const of = (key: Value, offset: Value | number, size: number, before: MetricStates): Step => {
     const batch = inputs.rows(offset, size);
+    const { ramps } = inputs;
     return gradientsOf(
-      (params) => objective.compute(names, { params, batch, train: true, key, ramps: inputs.ramps }),
+      (params) => objective.compute(names, { params, batch, train: true, key, ramps, metrics: before }),
       inputs.params,
     );
   };
+  const finished = ([values, grads]: Gradients, states: MetricStates): Gradients => [
+    { ...values, ...objective.setMetrics.values(states).numbers },
+    grads,
+  ];
   const parts = [
     { size: batchSize, count: Math.floor(rows / batchSize) },
     { size: rows % batchSize, count: 1 },
   ].filter(({ size, count }) => size > 0 && count > 0);
-  if (parts.length === 1 && parts[0]?.count === 1) return of(inputs.key, 0, rows);
+  if (parts.length === 1 && parts[0]?.count === 1) {
+    const [values, grads, states] = of(inputs.key, 0, rows, metrics);
+    return finished([values, grads], states);
+  }
   let [offset, index] = [0, 0];
   const sums = parts.map(({ size, count }): Gradients => {
     const [from, first] = [offset, index];
     offset += size * count;
     index += count;
-    const one = (i: Value | number): Gradients => {
-      const [values, grads] =
+    const one = (i: Value | number, before: MetricStates): Step => {
+      const [values, grads, after] =
         typeof i === "number"
-          ? of(random.foldIn(inputs.key, first + i), from + i * size, size)
-          : of(random.foldIn(inputs.key, i.add(first)), i.mul(size).add(from), size);
-      return [values, treeMap((grad: Value) => grad.mul(size / rows), grads)];
+          ? of(random.foldIn(inputs.key, first + i), from + i * size, size, before)
+          : of(random.foldIn(inputs.key, i.add(first)), i.mul(size).add(from), size, before);
+      return [values, treeMap((grad: Value) => grad.mul(size / rows), grads), after];
     };
-    return scaled(loops && count > 1 ? looped(one, count, inputs.params) : unrolled(one, count), size / rows);
+    const [values, grads, after] =
+      loops && count > 1 ? looped(one, count, inputs.params, metrics) : unrolled(one, count, metrics);
+    metrics = after;
+    return scaled([values, grads], size / rows);
   });
-  return sums.reduce(added);
+  return finished(sums.reduce(added), metrics);
 }
 
 const added = (a: Gradients, b: Gradients): Gradients => treeMap((x: Value, y: Value) => x.add(y), a, b);
@@ -125,18 +139,27 @@ const scaled = ([values, grads]: Gradients, by: number): Gradients => [
   grads,
 ];
 
-const unrolled = (one: (i: number) => Gradients, count: number): Gradients =>
-  Array.from({ length: count }, (_, i) => one(i)).reduce(added);
+type OneStep<I> = (i: I, before: MetricStates) => Step;
 
-function looped(one: (i: Value) => Gradients, count: number, params: Params): Gradients {
-  const [grads, stacks] = scan(
-    (sum: Params, _x: undefined, i: Value) => {
-      const [values, own] = one(i);
-      return [treeMap((a: Value, b: Value) => a.add(b), sum, own), values] as const;
+function unrolled(one: OneStep<number>, count: number, metrics: MetricStates): Step {
+  let states = metrics;
+  const parts = Array.from({ length: count }, (_, i): Gradients => {
+    const [values, grads, after] = one(i, states);
+    states = after;
+    return [values, grads];
+  });
+  return [...parts.reduce(added), states];
+}
+
+function looped(one: OneStep<Value>, count: number, params: Params, metrics: MetricStates): Step {
+  const [{ grads, states }, stacks] = scan(
+    (sum: { readonly grads: Params; readonly states: MetricStates }, _x: undefined, i: Value) => {
+      const [values, own, states] = one(i, sum.states);
+      return [{ grads: treeMap((a: Value, b: Value) => a.add(b), sum.grads, own), states }, values] as const;
     },
-    treeMap((param: Value) => np.zerosLike(param), params),
+    { grads: treeMap((param: Value) => np.zerosLike(param), params), states: metrics },
     undefined,
     { length: count },
   );
-  return [treeMap((stack: Value) => np.sum(stack), stacks), grads];
+  return [treeMap((stack: Value) => np.sum(stack), stacks), grads, states];
 }

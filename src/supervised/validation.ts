@@ -1,8 +1,8 @@
 import { EspalierError, treeMap } from "../core/index.ts";
-import { np, read, type Tensor, type Value } from "../engine/index.ts";
+import { compile, type Fetch, np, read, type Tensor, type Value } from "../engine/index.ts";
 import { compileUpdate, type Learner, repeat } from "../learner/index.ts";
 import type { Examples } from "./examples.ts";
-import type { AnyBatch, SupervisedObjective } from "./objective.ts";
+import type { AnyBatch, MetricStates, SupervisedObjective } from "./objective.ts";
 import type { Rows } from "./update.ts";
 
 export interface ValidationOptions {
@@ -15,7 +15,16 @@ export interface ValidationOptions {
   readonly batchOf: (rows: Rows) => AnyBatch;
 }
 
-/** Means over all held-out examples, in batches of one size and a smaller last one. Call it with the ramps' numbers. */
+/** Results of a validation. Tables are rows of numbers. */
+export interface Validated {
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly tables: Readonly<Record<string, readonly (readonly number[])[]>>;
+}
+
+/**
+ * Losses and metrics of all held-out examples, in batches of one size and a smaller last one: means over examples, and
+ * metrics of the set, whose states stay on the device from call to call. Call it with the ramps' numbers.
+ */
 export function validation(options: ValidationOptions) {
   const { examples, batchSize, capacity } = options;
   const { data, length } = examples;
@@ -24,10 +33,9 @@ export function validation(options: ValidationOptions) {
   const room = Math.min(capacity, full);
   const many = room > 0 ? validationProgram(options, batchSize, room) : undefined;
   const last = rest > 0 ? validationProgram(options, rest, 1) : undefined;
-  return async (
-    weights: Readonly<Record<string, number>>,
-    signal: AbortSignal,
-  ): Promise<Readonly<Record<string, number>>> => {
+  const set = metricsOfSet(options);
+  return async (weights: Readonly<Record<string, number>>, signal: AbortSignal): Promise<Validated> => {
+    let metrics = set.start();
     const parts: {
       readonly values: Readonly<Record<string, Tensor>>;
       readonly count: number;
@@ -38,25 +46,67 @@ export function validation(options: ValidationOptions) {
         throw new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
       const count = Math.min(room, full - from);
       const at = Int32Array.of(count, from * batchSize);
-      parts.push({ values: many({ data, at, weights }), count, size: batchSize });
+      const done = many({ data, at, weights, metrics });
+      metrics = done.metrics;
+      parts.push({ values: done.values, count, size: batchSize });
     }
     if (last) {
       const at = Int32Array.of(1, full * batchSize);
-      parts.push({ values: last({ data, at, weights }), count: 1, size: rest });
+      const done = last({ data, at, weights, metrics });
+      metrics = done.metrics;
+      parts.push({ values: done.values, count: 1, size: rest });
     }
     const sums: Record<string, number> = {};
     for (const { values, count, size } of parts)
       for (const [name, rows] of Object.entries(await read(values)))
         for (let i = 0; i < count; i++) sums[name] = (sums[name] ?? 0) + (rows[i] as number) * size;
-    return Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum / length]));
+    const means = Object.entries(sums).map(([name, sum]) => [name, sum / length]);
+    const { numbers, tables } = await set.finish(metrics);
+    return { metrics: { ...Object.fromEntries(means), ...numbers }, tables };
   };
 }
+
+/** States on the device. */
+type States = Fetch<MetricStates>;
+
+/** The metrics of a whole set: their first states, and their values from the last. */
+function metricsOfSet({ learner, objective: { setMetrics }, examples }: ValidationOptions) {
+  if (!setMetrics.any)
+    return { start: (): States => ({}), finish: async () => ({ numbers: {}, tables: {} }) };
+  const begin = compile(
+    () => setMetrics.start(examples.length),
+    learner.compileOptions("the metrics' states"),
+  );
+  const end = compile(
+    (states: MetricStates) => setMetrics.values(states),
+    learner.compileOptions("the metrics' values"),
+  );
+  return {
+    start: (): States => begin(),
+    finish: async (states: States) => {
+      const { numbers, tables } = end(states);
+      const [values, cells] = await Promise.all([read(numbers), read(tables)]);
+      return {
+        numbers: Object.fromEntries(Object.entries(values).map(([name, [value]]) => [name, Number(value)])),
+        tables: Object.fromEntries(
+          Object.entries(cells).map(([name, all]) => [name, rowsOf([...all], tables[name] as Tensor)]),
+        ),
+      };
+    },
+  };
+}
+
+const rowsOf = (numbers: readonly number[], { shape }: Tensor): readonly (readonly number[])[] => {
+  const [rows = 0, columns = 0] = shape;
+  return Array.from({ length: rows }, (_, i) => numbers.slice(i * columns, (i + 1) * columns));
+};
 
 type ValidationInputs = {
   readonly data: Rows;
   /** i32[2]: batches in this call, and the example they begin with. */
   readonly at: Value;
   readonly weights: Readonly<Record<string, Value>>;
+  readonly metrics: MetricStates;
 };
 
 /** Batches of one size, at most `capacity` in a call. */
@@ -67,14 +117,15 @@ function validationProgram(
 ) {
   return compileUpdate(
     { updates: {}, reads: { params: learner.params } },
-    ({ params }, { data, at, weights }: ValidationInputs) => {
+    ({ params }, { data, at, weights, metrics }: ValidationInputs) => {
       const [count, from] = [np.take(at, 0), np.take(at, 1)];
-      const [, values] = repeat(capacity, count, null, null, (_carry, _x, index) => {
+      const [states, values] = repeat(capacity, count, metrics, null, (now, _x, index) => {
         const batch = batchOf(sliceRows(data, index.mul(size).add(from), size));
-        const [, all] = objective.compute(objective.names, { params, batch, train: false, ramps: weights });
-        return [null, treeMap((value: Value) => value.astype("f32"), all)] as const;
+        const inputs = { params, batch, train: false, ramps: weights, metrics: now };
+        const [, all, next] = objective.compute(objective.names, inputs);
+        return [next, treeMap((value: Value) => value.astype("f32"), all)] as const;
       });
-      return [{}, values] as const;
+      return [{}, { values, metrics: states }] as const;
     },
     learner.compileOptions("the validation program"),
   );

@@ -1,0 +1,127 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { np, type Value } from "../engine/index.ts";
+import * as nn from "../nn/index.ts";
+import * as optim from "../optim/index.ts";
+import { drive, examples } from "./drive.test-support.ts";
+import { accuracy, auc, confusionMatrix, f1, type SetMetric } from "./metrics.ts";
+import { languageModeling } from "./strategies.ts";
+import { confusionMatrixHook } from "./tables.ts";
+import { supervisedTask } from "./task.ts";
+import { supervisedTrainer } from "./trainer.ts";
+
+const engine = "wasm";
+const labels = Int32Array.from({ length: 23 }, (_, i) => (i * 7 + (i >> 2)) % 3);
+const data = { x: examples([23, 3], [1]).x, y: labels };
+const context = { counters: drive.start, signal: new AbortController().signal };
+
+/** The number of examples, counted by a metric of one's own. */
+const seen: SetMetric<{ readonly count: Value }> = {
+  init: () => ({ count: np.zeros([], { dtype: "i32" }) }),
+  add: ({ count }, outputs) => ({ count: count.add(outputs.shape[0] as number) }),
+  value: ({ count }) => ({ examples: count, twice: count.mul(2) }),
+};
+
+const taskWith = (more: object) =>
+  supervisedTask({
+    model: nn.dense(3),
+    optimizer: optim.sgd({ learningRate: 0.1 }),
+    data,
+    validation: data,
+    loss: nn.crossEntropy,
+    metrics: { accuracy, f1: f1(), auc: auc(), seen, confusion: confusionMatrix() },
+    batchSize: 23,
+    seed: 1,
+    engine,
+    ...more,
+  });
+
+describe("metrics of a task", () => {
+  it("are those of the whole validation set, whatever its batches", async () => {
+    const whole = await taskWith({}).validate?.(context);
+    const parts = await taskWith({ batchSize: 4 }).validate?.(context);
+    const single = await taskWith({ batchSize: 4, maxFuse: 2 }).validate?.(context);
+    expect(Object.keys(whole ?? {}).sort()).toEqual(
+      ["accuracy", "auc", "f1", "loss", "seen.examples", "seen.twice"].sort(),
+    );
+    expect(parts).toMatchObject({ f1: whole?.f1, auc: whole?.auc, "seen.examples": 23, "seen.twice": 46 });
+    expect(single).toEqual(parts);
+  });
+
+  it("are the batch's own in training, over all micro-batches of an update", async () => {
+    const shuffle = false;
+    const large = await drive(taskWith({ shuffle, batchSize: 8 }), { epochs: 1 });
+    const small = await drive(taskWith({ shuffle, batchSize: 2, accumulate: 4 }), { epochs: 1 });
+    const odd = await drive(taskWith({ shuffle, batchSize: 3, accumulate: 3 }), { epochs: 1 });
+    expect(large.values["seen.examples"]).toEqual([8, 8, 7]);
+    expect(small.values["seen.examples"]).toEqual([8, 8, 7]);
+    expect(odd.values["seen.examples"]).toEqual([9, 9, 5]);
+    expect(small.values.f1?.[0]).toBeCloseTo(large.values.f1?.[0] as number, 6);
+    expect(small.values.auc?.[0]).toBeCloseTo(large.values.auc?.[0] as number, 6);
+    expect(large.values.confusion).toBeUndefined();
+  });
+
+  it("of language count tokens, not batches", async () => {
+    const { name: _, ...how } = languageModeling();
+    const y = Int32Array.of(0, -100, -100, -100, 1, 1, 1, 1);
+    const make = (batchSize: number) =>
+      supervisedTask({
+        ...how,
+        // It always says 1.
+        model: {
+          kind: "one",
+          init: nn.dense(1).init,
+          apply: (_p, x: Value) => np.oneHot(x.mul(0).add(1).astype("i32"), 2),
+        },
+        optimizer: optim.sgd(),
+        data: { x: { data: new Float32Array(8), shape: [2, 4] }, y: { data: y, shape: [2, 4] } },
+        validation: { x: { data: new Float32Array(8), shape: [2, 4] }, y: { data: y, shape: [2, 4] } },
+        batchSize,
+        engine,
+      });
+    expect((await make(1).validate?.(context))?.accuracy).toBeCloseTo(4 / 5, 6);
+    expect((await make(2).validate?.(context))?.accuracy).toBeCloseTo(4 / 5, 6);
+  });
+
+  it("that are tables are drawn and filed", async () => {
+    const checkpointDir = mkdtempSync(join(tmpdir(), "espalier-tables-"));
+    const trainer = supervisedTrainer({
+      model: nn.dense(3),
+      trainingConfig: { epochs: 2, batchSize: 8 },
+      metrics: { accuracy, confusion: confusionMatrix({ names: ["cat", "dog", "owl"] }) },
+      loss: nn.crossEntropy,
+      checkpointDir,
+      automatic: { checkpoints: false, metrics: false, gradients: false },
+      engine,
+    });
+    await trainer.train({ trainData: data, valData: data, progress: false });
+    const folder = join(checkpointDir, "tables");
+    expect(readdirSync(folder)).toEqual(["confusion-update-000003.json", "confusion-update-000006.json"]);
+    const { names, rows } = JSON.parse(readFileSync(join(folder, "confusion-update-000006.json"), "utf8"));
+    expect(names).toEqual(["cat", "dog", "owl"]);
+    const counts = [0, 1, 2].map((label) => labels.filter((each) => each === label).length);
+    expect(rows.map((row: number[]) => row.reduce((a, b) => a + b))).toEqual(counts);
+    rmSync(checkpointDir, { recursive: true });
+
+    const written: string[] = [];
+    const shown = supervisedTrainer({
+      model: nn.dense(3),
+      trainingConfig: { epochs: 1, batchSize: 8 },
+      metrics: { confusion: confusionMatrix() },
+      loss: nn.crossEntropy,
+      hooks: confusionMatrixHook({ stream: { write: (text) => written.push(text) } }),
+      engine,
+    });
+    await shown.train({ trainData: data, valData: data, progress: false });
+    expect(written.join("").split("\n")[0]).toMatch(/confusion .*3/);
+    expect(written.join("").split("\n")).toHaveLength(6);
+  });
+
+  it("are refused where they are no metrics", () => {
+    expect(() => taskWith({ metrics: { f1: "f1" } })).toThrow(/"f1".*METRIC_INVALID/s);
+    const named = confusionMatrix({ names: ["a"] });
+    expect(() => taskWith({ metrics: { named } })).toThrow(/1 names and 3 classes.*OPTION_INVALID/s);
+  });
+});
