@@ -2,6 +2,7 @@
 import { registerCheckpoint } from "./checkpoint/command.ts";
 import { registerEngine } from "./engine/command.ts";
 import { registerEvaluate } from "./evaluate.ts";
+import { registerFindRate } from "./lr-find.ts";
 import { createProgram, describeFailure, type RegisterCommand } from "./program.ts";
 import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
@@ -14,6 +15,7 @@ import { registerRuns } from "./runs/command.ts";
 //   prove-resume FILE                          prove-resume/ command -> prove.ts -> process.ts -> part.ts in child processes
 //   runs | show | export | tail | why          runs/         read a stats store
 //   evaluate CHECKPOINT                        evaluate.ts
+//   lr-find FILE                               lr-find.ts
 //   replay FILE                                replay/
 //
 // Shared: options.ts (typed numbers), terminal.ts (output, colours, Ctrl-C), text.ts (tables, times), run-again.ts
@@ -24,6 +26,7 @@ const commands: readonly RegisterCommand[] = [
   (program) => registerProveResume(program),
   (program) => registerRuns(program),
   (program) => registerEvaluate(program),
+  (program) => registerFindRate(program),
   (program) => registerReplay(program),
 ];
 

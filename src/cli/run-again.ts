@@ -71,7 +71,8 @@ export async function loadModule(
   }
 }
 
-async function runAgain([node, ...rest]: Self, args: readonly string[]): Promise<number> {
+/** Runs the command once more by another program, and gives its exit code. */
+export async function runAgain([node, ...rest]: Self, args: readonly string[]): Promise<number> {
   // Ctrl-C reaches both: the other one decides how it ends.
   const wait = (): void => undefined;
   process.on("SIGINT", wait);

@@ -31,7 +31,7 @@ describe.each(testEngines())("a learner on %s", (engine) => {
   it("stays as it is where it has a seed, was restored, or has done something", async () => {
     const own = learnerOf({ seed: 1 });
     const restored = learnerOf();
-    restored.params.setState(restored.params.getState());
+    restored.params.setState(learnerOf().params.getState());
     for (const [learner, done] of [
       [own, false],
       [restored, false],

@@ -2,6 +2,7 @@ import {
   describeDifference,
   EspalierError,
   flatten,
+  isPlainObject,
   leafPaths,
   sameShape,
   type TreeShape,
@@ -198,6 +199,8 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
   /** The arrays of single leaves are held outside too. */
   #borrowed = false;
   #restored = false;
+  /** States that were given out, and whether one had been set before. */
+  readonly #given = new WeakMap<object, boolean>();
 
   constructor(name: string, tree: unknown, { device, donated, borrowed = false }: TensorStateOptions) {
     this.#name = name;
@@ -269,7 +272,9 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
   getState(): StateTree {
     const leaves = this.packing.ungroup(this.#part(this.#arrays));
     this.#borrowed = true;
-    return unflatten(this.packing.shape, leaves) as StateTree;
+    const tree = unflatten(this.packing.shape, leaves) as StateTree;
+    if (isPlainObject(tree)) this.#given.set(tree, this.#restored);
+    return tree;
   }
 
   /** The numbers of one leaf as they are now, by its position among the leaves. Compiles nothing. */
@@ -296,7 +301,8 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
     );
     this.#free();
     this.#take(leaves, true);
-    this.#restored = true;
+    // One of its own that comes back leaves it as it was then.
+    this.#restored = (isPlainObject(state) ? this.#given.get(state) : undefined) ?? true;
   }
 
   #take(leaves: readonly Tensor[], borrowed: boolean): void {

@@ -93,7 +93,11 @@ describe("a supervised task refuses", () => {
       { validation: examples([4, 5], [4, 2]) },
       /supervisedTask: validation: .*SHAPE/s,
     ],
-    ["nothing to validate on", { validation: examples([0, 3], [0, 2]) }, /to validate on.*DATA_EMPTY/s],
+    [
+      "nothing to validate on",
+      { validation: examples([0, 3], [0, 2]) },
+      /validation has no examples.*DATA_EMPTY/s,
+    ],
   ])("%s", (_name, options, message) => {
     expect(() => task(options)).toThrow(message);
   });

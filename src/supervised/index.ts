@@ -3,6 +3,7 @@
 export { type BatchGroup, Loader, type LoaderOptions } from "../data/index.ts";
 
 export { type SupervisedConfig, supervisedConfig } from "./config.ts";
+export { findLearningRate, type LearningRateCurve, type LearningRateOptions } from "./learning-rate.ts";
 
 export {
   type AucOptions,
@@ -53,5 +54,6 @@ export {
   type SupervisedTrainer,
   type SupervisedTrainerOptions,
   supervisedTrainer,
+  type TestInputs,
   type TrainInputs,
 } from "./trainer.ts";

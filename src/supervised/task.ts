@@ -14,7 +14,7 @@ import { KeyCounts, Learner, type TensorState } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import { findValue, type OptimizerState } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
-import { type Adds, advanceCounters, type Counters } from "../schedule/index.ts";
+import { type Adds, advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import {
   frozenStates,
@@ -40,6 +40,11 @@ export interface SupervisedTask<O = Value> extends Task {
   predict(x: ArrayTree): Fetch<O>;
   /** The parameters as they are now. They stay as they are while training goes on. */
   readonly params: Params<Tensor>;
+  /**
+   * Losses and metrics of other examples, with the parameters as they are now, as validation computes them. Nothing of
+   * the task's state changes. `counters` decide weights of losses that change over time. Default: those of a new run.
+   */
+  test(data: SupervisedData, counters?: Counters): Promise<Readonly<Record<string, number>>>;
 }
 
 const kind = "supervisedTask";
@@ -147,7 +152,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     const ramps = Object.fromEntries(Object.keys(objective.ramps).map((name) => [name, 1]));
     return objective.compute(objective.names, { params: p, batch: batchOf(rows), train: false, ramps })[0];
   };
-  const held = options.validation && placeValidation(options, options.validation, where);
+  const held = options.validation && placeHeldOut(options, options.validation, where, "validation");
   const loops = learner.mayLoop(
     () => length > 0 && convolves(loss, learner, data, Math.min(batchSize, length)),
   );
@@ -203,14 +208,14 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
   const tables = new TableProvider(options.metrics ?? {});
   const skipped = new SkippedUpdates(learner.state);
   let warn: (text: string) => void = () => {};
-  const validator = (): NonNullable<Task["validate"]> => {
+  const validator = (examples: Examples): NonNullable<Task["validate"]> => {
     const capacity = loops ? maxFuse : 1;
     let go: ReturnType<typeof validation> | undefined;
     return async ({ counters, signal }) => {
-      go ??= validation({ learner, objective, examples: held as Examples, batchSize, capacity, batchOf });
+      go ??= validation({ learner, objective, examples, batchSize, capacity, batchOf });
       const weights = Object.entries(objective.ramps).map(([name, ramp]) => [name, ramp.at(counters)]);
       const { metrics, tables: found } = await go(Object.fromEntries(weights), signal);
-      tables.newest = { tables: found, counters };
+      if (examples === held) tables.newest = { tables: found, counters };
       // The device has been waited for just now.
       if (!skipped.reported) await skipped.look(random.counts.count, warn);
       return metrics;
@@ -240,7 +245,13 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     end: () => skipped.look(random.counts.count, warn),
     epoch: (counters) => segmentsOf(loader, objective, counters, capacityOf),
     run,
-    ...(held && { validate: validator() }),
+    ...(held && { validate: validator(held) }),
+    test: async (given, counters = noCounters) => {
+      const held = placeHeldOut(options, given, where, "test");
+      withName(`${kind}: test`, () => evalShape(loss, params.specs, batchSpec(held.data, 1)));
+      checkTargets(`${kind}: test`, options, given, held, params.specs);
+      return validator(held)({ counters, signal: new AbortController().signal });
+    },
     snapshot: (names = Object.keys(components)) => frozenStates(kind, components, names),
     get params() {
       return params.getState() as Params<Tensor>;
@@ -256,11 +267,16 @@ const drawKeys = (streams: RandomStreams) => ({
 });
 
 /** Held-out examples, where the task computes. */
-function placeValidation(options: AnyOptions, given: SupervisedData, where: Learner["where"]): Examples {
-  const held = placeExamples(`${kind}: validation`, given, where, options.targets !== undefined);
+function placeHeldOut(
+  options: AnyOptions,
+  given: SupervisedData,
+  where: Learner["where"],
+  name: "validation" | "test",
+): Examples {
+  const held = placeExamples(`${kind}: ${name}`, given, where, options.targets !== undefined);
   if (held.length > 0) return held;
-  throw new EspalierError("DATA_EMPTY", `${kind}: there are no examples to validate on`, {
-    fix: "give examples, or leave validation out",
+  throw new EspalierError("DATA_EMPTY", `${kind}: ${name} has no examples`, {
+    fix: `give examples, or leave ${name} out`,
   });
 }
 

@@ -69,11 +69,25 @@ export interface TrainInputs {
   readonly progress?: boolean;
 }
 
+/** Inputs of `validate` and `test` of a {@link SupervisedTrainer}. */
+export interface TestInputs {
+  readonly data: SupervisedData;
+  /** The parameters: a checkpoint's path, or a run directory, whose newest counts. Default: those of the last run. */
+  readonly resumeFrom?: string | URL;
+}
+
 /** Trains a model on examples, once or again and again. */
 export interface SupervisedTrainer<O = Value> {
   readonly config: SupervisedConfig;
   /** Starts a new run, from the beginning or from `resumeFrom`. */
   train(inputs: TrainInputs): Promise<TrainingResult>;
+  /**
+   * Losses and metrics of the validation data of the last run, or of `data`, without training: no events, and all state
+   * stays as it is. With `resumeFrom` there need be no run: parameters come from that checkpoint.
+   */
+  validate(inputs?: Partial<TestInputs>): Promise<Readonly<Record<string, number>>>;
+  /** The same for a set of its own. */
+  test(inputs: TestInputs): Promise<Readonly<Record<string, number>>>;
   /** The task of the last run: its parameters, `predict`. */
   readonly task: SupervisedTask<O>;
   /** The trainer of the last run. */
@@ -132,10 +146,12 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   let last: { readonly task: SupervisedTask<O>; readonly trainer: Trainer } | undefined;
 
-  const start = ({ trainData, valData, progress }: TrainInputs) => {
+  const start = ({ trainData, valData, progress }: TrainInputs, given?: readonly TrainerHook[]) => {
     const { model, engine, device, logger, clock, warn } = options;
     const tables = valData !== undefined && hasTables(options.metrics ?? strategy?.metrics ?? {});
-    const { hooks: all, monitor } = withAutomatic(hooks, options, progress ?? logger === undefined, tables);
+    const { hooks: all, monitor } = given
+      ? { hooks: given, monitor: options.monitor }
+      : withAutomatic(hooks, options, progress ?? logger === undefined, tables);
     const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
     const task = supervisedTask<X, Y, O>({
       model,
@@ -172,6 +188,21 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     });
   };
 
+  const test = async ({ data, resumeFrom }: TestInputs) => {
+    if (resumeFrom === undefined) {
+      const { task, trainer } = run();
+      return task.test(data, trainer.result?.counters);
+    }
+    const { task, trainer } = start({ trainData: data, progress: false }, []);
+    const { warn } = options;
+    await restore(trainer, resumeFrom, {
+      mode: "warmStart",
+      parameters: task.model ?? ["params"],
+      ...(warn && { warn }),
+    });
+    return task.test(data);
+  };
+
   const underWay = (): Trainer | undefined =>
     last?.trainer.result === undefined ? last?.trainer : undefined;
   const registerHook = (hook: TrainerHook): void => {
@@ -190,6 +221,15 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       if (resumeFrom !== undefined)
         await restore(begun.trainer, resumeFrom, { ...resume, ...(warn && { warn }) });
       return begun.trainer.train();
+    },
+    validate: async (inputs = {}) => {
+      checkNames("validate", inputs, ["data", "resumeFrom"]);
+      const { data } = inputs;
+      return data === undefined ? run().trainer.validate() : test({ ...inputs, data });
+    },
+    test: async (inputs) => {
+      checkNames("test", inputs, ["data", "resumeFrom"]);
+      return test(inputs);
     },
     get task() {
       return run().task;

@@ -7,7 +7,7 @@ import { componentsOf, settingsOf } from "./context.ts";
 import { catchSignals } from "./ending.ts";
 import type { Outcome, PhaseTimings, TrainerEvent, TrainerEvents, TrainerHook } from "./events.ts";
 import { Run } from "./run.ts";
-import type { Settings, Task } from "./task.ts";
+import { type Settings, type Task, taskFailed } from "./task.ts";
 import { TrainingLoop } from "./training-loop.ts";
 import { checkValidation, validateAtEnd } from "./validation.ts";
 
@@ -84,6 +84,7 @@ export interface TrainingResult {
 export class Trainer {
   readonly #run: Run;
   #used = false;
+  #begun: Promise<void> | undefined;
   #result: TrainingResult | undefined;
 
   constructor(options: TrainerOptions) {
@@ -156,7 +157,7 @@ export class Trainer {
       });
     this.#used = true;
     const run = this.#run;
-    const { ending, hooks, task, progress, config, random, warn } = run;
+    const { ending, hooks, progress, config } = run;
     const signals = config.handleSignals
       ? catchSignals(
           (signal, code) => ending.interrupt(`interrupted by ${signal}`, code),
@@ -166,7 +167,7 @@ export class Trainer {
     try {
       try {
         hooks.check();
-        await task.begin?.({ config, random, warn });
+        await this.#begin();
       } catch (error) {
         ending.fail(error);
         await this.#attempt(() => hooks.close());
@@ -181,6 +182,36 @@ export class Trainer {
     if (signals && this.#result.outcome === "interrupted" && ending.exitCode)
       process.exitCode = ending.exitCode;
     return this.#result;
+  }
+
+  /**
+   * Validates with the parameters as they are now, without training: before, while or after it trains. No hook hears of
+   * it, and the run's state stays as it is; a task that has not begun begins, as it would in `train`.
+   *
+   * @example
+   * ```ts
+   * await resumeTrainer(trainer, "runs/mnist");
+   * const { accuracy } = await trainer.validate();
+   * ```
+   */
+  async validate(): Promise<Readonly<Record<string, number>>> {
+    const { task, progress, ending } = this.#run;
+    if (!task.validate)
+      throw new EspalierError("VALIDATION_MISSING", "the task has no validation data", {
+        fix: "give it some: supervisedTask({ validation }), train({ valData })",
+      });
+    await this.#begin();
+    try {
+      return await task.validate({ counters: progress.counters, signal: ending.signal });
+    } catch (cause) {
+      throw taskFailed("validate", progress.counters, cause);
+    }
+  }
+
+  #begin(): Promise<void> {
+    const { task, config, random, warn } = this.#run;
+    this.#begun ??= (async () => task.begin?.({ config, random, warn }))();
+    return this.#begun;
   }
 
   async #toTheEnd(): Promise<TrainingResult> {
