@@ -1,4 +1,4 @@
-import { checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import { checkOptions, EspalierError, emitWarning, type OptionTable, option, shown } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { Stream } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
@@ -222,7 +222,7 @@ export class Dataset<T> {
     const { length, name } = this;
     const apply = (row: T, index: number, pass: Pass) => fn(row, new Context(pass, index, step));
     if (length === undefined)
-      return this.#stream({ name, recipe, steps: step + 1 }, async (reader, pass) => {
+      return this.#stream({ name, recipe, steps: step + 1 }, (reader, pass) => async () => {
         const item = await reader.next();
         if (!item) return undefined;
         try {
@@ -232,7 +232,10 @@ export class Dataset<T> {
         }
       });
     return new Dataset({
-      ...{ name, length, recipe, steps: step + 1 },
+      name,
+      length,
+      recipe,
+      steps: step + 1,
       rowOf: (index, pass) => this.rowOf(index, pass),
       get: (index, pass) => {
         const row = this.get(index, pass);
@@ -245,7 +248,7 @@ export class Dataset<T> {
   /** The rows for which `keep` gives true: a stream, for their number is not known. */
   filter(keep: (row: T, example: ExampleContext) => boolean | Promise<boolean>): Dataset<T> {
     const step = this.#steps;
-    return this.#stream({ name: this.name, steps: step + 1 }, async (reader, pass) => {
+    return this.#stream({ name: this.name, steps: step + 1 }, (reader, pass) => async () => {
       for (let item = await reader.next(); item; item = await reader.next()) {
         try {
           if (await keep(item.value, new Context(pass, item.index, step))) return item;
@@ -268,7 +271,8 @@ export class Dataset<T> {
     const { name, length } = this;
     const keyOf = (pass: Pass): Uint32Array => hostFoldIn(rowKey(pass, shuffling, step), seed >>> 0);
     const shared = {
-      ...{ name, steps: step + 1 },
+      name,
+      steps: step + 1,
       recipe: () => withRecipe(this, (of) => ({ kind: "shuffle", of, buffer, seed })),
     };
     if (length === undefined)
@@ -283,9 +287,35 @@ export class Dataset<T> {
       return last.order[index] as number;
     };
     return new Dataset({
-      ...{ ...shared, length },
+      ...shared,
+      length,
       get: (index, pass) => this.get(place(index, pass), pass),
       rowOf: (index, pass) => this.rowOf(place(index, pass), pass),
+    });
+  }
+
+  /**
+   * The rows that can be read: a stream without those that are an error, as of a corrupt image. A warning at the end
+   * says how many they were.
+   */
+  skipBad(): Dataset<T> {
+    const recipe = () => withRecipe(this, (of) => ({ kind: "skipBad", of }));
+    return this.#stream({ name: this.name, recipe, steps: this.#steps }, (reader) => {
+      let skipped = 0;
+      let first = "";
+      return async () => {
+        for (;;) {
+          const { item, error } = await outcome(reader);
+          if (error) {
+            first ||= error.message.split(" [")[0] ?? "";
+            skipped++;
+          } else {
+            if (!item && skipped > 0)
+              emitWarning(`${skipped} of its rows were left out; the first: ${first}`, "DATA_ROWS_SKIPPED");
+            return item;
+          }
+        }
+      };
     });
   }
 
@@ -294,12 +324,14 @@ export class Dataset<T> {
     checkOptions("batch", { size }, { size: option.integer({ min: 1, required: true }) });
     const { name, length } = this;
     const shared = {
-      ...{ name, steps: this.#steps },
+      name,
+      steps: this.#steps,
       recipe: () => withRecipe(this, (of) => ({ kind: "batch", of, size })),
     };
     if (length !== undefined)
       return new Dataset({
-        ...{ ...shared, length: Math.ceil(length / size) },
+        ...shared,
+        length: Math.ceil(length / size),
         get: (index, pass) =>
           Promise.all(
             Array.from({ length: Math.min(size, length - index * size) }, (_, i) =>
@@ -339,7 +371,8 @@ export class Dataset<T> {
     checkOptions("take", { n }, { n: option.integer({ min: 0, required: true }) });
     const { name, length } = this;
     const shared = {
-      ...{ name, steps: this.#steps },
+      name,
+      steps: this.#steps,
       recipe: () => withRecipe(this, (of) => ({ kind: "take", of, n })),
     };
     const open = (pass: Pass, from: Bookmark | undefined): Reader<T> => {
@@ -357,7 +390,9 @@ export class Dataset<T> {
     };
     if (length === undefined) return new Dataset({ ...shared, open });
     return new Dataset({
-      ...{ ...shared, open, length: Math.min(n, length) },
+      ...shared,
+      open,
+      length: Math.min(n, length),
       get: (index, pass) => this.get(index, pass),
       rowOf: (index, pass) => this.rowOf(index, pass),
     });
@@ -373,7 +408,9 @@ export class Dataset<T> {
         fix: `give whole numbers from 0 up to ${length}`,
       });
     return new Dataset({
-      ...{ name, length: numbers.length, steps: this.#steps },
+      name,
+      length: numbers.length,
+      steps: this.#steps,
       recipe: () => withRecipe(this, (of) => ({ kind: "select", of, rows: numbers, name })),
       get: (index, pass) => this.get(numbers[index] as number, pass),
       rowOf: (index, pass) => this.rowOf(numbers[index] as number, pass),
@@ -390,7 +427,8 @@ export class Dataset<T> {
     const { length } = this;
     if (length !== undefined && other.length !== undefined)
       return new Dataset<T | U>({
-        ...{ ...shared, length: length + other.length },
+        ...shared,
+        length: length + other.length,
         get: (index, pass) => (index < length ? this.get(index, pass) : other.get(index - length, pass)),
       });
     return new Dataset<T | U>({
@@ -456,7 +494,10 @@ export class Dataset<T> {
     const folds = dealRows(this.name, length, equal, options.seed, this.#classes(options));
     return folds.map((validation, fold) => ({
       train: this.select(
-        folds.filter((_, i) => i !== fold).flatMap((rows) => [...rows]).sort((a, b) => a - b), // biome-ignore format: one thought
+        folds
+          .filter((_, i) => i !== fold)
+          .flatMap((rows) => [...rows])
+          .sort((a, b) => a - b),
         `${this.name} (fold ${fold}, train)`,
       ),
       validation: this.select(validation, `${this.name} (fold ${fold}, validation)`),
@@ -478,7 +519,9 @@ export class Dataset<T> {
     }
     if (rows.length === 0) throw emptyError(this.name);
     return new Dataset({
-      ...{ name: this.name, length: rows.length, steps: this.#steps },
+      name: this.name,
+      length: rows.length,
+      steps: this.#steps,
       recipe: () => withRecipe(this, (of) => ({ kind: "memory", of })),
       get: (index) => rows[index] as T,
       rowOf: (index) => numbers[index] as number,
@@ -499,14 +542,14 @@ export class Dataset<T> {
   /** Another stream from this one's reader. Its bookmarks are those of this one's. */
   #stream<U>(
     source: Pick<DatasetSource<U>, "name" | "recipe" | "steps">,
-    next: (reader: Reader<T>, pass: Pass) => Promise<Item<U> | undefined>,
+    begin: (reader: Reader<T>, pass: Pass) => () => Promise<Item<U> | undefined>,
   ): Dataset<U> {
     return new Dataset({
       ...source,
       open: (pass, from) => {
         const reader = this.open(pass, from);
         return {
-          next: () => next(reader, pass),
+          next: begin(reader, pass),
           bookmark: () => reader.bookmark(),
           close: () => reader.close(),
         };
@@ -591,7 +634,9 @@ export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
           return undefined;
         },
         bookmark: () => ({
-          ...{ rows, turn, ended: [...ended] },
+          rows,
+          turn,
+          ended: [...ended],
           of: readers.map((reader, i) => (ended[i] ? null : reader.bookmark())),
         }),
         close: async () => {

@@ -1,5 +1,15 @@
 /** Rows of data, the examples that are made of them, and the order in which they come. */
 export {
+  type ArrayRow,
+  idx,
+  npy,
+  type TokenExample,
+  type TokenFileOptions,
+  type TokenWindowOptions,
+  tokenFile,
+  tokenWindows,
+} from "./array-files.ts";
+export {
   type ArrayTree,
   type ExampleTree,
   hostArrays,
@@ -30,6 +40,7 @@ export {
   exampleLayout,
   type LeafLayout,
 } from "./example.ts";
+export { type ImageDataset, type ImageExample, type ImageFolderOptions, imageFolder } from "./images.ts";
 export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";
 export {
   createLoader,
@@ -37,5 +48,7 @@ export {
   type DataLoaderConfig,
   type LoadedBatch,
 } from "./loading/data-loader.ts";
+export { type ParquetOptions, parquet } from "./parquet.ts";
 export { datasetFromRecipe, type FromModuleOptions, fromModule } from "./recipe.ts";
 export { fromArrays, fromAsyncIterable, fromIterable, zip } from "./sources.ts";
+export { type CsvOptions, csv, jsonl, type Row, textFile } from "./text-files.ts";

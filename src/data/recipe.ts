@@ -1,8 +1,12 @@
 import { EspalierError, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
+import { idx, npy, type TokenFileOptions, tokenFile, tokenWindows } from "./array-files.ts";
 import { Dataset, interleave, type Recipe } from "./dataset.ts";
 import type { Example, ExampleArrays } from "./example.ts";
+import { imageFolder } from "./images.ts";
+import { parquet } from "./parquet.ts";
 import { fromArrays, zip } from "./sources.ts";
+import { csv, jsonl, textFile } from "./text-files.ts";
 
 // A dataset in another thread: threads share no functions, so what travels is the recipe, plain values, and the thread
 // makes the dataset again.
@@ -18,6 +22,7 @@ const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknow
   arrays: async ({ arrays, name }) => fromArrays(arrays as Recipe & ExampleArrays, String(name)),
   memory: async ({ of }) => (await inner(of)).inMemory(),
   select: async ({ of, rows, name }) => (await inner(of)).select(rows as Int32Array, String(name)),
+  skipBad: async ({ of }) => (await inner(of)).skipBad(),
   take: async ({ of, n }) => (await inner(of)).take(Number(n)),
   batch: async ({ of, size }) => (await inner(of)).batch(Number(size)),
   shuffle: async ({ of, buffer, seed }) =>
@@ -30,6 +35,16 @@ const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknow
       Object.fromEntries(await Promise.all(entries.map(async ([name, part]) => [name, await inner(part)]))),
     );
   },
+  textFile: async ({ path }) => textFile(String(path)),
+  jsonl: async ({ path }) => jsonl(String(path)),
+  csv: async ({ path, options }) => csv(String(path), options as object),
+  parquet: async ({ path, options }) => parquet(String(path), options as object),
+  npy: async ({ path }) => npy(String(path)),
+  idx: async ({ path }) => idx(String(path)),
+  imageFolder: async ({ path, options }) => imageFolder(String(path), options as object),
+  tokenFile: async ({ path, options }) => tokenFile(String(path), options as StateTree & TokenFileOptions),
+  tokenWindows: async ({ tokens, options }) =>
+    tokenWindows(tokens as Int32Array, options as StateTree & TokenFileOptions),
   module: ({ module, name, options }) =>
     fromModule(String(module), { name: String(name), ...(options !== null && { options }) }),
 };
@@ -103,7 +118,9 @@ export async function fromModule<T = Example>(
 function withModuleRecipe<T>(data: Dataset<T>, recipe: Recipe): Dataset<T> {
   const { name, length } = data;
   return new Dataset<T>({
-    ...{ name, length, recipe },
+    name,
+    length,
+    recipe,
     open: (pass, from) => data.open(pass, from),
     rowOf: (index, pass) => data.rowOf(index, pass),
     ...(length !== undefined && { get: (index, pass) => data.get(index, pass) }),

@@ -1,0 +1,268 @@
+import { checkOptions, EspalierError, node, type OptionTable, option, shown } from "../core/index.ts";
+import { type HostArray, hostRandom } from "../engine/index.ts";
+import { Dataset, emptyError, type Pass, type Recipe, rowKey } from "./dataset.ts";
+import { DataFile } from "./files.ts";
+
+// Files of numbers that are read by position: a row is one read of the file, wherever it is.
+
+/** A row of an array: its numbers and its shape, [] for one number. */
+export interface ArrayRow {
+  readonly data: HostArray;
+  readonly shape: readonly number[];
+}
+
+/** How numbers lie in a file. */
+interface Numbers {
+  readonly bytes: number;
+  read(view: DataView, at: number): number;
+  /** The type they have in memory. */
+  readonly array:
+    | Float32ArrayConstructor
+    | Int32ArrayConstructor
+    | Uint32ArrayConstructor
+    | Uint8ArrayConstructor;
+}
+
+/** The kinds of numbers, by NumPy's names without the byte order. */
+const kinds: Readonly<Record<string, (little: boolean) => Numbers>> = {
+  b1: () => ({ bytes: 1, read: (view, at) => view.getUint8(at), array: Uint8Array }),
+  u1: () => ({ bytes: 1, read: (view, at) => view.getUint8(at), array: Uint8Array }),
+  i1: () => ({ bytes: 1, read: (view, at) => view.getInt8(at), array: Int32Array }),
+  u2: (little) => ({ bytes: 2, read: (view, at) => view.getUint16(at, little), array: Int32Array }),
+  i2: (little) => ({ bytes: 2, read: (view, at) => view.getInt16(at, little), array: Int32Array }),
+  u4: (little) => ({ bytes: 4, read: (view, at) => view.getUint32(at, little), array: Uint32Array }),
+  i4: (little) => ({ bytes: 4, read: (view, at) => view.getInt32(at, little), array: Int32Array }),
+  i8: (little) => ({ bytes: 8, read: (view, at) => whole(view.getBigInt64(at, little)), array: Int32Array }),
+  f4: (little) => ({ bytes: 4, read: (view, at) => view.getFloat32(at, little), array: Float32Array }),
+  f8: (little) => ({ bytes: 8, read: (view, at) => view.getFloat64(at, little), array: Float32Array }),
+};
+
+function whole(value: bigint): number {
+  if (BigInt.asIntN(32, value) === value) return Number(value);
+  throw new EspalierError("DATA_INVALID", `${value} does not fit 32 bits`, {
+    fix: "save the array as float64",
+  });
+}
+
+/** The rows of an array in a file or in memory, along its first axis. */
+function arrayRows(
+  file: DataFile,
+  kind: string,
+  {
+    shape,
+    numbers,
+    offset,
+    memory,
+  }: {
+    readonly shape: readonly number[];
+    readonly numbers: Numbers;
+    readonly offset: number;
+    readonly memory?: Uint8Array;
+  },
+): Dataset<ArrayRow> {
+  const [length = 0, ...rest] = shape;
+  const size = rest.reduce((a, b) => a * b, 1);
+  const bytes = size * numbers.bytes;
+  const held = memory?.length ?? file.size;
+  if (length === 0) throw emptyError(file.name);
+  if (offset + length * bytes > held)
+    throw corrupt(
+      file,
+      kind,
+      `its header says [${shape}], ${length * bytes} bytes, and there are ${held - offset}`,
+    );
+  return new Dataset({
+    name: file.name,
+    length,
+    recipe: { kind, path: file.path },
+    get: (index) => {
+      const at = offset + index * bytes;
+      const row = memory ? memory.subarray(at, at + bytes) : file.read(at, bytes);
+      if (numbers.array === Uint8Array) return { data: row, shape: rest };
+      const view = new DataView(row.buffer, row.byteOffset, bytes);
+      const data = new numbers.array(size);
+      for (let i = 0; i < size; i++) data[i] = numbers.read(view, i * numbers.bytes);
+      return { data, shape: rest };
+    },
+  });
+}
+
+const corrupt = (file: DataFile, kind: string, what: string): EspalierError =>
+  new EspalierError("DATA_CORRUPT", `${file.name} is no ${kind} file that can be read: ${what}`, {
+    fix: "write the file again",
+  });
+
+/**
+ * The rows of an array that NumPy saved (`numpy.save`), by number, along its first axis. Of f64 and i64 become f32 and
+ * i32.
+ *
+ * @example
+ * ```ts
+ * const data = zip({ x: npy("images.npy"), y: npy("labels.npy") });
+ * ```
+ */
+export function npy(path: string | URL): Dataset<ArrayRow> {
+  const file = new DataFile(path);
+  const start = file.read(0, 12);
+  const view = new DataView(start.buffer);
+  if (start.length < 12 || String.fromCharCode(...start.subarray(1, 6)) !== "NUMPY")
+    throw corrupt(file, "npy", "it does not begin as one");
+  const wide = (start[6] as number) > 1;
+  const begin = wide ? 12 : 10;
+  const length = wide ? view.getUint32(8, true) : view.getUint16(8, true);
+  const header = new TextDecoder().decode(file.read(begin, length));
+  const [, order, type] = /'descr': '([<>|=])(\w+)'/.exec(header) ?? [];
+  const [, axes] = /'shape': \(([\d, ]*)\)/.exec(header) ?? [];
+  const numbers = type === undefined ? undefined : kinds[type]?.(order !== ">");
+  if (!numbers || axes === undefined)
+    throw corrupt(
+      file,
+      "npy",
+      `its header is ${shown(header.trim())}; known types are ${Object.keys(kinds).join(", ")}`,
+    );
+  if (/'fortran_order': True/.test(header))
+    throw corrupt(file, "npy", "it is in Fortran order; save numpy.ascontiguousarray(array)");
+  const shape = axes.split(",").flatMap((axis) => (axis.trim() === "" ? [] : [Number(axis)]));
+  return arrayRows(file, "npy", { shape, numbers, offset: begin + length });
+}
+
+const idxKinds: Readonly<Record<number, string>> = {
+  8: "u1",
+  9: "i1",
+  11: "i2",
+  12: "i4",
+  13: "f4",
+  14: "f8",
+};
+
+/**
+ * The rows of an IDX file, as MNIST's are, by number. A file that ends in .gz is unpacked into memory.
+ *
+ * @example
+ * ```ts
+ * const digits = zip({ x: idx("train-images-idx3-ubyte.gz"), y: idx("train-labels-idx1-ubyte.gz") });
+ * ```
+ */
+export function idx(path: string | URL): Dataset<ArrayRow> {
+  const file = new DataFile(path);
+  const memory = file.path.endsWith(".gz") ? unpacked(file) : undefined;
+  const start = memory ?? file.read(0, 4 + 4 * 8);
+  const view = new DataView(start.buffer, start.byteOffset, start.length);
+  const numbers = kinds[idxKinds[start[2] ?? 0] ?? ""]?.(false);
+  const axes = start[3] ?? 0;
+  if (start[0] !== 0 || start[1] !== 0 || !numbers || axes === 0 || start.length < 4 + 4 * axes)
+    throw corrupt(file, "idx", "it does not begin as one");
+  const shape = Array.from({ length: axes }, (_, i) => view.getUint32(4 + 4 * i));
+  return arrayRows(file, "idx", { shape, numbers, offset: 4 + 4 * axes, ...(memory && { memory }) });
+}
+
+function unpacked(file: DataFile): Uint8Array {
+  try {
+    return node.zlib.gunzipSync(file.read(0, file.size));
+  } catch (cause) {
+    throw corrupt(file, "gzip", (cause as Error).message);
+  }
+}
+
+/** Options of {@link tokenWindows}. */
+export interface TokenWindowOptions {
+  /** Tokens in an example. */
+  readonly window: number;
+  /** Windows that begin anywhere, others in each pass, or one after the other. Default: "random". */
+  readonly order?: "random" | "sequential" | undefined;
+}
+
+/** Options of {@link tokenFile}. */
+export interface TokenFileOptions extends TokenWindowOptions {
+  /** The type of the tokens in the file. Default: "u16". */
+  readonly dtype?: "u16" | "u32" | undefined;
+}
+
+const windowTable = {
+  window: option.integer({ min: 1, required: true }),
+  order: option.oneOf(["random", "sequential"], { default: "random" }),
+} satisfies OptionTable<TokenWindowOptions>;
+const tokenTable = {
+  ...windowTable,
+  dtype: option.oneOf(["u16", "u32"], { default: "u16" }),
+} satisfies OptionTable<TokenFileOptions>;
+
+/** Examples of consecutive tokens: `x`, and as `y` for each of them the token after it. */
+export interface TokenExample {
+  readonly x: Int32Array;
+  readonly y: Int32Array;
+}
+
+/**
+ * Windows of a file of tokens (raw little-endian numbers, as `writeTokens` makes it), each one read of the file: it is
+ * never in memory as a whole. A pass has as many windows as the file would be cut into.
+ *
+ * @example
+ * ```ts
+ * const train = tokenFile("stories.u16", { window: 128 });
+ * ```
+ */
+export function tokenFile(path: string | URL, options: TokenFileOptions): Dataset<TokenExample> {
+  checkOptions("tokenFile", options, tokenTable);
+  const { dtype = tokenTable.dtype.default, window, order = windowTable.order.default } = options;
+  const file = new DataFile(path);
+  const bytes = dtype === "u16" ? 2 : 4;
+  const tokens = Math.floor(file.size / bytes);
+  if (file.size % bytes !== 0)
+    throw corrupt(file, "token", `${file.size} bytes are no whole number of ${dtype}`);
+  const read = (at: number, length: number): Int32Array => {
+    const { buffer } = file.read(at * bytes, length * bytes);
+    return Int32Array.from(bytes === 2 ? new Uint16Array(buffer) : new Uint32Array(buffer));
+  };
+  const recipe = { kind: "tokenFile", path: file.path, options: { dtype, window, order } };
+  return windows(file.name, tokens, { window, order }, read, recipe);
+}
+
+/** As {@link tokenFile}, of tokens in memory. */
+export function tokenWindows(
+  tokens: Int32Array | Uint32Array,
+  options: TokenWindowOptions,
+): Dataset<TokenExample> {
+  checkOptions("tokenWindows", options, windowTable);
+  const { window, order = windowTable.order.default } = options;
+  const read = (at: number, length: number): Int32Array => Int32Array.from(tokens.subarray(at, at + length));
+  return windows("tokens", tokens.length, { window, order }, read, {
+    kind: "tokenWindows",
+    tokens,
+    options: { window, order },
+  });
+}
+
+function windows(
+  name: string,
+  tokens: number,
+  { window, order }: Required<TokenWindowOptions>,
+  read: (at: number, length: number) => Int32Array,
+  recipe: Recipe,
+): Dataset<TokenExample> {
+  const length = Math.floor((tokens - 1) / window);
+  if (length < 1)
+    throw new EspalierError(
+      "DATA_TOO_SMALL",
+      `${name}: ${tokens} tokens are no window of ${window} and the next`,
+      {
+        fix: "give more text, or a smaller window",
+      },
+    );
+  return new Dataset({
+    name,
+    length,
+    recipe,
+    get: (index, pass) => {
+      const start = order === "random" ? randomBelow(tokens - window, pass, index) : index * window;
+      const all = read(start, window + 1);
+      return { x: all.slice(0, window), y: all.slice(1) };
+    },
+  });
+}
+
+/** A whole number from 0 up to n that follows from the pass and a number. */
+function randomBelow(n: number, pass: Pass, index: number): number {
+  const [high, low] = hostRandom.hostBits(rowKey(pass, index), 2) as Uint32Array & [number, number];
+  return Math.floor(((high * 2 ** 21 + (low >>> 11)) / 2 ** 53) * n);
+}

@@ -1,0 +1,303 @@
+import {
+  EspalierError,
+  node,
+  type OptionTable,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../core/index.ts";
+import { Dataset } from "./dataset.ts";
+import { absolutePath } from "./files.ts";
+
+// A folder of images, one folder of it for each class:
+//
+//   pets/cat/1.png  pets/cat/2.jpg  pets/dog/1.jpg   ->   { x: { data, shape: [height, width, channels] }, y: 0 or 1 }
+//
+//   read -> decode (PNG: fast-png, JPEG: jpeg-js, or all by sharp) -> channels -> size -> 0 to 1
+
+/** Options of {@link imageFolder}. */
+export interface ImageFolderOptions {
+  /** Height and width that all images get, by `resize`; the proportions are not kept. Default: their own. */
+  readonly size?: number | readonly [height: number, width: number] | undefined;
+  /** 1 for grey, 3 for colors. Default: 3. */
+  readonly channels?: 1 | 3 | undefined;
+  /** The way to another size: "bilinear" with antialiasing, or "area", means of areas; both as Pillow's. Default: "bilinear". */
+  readonly resize?: "bilinear" | "area" | undefined;
+  /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
+  readonly dtype?: "f32" | "u8" | undefined;
+  /** "sharp" decodes and resizes several times as fast, with slightly other numbers: `npm install sharp`. Default: "built-in". */
+  readonly decoder?: "built-in" | "sharp" | undefined;
+}
+
+const table = {
+  size: option.either(
+    option.integer({ min: 1 }),
+    option.made<readonly [number, number]>(
+      "[height, width]",
+      (value) =>
+        Array.isArray(value) && value.length === 2 && value.every((n) => Number.isSafeInteger(n) && n > 0),
+      {},
+    ),
+    {},
+  ),
+  channels: option.made<1 | 3, { readonly default: 3 }>("1 or 3", (value) => value === 1 || value === 3, {
+    default: 3,
+  }),
+  resize: option.oneOf(["bilinear", "area"], { default: "bilinear" }),
+  dtype: option.oneOf(["f32", "u8"], { default: "f32" }),
+  decoder: option.oneOf(["built-in", "sharp"], { default: "built-in" }),
+} satisfies OptionTable<ImageFolderOptions>;
+
+/** An image and the number of its class. */
+export interface ImageExample {
+  readonly x: { readonly data: Float32Array | Uint8Array; readonly shape: readonly [number, number, 1 | 3] };
+  readonly y: { readonly data: Int32Array; readonly shape: readonly [] };
+}
+
+/** A dataset of {@link imageFolder}: the names of its classes, and the class of each image. */
+export interface ImageDataset extends Dataset<ImageExample> {
+  readonly classes: readonly string[];
+  readonly labels: Int32Array;
+}
+
+/**
+ * The images of a folder (PNG and JPEG) by number, sorted by name. The folders in it are the classes, sorted as well.
+ *
+ * @example
+ * ```ts
+ * const pets = imageFolder("pets", { size: 64 });
+ * pets.classes; // ["cat", "dog"]
+ * const { train, validation } = pets.split({ train: 0.9, validation: 0.1 }, { stratify: pets.labels });
+ * ```
+ */
+export function imageFolder(path: string | URL, options: ImageFolderOptions = {}): ImageDataset {
+  const settings = resolveOptions("imageFolder", options, table);
+  const root = absolutePath(path);
+  const found = imagesIn(root);
+  const classes = [...new Set(found.map(([name]) => name))];
+  const labels = Int32Array.from(found, ([name]) => classes.indexOf(name));
+  const name = node.path.basename(root);
+  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+  const images = new Dataset<ImageExample>({
+    name,
+    length: found.length,
+    recipe: { kind: "imageFolder", path: root, options: given as Readonly<Record<string, string | number>> },
+    get: async (index) => {
+      const [, file] = found[index] as readonly [string, string];
+      const bytes = await node.fs.promises.readFile(file);
+      const y = { data: labels.slice(index, index + 1), shape: [] } as const;
+      return { x: await pixelsOf(node.path.relative(root, file), bytes, settings), y };
+    },
+  });
+  return Object.assign(images, { classes, labels });
+}
+
+/** Classes and paths of the images in the folders of a folder, in order. */
+function imagesIn(root: string): readonly (readonly [name: string, file: string])[] {
+  const { fs, path } = node;
+  const entries = fs.existsSync(root) ? fs.readdirSync(root, { withFileTypes: true }) : [];
+  const folders = entries
+    .flatMap((entry) => (entry.isDirectory() && !entry.name.startsWith(".") ? [entry.name] : []))
+    .sort();
+  const found = folders.flatMap((name) =>
+    fs
+      .readdirSync(path.join(root, name), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(png|jpe?g)$/i.test(file))
+      .sort()
+      .map((file) => [name, path.join(root, name, file)] as const),
+  );
+  if (found.length > 0) return found;
+  throw new EspalierError("DATA_EMPTY", `there are no images in the folders of ${root}`, {
+    fix: "put PNG or JPEG files into one folder for each class: pets/cat/1.png, pets/dog/1.png",
+  });
+}
+
+type ImageSettings = Settings<typeof table>;
+
+/** Pixels, row by row, channels beside each other. */
+interface Pixels {
+  readonly data: ArrayLike<number>;
+  readonly height: number;
+  readonly width: number;
+}
+
+async function pixelsOf(
+  file: string,
+  bytes: Uint8Array,
+  settings: ImageSettings,
+): Promise<ImageExample["x"]> {
+  const { size, channels, resize, dtype } = settings;
+  const [toHeight, toWidth] = typeof size === "number" ? [size, size] : (size ?? []);
+  let image: Pixels;
+  try {
+    image =
+      settings.decoder === "sharp"
+        ? await bySharp(bytes, settings, toHeight, toWidth)
+        : await decoded(bytes, channels);
+  } catch (cause) {
+    if (cause instanceof EspalierError && cause.code === "PACKAGE_MISSING") throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new EspalierError("DATA_CORRUPT", `the image ${file} cannot be decoded: ${why}`, {
+      fix: "replace the file or take it out, or leave such images out: images.skipBad(), or the loader's onBadExample",
+      cause,
+    });
+  }
+  const { height, width } = image;
+  const [h, w] = [toHeight ?? height, toWidth ?? width];
+  const numbers = h === height && w === width ? image.data : resized(image, h, w, channels, resize);
+  const data = dtype === "u8" ? new Uint8Array(numbers.length) : new Float32Array(numbers.length);
+  for (let i = 0; i < data.length; i++)
+    data[i] = dtype === "u8" ? Math.round(numbers[i] as number) : (numbers[i] as number) / 255;
+  return { data, shape: [h, w, channels] };
+}
+
+async function decoded(bytes: Uint8Array, channels: 1 | 3): Promise<Pixels> {
+  if (bytes[0] === 0xff && bytes[1] === 0xd8) {
+    const { default: jpeg } = await import("jpeg-js");
+    const { data, width, height } = jpeg.decode(bytes, { useTArray: true, maxMemoryUsageInMB: 2048 });
+    return { data: withChannels(data, 4, channels), width, height };
+  }
+  const { decode, convertIndexedToRgb, hasPngSignature } = await import("fast-png");
+  if (!hasPngSignature(bytes)) throw new Error("it is neither PNG nor JPEG");
+  const png = decode(bytes);
+  const { width, height, depth } = png;
+  if (png.palette) {
+    const rgb = convertIndexedToRgb(png);
+    return { data: withChannels(rgb, rgb.length / (width * height), channels), width, height };
+  }
+  const full = png.data.length === width * height * png.channels ? png.data : unpackedBits(png);
+  const scale = depth === 16 ? 1 / 257 : 255 / (2 ** depth - 1);
+  const data = depth === 8 ? full : Uint8Array.from(full, (n) => n * scale);
+  return { data: withChannels(data, png.channels, channels), width, height };
+}
+
+/** Pixels of less than 8 bits, which come several to a byte, each row beginning with a byte. */
+function unpackedBits({
+  data,
+  width,
+  height,
+  depth,
+}: {
+  readonly data: ArrayLike<number>;
+  readonly width: number;
+  readonly height: number;
+  readonly depth: number;
+}): Uint8Array {
+  const [each, rowBytes] = [8 / depth, Math.ceil((width * depth) / 8)];
+  return Uint8Array.from({ length: width * height }, (_, i) => {
+    const [y, x] = [Math.floor(i / width), i % width];
+    const byte = data[y * rowBytes + Math.floor(x / each)] as number;
+    return (byte >> (8 - depth * ((x % each) + 1))) & (2 ** depth - 1);
+  });
+}
+
+/** Grey (ITU-R 601, as Pillow's) or colors, without transparency. */
+function withChannels(data: ArrayLike<number>, from: number, to: 1 | 3): ArrayLike<number> {
+  if (from === to) return data;
+  const pixels = data.length / from;
+  const out = new Uint8Array(pixels * to);
+  for (let i = 0; i < pixels; i++) {
+    const at = i * from;
+    const [r, g, b] =
+      from < 3
+        ? [data[at] as number, data[at] as number, data[at] as number]
+        : [data[at] as number, data[at + 1] as number, data[at + 2] as number];
+    if (to === 1) out[i] = (r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16;
+    else out.set([r, g, b], 3 * i);
+  }
+  return out;
+}
+
+/** Another size, by means over areas that a kernel weights: columns first, then rows. */
+function resized(
+  image: Pixels,
+  h: number,
+  w: number,
+  channels: number,
+  kind: "bilinear" | "area",
+): Float32Array {
+  const { height, width } = image;
+  const across = alongAxis(image.data, height, width, channels, kernelOf(width, w, kind));
+  return alongAxis(across, 1, height, w * channels, kernelOf(height, h, kind));
+}
+
+/** For each new place, the first old one that counts, and how much it and those after it do. */
+type Kernel = readonly { readonly from: number; readonly weights: Float64Array }[];
+
+/** Resizes the middle one of three axes. */
+function alongAxis(
+  data: ArrayLike<number>,
+  outer: number,
+  length: number,
+  inner: number,
+  kernel: Kernel,
+): Float32Array {
+  const out = new Float32Array(outer * kernel.length * inner);
+  let at = 0;
+  for (let o = 0; o < outer; o++)
+    for (const { from, weights } of kernel) {
+      const start = (o * length + from) * inner;
+      for (let i = 0; i < inner; i++) {
+        let sum = 0;
+        for (let k = 0; k < weights.length; k++)
+          sum += (weights[k] as number) * (data[start + k * inner + i] as number);
+        out[at++] = sum;
+      }
+    }
+  return out;
+}
+
+function kernelOf(from: number, to: number, kind: "bilinear" | "area"): Kernel {
+  const scale = from / to;
+  const spread = Math.max(scale, 1);
+  const reach = (kind === "area" ? 0.5 : 1) * spread;
+  return Array.from({ length: to }, (_, i) => {
+    const center = (i + 0.5) * scale;
+    const first = Math.max(0, Math.floor(center - reach + 0.5));
+    const end = Math.min(from, Math.floor(center + reach + 0.5));
+    const weights = Float64Array.from({ length: end - first }, (__, k) => {
+      const distance = (first + k + 0.5 - center) / spread;
+      if (kind === "bilinear") return Math.max(0, 1 - Math.abs(distance));
+      return Number(distance > -0.5 && distance <= 0.5);
+    });
+    const sum = weights.reduce((a, b) => a + b);
+    return { from: first, weights: weights.map((weight) => weight / sum) };
+  });
+}
+
+/** Decodes and resizes by sharp, which a program installs if it wants it. */
+async function bySharp(
+  bytes: Uint8Array,
+  { channels }: ImageSettings,
+  h: number | undefined,
+  w: number | undefined,
+): Promise<Pixels> {
+  const name = "sharp";
+  const { default: sharp } = await (
+    import(/* @vite-ignore */ name) as Promise<{ readonly default: Sharp }>
+  ).catch((cause: unknown) => {
+    throw new EspalierError("PACKAGE_MISSING", "imageFolder: the decoder sharp is not installed", {
+      fix: 'run `npm install sharp`, or leave out decoder: "sharp"',
+      cause,
+    });
+  });
+  const image = sharp(bytes)
+    .removeAlpha()
+    .toColourspace(channels === 1 ? "b-w" : "srgb");
+  const sized = h === undefined ? image : image.resize(w as number, h, { fit: "fill", kernel: "linear" });
+  const { data, info } = await sized.raw().toBuffer({ resolveWithObject: true });
+  return { data: withChannels(data, info.channels, channels), width: info.width, height: info.height };
+}
+
+/** The part of sharp that is used. */
+type Sharp = (bytes: Uint8Array) => SharpImage;
+interface SharpImage {
+  removeAlpha(): SharpImage;
+  toColourspace(space: string): SharpImage;
+  resize(width: number, height: number, options: object): SharpImage;
+  raw(): SharpImage;
+  toBuffer(options: { readonly resolveWithObject: true }): Promise<{
+    readonly data: Uint8Array;
+    readonly info: { readonly width: number; readonly height: number; readonly channels: number };
+  }>;
+}

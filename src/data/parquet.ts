@@ -1,0 +1,118 @@
+import { checkOptions, node, type OptionTable, option } from "../core/index.ts";
+import type { StateTree } from "../state/index.ts";
+import { count, Dataset, type Reader, rowError, sourceError } from "./dataset.ts";
+import { DataFile } from "./files.ts";
+import { type MissingValues, missingOption, missingValue, type Row, unknownColumn } from "./text-files.ts";
+
+/** Options of {@link parquet}. */
+export interface ParquetOptions {
+  /** Columns to read. Default: all. */
+  readonly columns?: readonly string[] | undefined;
+  /** Values for nulls, by column. Default: a null is an error. */
+  readonly missing?: MissingValues | undefined;
+}
+
+const table = {
+  columns: option.made<readonly string[]>("a list of names", Array.isArray, {}),
+  missing: missingOption,
+} satisfies OptionTable<ParquetOptions>;
+
+/**
+ * The rows of a Parquet file by column, a stream that can start at any row. One group of rows is in memory at a time.
+ * Whole numbers of 64 bits become numbers.
+ *
+ * @example
+ * ```ts
+ * const rides = parquet("rides.parquet", { columns: ["distance", "price"] });
+ * ```
+ */
+export function parquet<T extends object = Row>(
+  path: string | URL,
+  options: ParquetOptions = {},
+): Dataset<T> {
+  checkOptions("parquet", options, table);
+  const file = new DataFile(path);
+  let opened: ReturnType<typeof openParquet> | undefined;
+  return new Dataset<T>({
+    name: file.name,
+    recipe: { kind: "parquet", path: file.path, options: options as StateTree },
+    open: (_pass, from): Reader<T> => {
+      let row = from === undefined ? 0 : count(file.name, from, "row");
+      let group:
+        | { readonly start: number; readonly rows: readonly Readonly<Record<string, unknown>>[] }
+        | undefined;
+      return {
+        next: async () => {
+          try {
+            opened ??= openParquet(file, options);
+            const { groups, read } = await opened;
+            if (!group || row >= group.start + group.rows.length) {
+              const next = groups.find(({ end }) => row < end);
+              if (!next) return undefined;
+              group = { start: next.start, rows: await read(next.start, next.end) };
+            }
+          } catch (cause) {
+            opened = undefined;
+            throw sourceError(file.name, undefined, cause);
+          }
+          const index = row++;
+          try {
+            return { value: rowOf(group.rows[index - group.start] ?? {}, options.missing ?? {}) as T, index };
+          } catch (cause) {
+            throw rowError(file.name, index, cause);
+          }
+        },
+        bookmark: () => ({ row }),
+        close: () => undefined,
+      };
+    },
+  });
+}
+
+async function openParquet(file: DataFile, { columns }: ParquetOptions) {
+  const { parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import("hyparquet");
+  const buffer = {
+    byteLength: file.size,
+    slice: (start: number, end = file.size) => file.read(start, end - start).buffer,
+  };
+  const metadata = await parquetMetadataAsync(buffer);
+  const names = parquetSchema(metadata).children.map(({ element }) => element.name);
+  for (const name of columns ?? []) if (!names.includes(name)) throw unknownColumn(name, names);
+  const compressors = {
+    GZIP: (bytes: Uint8Array) => node.zlib.gunzipSync(bytes),
+    BROTLI: (bytes: Uint8Array) => node.zlib.brotliDecompressSync(bytes),
+    // From Node 22.15 on.
+    ...("zstdDecompressSync" in node.zlib && {
+      ZSTD: node.zlib.zstdDecompressSync as (bytes: Uint8Array) => Uint8Array,
+    }),
+  };
+  let end = 0;
+  const groups = metadata.row_groups.map(({ num_rows }) => {
+    const start = end;
+    end += Number(num_rows);
+    return { start, end };
+  });
+  return {
+    groups,
+    read: (rowStart: number, rowEnd: number) =>
+      parquetReadObjects({
+        file: buffer,
+        metadata,
+        rowStart,
+        rowEnd,
+        compressors,
+        ...(columns && { columns: [...columns] }),
+      }),
+  };
+}
+
+function rowOf(
+  values: Readonly<Record<string, unknown>>,
+  missing: MissingValues,
+): Readonly<Record<string, unknown>> {
+  const row: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values))
+    if (value === null || value === undefined) row[name] = missingValue(name, value, missing);
+    else row[name] = typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  return row;
+}

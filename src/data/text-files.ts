@@ -1,0 +1,336 @@
+import { checkOptions, didYouMean, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import type { StateTree } from "../state/index.ts";
+import { type Bookmark, count, Dataset, emptyError, type Reader, rowError, sourceError } from "./dataset.ts";
+import { DataFile } from "./files.ts";
+
+// Files of lines or records, read in blocks that end where a record ends:
+//
+//   | block, 256 KB: record record record | block: record ...
+//     ^ byte                ^ taken
+//
+// A bookmark is { byte, taken, row }: a reader that is opened from it seeks to the block and takes the next record of it.
+
+const blockBytes = 256 * 1024;
+const longestRecord = 64 * 1024 * 1024;
+
+/** A kind of file: how a block becomes records, and a record a row. */
+interface RecordFormat<R, T> {
+  /** The byte at which the rows begin. */
+  begin(): number | Promise<number>;
+  /** The byte after the last complete record; 0 where none is complete. */
+  end(bytes: Uint8Array): number;
+  records(text: string): readonly R[];
+  row(record: R): T;
+}
+
+function recordReader<R, T>(
+  file: DataFile,
+  format: RecordFormat<R, T>,
+  from: Bookmark | undefined,
+): Reader<T> {
+  const { name } = file;
+  const at = (part: string): number => (from === undefined ? 0 : count(name, from, part));
+  let [byte, taken, row] = [at("byte"), at("taken"), at("row")];
+  let block: { readonly records: readonly R[]; readonly end: number } | undefined;
+  const load = async (): Promise<{ readonly records: readonly R[]; readonly end: number }> => {
+    let records = false;
+    try {
+      const begin = await format.begin();
+      records = true;
+      byte ||= begin;
+      const bytes = wholeRecords(file, byte, format);
+      return { records: format.records(textOf(bytes)), end: byte + bytes.length };
+    } catch (cause) {
+      // csv-parse tells how many records of the block it has read.
+      const read = (cause as { readonly records?: number }).records ?? 0;
+      throw sourceError(name, records ? row - taken + read : undefined, cause);
+    }
+  };
+  return {
+    next: async () => {
+      block ??= await load();
+      while (taken >= block.records.length) {
+        if (block.end >= file.size) return undefined;
+        byte = block.end;
+        taken = 0;
+        block = await load();
+      }
+      const record = block.records[taken++] as R;
+      const index = row++;
+      try {
+        return { value: format.row(record), index };
+      } catch (cause) {
+        throw rowError(name, index, cause);
+      }
+    },
+    bookmark: () => ({ byte, taken, row }),
+    close: () => undefined,
+  };
+}
+
+/** The bytes from a position to the end of a record, about a block of them. */
+function wholeRecords<R, T>(file: DataFile, byte: number, { end }: RecordFormat<R, T>): Uint8Array {
+  for (let length = blockBytes; ; length *= 4) {
+    const bytes = file.read(byte, length);
+    if (byte + bytes.length >= file.size) return bytes;
+    const whole = end(bytes);
+    if (whole > 0) return bytes.subarray(0, whole);
+    if (length > longestRecord)
+      throw new EspalierError("DATA_INVALID", `a record is longer than ${longestRecord / 2 ** 20} MB`, {
+        fix: "look for a quote that is not closed, and for line ends that are not \\n",
+      });
+  }
+}
+
+const newline = 10;
+const afterNewline = (bytes: Uint8Array): number => bytes.lastIndexOf(newline) + 1;
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new EspalierError("DATA_INVALID", "the text is not UTF-8", { fix: "convert the file to UTF-8" });
+  }
+}
+
+const linesOf = (text: string): string[] => {
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+};
+
+/**
+ * The lines of a text file, a stream that can start anywhere.
+ *
+ * @example
+ * ```ts
+ * for await (const line of textFile("stories.txt").take(3)) console.log(line);
+ * ```
+ */
+export function textFile(path: string | URL): Dataset<string> {
+  const file = new DataFile(path);
+  const format: RecordFormat<string, string> = {
+    begin: () => 0,
+    end: afterNewline,
+    records: linesOf,
+    row: (line) => line,
+  };
+  return new Dataset({
+    name: file.name,
+    recipe: { kind: "textFile", path: file.path },
+    open: (_pass, from) => recordReader(file, format, from),
+  });
+}
+
+/**
+ * The values of a file with a JSON value on each line, a stream that can start anywhere. Empty lines do not count.
+ *
+ * @example
+ * ```ts
+ * const reviews = jsonl<{ text: string; stars: number }>("reviews.jsonl");
+ * ```
+ */
+export function jsonl<T = Readonly<Record<string, unknown>>>(path: string | URL): Dataset<T> {
+  const file = new DataFile(path);
+  const format: RecordFormat<string, T> = {
+    begin: () => 0,
+    end: afterNewline,
+    records: (text) => linesOf(text).filter((line) => line.trim() !== ""),
+    row: (line) => JSON.parse(line) as T,
+  };
+  return new Dataset({
+    name: file.name,
+    recipe: { kind: "jsonl", path: file.path },
+    open: (_pass, from) => recordReader(file, format, from),
+  });
+}
+
+/** A row of a table: values by column. */
+export type Row = Readonly<Record<string, string | number | boolean>>;
+
+/** Values for cells without one, by column. Columns that are not there must have a value in each row. */
+export type MissingValues = Readonly<Record<string, string | number | boolean>>;
+
+/** Options of {@link csv}. */
+export interface CsvOptions {
+  /** The types of columns. Default: guessed from the beginning of the file. */
+  readonly types?: Readonly<Record<string, "number" | "text" | "boolean">> | undefined;
+  /** Values for empty cells, by column. Default: an empty cell is an error. */
+  readonly missing?: MissingValues | undefined;
+  /** Names of the columns of a file whose first row is not them. */
+  readonly header?: readonly string[] | undefined;
+  /** Default: ",". */
+  readonly separator?: string | undefined;
+}
+
+const anObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+export const missingOption = option.made<MissingValues>(
+  'values by column, such as { age: 0, city: "unknown" }',
+  anObject,
+  {},
+);
+const csvTable = {
+  types: option.made<NonNullable<CsvOptions["types"]>>(
+    'types by column, such as { zip: "text" }',
+    anObject,
+    {},
+  ),
+  missing: missingOption,
+  header: option.made<readonly string[]>("a list of names", Array.isArray, {}),
+  separator: option.text({ default: "," }),
+} satisfies OptionTable<CsvOptions>;
+
+/** The columns of a file, and where its rows begin. */
+interface CsvHead {
+  readonly names: readonly string[];
+  readonly types: readonly ("number" | "text" | "boolean")[];
+  readonly begin: number;
+}
+
+/**
+ * The rows of a CSV file by the names in its first row, a stream that can start anywhere. Numbers are numbers, and
+ * "true" and "false" booleans, where all of a column's values in the first 256 KB are.
+ *
+ * @example
+ * ```ts
+ * const houses = csv("houses.csv", { types: { zip: "text" }, missing: { garage: 0 } });
+ * ```
+ */
+export function csv<T extends Row = Row>(path: string | URL, options: CsvOptions = {}): Dataset<T> {
+  checkOptions("csv", options, csvTable);
+  const file = new DataFile(path);
+  const { separator = csvTable.separator.default } = options;
+  let head: CsvHead | undefined;
+  let parse: CsvParser = () => [];
+  const format: RecordFormat<readonly string[], T> = {
+    begin: async () => {
+      if (!head) {
+        parse = await csvParser(separator);
+        head = csvHead(file, options, parse);
+      }
+      return head.begin;
+    },
+    end: endOfRecord,
+    records: (text) => parse(text),
+    row: (cells) => csvRow(head as CsvHead, cells, options.missing ?? {}) as T,
+  };
+  return new Dataset({
+    name: file.name,
+    recipe: { kind: "csv", path: file.path, options: options as StateTree },
+    open: (_pass, from) => recordReader(file, format, from),
+  });
+}
+
+type CsvParser = (text: string) => readonly (readonly string[])[];
+
+/** Cells of a text, by csv-parse; texts without quotes are cut at separators, which is several times as fast. */
+async function csvParser(separator: string): Promise<CsvParser> {
+  const { parse } = await import("csv-parse/sync");
+  return (text) =>
+    text.includes('"')
+      ? parse(text, {
+          delimiter: separator,
+          relax_column_count: true,
+          skip_empty_lines: true,
+          record_delimiter: ["\r\n", "\n"],
+        })
+      : linesOf(text).flatMap((line) => (line === "" ? [] : [line.split(separator)]));
+}
+
+/** Line ends with an even number of quotes before them: others are within a quoted cell. */
+function endOfRecord(bytes: Uint8Array, first = false): number {
+  let [quoted, end] = [false, 0];
+  for (let i = 0; i < bytes.length; i++) {
+    if (bytes[i] === 34) quoted = !quoted;
+    else if (bytes[i] === newline && !quoted) {
+      end = i + 1;
+      if (first) return end;
+    }
+  }
+  return end;
+}
+
+function csvHead(file: DataFile, { header, types = {} }: CsvOptions, parse: CsvParser): CsvHead {
+  const bytes = wholeRecords(file, 0, { end: endOfRecord } as RecordFormat<unknown, unknown>);
+  const rows = parse(textOf(bytes));
+  const names = header ?? rows[0];
+  if (!names) throw emptyError(file.name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined)
+    throw new EspalierError("DATA_INVALID", `the column "${twice}" is there twice`, {
+      fix: "give each column a name of its own, in the file or by the option header",
+    });
+  for (const name of Object.keys(types)) if (!names.includes(name)) throw unknownColumn(name, names);
+  const sample = header ? rows : rows.slice(1);
+  return {
+    names,
+    types: names.map((name, i) => types[name] ?? guess(sample.map((row) => row[i] ?? ""))),
+    begin: header ? 0 : endOfRecord(bytes, true) || bytes.length,
+  };
+}
+
+/** The error of a column that a table does not have. */
+export const unknownColumn = (name: string, names: readonly string[]): EspalierError =>
+  new EspalierError("DATA_COLUMN_UNKNOWN", `there is no column "${name}"${didYouMean(name, names)}`, {
+    fix: `the columns are ${names.join(", ")}`,
+  });
+
+function guess(cells: readonly string[]): "number" | "text" | "boolean" {
+  const present = cells.filter((cell) => !isMissing(cell, true));
+  if (present.length === 0) return "text";
+  if (present.every((cell) => Number.isFinite(Number(cell)))) return "number";
+  return present.every((cell) => cell === "true" || cell === "false") ? "boolean" : "text";
+}
+
+const missingNumbers = new Set(["", "NA", "N/A", "NaN", "nan", "null", "None"]);
+const isMissing = (cell: string, numeric: boolean): boolean =>
+  numeric ? missingNumbers.has(cell.trim()) : cell === "";
+
+function csvRow({ names, types }: CsvHead, cells: readonly string[], missing: MissingValues): Row {
+  if (cells.length !== names.length)
+    throw new EspalierError(
+      "DATA_RAGGED",
+      `it has ${cells.length} cells, and there are ${names.length} columns`,
+      {
+        fix: "give each row a cell for each column, in quotes where it has the separator in it",
+      },
+    );
+  const row: Record<string, string | number | boolean> = {};
+  for (const [i, name] of names.entries()) {
+    const cell = cells[i] as string;
+    const type = types[i];
+    if (isMissing(cell, type !== "text")) row[name] = missingValue(name, cell, missing);
+    else if (type === "number") row[name] = numberOf(name, cell);
+    else row[name] = type === "boolean" ? booleanOf(name, cell) : cell;
+  }
+  return row;
+}
+
+/** The value for a cell that has none. */
+export function missingValue(
+  column: string,
+  cell: unknown,
+  missing: MissingValues,
+): string | number | boolean {
+  const value = Object.hasOwn(missing, column) ? missing[column] : undefined;
+  if (value !== undefined) return value;
+  throw new EspalierError("DATA_MISSING", `the column "${column}" has no value, it is ${shown(cell)}`, {
+    fix: `say what stands for it, missing: { ${JSON.stringify(column)}: 0 }, or take the row out`,
+  });
+}
+
+function numberOf(column: string, cell: string): number {
+  const number = Number(cell);
+  if (Number.isFinite(number)) return number;
+  throw new EspalierError("DATA_INVALID", `the column "${column}" is ${shown(cell)}, which is no number`, {
+    fix: `correct it, or read the column as text: types: { ${JSON.stringify(column)}: "text" }`,
+  });
+}
+
+function booleanOf(column: string, cell: string): boolean {
+  if (cell === "true" || cell === "false") return cell === "true";
+  throw new EspalierError("DATA_INVALID", `the column "${column}" is ${shown(cell)}, not true or false`, {
+    fix: `correct it, or read the column as text: types: { ${JSON.stringify(column)}: "text" }`,
+  });
+}
