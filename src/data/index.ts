@@ -10,6 +10,7 @@ export {
   tokenWindows,
 } from "./array-files.ts";
 export {
+  type ArrayInput,
   type ArrayTree,
   type ExampleTree,
   hostArrays,

@@ -26,6 +26,9 @@ export type Evaluate<B> = (
 /** The name of a loss's weight among ramps. */
 export const weightName = (name: string): string => `weight.${name}`;
 
+/** The name of the share of a loss that a micro-batch holds, among weights: a factor that is reported of no loss. */
+export const shareName = (name: string): string => `share.${name}`;
+
 /** The name of one of a loss's rates among ramps. */
 export const rateName = (loss: string, rate: string): string => `rate.${loss}.${rate}`;
 
@@ -53,7 +56,9 @@ export function sumOf<B, O>(
       if (!counted.has(loss)) continue;
       addMetrics(loss.name, term, metrics);
       const weight = weightOf(loss, weights);
-      const weighted = weight === 1 ? term.loss : np.multiply(term.loss, weight);
+      const whole = weight === 1 ? term.loss : np.multiply(term.loss, weight);
+      const share = weights[shareName(loss.name)];
+      const weighted = share === undefined ? whole : np.multiply(whole, share);
       total = total === undefined ? weighted : np.add(total, weighted);
     }
     const sum = total ?? np.zeros([]);

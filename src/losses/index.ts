@@ -1,5 +1,5 @@
 /** Losses: terms, when they are active, and one compiled objective per active set. Head: objective.ts. */
-export type { Evaluate, Evaluation } from "./evaluate.ts";
+export { type Evaluate, type Evaluation, shareName, weightName } from "./evaluate.ts";
 export {
   asLoss,
   type Field,

@@ -13,7 +13,7 @@ import type { AnyOptions, SupervisedData } from "./options.ts";
 
 /** Examples on the device. Without targets those follow from the inputs. */
 export interface Examples {
-  readonly data: Readonly<Record<"x", TensorTree>> & Partial<Readonly<Record<"y", TensorTree>>>;
+  readonly data: { readonly x: TensorTree; readonly y?: TensorTree; readonly weight?: Tensor };
   readonly length: number;
   readonly device: Device;
 }
@@ -29,7 +29,7 @@ export function placeExamples(
     throw new EspalierError("DATA_INVALID", `${what}: there is no x`, {
       fix: "give { x, y }: inputs and targets",
     });
-  checkNames(what, given, ["x", "y"]);
+  checkNames(what, given, ["x", "y", "weight"]);
   if (given.y === undefined && !withoutTargets)
     throw new EspalierError("DATA_INVALID", `${what}: there is no y`, {
       fix: "give targets, { x, y }, or the option targets, which makes them from x",
@@ -39,9 +39,11 @@ export function placeExamples(
     place.engine === undefined && place.device === undefined && tensor instanceof Tensor
       ? { engine: tensor.device.engine, device: tensor.device.index }
       : place;
-  const arrays = given.y === undefined ? { x: given.x } : { x: given.x, y: given.y };
+  const { x, y, weight } = given;
+  const arrays = { x, ...(y !== undefined && { y }), ...(weight !== undefined && { weight }) };
   const { tree, length } = placeArrays(what, arrays, where);
-  checkFinite(what, given, length);
+  checkFinite(what, arrays, length);
+  checkWeights(what, weight, length);
   const [first] = treeLeaves<Tensor>(tree) as [Tensor];
   // A tree of arrays { x, y } becomes one of tensors with the same names.
   return { data: tree as Examples["data"], length, device: first.device };
@@ -77,9 +79,28 @@ export function withName<T>(what: string, work: () => T): T {
   }
 }
 
-/** Refuses inputs and targets on the host that are NaN or infinite. */
-function checkFinite(what: string, { x, y }: SupervisedData, examples: number): void {
-  for (const { path, data } of hostArrays({ x, ...(y !== undefined && { y }) })) {
+/** Refuses weights on the host that are below 0, and such that are 0 throughout. */
+function checkWeights(what: string, weight: SupervisedData["weight"], examples: number): void {
+  for (const { data } of hostArrays(weight)) {
+    const numbers = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
+    const bad = Array.prototype.findIndex.call(numbers, (number: number) => Number(number) < 0);
+    const width = numbers.length / examples;
+    if (bad >= 0)
+      throw new EspalierError(
+        "WEIGHTS_INVALID",
+        `${what}: the weight of row ${Math.floor(bad / width)} is ${Number(numbers[bad])}`,
+        { fix: "give weights from 0 on; an example of weight 0 does not count" },
+      );
+    if (examples > 0 && Array.prototype.every.call(numbers, (number: number) => Number(number) === 0))
+      throw new EspalierError("WEIGHTS_INVALID", `${what}: all weights are 0, so that nothing counts`, {
+        fix: "give some example a weight above 0, or leave weight out",
+      });
+  }
+}
+
+/** Refuses inputs, targets and weights on the host that are NaN or infinite. */
+function checkFinite(what: string, arrays: SupervisedData, examples: number): void {
+  for (const { path, data } of hostArrays({ ...arrays })) {
     if (!(data instanceof Float32Array || data instanceof Float64Array || Array.isArray(data))) continue;
     const numbers = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
     for (let i = 0; i < numbers.length; i++) {

@@ -27,15 +27,20 @@ export {
   type TopKOptions,
   topK,
 } from "./metrics.ts";
-export type { Batch, LossInput } from "./objective.ts";
+export { type Batch, countedLoss, type LossInput } from "./objective.ts";
 export type { SupervisedData, SupervisedOptions } from "./options.ts";
 export {
+  binary,
   classification,
   type LossStrategy,
   languageModeling,
+  type MetricName,
   type Modality,
   modalityStrategies,
+  multiLabel,
+  multimodal,
   regression,
+  sequenceLabeling,
   strategyOf,
   type TaskSpec,
   type TaskSpecOptions,

@@ -1,5 +1,5 @@
 import { checkOptions, type OptionTable, option } from "../core/index.ts";
-import type { ArrayTree, ExampleTree } from "../data/index.ts";
+import type { ArrayInput, ArrayTree, ExampleTree } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import { checkMonitor, type MonitorOptions, type RateInputs } from "../learner/index.ts";
 import type { Model, Params } from "../nn/index.ts";
@@ -14,6 +14,11 @@ export interface SupervisedData {
   readonly x: ArrayTree;
   /** May be left out where `targets` makes them from the inputs. */
   readonly y?: ArrayTree;
+  /**
+   * How much each example counts in losses and metrics, from 0 on; or each part of one, such as tokens [examples, time].
+   * Default: 1.
+   */
+  readonly weight?: ArrayInput;
 }
 
 /** Options of {@link supervisedTask}. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compile, put, type Value } from "../engine/index.ts";
+import { compile, put, read, type Value } from "../engine/index.ts";
 import { testEngines } from "../engine/run/engines.test-support.ts";
 import { ofBatch } from "./metrics.test-support.ts";
 import {
@@ -7,6 +7,7 @@ import {
   fallbackStrategy,
   languageModeling,
   modalityStrategies,
+  multimodal,
   regression,
   strategyOf,
   taskSpec,
@@ -29,6 +30,23 @@ describe("taskSpec", () => {
     expect(() => taskSpec({ modality: "txt" as never })).toThrow(/did you mean "text"/);
     expect(() => taskSpec({ modality: "text", strategy: "language" as never })).toThrow(/OPTION_INVALID/);
     expect(() => regression({ error: "mes" as never })).toThrow(/did you mean "mse"/);
+  });
+
+  it("names metrics, which are made for the strategy", () => {
+    const vision = strategyOf({ modality: "vision", metrics: ["accuracy", "f1", "confusionMatrix"] });
+    expect(Object.keys(vision.metrics)).toEqual(["accuracy", "f1", "confusionMatrix"]);
+    expect(vision.targets).toBeUndefined();
+    const spec = {
+      name: "pets",
+      modality: "multimodal",
+      inputs: ["image", "text"],
+      targets: "text",
+    } as const;
+    expect(taskSpec(spec)).toEqual({ ...spec, strategy: "languageModeling" });
+    expect(() => taskSpec({ modality: "text", metrics: ["f2"] as never })).toThrow(/f1.*OPTION_INVALID/s);
+    expect(() => strategyOf({ modality: "tabular", labelSmoothing: 0.1 })).toThrow(/OPTION_UNKNOWN/);
+    const many = { modality: "vision", strategy: "multiLabel", metrics: ["accuracy"] } as const;
+    expect(() => strategyOf(many)).toThrow(/OPTION_INVALID/);
   });
 
   it("takes whole numbers for classes where nothing is said", () => {
@@ -89,6 +107,12 @@ describe.each(testEngines())("strategies on %s", (engine) => {
     );
     expect(await loss?.item()).toBeCloseTo((Math.LN2 + Math.log1p(Math.exp(-9))) / 2, 5);
     expect(await accuracy?.item()).toBe(0.5);
+    const pair = compile((image: Value, text: Value) => multimodal().targets?.({ image, text }) as object, {
+      engine,
+    });
+    const tokens = put(Int32Array.of(1, 2, 3), { shape: [1, 3], engine });
+    const next = (await read(pair(put([[0]], { engine }), tokens))) as { x: { text: unknown }; y: unknown };
+    expect([next.x.text, next.y]).toEqual([Int32Array.of(1, 2), Int32Array.of(2, 3)]);
     const error = compile((out: Value, y: Value) => regression({ error: "mae" }).loss(out, y), { engine });
     expect(await error(put([[1], [2]], { engine }), put([3, 2], { engine })).item()).toBe(1);
   });

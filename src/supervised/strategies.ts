@@ -1,12 +1,36 @@
-import { checkNames, checkWord, EspalierError } from "../core/index.ts";
-import { type ArrayTree, isIntegers } from "../data/index.ts";
-import { np, type Value } from "../engine/index.ts";
-import { crossEntropy, huber, mae, mse } from "../nn/index.ts";
-
+import { checkOptions, EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
+import { type ArrayTree, type ExampleTree, isIntegers } from "../data/index.ts";
+import { np, Value } from "../engine/index.ts";
+import { binaryCrossEntropy, crossEntropy, huber, mae as meanAbsolute, mse } from "../nn/index.ts";
 import { ofClasses } from "./examples.ts";
+import {
+  accuracy,
+  auc,
+  confusionMatrix,
+  f1,
+  type Metrics,
+  mae,
+  perplexity,
+  precision,
+  r2,
+  recall,
+  rmse,
+  type SetMetric,
+  topK,
+} from "./metrics.ts";
+import { type Batch, countedLoss, type SupervisedLoss } from "./objective.ts";
 
-import { accuracy, type Metrics } from "./metrics.ts";
-import type { Batch, SupervisedLoss } from "./objective.ts";
+/**
+ * Kinds of tasks. A strategy is a loss with metrics that fit it, and, for language, how targets follow from inputs. It
+ * leaves out what is ignored, counts classes and examples by their weights, and tells how much a batch holds, so that
+ * micro-batches and batches of validation add up to the same as one large batch.
+ *
+ * ```
+ * taskSpec({ modality: "vision", metrics: ["accuracy", "f1"] })
+ *   strategyOf(spec)   -> visionClassification({ ... }), with these metrics
+ *     { loss, metrics, targets }                      -> supervisedTask
+ * ```
+ */
 
 /** A kind of task: its loss, its metrics, and how targets are made where there are none. */
 export interface LossStrategy {
@@ -14,67 +38,54 @@ export interface LossStrategy {
   readonly loss: SupervisedLoss;
   readonly metrics: Metrics;
   /** Makes inputs and targets from inputs alone. */
-  readonly targets?: (x: Value) => Batch<Value, Value>;
+  readonly targets?: (x: ExampleTree<Value>) => Batch<ExampleTree<Value>, Value>;
 }
 
-const strategyNames = ["languageModeling", "visionClassification", "classification", "regression"] as const;
+const strategyNames = [
+  "languageModeling",
+  "visionClassification",
+  "classification",
+  "regression",
+  "multimodal",
+  "binary",
+  "multiLabel",
+  "sequenceLabeling",
+] as const;
 /** The strategies there are, by name. */
 export type StrategyName = (typeof strategyNames)[number];
 
-/** Options of {@link languageModeling}. */
-export interface LanguageModelingOptions {
-  /** Targets of this number do not count. Default: -100. */
-  readonly ignore?: number;
-  readonly labelSmoothing?: number;
-}
+// --- Classes -------------------------------------------------------------------------------------------------------
 
-/**
- * Cross entropy of the next token: logits [batch, time, tokens] and tokens [batch, time]. Without targets, inputs are
- * all tokens but the last and targets all but the first.
- *
- * @example
- * ```ts
- * const { name, ...how } = languageModeling();
- * supervisedTask({ ...how, model, optimizer, data: { x: tokens }, batchSize: 8 });
- * ```
- */
-export function languageModeling(options: LanguageModelingOptions = {}): LossStrategy {
-  checkNames("languageModeling", options, ["ignore", "labelSmoothing"]);
-  const { ignore = -100, labelSmoothing = 0 } = options;
-  const counted = (y: Value): Value => np.notEqual(y, ignore);
-  return {
-    name: "languageModeling",
-    loss: ofClasses<SupervisedLoss>(
-      (logits, y) => {
-        const labels = y.astype("i32");
-        return crossEntropy(logits, labels, { mask: counted(labels), labelSmoothing });
-      },
-      { ignored: ignore },
-    ),
-    metrics: { accuracy: accuracy({ ignore }) },
-    targets: (x) => {
-      const [batch, time] = x.shape as readonly [number, number];
-      const from = (start: number): Value => np.dynamicSlice(x, [0, start], [batch, time - 1]);
-      return { x: from(0), y: from(1) };
-    },
-  };
-}
-
-/** Options of {@link classification}. */
+/** Options of {@link classification} and {@link visionClassification}. */
 export interface ClassificationOptions {
+  /** The part of each target that is spread over all classes. Default: 0. */
   readonly labelSmoothing?: number;
+  /** How much each class counts, one number each. Default: all alike. */
+  readonly classWeights?: readonly number[];
+  /** Labels of this number do not count. Default: none. */
+  readonly ignore?: number;
 }
+
+const smoothing = option.number({ min: 0, max: 1, default: 0 });
+const ignore = option.integer({});
+const weights = option.made<readonly number[]>(
+  "one number from 0 on for each class",
+  (value) => Array.isArray(value) && value.every((weight) => Number.isFinite(weight) && weight >= 0),
+  {},
+);
+const classTable = {
+  labelSmoothing: smoothing,
+  classWeights: weights,
+  ignore,
+} satisfies OptionTable<ClassificationOptions>;
 
 /** Cross entropy of labels (whole numbers, of whatever element type) or distributions, with accuracy. */
 export function classification(options: ClassificationOptions = {}): LossStrategy {
-  checkNames("classification", options, ["labelSmoothing"]);
-  const { labelSmoothing = 0 } = options;
+  const settings = resolveOptions("classification", options, classTable);
   return {
     name: "classification",
-    loss: ofClasses<SupervisedLoss>((logits, y) =>
-      crossEntropy(logits, y.ndim < logits.ndim ? y.astype("i32") : y, { labelSmoothing }),
-    ),
-    metrics: { accuracy },
+    loss: classLoss(settings),
+    metrics: { accuracy: settings.ignore === undefined ? accuracy : accuracy({ ignore: settings.ignore }) },
   };
 }
 
@@ -83,37 +94,216 @@ export function visionClassification(options: ClassificationOptions = {}): LossS
   return { ...classification(options), name: "visionClassification" };
 }
 
+interface ClassLossSettings {
+  readonly labelSmoothing: number;
+  readonly classWeights: readonly number[] | undefined;
+  readonly ignore: number | undefined;
+}
+
+/** Cross entropy, with the sum of the labels' weights as its count where they differ. */
+function classLoss({ labelSmoothing, classWeights, ignore }: ClassLossSettings): SupervisedLoss {
+  const isLabel = (y: Value, logits: Value): boolean => y.ndim < logits.ndim;
+  const marks = ignore === undefined ? {} : { ignored: ignore };
+  const loss: SupervisedLoss = (logits, y, { mask } = {}) => {
+    const target = isLabel(y, logits) ? y.astype("i32") : y;
+    const counts = isLabel(y, logits) ? maskOf(target, ignore, mask) : mask;
+    return crossEntropy(logits, target, {
+      labelSmoothing,
+      ...(counts && { mask: counts }),
+      ...(classWeights && { classWeights: np.array([...classWeights]) }),
+    });
+  };
+  if (ignore === undefined && !classWeights) return ofClasses(loss, marks);
+  return ofClasses(
+    countedLoss(loss, (y, weight) => {
+      // Distributions have as many classes as there are weights along their last axis, and count by examples.
+      if (classWeights && y.dtype === "f32" && y.shape.at(-1) === classWeights.length && y.ndim > 1)
+        return weight ? np.sum(weight) : np.full([], y.size / classWeights.length);
+      const label = y.astype("i32");
+      const mask = maskOf(label, ignore, weight);
+      const known = mask ? np.where(np.notEqual(mask, 0), label, 0) : label;
+      const each = classWeights ? np.take(np.array([...classWeights]), known) : np.ones(y.shape);
+      return np.sum(mask ? each.mul(spreadOver(mask.astype("f32"), y)) : each);
+    }),
+    marks,
+  );
+}
+
+/** Labels that count: those that are not ignored, times weights. Undefined where all count alike. */
+function maskOf(label: Value, ignored: number | undefined, weight: Value | undefined): Value | undefined {
+  if (ignored === undefined) return weight;
+  const counts = np.notEqual(label, ignored);
+  return weight ? np.where(counts, spreadOver(weight, label), 0) : counts;
+}
+
+/** Weights of the first axes, repeated along the others. */
+const spreadOver = (weight: Value, like: Value): Value =>
+  np.broadcastTo(
+    weight.reshape([...weight.shape, ...like.shape.slice(weight.ndim).map(() => 1)]),
+    like.shape,
+  );
+
+/** Options of {@link binary} and {@link multiLabel}. */
+export interface BinaryOptions {
+  /** The part of each target that is 1/2 instead of the label. Default: 0. */
+  readonly labelSmoothing?: number;
+  /** How much a yes counts beside a no. Default: 1. */
+  readonly positiveWeight?: number;
+  /** Labels of this number do not count. Default: none. */
+  readonly ignore?: number;
+}
+
+const binaryTable = {
+  labelSmoothing: smoothing,
+  positiveWeight: option.number({ above: 0 }),
+  ignore,
+} satisfies OptionTable<BinaryOptions>;
+
+/** Yes or no from one logit, [batch] or [batch, 1]: labels 0 and 1, or probabilities. With accuracy. */
+export function binary(options: BinaryOptions = {}): LossStrategy {
+  const settings = resolveOptions("binary", options, binaryTable);
+  return {
+    name: "binary",
+    loss: binaryLoss("binary", settings),
+    metrics: { accuracy: settings.ignore === undefined ? accuracy : accuracy({ ignore: settings.ignore }) },
+  };
+}
+
+/** Several yes or no at once: logits and labels [batch, labels]. With F1 over all decisions. */
+export function multiLabel(options: BinaryOptions = {}): LossStrategy {
+  const settings = resolveOptions("multiLabel", options, binaryTable);
+  const skipped = settings.ignore === undefined ? {} : { ignore: settings.ignore };
+  return {
+    name: "multiLabel",
+    loss: binaryLoss("multiLabel", settings),
+    metrics: { f1: f1({ multiLabel: true, average: "micro", ...skipped }) },
+  };
+}
+
+function binaryLoss(
+  kind: string,
+  {
+    labelSmoothing,
+    positiveWeight,
+    ignore,
+  }: {
+    readonly labelSmoothing: number;
+    readonly positiveWeight: number | undefined;
+    readonly ignore: number | undefined;
+  },
+): SupervisedLoss {
+  const loss: SupervisedLoss = (logits, y, { mask } = {}) => {
+    const labels = alike(kind, y, logits);
+    const counts = maskOf(labels, ignore, mask);
+    return binaryCrossEntropy(logits, labels, {
+      labelSmoothing,
+      ...(counts && { mask: counts }),
+      ...(positiveWeight !== undefined && { positiveWeight }),
+    });
+  };
+  if (ignore === undefined) return loss;
+  return countedLoss(loss, (y, weight) => np.sum(maskOf(y, ignore, weight) as Value));
+}
+
+// --- Sequences -----------------------------------------------------------------------------------------------------
+
+/** Options of {@link languageModeling}, {@link multimodal} and {@link sequenceLabeling}. */
+export interface LanguageModelingOptions {
+  /** Targets of this number do not count. Default: -100. */
+  readonly ignore?: number;
+  /** The part of each target that is spread over all classes. Default: 0. */
+  readonly labelSmoothing?: number;
+  /** How much each class counts, one number each. Default: all alike. */
+  readonly classWeights?: readonly number[];
+}
+
+const sequenceTable = {
+  ignore: option.integer({ default: -100 }),
+  labelSmoothing: smoothing,
+  classWeights: weights,
+} satisfies OptionTable<LanguageModelingOptions>;
+
+function ofTokens(name: StrategyName, options: LanguageModelingOptions): LossStrategy {
+  const settings = resolveOptions(name, options, sequenceTable);
+  return { name, loss: classLoss(settings), metrics: { accuracy: accuracy({ ignore: settings.ignore }) } };
+}
+
+/**
+ * Cross entropy of the next token: logits [batch, time, tokens] and tokens [batch, time]. Without targets, inputs are
+ * all tokens but the last and targets all but the first; of a tree of inputs, those of its `text`.
+ *
+ * @example
+ * ```ts
+ * const { name, ...how } = languageModeling();
+ * supervisedTask({ ...how, model, optimizer, data: { x: tokens }, batchSize: 8 });
+ * ```
+ */
+export function languageModeling(options: LanguageModelingOptions = {}): LossStrategy {
+  return { ...ofTokens("languageModeling", options), targets: nextTokens };
+}
+
+/**
+ * Images and text into one model, whose inputs are `{ image, text }`: {@link languageModeling} of `text`. For classes
+ * of such pairs, take {@link classification}.
+ */
+export function multimodal(options: LanguageModelingOptions = {}): LossStrategy {
+  return { ...ofTokens("multimodal", options), targets: nextTokens };
+}
+
+/** A label for each place of a sequence: logits [batch, time, classes] and labels [batch, time]. */
+export const sequenceLabeling = (options: LanguageModelingOptions = {}): LossStrategy =>
+  ofTokens("sequenceLabeling", options);
+
+function nextTokens(x: ExampleTree<Value>): Batch<ExampleTree<Value>, Value> {
+  const tokens = x instanceof Value ? x : x.text;
+  if (!(tokens instanceof Value) || tokens.ndim !== 2)
+    throw new EspalierError(
+      "DATA_INVALID",
+      'there are no targets, and no tokens "text" that they follow from',
+      {
+        fix: "give targets, { x, y }, or tokens [examples, time] as x or as x.text",
+      },
+    );
+  const [batch, time] = tokens.shape as readonly [number, number];
+  const from = (start: number): Value => np.dynamicSlice(tokens, [0, start], [batch, time - 1]);
+  return { x: x instanceof Value ? from(0) : { ...x, text: from(0) }, y: from(1) };
+}
+
+// --- Numbers -------------------------------------------------------------------------------------------------------
+
 /** Options of {@link regression}. */
 export interface RegressionOptions {
   /** Default: "mse". */
   readonly error?: "mse" | "mae" | "huber";
 }
 
+const errors = { mse, mae: meanAbsolute, huber };
+const errorOption = option.oneOf(["mse", "mae", "huber"], { default: "mse" });
+
 /** The mean error of predicted numbers. Targets may lack a last axis of one that the outputs have. */
 export function regression(options: RegressionOptions = {}): LossStrategy {
-  checkNames("regression", options, ["error"]);
-  const known = ["mse", "mae", "huber"] as const;
-  const error = checkWord("regression", "error", options.error ?? "mse", known);
+  const table = { error: errorOption } satisfies OptionTable<RegressionOptions>;
+  const { error } = resolveOptions("regression", options, table);
   return {
     name: "regression",
-    loss: (outputs, y) => errors[error](outputs, alike(y, outputs)),
+    loss: (outputs, y, given = {}) => errors[error](outputs, alike("regression", y, outputs), given),
     metrics: {},
   };
 }
 
-const errors = { mse, mae, huber };
-
-function alike(y: Value, outputs: Value): Value {
+function alike(kind: string, y: Value, outputs: Value): Value {
   if (y.ndim !== outputs.ndim - 1) return y;
   if (outputs.shape.at(-1) === 1) return np.expandDims(y, -1);
   throw new EspalierError(
     "SHAPE_MISMATCH",
-    `regression: the targets, ${y.type.text}, are taken for numbers to predict, and the model gives ${outputs.type.text}`,
+    `${kind}: the targets, ${y.type.text}, are taken for numbers to predict, and the model gives ${outputs.type.text}`,
     {
       fix: 'for classes give whole numbers by their type, y: Int32Array.from(labels), or taskSpec: { modality: "tabular", strategy: "classification" }; for numbers give the model as many outputs as an example has targets',
     },
   );
 }
+
+// --- The kind of a task --------------------------------------------------------------------------------------------
 
 const modalities = ["text", "vision", "multimodal", "tabular"] as const;
 /** The kind of examples. */
@@ -127,16 +317,71 @@ export const modalityStrategies: Readonly<Record<Modality, StrategyName>> = {
   tabular: "regression",
 };
 
+interface Skipping {
+  readonly ignore?: number;
+  readonly multiLabel?: true;
+}
+
+/** Metrics by name, for tasks of a kind. */
+const namedMetrics: Readonly<Record<MetricName, (kind: Skipping) => SetMetric>> = {
+  accuracy: ({ ignore }) => accuracy(ignore === undefined ? {} : { ignore }),
+  topK: ({ ignore }) => topK(ignore === undefined ? {} : { ignore }),
+  perplexity: ({ ignore }) => perplexity(ignore === undefined ? {} : { ignore }),
+  precision,
+  recall,
+  f1,
+  auc,
+  confusionMatrix: ({ ignore }) => confusionMatrix(ignore === undefined ? {} : { ignore }),
+  mae,
+  rmse,
+  r2,
+};
+const metricNames = [
+  ...(["accuracy", "topK", "perplexity", "precision", "recall", "f1"] as const),
+  ...(["auc", "confusionMatrix", "mae", "rmse", "r2"] as const),
+];
+/** Metrics that a {@link TaskSpec} can name. */
+export type MetricName = (typeof metricNames)[number];
+
 /** Options of {@link taskSpec}. */
-export interface TaskSpecOptions {
+export interface TaskSpecOptions extends ClassificationOptions, BinaryOptions, RegressionOptions {
   readonly modality: Modality;
+  /** A name for the task, in logs and errors. */
+  readonly name?: string;
+  /** Fields of a row that are inputs. Default: its `x`. */
+  readonly inputs?: readonly string[];
+  /** The field of a row that is the target. Default: its `y`. */
+  readonly targets?: string;
+  /** Default: those of the strategy. */
+  readonly metrics?: readonly MetricName[];
   /** Default: the modality's. */
   readonly strategy?: StrategyName;
-  /** For classification and language: how much of each target is spread over all classes. */
-  readonly labelSmoothing?: number;
-  /** For language: targets of this number do not count. */
-  readonly ignore?: number;
 }
+
+const texts = (is: string) =>
+  option.made<readonly string[]>(
+    is,
+    (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+    {},
+  );
+
+const specTable = {
+  modality: option.oneOf(modalities, { required: true }),
+  name: option.text({}),
+  inputs: texts('names of fields, such as ["image", "text"]'),
+  targets: option.text({}),
+  metrics: option.made<readonly MetricName[]>(
+    `names among ${metricNames.join(", ")}`,
+    (value) => Array.isArray(value) && value.every((name) => metricNames.includes(name)),
+    {},
+  ),
+  strategy: option.oneOf(strategyNames, {}),
+  labelSmoothing: option.number({ min: 0, max: 1 }),
+  classWeights: weights,
+  positiveWeight: option.number({ above: 0 }),
+  ignore,
+  error: option.oneOf(["mse", "mae", "huber"], {}),
+} satisfies OptionTable<TaskSpecOptions>;
 
 /** A kind of task, without data or model. */
 export interface TaskSpec extends TaskSpecOptions {
@@ -152,31 +397,42 @@ export interface TaskSpec extends TaskSpecOptions {
  * ```
  */
 export function taskSpec(options: TaskSpecOptions): TaskSpec {
-  checkNames("taskSpec", options, ["modality", "strategy", "labelSmoothing", "ignore"]);
-  const modality = checkWord("taskSpec", "modality", options.modality, modalities);
-  const strategy = checkWord(
-    "taskSpec",
-    "strategy",
-    options.strategy ?? modalityStrategies[modality],
-    strategyNames,
-  );
-  return Object.freeze({ ...options, modality, strategy });
+  checkOptions("taskSpec", options, specTable);
+  return Object.freeze({ ...options, strategy: options.strategy ?? modalityStrategies[options.modality] });
 }
 
-/** The strategy of a task. */
+const strategies: Readonly<Record<StrategyName, (options: object) => LossStrategy>> = {
+  languageModeling,
+  visionClassification,
+  classification,
+  regression,
+  multimodal,
+  binary,
+  multiLabel,
+  sequenceLabeling,
+};
+
+/** The strategy of a task, with the metrics that it names. */
 export function strategyOf(spec: TaskSpecOptions): LossStrategy {
-  const { strategy, labelSmoothing, ignore } = taskSpec(spec);
-  const smoothing = labelSmoothing === undefined ? {} : { labelSmoothing };
-  switch (strategy) {
-    case "languageModeling":
-      return languageModeling({ ...smoothing, ...(ignore !== undefined && { ignore }) });
-    case "visionClassification":
-      return visionClassification(smoothing);
-    case "classification":
-      return classification(smoothing);
-    case "regression":
-      return regression();
-  }
+  const { strategy, modality: _, name: __, inputs: ___, targets: ____, metrics, ...options } = taskSpec(spec);
+  const found = strategies[strategy](options);
+  if (!metrics) return found;
+  const sequence = ["languageModeling", "multimodal", "sequenceLabeling"].includes(strategy);
+  const skipped = spec.ignore ?? (sequence ? -100 : undefined);
+  const ofOne = metrics.find((name) => !["precision", "recall", "f1", "auc"].includes(name));
+  if (strategy === "multiLabel" && ofOne)
+    throw new EspalierError(
+      "OPTION_INVALID",
+      `taskSpec: ${ofOne} is not a metric of several labels at once`,
+      {
+        fix: "name some of precision, recall, f1, auc",
+      },
+    );
+  const kind: Skipping = {
+    ...(skipped !== undefined && { ignore: skipped }),
+    ...(strategy === "multiLabel" && { multiLabel: true }),
+  };
+  return { ...found, metrics: Object.fromEntries(metrics.map((name) => [name, namedMetrics[name](kind)])) };
 }
 
 /** Without a task: targets that are whole numbers by their type are classes, others are numbers to predict. */

@@ -98,12 +98,15 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
       fix: 'give examples, or say that there may be none: empty: "skip"',
     });
 
-  const batchOf = ({ x, y }: Rows): AnyBatch =>
-    y === undefined && targets ? targets(x) : { x, y: y as ExampleTree<Value> };
+  const batchOf = ({ x, y, weight }: Rows): AnyBatch => ({
+    ...(y === undefined && targets ? targets(x) : { x, y: y as ExampleTree<Value> }),
+    ...(weight && { weight }),
+  });
   const objective = supervisedObjective({
     model,
     loss: options.loss,
     metrics: options.metrics ?? {},
+    weighted: data.weight !== undefined || options.validation?.weight !== undefined,
     shapes: () =>
       evalShape(
         (p: Params, rows: Rows) => {
@@ -291,6 +294,7 @@ function checkExamples(
   const trace = ({ data, length }: Examples) =>
     evalShape(loss, params, batchSpec(data, Math.min(options.batchSize, length)));
   checkTargets(`${kind}: data`, options, options.data, examples, params);
+  if (examples.data.weight && examples.length > 0) trace(examples);
   if (!held) return;
   // After the training data, so that an error here is about validation.
   if (examples.length > 0) trace(examples);

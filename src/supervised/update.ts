@@ -11,7 +11,11 @@ type Gradients = readonly [values: Values, grads: Params];
 type Step = readonly [...Gradients, metrics: MetricStates];
 
 /** Rows of examples while tracing. Without targets those follow from the inputs. */
-export type Rows = { readonly x: ExampleTree<Value>; readonly y?: ExampleTree<Value> };
+export type Rows = {
+  readonly x: ExampleTree<Value>;
+  readonly y?: ExampleTree<Value>;
+  readonly weight?: Value;
+};
 
 export interface TrainProgramOptions {
   readonly learner: Learner;
@@ -86,20 +90,40 @@ interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
   readonly key: Value;
 }
 
-/** Gradients of one batch, or the mean gradient of several micro-batches, each weighted by its examples. */
+/**
+ * Gradients of one batch, or of several micro-batches as if they were one: each is weighted by its examples, or by its
+ * share of what a loss counts (tokens that are not masked, weights of examples).
+ */
 function updateGradients(
   { objective, names, batchSize, batches, loops }: TrainProgramOptions,
   inputs: UpdateInputs,
 ): Gradients {
   const rows = batches.size;
   let metrics = objective.setMetrics.start(rows);
-  const of = (key: Value, offset: Value | number, size: number, before: MetricStates): Step => {
+  const of = (
+    key: Value,
+    offset: Value | number,
+    size: number,
+    before: MetricStates,
+    totals?: Values,
+  ): Step => {
     const batch = inputs.rows(offset, size);
     const { ramps } = inputs;
-    return gradientsOf(
-      (params) => objective.compute(names, { params, batch, train: true, key, ramps, metrics: before }),
+    const byExamples = Object.fromEntries(names.map((name) => [name, size / rows]));
+    const shares = totals && { ...byExamples, ...sharesOf(objective.counts(batch), totals) };
+    const given = { batch, train: true, key, ramps, metrics: before, ...(shares && { shares }) };
+    const [values, grads, metrics] = gradientsOf(
+      (params) => objective.compute(names, { params, ...given }),
       inputs.params,
     );
+    if (!shares) return [values, grads, metrics];
+    const factors = objective.factors(shares, size / rows);
+    const scaledValues = Object.entries(values).map(([name, value]) => [
+      name,
+      value.mul(factors.value(name)),
+    ]);
+    const scaledGrads = treeMap((grad: Value) => grad.mul(factors.grads), grads);
+    return [Object.fromEntries(scaledValues), scaledGrads, metrics];
   };
   const finished = ([values, grads]: Gradients, states: MetricStates): Gradients => [
     { ...values, ...objective.setMetrics.values(states).numbers },
@@ -113,6 +137,9 @@ function updateGradients(
     const [values, grads, states] = of(inputs.key, 0, rows, metrics);
     return finished([values, grads], states);
   }
+  // Targets and weights of the whole update; the inputs are not gathered for it.
+  const counts = objective.counts(inputs.rows(0, rows));
+  const totals = Object.keys(counts).length > 0 ? counts : undefined;
   let [offset, index] = [0, 0];
   const sums = parts.map(({ size, count }): Gradients => {
     const [from, first] = [offset, index];
@@ -121,17 +148,27 @@ function updateGradients(
     const one = (i: Value | number, before: MetricStates): Step => {
       const [values, grads, after] =
         typeof i === "number"
-          ? of(random.foldIn(inputs.key, first + i), from + i * size, size, before)
-          : of(random.foldIn(inputs.key, i.add(first)), i.mul(size).add(from), size, before);
+          ? of(random.foldIn(inputs.key, first + i), from + i * size, size, before, totals)
+          : of(random.foldIn(inputs.key, i.add(first)), i.mul(size).add(from), size, before, totals);
+      if (totals) return [values, grads, after];
       return [values, treeMap((grad: Value) => grad.mul(size / rows), grads), after];
     };
     const [values, grads, after] =
       loops && count > 1 ? looped(one, count, inputs.params, metrics) : unrolled(one, count, metrics);
     metrics = after;
-    return scaled([values, grads], size / rows);
+    return totals ? [values, grads] : scaled([values, grads], size / rows);
   });
   return finished(sums.reduce(added), metrics);
 }
+
+/** Parts of totals; nothing has no part. */
+const sharesOf = (counts: Values, totals: Values): Values =>
+  Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => {
+      const total = totals[name] as Value;
+      return [name, count.div(np.where(np.equal(total, 0), 1, total))];
+    }),
+  );
 
 const added = (a: Gradients, b: Gradients): Gradients => treeMap((x: Value, y: Value) => x.add(y), a, b);
 const scaled = ([values, grads]: Gradients, by: number): Gradients => [

@@ -36,11 +36,7 @@ export function validation(options: ValidationOptions) {
   const set = metricsOfSet(options);
   return async (weights: Readonly<Record<string, number>>, signal: AbortSignal): Promise<Validated> => {
     let metrics = set.start();
-    const parts: {
-      readonly values: Readonly<Record<string, Tensor>>;
-      readonly count: number;
-      readonly size: number;
-    }[] = [];
+    const parts: Part[] = [];
     for (let from = 0; many && from < full; from += room) {
       if (signal.aborted)
         throw new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
@@ -48,23 +44,58 @@ export function validation(options: ValidationOptions) {
       const at = Int32Array.of(count, from * batchSize);
       const done = many({ data, at, weights, metrics });
       metrics = done.metrics;
-      parts.push({ values: done.values, count, size: batchSize });
+      parts.push({ ...done, count, size: batchSize });
     }
     if (last) {
       const at = Int32Array.of(1, full * batchSize);
       const done = last({ data, at, weights, metrics });
       metrics = done.metrics;
-      parts.push({ values: done.values, count: 1, size: rest });
+      parts.push({ ...done, count: 1, size: rest });
     }
-    const sums: Record<string, number> = {};
-    for (const { values, count, size } of parts)
-      for (const [name, rows] of Object.entries(await read(values)))
-        for (let i = 0; i < count; i++) sums[name] = (sums[name] ?? 0) + (rows[i] as number) * size;
-    const means = Object.entries(sums).map(([name, sum]) => [name, sum / length]);
+    const means = await meansOf(options.objective, parts, weights);
     const { numbers, tables } = await set.finish(metrics);
-    return { metrics: { ...Object.fromEntries(means), ...numbers }, tables };
+    return { metrics: { ...means, ...numbers }, tables };
   };
 }
+
+/** Values of some batches of one size, and what their losses counted in each. */
+interface Part {
+  readonly values: Readonly<Record<string, Tensor>>;
+  readonly counts: Readonly<Record<string, Tensor>>;
+  readonly count: number;
+  readonly size: number;
+}
+
+/** Means over all batches: by examples, or by what a loss counts. */
+async function meansOf(
+  objective: SupervisedObjective,
+  parts: readonly Part[],
+  ramps: Readonly<Record<string, number>>,
+): Promise<Readonly<Record<string, number>>> {
+  const sums: Record<string, number> = {};
+  const totals: Record<string, number> = {};
+  const counted = parts.some(({ counts }) => Object.keys(counts).length > 0);
+  for (const { values, counts, count, size } of parts) {
+    const [rows, weights] = await Promise.all([read(values), read(counts)]);
+    for (const [name, numbers] of Object.entries(rows))
+      for (let i = 0; i < count; i++) {
+        const own = mapValues(weights, (all) => all[i] as number);
+        // The sum of several losses is taken below, from each one's mean.
+        const byExamples = !counted || (name === "loss" && objective.sum);
+        const weight = byExamples ? size : Number(objective.factors(own, size).value(name));
+        sums[name] = (sums[name] ?? 0) + (weight === 0 ? 0 : (numbers[i] as number) * weight);
+        totals[name] = (totals[name] ?? 0) + weight;
+      }
+  }
+  const means = mapValues(sums, (sum, name) => sum / (totals[name] || 1));
+  return counted && objective.sum ? { ...means, loss: objective.sum(means, ramps) } : means;
+}
+
+const mapValues = <A, B>(
+  of: Readonly<Record<string, A>>,
+  by: (value: A, name: string) => B,
+): Readonly<Record<string, B>> =>
+  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, by(value, name)]));
 
 /** States on the device. */
 type States = Fetch<MetricStates>;
@@ -119,13 +150,14 @@ function validationProgram(
     { updates: {}, reads: { params: learner.params } },
     ({ params }, { data, at, weights, metrics }: ValidationInputs) => {
       const [count, from] = [np.take(at, 0), np.take(at, 1)];
-      const [states, values] = repeat(capacity, count, metrics, null, (now, _x, index) => {
+      const [states, results] = repeat(capacity, count, metrics, null, (now, _x, index) => {
         const batch = batchOf(sliceRows(data, index.mul(size).add(from), size));
         const inputs = { params, batch, train: false, ramps: weights, metrics: now };
         const [, all, next] = objective.compute(objective.names, inputs);
-        return [next, treeMap((value: Value) => value.astype("f32"), all)] as const;
+        const values = treeMap((value: Value) => value.astype("f32"), all);
+        return [next, { values, counts: objective.counts(batch) }] as const;
       });
-      return [{}, { values, metrics: states }] as const;
+      return [{}, { ...results, metrics: states }] as const;
     },
     learner.compileOptions("the validation program"),
   );
