@@ -12,7 +12,9 @@ export {
 } from "../hooks/index.ts";
 export {
   type CheckpointRecord,
+  type EmaHookOptions,
   type EvaluationScores,
+  emaHook,
   evaluationScores,
   type GradientHealth,
   gradientHealth,

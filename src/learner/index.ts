@@ -7,7 +7,7 @@ export {
   type MonitorOptions,
 } from "./gradient-step.ts";
 export { KeyCounts } from "./keys.ts";
-export { Learner, repeat } from "./learner.ts";
+export { type AverageOptions, Learner, repeat } from "./learner.ts";
 export type { RateInputs } from "./rates.ts";
 export {
   compileUpdate,

@@ -13,7 +13,7 @@ import type { InitOptions, Params } from "../nn/index.ts";
 import type { Optimizer, OptimizerState } from "../optim/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
-import type { StateTree } from "../state/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
 import { applyGradients, type GradientStepResult, type MonitorOptions } from "./gradient-step.ts";
 import { RampNumbers, type RateInputs, type RateRamps, rateRamps } from "./rates.ts";
 import { type DeviceState, TensorState } from "./tensor-state.ts";
@@ -37,13 +37,14 @@ export class Learner {
   /** The same as options of `put`, `compile` and `init`. */
   readonly where: { readonly engine: Device["engine"]; readonly device: number };
   readonly params: TensorState<Params>;
-  readonly state: TensorState<OptimizerState>;
   readonly nonFinite: FirstNonFinite;
   readonly rates: RateRamps;
   /** Random streams of the task's seed; the parameters have been drawn from `params`. */
   readonly streams: RandomStreams;
   readonly #options: LearnerOptions;
-  readonly #initState: () => OptimizerState<Tensor>;
+  #state: TensorState<OptimizerState>;
+  #initState: () => OptimizerState<Tensor>;
+  #average: AverageOptions | undefined;
   #deterministic: boolean;
 
   constructor(options: LearnerOptions) {
@@ -58,19 +59,75 @@ export class Learner {
     this.where = { engine: this.device.engine, device: this.device.index };
     const borrowed = options.params !== undefined;
     this.params = new TensorState<Params>("params", first, { ...this.stateOptions, borrowed });
-    const { packing } = this.params;
-    const init = compile((arrays: readonly Value[]) => optimizer.init(packing.unpack(arrays)), {
-      ...this.where,
-      name: "init",
-    });
-    this.#initState = () => init(this.params.now);
-    this.state = new TensorState<OptimizerState>("optimizer", this.#initState(), this.stateOptions);
+    this.#initState = this.#initProgram();
+    this.#state = new TensorState<OptimizerState>("optimizer", this.#initState(), this.stateOptions);
     this.nonFinite = new FirstNonFinite(this.where);
+    // Updates that were not finite are undone.
+    this.params.onSet = () => this.nonFinite.clear();
   }
 
-  /** The saved components. */
-  get components() {
-    return { params: this.params, optimizer: this.state };
+  /** What updates carry along beside the parameters: the optimizer's state, and the average where one is kept. */
+  get state(): TensorState<OptimizerState> {
+    return this.#state;
+  }
+
+  #initProgram(): () => OptimizerState<Tensor> {
+    const { packing } = this.params;
+    const { optimizer } = this.#options;
+    const averages = this.#average !== undefined;
+    const init = compile(
+      (arrays: readonly Value[]): OptimizerState => {
+        const params = packing.unpack(arrays);
+        const state = optimizer.init(params);
+        return averages ? { optimizer: state, average: treeMap(wide, params) as OptimizerState } : state;
+      },
+      { ...this.where, name: "init" },
+    );
+    return () => init(this.params.now);
+  }
+
+  /**
+   * Keeps a moving average of the parameters from the next update on: after each update that took effect
+   * `decay * average + (1 - decay) * params`, from the first parameters on. It is computed within the update, so that it
+   * counts every one, fused or not. To be called before a program is made.
+   */
+  average(options: AverageOptions): void {
+    this.#average = options;
+    this.#initState = this.#initProgram();
+    this.#state = new TensorState<OptimizerState>("optimizer", this.#initState(), this.stateOptions);
+  }
+
+  /** The part of the task's settings that the average is. */
+  get averageSettings(): { readonly ema?: { readonly decay: number } } {
+    return this.#average ? { ema: { decay: this.#average.decay } } : {};
+  }
+
+  /** The saved components: `params`, `optimizer`, and `ema` where an average is kept. */
+  get components(): Readonly<Record<string, Stateful>> {
+    if (!this.#average) return { params: this.params, optimizer: this.state };
+    return {
+      params: this.params,
+      optimizer: partOf(this.state, "optimizer"),
+      ema: partOf(this.state, "average"),
+    };
+  }
+
+  /** The parameters that validation reads: the average's where that was asked for. */
+  get validated(): DeviceState<Params> {
+    if (!this.#average?.validate) return this.params;
+    const { state } = this;
+    const { packing } = state;
+    return {
+      get now() {
+        return state.now;
+      },
+      donated: false,
+      packing: {
+        pack: (params) => packing.pack({ optimizer: {}, average: params as OptimizerState }),
+        unpack: (arrays) => packing.unpack(arrays).average as Params,
+      },
+      replace: () => undefined,
+    };
   }
 
   /** The states that an update replaces, for {@link compileUpdate}. */
@@ -106,15 +163,21 @@ export class Learner {
     grads: Params,
   ): GradientStepResult {
     const { optimizer, monitor = {} } = this.#options;
-    return applyGradients({
-      optimizer,
-      monitor,
-      params,
-      state,
-      rates: this.rates.rates(ramps),
-      grads,
-      values,
-    });
+    const rates = this.rates.rates(ramps);
+    if (!this.#average) return applyGradients({ optimizer, monitor, params, state, rates, grads, values });
+    const inner = state.optimizer as OptimizerState;
+    const next = applyGradients({ optimizer, monitor, params, state: inner, rates, grads, values });
+    const decay = np.full([], this.#average.decay);
+    const { applied } = next;
+    const average = treeMap(
+      (old: Value, now: Value) => {
+        const moved = old.mul(decay).add(wide(now).mul(np.subtract(1, decay)));
+        return applied ? np.where(applied.equal(1), moved, old) : moved;
+      },
+      state.average,
+      next.params,
+    );
+    return { ...next, state: { optimizer: next.state, average: average as OptimizerState } };
   }
 
   /**
@@ -138,6 +201,28 @@ export class Learner {
     }
     return drawn;
   }
+}
+
+/** Options of a moving average of parameters. */
+export interface AverageOptions {
+  /** The share of the old average that stays at each update. */
+  readonly decay: number;
+  /** Validation reads the average. */
+  readonly validate: boolean;
+}
+
+/** In the precision that averages are kept in: at least f32. */
+const wide = (value: Value): Value => (value.dtype === "f64" ? value : value.astype("f32"));
+
+/** A part of a state, by its name, as a component of its own. */
+function partOf(whole: TensorState<OptimizerState>, name: "optimizer" | "average"): Stateful {
+  const states = (): { readonly [part: string]: StateTree } =>
+    whole.getState() as { readonly [part: string]: StateTree };
+  return {
+    // An optimizer that remembers nothing has no part.
+    getState: () => states()[name] ?? {},
+    setState: (state) => whole.setState({ ...states(), [name]: state }),
+  };
 }
 
 export interface LearnerOptions {

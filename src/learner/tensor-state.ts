@@ -195,6 +195,8 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
   readonly #device: Device;
   readonly #join: (leaves: readonly Tensor[]) => readonly Tensor[];
   readonly #part: (arrays: readonly Tensor[]) => readonly (readonly Tensor[])[];
+  /** Called when a state has been set. */
+  onSet: (() => void) | undefined;
   #arrays: readonly Tensor[] = [];
   /** The arrays of single leaves are held outside too. */
   #borrowed = false;
@@ -303,6 +305,7 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
     this.#take(leaves, true);
     // One of its own that comes back leaves it as it was then.
     this.#restored = (isPlainObject(state) ? this.#given.get(state) : undefined) ?? true;
+    this.onSet?.();
   }
 
   #take(leaves: readonly Tensor[], borrowed: boolean): void {

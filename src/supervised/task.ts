@@ -144,7 +144,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     lastBatch,
   });
   const random = new KeyCounts({ keys: { key: keys.dropout }, counts: ["count"], where });
-  const components: Readonly<Record<string, Stateful>> = {
+  const components: Record<string, Stateful> = {
     ...learner.components,
     data: loader,
     keys: random,
@@ -209,7 +209,11 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
   };
 
   const tables = new TableProvider(options.metrics ?? {});
-  const skipped = new SkippedUpdates(learner.state);
+  let counted: SkippedUpdates | undefined;
+  const skippedUpdates = (): SkippedUpdates => {
+    counted ??= new SkippedUpdates(learner.state);
+    return counted;
+  };
   let warn: (text: string) => void = () => {};
   const validator = (examples: Examples): NonNullable<Task["validate"]> => {
     const capacity = loops ? maxFuse : 1;
@@ -220,6 +224,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
       const { metrics, tables: found } = await go(Object.fromEntries(weights), signal);
       if (examples === held) tables.newest = { tables: found, counters };
       // The device has been waited for just now.
+      const skipped = skippedUpdates();
       if (!skipped.reported) await skipped.look(random.counts.count, warn);
       return metrics;
     };
@@ -235,7 +240,13 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     sampleUnit: "examples",
     stepUnit: "updates",
     ramps: learner.rates.ramps,
-    settings: taskSettings(options, loader, objective),
+    get settings() {
+      return { ...taskSettings(options, loader, objective), ...learner.averageSettings };
+    },
+    average: (options) => {
+      learner.average(options);
+      Object.assign(components, learner.components);
+    },
     hooks: [...(objective.hooks as readonly TrainerHook[]), ...(held ? tables.hooks : [])],
     begin: (started) => {
       warn = started.warn;
@@ -245,7 +256,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
       loader.setState({ key: drawn.data, epoch: 0, position: 0 });
       random.restart({ key: drawn.dropout });
     },
-    end: () => skipped.look(random.counts.count, warn),
+    end: () => skippedUpdates().look(random.counts.count, warn),
     epoch: (counters) => segmentsOf(loader, objective, counters, capacityOf),
     run,
     ...(held && { validate: validator(held) }),

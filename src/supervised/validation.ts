@@ -147,7 +147,7 @@ function validationProgram(
   capacity: number,
 ) {
   return compileUpdate(
-    { updates: {}, reads: { params: learner.params } },
+    { updates: {}, reads: { params: learner.validated } },
     ({ params }, { data, at, weights, metrics }: ValidationInputs) => {
       const [count, from] = [np.take(at, 0), np.take(at, 1)];
       const [states, results] = repeat(capacity, count, metrics, null, (now, _x, index) => {

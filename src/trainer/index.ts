@@ -1,6 +1,7 @@
 /** The trainer: a loop over a task's work, with hooks at its events. */
 export { type TrainingConfig, trainingConfig, trainingConfigTable } from "./config.ts";
 export { type EarlyStoppingOptions, earlyStopping } from "./early-stopping.ts";
+export { type EmaHookOptions, emaHook } from "./ema-hook.ts";
 export { type EndingReason, type EndPosition, laterOf } from "./ending.ts";
 export {
   type Outcome,

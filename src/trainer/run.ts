@@ -4,6 +4,7 @@ import { RandomStreams } from "../random/index.ts";
 import { type TrainingConfig, trainingConfig } from "./config.ts";
 import { contextOf, type RunContext } from "./context.ts";
 import { RampInputs } from "./dispatch.ts";
+import { prepareTask } from "./ema-hook.ts";
 import { Ending } from "./ending.ts";
 import {
   type PhaseTiming,
@@ -11,6 +12,7 @@ import {
   type TimedPhase,
   type TrainerEvent,
   type TrainerEvents,
+  type TrainerHook,
   type TrainerState,
   trainerEvents,
 } from "./events.ts";
@@ -82,12 +84,17 @@ export class Run {
       ...(logger && { logger }),
     });
     try {
-      for (const hook of [...(this.task.hooks ?? []), ...(options.hooks ?? [])]) this.hooks.register(hook);
+      for (const hook of [...(this.task.hooks ?? []), ...(options.hooks ?? [])]) this.register(hook);
     } catch (error) {
       this.hooks.clear(); // Those before it have been set up.
       throw error;
     }
     this.context = contextOf(this);
+  }
+
+  register(hook: TrainerHook): void {
+    prepareTask(hook, this.task);
+    this.hooks.register(hook);
   }
 
   /** The phase that hooks see. */

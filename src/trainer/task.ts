@@ -1,5 +1,6 @@
 import { didYouMean, EspalierError } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
+import type { AverageOptions } from "../learner/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import { type Counters, noCounters, type Ramp } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
@@ -106,7 +107,7 @@ export interface Task {
   readonly stepUnit: "updates" | "samples" | "batches";
   /** The components that predictions need: parameters, running statistics. Default: `params`, or all without it. */
   readonly model?: readonly string[];
-  /** The components that updates change: those of the model and the optimizer's. Default: `model` and `optimizer`. */
+  /** Components that updates change beside those of `model` and `optimizer`: a target network. */
   readonly learned?: readonly string[];
   /** Learning rate, loss weights, clip range: inputs of the compiled program. */
   readonly ramps: Readonly<Record<string, Ramp>>;
@@ -124,6 +125,8 @@ export interface Task {
   readonly counters?: readonly string[];
   /** Hooks that come with it, its losses' among them. */
   readonly hooks?: readonly TrainerHook[];
+  /** Keeps a moving average of the parameters, as the component `ema`, from the first update on: for `emaHook`. */
+  average?(options: AverageOptions): void;
   /** Called once, before `onTrainingStart`. `warn` takes messages that do not stop the run. */
   begin?(run: {
     readonly config: TrainingConfig;
@@ -199,13 +202,15 @@ export function checkTask(task: Task): Task {
 
 /** The components that predictions need. */
 export function modelOf({ model, components }: Task): readonly string[] {
-  return model ?? ("params" in components ? ["params"] : Object.keys(components));
+  const own = model ?? ("params" in components ? ["params"] : Object.keys(components));
+  return "ema" in components && !own.includes("ema") ? [...own, "ema"] : own;
 }
 
 /** The components that updates change. */
 export function learnedBy(task: Task): readonly string[] {
   const { learned, components } = task;
-  return learned ?? [...new Set([...modelOf(task), ...("optimizer" in components ? ["optimizer"] : [])])];
+  const optimizer = "optimizer" in components ? ["optimizer"] : [];
+  return [...new Set([...modelOf(task), ...optimizer, ...(learned ?? [])])];
 }
 
 /** Counters that only the trainer moves. */

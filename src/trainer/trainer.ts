@@ -113,11 +113,11 @@ export class Trainer {
   }
 
   registerHook(hook: TrainerHook): void {
-    this.hooks.register(hook);
+    this.#run.register(hook);
   }
   /** The same as `registerHook`. */
   addHook(hook: TrainerHook): void {
-    this.hooks.register(hook);
+    this.#run.register(hook);
   }
   /** False where there is no such hook. */
   unregisterHook(hook: TrainerHook | string): boolean {

@@ -99,7 +99,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
   });
   const lesson = options.lesson === undefined ? undefined : lessonOf(kind, env, options.lesson);
   const collector = new TransitionCollector({ env, buffer, keys, seed: drawn.seed, lesson });
-  const components: Readonly<Record<string, Stateful>> = {
+  const components: Record<string, Stateful> = {
     ...learner.components,
     target,
     replay: buffer,
@@ -194,7 +194,14 @@ export function dqnTask(options: DqnOptions): DqnTask {
       ...learner.rates.ramps,
       epsilon: asRamp(options.epsilon ?? linear({ from: 1, to: 0.05, over: { samples: 10_000 } })),
     },
-    settings: taskSettings(options, settings, policy, objective.names),
+    learned: ["target"],
+    get settings() {
+      return { ...taskSettings(options, settings, policy, objective.names), ...learner.averageSettings };
+    },
+    average: (options) => {
+      learner.average(options);
+      Object.assign(components, learner.components);
+    },
     hooks: [...(objective.hooks as readonly TrainerHook[]), rolloutSlot.hook],
     samplesPerEpoch: cycles * rolloutAdds.samples,
     player: { policy, reads: ["params"] },

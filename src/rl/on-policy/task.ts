@@ -103,7 +103,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     ? new CompiledCollector(parts, env)
     : new HostCollector(parts, env);
   const tuner = typeof updateEpochs === "object" ? new TunerWatch(updateEpochs) : undefined;
-  const components: Readonly<Record<string, Stateful>> = {
+  const components: Record<string, Stateful> = {
     ...learner.components,
     ...parts.stats,
     experience: buffer,
@@ -180,7 +180,14 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     stepUnit: "samples",
     counters: ["episodes"],
     ramps: learner.rates.ramps,
-    settings: taskSettings(options, setup),
+    model: ["params", ...Object.keys(parts.stats)],
+    get settings() {
+      return { ...taskSettings(options, setup), ...learner.averageSettings };
+    },
+    average: (options) => {
+      learner.average(options);
+      Object.assign(components, learner.components);
+    },
     hooks: [...(objective.hooks as readonly TrainerHook[]), rolloutSlot.hook],
     samplesPerEpoch: rolloutAdds.samples,
     player: { policy, reads: ["params", ...(parts.stats.normalizer ? ["normalizer"] : [])] },

@@ -1,0 +1,67 @@
+import { EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
+import type { TrainerHook } from "./events.ts";
+import type { Task } from "./task.ts";
+
+/** Options of {@link emaHook}. */
+export interface EmaHookOptions {
+  /** Default: `ema`. */
+  readonly name?: string;
+  /** The share of the old average that stays at each update. Default: 0.999, about the last thousand updates. */
+  readonly decay?: number;
+  /** Validation measures the average instead of the parameters. Default: false. */
+  readonly validate?: boolean;
+}
+
+const table = {
+  name: option.text({ default: "ema" }),
+  decay: option.number({ min: 0, below: 1, default: 0.999 }),
+  validate: option.flag({ default: false }),
+} satisfies OptionTable<EmaHookOptions>;
+
+/** A function of a hook that changes the task before it begins. */
+const prepares: unique symbol = Symbol.for("espalier.prepares");
+
+type Preparing = { readonly [prepares]?: (task: Task) => void };
+
+/**
+ * Keeps an exponential moving average of the parameters, as the component `ema`: `decay * average + (1 - decay) * params`
+ * after each update that took effect, from the first parameters on.
+ *
+ * A handler that runs after batches would keep them from being fused, or miss those within a call. So the hook has the
+ * task compute the average inside its update, on the device: it counts every update, fused or not, and costs one more
+ * pass over the parameters. `optim.ema` does the same inside an optimizer of one's own.
+ *
+ * @example
+ * ```ts
+ * const hooks = [emaHook({ decay: 0.999, validate: true })];
+ * const trainer = new Trainer({ task, config, hooks });
+ * await trainer.train();
+ * const average = await trainer.components.ema.getState(); // a tree like task.params
+ * ```
+ */
+export function emaHook(options: EmaHookOptions = {}): TrainerHook {
+  const { name, decay, validate } = resolveOptions("emaHook", options, table);
+  const hook: TrainerHook & Preparing = {
+    name,
+    [prepares]: (task) => {
+      if (!task.average)
+        throw new EspalierError("TASK_INVALID", `${name}: the task keeps no average of its parameters`, {
+          fix: "use a task that trains by gradients, or give your own a function `average`",
+        });
+      if ("ema" in task.components)
+        throw new EspalierError("HOOK_INVALID", `${name}: the task keeps an average already`, {
+          fix: "give one emaHook, and a new task to each trainer",
+        });
+      task.average({ decay, validate });
+    },
+    // A hook has a handler.
+    onTrainingStart: () => undefined,
+  };
+  return hook;
+}
+
+/** Has a hook, and those within it, change the task before it begins. */
+export function prepareTask(hook: TrainerHook & Preparing, task: Task): void {
+  hook[prepares]?.(task);
+  for (const child of hook.children ?? []) prepareTask(child as TrainerHook, task);
+}
