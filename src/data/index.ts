@@ -41,6 +41,7 @@ export {
   exampleLayout,
   type LeafLayout,
 } from "./example.ts";
+export { glyphs, tabular, toyLanguage } from "./generated.ts";
 export { type ImageDataset, type ImageExample, type ImageFolderOptions, imageFolder } from "./images.ts";
 export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";
 export {
@@ -53,3 +54,22 @@ export { type ParquetOptions, parquet } from "./parquet.ts";
 export { datasetFromRecipe, type FromModuleOptions, fromModule } from "./recipe.ts";
 export { fromArrays, fromAsyncIterable, fromIterable, zip } from "./sources.ts";
 export { type CsvOptions, csv, jsonl, type Row, textFile } from "./text-files.ts";
+export {
+  byteTokenizer,
+  characterTokenizer,
+  type Tokenizer,
+  tokenizerFrom,
+  tokenizerFromFile,
+  writeTokens,
+} from "./tokenizers.ts";
+export {
+  type ColumnPart,
+  type ColumnsOptions,
+  columns,
+  label,
+  numeric,
+  oneHot,
+  standardize,
+  type Transform,
+  transformFrom,
+} from "./transform.ts";

@@ -3,10 +3,12 @@ import type { StateTree } from "../state/index.ts";
 import { idx, npy, type TokenFileOptions, tokenFile, tokenWindows } from "./array-files.ts";
 import { Dataset, interleave, type Recipe } from "./dataset.ts";
 import type { Example, ExampleArrays } from "./example.ts";
+import { glyphs, tabular } from "./generated.ts";
 import { imageFolder } from "./images.ts";
 import { parquet } from "./parquet.ts";
 import { fromArrays, zip } from "./sources.ts";
 import { csv, jsonl, textFile } from "./text-files.ts";
+import { transformFrom } from "./transform.ts";
 
 // A dataset in another thread: threads share no functions, so what travels is the recipe, plain values, and the thread
 // makes the dataset again.
@@ -45,6 +47,10 @@ const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknow
   tokenFile: async ({ path, options }) => tokenFile(String(path), options as StateTree & TokenFileOptions),
   tokenWindows: async ({ tokens, options }) =>
     tokenWindows(tokens as Int32Array, options as StateTree & TokenFileOptions),
+  glyphs: async ({ options }) => glyphs(options as object),
+  tabular: async ({ options }) => tabular(options as object),
+  transform: async ({ of, state }) =>
+    ((await inner(of)) as Dataset<object>).transform(transformFrom<object>(state as StateTree)),
   module: ({ module, name, options }) =>
     fromModule(String(module), { name: String(name), ...(options !== null && { options }) }),
 };

@@ -1,0 +1,295 @@
+import { badOption, checkNames, EspalierError, shown } from "../core/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import { type Dataset, emptyError, type RowTransform, rowError } from "./dataset.ts";
+import type { Example, ExampleValue } from "./example.ts";
+import { unknownColumn } from "./text-files.ts";
+
+// From rows of a table to examples, and from outputs of the model back:
+//
+//   columns({ x: [standardize("age"), oneHot("city")], y: label("species") })
+//     fit(training rows)      age: mean 40, deviation 10    city: [Oslo, Rome]    species: [cat, dog]
+//     apply(row)              { age: 50, city: "Rome", species: "dog" }  ->  { x: [1, 0, 1], y: 1 }
+//     decode(outputs)         [0.2, 3.1]  ->  "dog"
+//
+// What it learned is its state, plain values from which `transformFrom` makes it again in another program.
+
+/** Turns rows into examples. What it learned from the training rows is its state. */
+export interface Transform<T = Readonly<Record<string, unknown>>> extends RowTransform<T>, Stateful {
+  /** Learns from training rows, and forgets what it learned before. */
+  fit(rows: Dataset<T>): Promise<void>;
+  /** Inputs and targets of a row. */
+  apply(row: T): Example;
+  /** The inputs of a row, which may lack the targets. */
+  inputs(row: T): ExampleValue;
+  /** What the outputs of the model for one row say: a label, or a number in its own unit. */
+  decode?(outputs: ArrayLike<number>): unknown;
+  getState(): StateTree;
+}
+
+type Category = string | number | boolean;
+
+/** Columns and what becomes of them. */
+export interface ColumnPart {
+  readonly kind: "numeric" | "standardize" | "oneHot" | "label";
+  readonly columns: readonly string[];
+  /** Of each column, where they are standardized. */
+  readonly means?: readonly number[];
+  readonly deviations?: readonly number[];
+  /** The values of each column, sorted. */
+  readonly categories?: readonly (readonly Category[])[];
+}
+
+function part(kind: ColumnPart["kind"], columns: readonly unknown[]): ColumnPart {
+  const names = columns.filter((name): name is string => typeof name === "string" && name !== "");
+  if (names.length === columns.length && names.length > 0) return { kind, columns: names };
+  throw badOption(kind, `its columns are ${shown(columns)}`, `give their names: ${kind}("age")`);
+}
+
+/** Numbers as they are; true is 1. */
+export const numeric = (...columns: readonly [string, ...string[]]): ColumnPart => part("numeric", columns);
+
+/** Numbers with the mean 0 and the deviation 1 among the training rows. */
+export const standardize = (...columns: readonly [string, ...string[]]): ColumnPart =>
+  part("standardize", columns);
+
+/** For each value that a column has among the training rows a number, which is 1 for the row's value and 0 for others. */
+export const oneHot = (...columns: readonly [string, ...string[]]): ColumnPart => part("oneHot", columns);
+
+/** The number of a class, from 0, in the order of the sorted labels of the training rows. */
+export const label = (column: string): ColumnPart => part("label", [column]);
+
+/** Options of {@link columns}. */
+export interface ColumnsOptions {
+  /** The inputs, side by side. */
+  readonly x: readonly ColumnPart[];
+  /** The target: a label, or numbers. */
+  readonly y?: ColumnPart;
+}
+
+/** A {@link columns} transform. */
+export interface ColumnsTransform<T> extends Transform<T> {
+  /** The labels by the number of their class, once it is fitted, where the target is a label. */
+  readonly labels: readonly Category[] | undefined;
+  decode(outputs: ArrayLike<number>): Category | Readonly<Record<string, number>>;
+}
+
+/**
+ * Inputs and targets from columns of rows. It is fitted on training rows, by `fit` or by the trainer that it is given to.
+ *
+ * @example
+ * ```ts
+ * const transform = columns({ x: [standardize("age", "income"), oneHot("city")], y: label("bought") });
+ * await transform.fit(train);
+ * const examples = train.transform(transform);
+ * ```
+ */
+export function columns<T extends object = Readonly<Record<string, unknown>>>(
+  options: ColumnsOptions,
+): ColumnsTransform<T> {
+  checkNames("columns", options, ["x", "y"]);
+  const { x, y } = options;
+  if (!Array.isArray(x) || x.length === 0 || ![...x, ...(y ? [y] : [])].every(isPart))
+    throw badOption(
+      "columns",
+      `x is ${shown(x)} and y ${shown(y)}`,
+      'give columns({ x: [standardize("age")], y: label("species") })',
+    );
+  if (x.some(({ kind }) => kind === "label") || y?.kind === "oneHot")
+    throw badOption(
+      "columns",
+      "a label is no input, and a target is not one-hot",
+      'use oneHot("city") in x, and label("species") for y',
+    );
+  return new Columns<T>({ x, ...(y && { y }) });
+}
+
+const isPart = (value: unknown): value is ColumnPart =>
+  ["numeric", "standardize", "oneHot", "label"].includes((value as ColumnPart | undefined)?.kind ?? "") &&
+  Array.isArray((value as ColumnPart).columns);
+
+class Columns<T extends object> implements ColumnsTransform<T> {
+  #parts: ColumnsOptions;
+  constructor(parts: ColumnsOptions) {
+    this.#parts = parts;
+  }
+
+  get fitted(): boolean {
+    return [...this.#parts.x, ...(this.#parts.y ? [this.#parts.y] : [])].every(isFitted);
+  }
+
+  get labels(): readonly Category[] | undefined {
+    return this.#parts.y?.kind === "label" ? this.#parts.y.categories?.[0] : undefined;
+  }
+
+  async fit(rows: Dataset<T>): Promise<void> {
+    const { x, y } = this.#parts;
+    const learning = [...x, ...(y ? [y] : [])].map(learner);
+    const reader = rows.open();
+    let any = false;
+    try {
+      for (let item = await reader.next(); item; item = await reader.next()) {
+        any = true;
+        try {
+          for (const one of learning) one.add(item.value as Readonly<Record<string, unknown>>);
+        } catch (cause) {
+          throw rowError(rows.name, item.index, cause);
+        }
+      }
+    } finally {
+      await reader.close();
+    }
+    if (!any) throw emptyError(rows.name);
+    const fitted = learning.map((one) => one.end());
+    this.#parts = { x: fitted.slice(0, x.length), ...(y && { y: fitted[x.length] as ColumnPart }) };
+  }
+
+  apply(row: T): Example {
+    const { y } = this.#parts;
+    const x = this.inputs(row);
+    if (!y) return { x };
+    const values = numbersOf(y, row as Readonly<Record<string, unknown>>);
+    if (y.kind === "label") return { x, y: { data: Int32Array.from(values), shape: [] } };
+    return { x, y: { data: Float32Array.from(values), shape: values.length === 1 ? [] : [values.length] } };
+  }
+
+  inputs(row: T): Float32Array {
+    if (!this.fitted)
+      throw new EspalierError("TRANSFORM_NOT_FITTED", "the transform has not seen the training rows yet", {
+        fix: "await transform.fit(train), or give it to the trainer: supervisedTrainer({ transform })",
+      });
+    return Float32Array.from(
+      this.#parts.x.flatMap((one) => numbersOf(one, row as Readonly<Record<string, unknown>>)),
+    );
+  }
+
+  decode(outputs: ArrayLike<number>): Category | Readonly<Record<string, number>> {
+    const { y } = this.#parts;
+    const wanted = y?.kind === "label" ? (y.categories?.[0]?.length ?? 0) : (y?.columns.length ?? 0);
+    if (!y || outputs.length !== wanted || wanted === 0)
+      throw new EspalierError(
+        "SHAPE_MISMATCH",
+        `there are ${outputs.length} outputs, and ${wanted} targets`,
+        {
+          fix: "give the outputs of the model for one row: one for each class, or for each column of y",
+        },
+      );
+    const numbers = Array.from(outputs);
+    if (y.kind === "label") return this.labels?.[numbers.indexOf(Math.max(...numbers))] ?? "";
+    const own = numbers.map((n, i) => n * (y.deviations?.[i] ?? 1) + (y.means?.[i] ?? 0));
+    return own.length === 1 ? (own[0] as number) : Object.fromEntries(own.map((n, i) => [y.columns[i], n]));
+  }
+
+  getState(): StateTree {
+    const { x, y } = this.#parts;
+    return { kind: "columns", x: x.map(plain), y: y ? plain(y) : null };
+  }
+
+  setState(state: StateTree): void {
+    const { kind, x, y } = (state ?? {}) as {
+      readonly kind?: unknown;
+      readonly x?: unknown;
+      readonly y?: unknown;
+    };
+    if (kind !== "columns" || !Array.isArray(x) || ![...x, ...(y ? [y] : [])].every(isPart))
+      throw new EspalierError("STATE_INVALID", "this is not a state of columns", {
+        fix: "pass what getState() gave",
+      });
+    this.#parts = { x: x as readonly ColumnPart[], ...(isPart(y) && { y }) };
+  }
+}
+
+/** The transform that has this state: in a program that knows nothing of the training. */
+export function transformFrom<T extends object = Readonly<Record<string, unknown>>>(
+  state: StateTree,
+): ColumnsTransform<T> {
+  const transform = new Columns<T>({ x: [] });
+  transform.setState(state);
+  return transform;
+}
+
+const plain = (one: ColumnPart): StateTree => ({ ...one }) as Readonly<Record<string, StateTree>>;
+
+const isFitted = ({ kind, means, categories }: ColumnPart): boolean =>
+  kind === "numeric" || (kind === "standardize" ? means : categories) !== undefined;
+
+/** Learns what a part needs from one row after the other. */
+function learner({ kind, columns: names }: ColumnPart): {
+  add(row: Readonly<Record<string, unknown>>): void;
+  end(): ColumnPart;
+} {
+  const learned = names.map(() => ({ count: 0, mean: 0, squares: 0, seen: new Set<Category>() }));
+  return {
+    add: (row) => {
+      for (const [i, one] of learned.entries()) {
+        const name = names[i] as string;
+        if (kind === "oneHot" || kind === "label") one.seen.add(categoryOf(row, name));
+        else {
+          // Welford's way: exact for large numbers with small deviations.
+          const value = numberOf(row, name);
+          const distance = value - one.mean;
+          one.mean += distance / ++one.count;
+          one.squares += distance * (value - one.mean);
+        }
+      }
+    },
+    end: () => {
+      if (kind === "numeric") return { kind, columns: names };
+      if (kind === "standardize") {
+        const deviations = learned.map(({ squares, count }) => Math.sqrt(squares / count) || 1);
+        return { kind, columns: names, means: learned.map(({ mean }) => mean), deviations };
+      }
+      return { kind, columns: names, categories: learned.map(({ seen }) => [...seen].sort(inOrder)) };
+    },
+  };
+}
+
+const inOrder = (a: Category, b: Category): number =>
+  typeof a === typeof b ? (a < b ? -1 : Number(a > b)) : typeof a < typeof b ? -1 : 1;
+
+/** The numbers of a row's part. */
+function numbersOf(
+  { kind, columns: names, means, deviations, categories }: ColumnPart,
+  row: Readonly<Record<string, unknown>>,
+): readonly number[] {
+  return names.flatMap((name, i) => {
+    if (kind === "numeric") return [numberOf(row, name)];
+    if (kind === "standardize") return [(numberOf(row, name) - (means?.[i] ?? 0)) / (deviations?.[i] ?? 1)];
+    const known = categories?.[i] ?? [];
+    const value = categoryOf(row, name);
+    const at = known.indexOf(value);
+    if (at < 0)
+      throw new EspalierError(
+        kind === "label" ? "LABEL_UNKNOWN" : "CATEGORY_UNKNOWN",
+        `the column "${name}" is ${shown(value)}, which no training row had`,
+        { fix: `known are ${shown(known)}; train with all of them, or leave such rows out` },
+      );
+    return kind === "label" ? [at] : known.map((_, k) => Number(k === at));
+  });
+}
+
+function cellOf(row: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (typeof row === "object" && row !== null && Object.hasOwn(row, name)) return row[name];
+  throw unknownColumn(name, Object.keys(row ?? {}));
+}
+
+function numberOf(row: Readonly<Record<string, unknown>>, name: string): number {
+  const value = cellOf(row, name);
+  const number = typeof value === "boolean" ? Number(value) : value;
+  if (typeof number === "number" && Number.isFinite(number)) return number;
+  throw new EspalierError(
+    "DATA_NOT_FINITE",
+    `the column "${name}" is ${shown(value)}, which is no finite number`,
+    {
+      fix: `give a number, or take it as a category: oneHot(${JSON.stringify(name)})`,
+    },
+  );
+}
+
+function categoryOf(row: Readonly<Record<string, unknown>>, name: string): Category {
+  const value = cellOf(row, name);
+  if (typeof value === "string" || typeof value === "boolean" || Number.isFinite(value))
+    return value as Category;
+  throw new EspalierError("DATA_INVALID", `the column "${name}" is ${shown(value)}, which is no category`, {
+    fix: "give a text, a number, true or false",
+  });
+}
