@@ -8,7 +8,7 @@ import type { ApplyOptions, Model, Params } from "../model.ts";
 import { layerNorm, rmsNorm } from "../norm.ts";
 import { badOption, checkOptions, checkSize, checkWord, row } from "../options.ts";
 import { recipeOf } from "../recipe.ts";
-import { type Attention, type KeyValueCache, multiHeadAttention } from "./multi-head.ts";
+import { type Attention, type CachedOptions, type KeyValueCache, multiHeadAttention } from "./multi-head.ts";
 
 const linear = 2 * Math.sqrt(2 / Math.PI);
 const cubic = 0.044715 * linear;
@@ -154,6 +154,7 @@ export interface Block extends Model {
     x: Value,
     cache: KeyValueCache,
     position: Value | number,
+    options?: CachedOptions,
   ): { readonly y: Value; readonly cache: KeyValueCache };
 }
 
@@ -228,10 +229,10 @@ export function block(
     },
     apply: (params, x, told = {}) => applyMasked(params, x, undefined, told),
     applyMasked,
-    applyCached: (params, x, cache, position) => {
+    applyCached: (params, x, cache, position, options) => {
       let next = cache;
       const attend = (seen: Value): Value => {
-        const step = attention.applyCached(childParams(params, "attention"), seen, cache, position);
+        const step = attention.applyCached(childParams(params, "attention"), seen, cache, position, options);
         next = step.cache;
         return step.y;
       };

@@ -5,7 +5,7 @@ export {
   feedForward,
 } from "./block.ts";
 export { type EncoderInput, type EncoderOptions, transformerEncoder } from "./encoder.ts";
-export type { KeyValueCache } from "./multi-head.ts";
+export type { CachedOptions, KeyValueCache } from "./multi-head.ts";
 export {
   type Attention,
   type AttentionInput,
@@ -20,4 +20,9 @@ export {
   type SinusoidalOptions,
   sinusoidal,
 } from "./positions.ts";
-export { type Transformer, type TransformerOptions, transformer } from "./transformer.ts";
+export {
+  type Transformer,
+  type TransformerCachedOptions,
+  type TransformerOptions,
+  transformer,
+} from "./transformer.ts";

@@ -59,7 +59,16 @@ export interface Attention extends Model<Value | AttentionInput, Value> {
     x: Value,
     cache: KeyValueCache,
     position: Value | number,
+    options?: CachedOptions,
   ): { readonly y: Value; readonly cache: KeyValueCache };
+}
+
+/** Options of a cached pass, for sequences of different lengths in one batch. */
+export interface CachedOptions {
+  /** Positions of the new places [batch, time], where they are not their places in the cache. */
+  readonly positions?: Value;
+  /** Booleans that repeat to [batch, heads, time, maxLength]: false hides places of the cache. */
+  readonly mask?: Value;
 }
 
 const kind = "attention";
@@ -164,7 +173,7 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
       ];
       return { k: np.zeros(shape), v: np.zeros(shape) };
     },
-    applyCached: (params, x, cache, position) => {
+    applyCached: (params, x, cache, position, { positions = position, mask } = {}) => {
       if (!causal)
         throw badOption(
           "multiHeadAttention",
@@ -174,8 +183,9 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
       features(x.shape);
       const [q, k, v] = project(params, x, ["q", "k", "v"], counts) as [Value, Value, Value];
       checkCache(kind, cache, k);
-      const next = writeCache(cache, turned(k, position), v, position);
-      const mixed = attend(kind, turned(q, position), next.k, next.v, { causal: true, from: position });
+      const next = writeCache(cache, turned(k, positions), v, position);
+      const sight = { causal: true, from: position, mask };
+      const mixed = attend(kind, turned(q, positions), next.k, next.v, sight);
       return { y: joinHeads(params, mixed), cache: next };
     },
   };

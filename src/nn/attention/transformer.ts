@@ -20,7 +20,7 @@ import { badOption, checkOptions, checkSize, row } from "../options.ts";
 import { recipeOf } from "../recipe.ts";
 
 import { type BlockOptions, block, blockOptions, normOf } from "./block.ts";
-import type { KeyValueCache } from "./multi-head.ts";
+import type { CachedOptions, KeyValueCache } from "./multi-head.ts";
 import { learnedPositions, sinusoidal } from "./positions.ts";
 
 /** Options of {@link transformer}. */
@@ -41,6 +41,10 @@ export interface TransformerOptions extends BlockOptions {
 
 /** A transformer over tokens, and token by token with what is remembered of those before. */
 export interface Transformer extends Model {
+  /** Number of tokens. */
+  readonly vocabulary: number;
+  /** The longest sequence. */
+  readonly context: number;
   /** Room for keys and values of all blocks, as values inside a compiled function. Default: `context` places. */
   initCache(batch: number, maxLength?: number): readonly KeyValueCache[];
   /**
@@ -52,7 +56,14 @@ export interface Transformer extends Model {
     tokens: Value,
     cache: readonly KeyValueCache[],
     position: Value | number,
+    options?: TransformerCachedOptions,
   ): { readonly y: Value; readonly cache: readonly KeyValueCache[] };
+}
+
+/** Options of {@link Transformer.applyCached}. */
+export interface TransformerCachedOptions extends CachedOptions {
+  /** Gives the logits of one place of each sequence alone, by its index among the new ones: i32 [batch]. */
+  readonly only?: Value;
 }
 
 const transformerOptions = {
@@ -100,8 +111,8 @@ export function transformer(options: TransformerOptions): Transformer {
   const head = dense(vocabulary, { bias: false, init: init ?? small });
   const drop = dropout(rate);
 
-  const embedded = (params: Params, x: Value, position: Value | number): Value => {
-    const [, time] = x.shape as [number, number];
+  const embedded = (params: Params, x: Value, position: Value | number, places?: Value): Value => {
+    const [batch, time] = x.shape as [number, number];
     if (x.ndim !== 2 || time > context)
       throw layerError(
         kind,
@@ -118,9 +129,16 @@ export function transformer(options: TransformerOptions): Transformer {
       );
     const vectors = inLayer("tokens", () => tokens.apply(childParams(params, "tokens"), x));
     if (positions === "rotary") return vectors;
+    if (places && positions === "sinusoidal") {
+      const flat = sinusoidal(batch * time, width, { positions: np.reshape(places, [batch * time]) });
+      return np.add(vectors, np.reshape(flat, [batch, time, width]));
+    }
     if (positions === "sinusoidal") return np.add(vectors, sinusoidal(time, width, { positions: position }));
     const table = inLayer("positions", () => parameter(kind, childParams(params, "positions"), "w"));
-    return np.add(vectors, np.dynamicSlice(table, [position, 0], [time, width]));
+    const own = places
+      ? np.take(table, places, { axis: 0 })
+      : np.dynamicSlice(table, [position, 0], [time, width]);
+    return np.add(vectors, own);
   };
 
   const logits = (params: Params, x: Value): Value => {
@@ -135,6 +153,8 @@ export function transformer(options: TransformerOptions): Transformer {
 
   return {
     kind,
+    vocabulary,
+    context,
     ...recipeOf(kind, options),
     layers: {
       tokens,
@@ -186,7 +206,7 @@ export function transformer(options: TransformerOptions): Transformer {
         );
       return names.map(() => part.attention.initCache(batch, maxLength));
     },
-    applyCached: (params, x, cache, position) => {
+    applyCached: (params, x, cache, position, { only, ...options } = {}) => {
       if (cache.length !== names.length)
         throw layerError(
           kind,
@@ -194,15 +214,22 @@ export function transformer(options: TransformerOptions): Transformer {
           `${cache.length} caches were given for ${names.length} blocks`,
           "make them with this model's initCache",
         );
-      let y = embedded(params, x, position);
+      let y = embedded(params, x, position, options.positions);
       const next = names.map((name, i) =>
         inLayer(name, () => {
-          const step = part.applyCached(childParams(params, name), y, cache[i] as KeyValueCache, position);
+          const step = part.applyCached(
+            childParams(params, name),
+            y,
+            cache[i] as KeyValueCache,
+            position,
+            options,
+          );
           y = step.y;
           return step.cache;
         }),
       );
-      return { y: logits(params, y), cache: next };
+      const seen = only ? np.takeAlongAxis(y, np.expandDims(only, [1, 2]), { axis: 1 }) : y;
+      return { y: logits(params, seen), cache: next };
     },
   };
 }

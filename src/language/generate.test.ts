@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import { compile, put, spec, type Value } from "../engine/index.ts";
+import {
+  initializers,
+  logSoftmax,
+  type Params,
+  sequential,
+  type TransformerOptions,
+  transformer,
+} from "../nn/index.ts";
+import { type GenerateOptions, generate, streamTokens } from "./generate.ts";
+
+const on = { engine: "wasm" } as const;
+const sizes = { vocabulary: 11, width: 16, layers: 2, heads: 2, context: 24 } as const;
+
+function made(options: Partial<TransformerOptions> = {}) {
+  // Far from uniform, so that the likeliest token is clear.
+  const model = transformer({ ...sizes, init: initializers.normal({ std: 0.3 }), ...options });
+  const params = model.init(1, spec([1, 4], "i32"), on);
+  const whole = compile((p: Params, x: Value) => logSoftmax(model.apply(p, x)), on);
+  /** Log-probabilities of every token after each of these. */
+  const logProbs = async (tokens: readonly number[]): Promise<number[][]> => {
+    const padded = Int32Array.from({ length: sizes.context }, (_, t) => tokens[t] ?? 0);
+    const x = put(padded, { shape: [1, sizes.context], ...on });
+    const flat = Array.from(await whole(params, x).read());
+    return tokens.map((_, t) => flat.slice(t * sizes.vocabulary, (t + 1) * sizes.vocabulary));
+  };
+  return { model, params, logProbs };
+}
+const { model, params, logProbs } = made();
+const prompts = [[3, 1, 4], [1], [5, 9, 2, 6, 5]];
+const run = (given: readonly number[], options: Partial<GenerateOptions> = {}) =>
+  generate(model, params, given, { length: 8, ...options });
+
+describe("generate", () => {
+  it.each([
+    {},
+    { positions: "rotary", keyValueHeads: 1, norm: "rms", activation: "swiglu" },
+    { positions: "sinusoidal", tieEmbeddings: true },
+  ] as const)(
+    "takes the likeliest token of the whole pass, for prompts of any lengths: %j",
+    async (options) => {
+      const own = made(options);
+      const all = await generate(own.model, own.params, prompts, { length: 9, temperature: 0, chunk: 3 });
+      for (const [i, { tokens }] of all.entries()) {
+        const prompt = prompts[i] as number[];
+        const whole = await own.logProbs([...prompt, ...tokens]);
+        const likeliest = whole.slice(prompt.length - 1, -1).map((row) => row.indexOf(Math.max(...row)));
+        expect([...tokens]).toEqual(likeliest);
+      }
+    },
+  );
+
+  it("gives the log-probabilities of a whole pass", async () => {
+    const [, one] = await generate(model, params, prompts, { length: 12, logProbs: true, chunk: 5 });
+    const whole = await logProbs([...(prompts[1] as number[]), ...(one?.tokens ?? [])]);
+    expect(one?.logProbs).toHaveLength(12);
+    for (const [t, token] of (one?.tokens ?? new Int32Array()).entries())
+      expect(Math.abs((one?.logProbs?.[t] as number) - (whole[t]?.[token] as number))).toBeLessThan(1e-5);
+  });
+
+  it("gives a sequence the same tokens alone, among others, and in chunks of any size", async () => {
+    const seeds = [7, 8, 9];
+    const together = await generate(model, params, prompts, { length: 8, seed: seeds });
+    for (const [i, prompt] of prompts.entries())
+      for (const chunk of [1, 3, 32])
+        expect((await run(prompt, { seed: [seeds[i] as number], chunk })).tokens).toEqual(
+          together[i]?.tokens,
+        );
+    expect((await run([3, 1, 4], { seed: 1 })).tokens).toEqual((await run([3, 1, 4], { seed: 1 })).tokens);
+    expect((await run([3, 1, 4], { seed: 2 })).tokens).not.toEqual(
+      (await run([3, 1, 4], { seed: 1 })).tokens,
+    );
+  });
+
+  it("draws as often as the model says, and among the likeliest where it should", async () => {
+    const many = Array.from({ length: 512 }, () => [3, 1, 4]);
+    const last = (await logProbs([3, 1, 4])).at(-1) as number[];
+    const counts = async (options: Partial<GenerateOptions>): Promise<number[]> => {
+      const found = new Array<number>(sizes.vocabulary).fill(0);
+      for (const { tokens } of await generate(model, params, many, { length: 1, ...options }))
+        found[tokens[0] as number] = (found[tokens[0] as number] as number) + 1;
+      return found;
+    };
+    const expected = last.map((value) => 512 * Math.exp(value));
+    const chi = (await counts({ seed: 3 })).map(
+      (n, i) => (n - (expected[i] as number)) ** 2 / (expected[i] as number),
+    );
+    expect(chi.reduce((a, b) => a + b)).toBeLessThan(30); // 10 degrees of freedom: one in a thousand
+    const order = [...last.keys()].sort((a, b) => (last[b] as number) - (last[a] as number));
+    const drawn = async (options: Partial<GenerateOptions>) =>
+      (await counts(options)).flatMap((n, token) => (n > 0 ? [token] : []));
+    expect(new Set(await drawn({ topK: 3 }))).toEqual(new Set(order.slice(0, 3)));
+    let [share, size] = [0, 0];
+    while (share < 0.5) share += Math.exp(last[order[size++] as number] as number);
+    expect(new Set(await drawn({ topP: 0.5 }))).toEqual(new Set(order.slice(0, size)));
+    expect(await drawn({ topK: 5, topP: 1e-6 })).toEqual([order[0]]);
+    expect(await drawn({ temperature: 1e-3 })).toEqual([order[0]]);
+  });
+
+  it("ends at a stop, before it", async () => {
+    const { tokens } = await run([3, 1, 4], { length: 12, seed: 5 });
+    const stop = tokens[6] as number;
+    const end = tokens.indexOf(stop);
+    const cut = await run([3, 1, 4], { length: 12, seed: 5, stop: [stop, 99], chunk: 4, logProbs: true });
+    expect(cut).toMatchObject({ stopped: true, tokens: tokens.slice(0, end) });
+    expect(cut.logProbs).toHaveLength(end);
+    expect((await run([3, 1, 4], { length: 12, seed: 5, stop: 99 })).stopped).toBe(false);
+  });
+
+  const letters = "abcdefghijk";
+  const tokenizer = {
+    encode: (text: string) => Int32Array.from(text, (letter) => letters.indexOf(letter)),
+    decode: (tokens: Int32Array) => Array.from(tokens, (token) => letters[token]).join(""),
+  };
+
+  it("takes and gives text, in pieces that make the whole, and stops at a text", async () => {
+    const options = { length: 12, seed: 5, tokenizer };
+    const { text = "", tokens } = await generate(model, params, "dbe", options);
+    expect(text).toBe(tokenizer.decode(tokens));
+    expect(text).toHaveLength(12);
+    const pieces: string[] = [];
+    for await (const piece of streamTokens(model, params, "dbe", { ...options, chunk: 4 }))
+      pieces.push(piece.text as string);
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(pieces.join("")).toBe(text);
+    // The stop begins in one piece and ends in the next: its beginning is not given out.
+    const stop = text.slice(4, 7);
+    const cut = await generate(model, params, "dbe", { ...options, stop, chunk: 4 });
+    expect(cut).toMatchObject({ text: text.slice(0, text.indexOf(stop)), stopped: true });
+  });
+
+  it("says what is wrong", async () => {
+    const fails = async (code: string, text: RegExp, work: Promise<unknown>) =>
+      expect(work).rejects.toThrow(
+        expect.objectContaining({ code, message: expect.stringMatching(text) }) as Error,
+      );
+    await fails("CONTEXT_EXCEEDED", /3 tokens and 22 more.*24/, run([3, 1, 4], { length: 22 }));
+    await fails("PROMPT_INVALID", /no tokens/, run([]));
+    await fails(
+      "PROMPT_INVALID",
+      /prompt 1 has 11 at 0/,
+      generate(model, params, [[1], [11]], { length: 2 }),
+    );
+    await fails("PROMPT_INVALID", /no tokenizer/, generate(model, params, "abc", { length: 2 }));
+    await fails("OPTION_INVALID", /length/, run([1], { length: 0 }));
+    await fails("OPTION_INVALID", /temperature is -1/, run([1], { temperature: -1 }));
+    await fails("OPTION_INVALID", /2 seeds for 1/, run([1], { seed: [1, 2] }));
+    await fails("OPTION_INVALID", /stop is a text/, run([1], { stop: "a" }));
+    await fails("MODEL_INVALID", /sequential/, generate(sequential([]), params, [1], { length: 1 }));
+  });
+});

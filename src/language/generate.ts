@@ -1,0 +1,483 @@
+/**
+ * Text from a transformer, token by token:
+ *
+ *     generate(model, params, prompts, options)
+ *       prompts   -> tokens, right-padded to one length P                  prepare
+ *       prefill   one call: all prompts at once into the cache, and the
+ *                 first new token of each sequence                         programsOf
+ *       decode    one call for many tokens, a loop on the device:
+ *                 cache  <- key and value of the newest token
+ *                 token  <- drawn by its logits                            drawn
+ *       tokens    -> cut at stops, decoded, given out                      Sequence
+ *
+ * Places of the cache: 0 to P - 1 are the prompts', of which a shorter one leaves the last empty and hidden; the new
+ * tokens of all sequences go to P, P + 1, ... So a step writes one slice whatever the prompts' lengths. Positions count
+ * without the gap.
+ */
+import { checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import {
+  compile,
+  type HostArray,
+  hostRandom,
+  np,
+  random,
+  read,
+  type Tensor,
+  type Value,
+  vmap,
+  whileLoop,
+} from "../engine/index.ts";
+import type { KeyValueCache, Model, Params, Transformer } from "../nn/index.ts";
+
+/** Turns text into tokens and back. */
+export interface TextTokenizer {
+  encode(text: string): ArrayLike<number>;
+  decode(tokens: Int32Array): string;
+}
+
+/** A prompt: tokens, or text where there is a tokenizer. */
+export type Prompt = string | ArrayLike<number>;
+
+/** Options of {@link generate}. */
+export interface GenerateOptions {
+  /** New tokens of each sequence, at most. */
+  readonly length: number;
+  /** Divides the logits: below 1 likely tokens get likelier; 0 takes the likeliest. Default: 1. */
+  readonly temperature?: number;
+  /** Draws among so many of the likeliest tokens. Default: all. */
+  readonly topK?: number;
+  /** Draws among the likeliest tokens that have this probability together. Default: 1, all. */
+  readonly topP?: number;
+  /** Ends a sequence before this token or text, or before the first of several. */
+  readonly stop?: number | string | readonly (number | string)[];
+  /** The seed of samples, or one for each sequence. Default: 0. */
+  readonly seed?: number | readonly number[];
+  /** Makes tokens of text prompts, and text of tokens. */
+  readonly tokenizer?: TextTokenizer;
+  /** Gives the model's log-probability of each new token, whatever the temperature. Default: false. */
+  readonly logProbs?: boolean;
+  /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32. */
+  readonly chunk?: number;
+}
+
+/** A sequence that was generated, without its prompt. */
+export interface Generated {
+  readonly tokens: Int32Array;
+  /** Where there is a tokenizer. */
+  readonly text?: string;
+  /** Where they were asked for: one for each token. */
+  readonly logProbs?: Float32Array;
+  /** True where a stop ended it. */
+  readonly stopped: boolean;
+}
+
+/** New tokens of one sequence. */
+export interface TokenChunk extends Generated {
+  /** The index of its prompt. */
+  readonly sequence: number;
+}
+
+const kind = "generate";
+const table = {
+  length: option.integer({ min: 1, required: true, doc: "New tokens of each sequence, at most." }),
+  temperature: option.number({ min: 0, default: 1, doc: "Divides the logits; 0 takes the likeliest." }),
+  topK: option.integer({ min: 1, doc: "Draws among so many of the likeliest tokens." }),
+  topP: option.number({ above: 0, max: 1, doc: "Draws among the likeliest with this probability together." }),
+  stop: option.made<NonNullable<GenerateOptions["stop"]>>(
+    "a token or a text, or a list of them",
+    (value) => [value].flat().every((one) => typeof one === "string" || Number.isSafeInteger(one)),
+    {},
+  ),
+  seed: option.made<number | readonly number[]>(
+    "a whole number from 0 on, or one for each prompt",
+    (value) => [value].flat().every((one) => Number.isSafeInteger(one) && (one as number) >= 0),
+    {},
+  ),
+  tokenizer: option.made<TextTokenizer>(
+    "a tokenizer, such as byteTokenizer()",
+    (value) => typeof (value as Partial<TextTokenizer> | undefined)?.decode === "function",
+    {},
+  ),
+  logProbs: option.flag({ default: false, doc: "Gives the log-probability of each new token." }),
+  chunk: option.integer({ min: 1, default: 32, doc: "New tokens of each sequence in a call." }),
+} satisfies OptionTable<GenerateOptions>;
+
+/**
+ * Generates tokens after a prompt, or after many at once. Prompts may differ in length; what follows one does not
+ * depend on the others.
+ *
+ * @example
+ * ```ts
+ * const { text } = await generate(model, params, "To be", { length: 100, temperature: 0.8, topK: 40, tokenizer });
+ * const [a, b] = await generate(model, params, [[1, 2, 3], [4]], { length: 10, seed: [7, 8] });
+ * ```
+ */
+export async function generate(
+  model: Model,
+  params: Params<Tensor>,
+  prompts: readonly (string | ArrayLike<number>)[],
+  options: GenerateOptions,
+): Promise<Generated[]>;
+export async function generate(
+  model: Model,
+  params: Params<Tensor>,
+  prompt: Prompt,
+  options: GenerateOptions,
+): Promise<Generated>;
+export async function generate(
+  model: Model,
+  params: Params<Tensor>,
+  prompt: Prompt | readonly Prompt[],
+  options: GenerateOptions,
+): Promise<Generated | Generated[]> {
+  const many = isMany(prompt);
+  const parts: TokenChunk[][] = (many ? prompt : [prompt]).map(() => []);
+  for await (const chunk of streamTokens(model, params, prompt, options)) parts[chunk.sequence]?.push(chunk);
+  const whole = parts.map((chunks): Generated => {
+    const logProbs = chunks.flatMap((chunk) => Array.from(chunk.logProbs ?? []));
+    return {
+      tokens: Int32Array.from(chunks.flatMap(({ tokens }) => Array.from(tokens))),
+      ...(options.tokenizer && { text: chunks.map(({ text }) => text).join("") }),
+      ...(options.logProbs && { logProbs: Float32Array.from(logProbs) }),
+      stopped: chunks.some(({ stopped }) => stopped),
+    };
+  });
+  return many ? whole : (whole[0] as Generated);
+}
+
+/** True for a list of prompts; one prompt is a text or has numbers. */
+const isMany = (prompt: Prompt | readonly Prompt[]): prompt is readonly Prompt[] =>
+  Array.isArray(prompt) && typeof prompt[0] !== "number" && prompt.length > 0;
+
+/**
+ * Generates as {@link generate} does, and gives tokens out on the way: some of each sequence at a time. Leaving the
+ * loop ends it.
+ *
+ * @example
+ * ```ts
+ * for await (const { text } of streamTokens(model, params, "To be", { length: 500, tokenizer })) write(text);
+ * ```
+ */
+export async function* streamTokens(
+  model: Model,
+  params: Params<Tensor>,
+  prompt: Prompt | readonly Prompt[],
+  options: GenerateOptions,
+): AsyncGenerator<TokenChunk> {
+  const run = prepare(model, isMany(prompt) ? prompt : [prompt], options);
+  const { rows, given, length, chunk } = run;
+  const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs);
+  const sequences = run.prompts.map(() => new Sequence(options));
+  let state = prefill(params, run.tokens, given, run.padded, run.total);
+  // The first token follows from the prompt alone; calls give those after it.
+  let made = await read({ tokens: state.token, logProbs: state.logProb });
+  let width = 1;
+  for (let from = 1; ; from += chunk) {
+    const last = from >= length;
+    for (const [i, sequence] of sequences.entries()) {
+      const part = sequence.take(row(made.tokens, i, rows), row(made.logProbs, i, rows), width, last);
+      if (part) yield { sequence: i, ...part };
+    }
+    if (last || sequences.every(({ done }) => done)) return;
+    width = Math.min(chunk, length - from);
+    const steps = Int32Array.of(from, from + width, run.padded);
+    const { tokens, logProbs, ...next } = decode(params, state, steps, given, chunk);
+    state = next;
+    made = await read({ tokens, logProbs });
+  }
+}
+
+/** The part of a result that belongs to one of `rows` sequences. */
+const row = (all: HostArray, i: number, rows: number): HostArray =>
+  all.subarray((i * all.length) / rows, ((i + 1) * all.length) / rows);
+
+/** How tokens are drawn: the likeliest, among all, or among the likeliest. */
+type Mode = "greedy" | "all" | "likely";
+
+/** Checks everything before anything is compiled, and lays prompts out. */
+function prepare(model: Model, prompts: readonly Prompt[], options: GenerateOptions) {
+  checkOptions(kind, options, table);
+  if (!isTransformer(model))
+    throw new EspalierError("MODEL_INVALID", `${kind}: the model is ${shown((model as Model)?.kind)}`, {
+      fix: "give a model of nn.transformer, which keeps keys and values of earlier tokens",
+    });
+  const { length, tokenizer, temperature = 1, topK, topP = 1, seed = 0, logProbs = false } = options;
+  const { context, vocabulary } = model;
+  const tokens = prompts.map((prompt, i) => tokensOf(prompt, i, tokenizer, vocabulary));
+  const longest = Math.max(...tokens.map((one) => one.length));
+  if (longest + length > context)
+    throw new EspalierError(
+      "CONTEXT_EXCEEDED",
+      `${kind}: a prompt of ${longest} tokens and ${length} more do not fit into the model's context of ${context}`,
+      {
+        fix: `generate at most ${Math.max(0, context - longest)}, or cut the prompt: tokens.slice(-${context - length})`,
+      },
+    );
+  if (Array.isArray(seed) && seed.length !== prompts.length)
+    throw new EspalierError("OPTION_INVALID", `${kind}: ${seed.length} seeds for ${prompts.length} prompts`, {
+      fix: "give one seed for all, or one for each prompt",
+    });
+  // Few shapes, so that one program serves many calls.
+  const rows = prompts.length > 8 ? roundUp(prompts.length, 8) : 2 ** Math.ceil(Math.log2(prompts.length));
+  const padded = Math.min(roundUp(longest, 16), context - length);
+  const total = padded + Math.min(roundUp(length, 64), context - padded);
+  const laid = new Int32Array(rows * padded);
+  const lengths = new Int32Array(rows).fill(1);
+  const keys = new Uint32Array(rows * 2);
+  tokens.forEach((own, i) => {
+    laid.set(own, i * padded);
+    lengths[i] = own.length;
+    const [first, at] = typeof seed === "number" ? [seed, i] : [seed[i] as number, 0];
+    keys.set(hostRandom.hostFoldIn(hostRandom.hostKey(first), at), i * 2);
+  });
+  return {
+    model,
+    prompts,
+    rows,
+    length,
+    padded,
+    total,
+    logProbs,
+    chunk: options.chunk ?? 32,
+    mode: (temperature === 0 ? "greedy" : topK !== undefined || topP < 1 ? "likely" : "all") as Mode,
+    tokens: laid,
+    given: {
+      lengths,
+      keys,
+      temperature: Float32Array.of(temperature),
+      topK: Int32Array.of(Math.min(topK ?? vocabulary, vocabulary)),
+      topP: Float32Array.of(topP),
+    },
+  };
+}
+
+const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
+
+const isTransformer = (model: Model): model is Transformer =>
+  typeof (model as Partial<Transformer> | undefined)?.applyCached === "function" &&
+  typeof (model as Partial<Transformer>).context === "number";
+
+function tokensOf(
+  prompt: Prompt,
+  i: number,
+  tokenizer: TextTokenizer | undefined,
+  vocabulary: number,
+): Int32Array {
+  const invalid = (what: string, fix: string): EspalierError =>
+    new EspalierError("PROMPT_INVALID", `${kind}: prompt ${i} ${what}`, { fix });
+  if (typeof prompt === "string" && !tokenizer)
+    throw invalid("is a text, and there is no tokenizer", "give tokens, or the option tokenizer");
+  const tokens = typeof prompt === "string" ? tokenizer?.encode(prompt) : prompt;
+  if (!(typeof tokens === "object" && tokens.length > 0))
+    throw invalid(`is ${shown(prompt)}, which has no tokens`, "begin with one token at least");
+  const list = Array.from(tokens);
+  const bad = list.findIndex((token) => !Number.isSafeInteger(token) || token < 0 || token >= vocabulary);
+  if (bad >= 0)
+    throw invalid(
+      `has ${shown(list[bad])} at ${bad}, and the model knows tokens from 0 to ${vocabulary - 1}`,
+      "use the tokenizer that the model was trained with",
+    );
+  return Int32Array.from(list);
+}
+
+/** Numbers that decide what is drawn, the same for every step. */
+interface Given {
+  readonly lengths: Value;
+  readonly keys: Value;
+  readonly temperature: Value;
+  readonly topK: Value;
+  readonly topP: Value;
+}
+
+/** The newest token of each sequence, which is not in the cache yet. */
+interface DecodeState {
+  readonly cache: readonly KeyValueCache[];
+  readonly token: Value;
+  readonly logProb: Value;
+}
+
+const known = new WeakMap<Transformer, Map<string, ReturnType<typeof compilePrograms>>>();
+
+/** The compiled programs of a model, kept as long as the model is. */
+function programsOf(model: Transformer, mode: Mode, logProbs: boolean) {
+  const own = known.get(model) ?? new Map<string, ReturnType<typeof compilePrograms>>();
+  known.set(model, own);
+  const name = `${mode} ${logProbs}`;
+  const found = own.get(name) ?? compilePrograms(model, mode, logProbs);
+  own.set(name, found);
+  return found;
+}
+
+function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean) {
+  /** The next token of each sequence by logits [rows, 1, vocabulary]. */
+  const next = (logits: Value, given: Given, step: Value): Omit<DecodeState, "cache"> => {
+    const flat = np.squeeze(logits, { axis: 1 });
+    const token = drawn(mode, flat, given, step);
+    if (!wantsLogProbs) return { token, logProb: np.zeros([0]) };
+    const chosen = np.takeAlongAxis(flat, np.expandDims(token, -1), { axis: -1 });
+    return {
+      token,
+      logProb: np.subtract(np.squeeze(chosen, { axis: -1 }), np.logsumexp(flat, { axis: -1 })),
+    };
+  };
+
+  const prefill = compile(
+    (params: Params, tokens: Value, given: Given, padded: number, total: number): DecodeState => {
+      const cache = model.initCache(given.lengths.shape[0] as number, total);
+      const only = np.subtract(given.lengths, 1);
+      const first = model.applyCached(params, np.reshape(tokens, [-1, padded]), cache, 0, { only });
+      return { cache: first.cache, ...next(first.y, given, np.zeros([], { dtype: "i32" })) };
+    },
+    { static: [3, 4], name: "prefill" },
+  );
+
+  const decode = compile(
+    (params: Params, state: DecodeState, steps: Value, given: Given, chunk: number) => {
+      const [from, to, padded] = [0, 1, 2].map((i) => np.slice(steps, i)) as [Value, Value, Value];
+      const rows = given.lengths.shape[0] as number;
+      const places = np.arange(state.cache[0]?.k.shape[1] as number, { dtype: "i32" });
+      // The end of a shorter prompt is a gap.
+      const filled = np.logicalOr(
+        np.less(places, np.expandDims(given.lengths, -1)),
+        np.greaterEqual(places, padded),
+      );
+      const mask = np.expandDims(filled, [1, 2]);
+      const room = {
+        tokens: np.zeros([rows, chunk], { dtype: "i32" }),
+        logProbs: np.zeros([rows, wantsLogProbs ? chunk : 0]),
+      };
+      const end = whileLoop(
+        ({ step }) => np.less(step, to),
+        ({ step, state: { cache, token }, made }) => {
+          // The token before this step takes its place in the cache.
+          const at = np.subtract(step, 1);
+          const positions = np.expandDims(np.add(given.lengths, at), -1);
+          const slot = np.add(padded, at);
+          const { y, cache: after } = model.applyCached(params, np.expandDims(token, -1), cache, slot, {
+            positions,
+            mask,
+          });
+          const newest = next(y, given, step);
+          const column = np.subtract(step, from);
+          return {
+            step: np.add(step, 1),
+            state: { cache: after, ...newest },
+            made: {
+              tokens: np.dynamicUpdateSlice(made.tokens, np.expandDims(newest.token, -1), [0, column]),
+              logProbs: wantsLogProbs
+                ? np.dynamicUpdateSlice(made.logProbs, np.expandDims(newest.logProb, -1), [0, column])
+                : made.logProbs,
+            },
+          };
+        },
+        { step: from, state, made: room },
+      );
+      return { ...end.state, ...end.made };
+    },
+    { static: [4], donate: [1], name: "decode" },
+  );
+  return { prefill, decode };
+}
+
+/** A token for each row of logits [rows, vocabulary]. Each row has random numbers of its own key and step. */
+function drawn(mode: Mode, logits: Value, { keys, temperature, topK, topP }: Given, step: Value): Value {
+  if (mode === "greedy") return np.argmax(logits, { axis: -1 });
+  const scaled = np.divide(logits, temperature);
+  const noise = vmap((key: Value) => random.gumbel(random.foldIn(key, step), [logits.shape[1] as number]))(
+    np.reshape(keys, [logits.shape[0] as number, 2]),
+  );
+  const allowed = mode === "all" ? scaled : likeliest(scaled, topK, topP);
+  // The largest of logits with Gumbel noise is a sample of their softmax.
+  return np.argmax(np.add(allowed, noise), { axis: -1 });
+}
+
+/** The logits of the likeliest tokens, and minus infinity for the others: the first k, and of those the nucleus p. */
+function likeliest(logits: Value, topK: Value, topP: Value): Value {
+  const ordered = np.sort(logits, { axis: -1, descending: true });
+  const rank = np.arange(logits.shape[1] as number, { dtype: "i32" });
+  const first = np.where(np.less(rank, topK), ordered, Number.NEGATIVE_INFINITY);
+  const chances = np.exp(np.subtract(first, np.logsumexp(first, { axis: -1, keepdims: true })));
+  // Those that are reached before the likelier ones have the probability together: the first always is.
+  const before = np.subtract(np.cumsum(chances, { axis: -1 }), chances);
+  const kept = np.logicalAnd(np.less(rank, topK), np.less(before, topP));
+  const least = np.min(np.where(kept, ordered, Number.POSITIVE_INFINITY), { axis: -1, keepdims: true });
+  return np.where(np.greaterEqual(logits, least), logits, Number.NEGATIVE_INFINITY);
+}
+
+/** One sequence as it grows on the host: finds stops, and decodes. */
+class Sequence {
+  readonly #tokenizer: TextTokenizer | undefined;
+  readonly #logProbs: boolean;
+  readonly #stops: readonly (number | string)[];
+  readonly #stopTexts: readonly string[];
+  readonly #tokens: number[] = [];
+  /** Characters that were given out. */
+  #given = 0;
+  done = false;
+
+  constructor({ tokenizer, stop = [], logProbs = false }: GenerateOptions) {
+    this.#tokenizer = tokenizer;
+    this.#logProbs = logProbs;
+    this.#stops = [stop].flat() as readonly (number | string)[];
+    this.#stopTexts = this.#stops.filter((one) => typeof one === "string");
+    if (!tokenizer && this.#stopTexts.length > 0)
+      throw new EspalierError("OPTION_INVALID", `${kind}: stop is a text, and there is no tokenizer`, {
+        fix: "give the stop as a token, or the option tokenizer",
+      });
+  }
+
+  /** Adds tokens, and gives what is new; undefined where nothing is. */
+  take(tokens: HostArray, logProbs: HostArray, width: number, last: boolean): Generated | undefined {
+    if (this.done) return undefined;
+    const before = this.#tokens.length;
+    this.#tokens.push(...tokens.subarray(0, width));
+    const end = this.#stopAt(before);
+    this.done = last || end !== undefined;
+    if (end) this.#tokens.length = end.tokens;
+    const fresh = Int32Array.from(this.#tokens.slice(before));
+    const text = this.#tokenizer && this.#freshText(end?.text ?? this.#decoded(this.#tokens.length));
+    if (fresh.length === 0 && !this.done) return undefined;
+    return {
+      tokens: fresh,
+      ...(text !== undefined && { text }),
+      ...(this.#logProbs && { logProbs: Float32Array.from(logProbs.subarray(0, fresh.length)) }),
+      stopped: end !== undefined,
+    };
+  }
+
+  /** The number of tokens before the first stop, and the text before it where it is a text. */
+  #stopAt(from: number): { readonly tokens: number; readonly text?: string } | undefined {
+    for (let n = from; n < this.#tokens.length; n++) {
+      if (this.#stops.includes(this.#tokens[n] as number)) return { tokens: n };
+      if (this.#stopTexts.length === 0) continue;
+      const text = this.#decoded(n + 1);
+      const places = this.#stopTexts.map((stop) => text.indexOf(stop)).filter((place) => place >= 0);
+      if (places.length > 0) return { tokens: n, text: text.slice(0, Math.min(...places)) };
+    }
+    return undefined;
+  }
+
+  #decoded(count: number): string {
+    return (this.#tokenizer as TextTokenizer).decode(Int32Array.from(this.#tokens.slice(0, count)));
+  }
+
+  /** The part of the text that was not given out yet. What may be the beginning of a stop or of a character waits. */
+  #freshText(whole: string): string {
+    const waits = this.done
+      ? 0
+      : Math.max(...this.#stopTexts.map((stop) => overlap(whole, stop)), brokenEnd(whole));
+    const text = whole.slice(this.#given, Math.max(this.#given, whole.length - waits));
+    this.#given += text.length;
+    return text;
+  }
+}
+
+/** Length of the longest end of `text` that `stop` begins with. */
+function overlap(text: string, stop: string): number {
+  let n = Math.min(text.length, stop.length - 1);
+  while (n > 0 && !stop.startsWith(text.slice(-n))) n--;
+  return n;
+}
+
+/** Replacement characters at the end: bytes of a character whose others are still to come. */
+const brokenEnd = (text: string): number => /\uFFFD*$/.exec(text)?.[0].length ?? 0;
