@@ -35,7 +35,9 @@ export {
 } from "./dataset.ts";
 export {
   type Example,
+  type ExampleArray,
   type ExampleArrays,
+  type ExampleArrayTree,
   type ExampleValue,
   ExampleWriter,
   exampleLayout,

@@ -20,6 +20,8 @@ export interface SupervisedFields {
   readonly shuffle: boolean;
   /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
   readonly lastBatch: "keep" | "drop";
+  /** Worker threads that load examples of a dataset. Default: 0. */
+  readonly workers: number;
 }
 
 /** The configuration of a supervised run: the trainer's fields, and those of the task. */
@@ -46,6 +48,12 @@ const fields = {
   lastBatch: option.oneOf(["keep", "drop"], {
     default: "keep",
     doc: "Keeps examples that do not fill an update, as a smaller one, or drops them.",
+  }),
+  workers: option.integer({
+    min: 0,
+    max: 256,
+    default: 0,
+    doc: "Worker threads that load examples of a dataset.",
   }),
 } satisfies OptionTable<SupervisedFields>;
 

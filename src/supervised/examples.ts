@@ -136,18 +136,17 @@ function labelsOf(loss: AnyOptions["loss"]): ClassLoss["labels"] | undefined {
 }
 
 /**
- * Refuses labels that the model has no output for, where a loss is of classes and they are on the host. Targets with as
- * many axes as the outputs are distributions.
+ * Gives what refuses labels that the model has no output for, where a loss is of classes and they are on the host.
+ * Targets with as many axes as the outputs are distributions. `rows` are the examples' numbers in their source.
  */
-export function checkTargets(
+export function targetCheck(
   what: string,
   { model, loss }: AnyOptions,
-  given: SupervisedData,
   { data, length }: Examples,
   params: Specs<Params>,
-): void {
+): (given: SupervisedData & { readonly rows?: Int32Array }) => void {
   const labels = labelsOf(loss);
-  if (!labels || !(data.y instanceof Tensor) || length === 0) return;
+  if (!labels || !(data.y instanceof Tensor) || length === 0) return () => {};
   const outputs: unknown = withName(what, () =>
     evalShape(
       (p: Params, x: ExampleTree<Value>) => model.apply(p, x, { train: false }),
@@ -155,8 +154,9 @@ export function checkTargets(
       batchSpec(data, 1).x,
     ),
   );
-  if (!(outputs instanceof Spec) || data.y.ndim >= outputs.shape.length) return;
-  checkLabels(what, given.y, outputs.shape.at(-1) as number, labels);
+  if (!(outputs instanceof Spec) || data.y.ndim >= outputs.shape.length) return () => {};
+  const classes = outputs.shape.at(-1) as number;
+  return ({ y, rows }) => checkLabels(what, y, classes, labels, rows);
 }
 
 function checkLabels(
@@ -164,6 +164,7 @@ function checkLabels(
   y: ArrayTree | undefined,
   classes: number,
   { ignored }: ClassLoss["labels"],
+  rows: Int32Array | undefined,
 ): void {
   for (const { path, data } of hostArrays(y)) {
     const labels = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
@@ -176,9 +177,12 @@ function checkLabels(
     }
     if (bad === 0) continue;
     const name = path === "" ? "y" : `y.${path}`;
+    const at = rows
+      ? `in row ${rows[Math.floor((first * rows.length) / labels.length)]}`
+      : `at ${name}[${first}]`;
     throw new EspalierError(
       "LABELS_INVALID",
-      `${what}: ${bad} of ${labels.length} labels are none of the model's ${classes} classes; the first is ${Number(labels[first])}, at ${name}[${first}]`,
+      `${what}: ${bad} of ${labels.length} labels${rows ? " of a batch" : ""} are none of the model's ${classes} classes; the first is ${Number(labels[first])}, ${at}`,
       { fix: `number the classes from 0 to ${classes - 1}, or give the model an output for each class` },
     );
   }

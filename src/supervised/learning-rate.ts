@@ -177,7 +177,7 @@ async function segmentLosses(
     }
     at = advanceCounters(at, adds, ended);
     done += ended;
-    if (ended < count) break;
+    if (report.exhausted !== undefined) break;
   }
   return at;
 }

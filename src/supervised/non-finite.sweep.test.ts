@@ -9,11 +9,12 @@ import { every } from "../schedule/index.ts";
 import { cuts, failureOf, failuresOf } from "../trainer/finite.test-support.ts";
 import type { TrainerHook, TrainingConfig } from "../trainer/index.ts";
 import { examples } from "./drive.test-support.ts";
+import type { SupervisedOptions } from "./options.ts";
 import { supervisedTask } from "./task.ts";
 import { supervisedTrainer } from "./trainer.ts";
 
 describe.each(sweepEngines())("an update that is not finite on %s", (engine) => {
-  type Options = Partial<Parameters<typeof supervisedTask<Value, Value, Value>>[0]>;
+  type Options = Partial<SupervisedOptions<Value, Value, Value>>;
   const task = (more: Options = {}) =>
     supervisedTask({
       ...{ model: nn.dense(2), optimizer: optim.sgd(), loss: nn.mse, batchSize: 2, shuffle: false, engine },

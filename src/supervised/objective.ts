@@ -100,6 +100,8 @@ export interface SupervisedObjective {
   readonly names: readonly string[];
   /** The losses in plain values: their weights, and when they are active. */
   readonly settings: Settings;
+  /** Which losses are active may change. */
+  readonly changes: boolean;
   /** Lengths of the parts of `count` batches, cut where the active losses change. */
   chunks(counters: Counters, adds: Adds, count: number): readonly number[];
   /** The losses that are active in a batch that begins at these counters. */
@@ -231,6 +233,7 @@ function plainLoss({ model, functions, sets }: Parts, loss: FunctionLoss): Super
     hooks: [],
     names,
     settings: { loss: {} },
+    changes: false,
     chunks: (_counters, _adds, count) => (count > 0 ? [count] : []),
     active: () => names,
     perSet: (make) => {
@@ -274,6 +277,7 @@ function severalLosses({ model, functions, sets }: Parts, losses: readonly AnyLo
     settings: Object.fromEntries(
       terms.names.map((name) => [name, lossSettings(losses.find((loss) => loss.name === name))]),
     ),
+    changes: losses.some((loss) => typeof loss !== "function" && loss.active?.train !== undefined),
     chunks: (counters, adds, count) => terms.chunks("train", counters, adds, count),
     active: (counters, adds) => terms.active("train", counters, adds),
     perSet: (make) => terms.perSet((_evaluate, names) => make(names)),

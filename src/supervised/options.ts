@@ -1,11 +1,12 @@
 import { checkOptions, type OptionTable, option } from "../core/index.ts";
-import type { ArrayInput, ArrayTree, ExampleTree } from "../data/index.ts";
+import type { ArrayInput, ArrayTree, DataLoader, Dataset, Example, ExampleTree } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import { checkMonitor, type MonitorOptions, type RateInputs } from "../learner/index.ts";
 import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
+import type { Stateful } from "../state/index.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Batch, LossInput, TargetsOf } from "./objective.ts";
 
@@ -20,6 +21,9 @@ export interface SupervisedData {
    */
   readonly weight?: ArrayInput;
 }
+
+/** Examples that are streamed: they are loaded while the device works, and need not fit its memory. */
+export type StreamedData = Dataset<Example> | DataLoader;
 
 /** Options of {@link supervisedTask}. */
 export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
@@ -41,6 +45,10 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly rates?: RateInputs;
   /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
   readonly targets?: (x: X) => Batch<X, Y>;
+  /** Worker threads that load streamed examples, where they are no loader with its own. Default: 0. */
+  readonly workers?: number;
+  /** The transform that made the examples of rows, kept as the component `transform`. */
+  readonly transform?: Stateful;
   /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
   readonly lastBatch?: "keep" | "drop";
   /** A new order each epoch. Default: true. */
@@ -63,9 +71,24 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly deterministic?: boolean;
 }
 
+/** Options of {@link supervisedTask} where examples are streamed: those to train on, to validate on, or both. */
+export type StreamedOptions<X = Value, Y = Value, O = Value> = Omit<
+  SupervisedOptions<X, Y, O>,
+  "data" | "validation"
+> &
+  (
+    | { readonly data: StreamedData; readonly validation?: SupervisedData | StreamedData }
+    | { readonly data: SupervisedData; readonly validation: StreamedData }
+  );
+
 /** The options without the types of inputs, targets and outputs, which matter to the caller alone. */
 export interface AnyOptions
-  extends Omit<SupervisedOptions<ExampleTree<Value>, ExampleTree<Value>, unknown>, "metrics"> {
+  extends Omit<
+    SupervisedOptions<ExampleTree<Value>, ExampleTree<Value>, unknown>,
+    "metrics" | "data" | "validation"
+  > {
+  readonly data: SupervisedData | StreamedData;
+  readonly validation?: SupervisedData | StreamedData;
   readonly metrics?: Metrics<unknown, ExampleTree<Value>>;
 }
 
@@ -75,15 +98,17 @@ export const anything = <T>(is: string) => option.made<T>(is, () => true, {});
 const table = {
   model: anything<AnyOptions["model"]>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
   optimizer: anything<Optimizer>("an optimizer, such as optim.adam()"),
-  data: anything<SupervisedData>("{ x, y }: inputs and targets"),
+  data: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset of such examples"),
   loss: anything<AnyOptions["loss"]>("a loss, such as nn.mse, or a list of losses"),
   batchSize: option.integer({ min: 1, required: true }),
   accumulate: option.integer({ min: 1, default: 1 }),
-  validation: anything<SupervisedData>("{ x, y }: inputs and targets"),
+  validation: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset"),
   metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
   learningRate: anything<Ramp | number>("a number or a ramp"),
   rates: anything<RateInputs>("numbers and ramps by name"),
   targets: anything<NonNullable<AnyOptions["targets"]>>("a function of the inputs"),
+  workers: option.integer({ min: 0, max: 256, default: 0 }),
+  transform: anything<Stateful>("a transform, such as columns({ x, y })"),
   lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
   shuffle: option.flag({ default: true }),
   empty: option.oneOf(["error", "skip"], { default: "error" }),

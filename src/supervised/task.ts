@@ -1,15 +1,12 @@
 import { EspalierError, unflatten } from "../core/index.ts";
-import { type ArrayTree, type BatchGroup, type ExampleTree, Loader, placeArrays } from "../data/index.ts";
 import {
-  compile,
-  evalShape,
-  type Fetch,
-  np,
-  put,
-  type Specs,
-  type Tensor,
-  type Value,
-} from "../engine/index.ts";
+  type ArrayTree,
+  type BatchGroup,
+  type ExampleTree,
+  type Placement,
+  placeArrays,
+} from "../data/index.ts";
+import { compile, evalShape, type Fetch, np, type Tensor, type Value } from "../engine/index.ts";
 import { KeyCounts, Learner, type TensorState } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import { findValue, type OptimizerState } from "../optim/index.ts";
@@ -27,12 +24,29 @@ import {
   type Task,
   type TrainerHook,
 } from "../trainer/index.ts";
-import { batchSpec, checkTargets, type Examples, inputSpec, placeExamples, withName } from "./examples.ts";
+import { batchSpec, type Examples, inputSpec, placeExamples, targetCheck, withName } from "./examples.ts";
+import {
+  arrayFeed,
+  type Feed,
+  heldBatches,
+  isStreamed,
+  loading,
+  StreamFeed,
+  sampleOf,
+  type UpdateRows,
+} from "./feed.ts";
 import { type AnyBatch, type SupervisedObjective, supervisedObjective } from "./objective.ts";
-import { type AnyOptions, checkTaskOptions, type SupervisedData, type SupervisedOptions } from "./options.ts";
+import {
+  type AnyOptions,
+  checkTaskOptions,
+  type StreamedData,
+  type StreamedOptions,
+  type SupervisedData,
+  type SupervisedOptions,
+} from "./options.ts";
 import { TableProvider } from "./tables.ts";
 import { type Rows, trainProgram } from "./update.ts";
-import { sliceRows, validation } from "./validation.ts";
+import { closeHeld, type HeldOut, sliceRows, validation } from "./validation.ts";
 
 /** A task that learns targets from inputs. */
 export interface SupervisedTask<O = Value> extends Task {
@@ -44,19 +58,20 @@ export interface SupervisedTask<O = Value> extends Task {
    * Losses and metrics of other examples, with the parameters as they are now, as validation computes them. Nothing of
    * the task's state changes. `counters` decide weights of losses that change over time. Default: those of a new run.
    */
-  test(data: SupervisedData, counters?: Counters): Promise<Readonly<Record<string, number>>>;
+  test(data: SupervisedData | StreamedData, counters?: Counters): Promise<Readonly<Record<string, number>>>;
 }
 
 const kind = "supervisedTask";
 
 /**
- * Training on examples. They stay on the device, each epoch in a new order; gathering a batch, its losses, their
+ * Training on examples. Arrays stay on the device, each epoch in a new order; a dataset is streamed to it. Gathering a batch, its losses, their
  * gradients and the update are one compiled program, which does one update or many in a call.
  *
  * ```
  * supervisedTask(options)
  *   examples  = data, checked and put on the device             examples.ts
- *   loader    = the order of each epoch, and how far it has got data/loader.ts
+ *   feed      = rows of updates: of those arrays, or streamed   feed.ts
+ *   loader    = the order of each epoch, and how far it has got data/loader.ts, data/loading/data-loader.ts
  *   objective = forward pass, losses, metrics                   objective.ts
  *   learner   = parameters, optimizer state, rates              learner/learner.ts
  *
@@ -64,7 +79,7 @@ const kind = "supervisedTask";
  *                        cut where the active losses change
  * task.run(request)      the trainer asks for some updates of one segment
  *   program = of the active losses and this size of updates     update.ts, compiled when first needed
- *   values  = program({ data, order, at, ramps, key })
+ *   values  = program({ data, order, at, ramps, key })          data and order from the feed
  *     for each update: gather rows -> losses and gradients of its micro-batches -> step of the optimizer
  *   loader and keys move on; the values stay on the device until the trainer reads them
  * task.validate(...)     losses and metrics of held-out examples validation.ts
@@ -83,16 +98,58 @@ const kind = "supervisedTask";
  * });
  * await new Trainer({ task, config: { epochs: 20 } }).train();
  * ```
+ *
+ * With a dataset there is a promise of the task, for its first example has to be read:
+ * `await supervisedTask({ data: imageFolder("photos"), ... })`.
  */
 export function supervisedTask<X = Value, Y = Value, O = Value>(
+  given: StreamedOptions<X, Y, O>,
+): Promise<SupervisedTask<O>>;
+export function supervisedTask<X = Value, Y = Value, O = Value>(
   given: SupervisedOptions<X, Y, O>,
-): SupervisedTask<O> {
+): SupervisedTask<O>;
+export function supervisedTask<X, Y, O>(
+  given: SupervisedOptions<X, Y, O> | StreamedOptions<X, Y, O>,
+): SupervisedTask<O> | Promise<SupervisedTask<O>> {
   // The types of inputs, targets and outputs matter to the caller alone.
   const options = given as unknown as AnyOptions;
   checkTaskOptions(kind, options);
-  const { model, batchSize, accumulate = 1, maxFuse = 256, targets, shuffle, lastBatch } = options;
-  const examples = placeExamples(`${kind}: data`, options.data, options, targets !== undefined);
-  const { data, length, device } = examples;
+  const train = sourceOf(`${kind}: data`, options, options.data, options);
+  const withHeld = (source: Source) => {
+    const { engine, index } = source.examples.device;
+    const held =
+      options.validation &&
+      sourceOf(`${kind}: validation`, options, options.validation, { engine, device: index });
+    return held instanceof Promise
+      ? held.then((loaded) => taskOf<O>(options, source, loaded))
+      : taskOf<O>(options, source, held);
+  };
+  return train instanceof Promise ? train.then(withHeld) : withHeld(train);
+}
+
+/** Examples of a task: on the device, or the first ones of those that are streamed. */
+interface Source {
+  readonly examples: Examples;
+  readonly given: SupervisedData | StreamedData;
+}
+
+function sourceOf(
+  what: string,
+  options: AnyOptions,
+  given: Source["given"],
+  place: Placement,
+): Source | Promise<Source> {
+  const withoutTargets = options.targets !== undefined;
+  if (!isStreamed(given)) return { examples: placeExamples(what, given, place, withoutTargets), given };
+  return sampleOf(what, loading(what, given, options)).then((arrays) => ({
+    examples: placeExamples(what, arrays, place, withoutTargets),
+    given,
+  }));
+}
+
+function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined): SupervisedTask<O> {
+  const { model, batchSize, accumulate = 1, maxFuse = 256, targets } = options;
+  const { data, length, device } = source.examples;
   if (length === 0 && options.empty !== "skip")
     throw new EspalierError("DATA_EMPTY", `${kind}: the data has no examples`, {
       fix: 'give examples, or say that there may be none: empty: "skip"',
@@ -106,7 +163,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     model,
     loss: options.loss,
     metrics: options.metrics ?? {},
-    weighted: data.weight !== undefined || options.validation?.weight !== undefined,
+    weighted: data.weight !== undefined || held?.examples.data.weight !== undefined,
     shapes: () =>
       evalShape(
         (p: Params, rows: Rows) => {
@@ -136,33 +193,59 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
   });
   const { params, where } = learner;
   const keys = drawKeys(learner.streams);
-  const loader = new Loader({
-    length,
-    batchSize: batchSize * accumulate,
-    key: keys.data,
-    shuffle,
-    lastBatch,
-  });
   const random = new KeyCounts({ keys: { key: keys.dropout }, counts: ["count"], where });
-  const components: Record<string, Stateful> = {
-    ...learner.components,
-    data: loader,
-    keys: random,
-    ...objective.components,
-  };
-
   const loss = (p: Params, rows: Rows): Value => {
     const ramps = Object.fromEntries(Object.keys(objective.ramps).map((name) => [name, 1]));
     return objective.compute(objective.names, { params: p, batch: batchOf(rows), train: false, ramps })[0];
   };
-  const held = options.validation && placeHeldOut(options, options.validation, where, "validation");
   const loops = learner.mayLoop(
     () => length > 0 && convolves(loss, learner, data, Math.min(batchSize, length)),
   );
-  checkExamples(options, examples, held, params.specs, loss);
+  let warn: (text: string) => void = () => {};
+  const checkTargets = targetCheck(`${kind}: data`, options, source.examples, params.specs);
+  if (!isStreamed(source.given)) checkTargets(source.given);
+  if (data.weight && length > 0) evalShape(loss, params.specs, batchSpec(data, Math.min(batchSize, length)));
+  /** Traces the objective over held-out examples, and checks their labels: at once, or when they are loaded. */
+  const heldOutOf = (name: "validation" | "test", { examples, given }: Source): HeldOut => {
+    const what = `${kind}: ${name}`;
+    if (examples.length === 0)
+      throw new EspalierError("DATA_EMPTY", `${what} has no examples`, {
+        fix: `give examples, or leave ${name} out`,
+      });
+    const trace = (set: Examples) =>
+      evalShape(loss, params.specs, batchSpec(set.data, Math.min(batchSize, set.length)));
+    // After the training data, so that an error here is about the held-out ones.
+    if (length > 0) trace(source.examples);
+    withName(what, () => trace(examples));
+    const check = targetCheck(what, options, examples, params.specs);
+    if (isStreamed(given))
+      return heldBatches(loading(what, given, options), { where, check, warn: (text) => warn(text) });
+    check(given);
+    return examples;
+  };
+  const heldOut = held && heldOutOf("validation", held);
+  const feedOptions = { size: batchSize * accumulate, key: keys.data, where };
+  const feed: Feed = isStreamed(source.given)
+    ? new StreamFeed({
+        ...feedOptions,
+        sample: source.examples,
+        load: loading(kind, source.given, options),
+        check: checkTargets,
+        warn: (text) => warn(text),
+      })
+    : arrayFeed(source.examples, options, feedOptions);
+  const { loader } = feed;
+  const components: Record<string, Stateful> = {
+    ...learner.components,
+    data: loader,
+    keys: random,
+    ...(options.transform && { transform: options.transform }),
+    ...objective.components,
+  };
   if (length > 0) evalShape(() => objective.setMetrics.start(length));
 
-  const capacityOf = (batches: BatchGroup): number => (loops ? Math.min(maxFuse, batches.count) : 1);
+  const capacityOf = (batches: BatchGroup): number =>
+    feed.capacity(batches, loops && !(feed.length === null && objective.changes) ? maxFuse : 1);
   const programsFor = objective.perSet((names) => {
     const programs = new Map<BatchGroup, ReturnType<typeof trainProgram>>();
     return (batches: BatchGroup) => {
@@ -175,37 +258,43 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     };
   });
 
-  let order: { readonly rows: Int32Array; readonly tensor: Tensor } | undefined;
-  const orderOnDevice = (): Tensor => {
-    const rows = loader.order;
-    if (order?.rows === rows) return order.tensor;
-    order?.tensor.dispose();
-    order = { rows, tensor: put(rows, where) };
-    return order.tensor;
-  };
-
   const at = new Int32Array(3);
-  const run = ({ spans, count, ramps }: Request): Report => {
-    const [span] = spans as readonly [Span];
+  const run = (request: Request): Report | Promise<Report> => {
+    const [span] = request.spans as readonly [Span];
     const { batches } = span.segment.data as Position;
-    const begin = beginOf(loader, span);
+    checkPosition(loader, span);
+    const rows = feed.rows(batches, request.count);
+    return rows instanceof Promise
+      ? rows.then((loaded) => update(request, span, batches, loaded))
+      : update(request, span, batches, rows);
+  };
+  const update = (
+    { count: asked, ramps }: Request,
+    span: Span,
+    batches: BatchGroup,
+    rows: UpdateRows,
+  ): Report => {
+    const { data, order, from, count, ended } = rows;
+    const end = ended && { exhausted: count };
+    if (count === 0) {
+      feed.advance(batches, 0, undefined);
+      return { metrics: {}, ...end };
+    }
     const { program, numbers } = programsFor(objective.active(span.at, addsWithSteps(batches)))(batches);
     at[0] = count;
-    at[1] = begin;
+    at[1] = from;
     at[2] = random.counts.count % 2 ** 31;
     const { values, applied } = program({
       data,
-      order: orderOnDevice(),
+      order,
       at,
-      ramps: numbers.tensor(ramps, count),
+      ramps: numbers.tensor(ramps, asked),
       key: random.tensor("key"),
     });
     const nonFinite = learner.nonFinite.report(at[2]);
     random.counts.count += count;
-    loader.advance(count * batches.size);
-    // Now the device is busy.
-    loader.prepareNext();
-    return applied === null ? { metrics: values, nonFinite } : { metrics: values, applied, nonFinite };
+    feed.advance(batches, count, values.loss);
+    return { metrics: values, ...(applied !== null && { applied }), nonFinite, ...end };
   };
 
   const tables = new TableProvider(options.metrics ?? {});
@@ -214,15 +303,14 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     counted ??= new SkippedUpdates(learner.state);
     return counted;
   };
-  let warn: (text: string) => void = () => {};
-  const validator = (examples: Examples): NonNullable<Task["validate"]> => {
+  const validator = (set: HeldOut): NonNullable<Task["validate"]> => {
     const capacity = loops ? maxFuse : 1;
     let go: ReturnType<typeof validation> | undefined;
     return async ({ counters, signal }) => {
-      go ??= validation({ learner, objective, examples, batchSize, capacity, batchOf });
+      go ??= validation({ learner, objective, held: set, batchSize, capacity, batchOf });
       const weights = Object.entries(objective.ramps).map(([name, ramp]) => [name, ramp.at(counters)]);
       const { metrics, tables: found } = await go(Object.fromEntries(weights), signal);
-      if (examples === held) tables.newest = { tables: found, counters };
+      if (set === heldOut) tables.newest = { tables: found, counters };
       // The device has been waited for just now.
       const skipped = skippedUpdates();
       if (!skipped.reported) await skipped.look(random.counts.count, warn);
@@ -241,7 +329,7 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
     stepUnit: "updates",
     ramps: learner.rates.ramps,
     get settings() {
-      return { ...taskSettings(options, loader, objective), ...learner.averageSettings };
+      return { ...taskSettings(options, feed, objective), ...learner.averageSettings };
     },
     average: (options) => {
       learner.average(options);
@@ -253,18 +341,24 @@ export function supervisedTask<X = Value, Y = Value, O = Value>(
       const streams = learner.begin(started.config, random.counts.count > 0);
       if (!streams) return;
       const drawn = drawKeys(streams);
-      loader.setState({ key: drawn.data, epoch: 0, position: 0 });
+      feed.restart(drawn.data);
       random.restart({ key: drawn.dropout });
     },
-    end: () => skippedUpdates().look(random.counts.count, warn),
-    epoch: (counters) => segmentsOf(loader, objective, counters, capacityOf),
+    end: async () => {
+      await feed.close();
+      if (heldOut) await closeHeld(heldOut);
+      await skippedUpdates().look(random.counts.count, warn);
+    },
+    epoch: (counters) => segmentsOf(feed, objective, counters, capacityOf),
     run,
-    ...(held && { validate: validator(held) }),
+    ...(heldOut && { validate: validator(heldOut) }),
     test: async (given, counters = noCounters) => {
-      const held = placeHeldOut(options, given, where, "test");
-      withName(`${kind}: test`, () => evalShape(loss, params.specs, batchSpec(held.data, 1)));
-      checkTargets(`${kind}: test`, options, given, held, params.specs);
-      return validator(held)({ counters, signal: new AbortController().signal });
+      const test = heldOutOf("test", await sourceOf(`${kind}: test`, options, given, where));
+      try {
+        return await validator(test)({ counters, signal: new AbortController().signal });
+      } finally {
+        await closeHeld(test);
+      }
     },
     snapshot: (names = Object.keys(components)) => frozenStates(kind, components, names),
     get params() {
@@ -279,39 +373,6 @@ const drawKeys = (streams: RandomStreams) => ({
   data: streams.get("data").key(),
   dropout: streams.get("dropout").key(),
 });
-
-/** Held-out examples, where the task computes. */
-function placeHeldOut(
-  options: AnyOptions,
-  given: SupervisedData,
-  where: Learner["where"],
-  name: "validation" | "test",
-): Examples {
-  const held = placeExamples(`${kind}: ${name}`, given, where, options.targets !== undefined);
-  if (held.length > 0) return held;
-  throw new EspalierError("DATA_EMPTY", `${kind}: ${name} has no examples`, {
-    fix: `give examples, or leave ${name} out`,
-  });
-}
-
-/** Traces the objective over both sets of examples, and checks their labels. */
-function checkExamples(
-  options: AnyOptions,
-  examples: Examples,
-  held: Examples | undefined,
-  params: Specs<Params>,
-  loss: (params: Params, rows: Rows) => Value,
-): void {
-  const trace = ({ data, length }: Examples) =>
-    evalShape(loss, params, batchSpec(data, Math.min(options.batchSize, length)));
-  checkTargets(`${kind}: data`, options, options.data, examples, params);
-  if (examples.data.weight && examples.length > 0) trace(examples);
-  if (!held) return;
-  // After the training data, so that an error here is about validation.
-  if (examples.length > 0) trace(examples);
-  withName(`${kind}: validation`, () => trace(held));
-  checkTargets(`${kind}: validation`, options, options.validation as SupervisedData, held, params);
-}
 
 /** Traces the objective for a batch of `size` examples and looks for convolutions. */
 function convolves(
@@ -343,16 +404,17 @@ const addsWithSteps = (batches: BatchGroup): Adds => ({ ...addsOf(batches), step
 
 /** An epoch as segments: full updates, then the smaller one; cut where the active losses change. */
 function segmentsOf(
-  loader: Loader,
+  feed: Feed,
   objective: SupervisedObjective,
   counters: Counters,
   capacityOf: (batches: BatchGroup) => number,
 ): readonly Segment[] {
   let at = counters;
-  return loader.groups.flatMap((batches) => {
+  return feed.groups.flatMap((batches) => {
     let { from } = batches;
     const adds = addsWithSteps(batches);
-    const lengths = objective.chunks(at, adds, batches.count);
+    // A stream's end is not known: its updates are not cut, and come one by one where losses change.
+    const lengths = feed.length === null ? [batches.count] : objective.chunks(at, adds, batches.count);
     at = advanceCounters(at, adds, batches.count);
     return lengths.map((repeats): Segment => {
       const data: Position = { batches, from };
@@ -369,12 +431,12 @@ function segmentsOf(
   });
 }
 
-/** The first example of a span; the loader must stand there, or at an epoch it has left in the middle. */
-function beginOf(loader: Loader, { segment, from }: Span): number {
+/** The loader must stand at the first example of a span, or at an epoch it has left in the middle. */
+function checkPosition(loader: Feed["loader"], { segment, from }: Span): void {
   const position = segment.data as Position;
   const begin = position.from + from * position.batches.size;
   if (begin !== loader.position && begin === 0) loader.startNext();
-  if (begin === loader.position) return begin;
+  if (begin === loader.position) return;
   throw new EspalierError(
     "DATA_POSITION",
     `asked for the batch at example ${begin} of the epoch, and the data is at example ${loader.position}`,
@@ -386,14 +448,14 @@ function beginOf(loader: Loader, { segment, from }: Span): number {
  * The set-up that decides the bits of training, as far as plain values tell it. What functions do, a model's dropout or
  * a loss of one's own, cannot be compared; the shapes of parameters are compared when they are restored.
  */
-function taskSettings(options: AnyOptions, loader: Loader, objective: SupervisedObjective): Settings {
+function taskSettings(options: AnyOptions, feed: Feed, objective: SupervisedObjective): Settings {
   const { batchSize, accumulate = 1, lastBatch = "keep", optimizer, seed } = options;
   return {
     batchSize,
     accumulate,
     lastBatch,
-    shuffle: loader.shuffle,
-    examples: loader.length,
+    shuffle: feed.shuffle,
+    examples: feed.length,
     losses: objective.settings,
     optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
     ...(seed !== undefined && { seed }),

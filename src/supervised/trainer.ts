@@ -1,5 +1,6 @@
 import { type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
 import { checkNames, checkOptions, EspalierError, isPlainObject, type OptionTable } from "../core/index.ts";
+import { type ArrayTree, Dataset, type Example, type Transform } from "../data/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
 import type { MonitorOptions } from "../learner/index.ts";
 import { withProgress } from "../metrics/index.ts";
@@ -16,9 +17,16 @@ import {
 } from "../trainer/index.ts";
 import { type AutomaticParts, automaticTable, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
+import { isStreamed, loading, sampleOf } from "./feed.ts";
 import type { Metrics } from "./metrics.ts";
 import type { LossInput, TargetsOf } from "./objective.ts";
-import { anything, type SupervisedData, type SupervisedOptions } from "./options.ts";
+import {
+  anything,
+  type StreamedData,
+  type StreamedOptions,
+  type SupervisedData,
+  type SupervisedOptions,
+} from "./options.ts";
 import { fallbackStrategy, type LossStrategy, strategyOf, type TaskSpecOptions } from "./strategies.ts";
 import { TableProvider } from "./tables.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
@@ -44,6 +52,11 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   /** Default: that of the kind of task. */
   readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
+  /**
+   * Turns the rows of the datasets that are given into examples. It is fitted to the training rows, once, and kept as
+   * the component `transform`.
+   */
+  readonly transform?: Transform<unknown>;
   /** Norms that are reported of every update beside its losses and metrics. */
   readonly monitor?: MonitorOptions;
   readonly engine?: EngineChoice;
@@ -56,8 +69,9 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
 
 /** Inputs of one run of a {@link SupervisedTrainer}. */
 export interface TrainInputs {
-  readonly trainData: SupervisedData;
-  readonly valData?: SupervisedData;
+  /** Arrays, which stay on the device; or a dataset of examples, or a loader, which are streamed. */
+  readonly trainData: SupervisedData | StreamedData | Dataset<unknown>;
+  readonly valData?: SupervisedData | StreamedData | Dataset<unknown>;
   /** Goes on from the state of an earlier run: a checkpoint's path, a run directory, or states in memory. */
   readonly resumeFrom?: ResumeFrom | string | URL;
   /** The part of a checkpoint that is restored, and differences that are accepted. Default: all of it, and none. */
@@ -71,7 +85,7 @@ export interface TrainInputs {
 
 /** Inputs of `validate` and `test` of a {@link SupervisedTrainer}. */
 export interface TestInputs {
-  readonly data: SupervisedData;
+  readonly data: SupervisedData | StreamedData | Dataset<unknown>;
   /** The parameters: a checkpoint's path, or a run directory, whose newest counts. Default: those of the last run. */
   readonly resumeFrom?: string | URL;
 }
@@ -115,6 +129,7 @@ const table = {
   optimizer: anything<Optimizer>("an optimizer, such as optim.adam()"),
   loss: anything<LossInput>("a loss, such as nn.mse, or a list of losses"),
   metrics: anything<Metrics>("metrics by name, such as { accuracy }"),
+  transform: anything<Transform<unknown>>("a transform, such as columns({ x, y })"),
   monitor: anything<MonitorOptions>("{ gradients: true }"),
   engine: anything<EngineChoice>("an engine"),
   device: anything<number | Device>("a device"),
@@ -144,42 +159,65 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   const config = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
-  let last: { readonly task: SupervisedTask<O>; readonly trainer: Trainer } | undefined;
+  type Begun = { readonly task: SupervisedTask<O>; readonly trainer: Trainer };
+  let last: Begun | undefined;
 
-  const start = ({ trainData, valData, progress }: TrainInputs, given?: readonly TrainerHook[]) => {
-    const { model, engine, device, logger, clock, warn } = options;
+  const start = (inputs: TrainInputs, given?: readonly TrainerHook[]): Begun | Promise<Begun> => {
+    const { trainData, valData, progress } = inputs;
+    const { model, engine, device, logger, clock, warn, transform } = options;
     const tables = valData !== undefined && hasTables(options.metrics ?? strategy?.metrics ?? {});
     const { hooks: all, monitor } = given
       ? { hooks: given, monitor: options.monitor }
       : withAutomatic(hooks, options, progress ?? logger === undefined, tables);
-    const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic } = config;
-    const task = supervisedTask<X, Y, O>({
+    const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic, workers } = config;
+    /** The task's options; the targets may decide the loss. */
+    const taskOptions = (targets: ArrayTree | undefined) => ({
       model,
-      data: trainData,
       batchSize,
       accumulate,
       shuffle,
       lastBatch,
       seed,
       deterministic,
-      ...lossParts(options, strategy, trainData),
+      workers,
+      ...lossParts(options, strategy, targets),
       optimizer: options.optimizer ?? optimizerOf(config),
       ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate }),
-      ...(valData && { validation: valData }),
+      ...(transform && { transform }),
       ...(monitor !== undefined && { monitor }),
       ...(engine !== undefined && { engine }),
       ...(device !== undefined && { device }),
-      empty: config.onEmpty === "finish" ? "skip" : "error",
+      empty: config.onEmpty === "finish" ? ("skip" as const) : ("error" as const),
     });
-    const trainer = new Trainer({
+    const trainerOf = (task: SupervisedTask<O>): Begun => ({
       task,
-      config: coreConfig(config),
-      hooks: withProgress(all, logger ? (progress ?? false) : progress),
-      ...(logger && { logger }),
-      ...(clock && { clock }),
-      ...(warn && { warn }),
+      trainer: new Trainer({
+        task,
+        config: coreConfig(config),
+        hooks: withProgress(all, logger ? (progress ?? false) : progress),
+        ...(logger && { logger }),
+        ...(clock && { clock }),
+        ...(warn && { warn }),
+      }),
     });
-    return { task, trainer };
+    if (!transform && !isDataset(trainData) && !isDataset(valData))
+      return trainerOf(
+        supervisedTask<X, Y, O>({
+          ...taskOptions(trainData?.y),
+          data: trainData,
+          ...(valData && { validation: valData }),
+        }),
+      );
+    return (async () => {
+      const data = transform ? await transformed(transform, trainData, true) : asExamples(trainData);
+      const validation =
+        valData && (transform ? await transformed(transform, valData, false) : asExamples(valData));
+      const { y } = isStreamed(data)
+        ? await sampleOf("supervisedTrainer", loading("supervisedTrainer", data, { batchSize }))
+        : data;
+      const all = { ...taskOptions(y), data, ...(validation && { validation }) };
+      return trainerOf(await supervisedTask<X, Y, O>(all as StreamedOptions<X, Y, O>));
+    })();
   };
   const run = () => {
     if (last) return last;
@@ -189,18 +227,20 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   };
 
   const test = async ({ data, resumeFrom }: TestInputs) => {
+    const { transform } = options;
+    const examples = async () => (transform ? transformed(transform, data, false) : asExamples(data));
     if (resumeFrom === undefined) {
       const { task, trainer } = run();
-      return task.test(data, trainer.result?.counters);
+      return task.test(await examples(), trainer.result?.counters);
     }
-    const { task, trainer } = start({ trainData: data, progress: false }, []);
+    const { task, trainer } = await start({ trainData: data, progress: false }, []);
     const { warn } = options;
     await restore(trainer, resumeFrom, {
       mode: "warmStart",
       parameters: task.model ?? ["params"],
       ...(warn && { warn }),
     });
-    return task.test(data);
+    return task.test(await examples());
   };
 
   const underWay = (): Trainer | undefined =>
@@ -214,7 +254,8 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     config,
     train: async (inputs) => {
       checkNames("train", inputs, ["trainData", "valData", "resumeFrom", "resume", "progress"]);
-      const begun = start(inputs);
+      const starting = start(inputs);
+      const begun = starting instanceof Promise ? await starting : starting;
       last = begun;
       const { resumeFrom, resume } = inputs;
       const { warn } = options;
@@ -259,13 +300,35 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   };
 }
 
+/** Data that is read before a run begins. */
+const isDataset = (data: TrainInputs["trainData"] | undefined): data is StreamedData | Dataset<unknown> =>
+  isStreamed(data);
+
+/** Rows without a transform are examples already; a row that is none is an error that names it. */
+const asExamples = (data: TrainInputs["trainData"]): SupervisedData | StreamedData =>
+  data as SupervisedData | StreamedData;
+
+/** The examples that a transform makes of rows; of the training rows it learns first, if it has not. */
+async function transformed(
+  transform: Transform<unknown>,
+  data: TrainInputs["trainData"],
+  fits: boolean,
+): Promise<Dataset<Example>> {
+  if (!(data instanceof Dataset))
+    throw new EspalierError("OPTION_INVALID", "supervisedTrainer: a transform needs rows to work on", {
+      fix: 'give a dataset of rows, such as await csv("houses.csv").inMemory(), or leave transform out',
+    });
+  if (fits && !transform.fitted) await transform.fit(data);
+  return data.transform(transform);
+}
+
 /** The caller's loss and metrics; otherwise those of the kind of task, which the targets decide by default. */
 function lossParts<X, Y, O>(
   { loss, metrics }: SupervisedTrainerOptions<X, Y, O>,
   strategy: LossStrategy | undefined,
-  trainData: SupervisedData | undefined,
+  targets: ArrayTree | undefined,
 ) {
-  const found = strategy ?? (loss ? undefined : fallbackStrategy(trainData?.y));
+  const found = strategy ?? (loss ? undefined : fallbackStrategy(targets));
   const parts = {
     ...(found?.targets && { targets: found.targets }),
     loss: loss ?? found?.loss,

@@ -8,12 +8,29 @@ import type { Rows } from "./update.ts";
 export interface ValidationOptions {
   readonly learner: Learner;
   readonly objective: SupervisedObjective;
-  readonly examples: Examples;
+  readonly held: HeldOut;
   readonly batchSize: number;
   /** The most batches in one call. */
   readonly capacity: number;
   readonly batchOf: (rows: Rows) => AnyBatch;
 }
+
+/** Held-out examples: on the device, or batches that are loaded each time. */
+export type HeldOut = Examples | HeldBatches;
+
+/** Batches of a set, the last one maybe smaller. */
+export interface HeldBatches {
+  /** The number of examples; undefined where it is not known. */
+  readonly length: number | undefined;
+  /** The batches from the first on, each on the device until the next one is asked for. */
+  batches(): AsyncIterable<{ readonly data: Examples["data"]; readonly size: number }>;
+  close(): Promise<void>;
+}
+
+/** Ends what loads held-out examples. */
+export const closeHeld = async (held: HeldOut): Promise<void> => {
+  if ("batches" in held) await held.close();
+};
 
 /** Results of a validation. Tables are rows of numbers. */
 export interface Validated {
@@ -26,36 +43,56 @@ export interface Validated {
  * metrics of the set, whose states stay on the device from call to call. Call it with the ramps' numbers.
  */
 export function validation(options: ValidationOptions) {
-  const { examples, batchSize, capacity } = options;
-  const { data, length } = examples;
-  const full = Math.floor(length / batchSize);
-  const rest = length % batchSize;
-  const room = Math.min(capacity, full);
-  const many = room > 0 ? validationProgram(options, batchSize, room) : undefined;
-  const last = rest > 0 ? validationProgram(options, rest, 1) : undefined;
+  const programs = new Map<number, ReturnType<typeof validationProgram>>();
+  const programOf = (size: number, capacity: number) => {
+    const known = programs.get(size) ?? validationProgram(options, size, capacity);
+    programs.set(size, known);
+    return known;
+  };
   const set = metricsOfSet(options);
   return async (weights: Readonly<Record<string, number>>, signal: AbortSignal): Promise<Validated> => {
     let metrics = set.start();
     const parts: Part[] = [];
-    for (let from = 0; many && from < full; from += room) {
+    for await (const { data, from, count, size, capacity } of callsOf(options)) {
       if (signal.aborted)
         throw new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
-      const count = Math.min(room, full - from);
-      const at = Int32Array.of(count, from * batchSize);
-      const done = many({ data, at, weights, metrics });
+      const at = Int32Array.of(count, from);
+      const done = programOf(size, capacity)({ data, at, weights, metrics });
       metrics = done.metrics;
-      parts.push({ ...done, count, size: batchSize });
-    }
-    if (last) {
-      const at = Int32Array.of(1, full * batchSize);
-      const done = last({ data, at, weights, metrics });
-      metrics = done.metrics;
-      parts.push({ ...done, count: 1, size: rest });
+      parts.push({ ...done, count, size });
+      // Streamed batches do not pile up on the device.
+      if ("batches" in options.held) await parts.at(-3)?.values.loss?.ready();
     }
     const means = await meansOf(options.objective, parts, weights);
     const { numbers, tables } = await set.finish(metrics);
     return { metrics: { ...means, ...numbers }, tables };
   };
+}
+
+/** A call of a program: `count` batches of one size, from an example of the data on. */
+interface ValidationCall {
+  readonly data: Examples["data"];
+  readonly from: number;
+  readonly count: number;
+  readonly size: number;
+  readonly capacity: number;
+}
+
+/** Full batches, as many as fit into a call, then the smaller one. */
+async function* callsOf({ held, batchSize, capacity }: ValidationOptions): AsyncGenerator<ValidationCall> {
+  if ("batches" in held) {
+    for await (const { data, size } of held.batches()) yield { data, from: 0, count: 1, size, capacity: 1 };
+    return;
+  }
+  const { data, length } = held;
+  const full = Math.floor(length / batchSize);
+  const room = Math.min(capacity, full);
+  for (let done = 0; done < full; done += room) {
+    const count = Math.min(room, full - done);
+    yield { data, from: done * batchSize, count, size: batchSize, capacity: room };
+  }
+  const rest = length % batchSize;
+  if (rest > 0) yield { data, from: full * batchSize, count: 1, size: rest, capacity: 1 };
 }
 
 /** Values of some batches of one size, and what their losses counted in each. */
@@ -101,13 +138,10 @@ const mapValues = <A, B>(
 type States = Fetch<MetricStates>;
 
 /** The metrics of a whole set: their first states, and their values from the last. */
-function metricsOfSet({ learner, objective: { setMetrics }, examples }: ValidationOptions) {
+function metricsOfSet({ learner, objective: { setMetrics }, held }: ValidationOptions) {
   if (!setMetrics.any)
     return { start: (): States => ({}), finish: async () => ({ numbers: {}, tables: {} }) };
-  const begin = compile(
-    () => setMetrics.start(examples.length),
-    learner.compileOptions("the metrics' states"),
-  );
+  const begin = compile(() => setMetrics.start(held.length), learner.compileOptions("the metrics' states"));
   const end = compile(
     (states: MetricStates) => setMetrics.values(states),
     learner.compileOptions("the metrics' values"),

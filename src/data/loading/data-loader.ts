@@ -143,6 +143,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   /** The end of what the main thread reads of a stream. */
   #reading: Promise<unknown> = Promise.resolve();
   #warnedOfRest = false;
+  #generation = 0;
 
   constructor(data: Dataset<Example>, config: DataLoaderConfig) {
     const settings = settingsOf(config);
@@ -185,6 +186,11 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     return this.#skipped;
   }
 
+  /** Changes when what was asked for is dropped: batches that were peeked at before are not the next ones. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** The batches of this epoch that have not been taken. The next loop gets those of the next epoch. */
   async *[Symbol.asyncIterator](): AsyncGenerator<LoadedBatch, void, undefined> {
     const epoch = this.#epoch;
@@ -198,7 +204,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** The next batches of this epoch, without taking them: fewer than `count` where it ends. */
   async peek(count: number): Promise<readonly LoadedBatch[]> {
-    this.#request(count);
+    this.request(count);
     const batches: LoadedBatch[] = [];
     for (const slot of this.#queue.slice(0, count)) {
       if (slot.epoch !== this.#epoch) break;
@@ -275,8 +281,8 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     this.#skipped = skipped;
   }
 
-  /** Asks for batches until `count`, and as many ahead as it may, are in the queue. */
-  #request(count: number): void {
+  /** Has `count` batches made ahead of what was taken, beside those that always are. Failures show in `peek`. */
+  request(count: number): void {
     const wanted = count + this.#settings.prefetch * Math.max(this.#threads, 1);
     while (this.#queue.length < wanted) {
       const last = this.#queue.at(-1)?.made;
@@ -391,6 +397,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** Drops what was asked for: the next request begins at the state. */
   #forget(): void {
+    this.#generation++;
     this.#queue = [];
     this.#ahead = undefined;
   }
