@@ -53,6 +53,8 @@ describe("a component's file", () => {
     ["null", null],
     ["a list", [1, [2]]],
     ["an empty object", {}],
+    ["an empty array before others", { first: new Float64Array(0), second: Float64Array.of(1) }],
+    ["an empty array alone", new Float32Array(0)],
   ] as [string, StateTree][])("holds a state that is %s", async (_name, state) => {
     expect(await roundTrip(state)).toEqual(state);
   });

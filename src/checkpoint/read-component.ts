@@ -104,7 +104,7 @@ function grouped(entries: readonly TensorEntry[]): readonly (readonly TensorEntr
   let bytes = large;
   for (const entry of entries) {
     const size = entry.end - entry.start;
-    if (size >= large || bytes + size > large) {
+    if (groups.length === 0 || size >= large || bytes + size > large) {
       groups.push([entry]);
       bytes = size;
     } else {

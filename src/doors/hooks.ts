@@ -10,6 +10,7 @@ export {
   type SlotAccess,
   SlotBoard,
 } from "../hooks/index.ts";
+export { type RollbackOptions, rollbackHook } from "../metrics/index.ts";
 export {
   type CheckpointRecord,
   type EmaHookOptions,
@@ -18,8 +19,10 @@ export {
   evaluationScores,
   type GradientHealth,
   gradientHealth,
+  type InterventionRecord,
   type LatestMetrics,
   latestCheckpoint,
+  latestIntervention,
   latestMetrics,
   latestReplay,
   type PhaseTimings,

@@ -49,6 +49,15 @@ export type ReplayRecord = {
   readonly counters: Counters;
 };
 
+/** A hook's interference with the run. */
+export type InterventionRecord = {
+  /** The hook. */
+  readonly who: string;
+  readonly what: string;
+  readonly reason: string;
+  readonly counters: Counters;
+};
+
 /**
  * The shared values that the trainer's own kinds of hooks agree on. A hook that provides scores runs before those
  * that want them: "evaluation, then metrics, then checkpoint" follows from that.
@@ -80,5 +89,7 @@ export const latestCheckpoint = slot<CheckpointRecord>("checkpoint.latest", {
 export const gradientHealth = slot<GradientHealth>("gradients.health");
 /** The last rollout's figures: tasks of reinforcement learning provide them. */
 export const rolloutStats = slot<RolloutStats>("rollout.stats");
+/** The newest interference with the run, for the stats store. Not part of the run's state. */
+export const latestIntervention = slot<InterventionRecord>("intervention.latest", { saved: false });
 /** The newest recorded episode. Not part of the run's state: it lies somewhere else in each run. */
 export const latestReplay = slot<ReplayRecord>("replay.latest", { saved: false });

@@ -8,4 +8,5 @@ export {
   readHeartbeat,
 } from "./heartbeat.ts";
 export { lossSpikeDetector } from "./loss-spike-detector.ts";
+export { type RollbackOptions, rollbackHook } from "./rollback.ts";
 export { watchdogHook } from "./watchdog.ts";

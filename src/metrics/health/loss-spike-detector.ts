@@ -244,7 +244,7 @@ const smallest = 1e-6;
  * times a size: that of the median itself, or six times the median distance from it where that is more, which of
  * noise around 0 is four standard deviations.
  */
-function limitOf(
+export function limitOf(
   losses: readonly number[],
   factor: number,
 ): { readonly median: number; readonly limit: number } {

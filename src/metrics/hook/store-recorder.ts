@@ -5,7 +5,9 @@ import {
   type CheckpointRecord,
   type EvaluationScores,
   evaluationScores,
+  type InterventionRecord,
   latestCheckpoint,
+  latestIntervention,
   latestReplay,
   type ReplayRecord,
   type TrainerContext,
@@ -57,7 +59,10 @@ export class StoreRecorder {
   /** Records what a hook provided by a slot. */
   provided(slot: Slot, value: unknown): void {
     const wall = this.#clock.wall();
-    if (slot.name === evaluationScores.name) {
+    if (slot.name === latestIntervention.name) {
+      const { who, what, reason, counters } = value as InterventionRecord;
+      this.#events.add("intervention", { step: counters.steps, wall, who, what, details: { reason } });
+    } else if (slot.name === evaluationScores.name) {
       const { scores, counters, checkpoint } = value as EvaluationScores;
       const row = { step: counters.steps, name: "evaluation", scores, wall };
       this.#events.add("evaluation", checkpoint === undefined ? row : { ...row, checkpoint });
