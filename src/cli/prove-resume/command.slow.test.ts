@@ -7,6 +7,7 @@ import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
 const rings = fileURLToPath(new URL("../../../examples/setups/rings.ts", import.meta.url));
+const streamed = fileURLToPath(new URL("../../../examples/setups/streamed.ts", import.meta.url));
 const { path } = testDirectory();
 
 /** Three to five processes one after another, each of which starts an engine: on a busy machine that takes a while. */
@@ -76,6 +77,16 @@ describe.each(testEngines())("espalier prove-resume on %s", patience, (engine) =
       /^SIGKILL to process \d+ after batch 36 \(6 of 10 in epoch 4 of 6\); resumed from epoch-0003-update-000033, batch 33$/m,
     );
     for (const part of ["params", "optimizer", "data", "keys", "trainer", "random", "ramp\\.weight\\.small"])
+      expect(stdout).toMatch(new RegExp(`^${part} +([0-9a-f]{16}) +\\1 +same$`, "m"));
+    expect(stdout).toContain("bit for bit");
+    expect(code).toBe(0);
+  });
+
+  it("finds streamed training exact: shuffled, with augmentation, dropout, accumulation and worker threads", async () => {
+    const { code, stdout, stderr } = await proveResume(streamed, "--engine", engine, "--kill-at", "14");
+    expect(stderr).not.toContain("error");
+    expect(stdout).toMatch(new RegExp(`^on ${engine}: 4 epochs, 40 batches in one go$`, "m"));
+    for (const part of ["params", "optimizer", "data", "keys", "trainer", "random"])
       expect(stdout).toMatch(new RegExp(`^${part} +([0-9a-f]{16}) +\\1 +same$`, "m"));
     expect(stdout).toContain("bit for bit");
     expect(code).toBe(0);
