@@ -155,18 +155,23 @@ export class Learner {
     return !(this.device.engine === "xla" && this.device.kind === "cpu" && convolves());
   }
 
-  /** Inside a program: one step of the optimizer with the ramps' numbers of this update. */
+  /**
+   * Inside a program: one step of the optimizer with the ramps' numbers of this update. `finish` gives the parameters
+   * after it, where something else than the optimizer moves some of them.
+   */
   applyGradients(
     { params, state }: { readonly params: Params; readonly state: OptimizerState },
     ramps: Readonly<Record<string, Value>>,
     values: Readonly<Record<string, Value>>,
     grads: Params,
+    finish: (next: GradientStepResult) => Params = (next) => next.params,
   ): GradientStepResult {
     const { optimizer, monitor = {} } = this.#options;
     const rates = this.rates.rates(ramps);
-    if (!this.#average) return applyGradients({ optimizer, monitor, params, state, rates, grads, values });
-    const inner = state.optimizer as OptimizerState;
-    const next = applyGradients({ optimizer, monitor, params, state: inner, rates, grads, values });
+    const inner = this.#average ? (state.optimizer as OptimizerState) : state;
+    const stepped = applyGradients({ optimizer, monitor, params, state: inner, rates, grads, values });
+    const next = { ...stepped, params: finish(stepped) };
+    if (!this.#average) return next;
     const decay = np.full([], this.#average.decay);
     const { applied } = next;
     const average = treeMap(

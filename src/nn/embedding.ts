@@ -2,6 +2,7 @@ import { isFloat, np } from "../engine/index.ts";
 import { type Initializer, normal } from "./initializers.ts";
 import { drawParameters, layerError, parameter } from "./layer.ts";
 import type { Model } from "./model.ts";
+import { original } from "./moments.ts";
 import { checkOptions, checkSize, row } from "./options.ts";
 import { recipeOf } from "./recipe.ts";
 
@@ -39,7 +40,8 @@ export function embedding(count: number, width: number, options: EmbeddingOption
           `the input is ${x.dtype}[${x.shape.join(",")}], but embeddings are looked up by whole numbers`,
           'put the input with dtype "i32", or convert it: x.astype("i32")',
         );
-      return np.take(w, x, { axis: 0 });
+      // From the f32 rows, so that the gradients of one that occurs often are summed in f32.
+      return np.take(original(w), x, { axis: 0 }).astype(w.dtype);
     },
   };
 }

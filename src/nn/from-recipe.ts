@@ -14,7 +14,7 @@ import { embedding } from "./embedding.ts";
 import * as initializers from "./initializers.ts";
 import { isModel, type Layers } from "./layer.ts";
 import type { Layer, Model } from "./model.ts";
-import { groupNorm, layerNorm, rmsNorm } from "./norm.ts";
+import { batchNorm, groupNorm, layerNorm, rmsNorm } from "./norm.ts";
 import { avgPool1d, avgPool2d, flatten, globalAvgPool, maxPool1d, maxPool2d } from "./pool.ts";
 import type { Recipe } from "./recipe.ts";
 import { gru, lstm } from "./recurrent/index.ts";
@@ -46,6 +46,7 @@ const makers: Readonly<Record<string, (options: Given) => unknown>> = {
   conv1d: ({ filters, window, ...options }) => conv1d(filters as number, window as number, options),
   conv2d: ({ filters, window, ...options }) => conv2d(filters as number, window as number, options),
   embedding: ({ count, width, ...options }) => embedding(count as number, width as number, options),
+  batchNorm: made(batchNorm),
   layerNorm: made(layerNorm),
   rmsNorm: made(rmsNorm),
   groupNorm: sized("groups", groupNorm),

@@ -72,7 +72,16 @@ export {
 } from "./layer.ts";
 export * from "./losses/index.ts";
 export type { ApplyOptions, InitKey, InitOptions, Layer, Model, Params } from "./model.ts";
-export { groupNorm, layerNorm, type NormOptions, type RmsNormOptions, rmsNorm } from "./norm.ts";
+export { inBf16, Moments } from "./moments.ts";
+export {
+  type BatchNormOptions,
+  batchNorm,
+  groupNorm,
+  layerNorm,
+  type NormOptions,
+  type RmsNormOptions,
+  rmsNorm,
+} from "./norm.ts";
 export {
   type AvgPoolLayerOptions,
   avgPool1d,

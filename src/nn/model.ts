@@ -1,4 +1,5 @@
 import type { Device, EngineChoice, Spec, Specs, Tensor, Value } from "../engine/index.ts";
+import type { Moments } from "./moments.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** Parameters: plain nested objects, whose keys make readable paths such as `hidden.dense0.w`. */
@@ -10,6 +11,8 @@ export interface ApplyOptions {
   readonly train?: boolean;
   /** A key (u32[2]) for layers that draw random numbers; needed where one does while training. */
   readonly key?: Value;
+  /** Takes the new running moments of layers that have some; needed where one does while training. */
+  readonly moments?: Moments;
 }
 
 /** Placement of parameters. */

@@ -1,7 +1,8 @@
-import { np, type Value } from "../engine/index.ts";
+import { np, stopGradient, type Value } from "../engine/index.ts";
 import { ones, zeros } from "./initializers.ts";
 import { drawParameters, layerError, parameter, shapeOf, shapeText } from "./layer.ts";
 import type { Model, Params } from "./model.ts";
+import { original } from "./moments.ts";
 import { checkOptions, checkSize, row } from "./options.ts";
 import { recipeOf } from "./recipe.ts";
 
@@ -39,7 +40,7 @@ function normLayer(
         `the input ${shapeText(x.shape)} has ${x.shape.at(-1)} features, but ${name} is ${shapeText(value.shape)}`,
         `give inputs of ${value.shape[0]} features, or draw parameters for these`,
       );
-    return value;
+    return original(value);
   };
   const featuresOf = (shape: readonly number[]): number => {
     const features = shape.at(-1);
@@ -140,3 +141,95 @@ export function groupNorm(groups: number, options: NormOptions = {}): Model {
   });
   return { ...layer, ...recipeOf("groupNorm", { groups, ...options }) };
 }
+
+/** Options of {@link batchNorm}. */
+export interface BatchNormOptions extends NormOptions {
+  /** The part of a batch's moments in the running ones after it. Default: 0.1. */
+  readonly momentum?: number;
+}
+
+/**
+ * Makes each feature (the last axis) have mean 0 and variance 1 over the batch and all places, then scales and shifts
+ * it, as PyTorch's `BatchNorm1d` and `BatchNorm2d`. In training it takes the batch's own moments and moves the running
+ * ones towards them; otherwise it takes the running ones. Parameters: `scale`, `bias`, `mean` and `variance` [features];
+ * the last two are the running moments, which no gradient moves.
+ *
+ * @example
+ * ```ts
+ * const block = nn.sequential([nn.conv2d(32, 3, { bias: false }), nn.batchNorm(), nn.relu]);
+ * ```
+ */
+export function batchNorm(options: BatchNormOptions = {}): Model {
+  const rows = { epsilon: row.notNegative, scale: row.flag, bias: row.flag, momentum: row.share };
+  checkOptions("batchNorm", options, rows);
+  const { epsilon = 1e-5, momentum = 0.1, scale = true, bias = true } = options;
+  const kind = "batchNorm";
+  return {
+    kind,
+    ...recipeOf(kind, options),
+    init: (key, input, where) => {
+      const shape = shapeOf(kind, input).slice(-1);
+      if (shapeOf(kind, input).length < 2)
+        throw layerError(
+          kind,
+          "SHAPE_MISMATCH",
+          `the input is ${shapeText(shape)}`,
+          "give [batch, ..., features]",
+        );
+      const parts = {
+        ...(scale ? { scale: { shape, init: ones } } : {}),
+        ...(bias ? { bias: { shape, init: zeros } } : {}),
+        mean: { shape, init: zeros },
+        variance: { shape, init: ones },
+      };
+      return drawParameters(key, parts, where);
+    },
+    apply: (params, given, { train = false, moments } = {}) => {
+      const own = (name: string): Value => original(parameter(kind, params, name));
+      // 16-bit floats have too few digits for means and variances.
+      const x = given.dtype === "f16" || given.dtype === "bf16" ? given.astype("f32") : given;
+      let [mean, variance] = [own("mean"), own("variance")];
+      if (x.shape.at(-1) !== mean.shape[0])
+        throw layerError(
+          kind,
+          "SHAPE_MISMATCH",
+          `the input ${shapeText(x.shape)} has ${x.shape.at(-1)} features, but mean is ${shapeText(mean.shape)}`,
+          `give inputs of ${mean.shape[0]} features, or draw parameters for these`,
+        );
+      if (train) {
+        const axis = x.shape.slice(0, -1).map((_, i) => i);
+        const count = x.size / (mean.shape[0] as number);
+        if (moments === undefined) throw momentsMissing();
+        if (count < 2) throw tooFew();
+        const [running, spread] = [moments.get(mean), moments.get(variance)];
+        const towards = (now: Value, next: Value): Value =>
+          np.add(np.multiply(now, 1 - momentum), np.multiply(stopGradient(next), momentum));
+        const [before, apart] = [mean, variance];
+        mean = np.mean(x, { axis });
+        variance = np.mean(np.square(np.subtract(x, mean)), { axis });
+        moments.set(before, towards(running, mean));
+        moments.set(apart, towards(spread, np.multiply(variance, count / (count - 1))));
+      }
+      let y = np.multiply(np.subtract(x, mean), np.rsqrt(np.add(variance, epsilon)));
+      if (scale) y = np.multiply(y, own("scale"));
+      if (bias) y = np.add(y, own("bias"));
+      return np.astype(y, given.dtype);
+    },
+  };
+}
+
+const momentsMissing = () =>
+  layerError(
+    "batchNorm",
+    "MOMENTS_MISSING",
+    "it moves its running mean and variance while training, and there is nothing to take them",
+    "apply the model with { train: true, moments: new nn.Moments() } and merge them into the parameters after the step; supervisedTask does so",
+  );
+
+const tooFew = () =>
+  layerError(
+    "batchNorm",
+    "SHAPE_MISMATCH",
+    "the batch has one value for each feature, which has no variance",
+    'train on batches of two examples or more; lastBatch: "drop" leaves out a smaller one',
+  );

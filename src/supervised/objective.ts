@@ -2,7 +2,7 @@ import { EspalierError, isPlainObject, shown } from "../core/index.ts";
 import type { ExampleTree } from "../data/index.ts";
 import { np, type Specs, Value, type ValueLike } from "../engine/index.ts";
 import { type Loss, objective as lossesObjective, shareName, weightName } from "../losses/index.ts";
-import type { Model, Params } from "../nn/index.ts";
+import type { Model, Moments, Params } from "../nn/index.ts";
 import type { Adds, Counters, Ramp } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { Settings } from "../trainer/index.ts";
@@ -74,6 +74,8 @@ export interface ObjectiveInputs {
   readonly ramps: Readonly<Record<string, ValueLike>>;
   /** States of the set's metrics so far. Default: they are not computed. */
   readonly metrics?: MetricStates;
+  /** Takes the running moments that layers reach while training. */
+  readonly moments?: Moments;
   /** The share of each loss that this micro-batch holds of its update. Default: all of it. */
   readonly shares?: Shares;
 }
@@ -250,8 +252,12 @@ function plainLoss({ model, functions, sets }: Parts, loss: FunctionLoss): Super
       grads: share,
       value: (name) => (name === "loss" ? share : examples),
     }),
-    compute: (_names, { params, batch, train, key, metrics }) => {
-      const outputs = model.apply(params, batch.x, { train, ...(key && { key }) });
+    compute: (_names, { params, batch, train, key, metrics, moments }) => {
+      const outputs = model.apply(params, batch.x, {
+        train,
+        ...(key && { key }),
+        ...(moments && { moments }),
+      });
       const value = lossOf(loss, outputs, batch);
       const values = { loss: value, ...metricValues(functions, outputs, batch.y) };
       return [value, values, metrics ? sets.add(metrics, outputs, batch) : {}];
@@ -295,10 +301,11 @@ function severalLosses({ model, functions, sets }: Parts, losses: readonly AnyLo
         const factor = typeof weight === "number" ? weight : (ramps[weightName(name)] ?? 1);
         return sum + factor * (values[`${name}.loss`] ?? 0);
       }, 0),
-    compute: (names, { params, batch, train, key, ramps, metrics: states, shares = {} }) => {
+    compute: (names, { params, batch, train, key, ramps, metrics: states, moments, shares = {} }) => {
       const parts = Object.entries(shares).map(([name, share]) => [shareName(name), share]);
       const weights = { ...ramps, ...Object.fromEntries(parts) };
-      const { loss, metrics } = terms.evaluate(names)(params, batch, weights, { train, ...(key && { key }) });
+      const how = { train, ...(key && { key }), ...(moments && { moments }) };
+      const { loss, metrics } = terms.evaluate(names)(params, batch, weights, how);
       return [loss, metrics, states ? sets.add(states, newest, batch) : {}];
     },
   };

@@ -1,4 +1,4 @@
-import { EspalierError, unflatten } from "../core/index.ts";
+import { EspalierError, treeLeaves, unflatten } from "../core/index.ts";
 import {
   type ArrayTree,
   type BatchGroup,
@@ -6,9 +6,18 @@ import {
   type Placement,
   placeArrays,
 } from "../data/index.ts";
-import { compile, evalShape, type Fetch, np, type Tensor, type Value } from "../engine/index.ts";
+import {
+  compile,
+  evalShape,
+  type Fetch,
+  np,
+  type Specs,
+  spec,
+  type Tensor,
+  type Value,
+} from "../engine/index.ts";
 import { KeyCounts, Learner, type TensorState } from "../learner/index.ts";
-import type { Params } from "../nn/index.ts";
+import { Moments, type Params } from "../nn/index.ts";
 import { findValue, type OptimizerState } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import { type Adds, advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
@@ -246,13 +255,25 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
 
   const capacityOf = (batches: BatchGroup): number =>
     feed.capacity(batches, loops && !(feed.length === null && objective.changes) ? maxFuse : 1);
+  let moments: readonly number[] | undefined;
   const programsFor = objective.perSet((names) => {
     const programs = new Map<BatchGroup, ReturnType<typeof trainProgram>>();
     return (batches: BatchGroup) => {
       const known = programs.get(batches);
       if (known) return known;
       const capacity = capacityOf(batches);
-      const made = trainProgram({ learner, objective, names, batches, batchSize, batchOf, capacity, loops });
+      moments ??= momentPositions(model, params.specs, inputSpec(data, batchSize, targets));
+      const made = trainProgram({
+        learner,
+        objective,
+        names,
+        batches,
+        batchSize,
+        batchOf,
+        capacity,
+        loops,
+        moments,
+      });
       programs.set(batches, made);
       return made;
     };
@@ -388,6 +409,27 @@ function convolves(
     { ...where, name: "the objective" },
   );
   return traced.lower(params.now, data).includes("stablehlo.convolution");
+}
+
+/** Positions of the running moments among a model's parameters, found by tracing it in training. */
+function momentPositions(
+  model: AnyOptions["model"],
+  params: Specs<Params>,
+  input: Specs<ExampleTree<Value>>,
+): readonly number[] {
+  let found: readonly number[] = [];
+  evalShape(
+    (p: Params, x: ExampleTree<Value>, key: Value) => {
+      const moments = new Moments();
+      model.apply(p, x, { train: true, key, moments });
+      found = treeLeaves<Value>(p).flatMap((leaf, i) => (moments.has(leaf) ? [i] : []));
+      return {};
+    },
+    params,
+    input,
+    spec([2], "u32"),
+  );
+  return found;
 }
 
 /** The position of a segment: updates of one size, from an example of the epoch on. */

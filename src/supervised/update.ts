@@ -1,14 +1,19 @@
-import { treeMap } from "../core/index.ts";
+import { flatten, treeLeaves, treeMap, unflatten } from "../core/index.ts";
 import type { BatchGroup, ExampleTree } from "../data/index.ts";
 import { np, random, scan, type Value } from "../engine/index.ts";
 import { compileUpdate, firstNonFinite, gradientsOf, type Learner, repeat } from "../learner/index.ts";
-import type { Params } from "../nn/index.ts";
+import { Moments, type Params } from "../nn/index.ts";
 import type { AnyBatch, MetricStates, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
 
 type Values = Readonly<Record<string, Value>>;
 type Gradients = readonly [values: Values, grads: Params];
-/** Gradients of a micro-batch, with the metrics' states after it. */
-type Step = readonly [...Gradients, metrics: MetricStates];
+/** What goes on from one micro-batch to the next: states of metrics, and running moments of layers. */
+interface Carry {
+  readonly metrics: MetricStates;
+  readonly moments: readonly Value[];
+}
+/** Gradients of a micro-batch, and what goes on. */
+type Step = readonly [...Gradients, after: Carry];
 
 /** Rows of examples while tracing. Without targets those follow from the inputs. */
 export type Rows = {
@@ -32,6 +37,8 @@ export interface TrainProgramOptions {
   readonly capacity: number;
   /** Micro-batches may run in a loop. */
   readonly loops: boolean;
+  /** Positions of running moments among the parameters' leaves. Default: none. */
+  readonly moments?: readonly number[];
 }
 
 /** Inputs of a call of the training program. */
@@ -50,7 +57,7 @@ export type ProgramInputs = {
  * called for one update or for many, so that the bits are the same.
  */
 export function trainProgram(options: TrainProgramOptions) {
-  const { learner, capacity, batches, batchOf } = options;
+  const { learner, capacity, batches, batchOf, moments: positions = [] } = options;
   const program = compileUpdate(
     { updates: learner.states },
     (states, { data, order, at, ramps, key }: ProgramInputs) => {
@@ -58,13 +65,19 @@ export function trainProgram(options: TrainProgramOptions) {
       return repeat(capacity, count, states, learner.rates.stacks(ramps, capacity), (now, ramp, index) => {
         const start = index.mul(batches.size).add(from);
         const number = index.add(before);
-        const [values, grads] = updateGradients(options, {
+        const [values, grads, moments] = updateGradients(options, {
           params: now.params,
           rows: (offset, size) => batchOf(gatherRows(data, order, start.add(offset), size)),
           ramps: ramp,
           key: random.foldIn(key, number),
         });
-        const next = learner.applyGradients(now, ramp, values, grads);
+        const next = learner.applyGradients(now, ramp, values, grads, ({ params, applied }) => {
+          // An update that was left out moves no moments either.
+          const old = leavesAt(now.params, positions);
+          const reached = (value: Value, i: number): Value =>
+            applied ? np.where(np.equal(applied, 0), old[i] as Value, value) : value;
+          return withLeaves(params, positions, moments.map(reached));
+        });
         const first = firstNonFinite(now.first, next.finite, number);
         return [
           { params: next.params, state: next.state, first },
@@ -95,47 +108,45 @@ interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
  * share of what a loss counts (tokens that are not masked, weights of examples).
  */
 function updateGradients(
-  { objective, names, batchSize, batches, loops }: TrainProgramOptions,
+  { objective, names, batchSize, batches, loops, moments: positions = [] }: TrainProgramOptions,
   inputs: UpdateInputs,
-): Gradients {
+): readonly [...Gradients, moments: readonly Value[]] {
   const rows = batches.size;
-  let metrics = objective.setMetrics.start(rows);
-  const of = (
-    key: Value,
-    offset: Value | number,
-    size: number,
-    before: MetricStates,
-    totals?: Values,
-  ): Step => {
+  let carry: Carry = {
+    metrics: objective.setMetrics.start(rows),
+    moments: leavesAt(inputs.params, positions),
+  };
+  const of = (key: Value, offset: Value | number, size: number, before: Carry, totals?: Values): Step => {
     const batch = inputs.rows(offset, size);
     const { ramps } = inputs;
     const byExamples = Object.fromEntries(names.map((name) => [name, size / rows]));
     const shares = totals && { ...byExamples, ...sharesOf(objective.counts(batch), totals) };
-    const given = { batch, train: true, key, ramps, metrics: before, ...(shares && { shares }) };
-    const [values, grads, metrics] = gradientsOf(
-      (params) => objective.compute(names, { params, ...given }),
-      inputs.params,
-    );
-    if (!shares) return [values, grads, metrics];
+    const [values, grads, after] = gradientsOf<Carry>((params) => {
+      const moments = new Moments();
+      const applied = withLeaves(params, positions, before.moments);
+      const given = { batch, train: true, key, ramps, metrics: before.metrics, moments };
+      const inputs = { ...given, params: applied, ...(shares && { shares }) };
+      const [loss, values, metrics] = objective.compute(names, inputs);
+      return [loss, values, { metrics, moments: leavesAt(moments.merge(applied), positions) }];
+    }, inputs.params);
+    if (!shares) return [values, grads, after];
     const factors = objective.factors(shares, size / rows);
     const scaledValues = Object.entries(values).map(([name, value]) => [
       name,
       value.mul(factors.value(name)),
     ]);
     const scaledGrads = treeMap((grad: Value) => grad.mul(factors.grads), grads);
-    return [Object.fromEntries(scaledValues), scaledGrads, metrics];
+    return [Object.fromEntries(scaledValues), scaledGrads, after];
   };
-  const finished = ([values, grads]: Gradients, states: MetricStates): Gradients => [
-    { ...values, ...objective.setMetrics.values(states).numbers },
-    grads,
-  ];
+  const finished = ([values, grads]: Gradients, { metrics, moments }: Carry) =>
+    [{ ...values, ...objective.setMetrics.values(metrics).numbers }, grads, moments] as const;
   const parts = [
     { size: batchSize, count: Math.floor(rows / batchSize) },
     { size: rows % batchSize, count: 1 },
   ].filter(({ size, count }) => size > 0 && count > 0);
   if (parts.length === 1 && parts[0]?.count === 1) {
-    const [values, grads, states] = of(inputs.key, 0, rows, metrics);
-    return finished([values, grads], states);
+    const [values, grads, after] = of(inputs.key, 0, rows, carry);
+    return finished([values, grads], after);
   }
   // Targets and weights of the whole update; the inputs are not gathered for it.
   const counts = objective.counts(inputs.rows(0, rows));
@@ -145,7 +156,7 @@ function updateGradients(
     const [from, first] = [offset, index];
     offset += size * count;
     index += count;
-    const one = (i: Value | number, before: MetricStates): Step => {
+    const one = (i: Value | number, before: Carry): Step => {
       const [values, grads, after] =
         typeof i === "number"
           ? of(random.foldIn(inputs.key, first + i), from + i * size, size, before, totals)
@@ -154,11 +165,11 @@ function updateGradients(
       return [values, treeMap((grad: Value) => grad.mul(size / rows), grads), after];
     };
     const [values, grads, after] =
-      loops && count > 1 ? looped(one, count, inputs.params, metrics) : unrolled(one, count, metrics);
-    metrics = after;
+      loops && count > 1 ? looped(one, count, inputs.params, carry) : unrolled(one, count, carry);
+    carry = after;
     return totals ? [values, grads] : scaled([values, grads], size / rows);
   });
-  return finished(sums.reduce(added), metrics);
+  return finished(sums.reduce(added), carry);
 }
 
 /** Parts of totals; nothing has no part. */
@@ -176,27 +187,44 @@ const scaled = ([values, grads]: Gradients, by: number): Gradients => [
   grads,
 ];
 
-type OneStep<I> = (i: I, before: MetricStates) => Step;
+type OneStep<I> = (i: I, before: Carry) => Step;
 
-function unrolled(one: OneStep<number>, count: number, metrics: MetricStates): Step {
-  let states = metrics;
+function unrolled(one: OneStep<number>, count: number, carry: Carry): Step {
+  let now = carry;
   const parts = Array.from({ length: count }, (_, i): Gradients => {
-    const [values, grads, after] = one(i, states);
-    states = after;
+    const [values, grads, after] = one(i, now);
+    now = after;
     return [values, grads];
   });
-  return [...parts.reduce(added), states];
+  return [...parts.reduce(added), now];
 }
 
-function looped(one: OneStep<Value>, count: number, params: Params, metrics: MetricStates): Step {
-  const [{ grads, states }, stacks] = scan(
-    (sum: { readonly grads: Params; readonly states: MetricStates }, _x: undefined, i: Value) => {
-      const [values, own, states] = one(i, sum.states);
-      return [{ grads: treeMap((a: Value, b: Value) => a.add(b), sum.grads, own), states }, values] as const;
+function looped(one: OneStep<Value>, count: number, params: Params, carry: Carry): Step {
+  const [{ grads, now }, stacks] = scan(
+    (sum: { readonly grads: Params; readonly now: Carry }, _x: undefined, i: Value) => {
+      const [values, own, after] = one(i, sum.now);
+      const grads = treeMap((a: Value, b: Value) => a.add(b), sum.grads, own);
+      return [{ grads, now: after }, values] as const;
     },
-    { grads: treeMap((param: Value) => np.zerosLike(param), params), states: metrics },
+    { grads: treeMap((param: Value) => np.zerosLike(param), params), now: carry },
     undefined,
     { length: count },
   );
-  return [treeMap((stack: Value) => np.sum(stack), stacks), grads, states];
+  return [treeMap((stack: Value) => np.sum(stack), stacks), grads, now];
+}
+
+const leavesAt = (params: Params, positions: readonly number[]): readonly Value[] => {
+  const leaves = treeLeaves<Value>(params);
+  return positions.map((i) => leaves[i] as Value);
+};
+
+/** Parameters with some of their leaves replaced. */
+function withLeaves(params: Params, positions: readonly number[], values: readonly Value[]): Params {
+  if (positions.length === 0) return params;
+  const leaves: unknown[] = [];
+  const shape = flatten(params, leaves);
+  positions.forEach((at, i) => {
+    leaves[at] = values[i];
+  });
+  return unflatten(shape, leaves) as Params;
 }

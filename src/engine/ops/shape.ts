@@ -7,6 +7,7 @@ import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
 import { inMemory } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
+import { convert } from "./convert.ts";
 import { reduceSum } from "./reduce.ts";
 import { batchedValue } from "./rules.ts";
 import { slice } from "./slice.ts";
@@ -42,15 +43,11 @@ const broadcastOp = defineOp<{ readonly shape: Shape; readonly dims: readonly nu
     if (!ct) return [undefined];
     const added = params.shape.map((_, i) => i).filter((i) => !params.dims.includes(i));
     const stretched = params.dims.filter((d, i) => x.shape[i] === 1 && params.shape[d] !== 1);
-    return [
-      reshape(
-        reduceSum(
-          ct,
-          [...added, ...stretched].sort((a, b) => a - b),
-        ),
-        x.shape,
-      ),
-    ];
+    const axes = [...added, ...stretched].sort((a, b) => a - b);
+    // 16-bit floats have too few digits for sums.
+    const isNarrow = axes.length > 0 && (ct.dtype === "bf16" || ct.dtype === "f16");
+    const sum = reduceSum(isNarrow ? convert(ct, "f32") : ct, axes);
+    return [reshape(isNarrow ? convert(sum, ct.dtype) : sum, x.shape)];
   },
   batch: ([x], { shape, dims }, size) => [
     broadcastInDim(x.value, [size, ...shape], [0, ...dims.map((d) => d + 1)]),
