@@ -1,4 +1,13 @@
-import { checkOptions, EspalierError, emitWarning, type OptionTable, option, shown } from "../core/index.ts";
+import {
+  checkOptions,
+  checkSize,
+  EspalierError,
+  emitWarning,
+  type OptionTable,
+  option,
+  resolveOptions,
+  shown,
+} from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { Stream } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
@@ -132,7 +141,7 @@ export class Dataset<T> {
     this.length = source.get ? source.length : undefined;
     this.#source = source;
     this.#steps = source.steps ?? 0;
-    if (!source.open && (!source.get || source.length === undefined))
+    if (!source.open && this.length === undefined)
       throw new EspalierError("DATA_INVALID", `${source.name}: there is no way to read it`, {
         fix: "give new Dataset({ name, length, get }) for rows by number, or { name, open } for a stream",
       });
@@ -156,33 +165,21 @@ export class Dataset<T> {
       throw new EspalierError("DATA_INDEX", `${this.name}: there is no row ${shown(index)} of ${length}`, {
         fix: "give a whole number from 0 up to length",
       });
+    const fail = (cause: unknown): never => {
+      throw rowError(this.name, this.rowOf(index, pass), cause);
+    };
     try {
       const value = this.#source.get?.(index, pass) as T | Promise<T>;
-      if (!(value instanceof Promise)) return value;
-      return value.catch((cause: unknown) => {
-        throw rowError(this.name, this.rowOf(index, pass), cause);
-      });
+      return value instanceof Promise ? value.catch(fail) : value;
     } catch (cause) {
-      throw rowError(this.name, this.rowOf(index, pass), cause);
+      return fail(cause);
     }
   }
 
   /** Reads rows in order, from the first or from a bookmark. */
   open(pass: Pass = passOf(0), from?: Bookmark): Reader<T> {
-    return this.#source.open?.(pass, from) ?? this.#inOrder(pass, from);
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    const reader = this.open();
-    try {
-      for (let item = await reader.next(); item; item = await reader.next()) yield item.value;
-    } finally {
-      await reader.close();
-    }
-  }
-
-  #inOrder(pass: Pass, from: Bookmark | undefined): Reader<T> {
-    let row = from === undefined ? 0 : count(this.name, from, "row");
+    if (this.#source.open) return this.#source.open(pass, from);
+    let row = count(this.name, from, "row");
     return {
       next: async () => {
         if (row >= (this.length as number)) return undefined;
@@ -194,6 +191,10 @@ export class Dataset<T> {
     };
   }
 
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const { value } of itemsOf(this)) yield value;
+  }
+
   /**
    * Each row turned into something else. `random` gives numbers for augmentation.
    *
@@ -203,38 +204,25 @@ export class Dataset<T> {
    * ```
    */
   map<U>(fn: (row: T, example: ExampleContext) => U | Promise<U>): Dataset<U> {
-    return this.#mapped(fn, undefined);
+    return this.#mapped(undefined, fn);
   }
 
   /** Each row as the example that a fitted transform makes of it. Unlike `map`, worker threads can do it. */
   transform(transform: RowTransform<T>): Dataset<Example> {
     return this.#mapped(
+      () => ({ kind: "transform", state: transform.getState() }),
       (row) => transform.apply(row),
-      () => withRecipe(this, (of) => ({ kind: "transform", of, state: transform.getState() })),
     );
   }
 
   #mapped<U>(
+    recipe: (() => Recipe) | undefined,
     fn: (row: T, example: ExampleContext) => U | Promise<U>,
-    recipe: (() => Recipe | undefined) | undefined,
   ): Dataset<U> {
     const step = this.#steps;
-    const { length, name } = this;
     const apply = (row: T, index: number, pass: Pass) => fn(row, new Context(pass, index, step));
-    if (length === undefined)
-      return this.#stream({ name, recipe, steps: step + 1 }, (reader, pass) => async () => {
-        const item = await reader.next();
-        if (!item) return undefined;
-        try {
-          return { value: await apply(item.value, item.index, pass), index: item.index };
-        } catch (cause) {
-          throw rowError(name, item.index, cause);
-        }
-      });
-    return new Dataset({
-      name,
-      length,
-      recipe,
+    return this.#derived(recipe, {
+      length: this.length,
       steps: step + 1,
       rowOf: (index, pass) => this.rowOf(index, pass),
       get: (index, pass) => {
@@ -242,55 +230,36 @@ export class Dataset<T> {
         const at = this.rowOf(index, pass);
         return row instanceof Promise ? row.then((value) => apply(value, at, pass)) : apply(row, at, pass);
       },
+      open: (pass, from) => {
+        const reader = this.open(pass, from);
+        return readerOf(reader, async () => {
+          const item = await reader.next();
+          return (
+            item && {
+              value: await this.#named(item, () => apply(item.value, item.index, pass)),
+              index: item.index,
+            }
+          );
+        });
+      },
     });
   }
 
   /** The rows for which `keep` gives true: a stream, for their number is not known. */
   filter(keep: (row: T, example: ExampleContext) => boolean | Promise<boolean>): Dataset<T> {
     const step = this.#steps;
-    return this.#stream({ name: this.name, steps: step + 1 }, (reader, pass) => async () => {
-      for (let item = await reader.next(); item; item = await reader.next()) {
-        try {
-          if (await keep(item.value, new Context(pass, item.index, step))) return item;
-        } catch (cause) {
-          throw rowError(this.name, item.index, cause);
-        }
-      }
-      return undefined;
-    });
-  }
-
-  /**
-   * The rows in an order of their own for each pass. Rows by number are shuffled all together. A stream is shuffled in
-   * blocks of `buffer` rows, so that rows that are far apart stay so: shuffle such files when they are written.
-   */
-  shuffle(options: ShuffleOptions = {}): Dataset<T> {
-    checkOptions("shuffle", options, shuffleTable);
-    const { buffer = shuffleTable.buffer.default, seed = shuffleTable.seed.default } = options;
-    const step = this.#steps;
-    const { name, length } = this;
-    const keyOf = (pass: Pass): Uint32Array => hostFoldIn(rowKey(pass, shuffling, step), seed >>> 0);
-    const shared = {
-      name,
+    return this.#derived(undefined, {
       steps: step + 1,
-      recipe: () => withRecipe(this, (of) => ({ kind: "shuffle", of, buffer, seed })),
-    };
-    if (length === undefined)
-      return new Dataset({
-        ...shared,
-        open: (pass, from) =>
-          shuffledBlocks(name, (bookmark) => this.open(pass, bookmark), keyOf(pass), buffer, from),
-      });
-    let last: { readonly pass: Pass; readonly order: Int32Array } | undefined;
-    const place = (index: number, pass: Pass): number => {
-      if (last?.pass !== pass) last = { pass, order: shuffled(keyOf(pass), length) };
-      return last.order[index] as number;
-    };
-    return new Dataset({
-      ...shared,
-      length,
-      get: (index, pass) => this.get(place(index, pass), pass),
-      rowOf: (index, pass) => this.rowOf(place(index, pass), pass),
+      open: (pass, from) => {
+        const reader = this.open(pass, from);
+        return readerOf(reader, async () => {
+          for (let item = await reader.next(); item; item = await reader.next()) {
+            const { value, index } = item;
+            if (await this.#named(item, () => keep(value, new Context(pass, index, step)))) return item;
+          }
+          return undefined;
+        });
+      },
     });
   }
 
@@ -299,69 +268,85 @@ export class Dataset<T> {
    * says how many they were.
    */
   skipBad(): Dataset<T> {
-    const recipe = () => withRecipe(this, (of) => ({ kind: "skipBad", of }));
-    return this.#stream({ name: this.name, recipe, steps: this.#steps }, (reader) => {
-      let skipped = 0;
-      let first = "";
-      return async () => {
-        for (;;) {
-          const { item, error } = await outcome(reader);
-          if (error) {
+    return this.#derived(() => ({ kind: "skipBad" }), {
+      open: (pass, from) => {
+        const reader = this.open(pass, from);
+        let [skipped, first] = [0, ""];
+        return readerOf(reader, async () => {
+          for (;;) {
+            const { item, error } = await outcome(reader);
+            if (!error) {
+              if (!item && skipped > 0)
+                emitWarning(`${skipped} of its rows were left out; the first: ${first}`, "DATA_ROWS_SKIPPED");
+              return item;
+            }
             first ||= error.message.split(" [")[0] ?? "";
             skipped++;
-          } else {
-            if (!item && skipped > 0)
-              emitWarning(`${skipped} of its rows were left out; the first: ${first}`, "DATA_ROWS_SKIPPED");
-            return item;
           }
-        }
-      };
+        });
+      },
+    });
+  }
+
+  /**
+   * The rows in an order of their own for each pass. Rows by number are shuffled all together. A stream is shuffled in
+   * blocks of `buffer` rows, so that rows that are far apart stay so: shuffle such files when they are written.
+   */
+  shuffle(options: ShuffleOptions = {}): Dataset<T> {
+    const { buffer, seed } = resolveOptions("shuffle", options, shuffleTable);
+    const { length } = this;
+    const step = this.#steps;
+    const recipe = () => ({ kind: "shuffle", buffer, seed });
+    const keyOf = (pass: Pass): Uint32Array => hostFoldIn(rowKey(pass, shuffling, step), seed >>> 0);
+    if (length === undefined)
+      return this.#derived(recipe, {
+        steps: step + 1,
+        open: (pass, from) => shuffledBlocks(this, pass, keyOf(pass), buffer, from),
+      });
+    let last: { readonly key: Uint32Array; readonly order: Int32Array } | undefined;
+    const place = (index: number, pass: Pass): number => {
+      const { key } = pass;
+      if (!last || last.key[0] !== key[0] || last.key[1] !== key[1])
+        last = { key: key.slice(), order: shuffled(keyOf(pass), length) };
+      return last.order[index] as number;
+    };
+    return this.#derived(recipe, {
+      length,
+      steps: step + 1,
+      get: (index, pass) => this.get(place(index, pass), pass),
+      rowOf: (index, pass) => this.rowOf(place(index, pass), pass),
     });
   }
 
   /** Lists of `size` rows, the last one maybe shorter. */
   batch(size: number): Dataset<readonly T[]> {
-    checkOptions("batch", { size }, { size: option.integer({ min: 1, required: true }) });
-    const { name, length } = this;
-    const shared = {
-      name,
-      steps: this.#steps,
-      recipe: () => withRecipe(this, (of) => ({ kind: "batch", of, size })),
-    };
-    if (length !== undefined)
-      return new Dataset({
-        ...shared,
-        length: Math.ceil(length / size),
-        get: (index, pass) =>
-          Promise.all(
-            Array.from({ length: Math.min(size, length - index * size) }, (_, i) =>
-              this.get(index * size + i, pass),
-            ),
-          ),
-      });
-    return new Dataset({
-      ...shared,
+    checkSize("batch", "size", size);
+    const { length = 0 } = this;
+    return this.#derived<readonly T[]>(() => ({ kind: "batch", size }), {
+      length: this.length === undefined ? undefined : Math.ceil(length / size),
+      get: (index, pass) => {
+        const rows = Array.from(
+          { length: Math.min(size, length - index * size) },
+          (_, i) => index * size + i,
+        );
+        return Promise.all(rows.map((row) => this.get(row, pass)));
+      },
       open: (pass, from) => {
         const reader = this.open(pass, within(from, "of"));
-        let batches = from === undefined ? 0 : count(name, from, "batches");
-        return {
-          next: async () => {
-            const rows: T[] = [];
-            let bad: unknown;
-            for (let i = 0; i < size; i++) {
-              const { item, error } = await outcome(reader);
-              if (error) bad ??= error;
-              else if (!item) break;
-              else rows.push(item.value);
-            }
-            if (bad === undefined && rows.length === 0) return undefined;
-            const index = batches++;
-            if (bad !== undefined) throw bad;
-            return { value: rows, index };
-          },
-          bookmark: () => ({ of: reader.bookmark(), batches }),
-          close: () => reader.close(),
+        let batches = count(this.name, from, "batches");
+        const next = async () => {
+          const rows: Outcome<T>[] = [];
+          while (rows.length < size) {
+            const one = await outcome(reader);
+            if (!one.item && !one.error) break;
+            rows.push(one);
+          }
+          if (rows.length === 0) return undefined;
+          const index = batches++;
+          for (const { error } of rows) if (error) throw error;
+          return { value: rows.map(({ item }) => (item as Item<T>).value), index };
         };
+        return readerOf(reader, next, () => ({ of: reader.bookmark(), batches }));
       },
     });
   }
@@ -369,32 +354,16 @@ export class Dataset<T> {
   /** The first `n` rows. */
   take(n: number): Dataset<T> {
     checkOptions("take", { n }, { n: option.integer({ min: 0, required: true }) });
-    const { name, length } = this;
-    const shared = {
-      name,
-      steps: this.#steps,
-      recipe: () => withRecipe(this, (of) => ({ kind: "take", of, n })),
-    };
-    const open = (pass: Pass, from: Bookmark | undefined): Reader<T> => {
-      const reader = this.open(pass, within(from, "of"));
-      let taken = from === undefined ? 0 : count(name, from, "taken");
-      return {
-        next: async () => {
-          if (taken >= n) return undefined;
-          taken++;
-          return reader.next();
-        },
-        bookmark: () => ({ of: reader.bookmark(), taken }),
-        close: () => reader.close(),
-      };
-    };
-    if (length === undefined) return new Dataset({ ...shared, open });
-    return new Dataset({
-      ...shared,
-      open,
-      length: Math.min(n, length),
+    return this.#derived(() => ({ kind: "take", n }), {
+      length: this.length === undefined ? undefined : Math.min(n, this.length),
       get: (index, pass) => this.get(index, pass),
       rowOf: (index, pass) => this.rowOf(index, pass),
+      open: (pass, from) => {
+        const reader = this.open(pass, within(from, "of"));
+        let taken = count(this.name, from, "taken");
+        const next = async () => (taken++ < n ? reader.next() : undefined);
+        return readerOf(reader, next, () => ({ of: reader.bookmark(), taken }));
+      },
     });
   }
 
@@ -407,11 +376,9 @@ export class Dataset<T> {
       throw new EspalierError("DATA_INDEX", `select: ${this.name} has no row ${shown(rows[wrong])}`, {
         fix: `give whole numbers from 0 up to ${length}`,
       });
-    return new Dataset({
+    return this.#derived(() => ({ kind: "select", rows: numbers, name }), {
       name,
       length: numbers.length,
-      steps: this.#steps,
-      recipe: () => withRecipe(this, (of) => ({ kind: "select", of, rows: numbers, name })),
       get: (index, pass) => this.get(numbers[index] as number, pass),
       rowOf: (index, pass) => this.rowOf(numbers[index] as number, pass),
     });
@@ -419,24 +386,18 @@ export class Dataset<T> {
 
   /** The rows of this, then those of another. */
   concat<U>(other: Dataset<U>): Dataset<T | U> {
-    const shared = {
-      name: this.name === other.name ? this.name : `${this.name} and ${other.name}`,
-      steps: Math.max(this.#steps, other.#steps),
-      recipe: () => withRecipe(this, (of) => withRecipe(other, (then) => ({ kind: "concat", of, then }))),
-    };
+    const name = this.name === other.name ? this.name : `${this.name} and ${other.name}`;
+    const parts: readonly Dataset<T | U>[] = [this, other];
     const { length } = this;
-    if (length !== undefined && other.length !== undefined)
-      return new Dataset<T | U>({
-        ...shared,
-        length: length + other.length,
-        get: (index, pass) => (index < length ? this.get(index, pass) : other.get(index - length, pass)),
-      });
     return new Dataset<T | U>({
-      ...shared,
+      name,
+      length: length === undefined || other.length === undefined ? undefined : length + other.length,
+      steps: Math.max(this.#steps, other.#steps),
+      recipe: () => partsRecipe("concat", parts),
+      get: (index, pass) =>
+        index < (length ?? 0) ? this.get(index, pass) : other.get(index - (length ?? 0), pass),
       open: (pass, from) => {
-        const parts: readonly Dataset<T | U>[] = [this, other];
-        let part = from === undefined ? 0 : count(shared.name, from, "part");
-        let rows = from === undefined ? 0 : count(shared.name, from, "rows");
+        let [part, rows] = [count(name, from, "part"), count(name, from, "rows")];
         let reader = (parts[part] ?? other).open(pass, within(from, "of"));
         return {
           next: async () => {
@@ -471,10 +432,8 @@ export class Dataset<T> {
     parts: P,
     options: SplitOptions<T> = {},
   ): { readonly [Name in keyof P]: Dataset<T> } {
-    const length = this.#indexed("split");
-    checkOptions("split", options, splitTable);
     const names = Object.keys(parts);
-    const dealt = dealRows(this.name, length, shares("split", parts), options.seed, this.#classes(options));
+    const dealt = this.#dealt("split", shares("split", parts), options);
     const made = dealt.map((rows, i) => [names[i], this.select(rows, `${this.name} (${names[i]})`)]);
     return Object.fromEntries(made) as { readonly [Name in keyof P]: Dataset<T> };
   }
@@ -484,77 +443,70 @@ export class Dataset<T> {
     k: number,
     options: SplitOptions<T> = {},
   ): readonly { readonly train: Dataset<T>; readonly validation: Dataset<T> }[] {
-    const length = this.#indexed("kFold");
-    checkOptions(
-      "kFold",
-      { k, ...options },
-      { ...splitTable, k: option.integer({ min: 2, required: true }) },
-    );
-    const equal = Array.from({ length: k }, () => 1 / k);
-    const folds = dealRows(this.name, length, equal, options.seed, this.#classes(options));
-    return folds.map((validation, fold) => ({
-      train: this.select(
-        folds
-          .filter((_, i) => i !== fold)
-          .flatMap((rows) => [...rows])
-          .sort((a, b) => a - b),
-        `${this.name} (fold ${fold}, train)`,
-      ),
-      validation: this.select(validation, `${this.name} (fold ${fold}, validation)`),
-    }));
+    checkOptions("kFold", { k }, { k: option.integer({ min: 2, required: true }) });
+    const folds = this.#dealt("kFold", new Array<number>(k).fill(1 / k), options);
+    return folds.map((validation, fold) => {
+      const rest = folds.flatMap((rows, i) => (i === fold ? [] : [...rows]));
+      return {
+        train: this.select(Int32Array.from(rest).sort(), `${this.name} (fold ${fold}, train)`),
+        validation: this.select(validation, `${this.name} (fold ${fold}, validation)`),
+      };
+    });
   }
 
-  #classes({ stratify }: SplitOptions<T>): readonly (string | number)[] | undefined {
-    if (stratify === undefined) return undefined;
-    return stratifyBy(this.name, this.length as number, stratify, (index) => this.get(index));
+  #dealt(kind: string, parts: readonly number[], options: SplitOptions<T>): readonly Int32Array[] {
+    const length = this.#indexed(kind);
+    checkOptions(kind, options, splitTable);
+    const { seed, stratify } = options;
+    const classes = stratify && stratifyBy(this.name, length, stratify, (index) => this.get(index));
+    return dealRows(this.name, length, parts, seed, classes);
   }
 
   /** All rows in memory, by number: for files that fit, so that they can be split and drawn in any order. */
   async inMemory(): Promise<Dataset<T>> {
-    const rows: T[] = [];
-    const numbers: number[] = [];
-    for await (const { value, index } of itemsOf(this)) {
-      rows.push(value);
-      numbers.push(index);
-    }
-    if (rows.length === 0) throw emptyError(this.name);
-    return new Dataset({
-      name: this.name,
-      length: rows.length,
-      steps: this.#steps,
-      recipe: () => withRecipe(this, (of) => ({ kind: "memory", of })),
-      get: (index) => rows[index] as T,
-      rowOf: (index) => numbers[index] as number,
+    const items = await this.#all();
+    return this.#derived(() => ({ kind: "memory" }), {
+      length: items.length,
+      get: (index) => (items[index] as Item<T>).value,
+      rowOf: (index) => (items[index] as Item<T>).index,
     });
   }
 
   /** Examples as one typed array each, with its shape: for data that fits memory. */
   async toArrays(this: Dataset<Example>): Promise<ExampleArrays> {
-    const items: Item<Example>[] = [];
-    for await (const item of itemsOf(this)) items.push(item);
-    const [first] = items;
-    if (!first) throw emptyError(this.name);
-    const writer = new ExampleWriter(this.name, first, items.length);
-    items.forEach((item, i) => writer.write(i, item));
+    const items = await this.#all();
+    const writer = new ExampleWriter(this.name, items[0] as Item<Example>, items.length);
+    for (const [i, item] of items.entries()) writer.write(i, item);
     return writer.arrays();
   }
 
-  /** Another stream from this one's reader. Its bookmarks are those of this one's. */
-  #stream<U>(
-    source: Pick<DatasetSource<U>, "name" | "recipe" | "steps">,
-    begin: (reader: Reader<T>, pass: Pass) => () => Promise<Item<U> | undefined>,
-  ): Dataset<U> {
+  async #all(): Promise<readonly Item<T>[]> {
+    const items: Item<T>[] = [];
+    for await (const item of itemsOf(this)) items.push(item);
+    if (items.length === 0) throw emptyError(this.name);
+    return items;
+  }
+
+  /** Another dataset of this one's rows. Its recipe has this one's; without one it has none. */
+  #derived<U>(recipe: (() => Recipe) | undefined, source: Partial<DatasetSource<U>>): Dataset<U> {
     return new Dataset({
-      ...source,
-      open: (pass, from) => {
-        const reader = this.open(pass, from);
-        return {
-          next: begin(reader, pass),
-          bookmark: () => reader.bookmark(),
-          close: () => reader.close(),
-        };
+      name: this.name,
+      steps: this.#steps,
+      recipe: () => {
+        const of = recipe && this.recipe;
+        return of && { ...recipe(), of };
       },
+      ...source,
     });
+  }
+
+  /** Runs a function of the program for a row. Its errors name the row. */
+  async #named<R>({ index }: Item<T>, run: () => R | Promise<R>): Promise<R> {
+    try {
+      return await run();
+    } catch (cause) {
+      throw rowError(this.name, index, cause);
+    }
   }
 
   #indexed(what: string): number {
@@ -575,25 +527,31 @@ export interface SplitOptions<T> {
 
 class Context implements ExampleContext {
   readonly index: number;
-  readonly #pass: Pass;
-  readonly #step: number;
+  readonly epoch: number;
+  readonly #key: () => Uint32Array;
   #random: Stream | undefined;
+
   constructor(pass: Pass, index: number, step: number) {
-    this.#pass = pass;
     this.index = index;
-    this.#step = step;
+    this.epoch = pass.epoch;
+    this.#key = () => rowKey(pass, index, step);
   }
-  get epoch(): number {
-    return this.#pass.epoch;
-  }
+
   get random(): Stream {
-    this.#random ??= new Stream("example", rowKey(this.#pass, this.index, this.#step));
+    this.#random ??= new Stream("example", this.#key());
     return this.#random;
   }
 }
 
 /** Stands for the row's number in the key of an order: no row has it. */
 const shuffling = 2 ** 53 - 1;
+
+/** A reader that gives other rows than the one it reads from, whose bookmarks are its own unless it has others. */
+const readerOf = <T, U>(
+  reader: Reader<T>,
+  next: Reader<U>["next"],
+  bookmark = (): Bookmark => reader.bookmark(),
+): Reader<U> => ({ next, bookmark, close: () => reader.close() });
 
 /**
  * Rows one after the other from several datasets in turn: a row of the first, one of the second, ... A dataset that has
@@ -609,16 +567,12 @@ export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
   if (datasets.length === 0) throw emptyError("interleave");
   return new Dataset({
     name,
-    recipe: () => {
-      const parts = datasets.flatMap(({ recipe }) => (recipe ? [recipe] : []));
-      return parts.length === datasets.length ? { kind: "interleave", parts } : undefined;
-    },
+    recipe: () => partsRecipe("interleave", datasets),
     open: (pass, from) => {
       const bookmarks = within(from, "of") as readonly Bookmark[] | undefined;
       const ended = datasets.map((_, i) => (within(from, "ended") as readonly boolean[])?.[i] === true);
       const readers = datasets.map((one, i) => one.open(pass, ended[i] ? undefined : bookmarks?.[i]));
-      let rows = from === undefined ? 0 : count(name, from, "rows");
-      let turn = from === undefined ? 0 : count(name, from, "turn");
+      let [rows, turn] = [count(name, from, "rows"), count(name, from, "turn")];
       return {
         next: async () => {
           while (ended.includes(false)) {
@@ -633,12 +587,10 @@ export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
           }
           return undefined;
         },
-        bookmark: () => ({
-          rows,
-          turn,
-          ended: [...ended],
-          of: readers.map((reader, i) => (ended[i] ? null : reader.bookmark())),
-        }),
+        bookmark: () => {
+          const of = readers.map((reader, i) => (ended[i] ? null : reader.bookmark()));
+          return { rows, turn, ended: [...ended], of };
+        },
         close: async () => {
           for (const reader of readers) await reader.close();
         },
@@ -647,18 +599,23 @@ export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
   });
 }
 
+/** The recipe of a dataset of several, where each of them has one. */
+function partsRecipe(kind: string, datasets: readonly Dataset<unknown>[]): Recipe | undefined {
+  const parts = datasets.flatMap(({ recipe }) => (recipe ? [recipe] : []));
+  return parts.length === datasets.length ? { kind, parts } : undefined;
+}
+
 /** Blocks of rows, each shuffled. The bookmark is that of the block's beginning, and how many of it were taken. */
 function shuffledBlocks<T>(
-  name: string,
-  open: (from: Bookmark | undefined) => Reader<T>,
+  data: Dataset<T>,
+  pass: Pass,
   key: Uint32Array,
   buffer: number,
   from: Bookmark | undefined,
 ): Reader<T> {
-  const reader = open(within(from, "of"));
+  const reader = data.open(pass, within(from, "of"));
   let start = reader.bookmark();
-  let block = from === undefined ? 0 : count(name, from, "block");
-  let taken = from === undefined ? 0 : count(name, from, "taken");
+  let [block, taken] = [count(data.name, from, "block"), count(data.name, from, "taken")];
   let held: readonly Outcome<T>[] | undefined;
   const read = async (): Promise<readonly Outcome<T>[]> => {
     start = reader.bookmark();
@@ -670,22 +627,19 @@ function shuffledBlocks<T>(
     }
     return Array.from(shuffled(hostFoldIn(key, block), rows.length), (row) => rows[row] as Outcome<T>);
   };
-  return {
-    next: async () => {
-      held ??= await read();
-      if (taken >= held.length && held.length === buffer) {
-        block++;
-        taken = 0;
-        held = await read();
-      }
-      if (taken >= held.length) return undefined;
-      const { item, error } = held[taken++] as Outcome<T>;
-      if (error) throw error;
-      return item;
-    },
-    bookmark: () => ({ of: start, block, taken }),
-    close: () => reader.close(),
+  const next = async () => {
+    held ??= await read();
+    if (taken >= held.length && held.length === buffer) {
+      block++;
+      taken = 0;
+      held = await read();
+    }
+    const { item, error } = held[taken] ?? {};
+    if (item || error) taken++;
+    if (error) throw error;
+    return item;
   };
+  return readerOf(reader, next, () => ({ of: start, block, taken }));
 }
 
 /** What a reader gave: a row, the error that stands for one, or neither at the end. */
@@ -713,57 +667,39 @@ async function* itemsOf<T>(data: Dataset<T>): AsyncGenerator<Item<T>, void, unde
   }
 }
 
-function withRecipe(
-  of: { readonly recipe: Recipe | undefined },
-  make: (recipe: Recipe) => Recipe | undefined,
-): Recipe | undefined {
-  const { recipe } = of;
-  return recipe && make(recipe);
-}
-
 /** True for an error that stands for one row: the reader goes on behind it. */
 export const isRowError = (error: unknown): error is EspalierError =>
   error instanceof EspalierError && error.code === "DATA_ROW_INVALID";
 
 /** The error of a row that cannot be read or turned into what it should be, with the source and the row's number. */
-export function rowError(name: string, row: number, cause: unknown): EspalierError {
-  if (cause instanceof EspalierError && passing.has(cause.code)) return cause;
-  const said = cause instanceof Error ? cause.message : String(cause);
-  const [message] = cause instanceof EspalierError ? said.split(` [${cause.code}]`) : [said];
-  const fix = cause instanceof EspalierError ? cause.fix : undefined;
-  return new EspalierError("DATA_ROW_INVALID", `${name}, row ${row}: ${message}`, {
-    cause,
-    fix: fix ?? 'correct the row, leave it out with filter, or let the loader skip it: onBadExample: "skip"',
-  });
-}
+export const rowError = (name: string, row: number, cause: unknown): EspalierError =>
+  named("DATA_ROW_INVALID", `${name}, row ${row}`, cause, 'correct the row, or leave it out: data.skipBad(), or onBadExample: "skip" of the loader'); // biome-ignore format: one call
+
+/** The error of a source that cannot go on: a file that is gone, an iterable that throws. */
+export const sourceError = (name: string, row: number | undefined, cause: unknown): EspalierError =>
+  named("DATA_SOURCE_FAILED", row === undefined ? name : `${name}, at row ${row}`, cause, "see its cause");
 
 /** Errors that name the row already, or are about no row. */
 const passing = new Set(["DATA_ROW_INVALID", "DATA_SOURCE_FAILED", "NODE_MISSING", "DATA_INDEX"]);
 
-/** The error of a source that cannot go on: a file that is gone, an iterable that throws. */
-export function sourceError(name: string, row: number | undefined, cause: unknown): EspalierError {
-  if (cause instanceof EspalierError && passing.has(cause.code)) return cause;
+function named(code: string, where: string, cause: unknown, fix: string): EspalierError {
+  const ours = cause instanceof EspalierError ? cause : undefined;
+  if (ours && passing.has(ours.code)) return ours;
   const said = cause instanceof Error ? cause.message : String(cause);
-  const [message] = cause instanceof EspalierError ? said.split(` [${cause.code}]`) : [said];
-  const where = row === undefined ? name : `${name}, at row ${row}`;
-  return new EspalierError("DATA_SOURCE_FAILED", `${where}: ${message}`, {
-    cause,
-    fix: (cause instanceof EspalierError ? cause.fix : undefined) ?? "see its cause",
-  });
+  const [message] = ours ? said.split(` [${ours.code}]`) : [said];
+  return new EspalierError(code, `${where}: ${message}`, { cause, fix: ours?.fix ?? fix });
 }
 
 export const emptyError = (name: string): EspalierError =>
   new EspalierError("DATA_EMPTY", `${name}: there are no rows`, { fix: "give at least one row" });
 
 /** A part of a bookmark. */
-export function within(from: Bookmark | undefined, part: string): Bookmark | undefined {
-  if (from === undefined) return undefined;
-  return (from as Readonly<Record<string, Bookmark>> | null)?.[part];
-}
+export const within = (from: Bookmark | undefined, part: string): Bookmark | undefined =>
+  (from as Readonly<Record<string, Bookmark>> | null | undefined)?.[part];
 
-/** A whole number of a bookmark. */
-export function count(name: string, from: Bookmark, part: string): number {
-  const number = within(from, part);
+/** A count in a bookmark; 0 without one. */
+export function count(name: string, from: Bookmark | undefined, part: string): number {
+  const number = from === undefined ? 0 : within(from, part);
   if (Number.isSafeInteger(number) && (number as number) >= 0) return number as number;
   throw new EspalierError("STATE_MISMATCH", `${name}: this is no bookmark of it: ${shown(from)}`, {
     fix: "open it from a bookmark that its own reader gave, with the same steps after the source",

@@ -37,24 +37,15 @@ export interface LeafLayout {
   readonly path: readonly string[];
   readonly shape: Shape;
   readonly size: number;
-  readonly dtype: "f32" | "i32" | "u32" | "u8";
-}
-
-function newArray(
-  dtype: LeafLayout["dtype"],
-  length: number,
-  memory: ArrayBufferLike | undefined,
-  at: number,
-): HostArray {
-  const buffer = memory ?? new ArrayBuffer(length * arrayTypes[dtype].BYTES_PER_ELEMENT);
-  const from = memory ? at : 0;
-  if (dtype === "f32") return new Float32Array(buffer, from, length);
-  if (dtype === "i32") return new Int32Array(buffer, from, length);
-  if (dtype === "u32") return new Uint32Array(buffer, from, length);
-  return new Uint8Array(buffer, from, length);
+  readonly dtype: keyof typeof arrayTypes;
 }
 
 const arrayTypes = { f32: Float32Array, i32: Int32Array, u32: Uint32Array, u8: Uint8Array };
+
+/** A part of an example, or of all examples, with its numbers. */
+export interface Leaf extends Omit<LeafLayout, "size"> {
+  readonly data: ArrayLike<number>;
+}
 
 /** A row and its number: an `Item<Example>`. */
 interface NumberedExample {
@@ -62,13 +53,7 @@ interface NumberedExample {
   readonly index: number;
 }
 
-/** The numbers of one part of an example, or of all examples. */
-export interface Leaf {
-  readonly path: readonly string[];
-  readonly data: ArrayLike<number>;
-  readonly shape: Shape;
-  readonly dtype: LeafLayout["dtype"];
-}
+const sizeOf = (shape: Shape): number => shape.reduce((a, b) => a * b, 1);
 
 /** The arrays of examples like this one. Plain numbers are f32. */
 export function exampleLayout(name: string, example: NumberedExample): readonly LeafLayout[] {
@@ -78,86 +63,74 @@ export function exampleLayout(name: string, example: NumberedExample): readonly 
 
 /** The parts of an example, x before y and names in order. */
 export function exampleLeaves(where: string, value: unknown): readonly Leaf[] {
-  if (!isPlainObject(value) || !("x" in value))
+  if (!isPlainObject(value) || value.x === undefined)
     throw new EspalierError("DATA_INVALID", `${where}: ${shown(value)} is no example`, {
       fix: "turn rows into examples { x, y }: data.map(...), or data.transform(columns({ x, y })) once it is fitted",
     });
   const leaves: Leaf[] = [];
-  for (const part of ["x", "y"] as const)
-    if (value[part] !== undefined) collect(where, [part], value[part], leaves);
+  const collect = (path: readonly string[], part: unknown): void => {
+    const leaf = leafOf(where, path, part);
+    if (leaf) leaves.push(leaf);
+    else
+      for (const name of Object.keys(part as object).sort())
+        collect([...path, name], (part as Readonly<Record<string, unknown>>)[name]);
+  };
+  collect(["x"], value.x);
+  if (value.y !== undefined) collect(["y"], value.y);
   return leaves;
-}
-
-const sizeOf = (shape: Shape): number => shape.reduce((a, b) => a * b, 1);
-
-function collect(where: string, path: readonly string[], value: unknown, leaves: Leaf[]): void {
-  const leaf = leafOf(where, path, value);
-  if (leaf) {
-    leaves.push(leaf);
-    return;
-  }
-  const names = Object.keys(value as object).sort();
-  for (const name of names)
-    collect(where, [...path, name], (value as Readonly<Record<string, unknown>>)[name], leaves);
 }
 
 /** Numbers with their shape and type; undefined for a tree of them. */
 function leafOf(where: string, path: readonly string[], value: unknown): Leaf | undefined {
-  if (typeof value === "number" || typeof value === "boolean")
-    return { path, data: [Number(value)], shape: [], dtype: "f32" };
-  if (isNumbers(value)) return { path, data: value, shape: [value.length], dtype: dtypeOf(value) };
-  if (Array.isArray(value)) {
-    const shape = nestedShape(value);
-    const data = value.flat(Number.POSITIVE_INFINITY) as readonly unknown[];
-    if (
-      data.length === sizeOf(shape) &&
-      data.every((one) => typeof one === "number" || typeof one === "boolean")
-    )
-      return { path, data: data.map(Number), shape, dtype: "f32" };
-    throw new EspalierError(
-      "DATA_RAGGED",
-      `${where}: ${path.join(".")} is ${shown(value)}, which is no array of numbers with one shape`,
-      { fix: "give nested arrays whose rows are all as long, of numbers" },
-    );
-  }
-  if (isPlainObject(value)) {
-    if (!isNumbers(value.data)) return undefined;
+  if (isPlainObject(value) && isNumbers(value.data)) {
+    const { data } = value;
     const shape = value.shape as Shape | undefined;
-    if (Array.isArray(shape) && sizeOf(shape) === value.data.length)
-      return { path, data: value.data, shape, dtype: dtypeOf(value.data) };
+    if (Array.isArray(shape) && sizeOf(shape) === data.length)
+      return { path, data, shape, dtype: dtypeOf(data) };
     throw new EspalierError(
       "DATA_INVALID",
-      `${where}: ${path.join(".")} has ${value.data.length} numbers and the shape ${shown(value.shape)}`,
+      `${where}: ${path.join(".")} has ${data.length} numbers and the shape ${shown(value.shape)}`,
       { fix: "give { data, shape } with as many numbers as the shape has places" },
     );
   }
-  throw new EspalierError("DATA_INVALID", `${where}: ${path.join(".")} is ${shown(value)}`, {
-    fix: "give a number, a typed array, nested arrays of numbers, { data, shape }, or an object of those",
-  });
+  if (isPlainObject(value)) return undefined;
+  if (isNumbers(value)) return { path, data: value, shape: [value.length], dtype: dtypeOf(value) };
+  if (typeof value === "number" || typeof value === "boolean")
+    return { path, data: [Number(value)], shape: [], dtype: "f32" };
+  if (!Array.isArray(value))
+    throw new EspalierError("DATA_INVALID", `${where}: ${path.join(".")} is ${shown(value)}`, {
+      fix: "give a number, a typed array, nested arrays of numbers, { data, shape }, or an object of those",
+    });
+  const shape = nestedShape(value);
+  const data = value.flat(Number.POSITIVE_INFINITY) as readonly unknown[];
+  if (
+    data.length === sizeOf(shape) &&
+    data.every((one) => typeof one === "number" || typeof one === "boolean")
+  )
+    return { path, data: data.map(Number), shape, dtype: "f32" };
+  throw new EspalierError(
+    "DATA_RAGGED",
+    `${where}: ${path.join(".")} is ${shown(value)}, which is no array of numbers with one shape`,
+    { fix: "give nested arrays whose rows are all as long, of numbers" },
+  );
 }
 
 const isNumbers = (value: unknown): value is HostArray =>
-  value instanceof Float32Array ||
-  value instanceof Int32Array ||
-  value instanceof Uint8Array ||
-  value instanceof Uint32Array ||
-  value instanceof Float64Array;
+  value instanceof Float64Array || Object.values(arrayTypes).some((type) => value instanceof type);
 
-const dtypeOf = (data: HostArray): LeafLayout["dtype"] =>
-  data instanceof Int32Array
-    ? "i32"
-    : data instanceof Uint32Array
-      ? "u32"
-      : data instanceof Uint8Array
-        ? "u8"
-        : "f32";
+/** The type that numbers have in batches: f64 becomes f32. */
+function dtypeOf(data: HostArray): LeafLayout["dtype"] {
+  if (data instanceof Int32Array) return "i32";
+  if (data instanceof Uint32Array) return "u32";
+  return data instanceof Uint8Array ? "u8" : "f32";
+}
 
 const nestedShape = (value: unknown): readonly number[] =>
   Array.isArray(value) ? [value.length, ...(value.length > 0 ? nestedShape(value[0]) : [])] : [];
 
 /**
- * Writes examples one beside the other into arrays: of its own, or of memory that it is given. All examples are like
- * the first; one that is not, or has a number that is NaN or infinite, is an error with the number of its row.
+ * Writes examples one beside the other into arrays. All examples are like the first; one that is not, or has a number
+ * that is NaN or infinite, is an error with the number of its row.
  *
  * @example
  * ```ts
@@ -167,84 +140,77 @@ const nestedShape = (value: unknown): readonly number[] =>
  * ```
  */
 export class ExampleWriter {
-  readonly name: string;
-  readonly layout: readonly LeafLayout[];
-  readonly capacity: number;
+  readonly #name: string;
+  readonly #layout: readonly LeafLayout[];
+  readonly #capacity: number;
   readonly #leaves: readonly HostArray[];
 
-  constructor(
-    name: string,
-    like: NumberedExample | readonly LeafLayout[],
-    capacity: number,
-    memory?: ArrayBufferLike,
-  ) {
-    this.name = name;
-    this.layout = "value" in like ? exampleLayout(name, like) : like;
-    this.capacity = capacity;
-    let at = 0;
-    this.#leaves = this.layout.map(({ size, dtype }) => {
-      const array = newArray(dtype, size * capacity, memory, at);
-      at = aligned(at + array.byteLength);
-      return array;
-    });
-  }
-
-  /** The bytes that this many examples take. */
-  static bytes(layout: readonly LeafLayout[], capacity: number): number {
-    return layout.reduce(
-      (at, { size, dtype }) => aligned(at + size * capacity * arrayTypes[dtype].BYTES_PER_ELEMENT),
-      0,
-    );
+  constructor(name: string, like: NumberedExample | readonly LeafLayout[], capacity: number) {
+    this.#name = name;
+    this.#layout = "value" in like ? exampleLayout(name, like) : like;
+    this.#capacity = capacity;
+    this.#leaves = this.#layout.map(({ size, dtype }) => new arrayTypes[dtype](size * capacity));
   }
 
   /** Writes an example at a place. */
   write(at: number, { value, index }: NumberedExample): void {
-    const where = `${this.name}, row ${index}`;
-    let found = 0;
-    this.layout.forEach(({ path, shape, size, dtype }, i) => {
+    const where = `${this.#name}, row ${index}`;
+    for (let i = 0; i < this.#layout.length; i++) {
+      const { path, shape, size, dtype } = this.#layout[i] as LeafLayout;
       let part: unknown = value;
-      for (const name of path) part = isPlainObject(part) ? part[name] : undefined;
-      if (part === undefined) throw unlike(where, path, "is missing", this.layout);
-      found++;
+      for (const name of path) part = (part as Readonly<Record<string, unknown>> | undefined)?.[name];
+      if (part === undefined) throw this.#unlike(where, path, "is missing");
       const leaf = leafOf(where, path, part);
-      if (!leaf || leaf.shape.length !== shape.length || leaf.shape.some((n, axis) => n !== shape[axis]))
-        throw unlike(
+      if (!leaf || !sameShape(leaf.shape, shape))
+        throw this.#unlike(
           where,
           path,
           leaf ? `has the shape [${leaf.shape}] and not [${shape}]` : "is a tree",
-          this.layout,
         );
       if (leaf.dtype !== dtype)
-        throw unlike(where, path, `has numbers of type ${leaf.dtype} and not ${dtype}`, this.layout);
+        throw this.#unlike(where, path, `has numbers of type ${leaf.dtype} and not ${dtype}`);
       const target = this.#leaves[i] as HostArray;
-      const { data } = leaf;
-      const from = at * size;
-      if (dtype !== "f32") {
-        target.set(data, from);
-        return;
-      }
-      for (let k = 0; k < size; k++) {
-        const number = data[k] as number;
-        if (number - number !== 0) throw notFinite(where, path, number, k, size);
-        target[from + k] = number;
-      }
-    });
-    if (
-      found === this.layout.length &&
-      value.y !== undefined &&
-      !this.layout.some(({ path }) => path[0] === "y")
-    )
-      throw unlike(where, ["y"], "is there", this.layout);
+      if (dtype === "f32") checkFinite(where, path, leaf.data);
+      target.set(leaf.data, at * size);
+    }
+    if (value.y !== undefined && !this.#layout.some(({ path }) => path[0] === "y"))
+      throw this.#unlike(where, ["y"], "is there");
   }
 
-  /** The first `length` examples as arrays by name; views of what was written. */
-  arrays(length = this.capacity): ExampleArrays {
+  /** The examples as arrays by name. */
+  arrays(): ExampleArrays {
     const root: Record<string, unknown> = {};
-    this.layout.forEach(({ path, shape, size }, i) => {
-      const data = this.#leaves[i] as HostArray;
-      putAt(root, path, { data: data.subarray(0, length * size), shape: [length, ...shape] });
-    });
+    for (const [i, { path, shape }] of this.#layout.entries())
+      putAt(root, path, { data: this.#leaves[i], shape: [this.#capacity, ...shape] });
     return root as Partial<ExampleArrays> as ExampleArrays;
+  }
+
+  #unlike(where: string, path: readonly string[], what: string): EspalierError {
+    const arrays = this.#layout.map((leaf) => `${leaf.path.join(".")} ${leaf.dtype}[${leaf.shape}]`);
+    return new EspalierError(
+      "DATA_RAGGED",
+      `${where}: ${path.join(".")} ${what}, unlike in the rows before`,
+      {
+        fix: `give each example the same arrays: ${arrays.join(", ")}`,
+      },
+    );
+  }
+}
+
+function sameShape(a: Shape, b: Shape): boolean {
+  if (a.length !== b.length) return false;
+  for (let axis = 0; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
+  return true;
+}
+
+function checkFinite(where: string, path: readonly string[], data: ArrayLike<number>): void {
+  for (let i = 0; i < data.length; i++) {
+    const number = data[i] as number;
+    if (number - number === 0) continue;
+    const place = data.length > 1 ? `, number ${i} of its ${data.length}` : "";
+    throw new EspalierError("DATA_NOT_FINITE", `${where}: ${path.join(".")} is ${number}${place}`, {
+      fix: "leave such rows out with filter, or replace the number",
+    });
   }
 }
 
@@ -257,29 +223,3 @@ export function putAt(tree: Record<string, unknown>, path: readonly string[], va
   }
   node[path.at(-1) as string] = value;
 }
-
-/** Each array begins where its numbers may. */
-const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
-
-const unlike = (
-  where: string,
-  path: readonly string[],
-  what: string,
-  layout: readonly LeafLayout[],
-): EspalierError =>
-  new EspalierError("DATA_RAGGED", `${where}: ${path.join(".")} ${what}, unlike in the rows before`, {
-    fix: `give each example the same arrays: ${layout.map((leaf) => `${leaf.path.join(".")} ${leaf.dtype}[${leaf.shape}]`).join(", ")}`,
-  });
-
-const notFinite = (
-  where: string,
-  path: readonly string[],
-  number: number,
-  at: number,
-  size: number,
-): EspalierError =>
-  new EspalierError(
-    "DATA_NOT_FINITE",
-    `${where}: ${path.join(".")} is ${number}${size > 1 ? `, number ${at} of its ${size}` : ""}`,
-    { fix: "leave such rows out with filter, or replace the number" },
-  );

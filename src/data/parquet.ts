@@ -37,7 +37,7 @@ export function parquet<T extends object = Row>(
     name: file.name,
     recipe: { kind: "parquet", path: file.path, options: options as StateTree },
     open: (_pass, from): Reader<T> => {
-      let row = from === undefined ? 0 : count(file.name, from, "row");
+      let row = count(file.name, from, "row");
       let group:
         | { readonly start: number; readonly rows: readonly Readonly<Record<string, unknown>>[] }
         | undefined;

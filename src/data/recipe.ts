@@ -29,7 +29,10 @@ const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknow
   batch: async ({ of, size }) => (await inner(of)).batch(Number(size)),
   shuffle: async ({ of, buffer, seed }) =>
     (await inner(of)).shuffle({ buffer: Number(buffer), seed: Number(seed) }),
-  concat: async ({ of, then }) => (await inner(of)).concat(await inner(then)),
+  concat: async ({ parts }) => {
+    const [first, second] = await Promise.all((parts as readonly Recipe[]).map(inner));
+    return (first as Dataset<unknown>).concat(second as Dataset<unknown>);
+  },
   interleave: async ({ parts }) => interleave(await Promise.all((parts as readonly Recipe[]).map(inner))),
   zip: async ({ parts }) => {
     const entries = Object.entries(parts as Readonly<Record<string, Recipe>>);

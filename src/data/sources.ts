@@ -131,7 +131,7 @@ const stream = <T>(name: string, begin: () => AnyIterator<T>): Dataset<T> =>
 
 /** Reads from something that can only go on. */
 function countingReader<T>(name: string, from: Bookmark | undefined, iterator: AnyIterator<T>): Reader<T> {
-  const start = from === undefined ? 0 : count(name, from, "rows");
+  const start = count(name, from, "rows");
   let read = 0;
   let done = false;
   const next = async (): Promise<IteratorResult<T>> => {

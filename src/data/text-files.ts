@@ -29,7 +29,7 @@ function recordReader<R, T>(
   from: Bookmark | undefined,
 ): Reader<T> {
   const { name } = file;
-  const at = (part: string): number => (from === undefined ? 0 : count(name, from, part));
+  const at = (part: string): number => count(name, from, part);
   let [byte, taken, row] = [at("byte"), at("taken"), at("row")];
   let block: { readonly records: readonly R[]; readonly end: number } | undefined;
   const load = async (): Promise<{ readonly records: readonly R[]; readonly end: number }> => {

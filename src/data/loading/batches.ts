@@ -105,7 +105,7 @@ export class BatchMaker {
         const one = asked[i] as Asked;
         const settled = one instanceof Promise ? await one : one;
         if ("error" in settled) throw settled.error;
-        const item = { value: settled.value, index: this.#data.rowOf(rows[i] as number) };
+        const item = { value: settled.value, index: this.#data.rowOf(rows[i] as number, pass) };
         writer.write(i, item);
         good[i] = item;
       } catch (cause) {
