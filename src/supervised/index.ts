@@ -4,6 +4,13 @@ export { type BatchGroup, Loader, type LoaderOptions } from "../data/index.ts";
 
 export { type SupervisedConfig, supervisedConfig } from "./config.ts";
 export { findLearningRate, type LearningRateCurve, type LearningRateOptions } from "./learning-rate.ts";
+export {
+  type LoadedModel,
+  type LoadModelOptions,
+  loadModel,
+  type Outputs,
+  type PredictInput,
+} from "./load-model.ts";
 
 export {
   type AucOptions,

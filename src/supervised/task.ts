@@ -44,6 +44,7 @@ import {
   sampleOf,
   type UpdateRows,
 } from "./feed.ts";
+import { aboutModel } from "./load-model.ts";
 import { type AnyBatch, type SupervisedObjective, supervisedObjective } from "./objective.ts";
 import {
   type AnyOptions,
@@ -352,6 +353,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     get settings() {
       return { ...taskSettings(options, feed, objective), ...learner.averageSettings };
     },
+    about: aboutModel(model, input),
     average: (options) => {
       learner.average(options);
       Object.assign(components, learner.components);
