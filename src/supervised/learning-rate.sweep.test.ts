@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { type Dataset, type Example, fromArrays } from "../data/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
@@ -20,6 +21,16 @@ const made = (engine: "wasm" | "xla", more: object = {}) =>
     ...more,
   });
 
+const streamed = (engine: "wasm" | "xla", data: Dataset<Example>) =>
+  supervisedTask({
+    engine,
+    model: nn.dense(1),
+    optimizer: optim.adam(),
+    data,
+    loss: nn.mse,
+    batchSize: 8,
+  });
+
 const hashOf = async (task: ReturnType<typeof made>) =>
   hashState((await task.snapshot()).components as Parameters<typeof hashState>[0]);
 
@@ -39,6 +50,25 @@ describe.each(sweepEngines())("findLearningRate on %s", (engine) => {
     const middle = await hashOf(tested);
     await findLearningRate(tested);
     expect(await hashOf(tested)).toBe(middle);
+  });
+
+  it("leaves a streamed task in the middle of an epoch as it was", async () => {
+    const data = fromArrays(examples([40, 3], [40, 1]));
+    for (const each of [data, data.filter(() => true).shuffle({ buffer: 10 })]) {
+      const [tested, untouched] = [await streamed(engine, each), await streamed(engine, each)];
+      const train = (task: typeof tested, maxUpdates: number) =>
+        new Trainer({ task, config: { epochs: 4, seed: 1, maxUpdates }, warn: () => {} });
+      const began = train(tested, 7);
+      await began.train();
+      const before = await hashOf(tested);
+      expect((await findLearningRate(tested, { updates: 30 })).losses.length).toBeGreaterThan(10);
+      expect(await hashOf(tested)).toBe(before);
+      const rest = train(tested, 12);
+      await rest.components.trainer?.setState((await began.components.trainer?.getState()) ?? null);
+      await rest.train();
+      await train(untouched, 12).train();
+      expect(await hashOf(tested)).toBe(await hashOf(untouched));
+    }
   });
 
   it("finds the edge of stability of gradient descent", async () => {

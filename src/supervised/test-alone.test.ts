@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hashesOf, temporaryDirectory } from "../checkpoint/hook/runs.test-support.ts";
+import { columns, fromIterable, label, standardize } from "../data/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import { examples } from "./drive.test-support.ts";
@@ -57,6 +58,32 @@ describe("validate and test alone", () => {
     await trained.train({ trainData, progress: false });
     const found = await made().test({ data: testData, resumeFrom: directory });
     expect(found).toEqual(await trained.test({ data: testData }));
+  });
+
+  it("take a transform's state from the checkpoint, and learn nothing from the test rows", async () => {
+    const rows = (from: number) =>
+      fromIterable(Array.from({ length: 24 }, (_, i) => ({ size: from + i, kind: i % 2 ? "cat" : "dog" })));
+    const of = (checkpointDir?: string) => {
+      const transform = columns<{ size: number; kind: string }>({
+        x: [standardize("size")],
+        y: label("kind"),
+      });
+      const trainer = supervisedTrainer({
+        engine: "wasm",
+        model: nn.mlp({ hidden: [4], out: 2 }),
+        trainingConfig: { epochs: 1, batchSize: 8 },
+        transform,
+        ...(checkpointDir && { checkpointDir, automatic: { metrics: false, gradients: false } }),
+      });
+      return { trainer, transform };
+    };
+    const directory = temporaryDirectory();
+    const { trainer, transform } = of(directory);
+    await trainer.train({ trainData: rows(0), progress: false });
+    const other = of();
+    const found = await other.trainer.test({ data: rows(100), resumeFrom: directory });
+    expect(other.transform.getState()).toEqual(transform.getState());
+    expect(found).toEqual(await trainer.test({ data: rows(100) }));
   });
 
   it("say what is missing", async () => {

@@ -1,4 +1,4 @@
-import { type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
+import { openCheckpoint, type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
 import { checkNames, checkOptions, EspalierError, isPlainObject, type OptionTable } from "../core/index.ts";
 import { type ArrayTree, Dataset, type Example, type Transform } from "../data/index.ts";
 import type { Device, EngineChoice, Value } from "../engine/index.ts";
@@ -233,8 +233,12 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       const { task, trainer } = run();
       return task.test(await examples(), trainer.result?.counters);
     }
-    const { task, trainer } = await start({ trainData: data, progress: false }, []);
     const { warn } = options;
+    if (transform && !transform.fitted) {
+      const checkpoint = await openCheckpoint(pathOf(resumeFrom), warn);
+      await transform.setState(await checkpoint.state("transform"));
+    }
+    const { task, trainer } = await start({ trainData: data, progress: false }, []);
     await restore(trainer, resumeFrom, {
       mode: "warmStart",
       parameters: task.model ?? ["params"],
@@ -372,11 +376,7 @@ async function restore(
   options: ResumeOptions = {},
 ): Promise<void> {
   if (typeof from === "string" || from instanceof URL) {
-    await resumeTrainer(
-      trainer,
-      typeof from === "string" ? from : process.getBuiltinModule("node:url").fileURLToPath(from),
-      options,
-    );
+    await resumeTrainer(trainer, pathOf(from), options);
     return;
   }
   const { components } = trainer;
@@ -395,6 +395,9 @@ async function restore(
     await component.setState(goesOn && name === "trainer" ? withoutStop(state) : state);
   }
 }
+
+const pathOf = (from: string | URL): string =>
+  typeof from === "string" ? from : process.getBuiltinModule("node:url").fileURLToPath(from);
 
 function statesIn(from: unknown): Readonly<Record<string, StateTree>> {
   if (isPlainObject(from))
