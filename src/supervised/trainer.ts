@@ -1,10 +1,10 @@
 import { openCheckpoint, type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
 import { checkNames, checkOptions, EspalierError, isPlainObject, type OptionTable } from "../core/index.ts";
 import { type ArrayTree, Dataset, type Example, type Transform } from "../data/index.ts";
-import type { Device, EngineChoice, Value } from "../engine/index.ts";
+import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import type { MonitorOptions } from "../learner/index.ts";
 import { withProgress } from "../metrics/index.ts";
-import type { Model } from "../nn/index.ts";
+import type { Model, Params } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
 import type { StateTree } from "../state/index.ts";
 import {
@@ -49,6 +49,8 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   readonly taskSpec?: TaskSpecOptions;
   /** Default: the one that the configuration describes. */
   readonly optimizer?: Optimizer;
+  /** Initial parameters: those of another model, say. Default: those that the model draws. */
+  readonly params?: Params<Tensor>;
   /** Default: that of the kind of task. */
   readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
@@ -127,6 +129,7 @@ const table = {
   ...automaticTable,
   taskSpec: anything<TaskSpecOptions>('an object such as { modality: "vision" }'),
   optimizer: anything<Optimizer>("an optimizer, such as optim.adam()"),
+  params: anything<Params<Tensor>>("parameters"),
   loss: anything<LossInput>("a loss, such as nn.mse, or a list of losses"),
   metrics: anything<Metrics>("metrics by name, such as { accuracy }"),
   transform: anything<Transform<unknown>>("a transform, such as columns({ x, y })"),
@@ -185,6 +188,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate }),
       ...(transform && { transform }),
       ...(monitor !== undefined && { monitor }),
+      ...(options.params && { params: options.params }),
       ...(engine !== undefined && { engine }),
       ...(device !== undefined && { device }),
       empty: config.onEmpty === "finish" ? ("skip" as const) : ("error" as const),
