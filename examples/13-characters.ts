@@ -38,7 +38,7 @@ const texts = await generate(model, trainer.task.params, prompts, {
   tokenizer,
 });
 const words = new Set(text.split(/[^a-z]+/));
-const written = texts.map((more, i) => prompts[i] + more.text);
+const written = texts.map((more, i) => `${prompts[i]}${more.text}`);
 for (const line of written) console.log(line.replaceAll("\n", " / "));
 // The last word of each may be cut.
 const made = written.flatMap((line) => line.split(/[^a-z]+/).slice(0, -1));
