@@ -215,6 +215,16 @@ describe("a source", () => {
       },
       y: { data: Int32Array.of(9, 7), shape: [2] },
     });
+    const rows = Int32Array.of(0, 1, 0);
+    const { train } = fromArrays({ x, y: Int32Array.of(7, 8, 9) }).split({ train: 0.67, rest: 0.33 });
+    const picked = await train.select(rows).toArrays();
+    expect(train.take(2).gather(rows)).toEqual(picked);
+    const holes = fromArrays({ x: [[1, 2], [3, Number.POSITIVE_INFINITY]] }); // biome-ignore format: a table
+    expect(codeOf(() => holes.gather(Int32Array.of(0, 1)))).toBe("DATA_NOT_FINITE");
+    expect(holes.gather(Int32Array.of(0, 0))).toEqual({
+      x: { data: Float32Array.of(1, 2, 1, 2), shape: [2, 2] },
+    });
+    expect(data.map((row) => row).gather(rows)).toBeUndefined();
     expect(codeOf(() => fromArrays({ x: [1, 2], y: [1] }))).toBe("DATA_LENGTH");
     expect(codeOf(() => fromArrays({ x: [] }))).toBe("DATA_EMPTY");
     expect(codeOf(() => fromArrays({ x: [[1, 2], [3]] }))).toBe("DATA_RAGGED");

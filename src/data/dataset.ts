@@ -80,6 +80,8 @@ export interface DatasetSource<T> {
   readonly get?: (index: number, pass: Pass) => T | Promise<T>;
   /** Rows in order. Default: by `get`, with the number of the next row as bookmark. */
   readonly open?: (pass: Pass, from: Bookmark | undefined) => Reader<T>;
+  /** Examples of some numbers as arrays, where they lie in arrays: without making each of them. */
+  readonly gather?: ((rows: Int32Array) => ExampleArrays) | undefined;
   /** For worker threads. Default: none; use `fromModule`. */
   readonly recipe?: Recipe | (() => Recipe | undefined) | undefined;
   /** The number of a row in its source, by its number here. Default: the same. */
@@ -174,6 +176,11 @@ export class Dataset<T> {
     } catch (cause) {
       return fail(cause);
     }
+  }
+
+  /** Examples by their numbers as arrays, where the source has them as arrays; otherwise undefined. */
+  gather(rows: Int32Array): ExampleArrays | undefined {
+    return this.#source.gather?.(rows);
   }
 
   /** Reads rows in order, from the first or from a bookmark. */
@@ -356,6 +363,7 @@ export class Dataset<T> {
     checkOptions("take", { n }, { n: option.integer({ min: 0, required: true }) });
     return this.#derived(() => ({ kind: "take", n }), {
       length: this.length === undefined ? undefined : Math.min(n, this.length),
+      gather: this.#source.gather,
       get: (index, pass) => this.get(index, pass),
       rowOf: (index, pass) => this.rowOf(index, pass),
       open: (pass, from) => {
@@ -370,6 +378,7 @@ export class Dataset<T> {
   /** The rows of some numbers, in that order. */
   select(rows: ArrayLike<number>, name = this.name): Dataset<T> {
     const length = this.#indexed("select");
+    const { gather } = this.#source;
     const numbers = Int32Array.from(rows);
     const wrong = numbers.findIndex((row, i) => row !== rows[i] || row < 0 || row >= length);
     if (wrong >= 0)
@@ -379,6 +388,7 @@ export class Dataset<T> {
     return this.#derived(() => ({ kind: "select", rows: numbers, name }), {
       name,
       length: numbers.length,
+      gather: gather && ((chosen) => gather(chosen.map((row) => numbers[row] as number))),
       get: (index, pass) => this.get(numbers[index] as number, pass),
       rowOf: (index, pass) => this.rowOf(numbers[index] as number, pass),
     });

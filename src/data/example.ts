@@ -116,7 +116,11 @@ function leafOf(where: string, path: readonly string[], value: unknown): Leaf | 
 }
 
 const isNumbers = (value: unknown): value is HostArray =>
-  value instanceof Float64Array || Object.values(arrayTypes).some((type) => value instanceof type);
+  value instanceof Float32Array ||
+  value instanceof Int32Array ||
+  value instanceof Uint8Array ||
+  value instanceof Uint32Array ||
+  value instanceof Float64Array;
 
 /** The type that numbers have in batches: f64 becomes f32. */
 function dtypeOf(data: HostArray): LeafLayout["dtype"] {
@@ -203,7 +207,7 @@ function sameShape(a: Shape, b: Shape): boolean {
   return true;
 }
 
-function checkFinite(where: string, path: readonly string[], data: ArrayLike<number>): void {
+export function checkFinite(where: string, path: readonly string[], data: ArrayLike<number>): void {
   for (let i = 0; i < data.length; i++) {
     const number = data[i] as number;
     if (number - number === 0) continue;

@@ -10,7 +10,7 @@ import {
   type Recipe,
   sourceError,
 } from "./dataset.ts";
-import { type Example, exampleLeaves, putAt } from "./example.ts";
+import { checkFinite, type Example, type ExampleArrays, exampleLeaves, putAt } from "./example.ts";
 
 /**
  * Examples from arrays in memory, whose first axes count them.
@@ -53,6 +53,15 @@ export function fromArrays(
     name,
     length,
     recipe: { kind: "arrays", name, arrays: whole as Recipe },
+    gather: (rows) => {
+      const arrays: Record<string, unknown> = {};
+      for (const { path, data, shape, size } of leaves)
+        putAt(arrays, path, {
+          data: gathered(data, size, rows, name, path),
+          shape: [rows.length, ...shape.slice(1)],
+        });
+      return arrays as Partial<ExampleArrays> as ExampleArrays;
+    },
     get: (index) => {
       const example: Record<string, unknown> = {};
       for (const { path, data, shape, size } of leaves)
@@ -63,6 +72,32 @@ export function fromArrays(
       return example as Partial<Example> as Example;
     },
   });
+}
+
+/** The rows of an array one after the other. */
+function gathered(
+  data: HostArray,
+  size: number,
+  rows: Int32Array,
+  name: string,
+  path: readonly string[],
+): HostArray {
+  const out = new (data.constructor as Float32ArrayConstructor)(rows.length * size);
+  let at = 0;
+  let sum = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const end = ((rows[i] as number) + 1) * size;
+    for (let k = end - size; k < end; k++) {
+      const number = data[k] as number;
+      sum += number - number;
+      out[at++] = number;
+    }
+  }
+  // NaN and Infinity, and they alone, differ from themselves.
+  if (sum !== 0)
+    for (const [i, row] of rows.entries())
+      checkFinite(`${name}, row ${row}`, path, out.subarray(i * size, (i + 1) * size));
+  return out;
 }
 
 /**

@@ -94,6 +94,8 @@ export class BatchMaker {
   }
 
   async #rows({ pass, rows }: RowsRequest): Promise<MadeBatch> {
+    const arrays = this.#skip ? undefined : this.#data.gather(rows);
+    if (arrays) return { arrays, rows, skipped: 0 };
     this.#layout ??= await this.#learn();
     const asked = Array.from(rows, (row) => this.#ask(row, pass));
     const writer = new ExampleWriter(this.#data.name, this.#layout, rows.length);
