@@ -16,6 +16,8 @@ export interface SupervisedFields {
   readonly weightDecay: number;
   /** Skips updates whose gradients are infinite or NaN. Default: true. */
   readonly skipNonFinite: boolean;
+  /** The element type of activations and products on xla. Default: "f32". */
+  readonly precision: "f32" | "bf16";
   /** Gives each epoch an order of its own. Default: true. */
   readonly shuffle: boolean;
   /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
@@ -44,6 +46,10 @@ const fields = {
   }),
   weightDecay: option.number({ min: 0, default: 0, doc: "Weight decay of AdamW; 0 is plain Adam." }),
   skipNonFinite: option.flag({ default: true, doc: "Skips updates whose gradients are infinite or NaN." }),
+  precision: option.oneOf(["f32", "bf16"], {
+    default: "f32",
+    doc: "The element type of activations and products on xla.",
+  }),
   shuffle: option.flag({ default: true, doc: "Gives each epoch an order of its own." }),
   lastBatch: option.oneOf(["keep", "drop"], {
     default: "keep",

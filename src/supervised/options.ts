@@ -49,6 +49,11 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly workers?: number;
   /** The transform that made the examples of rows, kept as the component `transform`. */
   readonly transform?: Stateful;
+  /**
+   * The element type of activations and products on xla. Parameters, the optimizer, sums, softmax, norms and losses are
+   * f32 either way. Default: "f32".
+   */
+  readonly precision?: "f32" | "bf16";
   /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
   readonly lastBatch?: "keep" | "drop";
   /** A new order each epoch. Default: true. */
@@ -109,6 +114,7 @@ const table = {
   targets: anything<NonNullable<AnyOptions["targets"]>>("a function of the inputs"),
   workers: option.integer({ min: 0, max: 256, default: 0 }),
   transform: anything<Stateful>("a transform, such as columns({ x, y })"),
+  precision: option.oneOf(["f32", "bf16"], { default: "f32" }),
   lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
   shuffle: option.flag({ default: true }),
   empty: option.oneOf(["error", "skip"], { default: "error" }),

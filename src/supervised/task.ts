@@ -17,7 +17,7 @@ import {
   type Value,
 } from "../engine/index.ts";
 import { KeyCounts, Learner, type TensorState } from "../learner/index.ts";
-import { Moments, type Params } from "../nn/index.ts";
+import { inBf16, Moments, type Params } from "../nn/index.ts";
 import { findValue, type OptimizerState } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import { type Adds, advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
@@ -158,8 +158,10 @@ function sourceOf(
 }
 
 function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined): SupervisedTask<O> {
-  const { model, batchSize, accumulate = 1, maxFuse = 256, targets } = options;
+  const { batchSize, accumulate = 1, maxFuse = 256, targets } = options;
   const { data, length, device } = source.examples;
+  const narrow = options.precision === "bf16" && device.engine === "xla";
+  const model = narrow ? inBf16(options.model) : options.model;
   if (length === 0 && options.empty !== "skip")
     throw new EspalierError("DATA_EMPTY", `${kind}: the data has no examples`, {
       fix: 'give examples, or say that there may be none: empty: "skip"',
@@ -351,7 +353,10 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     stepUnit: "updates",
     ramps: learner.rates.ramps,
     get settings() {
-      return { ...taskSettings(options, feed, objective), ...learner.averageSettings };
+      return {
+        ...taskSettings(narrow ? options : { ...options, precision: "f32" }, feed, objective),
+        ...learner.averageSettings,
+      };
     },
     about: aboutModel(model, input),
     average: (options) => {
@@ -361,6 +366,11 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     hooks: [...(objective.hooks as readonly TrainerHook[]), ...(held ? tables.hooks : [])],
     begin: (started) => {
       warn = started.warn;
+      if (options.precision === "bf16" && !narrow)
+        warn(
+          `${kind}: precision is "bf16", which the engine ${device.engine} does not have, so that it computes in f32; ` +
+            'choose engine: "xla", or leave precision out',
+        );
       const streams = learner.begin(started.config, random.counts.count > 0);
       if (!streams) return;
       const drawn = drawKeys(streams);
@@ -504,6 +514,8 @@ function taskSettings(options: AnyOptions, feed: Feed, objective: SupervisedObje
     optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
     ...(seed !== undefined && { seed }),
     ...(options.deterministic !== undefined && { deterministic: options.deterministic }),
+    // Checkpoints from before there was a choice are of f32 and do not name it.
+    ...(options.precision === "bf16" && { precision: "bf16" }),
   };
 }
 

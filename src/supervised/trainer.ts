@@ -172,7 +172,17 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     const { hooks: all, monitor } = given
       ? { hooks: given, monitor: options.monitor }
       : withAutomatic(hooks, options, progress ?? logger === undefined, tables);
-    const { learningRate, batchSize, accumulate, shuffle, lastBatch, seed, deterministic, workers } = config;
+    const {
+      learningRate,
+      batchSize,
+      accumulate,
+      shuffle,
+      lastBatch,
+      seed,
+      deterministic,
+      workers,
+      precision,
+    } = config;
     /** The task's options; the targets may decide the loss. */
     const taskOptions = (targets: ArrayTree | undefined) => ({
       model,
@@ -180,6 +190,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       accumulate,
       shuffle,
       lastBatch,
+      precision,
       seed,
       deterministic,
       workers,
