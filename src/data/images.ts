@@ -25,7 +25,7 @@ export interface ImageFolderOptions {
   readonly resize?: "bilinear" | "area" | undefined;
   /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
   readonly dtype?: "f32" | "u8" | undefined;
-  /** "sharp" decodes and resizes several times as fast, with slightly other numbers: `npm install sharp`. Default: "built-in". */
+  /** "sharp" is faster for large images, with slightly other numbers: `npm install sharp`. Default: "built-in". */
   readonly decoder?: "built-in" | "sharp" | undefined;
 }
 
@@ -84,7 +84,7 @@ export function imageFolder(path: string | URL, options: ImageFolderOptions = {}
     recipe: { kind: "imageFolder", path: root, options: given as Readonly<Record<string, string | number>> },
     get: async (index) => {
       const [, file] = found[index] as readonly [string, string];
-      const bytes = await node.fs.promises.readFile(file);
+      const bytes = node.fs.readFileSync(file);
       const y = { data: labels.slice(index, index + 1), shape: [] } as const;
       return { x: await pixelsOf(node.path.relative(root, file), bytes, settings), y };
     },
@@ -116,7 +116,7 @@ type ImageSettings = Settings<typeof table>;
 
 /** Pixels, row by row, channels beside each other. */
 interface Pixels {
-  readonly data: ArrayLike<number>;
+  readonly data: Uint8Array;
   readonly height: number;
   readonly width: number;
 }
@@ -132,7 +132,7 @@ async function pixelsOf(
   try {
     image =
       settings.decoder === "sharp"
-        ? await bySharp(bytes, settings, toHeight, toWidth)
+        ? await bySharp(bytes, channels, toHeight, toWidth)
         : await decoded(bytes, channels);
   } catch (cause) {
     if (cause instanceof EspalierError && cause.code === "PACKAGE_MISSING") throw cause;
@@ -145,65 +145,55 @@ async function pixelsOf(
   const { height, width } = image;
   const [h, w] = [toHeight ?? height, toWidth ?? width];
   const numbers = h === height && w === width ? image.data : resized(image, h, w, channels, resize);
-  const data = dtype === "u8" ? new Uint8Array(numbers.length) : new Float32Array(numbers.length);
-  for (let i = 0; i < data.length; i++)
-    data[i] = dtype === "u8" ? Math.round(numbers[i] as number) : (numbers[i] as number) / 255;
+  const data = dtype === "u8" ? Uint8Array.from(numbers, Math.round) : new Float32Array(numbers);
+  if (dtype === "f32") for (let i = 0; i < data.length; i++) data[i] = (data[i] as number) / 255;
   return { data, shape: [h, w, channels] };
 }
 
 async function decoded(bytes: Uint8Array, channels: 1 | 3): Promise<Pixels> {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) {
     const { default: jpeg } = await import("jpeg-js");
-    const { data, width, height } = jpeg.decode(bytes, { useTArray: true, maxMemoryUsageInMB: 2048 });
-    return { data: withChannels(data, 4, channels), width, height };
+    const options = { useTArray: true, formatAsRGBA: false, maxMemoryUsageInMB: 2048 } as const;
+    const { data, width, height } = jpeg.decode(bytes, options);
+    return { data: withChannels(data, 3, channels), width, height };
   }
   const { decode, convertIndexedToRgb, hasPngSignature } = await import("fast-png");
   if (!hasPngSignature(bytes)) throw new Error("it is neither PNG nor JPEG");
   const png = decode(bytes);
   const { width, height, depth } = png;
   if (png.palette) {
-    const rgb = convertIndexedToRgb(png);
+    const rgb = Uint8Array.from(convertIndexedToRgb(png));
     return { data: withChannels(rgb, rgb.length / (width * height), channels), width, height };
   }
-  const full = png.data.length === width * height * png.channels ? png.data : unpackedBits(png);
-  const scale = depth === 16 ? 1 / 257 : 255 / (2 ** depth - 1);
-  const data = depth === 8 ? full : Uint8Array.from(full, (n) => n * scale);
+  const full = depth < 8 ? unpackedBits(png.data, width, height, depth) : png.data;
+  const data = full instanceof Uint8Array ? full : Uint8Array.from(full, (n) => n / 257);
   return { data: withChannels(data, png.channels, channels), width, height };
 }
 
 /** Pixels of less than 8 bits, which come several to a byte, each row beginning with a byte. */
-function unpackedBits({
-  data,
-  width,
-  height,
-  depth,
-}: {
-  readonly data: ArrayLike<number>;
-  readonly width: number;
-  readonly height: number;
-  readonly depth: number;
-}): Uint8Array {
-  const [each, rowBytes] = [8 / depth, Math.ceil((width * depth) / 8)];
+function unpackedBits(data: ArrayLike<number>, width: number, height: number, depth: number): Uint8Array {
+  const [each, rowBytes, most] = [8 / depth, Math.ceil((width * depth) / 8), 2 ** depth - 1];
   return Uint8Array.from({ length: width * height }, (_, i) => {
     const [y, x] = [Math.floor(i / width), i % width];
     const byte = data[y * rowBytes + Math.floor(x / each)] as number;
-    return (byte >> (8 - depth * ((x % each) + 1))) & (2 ** depth - 1);
+    return (((byte >> (8 - depth * ((x % each) + 1))) & most) * 255) / most;
   });
 }
 
 /** Grey (ITU-R 601, as Pillow's) or colors, without transparency. */
-function withChannels(data: ArrayLike<number>, from: number, to: 1 | 3): ArrayLike<number> {
+function withChannels(data: Uint8Array, from: number, to: 1 | 3): Uint8Array {
   if (from === to) return data;
-  const pixels = data.length / from;
-  const out = new Uint8Array(pixels * to);
-  for (let i = 0; i < pixels; i++) {
-    const at = i * from;
-    const [r, g, b] =
-      from < 3
-        ? [data[at] as number, data[at] as number, data[at] as number]
-        : [data[at] as number, data[at + 1] as number, data[at + 2] as number];
-    if (to === 1) out[i] = (r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16;
-    else out.set([r, g, b], 3 * i);
+  const out = new Uint8Array((data.length / from) * to);
+  // Where there is one channel, it is all three.
+  const [g, b] = from < 3 ? [0, 0] : [1, 2];
+  for (let at = 0, i = 0; at < data.length; at += from) {
+    const [red, green, blue] = [data[at] as number, data[at + g] as number, data[at + b] as number];
+    if (to === 1) out[i++] = (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16;
+    else {
+      out[i++] = red;
+      out[i++] = green;
+      out[i++] = blue;
+    }
   }
   return out;
 }
@@ -247,11 +237,17 @@ function alongAxis(
   return out;
 }
 
+/** Kernels by their sizes: images of a folder have few. */
+const kernels = new Map<string, Kernel>();
+
 function kernelOf(from: number, to: number, kind: "bilinear" | "area"): Kernel {
+  const name = `${kind} ${from} ${to}`;
+  const known = kernels.get(name);
+  if (known) return known;
   const scale = from / to;
   const spread = Math.max(scale, 1);
   const reach = (kind === "area" ? 0.5 : 1) * spread;
-  return Array.from({ length: to }, (_, i) => {
+  const kernel = Array.from({ length: to }, (_, i) => {
     const center = (i + 0.5) * scale;
     const first = Math.max(0, Math.floor(center - reach + 0.5));
     const end = Math.min(from, Math.floor(center + reach + 0.5));
@@ -263,27 +259,22 @@ function kernelOf(from: number, to: number, kind: "bilinear" | "area"): Kernel {
     const sum = weights.reduce((a, b) => a + b);
     return { from: first, weights: weights.map((weight) => weight / sum) };
   });
+  if (kernels.size > 1000) kernels.clear();
+  kernels.set(name, kernel);
+  return kernel;
 }
 
 /** Decodes and resizes by sharp, which a program installs if it wants it. */
-async function bySharp(
-  bytes: Uint8Array,
-  { channels }: ImageSettings,
-  h: number | undefined,
-  w: number | undefined,
-): Promise<Pixels> {
+async function bySharp(bytes: Uint8Array, channels: 1 | 3, h?: number, w?: number): Promise<Pixels> {
   const name = "sharp";
-  const { default: sharp } = await (
-    import(/* @vite-ignore */ name) as Promise<{ readonly default: Sharp }>
-  ).catch((cause: unknown) => {
+  const loaded = import(/* @vite-ignore */ name) as Promise<{ readonly default: Sharp }>;
+  const { default: sharp } = await loaded.catch((cause: unknown) => {
     throw new EspalierError("PACKAGE_MISSING", "imageFolder: the decoder sharp is not installed", {
       fix: 'run `npm install sharp`, or leave out decoder: "sharp"',
       cause,
     });
   });
-  const image = sharp(bytes)
-    .removeAlpha()
-    .toColourspace(channels === 1 ? "b-w" : "srgb");
+  const image = sharp(bytes).removeAlpha().toColourspace("srgb");
   const sized = h === undefined ? image : image.resize(w as number, h, { fit: "fill", kernel: "linear" });
   const { data, info } = await sized.raw().toBuffer({ resolveWithObject: true });
   return { data: withChannels(data, info.channels, channels), width: info.width, height: info.height };
