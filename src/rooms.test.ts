@@ -69,6 +69,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   supervised: ["node:fs", "node:path", "node:url"],
   rl: [...COMPUTING, ...FILES, ...PROCESSES],
+  language: ["node:fs", "node:path", "node:url"],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
   testing: COMPUTING,
 };

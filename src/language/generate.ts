@@ -15,6 +15,7 @@
  * without the gap.
  */
 import { checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import type { Tokenizer } from "../data/index.ts";
 import {
   compile,
   type HostArray,
@@ -30,10 +31,7 @@ import {
 import type { KeyValueCache, Model, Params, Transformer } from "../nn/index.ts";
 
 /** Turns text into tokens and back. */
-export interface TextTokenizer {
-  encode(text: string): ArrayLike<number>;
-  decode(tokens: Int32Array): string;
-}
+type TextTokenizer = Pick<Tokenizer, "encode" | "decode">;
 
 /** A prompt: tokens, or text where there is a tokenizer. */
 export type Prompt = string | ArrayLike<number>;
@@ -53,7 +51,7 @@ export interface GenerateOptions {
   /** The seed of samples, or one for each sequence. Default: 0. */
   readonly seed?: number | readonly number[];
   /** Makes tokens of text prompts, and text of tokens. */
-  readonly tokenizer?: TextTokenizer;
+  readonly tokenizer?: TextTokenizer | undefined;
   /** Gives the model's log-probability of each new token, whatever the temperature. Default: false. */
   readonly logProbs?: boolean;
   /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32. */
@@ -113,19 +111,19 @@ const table = {
  * ```
  */
 export async function generate(
-  model: Model,
+  model: Model<never, unknown>,
   params: Params<Tensor>,
   prompts: readonly (string | ArrayLike<number>)[],
   options: GenerateOptions,
 ): Promise<Generated[]>;
 export async function generate(
-  model: Model,
+  model: Model<never, unknown>,
   params: Params<Tensor>,
   prompt: Prompt,
   options: GenerateOptions,
 ): Promise<Generated>;
 export async function generate(
-  model: Model,
+  model: Model<never, unknown>,
   params: Params<Tensor>,
   prompt: Prompt | readonly Prompt[],
   options: GenerateOptions,
@@ -159,7 +157,7 @@ const isMany = (prompt: Prompt | readonly Prompt[]): prompt is readonly Prompt[]
  * ```
  */
 export async function* streamTokens(
-  model: Model,
+  model: Model<never, unknown>,
   params: Params<Tensor>,
   prompt: Prompt | readonly Prompt[],
   options: GenerateOptions,
@@ -195,7 +193,7 @@ const row = (all: HostArray, i: number, rows: number): HostArray =>
 type Mode = "greedy" | "all" | "likely";
 
 /** Checks everything before anything is compiled, and lays prompts out. */
-function prepare(model: Model, prompts: readonly Prompt[], options: GenerateOptions) {
+function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], options: GenerateOptions) {
   checkOptions(kind, options, table);
   if (!isTransformer(model))
     throw new EspalierError("MODEL_INVALID", `${kind}: the model is ${shown((model as Model)?.kind)}`, {
@@ -253,7 +251,7 @@ function prepare(model: Model, prompts: readonly Prompt[], options: GenerateOpti
 
 const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
 
-const isTransformer = (model: Model): model is Transformer =>
+const isTransformer = (model: Model<never, unknown>): model is Transformer =>
   typeof (model as Partial<Transformer> | undefined)?.applyCached === "function" &&
   typeof (model as Partial<Transformer>).context === "number";
 

@@ -1,10 +1,11 @@
-/** Language models: text from a transformer. */
+/** Language models: text from transformers, and weights of other systems. */
+export type { Bert, BertInput, BertOutput } from "./bert.ts";
 export {
   type Generated,
   type GenerateOptions,
   generate,
   type Prompt,
   streamTokens,
-  type TextTokenizer,
   type TokenChunk,
 } from "./generate.ts";
+export { loadPretrained, type Pretrained, type PretrainedOptions } from "./pretrained.ts";

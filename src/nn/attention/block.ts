@@ -8,7 +8,13 @@ import type { ApplyOptions, Model, Params } from "../model.ts";
 import { layerNorm, rmsNorm } from "../norm.ts";
 import { badOption, checkOptions, checkSize, checkWord, row } from "../options.ts";
 import { recipeOf } from "../recipe.ts";
-import { type Attention, type CachedOptions, type KeyValueCache, multiHeadAttention } from "./multi-head.ts";
+import {
+  type Attention,
+  biasRow,
+  type CachedOptions,
+  type KeyValueCache,
+  multiHeadAttention,
+} from "./multi-head.ts";
 
 const linear = 2 * Math.sqrt(2 / Math.PI);
 const cubic = 0.044715 * linear;
@@ -127,8 +133,12 @@ export interface BlockOptions {
   readonly dropout?: number;
   /** Default: `layer`. */
   readonly norm?: "layer" | "rms";
+  /** Added to the norms' variance. Default: that of the norm. */
+  readonly normEpsilon?: number;
   /** Adds biases. Default: true. */
   readonly bias?: boolean;
+  /** Adds biases in attention; `qkv`: to queries, keys and values alone. Default: `bias`. */
+  readonly attentionBias?: boolean | "qkv";
   /** Weights of all products. Default: each layer's own. */
   readonly init?: Initializer;
 }
@@ -141,7 +151,9 @@ export const blockOptions = {
   activation: activationRow,
   dropout: row.share,
   norm: option.oneOf(["layer", "rms"], {}),
+  normEpsilon: row.notNegative,
   bias: row.flag,
+  attentionBias: biasRow,
   init: row.initializer,
 };
 
@@ -158,15 +170,20 @@ export interface Block extends Model {
   ): { readonly y: Value; readonly cache: KeyValueCache };
 }
 
-export function normOf(kind: string, norm: BlockOptions["norm"] = "layer"): Model {
-  return checkWord(kind, "norm", norm, ["layer", "rms"]) === "rms" ? rmsNorm() : layerNorm();
+export function normOf(kind: string, { norm = "layer", normEpsilon: epsilon }: BlockOptions): Model {
+  const given = epsilon === undefined ? {} : { epsilon };
+  return checkWord(kind, "norm", norm, ["layer", "rms"]) === "rms" ? rmsNorm(given) : layerNorm(given);
 }
 
-/** A block with norms before its parts. Parameters: `norm1`, `attention`, `norm2`, `mlp`. */
+/**
+ * A block with norms before its parts, or after what they add (`normsAfter`). Parameters: `norm1`, `attention`,
+ * `norm2`, `mlp`.
+ */
 export function block(
   kind: string,
   options: BlockOptions,
-  sight: { readonly causal: boolean; readonly rotary: boolean },
+  sight: { readonly causal: boolean; readonly rotary: boolean | { readonly base: number } },
+  normsAfter = false,
 ): Block {
   const { width, heads, keyValueHeads, mlpRatio = 4, activation, dropout: rate = 0, bias, init } = options;
   const given = <K extends string, V>(name: K, value: V | undefined) =>
@@ -177,7 +194,7 @@ export function block(
     ...sight,
     dropout: rate,
     ...given("keyValueHeads", keyValueHeads),
-    ...given("bias", bias),
+    ...given("bias", options.attentionBias ?? bias),
     ...given("init", init),
   });
   const mlp = feedForward({
@@ -187,21 +204,25 @@ export function block(
     ...given("bias", bias),
     ...given("init", init),
   });
-  const norm = normOf(kind, options.norm);
+  const norm = normOf(kind, options);
   const drop = dropout(rate);
   const layers = { norm1: norm, attention, norm2: norm, mlp } as const;
   const within = (params: Params, name: "norm1" | "norm2", x: Value): Value =>
     inLayer(name, () => norm.apply(childParams(params, name), x));
 
   const through = (params: Params, x: Value, attend: (x: Value) => Value, told: ApplyOptions): Value => {
-    const first = within(params, "norm1", x);
+    const before = (name: "norm1" | "norm2", value: Value) =>
+      normsAfter ? value : within(params, name, value);
+    const after = (name: "norm1" | "norm2", value: Value) =>
+      normsAfter ? within(params, name, value) : value;
+    const first = before("norm1", x);
     const seen = inLayer("attention", () => attend(first));
-    const mixed = np.add(x, drop.apply({}, seen, childOptions(told, 1)));
-    const normed = within(params, "norm2", mixed);
+    const mixed = after("norm1", np.add(x, drop.apply({}, seen, childOptions(told, 1))));
+    const normed = before("norm2", mixed);
     const thought = inLayer("mlp", () =>
       mlp.apply(childParams(params, "mlp"), normed, childOptions(told, 2)),
     );
-    return np.add(mixed, drop.apply({}, thought, childOptions(told, 3)));
+    return after("norm2", np.add(mixed, drop.apply({}, thought, childOptions(told, 3))));
   };
   const applyMasked: Block["applyMasked"] = (params, x, mask, told) =>
     through(

@@ -1,3 +1,4 @@
+import { option } from "../../core/index.ts";
 import { type Spec, type Tensor, Value } from "../../engine/index.ts";
 import { childKey, childOptions, childParams, inLayer, layerError, shapeOf, shapeText } from "../layer.ts";
 import type { Model, Params } from "../model.ts";
@@ -14,6 +15,8 @@ export interface EncoderOptions extends BlockOptions {
   readonly causal?: boolean;
   /** Rotary positions; without them, and without positions in the input, order does not matter. */
   readonly rotary?: boolean;
+  /** Norms before each part, or after what it adds, as in BERT and the first transformers. Default: `before`. */
+  readonly norms?: "before" | "after";
   /** Adds a norm at the end. Default: true. */
   readonly finalNorm?: boolean;
 }
@@ -28,7 +31,7 @@ export interface EncoderInput {
 
 /**
  * A transformer's blocks over vectors: [batch, time, width] to the same shape. Parameters: `block0`, `block1`, ... and
- * `norm`. A block is PyTorch's `TransformerEncoderLayer` with `norm_first`.
+ * `norm`. A block is PyTorch's `TransformerEncoderLayer` with `norm_first`, or without where norms come after.
  *
  * @example
  * ```ts
@@ -43,13 +46,14 @@ export function transformerEncoder(options: EncoderOptions): Model<Value | Encod
     layers: row.size,
     causal: row.flag,
     rotary: row.flag,
+    norms: option.oneOf(["before", "after"], {}),
     finalNorm: row.flag,
   });
   const { causal = false, rotary = false, finalNorm = true } = options;
   const width = checkSize(kind, "width", options.width);
   const names = Array.from({ length: checkSize(kind, "layers", options.layers) }, (_, i) => `block${i}`);
-  const part = block(kind, options, { causal, rotary });
-  const norm = normOf(kind, options.norm);
+  const part = block(kind, options, { causal, rotary }, options.norms === "after");
+  const norm = normOf(kind, options);
   const checked = (shape: readonly number[]): void => {
     if (shape.length === 3 && shape[2] === width) return;
     throw layerError(

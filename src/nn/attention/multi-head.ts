@@ -30,8 +30,8 @@ export interface MultiHeadOptions {
   readonly dropout?: number;
   /** Rotary positions: true, or their base. */
   readonly rotary?: boolean | { readonly base: number };
-  /** Adds biases. Default: true. */
-  readonly bias?: boolean;
+  /** Adds biases; `qkv`: to queries, keys and values alone. Default: true. */
+  readonly bias?: boolean | "qkv";
   /** Weights of all four products. Default: Glorot's uniform ones. */
   readonly init?: Initializer;
 }
@@ -72,6 +72,8 @@ export interface CachedOptions {
 }
 
 const kind = "attention";
+/** The row of biases in attention. */
+export const biasRow = option.either(row.flag, option.oneOf(["qkv"], {}), {});
 const multiHeadOptions = {
   heads: row.size,
   keyValueHeads: row.size,
@@ -83,7 +85,7 @@ const multiHeadOptions = {
     (value) => row.flag.accepts(value) || typeof value === "object",
     {},
   ),
-  bias: row.flag,
+  bias: biasRow,
   init: row.initializer,
 };
 
@@ -132,12 +134,14 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
       const [inner, outer] = [features(shapeOf(kind, x)), features(shapeOf(kind, memory))];
       const all = width ?? inner;
       const dim = dimOf(all, heads, options.rotary);
-      const part = (name: string, from: number, to: number): Params<Tensor> =>
-        drawParameters(
+      const part = (name: string, from: number, to: number): Params<Tensor> => {
+        const b = bias === "qkv" ? name !== "out" : bias;
+        return drawParameters(
           childKey(key, name),
-          { w: { shape: [from, to], init }, ...(bias ? { b: { shape: [to], init: zeros } } : {}) },
+          { w: { shape: [from, to], init }, ...(b ? { b: { shape: [to], init: zeros } } : {}) },
           where,
         );
+      };
       return {
         q: part("q", inner, all),
         k: part("k", outer, shared * dim),

@@ -33,6 +33,8 @@ export interface TransformerOptions extends BlockOptions {
   readonly context: number;
   /** Default: `learned`. */
   readonly positions?: "learned" | "rotary" | "sinusoidal";
+  /** The longest wave of rotary positions is 2 pi times this. Default: 10000. */
+  readonly rotaryBase?: number;
   /** Lets positions attend only to earlier ones. Default: true. */
   readonly causal?: boolean;
   /** Uses the embeddings as weights of the last product. Default: false. */
@@ -71,6 +73,7 @@ const transformerOptions = {
   layers: row.size,
   context: row.size,
   positions: option.oneOf(["learned", "rotary", "sinusoidal"], {}),
+  rotaryBase: row.positive,
   causal: row.flag,
   tieEmbeddings: row.flag,
 };
@@ -105,8 +108,9 @@ export function transformer(options: TransformerOptions): Transformer {
     throw badOption(kind, `width is ${width}, and sinusoidal positions come in pairs`, "give an even width");
   const rotary = positions === "rotary";
   const names = Array.from({ length: checkSize(kind, "layers", options.layers) }, (_, i) => `block${i}`);
-  const part = block(kind, options, { causal, rotary });
-  const norm = normOf(kind, options.norm);
+  const turned = rotary && options.rotaryBase !== undefined ? { base: options.rotaryBase } : rotary;
+  const part = block(kind, options, { causal, rotary: turned });
+  const norm = normOf(kind, options);
   const tokens = embedding(vocabulary, width, { init: init ?? small });
   const head = dense(vocabulary, { bias: false, init: init ?? small });
   const drop = dropout(rate);
