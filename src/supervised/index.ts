@@ -62,6 +62,7 @@ export {
   validationTables,
 } from "./tables.ts";
 export { type SupervisedTask, supervisedTask } from "./task.ts";
+export { MetricsTracker, type MetricsTrackerOptions, type Validated } from "./tracker.ts";
 export {
   type SupervisedTrainer,
   type SupervisedTrainerOptions,
@@ -69,3 +70,4 @@ export {
   type TestInputs,
   type TrainInputs,
 } from "./trainer.ts";
+export { GradientAccumulator } from "./update.ts";

@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject, shown } from "../core/index.ts";
+import { EspalierError, shown } from "../core/index.ts";
 import type { ExampleTree } from "../data/index.ts";
 import { np, type Specs, Value, type ValueLike } from "../engine/index.ts";
 import { type Loss, objective as lossesObjective, shareName, weightName } from "../losses/index.ts";
@@ -6,7 +6,8 @@ import type { Model, Moments, Params } from "../nn/index.ts";
 import type { Adds, Counters, Ramp } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { Settings } from "../trainer/index.ts";
-import { isSetMetric, type Metric, type Metrics, type SetMetric } from "./metrics.ts";
+import { isSetMetric, type Metric, type Metrics } from "./metrics.ts";
+import { type AnySetMetric, type MetricStates, notOneNumber, notValue, SetMetrics } from "./tracker.ts";
 
 /** Inputs and targets, of values while tracing; each may be a tree. */
 export interface Batch<X = unknown, Y = unknown> {
@@ -83,15 +84,6 @@ export interface ObjectiveInputs {
 /** A factor for each loss by name. */
 export type Shares = Readonly<Record<string, ValueLike>>;
 
-/** States of metrics of the whole set, by name. */
-export type MetricStates = Readonly<Record<string, ExampleTree<Value>>>;
-
-/** The metrics of a finished set: numbers, and tables. */
-export interface SetValues {
-  readonly numbers: Readonly<Record<string, Value>>;
-  readonly tables: Readonly<Record<string, Value>>;
-}
-
 /** A forward pass with its losses and metrics. Which losses are active may change from batch to batch. */
 export interface SupervisedObjective {
   /** Weights that change over time. */
@@ -164,66 +156,10 @@ export function supervisedObjective(given: ObjectiveParts): SupervisedObjective 
 }
 
 type BatchMetric = Metric<unknown, ExampleTree<Value>>;
-type AnySetMetric = SetMetric<ExampleTree<Value>, unknown, ExampleTree<Value>>;
 
 interface Parts extends Pick<ObjectiveParts, "model"> {
   readonly functions: Readonly<Record<string, BatchMetric>>;
   readonly sets: SetMetrics;
-}
-
-/** The metrics of a task that have a state, together. All but `any` is for use inside programs. */
-export class SetMetrics {
-  /** There are some. */
-  readonly any: boolean;
-  readonly #metrics: readonly (readonly [string, AnySetMetric])[];
-  readonly #shapes: ObjectiveParts["shapes"];
-
-  constructor(metrics: Readonly<Record<string, AnySetMetric>>, shapes: ObjectiveParts["shapes"]) {
-    this.#metrics = Object.entries(metrics);
-    this.#shapes = shapes;
-    this.any = this.#metrics.length > 0;
-  }
-
-  /** States of a set of so many examples, before the first; undefined where the number is not known. */
-  start(examples: number | undefined): MetricStates {
-    if (!this.any) return {};
-    const { outputs, y } = this.#shapes();
-    const set = { examples, outputs, y } as Parameters<AnySetMetric["init"]>[0];
-    return this.#each((metric) => metric.init(set));
-  }
-
-  add(states: MetricStates, outputs: unknown, { y, weight }: AnyBatch): MetricStates {
-    return this.#each((metric, name) => {
-      const state = states[name] as ExampleTree<Value>;
-      return weight ? metric.add(state, outputs, y, weight) : metric.add(state, outputs, y);
-    });
-  }
-
-  values(states: MetricStates): SetValues {
-    const numbers: Record<string, Value> = {};
-    const tables: Record<string, Value> = {};
-    for (const [name, metric] of this.#metrics) {
-      const given: unknown = metric.value(states[name] as ExampleTree<Value>);
-      const named = given instanceof Value ? { [name]: given } : inside(name, given);
-      for (const [full, value] of Object.entries(named)) {
-        if (value.ndim === 0) numbers[full] = value.astype("f32");
-        else if (value.ndim === 2) tables[full] = value.astype("f32");
-        else throw notOneNumber(full, value);
-      }
-    }
-    return { numbers, tables };
-  }
-
-  #each(make: (metric: AnySetMetric, name: string) => ExampleTree<Value>): MetricStates {
-    return Object.fromEntries(this.#metrics.map(([name, metric]) => [name, make(metric, name)]));
-  }
-}
-
-function inside(name: string, given: unknown): Readonly<Record<string, Value>> {
-  if (!isPlainObject(given) || !Object.values(given).every((value) => value instanceof Value))
-    throw notValue(name, given);
-  const parts = Object.entries(given as Readonly<Record<string, Value>>);
-  return Object.fromEntries(parts.map(([part, value]) => [`${name}.${part}`, value]));
 }
 
 /** One function: always active, reported as `loss` alone. */
@@ -382,15 +318,3 @@ function metricValues(
   });
   return Object.fromEntries(values);
 }
-
-const notValue = (name: string, given: unknown): EspalierError =>
-  new EspalierError("METRIC_INVALID", `the metric "${name}" gave ${shown(given)}, which is no value`, {
-    fix: "compute it from the outputs and the targets, such as np.mean(...); a constant is np.full([], 2)",
-  });
-
-const notOneNumber = (name: string, given: Value): EspalierError =>
-  new EspalierError(
-    "METRIC_INVALID",
-    `the metric "${name}" gave ${given.type.text}, which is not one number`,
-    { fix: "give the mean over the batch's examples, np.mean(...), or several metrics of one number each" },
-  );

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { np, type Value } from "../engine/index.ts";
+import { compile, np, put, type Tensor, type Value } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
@@ -10,7 +10,9 @@ import { accuracy, auc, confusionMatrix, f1, type SetMetric } from "./metrics.ts
 import { languageModeling } from "./strategies.ts";
 import { confusionMatrixHook } from "./tables.ts";
 import { supervisedTask } from "./task.ts";
+import { MetricsTracker } from "./tracker.ts";
 import { supervisedTrainer } from "./trainer.ts";
+import { GradientAccumulator } from "./update.ts";
 
 const engine = "wasm";
 const labels = Int32Array.from({ length: 23 }, (_, i) => (i * 7 + (i >> 2)) % 3);
@@ -117,6 +119,37 @@ describe("metrics of a task", () => {
     await shown.train({ trainData: data, valData: data, progress: false });
     expect(written.join("").split("\n")[0]).toMatch(/confusion .*3/);
     expect(written.join("").split("\n")).toHaveLength(6);
+  });
+
+  it("are tracked in loops of one's own", async () => {
+    const tracker = new MetricsTracker({ accuracy, f1: f1(), confusion: confusionMatrix() }, { engine });
+    const batches = [
+      [
+        [2, 1],
+        [0, 3],
+      ],
+      [[1, 0]],
+    ].map((rows) => put(rows, { engine }));
+    const targets = [[0, 1], [1]].map((y) => put(Int32Array.from(y), { engine }));
+    for (let pass = 0; pass < 2; pass++) {
+      tracker.reset();
+      batches.forEach((outputs, i) => void tracker.add(outputs, targets[i] as Tensor));
+      const { metrics, tables } = await tracker.values();
+      expect(metrics).toEqual({ accuracy: expect.closeTo(2 / 3, 6), f1: expect.closeTo(2 / 3, 6) });
+      expect(tables.confusion).toEqual([
+        [1, 0],
+        [1, 1],
+      ]);
+    }
+    expect(() => new MetricsTracker({ mean: (x: Value) => np.mean(x) })).toThrow(/METRIC_INVALID/);
+    const sums = compile(
+      (a: Value, b: Value) => {
+        const sum = new GradientAccumulator().add({ w: a }, 0.25).add({ w: b }, 0.75);
+        return sum.gradients.w as Value;
+      },
+      { engine },
+    );
+    expect([...(await sums(Float32Array.of(4), Float32Array.of(8)).read())]).toEqual([7]);
   });
 
   it("are refused where they are no metrics", () => {

@@ -1,9 +1,10 @@
 import { flatten, treeLeaves, treeMap, unflatten } from "../core/index.ts";
 import type { BatchGroup, ExampleTree } from "../data/index.ts";
-import { np, random, scan, type Value } from "../engine/index.ts";
+import { np, random, scan, type Value, type ValueLike } from "../engine/index.ts";
 import { compileUpdate, firstNonFinite, gradientsOf, type Learner, repeat } from "../learner/index.ts";
 import { Moments, type Params } from "../nn/index.ts";
-import type { AnyBatch, MetricStates, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
+import type { AnyBatch, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
+import type { MetricStates } from "./tracker.ts";
 
 type Values = Readonly<Record<string, Value>>;
 type Gradients = readonly [values: Values, grads: Params];
@@ -187,24 +188,57 @@ const scaled = ([values, grads]: Gradients, by: number): Gradients => [
   grads,
 ];
 
+/**
+ * Inside a program: the gradient of a batch from those of its micro-batches, each by its share of what the batch counts.
+ * `accumulate` of a task does this; it is here for programs of one's own.
+ *
+ * @example
+ * ```ts
+ * let sum = new GradientAccumulator();
+ * for (const part of parts) sum = sum.add(gradients(params, part), part.rows / rows);
+ * optimizer.update(sum.gradients, state, params);
+ * ```
+ */
+export class GradientAccumulator {
+  readonly #sum: Params | undefined;
+
+  constructor(sum?: Params) {
+    this.#sum = sum;
+  }
+
+  /** With the mean gradient of one more micro-batch. Shares of all add up to 1; of gradients that were scaled, 1 each. */
+  add(grads: Params, share: ValueLike = 1): GradientAccumulator {
+    const part = share === 1 ? grads : treeMap((grad: Value) => grad.mul(share), grads);
+    if (!this.#sum) return new GradientAccumulator(part);
+    return new GradientAccumulator(treeMap((a: Value, b: Value) => a.add(b), this.#sum, part));
+  }
+
+  get gradients(): Params {
+    return this.#sum ?? {};
+  }
+}
+
 type OneStep<I> = (i: I, before: Carry) => Step;
 
 function unrolled(one: OneStep<number>, count: number, carry: Carry): Step {
   let now = carry;
-  const parts = Array.from({ length: count }, (_, i): Gradients => {
+  let sum = new GradientAccumulator();
+  const parts = Array.from({ length: count }, (_, i): Values => {
     const [values, grads, after] = one(i, now);
     now = after;
-    return [values, grads];
+    sum = sum.add(grads);
+    return values;
   });
-  return [...parts.reduce(added), now];
+  const values = parts.reduce((a, b) => treeMap((x: Value, y: Value) => x.add(y), a, b));
+  return [values, sum.gradients, now];
 }
 
 function looped(one: OneStep<Value>, count: number, params: Params, carry: Carry): Step {
   const [{ grads, now }, stacks] = scan(
     (sum: { readonly grads: Params; readonly now: Carry }, _x: undefined, i: Value) => {
       const [values, own, after] = one(i, sum.now);
-      const grads = treeMap((a: Value, b: Value) => a.add(b), sum.grads, own);
-      return [{ grads, now: after }, values] as const;
+      const { gradients } = new GradientAccumulator(sum.grads).add(own);
+      return [{ grads: gradients, now: after }, values] as const;
     },
     { grads: treeMap((param: Value) => np.zerosLike(param), params), now: carry },
     undefined,

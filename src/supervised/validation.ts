@@ -1,8 +1,9 @@
 import { EspalierError, treeMap } from "../core/index.ts";
-import { compile, type Fetch, np, read, type Tensor, type Value } from "../engine/index.ts";
+import { np, read, type Tensor, type Value } from "../engine/index.ts";
 import { compileUpdate, type Learner, repeat } from "../learner/index.ts";
 import type { Examples } from "./examples.ts";
-import type { AnyBatch, MetricStates, SupervisedObjective } from "./objective.ts";
+import type { AnyBatch, SupervisedObjective } from "./objective.ts";
+import { type MetricStates, MetricsTracker, type Validated } from "./tracker.ts";
 import type { Rows } from "./update.ts";
 
 export interface ValidationOptions {
@@ -32,12 +33,6 @@ export const closeHeld = async (held: HeldOut): Promise<void> => {
   if ("batches" in held) await held.close();
 };
 
-/** Results of a validation. Tables are rows of numbers. */
-export interface Validated {
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly tables: Readonly<Record<string, readonly (readonly number[])[]>>;
-}
-
 /**
  * Losses and metrics of all held-out examples, in batches of one size and a smaller last one: means over examples, and
  * metrics of the set, whose states stay on the device from call to call. Call it with the ramps' numbers.
@@ -49,23 +44,27 @@ export function validation(options: ValidationOptions) {
     programs.set(size, known);
     return known;
   };
-  const set = metricsOfSet(options);
+  const { learner, objective, held } = options;
+  const tracker = new MetricsTracker(objective.setMetrics, {
+    ...learner.compileOptions("metrics"),
+    examples: held.length,
+  });
   return async (weights: Readonly<Record<string, number>>, signal: AbortSignal): Promise<Validated> => {
-    let metrics = set.start();
+    tracker.states = tracker.start();
     const parts: Part[] = [];
     for await (const { data, from, count, size, capacity } of callsOf(options)) {
       if (signal.aborted)
         throw new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
       const at = Int32Array.of(count, from);
-      const done = programOf(size, capacity)({ data, at, weights, metrics });
-      metrics = done.metrics;
+      const done = programOf(size, capacity)({ data, at, weights, metrics: tracker.states });
+      tracker.states = done.metrics;
       parts.push({ ...done, count, size });
       // Streamed batches do not pile up on the device.
       if ("batches" in options.held) await parts.at(-3)?.values.loss?.ready();
     }
-    const means = await meansOf(options.objective, parts, weights);
-    const { numbers, tables } = await set.finish(metrics);
-    return { metrics: { ...means, ...numbers }, tables };
+    const means = await meansOf(objective, parts, weights);
+    const { metrics, tables } = await tracker.values();
+    return { metrics: { ...means, ...metrics }, tables };
   };
 }
 
@@ -133,38 +132,6 @@ const mapValues = <A, B>(
   by: (value: A, name: string) => B,
 ): Readonly<Record<string, B>> =>
   Object.fromEntries(Object.entries(of).map(([name, value]) => [name, by(value, name)]));
-
-/** States on the device. */
-type States = Fetch<MetricStates>;
-
-/** The metrics of a whole set: their first states, and their values from the last. */
-function metricsOfSet({ learner, objective: { setMetrics }, held }: ValidationOptions) {
-  if (!setMetrics.any)
-    return { start: (): States => ({}), finish: async () => ({ numbers: {}, tables: {} }) };
-  const begin = compile(() => setMetrics.start(held.length), learner.compileOptions("the metrics' states"));
-  const end = compile(
-    (states: MetricStates) => setMetrics.values(states),
-    learner.compileOptions("the metrics' values"),
-  );
-  return {
-    start: (): States => begin(),
-    finish: async (states: States) => {
-      const { numbers, tables } = end(states);
-      const [values, cells] = await Promise.all([read(numbers), read(tables)]);
-      return {
-        numbers: Object.fromEntries(Object.entries(values).map(([name, [value]]) => [name, Number(value)])),
-        tables: Object.fromEntries(
-          Object.entries(cells).map(([name, all]) => [name, rowsOf([...all], tables[name] as Tensor)]),
-        ),
-      };
-    },
-  };
-}
-
-const rowsOf = (numbers: readonly number[], { shape }: Tensor): readonly (readonly number[])[] => {
-  const [rows = 0, columns = 0] = shape;
-  return Array.from({ length: rows }, (_, i) => numbers.slice(i * columns, (i + 1) * columns));
-};
 
 type ValidationInputs = {
   readonly data: Rows;

@@ -1,0 +1,208 @@
+import { EspalierError, isPlainObject, shown } from "../core/index.ts";
+import type { ExampleTree } from "../data/index.ts";
+import {
+  type CompileOptions,
+  compile,
+  type Fetch,
+  read,
+  type Specs,
+  spec,
+  type Tensor,
+  Value,
+} from "../engine/index.ts";
+import { isSetMetric, type Metrics, type SetMetric } from "./metrics.ts";
+
+// Metrics of a whole set, several together: as parts of the task's programs, and by hand.
+
+/** States of metrics of the whole set, by name. */
+export type MetricStates = Readonly<Record<string, ExampleTree<Value>>>;
+
+/** The metrics of a finished set: numbers, and tables. */
+export interface SetValues {
+  readonly numbers: Readonly<Record<string, Value>>;
+  readonly tables: Readonly<Record<string, Value>>;
+}
+
+export type AnySetMetric = SetMetric<ExampleTree<Value>, unknown, ExampleTree<Value>>;
+
+/** Shapes of a batch's outputs and targets. */
+export type Shapes = () => { readonly outputs: unknown; readonly y: Specs<ExampleTree<Value>> };
+
+interface MetricBatch {
+  readonly y: ExampleTree<Value>;
+  readonly weight?: Value;
+}
+
+/** The metrics of a task that have a state, together. All but `any` is for use inside programs. */
+export class SetMetrics {
+  /** There are some. */
+  readonly any: boolean;
+  readonly #metrics: readonly (readonly [string, AnySetMetric])[];
+  readonly #shapes: Shapes;
+
+  constructor(metrics: Readonly<Record<string, AnySetMetric>>, shapes: Shapes) {
+    this.#metrics = Object.entries(metrics);
+    this.#shapes = shapes;
+    this.any = this.#metrics.length > 0;
+  }
+
+  /** States of a set of so many examples, before the first; undefined where the number is not known. */
+  start(examples: number | undefined): MetricStates {
+    if (!this.any) return {};
+    const { outputs, y } = this.#shapes();
+    const set = { examples, outputs, y } as Parameters<AnySetMetric["init"]>[0];
+    return this.#each((metric) => metric.init(set));
+  }
+
+  add(states: MetricStates, outputs: unknown, { y, weight }: MetricBatch): MetricStates {
+    return this.#each((metric, name) => {
+      const state = states[name] as ExampleTree<Value>;
+      return weight ? metric.add(state, outputs, y, weight) : metric.add(state, outputs, y);
+    });
+  }
+
+  values(states: MetricStates): SetValues {
+    const numbers: Record<string, Value> = {};
+    const tables: Record<string, Value> = {};
+    for (const [name, metric] of this.#metrics) {
+      const given: unknown = metric.value(states[name] as ExampleTree<Value>);
+      const named = given instanceof Value ? { [name]: given } : inside(name, given);
+      for (const [full, value] of Object.entries(named)) {
+        if (value.ndim === 0) numbers[full] = value.astype("f32");
+        else if (value.ndim === 2) tables[full] = value.astype("f32");
+        else throw notOneNumber(full, value);
+      }
+    }
+    return { numbers, tables };
+  }
+
+  #each(make: (metric: AnySetMetric, name: string) => ExampleTree<Value>): MetricStates {
+    return Object.fromEntries(this.#metrics.map(([name, metric]) => [name, make(metric, name)]));
+  }
+}
+
+function inside(name: string, given: unknown): Readonly<Record<string, Value>> {
+  if (!isPlainObject(given) || !Object.values(given).every((value) => value instanceof Value))
+    throw notValue(name, given);
+  const parts = Object.entries(given as Readonly<Record<string, Value>>);
+  return Object.fromEntries(parts.map(([part, value]) => [`${name}.${part}`, value]));
+}
+
+/** Results of a validation. Tables are rows of numbers. */
+export interface Validated {
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly tables: Readonly<Record<string, readonly (readonly number[])[]>>;
+}
+
+/** Options of {@link MetricsTracker}. */
+export interface MetricsTrackerOptions extends Pick<CompileOptions, "engine" | "device"> {
+  /** The number of examples, for metrics that need it to be exact. Default: not known. */
+  readonly examples?: number | undefined;
+}
+
+/**
+ * Metrics of a set in a loop of one's own, batch by batch on the device; a task's validation keeps its own by one.
+ *
+ * @example
+ * ```ts
+ * const tracker = new MetricsTracker({ accuracy, f1: f1() });
+ * for (const { x, y } of batches) tracker.add(predict(params, x), y);
+ * const { metrics } = await tracker.values(); // { accuracy: 0.93, f1: 0.91 }
+ * ```
+ */
+export class MetricsTracker {
+  /** States of the metrics so far. */
+  states: Fetch<MetricStates> | undefined;
+  readonly #metrics: SetMetrics;
+  readonly #start: () => Fetch<MetricStates>;
+  readonly #end: (states: Fetch<MetricStates>) => Fetch<SetValues>;
+  readonly #add: (
+    states: Fetch<MetricStates>,
+    outputs: Tensor,
+    y: Tensor,
+    weight?: Tensor,
+  ) => Fetch<MetricStates>;
+  #shapes: ReturnType<Shapes> | undefined;
+
+  constructor(
+    metrics: Metrics | SetMetrics,
+    { examples, ...where }: MetricsTrackerOptions & CompileOptions = {},
+  ) {
+    this.#metrics =
+      metrics instanceof SetMetrics
+        ? metrics
+        : new SetMetrics(setMetricsOf(metrics), () => this.#shapes as ReturnType<Shapes>);
+    const all = this.#metrics;
+    this.#start = compile(() => all.start(examples), { ...where, name: "the metrics' states" });
+    this.#end = compile((states: MetricStates) => all.values(states), {
+      ...where,
+      name: "the metrics' values",
+    });
+    this.#add = compile(
+      (states: MetricStates, outputs: Value, y: Value, weight?: Value) =>
+        all.add(states, outputs, weight ? { y, weight } : { y }),
+      { ...where, name: "the metrics' sums" },
+    );
+  }
+
+  /** Begins a new set. */
+  reset(): void {
+    this.states = undefined;
+  }
+
+  /** States before the first batch. */
+  start(): Fetch<MetricStates> {
+    return this.#metrics.any ? this.#start() : {};
+  }
+
+  /** Adds a batch. */
+  add(outputs: Tensor, y: Tensor, weight?: Tensor): void {
+    this.#shapes ??= { outputs: spec(outputs.shape, outputs.dtype), y: spec(y.shape, y.dtype) };
+    const states = this.states ?? this.start();
+    this.states = weight ? this.#add(states, outputs, y, weight) : this.#add(states, outputs, y);
+  }
+
+  /** The metrics of all batches so far. */
+  async values(): Promise<Validated> {
+    if (!this.states || !this.#metrics.any) return { metrics: {}, tables: {} };
+    const { numbers, tables } = this.#end(this.states);
+    const [values, cells] = await Promise.all([read(numbers), read(tables)]);
+    return {
+      metrics: Object.fromEntries(Object.entries(values).map(([name, [value]]) => [name, Number(value)])),
+      tables: Object.fromEntries(
+        Object.entries(cells).map(([name, all]) => [name, rowsOf([...all], tables[name] as Tensor)]),
+      ),
+    };
+  }
+}
+
+const setMetricsOf = (metrics: Metrics): Readonly<Record<string, AnySetMetric>> =>
+  Object.fromEntries(
+    Object.entries<unknown>(metrics).map(([name, metric]) => {
+      if (isSetMetric(metric)) return [name, metric as AnySetMetric];
+      throw new EspalierError(
+        "METRIC_INVALID",
+        `the metric "${name}" is ${shown(metric)}, which has no state`,
+        {
+          fix: "give metrics of a set, such as f1(), or one of your own: { init, add, value }",
+        },
+      );
+    }),
+  );
+
+const rowsOf = (numbers: readonly number[], { shape }: Tensor): readonly (readonly number[])[] => {
+  const [rows = 0, columns = 0] = shape;
+  return Array.from({ length: rows }, (_, i) => numbers.slice(i * columns, (i + 1) * columns));
+};
+
+export const notValue = (name: string, given: unknown): EspalierError =>
+  new EspalierError("METRIC_INVALID", `the metric "${name}" gave ${shown(given)}, which is no value`, {
+    fix: "compute it from the outputs and the targets, such as np.mean(...); a constant is np.full([], 2)",
+  });
+
+export const notOneNumber = (name: string, given: Value): EspalierError =>
+  new EspalierError(
+    "METRIC_INVALID",
+    `the metric "${name}" gave ${given.type.text}, which is not one number`,
+    { fix: "give the mean over the batch's examples, np.mean(...), or several metrics of one number each" },
+  );
