@@ -220,7 +220,7 @@ describe("a source", () => {
     const picked = await train.select(rows).toArrays();
     expect(train.take(2).gather(rows)).toEqual(picked);
     const holes = fromArrays({ x: [[1, 2], [3, Number.POSITIVE_INFINITY]] }); // biome-ignore format: a table
-    expect(codeOf(() => holes.gather(Int32Array.of(0, 1)))).toBe("DATA_NOT_FINITE");
+    expect(holes.gather(Int32Array.of(0, 1))).toBeUndefined();
     expect(holes.gather(Int32Array.of(0, 0))).toEqual({
       x: { data: Float32Array.of(1, 2, 1, 2), shape: [2, 2] },
     });

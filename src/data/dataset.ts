@@ -78,10 +78,13 @@ export interface DatasetSource<T> {
   readonly length?: number | undefined;
   /** The row of a number. What is random about it follows from the key of the pass and the number. */
   readonly get?: (index: number, pass: Pass) => T | Promise<T>;
+  /**
+   * Examples of many rows at once as arrays, where that is faster than one by one; undefined where a row is wrong, which
+   * is then read by `get` to say what is.
+   */
+  readonly gather?: ((rows: Int32Array, pass: Pass) => ExampleArrays | undefined) | undefined;
   /** Rows in order. Default: by `get`, with the number of the next row as bookmark. */
   readonly open?: (pass: Pass, from: Bookmark | undefined) => Reader<T>;
-  /** Examples of some numbers as arrays, where they lie in arrays: without making each of them. */
-  readonly gather?: ((rows: Int32Array) => ExampleArrays) | undefined;
   /** For worker threads. Default: none; use `fromModule`. */
   readonly recipe?: Recipe | (() => Recipe | undefined) | undefined;
   /** The number of a row in its source, by its number here. Default: the same. */
@@ -178,9 +181,9 @@ export class Dataset<T> {
     }
   }
 
-  /** Examples by their numbers as arrays, where the source has them as arrays; otherwise undefined. */
-  gather(rows: Int32Array): ExampleArrays | undefined {
-    return this.#source.gather?.(rows);
+  /** Examples of rows at once, as arrays, for sources that have a fast way; else undefined. */
+  gather(rows: Int32Array, pass: Pass = passOf(0)): ExampleArrays | undefined {
+    return this.#source.gather?.(rows, pass);
   }
 
   /** Reads rows in order, from the first or from a bookmark. */
@@ -388,8 +391,14 @@ export class Dataset<T> {
     return this.#derived(() => ({ kind: "select", rows: numbers, name }), {
       name,
       length: numbers.length,
-      gather: gather && ((chosen) => gather(chosen.map((row) => numbers[row] as number))),
       get: (index, pass) => this.get(numbers[index] as number, pass),
+      gather:
+        gather &&
+        ((chosen, pass) =>
+          gather(
+            chosen.map((row) => numbers[row] as number),
+            pass,
+          )),
       rowOf: (index, pass) => this.rowOf(numbers[index] as number, pass),
     });
   }

@@ -132,6 +132,7 @@ function withModuleRecipe<T>(data: Dataset<T>, recipe: Recipe): Dataset<T> {
     recipe,
     open: (pass, from) => data.open(pass, from),
     rowOf: (index, pass) => data.rowOf(index, pass),
+    gather: (rows, pass) => data.gather(rows, pass),
     ...(length !== undefined && { get: (index, pass) => data.get(index, pass) }),
   });
 }

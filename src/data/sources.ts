@@ -10,7 +10,7 @@ import {
   type Recipe,
   sourceError,
 } from "./dataset.ts";
-import { checkFinite, type Example, type ExampleArrays, exampleLeaves, putAt } from "./example.ts";
+import { type Example, type ExampleArrays, exampleLeaves, putAt } from "./example.ts";
 
 /**
  * Examples from arrays in memory, whose first axes count them.
@@ -53,15 +53,6 @@ export function fromArrays(
     name,
     length,
     recipe: { kind: "arrays", name, arrays: whole as Recipe },
-    gather: (rows) => {
-      const arrays: Record<string, unknown> = {};
-      for (const { path, data, shape, size } of leaves)
-        putAt(arrays, path, {
-          data: gathered(data, size, rows, name, path),
-          shape: [rows.length, ...shape.slice(1)],
-        });
-      return arrays as Partial<ExampleArrays> as ExampleArrays;
-    },
     get: (index) => {
       const example: Record<string, unknown> = {};
       for (const { path, data, shape, size } of leaves)
@@ -71,33 +62,50 @@ export function fromArrays(
         });
       return example as Partial<Example> as Example;
     },
+    gather: (rows) => {
+      const batch: Record<string, unknown> = {};
+      for (const { path, data, shape, size } of leaves) {
+        const gathered = gatherRows(data, size, rows);
+        if (!gathered) return undefined;
+        putAt(batch, path, { data: gathered, shape: [rows.length, ...shape.slice(1)] });
+      }
+      return batch as Partial<ExampleArrays> as ExampleArrays;
+    },
   });
 }
 
-/** The rows of an array one after the other. */
-function gathered(
-  data: HostArray,
-  size: number,
-  rows: Int32Array,
-  name: string,
-  path: readonly string[],
-): HostArray {
-  const out = new (data.constructor as Float32ArrayConstructor)(rows.length * size);
-  let at = 0;
-  let sum = 0;
+/** Rows of an array one after the other; undefined where a number of them is not finite. */
+function gatherRows(data: HostArray, size: number, rows: Int32Array): HostArray | undefined {
+  if (data instanceof Float32Array) return gatherFloats(data, size, rows);
+  const target = new (data.constructor as new (length: number) => HostArray)(rows.length * size);
   for (let i = 0; i < rows.length; i++) {
-    const end = ((rows[i] as number) + 1) * size;
-    for (let k = end - size; k < end; k++) {
+    const from = (rows[i] as number) * size;
+    if (size === 1) target[i] = data[from] as number;
+    else target.set(data.subarray(from, from + size), i * size);
+  }
+  return target;
+}
+
+/** The same of floats. In a function of its own, which V8 compiles for one kind of array. */
+function gatherFloats(data: Float32Array, size: number, rows: Int32Array): Float32Array | undefined {
+  const target = new Float32Array(rows.length * size);
+  let to = 0;
+  // Stays 0 while all are finite.
+  let sum = 0;
+  // Looked at first, rows come from memory side by side: where they are far apart, waiting for each took half the time.
+  for (let i = 0; i < rows.length; i++) {
+    const number = data[(rows[i] as number) * size] as number;
+    sum += number - number;
+  }
+  for (let i = 0; i < rows.length; i++) {
+    const from = (rows[i] as number) * size;
+    for (let k = from; k < from + size; k++) {
       const number = data[k] as number;
       sum += number - number;
-      out[at++] = number;
+      target[to++] = number;
     }
   }
-  // NaN and Infinity, and they alone, differ from themselves.
-  if (sum !== 0)
-    for (const [i, row] of rows.entries())
-      checkFinite(`${name}, row ${row}`, path, out.subarray(i * size, (i + 1) * size));
-  return out;
+  return sum === 0 ? target : undefined;
 }
 
 /**

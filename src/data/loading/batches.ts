@@ -63,7 +63,8 @@ const hopeless = 1000;
  * Makes batches of a dataset, one request after the other: on the main thread, or on a worker thread.
  *
  * ```
- * rows:  example = data.get(row, pass)  for each row    all are asked for before the first is awaited
+ * rows:  all at once, data.gather(rows), where the source can; else
+ *        example = data.get(row, pass)  for each row    all are asked for before the first is awaited
  * next:  example = reader.next()        one after the other
  * each:  written into the batch's arrays                example.ts
  * ```
@@ -83,8 +84,12 @@ export class BatchMaker {
     this.#skip = skip;
   }
 
-  make(request: BatchRequest): Promise<Made> {
-    return "rows" in request ? this.#rows(request) : this.#next(request);
+  /** The batch: at once where the source has its rows in memory. */
+  make(request: BatchRequest): Made | Promise<Made> {
+    if (!("rows" in request)) return this.#next(request);
+    const { rows, pass } = request;
+    const arrays = this.#data.gather(rows, pass);
+    return arrays ? { arrays, rows, skipped: 0 } : this.#rows(request);
   }
 
   async close(): Promise<void> {
@@ -94,8 +99,6 @@ export class BatchMaker {
   }
 
   async #rows({ pass, rows }: RowsRequest): Promise<MadeBatch> {
-    const arrays = this.#skip ? undefined : this.#data.gather(rows);
-    if (arrays) return { arrays, rows, skipped: 0 };
     this.#layout ??= await this.#learn();
     const asked = Array.from(rows, (row) => this.#ask(row, pass));
     const writer = new ExampleWriter(this.#data.name, this.#layout, rows.length);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ExampleArray } from "../example.ts";
 import { Loader } from "../loader.ts";
-import { fromIterable } from "../sources.ts";
+import { fromArrays, fromIterable } from "../sources.ts";
 import { createLoader, type LoadedBatch } from "./data-loader.ts";
 import { epochs, letters, lettersLoader as loaderOf, restored } from "./letters.test-support.ts";
 
@@ -27,6 +27,24 @@ describe("a data loader", () => {
     await second.peek(2);
     second.setState(restored(first.getState()));
     expect((await epochs(second, 2)).flat()).toEqual(whole.slice(3));
+  });
+
+  it("gives arrays in memory as it gives examples one by one, those of a split too, and names a row that is not finite", async () => {
+    const x = { data: Float32Array.from({ length: 60 }, (_, i) => i), shape: [20, 3] };
+    const memory = fromArrays({ x, y: Int32Array.from({ length: 20 }, (_, i) => i % 3) });
+    const { train } = memory.split({ train: 0.7, rest: 0.3 });
+    expect(train.gather(Int32Array.of(1))).toBeDefined();
+    const onebyOne = train.map((example) => example);
+    expect(onebyOne.gather(Int32Array.of(1))).toBeUndefined();
+    const config = { batchSize: 4, seed: 2 };
+    expect(await epochs(createLoader(train, config), 2)).toEqual(
+      await epochs(createLoader(onebyOne, config), 2),
+    );
+    x.data[23] = Number.NaN;
+    await expect(epochs(createLoader(memory, config), 1)).rejects.toMatchObject({
+      code: "DATA_NOT_FINITE",
+      message: expect.stringContaining("row 7"),
+    });
   });
 
   it("deals the examples out to ranks: each once, as many batches on all", async () => {

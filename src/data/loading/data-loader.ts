@@ -100,7 +100,8 @@ interface Slot {
   readonly epoch: number;
   /** The number of the request, which decides its worker. */
   readonly turn: number;
-  readonly answer: Promise<void>;
+  /** Settles when it is made or failed; undefined where it was made at once. */
+  answer: Promise<void> | undefined;
   made: Made | undefined;
   failed: { readonly error: unknown } | undefined;
 }
@@ -144,6 +145,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   #reading: Promise<unknown> = Promise.resolve();
   #warnedOfRest = false;
   #generation = 0;
+  #lastPass: Pass | undefined;
 
   constructor(data: Dataset<Example>, config: DataLoaderConfig) {
     const settings = settingsOf(config);
@@ -195,10 +197,12 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   async *[Symbol.asyncIterator](): AsyncGenerator<LoadedBatch, void, undefined> {
     const epoch = this.#epoch;
     while (this.#epoch === epoch) {
-      const [batch] = await this.peek(1);
-      if (batch === undefined) return this.#endEpoch();
+      this.request(1);
+      const slot = this.#queue[0];
+      const made = slot && (slot.made ?? (await this.#answer(slot)));
+      if (made === undefined || isEnd(made)) return this.#endEpoch();
       this.take(1);
-      yield batch;
+      yield { ...made.arrays, rows: made.rows };
     }
   }
 
@@ -206,9 +210,10 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   async peek(count: number): Promise<readonly LoadedBatch[]> {
     this.request(count);
     const batches: LoadedBatch[] = [];
+    const { epoch } = this;
     for (const slot of this.#queue.slice(0, count)) {
-      if (slot.epoch !== this.#epoch) break;
-      const made = await this.#answer(slot);
+      if (slot.epoch !== epoch) break;
+      const made = slot.made ?? (await this.#answer(slot));
       if (isEnd(made)) break;
       batches.push({ ...made.arrays, rows: made.rows });
     }
@@ -217,7 +222,8 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** Takes batches that `peek` gave. After the last of an epoch comes the first of the next. */
   take(count: number): void {
-    for (const { made } of this.#queue.splice(0, count)) {
+    for (let i = 0; i < count; i++) {
+      const made = this.#queue.shift()?.made;
       if (made === undefined || isEnd(made))
         throw new EspalierError("DATA_POSITION", "batches were taken that are not there", {
           fix: "take as many as peek gave",
@@ -274,6 +280,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       );
     this.#forget();
     this.#orders = [];
+    this.#lastPass = undefined;
     this.#key = Uint32Array.from(key);
     this.#epoch = epoch;
     this.#position = position;
@@ -290,20 +297,18 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       const asked = this.#nextRequest();
       if (asked === undefined) return;
       const turn = this.#turn++;
-      const slot: Slot = {
-        epoch: asked.epoch,
-        turn,
-        made: undefined,
-        failed: undefined,
-        answer: this.#make(turn, asked.request).then(
+      const making = this.#make(turn, asked.request);
+      const slot: Slot = { epoch: asked.epoch, turn, made: undefined, failed: undefined, answer: undefined };
+      if (!(making instanceof Promise)) slot.made = making;
+      else
+        slot.answer = making.then(
           (made) => {
             slot.made = made;
           },
           (error: unknown) => {
             slot.failed = { error };
           },
-        ),
-      };
+        );
       this.#queue.push(slot);
     }
   }
@@ -327,17 +332,22 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   }
 
   #pass(epoch: number): Pass {
-    return { epoch, key: hostFoldIn(hostFoldIn(this.#key, epoch), ofExamples) };
+    if (this.#lastPass?.epoch !== epoch)
+      this.#lastPass = { epoch, key: hostFoldIn(hostFoldIn(this.#key, epoch), ofExamples) };
+    return this.#lastPass;
   }
 
   /** Entries of an epoch's order, those of this rank. */
   #rows(epoch: number, from: number, size: number): Int32Array {
     const { index, count } = this.#rank;
     const order = this.config.shuffle === false ? undefined : this.#order(epoch);
-    return Int32Array.from({ length: size }, (_, i) => {
+    if (order && count === 1) return order.slice(from, from + size);
+    const rows = new Int32Array(size);
+    for (let i = 0; i < size; i++) {
       const at = (from + i) * count + index;
-      return order ? (order[at] as number) : at;
-    });
+      rows[i] = order ? (order[at] as number) : at;
+    }
+    return rows;
   }
 
   #order(epoch: number): Int32Array {
@@ -349,7 +359,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     return rows;
   }
 
-  #make(turn: number, request: BatchRequest): Promise<Made> {
+  #make(turn: number, request: BatchRequest): Made | Promise<Made> {
     const skip = this.config.onBadExample === "skip";
     if (this.#threads > 0) {
       this.#workers ??= new LoaderWorkers(this.data, this.#threads, skip);
