@@ -141,6 +141,10 @@ describe("a csv file", () => {
       { a: 3, b: 4 },
     ]);
     expect(await read("a,b\n")).toEqual([]);
+    expect(await read("zip,n\n01234,0\n98765,0.5\n")).toEqual([
+      { zip: "01234", n: 0 },
+      { zip: "98765", n: 0.5 },
+    ]);
   });
 
   it("of many blocks with line ends in cells goes on anywhere", async () => {
@@ -300,6 +304,11 @@ describe("a folder of images", () => {
 
   it("without images says how they should lie", async () => {
     file("flat/1.png", "");
+    file("mixed/a/1.png", readFileSync(fixture("images/png/L.png")));
+    for (const name of ["a/1.webp", "2.png", "a/.hidden", ".git/x"]) file(`mixed/${name}`, "");
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    expect(imageFolder(join(folder, "mixed")).length).toBe(1);
+    expect((await warned).message).toMatch(/2 files .*: 2\.png, a\/1\.webp/);
     expect((await facts(() => imageFolder(join(folder, "flat"))))[0]).toBe("DATA_EMPTY");
     expect((await facts(() => imageFolder(join(folder, "nowhere"))))[0]).toBe("DATA_EMPTY");
     const sharp = imageFolder(fixture("images"), { decoder: "sharp" });

@@ -1,4 +1,4 @@
-import { type OptionTable, option, resolveOptions } from "../core/index.ts";
+import { option, resolveOptions, type Settings } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { Stream } from "../random/index.ts";
 import { Dataset } from "./dataset.ts";
@@ -23,21 +23,11 @@ const digits = [
   [14, 17, 17, 15, 1, 2, 12],
 ] as const;
 
-/** Options of {@link glyphs}. */
-export interface GlyphOptions {
-  /** Default: 1000. */
-  readonly count?: number;
-  /** Height and width of the images. Default: 12. */
-  readonly size?: number;
-  /** Default: 0. */
-  readonly seed?: number;
-}
-
 const glyphTable = {
   count: option.integer({ min: 1, default: 1000 }),
   size: option.integer({ min: 8, default: 12 }),
   seed: option.integer({ min: 0, default: 0 }),
-} satisfies OptionTable<GlyphOptions>;
+};
 
 /**
  * Images of the ten digits, somewhere in the image, larger or smaller, brighter or darker, with noise.
@@ -47,7 +37,7 @@ const glyphTable = {
  * const { train, validation } = glyphs({ count: 2000 }).split({ train: 0.8, validation: 0.2 });
  * ```
  */
-export function glyphs(options: GlyphOptions = {}): Dataset<ImageExample> {
+export function glyphs(options: Partial<Settings<typeof glyphTable>> = {}): Dataset<ImageExample> {
   const { count, size, seed } = resolveOptions("glyphs", options, glyphTable);
   return new Dataset<ImageExample>({
     name: "glyphs",
@@ -71,18 +61,10 @@ export function glyphs(options: GlyphOptions = {}): Dataset<ImageExample> {
   });
 }
 
-/** Options of {@link toyLanguage}. */
-export interface ToyLanguageOptions {
-  /** Characters of the text. Default: 10,000. */
-  readonly characters?: number;
-  /** Default: 0. */
-  readonly seed?: number;
-}
-
 const languageTable = {
   characters: option.integer({ min: 1, default: 10_000 }),
   seed: option.integer({ min: 0, default: 0 }),
-} satisfies OptionTable<ToyLanguageOptions>;
+};
 
 const words = {
   article: ["the", "a", "every", "no"],
@@ -100,7 +82,7 @@ const words = {
  * const tokenizer = characterTokenizer(text);
  * ```
  */
-export function toyLanguage(options: ToyLanguageOptions = {}): string {
+export function toyLanguage(options: Partial<Settings<typeof languageTable>> = {}): string {
   const { characters, seed } = resolveOptions("toyLanguage", options, languageTable);
   let text = "";
   for (let sentence = 0; text.length < characters; sentence++) {
@@ -123,18 +105,10 @@ export interface TabularRow {
   readonly bought: string;
 }
 
-/** Options of {@link tabular}. */
-export interface TabularOptions {
-  /** Default: 1000. */
-  readonly rows?: number;
-  /** Default: 0. */
-  readonly seed?: number;
-}
-
 const tabularTable = {
   rows: option.integer({ min: 1, default: 1000 }),
   seed: option.integer({ min: 0, default: 0 }),
-} satisfies OptionTable<TabularOptions>;
+};
 
 /**
  * Rows about customers with numbers, texts and booleans, and what they `bought`, which follows from the others: "yes" or
@@ -145,7 +119,7 @@ const tabularTable = {
  * tabular().get(0); // { age: 53, income: 38_112, city: "Rome", member: false, bought: "no" }
  * ```
  */
-export function tabular(options: TabularOptions = {}): Dataset<TabularRow> {
+export function tabular(options: Partial<Settings<typeof tabularTable>> = {}): Dataset<TabularRow> {
   const { rows, seed } = resolveOptions("tabular", options, tabularTable);
   const cities = ["Lima", "Oslo", "Rome"];
   return new Dataset<TabularRow>({

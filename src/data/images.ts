@@ -1,5 +1,6 @@
 import {
   EspalierError,
+  emitWarning,
   node,
   type OptionTable,
   option,
@@ -95,21 +96,29 @@ export function imageFolder(path: string | URL, options: ImageFolderOptions = {}
 /** Classes and paths of the images in the folders of a folder, in order. */
 function imagesIn(root: string): readonly (readonly [name: string, file: string])[] {
   const { fs, path } = node;
-  const entries = fs.existsSync(root) ? fs.readdirSync(root, { withFileTypes: true }) : [];
-  const folders = entries
-    .flatMap((entry) => (entry.isDirectory() && !entry.name.startsWith(".") ? [entry.name] : []))
-    .sort();
-  const found = folders.flatMap((name) =>
-    fs
-      .readdirSync(path.join(root, name), { recursive: true, encoding: "utf8" })
-      .filter((file) => /\.(png|jpe?g)$/i.test(file))
-      .sort()
-      .map((file) => [name, path.join(root, name, file)] as const),
-  );
-  if (found.length > 0) return found;
-  throw new EspalierError("DATA_EMPTY", `there are no images in the folders of ${root}`, {
-    fix: "put PNG or JPEG files into one folder for each class: pets/cat/1.png, pets/dog/1.png",
-  });
+  const found: (readonly [name: string, file: string])[] = [];
+  const others: string[] = [];
+  for (const name of fs.existsSync(root) ? fs.readdirSync(root).sort() : []) {
+    const folder = path.join(root, name);
+    const isFolder = fs.statSync(folder).isDirectory();
+    const inside = isFolder ? fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).sort() : [""];
+    for (const file of name.startsWith(".") ? [] : inside) {
+      const whole = path.join(folder, file);
+      if (isFolder && /\.(png|jpe?g)$/i.test(file)) found.push([name, whole]);
+      else if (!path.basename(whole).startsWith(".") && fs.statSync(whole).isFile())
+        others.push(path.relative(root, whole));
+    }
+  }
+  if (found.length === 0)
+    throw new EspalierError("DATA_EMPTY", `there are no images in the folders of ${root}`, {
+      fix: "put PNG or JPEG files into one folder for each class: pets/cat/1.png, pets/dog/1.png",
+    });
+  if (others.length > 0)
+    emitWarning(
+      `${root}: ${others.length} files are no PNG or JPEG in the folder of a class, and are left out: ${others.slice(0, 3).join(", ")}`,
+      "DATA_FILES_SKIPPED",
+    );
+  return found;
 }
 
 type ImageSettings = Settings<typeof table>;

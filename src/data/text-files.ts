@@ -151,10 +151,12 @@ export type Row = Readonly<Record<string, string | number | boolean>>;
 /** Values for cells without one, by column. Columns that are not there must have a value in each row. */
 export type MissingValues = Readonly<Record<string, string | number | boolean>>;
 
+type CsvType = "number" | "text" | "boolean";
+
 /** Options of {@link csv}. */
 export interface CsvOptions {
   /** The types of columns. Default: guessed from the beginning of the file. */
-  readonly types?: Readonly<Record<string, "number" | "text" | "boolean">> | undefined;
+  readonly types?: Readonly<Record<string, CsvType>> | undefined;
   /** Values for empty cells, by column. Default: an empty cell is an error. */
   readonly missing?: MissingValues | undefined;
   /** Names of the columns of a file whose first row is not them. */
@@ -184,7 +186,7 @@ const csvTable = {
 /** The columns of a file, and where its rows begin. */
 interface CsvHead {
   readonly names: readonly string[];
-  readonly types: readonly ("number" | "text" | "boolean")[];
+  readonly types: readonly CsvType[];
   readonly begin: number;
 }
 
@@ -276,10 +278,13 @@ export const unknownColumn = (name: string, names: readonly string[]): EspalierE
     fix: `the columns are ${names.join(", ")}`,
   });
 
-function guess(cells: readonly string[]): "number" | "text" | "boolean" {
+const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
+
+/** The type of a column. Numbers with leading zeros are texts: codes, which would lose them. */
+function guess(cells: readonly string[]): CsvType {
   const present = cells.filter((cell) => !isMissing(cell, true));
   if (present.length === 0) return "text";
-  if (present.every((cell) => Number.isFinite(Number(cell)))) return "number";
+  if (present.every((cell) => decimal.test(cell) && !/^\s*[+-]?0\d/.test(cell))) return "number";
   return present.every((cell) => cell === "true" || cell === "false") ? "boolean" : "text";
 }
 
@@ -299,10 +304,10 @@ function csvRow({ names, types }: CsvHead, cells: readonly string[], missing: Mi
   const row: Record<string, string | number | boolean> = {};
   for (const [i, name] of names.entries()) {
     const cell = cells[i] as string;
-    const type = types[i];
-    if (isMissing(cell, type !== "text")) row[name] = missingValue(name, cell, missing);
-    else if (type === "number") row[name] = numberOf(name, cell);
-    else row[name] = type === "boolean" ? booleanOf(name, cell) : cell;
+    const type = types[i] as CsvType;
+    row[name] = isMissing(cell, type !== "text")
+      ? missingValue(name, cell, missing)
+      : typed(name, cell, type);
   }
   return row;
 }
@@ -320,17 +325,11 @@ export function missingValue(
   });
 }
 
-function numberOf(column: string, cell: string): number {
-  const number = Number(cell);
-  if (Number.isFinite(number)) return number;
-  throw new EspalierError("DATA_INVALID", `the column "${column}" is ${shown(cell)}, which is no number`, {
-    fix: `correct it, or read the column as text: types: { ${JSON.stringify(column)}: "text" }`,
-  });
-}
-
-function booleanOf(column: string, cell: string): boolean {
-  if (cell === "true" || cell === "false") return cell === "true";
-  throw new EspalierError("DATA_INVALID", `the column "${column}" is ${shown(cell)}, not true or false`, {
+function typed(column: string, cell: string, type: CsvType): string | number | boolean {
+  if (type === "text") return cell;
+  if (type === "number" && decimal.test(cell)) return Number(cell);
+  if (type === "boolean" && (cell === "true" || cell === "false")) return cell === "true";
+  throw new EspalierError("DATA_INVALID", `the column "${column}" is ${shown(cell)}, which is no ${type}`, {
     fix: `correct it, or read the column as text: types: { ${JSON.stringify(column)}: "text" }`,
   });
 }
