@@ -14,6 +14,8 @@ export type ExampleValue =
 export interface Example {
   readonly x: ExampleValue;
   readonly y?: ExampleValue;
+  /** How much it counts, or each part of it. Default: 1. */
+  readonly weight?: ExampleValue;
 }
 
 /** An array of examples, whose first axis counts them. */
@@ -29,6 +31,7 @@ export type ExampleArrayTree = ExampleArray | { readonly [name: string]: Example
 export interface ExampleArrays {
   readonly x: ExampleArrayTree;
   readonly y?: ExampleArrayTree;
+  readonly weight?: ExampleArray;
 }
 
 /** One array of an example: where it is in it, the shape of one example's part, and the type of its numbers. */
@@ -61,6 +64,9 @@ export function exampleLayout(name: string, example: NumberedExample): readonly 
   return leaves.map(({ path, shape, dtype }) => ({ path, shape, dtype, size: sizeOf(shape) }));
 }
 
+/** Parts that examples may lack. */
+const optionalParts = ["y", "weight"] as const;
+
 /** The parts of an example, x before y and names in order. */
 export function exampleLeaves(where: string, value: unknown): readonly Leaf[] {
   if (!isPlainObject(value) || value.x === undefined)
@@ -76,7 +82,7 @@ export function exampleLeaves(where: string, value: unknown): readonly Leaf[] {
         collect([...path, name], (part as Readonly<Record<string, unknown>>)[name]);
   };
   collect(["x"], value.x);
-  if (value.y !== undefined) collect(["y"], value.y);
+  for (const name of optionalParts) if (value[name] !== undefined) collect([name], value[name]);
   return leaves;
 }
 
@@ -177,8 +183,9 @@ export class ExampleWriter {
       if (dtype === "f32") checkFinite(where, path, leaf.data);
       target.set(leaf.data, at * size);
     }
-    if (value.y !== undefined && !this.#layout.some(({ path }) => path[0] === "y"))
-      throw this.#unlike(where, ["y"], "is there");
+    for (const name of optionalParts)
+      if (value[name] !== undefined && !this.#layout.some(({ path }) => path[0] === name))
+        throw this.#unlike(where, [name], "is there");
   }
 
   /** The examples as arrays by name. */

@@ -17,6 +17,7 @@ export {
   isIntegers,
   type Placement,
   placeArrays,
+  type ShapedArray,
   type TensorTree,
 } from "./arrays.ts";
 export {

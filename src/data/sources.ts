@@ -22,7 +22,7 @@ import { type Example, type ExampleArrays, exampleLeaves, putAt } from "./exampl
  * ```
  */
 export function fromArrays(
-  arrays: { readonly x: ArrayTree; readonly y?: ArrayTree },
+  arrays: { readonly x: ArrayTree; readonly y?: ArrayTree; readonly weight?: ArrayTree },
   name = "arrays",
 ): Dataset<Example> {
   const leaves = exampleLeaves(name, arrays).map(({ data, ...leaf }) => ({

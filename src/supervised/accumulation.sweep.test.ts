@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { type Dataset, type Example, fromArrays } from "../data/index.ts";
 import { np, read, type Tensor, type Value } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
+import { rmse } from "./metrics.ts";
 import { countedLoss } from "./objective.ts";
 import { binary, classification, type LossStrategy, languageModeling, regression } from "./strategies.ts";
 import { supervisedTask } from "./task.ts";
@@ -140,5 +142,37 @@ describe("weights", () => {
     );
     const careless = (out: Value, y: Value) => np.mean(np.abs(out.sub(y)));
     expect(() => task({ weight }, careless)).toThrow(/careless.*WEIGHTS_UNUSED/s);
+  });
+});
+
+describe("weights of a stream", () => {
+  it("train to the bits of weights in memory, and are named by their rows where they are none", async () => {
+    const data = { x, y: numbers, weight };
+    const make = (given: typeof data | Dataset<Example>) =>
+      supervisedTask({
+        model: nn.dense(2),
+        optimizer: optim.sgd(),
+        data: given as Dataset<Example>,
+        validation: given as Dataset<Example>,
+        loss: nn.mse,
+        metrics: { rmse: rmse() },
+        batchSize: 4,
+        accumulate: 2,
+        seed: 1,
+        engine: "wasm",
+      });
+    const [memory, stream] = [await make(data), await make(fromArrays(data))];
+    const runs = [await drive(memory, { epochs: 2 }), await drive(stream, { epochs: 2 })];
+    expect(runs[1]?.values.loss).toEqual(runs[0]?.values.loss);
+    expect(runs[1]?.values.rmse).toEqual(runs[0]?.values.rmse);
+    const context = { counters: drive.start, signal: new AbortController().signal };
+    expect((await stream.validate?.(context))?.loss).toBeCloseTo(
+      (await memory.validate?.(context))?.loss as number,
+      5,
+    );
+    const broken = fromArrays({ ...data, weight: weight.map((w, i) => (i === 7 ? -1 : w)) });
+    const task = await make(broken);
+    await expect(drive(task, { epochs: 1 })).rejects.toThrow(/row 7 is -1.*WEIGHTS_INVALID/s);
+    await Promise.all([memory, stream, task].map((each) => each.end?.()));
   });
 });

@@ -5,6 +5,7 @@ import {
   hostArrays,
   type Placement,
   placeArrays,
+  type ShapedArray,
   type TensorTree,
 } from "../data/index.ts";
 import { type Device, evalShape, Spec, type Specs, spec, Tensor, type Value } from "../engine/index.ts";
@@ -43,7 +44,6 @@ export function placeExamples(
   const arrays = { x, ...(y !== undefined && { y }), ...(weight !== undefined && { weight }) };
   const { tree, length } = placeArrays(what, arrays, where);
   checkFinite(what, arrays, length);
-  checkWeights(what, weight, length);
   const [first] = treeLeaves<Tensor>(tree) as [Tensor];
   // A tree of arrays { x, y } becomes one of tensors with the same names.
   return { data: tree as Examples["data"], length, device: first.device };
@@ -79,19 +79,22 @@ export function withName<T>(what: string, work: () => T): T {
   }
 }
 
-/** Refuses weights on the host that are below 0, and such that are 0 throughout. */
-function checkWeights(what: string, weight: SupervisedData["weight"], examples: number): void {
+/** Refuses weights on the host that are below 0, and a set in which nothing counts. */
+function checkWeights(what: string, { weight, rows }: CheckedData): void {
   for (const { data } of hostArrays(weight)) {
-    const numbers = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
-    const bad = Array.prototype.findIndex.call(numbers, (number: number) => Number(number) < 0);
-    const width = numbers.length / examples;
-    if (bad >= 0)
+    const numbers = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : [...data]).map(Number);
+    const bad = numbers.findIndex((number) => number < 0);
+    if (bad >= 0) {
+      const shape = (weight as Partial<ShapedArray>).shape ?? [rows?.length ?? data.length];
+      const row = Math.floor((bad * (shape[0] as number)) / numbers.length);
       throw new EspalierError(
         "WEIGHTS_INVALID",
-        `${what}: the weight of row ${Math.floor(bad / width)} is ${Number(numbers[bad])}`,
+        `${what}: the weight of row ${rows?.[row] ?? row} is ${numbers[bad]}`,
         { fix: "give weights from 0 on; an example of weight 0 does not count" },
       );
-    if (examples > 0 && Array.prototype.every.call(numbers, (number: number) => Number(number) === 0))
+    }
+    // A batch of a stream may hold nothing that counts.
+    if (rows === undefined && numbers.length > 0 && numbers.every((number) => number === 0))
       throw new EspalierError("WEIGHTS_INVALID", `${what}: all weights are 0, so that nothing counts`, {
         fix: "give some example a weight above 0, or leave weight out",
       });
@@ -135,18 +138,22 @@ function labelsOf(loss: AnyOptions["loss"]): ClassLoss["labels"] | undefined {
   return losses.map((one) => (one as Partial<ClassLoss>).labels).find((labels) => labels !== undefined);
 }
 
+/** Examples on the host. `rows` are their numbers in their source, where they are a batch of it. */
+type CheckedData = SupervisedData & { readonly rows?: Int32Array };
+
 /**
- * Gives what refuses labels that the model has no output for, where a loss is of classes and they are on the host.
- * Targets with as many axes as the outputs are distributions. `rows` are the examples' numbers in their source.
+ * Gives what refuses bad weights, and labels that the model has no output for, where a loss is of classes and they are on the host.
+ * Targets with as many axes as the outputs are distributions.
  */
 export function targetCheck(
   what: string,
   { model, loss }: AnyOptions,
   { data, length }: Examples,
   params: Specs<Params>,
-): (given: SupervisedData & { readonly rows?: Int32Array }) => void {
+): (given: CheckedData) => void {
   const labels = labelsOf(loss);
-  if (!labels || !(data.y instanceof Tensor) || length === 0) return () => {};
+  const weightsAlone = (given: CheckedData): void => checkWeights(what, given);
+  if (!labels || !(data.y instanceof Tensor) || length === 0) return weightsAlone;
   const outputs: unknown = withName(what, () =>
     evalShape(
       (p: Params, x: ExampleTree<Value>) => model.apply(p, x, { train: false }),
@@ -154,9 +161,12 @@ export function targetCheck(
       batchSpec(data, 1).x,
     ),
   );
-  if (!(outputs instanceof Spec) || data.y.ndim >= outputs.shape.length) return () => {};
+  if (!(outputs instanceof Spec) || data.y.ndim >= outputs.shape.length) return weightsAlone;
   const classes = outputs.shape.at(-1) as number;
-  return ({ y, rows }) => checkLabels(what, y, classes, labels, rows);
+  return (given) => {
+    checkWeights(what, given);
+    checkLabels(what, given.y, classes, labels, given.rows);
+  };
 }
 
 function checkLabels(

@@ -170,7 +170,7 @@ export function heldBatches(
       let last: readonly Tensor[] = [];
       for await (const { rows, ...arrays } of loader) {
         check({ ...arrays, rows });
-        const { tree } = placeArrays("validation", arrays.y ? arrays : { x: arrays.x }, where);
+        const { tree } = placeArrays("validation", { ...arrays }, where);
         // A tree of arrays { x, y } becomes one of tensors with the same names.
         yield { data: tree as Examples["data"], size: rows.length };
         for (const tensor of last) tensor.dispose();
@@ -341,18 +341,16 @@ export class StreamFeed implements Feed {
       }
       return put(array, { ...this.#parts.where, shape: [rows, ...first.shape.slice(1)] });
     };
-    const { y } = taken[0] as LoadedBatch;
+    const all = (name: "x" | "y" | "weight"): TensorTree =>
+      place(
+        name,
+        taken.map((batch) => batch[name] as ExampleArrayTree),
+      );
+    const { y, weight } = taken[0] as LoadedBatch;
     return {
-      x: place(
-        "x",
-        taken.map((batch) => batch.x),
-      ),
-      ...(y && {
-        y: place(
-          "y",
-          taken.map((batch) => batch.y as ExampleArrayTree),
-        ),
-      }),
+      x: all("x"),
+      ...(y && { y: all("y") }),
+      ...(weight && { weight: all("weight") as Tensor }),
     };
   }
 

@@ -87,7 +87,7 @@ export interface LoadedBatch extends ExampleArrays {
  * ```
  */
 export function createLoader(
-  data: Dataset<Example> | { readonly x: ArrayTree; readonly y?: ArrayTree },
+  data: Dataset<Example> | { readonly x: ArrayTree; readonly y?: ArrayTree; readonly weight?: ArrayTree },
   config: DataLoaderConfig,
 ): DataLoader {
   return new DataLoader(data instanceof Dataset ? data : fromArrays(data), config);
