@@ -3,6 +3,7 @@
 export { type BatchGroup, Loader, type LoaderOptions } from "../data/index.ts";
 
 export { type SupervisedConfig, supervisedConfig } from "./config.ts";
+export { type DataModule, type DataModuleOptions, dataModule } from "./data-module.ts";
 export { findLearningRate, type LearningRateCurve, type LearningRateOptions } from "./learning-rate.ts";
 export {
   type LoadedModel,

@@ -73,7 +73,7 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
 export interface TrainInputs {
   /** Arrays, which stay on the device; or a dataset of examples, or a loader, which are streamed. */
   readonly trainData: SupervisedData | StreamedData | Dataset<unknown>;
-  readonly valData?: SupervisedData | StreamedData | Dataset<unknown>;
+  readonly valData?: SupervisedData | StreamedData | Dataset<unknown> | undefined;
   /** Goes on from the state of an earlier run: a checkpoint's path, a run directory, or states in memory. */
   readonly resumeFrom?: ResumeFrom | string | URL;
   /** The part of a checkpoint that is restored, and differences that are accepted. Default: all of it, and none. */
