@@ -78,6 +78,8 @@ const cases: Readonly<Record<string, () => object>> = {
   plain: () => ({ loss: nn.mse, model: nn.dense(2), data: { x, y: numbers } }),
 };
 
+const both = ["masked tokens", "several losses", "plain"];
+
 describe.each(sweepEngines())("accumulated gradients on %s", (engine) => {
   const taskOf = (name: string, more: object) =>
     supervisedTask({
@@ -94,24 +96,23 @@ describe.each(sweepEngines())("accumulated gradients on %s", (engine) => {
   const norm = (a: readonly number[], b: readonly number[]): number =>
     Math.hypot(...a.map((value, i) => value - (b[i] as number)));
 
-  it.each(Object.keys(cases))("of 8 micro-batches are those of the large batch: %s", async (name) => {
-    const [large, small] = [taskOf(name, {}), taskOf(name, { batchSize: 4, accumulate: 8 })];
-    const start = await flat(large.params);
+  // Compiling takes long on xla.
+  const names = Object.keys(cases).filter((name) => engine === "wasm" || both.includes(name));
+  it.each(names)("of 8 micro-batches are those of the large batch: %s", async (name) => {
     // The second update is the partial window: 6 examples, in micro-batches of 4 and 2.
-    for (const stopAfter of [1, 2]) {
-      const tasks = [taskOf(name, {}), taskOf(name, { batchSize: 4, accumulate: 8 })];
-      const runs = await Promise.all(tasks.map((task) => drive(task, { epochs: 1, stopAfter })));
-      const [a, b] = await Promise.all(tasks.map((task) => flat(task.params)));
-      const gradient = norm(a as readonly number[], start);
-      expect(gradient).toBeGreaterThan(1e-3);
-      expect(norm(a as readonly number[], b as readonly number[]) / gradient).toBeLessThan(1e-5);
-      const losses = runs.map(({ values }) => values.loss?.at(-1) as number);
-      expect(losses[1]).toBeCloseTo(losses[0] as number, 4);
-    }
-    expect(await flat(small.params)).toEqual(start);
+    const tasks = [taskOf(name, {}), taskOf(name, { batchSize: 4, accumulate: 8 })] as const;
+    const start = await flat(tasks[0].params);
+    const runs = await Promise.all(tasks.map((task) => drive(task, { epochs: 1 })));
+    const [large, small] = [await flat(tasks[0].params), await flat(tasks[1].params)];
+    const moved = norm(large, start);
+    expect(moved).toBeGreaterThan(1e-3);
+    expect(norm(large, small) / moved).toBeLessThan(1e-5);
+    const [known, found] = runs.map(({ values }) => values.loss ?? []);
+    expect(known).toHaveLength(2);
+    expect(found).toEqual(known?.map((loss) => expect.closeTo(loss, 4)));
   });
 
-  it.each(Object.keys(cases))("are measured alike by validation in batches: %s", async (name) => {
+  it.each(names)("are measured alike by validation in batches: %s", async (name) => {
     const { data: validation } = { data: {}, ...cases[name]?.() };
     const context = { counters: drive.start, signal: new AbortController().signal };
     const whole = await taskOf(name, { validation, batchSize: rows }).validate?.(context);

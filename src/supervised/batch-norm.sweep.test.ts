@@ -81,21 +81,24 @@ describe.each(sweepEngines())("batch norm in training on %s", (engine) => {
     expect(await momentsOf(small)).toEqual((await known(2)).map((value) => expect.closeTo(value, 5)));
   });
 
-  it("evaluates and predicts by the running moments, and keeps them in updates that are left out", async () => {
-    const task = make();
-    await drive(task, { epochs: 2 });
-    const one = await task.predict({ data: data.x.data.slice(0, 3), shape: [1, 3] }).read();
-    const all = await task.predict(data.x).read();
-    expect([...one]).toEqual([expect.closeTo(all[0] as number, 5), expect.closeTo(all[1] as number, 5)]);
+  it.runIf(engine === "wasm")(
+    "evaluates and predicts by the running moments, and keeps them in updates that are left out",
+    async () => {
+      const task = make();
+      await drive(task, { epochs: 2 });
+      const one = await task.predict({ data: data.x.data.slice(0, 3), shape: [1, 3] }).read();
+      const all = await task.predict(data.x).read();
+      expect([...one]).toEqual([expect.closeTo(all[0] as number, 5), expect.closeTo(all[1] as number, 5)]);
 
-    const y = { data: data.y.data.map(() => Number.NaN), shape: data.y.shape };
-    const broken = make({
-      data: { x: data.x, y: put(y.data, { shape: y.shape, engine }) },
-      validation: undefined,
-      optimizer: optim.skipNonFinite(optim.adam()),
-    });
-    const before = await momentsOf(broken);
-    await drive(broken, { epochs: 1 });
-    expect(await momentsOf(broken)).toEqual(before);
-  });
+      const y = { data: data.y.data.map(() => Number.NaN), shape: data.y.shape };
+      const broken = make({
+        data: { x: data.x, y: put(y.data, { shape: y.shape, engine }) },
+        validation: undefined,
+        optimizer: optim.skipNonFinite(optim.adam()),
+      });
+      const before = await momentsOf(broken);
+      await drive(broken, { epochs: 1 });
+      expect(await momentsOf(broken)).toEqual(before);
+    },
+  );
 });

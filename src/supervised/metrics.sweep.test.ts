@@ -100,10 +100,11 @@ describe.each(sweepEngines())("metrics over a set in several batches on %s", (en
       binary.scores.map((score) => [score]),
       binary.scores.map((score) => [0, score]),
     ];
-    for (const outputs of shapes) {
+    for (const outputs of engine === "wasm" ? shapes : shapes.slice(2)) {
       const found = await valuesOf(metrics, { outputs, y: binary.labels });
       expect(found).toMatchObject({ p, r, f, auc: near(binary.auc[0]), "each.class1": f });
     }
+    if (engine !== "wasm") return; // compiling takes long
     const { weights } = sklearn;
     const weighted = await valuesOf({ auc: auc() }, { outputs: binary.scores, y: binary.labels, weights });
     expect(weighted.auc).toEqual(near(binary.auc[1]));
@@ -116,6 +117,7 @@ describe.each(sweepEngines())("metrics over a set in several batches on %s", (en
       ...Object.fromEntries(averages.map((name) => [name, near(multiLabel.f1[name][0])])),
       auc: near(multiLabel.auc[0]),
     });
+    if (engine !== "wasm") return; // compiling takes long
     const three = { outputs: binary.scores3, y: binary.labels3 };
     expect((await valuesOf({ auc: auc() }, three)).auc).toEqual(near(binary.auc3[0]));
     const streamed = { outputs: binary.scores, y: binary.labels, stream: true };
@@ -130,7 +132,7 @@ describe.each(sweepEngines())("metrics over a set in several batches on %s", (en
     expect(await valuesOf(metrics, { ...set, weights: sklearn.weights })).toEqual(known(numbers.weighted));
   });
 
-  it("leave out labels that are ignored", async () => {
+  it.runIf(engine === "wasm")("leave out labels that are ignored", async () => {
     const makes = { accuracy, topK, perplexity, precision, recall, f1, confusionMatrix, auc };
     const made = (options: object) =>
       Object.fromEntries(Object.entries(makes).map(([name, make]) => [name, make(options)]));
