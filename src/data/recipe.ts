@@ -53,7 +53,7 @@ const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknow
   glyphs: async ({ options }) => glyphs(options as object),
   tabular: async ({ options }) => tabular(options as object),
   transform: async ({ of, state }) =>
-    ((await inner(of)) as Dataset<object>).transform(transformFrom<object>(state as StateTree)),
+    ((await inner(of)) as Dataset<object>).transform(transformFrom(state as StateTree)),
   module: ({ module, name, options }) =>
     fromModule(String(module), { name: String(name), ...(options !== null && { options }) }),
 };

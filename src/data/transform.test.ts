@@ -73,7 +73,7 @@ describe("columns", () => {
   });
 
   it("go on from their state alone, and in another thread from the recipe", async () => {
-    const transform = columns<Pet>({ x: [standardize("age"), oneHot("city")], y: label("kind") });
+    const transform = columns({ x: [standardize("age"), oneHot("city")], y: label("kind") });
     await transform.fit(rows);
     const state = JSON.parse(JSON.stringify(transform.getState()));
     const again = transformFrom(state);
@@ -102,7 +102,7 @@ describe("columns", () => {
     ["a text for a number", { age: "old" }, "DATA_NOT_FINITE", /"age" is "old"/],
     ["no category", { city: null }, "DATA_INVALID", /"city" is null/],
   ])("name the row with %s", async (_name, wrong, code, message) => {
-    const transform = columns<object>({ x: [standardize("age"), oneHot("city")], y: label("kind") });
+    const transform = columns({ x: [standardize("age"), oneHot("city")], y: label("kind") });
     await transform.fit(rows);
     const bad = fromIterable<object>([await rows.get(0), { ...(await rows.get(1)), ...wrong }], "more");
     const error = await errorOf(() => bad.transform(transform).toArrays());
@@ -112,7 +112,7 @@ describe("columns", () => {
   });
 
   it("refuse wrong columns, no rows, and use before they are fitted", async () => {
-    const wrong = columns<object>({ x: [numeric("ages")] });
+    const wrong = columns({ x: [numeric("ages")] });
     const error = await errorOf(() => wrong.fit(rows));
     expect([error.code, (error.cause as EspalierError).code]).toEqual([
       "DATA_ROW_INVALID",

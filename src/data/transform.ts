@@ -1,6 +1,6 @@
 import { badOption, checkNames, EspalierError, shown } from "../core/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { type Dataset, emptyError, type RowTransform, rowError } from "./dataset.ts";
+import { type Dataset, emptyError, type RowTransform } from "./dataset.ts";
 import type { Example, ExampleValue } from "./example.ts";
 import { unknownColumn } from "./text-files.ts";
 
@@ -14,7 +14,7 @@ import { unknownColumn } from "./text-files.ts";
 // What it learned is its state, plain values from which `transformFrom` makes it again in another program.
 
 /** Turns rows into examples. What it learned from the training rows is its state. */
-export interface Transform<T = Readonly<Record<string, unknown>>> extends RowTransform<T>, Stateful {
+export interface Transform<T = object> extends RowTransform<T>, Stateful {
   /** Learns from training rows, and forgets what it learned before. */
   fit(rows: Dataset<T>): Promise<void>;
   /** Inputs and targets of a row. */
@@ -63,14 +63,7 @@ export interface ColumnsOptions {
   /** The inputs, side by side. */
   readonly x: readonly ColumnPart[];
   /** The target: a label, or numbers. */
-  readonly y?: ColumnPart;
-}
-
-/** A {@link columns} transform. */
-export interface ColumnsTransform<T> extends Transform<T> {
-  /** The labels by the number of their class, once it is fitted, where the target is a label. */
-  readonly labels: readonly Category[] | undefined;
-  decode(outputs: ArrayLike<number>): Category | Readonly<Record<string, number>>;
+  readonly y?: ColumnPart | undefined;
 }
 
 /**
@@ -83,89 +76,75 @@ export interface ColumnsTransform<T> extends Transform<T> {
  * const examples = train.transform(transform);
  * ```
  */
-export function columns<T extends object = Readonly<Record<string, unknown>>>(
-  options: ColumnsOptions,
-): ColumnsTransform<T> {
+export function columns(options: ColumnsOptions): ColumnsTransform {
   checkNames("columns", options, ["x", "y"]);
   const { x, y } = options;
-  if (!Array.isArray(x) || x.length === 0 || ![...x, ...(y ? [y] : [])].every(isPart))
-    throw badOption(
-      "columns",
-      `x is ${shown(x)} and y ${shown(y)}`,
-      'give columns({ x: [standardize("age")], y: label("species") })',
-    );
+  const fix = 'give columns({ x: [standardize("age"), oneHot("city")], y: label("species") })';
+  if (!Array.isArray(x) || x.length === 0 || !partsOf(options).every(isPart))
+    throw badOption("columns", `x is ${shown(x)} and y ${shown(y)}`, fix);
   if (x.some(({ kind }) => kind === "label") || y?.kind === "oneHot")
-    throw badOption(
-      "columns",
-      "a label is no input, and a target is not one-hot",
-      'use oneHot("city") in x, and label("species") for y',
-    );
-  return new Columns<T>({ x, ...(y && { y }) });
+    throw badOption("columns", "a label is no input, and a target is not one-hot", fix);
+  return new ColumnsTransform(options);
 }
+
+const partsOf = ({ x, y }: ColumnsOptions): readonly ColumnPart[] => (y ? [...x, y] : x);
 
 const isPart = (value: unknown): value is ColumnPart =>
   ["numeric", "standardize", "oneHot", "label"].includes((value as ColumnPart | undefined)?.kind ?? "") &&
   Array.isArray((value as ColumnPart).columns);
 
-class Columns<T extends object> implements ColumnsTransform<T> {
+/** The transform of {@link columns}. */
+export class ColumnsTransform implements Transform {
   #parts: ColumnsOptions;
   constructor(parts: ColumnsOptions) {
     this.#parts = parts;
   }
 
   get fitted(): boolean {
-    return [...this.#parts.x, ...(this.#parts.y ? [this.#parts.y] : [])].every(isFitted);
+    return partsOf(this.#parts).every(isFitted);
   }
 
+  /** The labels by the number of their class, once it is fitted, where the target is a label. */
   get labels(): readonly Category[] | undefined {
     return this.#parts.y?.kind === "label" ? this.#parts.y.categories?.[0] : undefined;
   }
 
-  async fit(rows: Dataset<T>): Promise<void> {
-    const { x, y } = this.#parts;
-    const learning = [...x, ...(y ? [y] : [])].map(learner);
-    const reader = rows.open();
+  async fit(rows: Dataset<object>): Promise<void> {
+    const learning = partsOf(this.#parts).map(learner);
+    const items = rows.map((row) => learning.forEach((one) => one.add(row))).open();
     let any = false;
     try {
-      for (let item = await reader.next(); item; item = await reader.next()) {
-        any = true;
-        try {
-          for (const one of learning) one.add(item.value as Readonly<Record<string, unknown>>);
-        } catch (cause) {
-          throw rowError(rows.name, item.index, cause);
-        }
-      }
+      while (await items.next()) any = true;
     } finally {
-      await reader.close();
+      await items.close();
     }
     if (!any) throw emptyError(rows.name);
     const fitted = learning.map((one) => one.end());
-    this.#parts = { x: fitted.slice(0, x.length), ...(y && { y: fitted[x.length] as ColumnPart }) };
+    const { length } = this.#parts.x;
+    this.#parts = { x: fitted.slice(0, length), y: fitted[length] };
   }
 
-  apply(row: T): Example {
+  apply(row: object): Example {
     const { y } = this.#parts;
     const x = this.inputs(row);
     if (!y) return { x };
-    const values = numbersOf(y, row as Readonly<Record<string, unknown>>);
+    const values = numbersOf(y, row);
     if (y.kind === "label") return { x, y: { data: Int32Array.from(values), shape: [] } };
     return { x, y: { data: Float32Array.from(values), shape: values.length === 1 ? [] : [values.length] } };
   }
 
-  inputs(row: T): Float32Array {
+  inputs(row: object): Float32Array {
     if (!this.fitted)
       throw new EspalierError("TRANSFORM_NOT_FITTED", "the transform has not seen the training rows yet", {
         fix: "await transform.fit(train), or give it to the trainer: supervisedTrainer({ transform })",
       });
-    return Float32Array.from(
-      this.#parts.x.flatMap((one) => numbersOf(one, row as Readonly<Record<string, unknown>>)),
-    );
+    return Float32Array.from(this.#parts.x.flatMap((one) => numbersOf(one, row)));
   }
 
   decode(outputs: ArrayLike<number>): Category | Readonly<Record<string, number>> {
     const { y } = this.#parts;
-    const wanted = y?.kind === "label" ? (y.categories?.[0]?.length ?? 0) : (y?.columns.length ?? 0);
-    if (!y || outputs.length !== wanted || wanted === 0)
+    const wanted = this.labels?.length ?? y?.columns.length ?? 0;
+    if (!y || outputs.length !== wanted)
       throw new EspalierError(
         "SHAPE_MISMATCH",
         `there are ${outputs.length} outputs, and ${wanted} targets`,
@@ -194,15 +173,13 @@ class Columns<T extends object> implements ColumnsTransform<T> {
       throw new EspalierError("STATE_INVALID", "this is not a state of columns", {
         fix: "pass what getState() gave",
       });
-    this.#parts = { x: x as readonly ColumnPart[], ...(isPart(y) && { y }) };
+    this.#parts = { x: x as readonly ColumnPart[], y: isPart(y) ? y : undefined };
   }
 }
 
 /** The transform that has this state: in a program that knows nothing of the training. */
-export function transformFrom<T extends object = Readonly<Record<string, unknown>>>(
-  state: StateTree,
-): ColumnsTransform<T> {
-  const transform = new Columns<T>({ x: [] });
+export function transformFrom(state: StateTree): ColumnsTransform {
+  const transform = new ColumnsTransform({ x: [] });
   transform.setState(state);
   return transform;
 }
@@ -214,7 +191,7 @@ const isFitted = ({ kind, means, categories }: ColumnPart): boolean =>
 
 /** Learns what a part needs from one row after the other. */
 function learner({ kind, columns: names }: ColumnPart): {
-  add(row: Readonly<Record<string, unknown>>): void;
+  add(row: object): void;
   end(): ColumnPart;
 } {
   const learned = names.map(() => ({ count: 0, mean: 0, squares: 0, seen: new Set<Category>() }));
@@ -249,7 +226,7 @@ const inOrder = (a: Category, b: Category): number =>
 /** The numbers of a row's part. */
 function numbersOf(
   { kind, columns: names, means, deviations, categories }: ColumnPart,
-  row: Readonly<Record<string, unknown>>,
+  row: object,
 ): readonly number[] {
   return names.flatMap((name, i) => {
     if (kind === "numeric") return [numberOf(row, name)];
@@ -267,12 +244,13 @@ function numbersOf(
   });
 }
 
-function cellOf(row: Readonly<Record<string, unknown>>, name: string): unknown {
-  if (typeof row === "object" && row !== null && Object.hasOwn(row, name)) return row[name];
+function cellOf(row: object, name: string): unknown {
+  if (typeof row === "object" && row !== null && Object.hasOwn(row, name))
+    return row[name as keyof typeof row];
   throw unknownColumn(name, Object.keys(row ?? {}));
 }
 
-function numberOf(row: Readonly<Record<string, unknown>>, name: string): number {
+function numberOf(row: object, name: string): number {
   const value = cellOf(row, name);
   const number = typeof value === "boolean" ? Number(value) : value;
   if (typeof number === "number" && Number.isFinite(number)) return number;
@@ -285,7 +263,7 @@ function numberOf(row: Readonly<Record<string, unknown>>, name: string): number 
   );
 }
 
-function categoryOf(row: Readonly<Record<string, unknown>>, name: string): Category {
+function categoryOf(row: object, name: string): Category {
   const value = cellOf(row, name);
   if (typeof value === "string" || typeof value === "boolean" || Number.isFinite(value))
     return value as Category;

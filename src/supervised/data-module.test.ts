@@ -37,7 +37,7 @@ describe("a data module", () => {
   });
 
   it("fits a transform to the training rows alone, with a share of every class in each part", async () => {
-    const transform = columns<(typeof rows)[number]>({ x: [standardize("a")], y: label("kind") });
+    const transform = columns({ x: [standardize("a")], y: label("kind") });
     const stratify = (row: (typeof rows)[number]) => row.kind;
     const data = await dataModule({ modality: "tabular" }, { data: fromIterable(rows), transform, stratify });
     const classes = async (loader: typeof data.train) => {

@@ -105,7 +105,7 @@ describe("a loaded model", () => {
 
   it("takes rows through the transform that was fitted, and gives labels", async () => {
     const rows = Array.from({ length: 40 }, (_, i) => ({ size: 100 + i, kind: i < 20 ? "small" : "large" }));
-    const transform = columns<(typeof rows)[number]>({ x: [standardize("size")], y: label("kind") });
+    const transform = columns({ x: [standardize("size")], y: label("kind") });
     await transform.fit(fromIterable(rows));
     const directory = temporaryDirectory();
     const manager = new CheckpointManager({ store: localStore(directory) });

@@ -160,7 +160,7 @@ describe("streamed data", () => {
 
   it("is taken by supervisedTrainer: the targets decide the loss, a transform learns from the training rows", async () => {
     const rows = Array.from({ length: 30 }, (_, i) => ({ size: i, kind: ["cat", "dog", "eel"][i % 3] }));
-    const transform = columns<(typeof rows)[number]>({ x: [standardize("size")], y: label("kind") });
+    const transform = columns({ x: [standardize("size")], y: label("kind") });
     const trainer = supervisedTrainer({
       engine: "wasm",
       model: nn.mlp({ hidden: [4], out: 3 }),

@@ -64,7 +64,7 @@ describe("validate and test alone", () => {
     const rows = (from: number) =>
       fromIterable(Array.from({ length: 24 }, (_, i) => ({ size: from + i, kind: i % 2 ? "cat" : "dog" })));
     const of = (checkpointDir?: string) => {
-      const transform = columns<{ size: number; kind: string }>({
+      const transform = columns({
         x: [standardize("size")],
         y: label("kind"),
       });
