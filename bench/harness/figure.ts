@@ -5,6 +5,7 @@ export const peerLabels = {
   jaxjs: "jax-js",
   lightning: "Lightning",
   bare: "a bare loop",
+  memory: "from memory",
   plain: "plain files",
   safetensors: "safetensors",
   summaryWriter: "SummaryWriter and sqlite3",

@@ -37,6 +37,8 @@ const kinds: Readonly<Record<PeerName, PeerKind>> = {
   },
   // Ours without a trainer, by hand.
   bare: {},
+  // Ours, with all examples on the device.
+  memory: {},
   // Node's own file functions.
   plain: {},
   summaryWriter: {

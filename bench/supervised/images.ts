@@ -1,0 +1,91 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { createLoader, type ExampleArray, imageFolder } from "../../src/data/index.ts";
+import type { TimedFigure } from "../harness/figure.ts";
+import { freshFolder } from "../harness/scratch.ts";
+
+const require = createRequire(import.meta.url);
+
+const quick = process.argv.includes("--quick");
+const set = { files: quick ? 4000 : 100_000, size: 128, batch: 64, workers: 2 };
+const different = 200;
+
+/** Files of some hundred images, in ten classes. */
+function written(): string {
+  const { encode } = require("jpeg-js") as typeof import("jpeg-js");
+  const { size, files } = set;
+  const folder = freshFolder("images");
+  const images = Array.from({ length: different }, (_, k) => {
+    const data = Buffer.alloc(size * size * 4, 255);
+    for (let i = 0; i < size * size; i++) {
+      const [x, y] = [i % size, Math.floor(i / size)];
+      data[4 * i] = 128 + 127 * Math.sin((x + k) / 7);
+      data[4 * i + 1] = 128 + 127 * Math.cos((y * k) / 50);
+      data[4 * i + 2] = (x * y + k * 13) % 256;
+    }
+    return encode({ data, width: size, height: size }, 85).data;
+  });
+  for (let i = 0; i < files; i++) {
+    const path = join(folder, String(i % 10));
+    if (i < 10) mkdirSync(path);
+    writeFileSync(join(path, `${i}.jpg`), images[i % different] as Buffer);
+  }
+  return folder;
+}
+
+/** sharp, where it is installed; the decoder that comes with Espalier otherwise. */
+function decoder(): "sharp" | "built-in" {
+  try {
+    require.resolve("sharp");
+    return "sharp";
+  } catch {
+    return "built-in";
+  }
+}
+
+const folder = (() => {
+  let made: string | undefined;
+  return () => {
+    made ??= written();
+    return made;
+  };
+})();
+
+/** An epoch of images in files, decoded and scaled by worker threads. */
+export const imagesOnWorkers: TimedFigure = {
+  kind: "timed",
+  name: `${set.files.toLocaleString("en")} JPEGs of 128x128 in batches of 64, decoded by 2 workers (${decoder()})`,
+  engine: "host",
+  unit: "s",
+  steps: 1,
+  rounds: 1,
+  ours: async () => {
+    const data = imageFolder(folder(), { decoder: decoder() });
+    const loader = createLoader(data, { batchSize: set.batch, workers: set.workers });
+    return {
+      run: async () => {
+        const start = performance.now();
+        let sum = 0;
+        for await (const { x } of loader) sum += (x as ExampleArray).data[0] as number;
+        if (!(sum > 0)) throw new Error("the images are black");
+        return (performance.now() - start) / 1000;
+      },
+      dispose: () => loader.close(),
+    };
+  },
+  peers: {
+    torch: {
+      script: "torch_loading.py",
+      case: "images",
+      params: {
+        get root() {
+          return folder();
+        },
+        batch: set.batch,
+        workers: set.workers,
+      },
+    },
+  },
+  bars: [{ kind: "ratio", against: "torch", atMost: 1 }],
+};
