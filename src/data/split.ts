@@ -70,7 +70,7 @@ export function dealRows(
 ): readonly Int32Array[] {
   const order = [...shuffled(hostRandom.hostKey(seed), length)];
   if (classes) {
-    const ranks = new Map([...new Set(classes)].sort(compare).map((each, rank) => [each, rank]));
+    const ranks = new Map([...new Set(classes)].sort(inOrder).map((each, rank) => [each, rank]));
     order.sort((a, b) => (ranks.get(classes[a] ?? "") ?? 0) - (ranks.get(classes[b] ?? "") ?? 0));
   }
   const dealt = parts.map((): number[] => []);
@@ -87,5 +87,6 @@ export function dealRows(
   return dealt.map((rows) => Int32Array.from(rows).sort());
 }
 
-const compare = (a: string | number, b: string | number): number =>
+/** Values in order: numbers before texts. */
+export const inOrder = (a: string | number | boolean, b: string | number | boolean): number =>
   typeof a === typeof b ? (a < b ? -1 : Number(a > b)) : typeof a < typeof b ? -1 : 1;

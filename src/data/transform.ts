@@ -2,6 +2,7 @@ import { badOption, checkNames, EspalierError, shown } from "../core/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { type Dataset, emptyError, type RowTransform } from "./dataset.ts";
 import type { Example, ExampleValue } from "./example.ts";
+import { inOrder } from "./split.ts";
 import { unknownColumn } from "./text-files.ts";
 
 // From rows of a table to examples, and from outputs of the model back:
@@ -219,9 +220,6 @@ function learner({ kind, columns: names }: ColumnPart): {
     },
   };
 }
-
-const inOrder = (a: Category, b: Category): number =>
-  typeof a === typeof b ? (a < b ? -1 : Number(a > b)) : typeof a < typeof b ? -1 : 1;
 
 /** The numbers of a row's part. */
 function numbersOf(
