@@ -274,6 +274,24 @@ describe("a source", () => {
     expect(codeOf(() => zip({ a: fromIterable([1, 2]), b: fromIterable([1]) }))).toBe("DATA_LENGTH");
   });
 
+  it("and methods refuse what they cannot use, before anything is read", () => {
+    const data = fromIterable([1, 2]);
+    const nothing = Object(0);
+    for (const call of [
+      () => new Dataset(nothing),
+      () => data.map(nothing),
+      () => data.filter(nothing),
+      () => data.concat(nothing),
+      () => data.select(nothing),
+      () => data.split(nothing),
+      () => data.transform(nothing),
+      () => interleave(nothing),
+      () => interleave([]),
+      () => zip(nothing),
+    ])
+      expect(codeOf(call), String(call)).toBe("OPTION_INVALID");
+  });
+
   it("by a program needs get or open", () => {
     expect(codeOf(() => new Dataset({ name: "nothing" }))).toBe("DATA_INVALID");
     expect(codeOf(() => fromIterable([1]).get(1))).toBe("DATA_INDEX");

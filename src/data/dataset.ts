@@ -12,6 +12,7 @@ import { hostRandom } from "../engine/index.ts";
 import { Stream } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { type Example, type ExampleArrays, ExampleWriter } from "./example.ts";
+import { checkArgument } from "./files.ts";
 import { shuffled } from "./loader.ts";
 import { dealRows, type StratifyOption, shares, splitTable, stratifyBy } from "./split.ts";
 
@@ -142,6 +143,12 @@ export class Dataset<T> {
   readonly #steps: number;
 
   constructor(source: DatasetSource<T>) {
+    checkArgument(
+      typeof source?.name === "string",
+      "Dataset",
+      source,
+      "{ name, length, get } or { name, open }",
+    );
     this.name = source.name;
     this.length = source.get ? source.length : undefined;
     this.#source = source;
@@ -214,11 +221,18 @@ export class Dataset<T> {
    * ```
    */
   map<U>(fn: (row: T, example: ExampleContext) => U | Promise<U>): Dataset<U> {
+    checkArgument(typeof fn === "function", "map", fn, "a function of a row");
     return this.#mapped(undefined, fn);
   }
 
   /** Each row as the example that a fitted transform makes of it. Unlike `map`, worker threads can do it. */
   transform(transform: RowTransform<T>): Dataset<Example> {
+    checkArgument(
+      typeof transform?.apply === "function",
+      "transform",
+      transform,
+      "a transform: columns({ x, y })",
+    );
     return this.#mapped(
       () => ({ kind: "transform", state: transform.getState() }),
       (row) => transform.apply(row),
@@ -257,6 +271,7 @@ export class Dataset<T> {
 
   /** The rows for which `keep` gives true: a stream, for their number is not known. */
   filter(keep: (row: T, example: ExampleContext) => boolean | Promise<boolean>): Dataset<T> {
+    checkArgument(typeof keep === "function", "filter", keep, "a function of a row");
     const step = this.#steps;
     return this.#derived(undefined, {
       steps: step + 1,
@@ -381,6 +396,7 @@ export class Dataset<T> {
   /** The rows of some numbers, in that order. */
   select(rows: ArrayLike<number>, name = this.name): Dataset<T> {
     const length = this.#indexed("select");
+    checkArgument(typeof rows?.length === "number", "select", rows, "a list of row numbers");
     const { gather } = this.#source;
     const numbers = Int32Array.from(rows);
     const wrong = numbers.findIndex((row, i) => row !== rows[i] || row < 0 || row >= length);
@@ -405,6 +421,7 @@ export class Dataset<T> {
 
   /** The rows of this, then those of another. */
   concat<U>(other: Dataset<U>): Dataset<T | U> {
+    checkArgument(other instanceof Dataset, "concat", other, "a dataset");
     const name = this.name === other.name ? this.name : `${this.name} and ${other.name}`;
     const parts: readonly Dataset<T | U>[] = [this, other];
     const { length } = this;
@@ -451,8 +468,8 @@ export class Dataset<T> {
     parts: P,
     options: SplitOptions<T> = {},
   ): { readonly [Name in keyof P]: Dataset<T> } {
-    const names = Object.keys(parts);
     const dealt = this.#dealt("split", shares("split", parts), options);
+    const names = Object.keys(parts);
     const made = dealt.map((rows, i) => [names[i], this.select(rows, `${this.name} (${names[i]})`)]);
     return Object.fromEntries(made) as { readonly [Name in keyof P]: Dataset<T> };
   }
@@ -582,8 +599,10 @@ const readerOf = <T, U>(
  * ```
  */
 export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
+  const ok =
+    Array.isArray(datasets) && datasets.length > 0 && datasets.every((one) => one instanceof Dataset);
+  checkArgument(ok, "interleave", datasets, "a list of datasets");
   const name = datasets.map((one) => one.name).join(", ");
-  if (datasets.length === 0) throw emptyError("interleave");
   return new Dataset({
     name,
     recipe: () => partsRecipe("interleave", datasets),

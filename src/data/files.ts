@@ -1,4 +1,4 @@
-import { EspalierError, node } from "../core/index.ts";
+import { badOption, EspalierError, node, shown } from "../core/index.ts";
 
 /** A file that is read by position. It is opened when it is first read, and closed when nothing refers to it. */
 export class DataFile {
@@ -36,8 +36,20 @@ export class DataFile {
   }
 }
 
-export const absolutePath = (path: string | URL): string =>
-  path instanceof URL ? node.url.fileURLToPath(path) : node.path.resolve(path);
+/** Refuses an argument that is not what it should be. */
+export function checkArgument(ok: boolean, kind: string, given: unknown, is: string): void {
+  if (!ok) throw badOption(kind, `it was given ${shown(given)}`, `give ${is}`);
+}
+
+export function absolutePath(path: string | URL): string {
+  checkArgument(
+    path instanceof URL || (typeof path === "string" && path !== ""),
+    "data",
+    path,
+    "the path of a file",
+  );
+  return path instanceof URL ? node.url.fileURLToPath(path) : node.path.resolve(path);
+}
 
 let closing: FinalizationRegistry<number> | undefined;
 function registry(): FinalizationRegistry<number> {

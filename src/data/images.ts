@@ -98,7 +98,8 @@ function imagesIn(root: string): readonly (readonly [name: string, file: string]
   const { fs, path } = node;
   const found: (readonly [name: string, file: string])[] = [];
   const others: string[] = [];
-  for (const name of fs.existsSync(root) ? fs.readdirSync(root).sort() : []) {
+  const isThere = fs.statSync(root, { throwIfNoEntry: false })?.isDirectory();
+  for (const name of isThere ? fs.readdirSync(root).sort() : []) {
     const folder = path.join(root, name);
     const isFolder = fs.statSync(folder).isDirectory();
     const inside = isFolder ? fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).sort() : [""];

@@ -11,6 +11,7 @@ import {
   sourceError,
 } from "./dataset.ts";
 import { type Example, type ExampleArrays, exampleLeaves, putAt } from "./example.ts";
+import { checkArgument } from "./files.ts";
 
 /**
  * Examples from arrays in memory, whose first axes count them.
@@ -223,9 +224,10 @@ export function zip<P extends Readonly<Record<string, Dataset<unknown>>>>(
   parts: P,
 ): Dataset<{ readonly [Name in keyof P]: P[Name] extends Dataset<infer T> ? T : never }> {
   type Row = { readonly [Name in keyof P]: P[Name] extends Dataset<infer T> ? T : never };
-  const entries = Object.entries(parts);
-  const [first] = entries;
-  if (!first) throw emptyError("zip");
+  const entries = Object.entries(parts ?? {});
+  const ok = entries.length > 0 && entries.every(([, part]) => part instanceof Dataset);
+  checkArgument(ok, "zip", parts, "datasets by name: { x, y }");
+  const [first] = entries as [(typeof entries)[number]];
   const name = entries.map(([, part]) => part.name).join(", ");
   const [, { length }] = first;
   for (const [key, part] of entries)

@@ -43,7 +43,7 @@ describe("a tokenizer", () => {
 
   it("names what it does not know", async () => {
     expect(() => characterTokenizer("abc").encode("abx")).toThrow(/character 2, "x".*\[TOKEN_UNKNOWN\]/);
-    expect(() => characterTokenizer("")).toThrow(/DATA_EMPTY/);
+    expect(() => characterTokenizer("")).toThrow(/OPTION_INVALID/);
     const path = join(folder, "wrong.json");
     writeFileSync(path, "{}");
     const error = await tokenizerFromFile(path).catch((cause: EspalierError) => cause);

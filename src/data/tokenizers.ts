@@ -1,7 +1,7 @@
 import { EspalierError, node, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import type { Dataset } from "./dataset.ts";
-import { absolutePath, DataFile } from "./files.ts";
+import { absolutePath, checkArgument, DataFile } from "./files.ts";
 
 /** Turns texts into tokens and back. */
 export interface Tokenizer {
@@ -23,11 +23,8 @@ export interface Tokenizer {
  * ```
  */
 export function characterTokenizer(text: string): Tokenizer {
+  checkArgument(typeof text === "string" && text !== "", "characterTokenizer", text, "the training text");
   const characters = [...new Set(text)].sort();
-  if (characters.length === 0)
-    throw new EspalierError("DATA_EMPTY", "characterTokenizer: the text is empty", {
-      fix: "give the training text",
-    });
   const numbers = new Map(characters.map((character, i) => [character, i]));
   return {
     vocabulary: characters.length,
