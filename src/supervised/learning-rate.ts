@@ -7,17 +7,8 @@ import {
   resolveOptions,
   type Settings,
 } from "../core/index.ts";
-import { read } from "../engine/index.ts";
-import { RandomStreams } from "../random/index.ts";
-import { advanceCounters, type Counters } from "../schedule/index.ts";
-import {
-  firstCounters,
-  type Segment,
-  segmentsOf,
-  type Task,
-  type TrainingConfig,
-  trainingConfig,
-} from "../trainer/index.ts";
+import type { Ramp } from "../schedule/index.ts";
+import { type Task, Trainer, type TrainerHook, type TrainingConfig } from "../trainer/index.ts";
 
 /** Options of {@link findLearningRate}. */
 export interface LearningRateOptions {
@@ -76,7 +67,7 @@ type RangeTest = Settings<typeof table>;
  * ```
  * states = those of all components
  * for each update:  rate = from * (to / from)^(i / (updates - 1))      task.run, with the rate as an input
- *                   average of losses; ends where it is not finite or above 4 times the least
+ *                   average of losses; it ends where it is not finite or above 4 times the least
  * components get their states back
  * steepest = where the average falls fastest over log(rate)
  * ```
@@ -112,74 +103,56 @@ export async function findLearningRate(
     Object.values(task.components).map(async (part) => [part, await part.getState()] as const),
   );
   try {
-    const config = trainingConfig(settings.config);
-    await task.begin?.({ config, random: new RandomStreams(config.seed), warn: () => undefined });
     return curveOf(settings, await losses(task, settings));
   } finally {
     for (const [part, state] of before) await part.setState(state);
   }
 }
 
-/** Updates in a call: what was computed beyond the end is thrown away. */
-const chunk = 8;
-
-/** The losses of updates with rising rates, up to the first that has diverged. */
+/** The losses of updates with rising rates, up to the first that has diverged, or a few more. */
 async function losses(task: Task, settings: RangeTest): Promise<readonly number[]> {
-  const { updates } = settings;
+  const { rate, from, to, updates: maxUpdates } = settings;
   const found: number[] = [];
-  let at = firstCounters(task);
-  while (found.length < updates && !hasDiverged(settings, found)) {
-    const done = found.length;
-    for (const [index, segment] of segmentsOf(task, at).entries())
-      at = await segmentLosses(task, segment, index, at, settings, found);
-    if (found.length === done)
-      throw new EspalierError(
-        "EPOCH_EMPTY",
-        "findLearningRate: an epoch of the task has no updates with a loss",
-        {
-          fix: "give the task data, and a metric `loss`",
-        },
-      );
-    at = { ...at, epochs: at.epochs + 1, epoch: at.epochs + 1 };
-  }
+  const rising: Ramp = {
+    units: ["updates"],
+    at: ({ updates }) => rateAt(settings, updates),
+    describe: () => `rising from ${from} to ${to}`,
+  };
+  const watch: TrainerHook = {
+    name: "losses",
+    onBatchesEnd: async ({ values, stop }) => {
+      if (values?.phase("loss") !== "train") return;
+      found.push(...((await values.read()).loss ?? []));
+      if (divergence(settings, found) >= 0) stop("the loss has diverged");
+    },
+  };
+  await new Trainer({
+    // The task's own hooks, its end and its validation are left out: they belong to its own run.
+    task: {
+      components: task.components,
+      sampleUnit: task.sampleUnit,
+      stepUnit: task.stepUnit,
+      ramps: { ...task.ramps, [rate]: rising },
+      ...(task.counters && { counters: task.counters }),
+      begin: (run) => task.begin?.(run),
+      epoch: (at) => task.epoch(at),
+      run: (request) => task.run(request),
+      snapshot: (names) => task.snapshot(names),
+    },
+    config: {
+      ...settings.config,
+      ...{
+        epochs: Number.POSITIVE_INFINITY,
+        maxUpdates,
+        fuse: 8,
+        onNonFinite: "ignore",
+        handleSignals: false,
+      },
+    },
+    hooks: [watch],
+    warn: () => undefined,
+  }).train();
   return found;
-}
-
-/** Runs a segment, or as much of it as is needed; adds the losses of its updates. */
-async function segmentLosses(
-  task: Task,
-  segment: Segment,
-  index: number,
-  start: Counters,
-  settings: RangeTest,
-  found: number[],
-): Promise<Counters> {
-  const { phase, repeats, maxFuse, adds } = segment;
-  const signal = new AbortController().signal;
-  let at = start;
-  for (let done = 0; done < repeats; ) {
-    const left = phase === "train" ? settings.updates - found.length : repeats;
-    if (left === 0 || hasDiverged(settings, found)) break;
-    const count = Math.min(maxFuse, repeats - done, chunk, left);
-    const ramps = Object.entries(task.ramps).map(([name, ramp]) => [
-      name,
-      Float32Array.from({ length: count }, (_, i) =>
-        name === settings.rate ? rateAt(settings, found.length + i) : ramp.at(advanceCounters(at, adds, i)),
-      ),
-    ]);
-    const span = { segment, index, from: done, count, at };
-    const report = await task.run({ at, spans: [span], count, ramps: Object.fromEntries(ramps), signal });
-    const ended = report.exhausted ?? count;
-    const { loss } = report.metrics;
-    if (phase === "train" && loss) {
-      const rows = (await read([loss]))[0] as ArrayLike<number>;
-      for (let i = 0; i < ended; i++) found.push(Number(rows[i]));
-    }
-    at = advanceCounters(at, adds, ended);
-    done += ended;
-    if (report.exhausted !== undefined) break;
-  }
-  return at;
 }
 
 const rateAt = ({ from, to, updates }: RangeTest, update: number): number =>
@@ -205,12 +178,13 @@ function divergence(settings: RangeTest, found: readonly number[]): number {
   });
 }
 
-const hasDiverged = (settings: RangeTest, found: readonly number[]): boolean =>
-  divergence(settings, found) >= 0;
-
 function curveOf(settings: RangeTest, found: readonly number[]): LearningRateCurve {
   const end = divergence(settings, found);
   const kept = end < 0 ? found : found.slice(0, end);
+  if (found.length === 0)
+    throw new EspalierError("METRIC_MISSING", "findLearningRate: the task reports no loss", {
+      fix: "have it report `loss`, one number an update",
+    });
   if (kept.length < 3)
     throw new EspalierError(
       "LOSS_DIVERGED",

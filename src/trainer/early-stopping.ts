@@ -12,7 +12,7 @@ import {
   type Settings,
 } from "../core/index.ts";
 import type { Counters } from "../schedule/index.ts";
-import { copyState, type Stateful, type StateTree } from "../state/index.ts";
+import { copyState, type StateTree } from "../state/index.ts";
 import type { TrainerContext, TrainerHook } from "./events.ts";
 import { EpochMeans } from "./metrics.ts";
 import { evaluationScores } from "./slots.ts";
@@ -59,98 +59,92 @@ export interface EarlyStoppingOptions {
  */
 export function earlyStopping(options: EarlyStoppingOptions = {}): TrainerHook {
   const settings = settingsOf(options);
-  const { name, metric, category } = settings;
-  const record = new BestRecord(settings);
+  const { name, metric, category, short, restoreBest } = settings;
+  const record = newRecord();
   let warn: (text: string) => void = () => undefined;
   let warned = false;
-  let measured: Promise<void> | undefined;
-  const missing = (reported: readonly string[], more = ""): void => {
+  const missing = (reported: readonly string[], why = ""): void => {
     if (!warned)
       warn(
         `${name}: there is no metric "${metric}"${didYouMean(metric, reported)}, so that the run is not stopped early` +
-          `${more}; there are ${reported.join(", ") || "none"}`,
+          `${why}; there are ${reported.join(", ") || "none"}`,
       );
     warned = true;
   };
-
-  /** The epoch's mean of a metric of batches or rollouts. */
-  const means = new EpochMeans(
-    category === "train" || category === "rollout"
-      ? {
-          [name]: {
-            follows: [metric],
-            observe: (metrics) => {
-              const value = metrics[metric];
-              // A rollout in which no episode ended has nothing to measure.
-              const none = value === undefined || (category === "rollout" && Number.isNaN(value));
-              measured = none || !now ? undefined : record.measure(now, value);
-            },
-          },
-        }
-      : {},
-    "hook",
-  );
-  let now: TrainerContext | undefined;
-
-  const onEpochEnd = async (context: TrainerContext): Promise<void> => {
-    if (means.followed) {
-      now = context;
-      await means.observe(undefined, (text) => {
-        warn(text);
-        warned = true;
-      });
-      await measured;
-    } else if (category === "evaluation") {
-      const evaluated = context.slots.get(evaluationScores);
-      if (!evaluated || !record.isNew(evaluated.counters)) return;
-      const value = evaluated.scores[settings.short];
-      if (value === undefined)
-        return missing(Object.keys(evaluated.scores).map((each) => `evaluation/${each}`));
-      if (settings.restoreBest && evaluated.counters.updates !== context.counters.updates)
-        throw late(name, evaluated.counters, context.counters);
-      await record.measure(context, value);
-    }
+  const take = (context: TrainerContext, found: Readonly<Record<string, number>>): void | Promise<void> => {
+    const value = found[short];
+    if (value === undefined) return missing(Object.keys(found).map((each) => `${category}/${each}`));
+    return measure(settings, record, context, value);
   };
-
+  const byCategory: Readonly<Record<string, () => Partial<TrainerHook>>> = {
+    validation: () => ({ onValidationEnd: (context) => take(context, context.state.validation ?? {}) }),
+    evaluation: () => ({
+      onEpochEnd: (context) => {
+        const evaluated = context.slots.get(evaluationScores);
+        if (!evaluated || evaluated.counters.updates <= record.measuredAt) return undefined;
+        if (restoreBest && evaluated.counters.updates !== context.counters.updates)
+          throw late(name, evaluated.counters, context.counters);
+        return take(context, evaluated.scores);
+      },
+    }),
+  };
   const atTheEnd: TrainerHook = {
     name: `${name}.end`,
     // Before a checkpoint hook looks for what is to be saved.
     priority: Number.POSITIVE_INFINITY,
     onTrainingEnd: async (context) => {
-      if (!record.begun && context.outcome !== "failed" && context.counters.epochs > 0) missing([]);
-      const text = await record.end(context);
+      if (record.measuredAt < 0 && context.outcome !== "failed" && context.counters.epochs > 0) missing([]);
+      const text = await putBestBack(settings, record, context);
       if (text !== undefined) warn(`${name}: ${text}`);
     },
   };
+  const warnOnce = (text: string): void => {
+    warn(text);
+    warned = true;
+  };
+  const measuring = category in byCategory ? [] : [meanHook(settings, record, warnOnce)];
   return {
     name,
     wants: [evaluationScores],
-    state: stateOf(record, means),
+    state: record,
     onRegister: (host) => {
       warn = host.warn;
       warned = false;
-      record.clear();
-      means.setState({});
+      Object.assign(record, newRecord());
     },
     onTrainingStart: (context) => {
       if (category === "validation" && context.settings.validate === undefined)
         missing([], ": the run has no validation data");
       const { stopped } = record;
-      if (stopped === undefined) return;
+      if (stopped === null) return;
       warn(`this run was stopped before (${stopped}) and stays stopped`);
       context.stop(stopped);
     },
-    ...(means.followed && { onBatchesEnd: ({ values }: TrainerContext) => values && means.add(values) }),
-    ...(category === "validation" && {
-      onValidationEnd: (context: TrainerContext) => {
-        const { validation = {} } = context.state;
-        const value = validation[settings.short];
-        if (value !== undefined) return record.measure(context, value);
-        return missing(Object.keys(validation).map((each) => `validation/${each}`));
-      },
-    }),
-    ...(category !== "validation" && { onEpochEnd }),
-    children: [atTheEnd],
+    ...byCategory[category]?.(),
+    children: [...measuring, atTheEnd],
+  };
+}
+
+/** Measures the epoch's mean of a metric of batches or rollouts. */
+function meanHook(settings: EarlyStopping, record: BestRecord, warn: (text: string) => void): TrainerHook {
+  const { name, metric, category } = settings;
+  let value: number | undefined;
+  const observe = (metrics: Readonly<Record<string, number>>): void => {
+    value = metrics[metric];
+  };
+  const means = new EpochMeans({ [name]: { follows: [metric], observe } }, "hook");
+  return {
+    name: `${name}.mean`,
+    state: means,
+    onRegister: () => means.setState({}),
+    onBatchesEnd: ({ values }) => values && means.add(values),
+    onEpochEnd: async (context) => {
+      value = undefined;
+      await means.observe(undefined, warn);
+      // A rollout in which no episode ended has nothing to measure.
+      if (value === undefined || (category === "rollout" && Number.isNaN(value))) return;
+      await measure(settings, record, context, value);
+    },
   };
 }
 
@@ -194,142 +188,70 @@ const late = (name: string, measured: Counters, now: Counters): EspalierError =>
     { fix: 'evaluate while training waits (evaluationHook({ mode: "inline" })), or leave restoreBest out' },
   );
 
-/** The best model, and where the run was. */
-type Kept = {
-  readonly states: { readonly [component: string]: StateTree };
-  readonly validation: { readonly [name: string]: number } | null;
-  readonly epochs: number;
-  readonly updates: number;
-};
-
-type Saved = {
-  readonly best: number | null;
-  readonly passed: number;
-  readonly stopped: string | null;
-  /** Updates at the last measurement. */
-  readonly measuredAt: number;
-  readonly kept: Kept | null;
-};
-
-/** The best measurement so far, and how many have passed since. */
-class BestRecord implements Stateful {
-  readonly #settings: EarlyStopping;
-  #best: number | undefined;
-  #passed = 0;
-  #stopped: string | undefined;
-  #measuredAt = -1;
-  #kept: Kept | undefined;
-
-  constructor(settings: EarlyStopping) {
-    this.#settings = settings;
-  }
-
-  get begun(): boolean {
-    return this.#measuredAt >= 0;
-  }
-
+/** The best measurement so far and how many have passed since: the hook's state. */
+type BestRecord = {
+  best: number | null;
+  passed: number;
   /** The reason for which the run was stopped, until it has ended. */
-  get stopped(): string | undefined {
-    return this.#stopped;
-  }
+  stopped: string | null;
+  /** Updates at the last measurement. */
+  measuredAt: number;
+  /** The best model, with the metrics of its validation, and the update it is of. */
+  kept: {
+    readonly states: { readonly [component: string]: StateTree };
+    readonly validation: { readonly [name: string]: number } | null;
+    readonly update: number;
+  } | null;
+};
 
-  /** True for an evaluation that has not been looked at. */
-  isNew({ updates }: Counters): boolean {
-    return updates > this.#measuredAt;
-  }
+const newRecord = (): BestRecord => ({ best: null, passed: 0, stopped: null, measuredAt: -1, kept: null });
 
-  async measure(context: TrainerContext, value: number): Promise<void> {
-    const { restoreBest, patience, minEpochs, metric } = this.#settings;
-    const { counters, state, atEnd, interventions } = context;
-    const better = this.#isBetter(value);
-    // A run that goes further has no validation here: it changes the best model and no count.
-    if (!atEnd) {
-      this.#measuredAt = counters.updates;
-      this.#passed = better ? 0 : this.#passed + 1;
-    }
-    if (better) {
-      this.#best = value;
-      if (restoreBest) {
-        const { components } = await context.snapshot(interventions.model);
-        this.#kept = {
-          states: (await copyState(components)) as Kept["states"],
-          validation: state.validation ? { ...state.validation } : null,
-          epochs: counters.epochs,
-          updates: counters.updates,
-        };
-      }
-    }
-    if (atEnd || this.#passed < patience || counters.epochs < minEpochs) return;
-    const best = this.#best === undefined ? "there was none" : `the best is ${numberText(this.#best)}`;
-    this.#stopped = `${metric} got no better in ${amountText(this.#passed, "measurements")}, ${best}`;
-    // A run that is made to go on all the same has its patience again.
-    this.#passed = 0;
-    context.stop(this.#stopped);
+async function measure(
+  { restoreBest, patience, minEpochs, metric, direction, minDelta }: EarlyStopping,
+  record: BestRecord,
+  context: TrainerContext,
+  value: number,
+): Promise<void> {
+  const { counters, state, atEnd, interventions } = context;
+  const gain = (direction === "min" ? -1 : 1) * (value - (record.best ?? value));
+  const better = !Number.isNaN(value) && (record.best === null || gain > minDelta);
+  // A run that goes further has no validation here: it changes the best model and no count.
+  if (!atEnd) {
+    record.measuredAt = counters.updates;
+    record.passed = better ? 0 : record.passed + 1;
   }
-
-  /** Puts the best model back. Gives what there is to say. From here on the trainer knows that the run was stopped. */
-  async end({ outcome, counters, interventions }: TrainerContext): Promise<string | undefined> {
-    if (outcome !== "completed" && outcome !== "stopped") return undefined;
-    this.#stopped = undefined;
-    const kept = this.#kept;
-    if (!kept || kept.updates === counters.updates) return undefined;
-    // Once: a run that is started again from its end has it already, and one that goes on looks for a better one.
-    this.#kept = { ...kept, updates: counters.updates };
-    await interventions.putBack(kept.states, { validation: kept.validation ?? undefined });
-    const { metric } = this.#settings;
-    return `the model of update ${kept.updates} is back, ${metric} ${numberText(this.#best ?? Number.NaN)}`;
-  }
-
-  #isBetter(value: number): boolean {
-    const { direction, minDelta } = this.#settings;
-    if (Number.isNaN(value)) return false;
-    if (this.#best === undefined) return true;
-    return direction === "min" ? value < this.#best - minDelta : value > this.#best + minDelta;
-  }
-
-  /** As for a run that has not begun. */
-  clear(): void {
-    this.#best = undefined;
-    this.#passed = 0;
-    this.#stopped = undefined;
-    this.#measuredAt = -1;
-    this.#kept = undefined;
-  }
-
-  getState(): StateTree {
-    const saved: Saved = {
-      best: this.#best ?? null,
-      passed: this.#passed,
-      stopped: this.#stopped ?? null,
-      measuredAt: this.#measuredAt,
-      kept: this.#kept ?? null,
+  if (better) record.best = value;
+  if (better && restoreBest) {
+    const { components } = await context.snapshot(interventions.model);
+    const validation = state.validation ? { ...state.validation } : null;
+    const states = Object.entries(components).map(async ([name, part]) => [name, await copyState(part)]);
+    record.kept = {
+      states: Object.fromEntries(await Promise.all(states)),
+      validation,
+      update: counters.updates,
     };
-    return saved;
   }
-
-  setState(state: StateTree): void {
-    const { best, passed, stopped, measuredAt, kept } = (state ?? {}) as Partial<Saved>;
-    if (best === undefined || passed === undefined || measuredAt === undefined)
-      throw new EspalierError("STATE_INVALID", "this is not the state of earlyStopping", {
-        fix: "restore what earlyStopping gave",
-      });
-    this.#best = best ?? undefined;
-    this.#passed = passed;
-    this.#stopped = stopped ?? undefined;
-    this.#measuredAt = measuredAt;
-    this.#kept = kept ?? undefined;
-  }
+  if (atEnd || record.passed < patience || counters.epochs < minEpochs) return;
+  const best = record.best === null ? "there was none" : `the best is ${numberText(record.best)}`;
+  record.stopped = `${metric} got no better in ${amountText(record.passed, "measurements")}, ${best}`;
+  // A run that is made to go on all the same has its patience again.
+  record.passed = 0;
+  context.stop(record.stopped);
 }
 
-/** The record, and the means of the epoch under way. */
-function stateOf(record: BestRecord, means: EpochMeans): Stateful {
-  return {
-    varies: true,
-    getState: async () => ({ record: record.getState(), means: await means.getState() }),
-    setState: (state) => {
-      const { record: saved = null, means: sums = {} } = (state ?? {}) as Readonly<Record<string, StateTree>>;
-      record.setState(saved);
-      means.setState(sums);
-    },
-  };
+/** Puts the best model back at the end, and gives what there is to say. */
+async function putBestBack(
+  { metric }: EarlyStopping,
+  record: BestRecord,
+  { outcome, counters, interventions }: TrainerContext,
+): Promise<string | undefined> {
+  if (outcome !== "completed" && outcome !== "stopped") return undefined;
+  // From here on the trainer knows.
+  record.stopped = null;
+  const { kept } = record;
+  if (!kept || kept.update === counters.updates) return undefined;
+  // Once: a run that is started again from its end has it already, and one that goes on looks for a better one.
+  record.kept = { ...kept, update: counters.updates };
+  await interventions.putBack(kept.states, { validation: kept.validation ?? undefined });
+  return `the model of update ${kept.update} is back, ${metric} ${numberText(record.best ?? Number.NaN)}`;
 }

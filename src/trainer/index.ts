@@ -35,7 +35,6 @@ export {
 } from "./slots.ts";
 export {
   type Frozen,
-  firstCounters,
   frozenStates,
   type Phase,
   type Report,
@@ -44,7 +43,6 @@ export {
   type Setting,
   type Settings,
   type Span,
-  segmentsOf,
   type Task,
 } from "./task.ts";
 export { Trainer, type TrainerOptions, type TrainingResult, type TrainingSetup } from "./trainer.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../core/index.ts";
 import { read, type Tensor } from "../../engine/index.ts";
 import { type Counters, every } from "../../schedule/index.ts";
-import { copyState, type Stateful, type StateTree } from "../../state/index.ts";
+import { copyState, type StateTree } from "../../state/index.ts";
 import { latestIntervention, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
 import { limitOf } from "./loss-spike-detector.ts";
 import { metricMissing } from "./monitor.ts";
@@ -75,25 +75,52 @@ const table = {
  */
 export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
   const settings = resolveOptions(kind, options, table);
-  const { name, updates, rates } = settings;
+  const { name, updates, rates, value, window, lower, limit } = settings;
   let warn: (text: string) => void = () => undefined;
   let nonFinite: () => Promise<Counters | undefined> = async () => undefined;
-  const record = new RollbackRecord(settings);
+  const record = newRecord();
+  /** Losses of calls that have not been read, with the updates that took effect. */
+  let unread: { readonly tensors: readonly Tensor[]; readonly rows: number }[] = [];
+  const readLosses = async (): Promise<void> => {
+    const calls = unread;
+    unread = [];
+    const arrays = await read(calls.map(({ tensors }) => tensors));
+    for (const [call, { rows }] of calls.entries())
+      for (let row = 0; row < rows; row++) {
+        const [losses, applied] = arrays[call] as readonly ArrayLike<number>[];
+        // An update that was left out has done nothing.
+        if (Number(applied?.[row] ?? 1) !== 0) record.losses.push(Number(losses?.[row]));
+      }
+  };
 
-  const look = async (context: TrainerContext, atEnd: boolean): Promise<void> => {
-    const reason = await record.reasonAgainst(await nonFinite());
-    if (reason === undefined) {
-      if (!atEnd) await record.accept(context);
-      return;
-    }
-    const { states } = record.undo(reason, context);
-    await context.interventions.putBack(states, atEnd ? {} : undefined);
-    for (const rate of rates) context.interventions.scaleRamp(rate, record.scale);
-    const { counters, slots, log } = context;
+  const accept = async ({ snapshot, interventions, counters }: TrainerContext): Promise<void> => {
+    const { components } = await snapshot(interventions.learned);
+    for (const [part, state] of Object.entries(components)) record.good[part] = await copyState(state);
+    record.goodAt = counters.updates;
+    record.window = [...record.window, ...record.losses].slice(-window);
+    record.losses = [];
+    record.inRow = 0;
+  };
+  const undo = async (context: TrainerContext, reason: string, atEnd: boolean): Promise<void> => {
+    const { counters, slots, log, interventions } = context;
+    record.losses = [];
+    record.count++;
+    record.inRow++;
+    record.scale *= lower;
+    if (record.inRow > limit) throw exhausted(settings, record, reason, counters);
+    await interventions.putBack(record.good, atEnd ? {} : undefined);
+    for (const rate of rates) interventions.scaleRamp(rate, record.scale);
     const what = `back to update ${record.goodAt}, rate x ${numberText(record.scale)}`;
     warn(`${name}: ${reason}: ${what}`);
     log({ [`${name}.count`]: record.count, [`${name}.scale`]: record.scale }, "health");
     slots.set(latestIntervention, { who: name, what, reason, counters });
+  };
+  const look = async (context: TrainerContext, atEnd: boolean): Promise<void> => {
+    const first = await nonFinite();
+    await readLosses();
+    const reason = reasonAgainst(settings, record, first);
+    if (reason !== undefined) await undo(context, reason, atEnd);
+    else if (!atEnd) await accept(context);
   };
 
   const looking: TrainerHook = {
@@ -111,163 +138,90 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
   return {
     name,
     provides: [latestIntervention],
-    state: record,
+    state: {
+      getState: async () => {
+        await readLosses();
+        return { ...record, good: { ...record.good }, losses: [...record.losses] };
+      },
+      setState: (state) => {
+        unread = [];
+        const saved = { ...newRecord(), ...(state as RollbackRecord) };
+        Object.assign(record, saved, { good: { ...saved.good }, losses: [...saved.losses] });
+      },
+    },
     onRegister: (host) => {
       warn = host.warn;
-      record.clear();
+      unread = [];
+      Object.assign(record, newRecord());
     },
     onTrainingStart: async (context) => {
       nonFinite = context.interventions.watchNonFinite();
       // Refuses a rate that the task does not have, and takes over that of a resumed run.
       for (const rate of rates) context.interventions.scaleRamp(rate, record.scale);
-      if (record.goodAt < 0) await record.accept(context);
+      if (record.goodAt < 0) await accept(context);
     },
-    onBatchesEnd: (context) => record.add(context),
+    onBatchesEnd: ({ values, counters, since }) => {
+      // A call of rollouts alone reports other metrics.
+      if (!values || counters.batches === since?.batches) return;
+      const tensor = values.tensor(value);
+      if (!tensor) throw missing(value, values.names);
+      const { applied } = values;
+      unread.push({ tensors: applied ? [tensor, applied] : [tensor], rows: values.rows(value) });
+    },
     children: [looking, ending],
   };
 }
 
-type Good = { readonly [component: string]: StateTree };
-
-type Saved = {
-  readonly good: Good | null;
-  readonly goodAt: number;
+/** The last good state, the losses since, and how much has been undone: the hook's state. */
+type RollbackRecord = {
+  good: { [component: string]: StateTree };
+  /** Its update; -1 where there is none. */
+  goodAt: number;
   /** The last good losses, and those since the last look. */
-  readonly window: Float64Array;
-  readonly losses: Float64Array;
-  readonly scale: number;
-  readonly count: number;
-  readonly inRow: number;
+  window: readonly number[];
+  losses: number[];
+  /** The factor of the rates. */
+  scale: number;
+  count: number;
+  inRow: number;
 };
 
-/** The last good state, the losses since, and what has been undone. */
-class RollbackRecord implements Stateful {
-  readonly varies = true;
-  /** The factor of the rates. */
-  scale = 1;
-  /** Rollbacks of the run. */
-  count = 0;
-  /** The update of the last good state; -1 where there is none. */
-  goodAt = -1;
-  readonly #settings: Settings<typeof table>;
-  #good: Good = {};
-  #window: readonly number[] = [];
-  #losses: readonly number[] = [];
-  /** Losses of calls that have not been read, with the updates that took effect. */
-  #unread: { readonly tensors: readonly Tensor[]; readonly rows: number }[] = [];
-  #inRow = 0;
+const newRecord = (): RollbackRecord => ({
+  good: {},
+  goodAt: -1,
+  window: [],
+  losses: [],
+  scale: 1,
+  count: 0,
+  inRow: 0,
+});
 
-  constructor(settings: Settings<typeof table>) {
-    this.#settings = settings;
-  }
-
-  /** Takes the losses of a call. */
-  add({ values, counters, since }: TrainerContext): void {
-    const { value } = this.#settings;
-    // A call of rollouts alone reports other metrics.
-    if (!values || counters.batches === since?.batches) return;
-    const tensor = values.tensor(value);
-    if (!tensor) throw missing(value, values.names);
-    const { applied } = values;
-    this.#unread.push({ tensors: applied ? [tensor, applied] : [tensor], rows: values.rows(value) });
-  }
-
-  /** What is wrong with the updates since the last look; undefined where nothing is. */
-  async reasonAgainst(nonFinite: Counters | undefined): Promise<string | undefined> {
-    const { value, window, factor } = this.#settings;
-    await this.#read();
-    const infinite = this.#losses.find((loss) => !Number.isFinite(loss));
-    if (nonFinite) return `numbers were not finite in update ${nonFinite.updates}`;
-    if (infinite !== undefined) return `${value} was ${infinite}`;
-    if (this.#window.length < window || factor === Number.POSITIVE_INFINITY) return undefined;
-    const { limit, median } = limitOf(this.#window, factor);
-    const worst = Math.max(...this.#losses);
-    if (!(worst > limit)) return undefined;
-    return `${value} rose to ${numberText(worst)}, the median is ${numberText(median)}`;
-  }
-
-  /** The state of now is the last good one. */
-  async accept({ snapshot, interventions, counters }: TrainerContext): Promise<void> {
-    const { components } = await snapshot(interventions.learned);
-    this.#good = (await copyState(components)) as Good;
-    this.goodAt = counters.updates;
-    this.#window = [...this.#window, ...this.#losses].slice(-this.#settings.window);
-    this.#losses = [];
-    this.#inRow = 0;
-  }
-
-  /** Forgets the losses since the last look, and gives the states to put back. Throws where it has been too often. */
-  undo(reason: string, { counters }: TrainerContext): { readonly states: Good } {
-    const { limit, lower, name } = this.#settings;
-    this.#losses = [];
-    this.count++;
-    this.#inRow++;
-    this.scale *= lower;
-    if (this.#inRow <= limit) return { states: this.#good };
-    throw new EspalierError(
-      "ROLLBACK_EXHAUSTED",
-      `${name}: after ${limit} rollbacks in a row, and with the rate x ${numberText(this.scale)}, ${reason}`,
-      {
-        fix: "check the data and the loss, begin with a lower rate, or raise `limit`",
-        update: counters.updates,
-      },
-    );
-  }
-
-  async #read(): Promise<void> {
-    const unread = this.#unread;
-    this.#unread = [];
-    const arrays = await read(unread.map(({ tensors }) => tensors));
-    const losses = unread.flatMap(({ rows }, call) => {
-      const [all, applied] = arrays[call] as readonly ArrayLike<number>[];
-      const indices = Array.from({ length: rows }, (_, row) => row);
-      // An update that was left out has done nothing.
-      return indices.filter((row) => Number(applied?.[row] ?? 1) !== 0).map((row) => Number(all?.[row]));
-    });
-    this.#losses = [...this.#losses, ...losses];
-  }
-
-  /** As for a run that has not begun. */
-  clear(): void {
-    this.scale = 1;
-    this.count = 0;
-    this.goodAt = -1;
-    this.#good = {};
-    this.#window = [];
-    this.#losses = [];
-    this.#unread = [];
-    this.#inRow = 0;
-  }
-
-  async getState(): Promise<StateTree> {
-    await this.#read();
-    const saved: Saved = {
-      good: this.#good,
-      goodAt: this.goodAt,
-      window: Float64Array.from(this.#window),
-      losses: Float64Array.from(this.#losses),
-      scale: this.scale,
-      count: this.count,
-      inRow: this.#inRow,
-    };
-    return saved;
-  }
-
-  setState(state: StateTree): void {
-    const { good, goodAt, window, losses, scale, count, inRow } = (state ?? {}) as Partial<Saved>;
-    if (!good || !window || !losses || goodAt === undefined || scale === undefined)
-      throw new EspalierError("STATE_INVALID", "this is not the state of rollbackHook", {
-        fix: "restore what rollbackHook gave",
-      });
-    this.clear();
-    this.#good = good;
-    this.goodAt = goodAt;
-    this.#window = [...window];
-    this.#losses = [...losses];
-    this.scale = scale;
-    this.count = count ?? 0;
-    this.#inRow = inRow ?? 0;
-  }
+/** What is wrong with the updates since the last look; undefined where nothing is. */
+function reasonAgainst(
+  { value, window, factor }: Settings<typeof table>,
+  record: RollbackRecord,
+  nonFinite: Counters | undefined,
+): string | undefined {
+  if (nonFinite) return `numbers were not finite in update ${nonFinite.updates}`;
+  const infinite = record.losses.find((loss) => !Number.isFinite(loss));
+  if (infinite !== undefined) return `${value} was ${infinite}`;
+  if (record.window.length < window || factor === Number.POSITIVE_INFINITY) return undefined;
+  const { limit, median } = limitOf(record.window, factor);
+  const worst = Math.max(...record.losses);
+  if (!(worst > limit)) return undefined;
+  return `${value} rose to ${numberText(worst)}, the median is ${numberText(median)}`;
 }
+
+const exhausted = (
+  { name, limit }: Settings<typeof table>,
+  { scale }: RollbackRecord,
+  reason: string,
+  { updates }: Counters,
+): EspalierError =>
+  new EspalierError(
+    "ROLLBACK_EXHAUSTED",
+    `${name}: after ${limit} rollbacks in a row, and with the rate x ${numberText(scale)}, ${reason}`,
+    { fix: "check the data and the loss, begin with a lower rate, or raise `limit`", update: updates },
+  );
 
 const missing = metricMissing("rollback hook", "name in `value` what the task reports");
