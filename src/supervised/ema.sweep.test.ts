@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { hashesOf } from "../checkpoint/hook/runs.test-support.ts";
 import { checkpointHook, memoryStore } from "../checkpoint/index.ts";
-import type { Tensor, Value } from "../engine/index.ts";
+import type { Tensor } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
-import { every } from "../schedule/index.ts";
+import { every, piecewise } from "../schedule/index.ts";
 import { hashState, type StateTree } from "../state/index.ts";
 import { emaHook, Trainer, type TrainerHook, type TrainingConfig } from "../trainer/index.ts";
 import { FakeTask } from "../trainer/task.test-support.ts";
@@ -88,17 +88,34 @@ describe.each(sweepEngines())("emaHook on %s", (engine) => {
   });
 
   it("stands still in updates that are left out", async () => {
-    const poison = (out: Value, y: Value) => nn.mse(out, y).mul(Number.NaN);
-    const { trainer } = made({
-      engine,
-      optimizer: optim.skipNonFinite(optim.sgd()),
-      hooks: [ema()],
-      config: { epochs: 1 },
-      more: { loss: poison },
-    });
-    await trainer.train();
-    const hashes = await hashesOf(trainer);
-    expect(hashes.ema).toBe(hashes.params);
+    const run = async (maxUpdates: number) => {
+      const { trainer } = made({
+        engine,
+        optimizer: optim.skipNonFinite(optim.adam()),
+        hooks: [ema()],
+        config: { maxUpdates },
+        more: {
+          loss: {
+            name: "fit",
+            // From the fifth update on it is infinite.
+            weight: piecewise({
+              updates: [
+                [0, 1],
+                [4, 3e38],
+              ],
+            }),
+            term: ({ outputs, batch }) => ({ loss: nn.mse(outputs, batch.y).mul(1e5) }),
+          },
+        },
+      });
+      const { counters } = await trainer.train();
+      const { ema: average, params } = await hashesOf(trainer);
+      return { updates: counters.updates, average, params };
+    };
+    const [four, eight] = [await run(4), await run(8)];
+    expect([four.updates, eight.updates]).toEqual([4, 8]);
+    expect(eight.average).toBe(four.average);
+    expect(four.average).not.toBe(four.params);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hashesOf } from "../checkpoint/hook/runs.test-support.ts";
 import { checkpointHook, memoryStore } from "../checkpoint/index.ts";
+import type { Value } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
 import { MemoryStore } from "../metrics/hook/store.test-support.ts";
 import { Logger, metricsHook, type RollbackOptions, rollbackHook } from "../metrics/index.ts";
@@ -15,12 +16,14 @@ interface Given {
   readonly engine: "wasm" | "xla";
   readonly learningRate?: Ramp | number;
   readonly rollback?: RollbackOptions;
+  /** A factor of the loss. */
+  readonly scale?: number;
   readonly hooks?: readonly TrainerHook[];
   readonly config?: Partial<TrainingConfig>;
 }
 
 /** 8 updates an epoch. A rate that is far too high from update 11 to 13 makes everything NaN or huge. */
-function made({ engine, rollback, learningRate, hooks = [], config }: Given) {
+function made({ engine, rollback, scale = 1, learningRate, hooks = [], config }: Given) {
   const ramp = (mad: number) =>
     piecewise({
       updates: [
@@ -35,7 +38,7 @@ function made({ engine, rollback, learningRate, hooks = [], config }: Given) {
     optimizer: optim.sgd({ momentum: 0.9 }),
     data: examples([32, 3], [32, 1]),
     validation: examples([8, 3], [8, 1]),
-    loss: nn.mse,
+    loss: (outputs: Value, y: Value) => nn.mse(outputs, y).mul(scale),
     batchSize: 4,
     learningRate: learningRate ?? ramp(1e20),
   });
@@ -121,11 +124,48 @@ describe.each(sweepEngines())("rollbackHook on %s", (engine) => {
     const rollback = { window: 6, factor: 4 };
     const { trainer, warnings } = made({ engine, learningRate: spiky, rollback });
     const { metrics } = await trainer.train();
-    expect(warnings[0]).toMatch(/loss rose to .*back to update 10/s);
+    expect(warnings[0]).toMatch(/loss was .*back to update 10/s);
     expect(metrics.loss).toBeLessThan(2);
     const calm = made({ engine, learningRate: 0.01, rollback });
     await calm.trainer.train();
     expect(calm.warnings).toEqual([]);
+  });
+
+  it("goes back by two looks where the update before the last look did it", async () => {
+    // The loss of the update itself is good, and its parameters are huge.
+    const learningRate = piecewise({
+      updates: [
+        [0, 0.01],
+        [9, 1e12],
+        [10, 0.01],
+        [24, 1e12],
+        [25, 0.01],
+      ],
+    });
+    const { trainer, warnings } = made({ engine, learningRate, rollback: { window: 5 } });
+    const { metrics } = await trainer.train();
+    expect(warnings).toEqual([expect.stringMatching(/update 5,/), expect.stringMatching(/update 20,/)]);
+    expect(metrics.loss).toBeLessThan(2);
+  });
+
+  it("finds parameters that the very last update has ruined, also after an accident before", async () => {
+    const learningRate = piecewise({
+      updates: [
+        [0, 1e-6],
+        [11, 3e38],
+        [12, 1e-6],
+        [31, 3e38],
+      ],
+    });
+    const { trainer, task, warnings } = made({ engine, learningRate, scale: 1e4, rollback: { lower: 1 } });
+    const { metrics } = await trainer.train();
+    expect(Number.isFinite(metrics.loss)).toBe(true);
+    expect(warnings).toEqual([
+      expect.stringMatching(/update 10,/),
+      expect.stringMatching(/in update 32: .*update 30,/),
+    ]);
+    const { loss } = await task.test(examples([8, 3], [8, 1]));
+    expect(Number.isFinite(loss)).toBe(true);
   });
 
   it("puts a bad end back, and fails a run that stays bad", async () => {

@@ -95,7 +95,6 @@ export function contextOf(run: Run): RunContext {
       putBack: async (states, measured) => {
         const components = componentsOf(run);
         for (const [name, state] of Object.entries(states)) await components[name]?.setState(state);
-        run.finite.clear();
         run.progress.statesPutBack(measured);
       },
       scaleRamp: (name, factor) => run.ramps.scale(name, factor),

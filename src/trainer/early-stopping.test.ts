@@ -4,6 +4,7 @@ import { CheckpointManager, type CheckpointStore, checkpointHook, memoryStore } 
 import { every } from "../schedule/index.ts";
 import { type EarlyStoppingOptions, earlyStopping } from "./early-stopping.ts";
 import type { TrainerHook } from "./events.ts";
+import { evaluationScores } from "./slots.ts";
 import { FakeTask, type FakeTaskOptions, rollout, train } from "./task.test-support.ts";
 import { Trainer, type TrainerOptions } from "./trainer.ts";
 
@@ -138,9 +139,41 @@ describe("earlyStopping", () => {
 
   it("keeps the model of the end where the validation there is the best", async () => {
     const config = { epochs: 3, validate: every({ epochs: 2 }) };
-    const { trainer, task } = made([5, 4, 1], { config, stop: restoring });
+    const { trainer, task, warnings } = made([5, 4, 1], { config, stop: restoring });
     const result = await trainer.train();
     expect(result.validation).toEqual({ loss: 1, w: task.w });
+    expect(warnings).toEqual([]);
+  });
+
+  it("a run that is given more epochs counts no validation that it only had at its end", async () => {
+    const store = memoryStore();
+    const run = (epochs: number) =>
+      ended([5, 1, 9, 9, 9, 9, 9, 9], {
+        config: { epochs, validate: every({ epochs: 2 }) },
+        hooks: [checkpointHook({ store })],
+      });
+    expect(await run(3)).toEqual(["completed", 3]);
+    expect(await run(8)).toEqual(["stopped", 6]);
+  });
+
+  it("saves the best model where no validation tells it from the last, and not with the last one's scores", async () => {
+    const store = memoryStore();
+    const scores = [1, 9, 2];
+    const evaluation: TrainerHook = {
+      name: "evaluation",
+      provides: [evaluationScores],
+      onEpochEnd: ({ slots, counters }) =>
+        slots.set(evaluationScores, { scores: { reward: scores[counters.epochs - 1] ?? 0 }, counters }),
+    };
+    const w: number[] = [];
+    const task = new FakeTask({ epoch: () => [train(4)] });
+    const watch: TrainerHook = { name: "watch", onEpochEnd: () => void w.push(task.w) };
+    const stop = { ...restoring, metric: "evaluation/reward", direction: "max" } as const;
+    const hooks = [evaluation, watch, checkpointHook({ store })];
+    await made([], { task, stop, hooks, config: { epochs: 3 } }).trainer.train();
+    const newest = await new CheckpointManager({ store }).latest();
+    expect(await newest?.state("parameters")).toMatchObject({ w: w[1] });
+    expect(newest?.manifest.scores).toEqual({});
   });
 
   it("a run that was interrupted anywhere counts on and ends with the same bits", async () => {

@@ -90,8 +90,7 @@ export interface Interventions {
   readonly model: readonly string[];
   readonly learned: readonly string[];
   /**
-   * Gives components states that they had before, such as the best parameters, while counters and data go on. Updates
-   * since that were not finite count as undone. A model that is put back for good, at the end of a run, is given with
+   * Gives components states that they had before, such as the best parameters, while counters and data go on. A model that is put back for good, at the end of a run, is given with
    * the metrics of its validation, if there was one; a checkpoint hook saves it then.
    */
   putBack(

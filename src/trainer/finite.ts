@@ -55,7 +55,7 @@ export class FiniteWatch {
 
   /**
    * Leaves updates that are not finite to a hook. The function that it gets tells the first one since the function was
-   * called before, or since states were put back.
+   * called before.
    */
   watch(): () => Promise<Counters | undefined> {
     this.#watched = true;
@@ -67,11 +67,6 @@ export class FiniteWatch {
       const call = calls.find(({ from, values }) => index >= from && index < from + trainRows(values));
       return call?.values.at(lossName(call.values), index - call.from);
     };
-  }
-
-  /** Forgets updates that have been undone. */
-  clear(): void {
-    this.#calls = [];
   }
 
   /** The newest index that has not been read. */

@@ -56,11 +56,12 @@ const table = {
  * Undoes updates after which the loss was not finite or far above what it was, and goes on with a lower rate.
  *
  * ```
- * the start        a copy of what updates change (parameters, optimizer, running statistics): the last good state
+ * the start        a copy of what updates change: parameters, optimizer, running statistics
  * every 50 updates the losses since the last look, and whether all numbers were finite
- *   good           a new copy; the losses join the window
- *   bad            the copy is put back, rates are multiplied by `lower`, the intervention is logged; counters and data
- *                  go on, so that the batches since the last look are not seen again
+ *   good           a new copy, and the one before stays; the losses join the window
+ *   bad            the newest copy is put back, or the one before where the first loss since was bad already; rates are
+ *                  multiplied by `lower`, the intervention is logged; counters and data go on, so that the batches since
+ *                  the last look are not seen again
  * the end          one more look: a bad end is put back too
  * ```
  *
@@ -95,22 +96,26 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
 
   const accept = async ({ snapshot, interventions, counters }: TrainerContext): Promise<void> => {
     const { components } = await snapshot(interventions.learned);
-    for (const [part, state] of Object.entries(components)) record.good[part] = await copyState(state);
-    record.goodAt = counters.updates;
+    const states: Record<string, StateTree> = {};
+    for (const [part, state] of Object.entries(components)) states[part] = await copyState(state);
+    record.copies = [...record.copies.slice(-1), { states, update: counters.updates }];
     record.window = [...record.window, ...record.losses].slice(-window);
     record.losses = [];
     record.inRow = 0;
   };
   const undo = async (context: TrainerContext, reason: string, atEnd: boolean): Promise<void> => {
     const { counters, slots, log, interventions } = context;
+    // A loss is that of the parameters before its update: the first one tells of the newest copy.
+    const back = isBad(settings, record, record.losses[0]) ? record.copies[0] : record.copies.at(-1);
     record.losses = [];
     record.count++;
     record.inRow++;
     record.scale *= lower;
-    if (record.inRow > limit) throw exhausted(settings, record, reason, counters);
-    await interventions.putBack(record.good, atEnd ? {} : undefined);
+    if (!back || record.inRow > limit) throw exhausted(settings, record, reason, counters);
+    record.copies = [back];
+    await interventions.putBack(back.states, atEnd ? {} : undefined);
     for (const rate of rates) interventions.scaleRamp(rate, record.scale);
-    const what = `back to update ${record.goodAt}, rate x ${numberText(record.scale)}`;
+    const what = `back to update ${back.update}, rate x ${numberText(record.scale)}`;
     warn(`${name}: ${reason}: ${what}`);
     log({ [`${name}.count`]: record.count, [`${name}.scale`]: record.scale }, "health");
     slots.set(latestIntervention, { who: name, what, reason, counters });
@@ -141,12 +146,12 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
     state: {
       getState: async () => {
         await readLosses();
-        return { ...record, good: { ...record.good }, losses: [...record.losses] };
+        return { ...record, losses: [...record.losses] };
       },
       setState: (state) => {
         unread = [];
         const saved = { ...newRecord(), ...(state as RollbackRecord) };
-        Object.assign(record, saved, { good: { ...saved.good }, losses: [...saved.losses] });
+        Object.assign(record, saved, { losses: [...saved.losses] });
       },
     },
     onRegister: (host) => {
@@ -158,7 +163,7 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
       nonFinite = context.interventions.watchNonFinite();
       // Refuses a rate that the task does not have, and takes over that of a resumed run.
       for (const rate of rates) context.interventions.scaleRamp(rate, record.scale);
-      if (record.goodAt < 0) await accept(context);
+      if (record.copies.length === 0) await accept(context);
     },
     onBatchesEnd: ({ values, counters, since }) => {
       // A call of rollouts alone reports other metrics.
@@ -172,11 +177,13 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
   };
 }
 
-/** The last good state, the losses since, and how much has been undone: the hook's state. */
+/** The last good states, the losses since, and how much has been undone: the hook's state. */
 type RollbackRecord = {
-  good: { [component: string]: StateTree };
-  /** Its update; -1 where there is none. */
-  goodAt: number;
+  /** Of the last two good looks, the newest last. */
+  copies: readonly {
+    readonly states: { readonly [component: string]: StateTree };
+    readonly update: number;
+  }[];
   /** The last good losses, and those since the last look. */
   window: readonly number[];
   losses: number[];
@@ -187,8 +194,7 @@ type RollbackRecord = {
 };
 
 const newRecord = (): RollbackRecord => ({
-  good: {},
-  goodAt: -1,
+  copies: [],
   window: [],
   losses: [],
   scale: 1,
@@ -198,18 +204,24 @@ const newRecord = (): RollbackRecord => ({
 
 /** What is wrong with the updates since the last look; undefined where nothing is. */
 function reasonAgainst(
-  { value, window, factor }: Settings<typeof table>,
+  settings: Settings<typeof table>,
   record: RollbackRecord,
   nonFinite: Counters | undefined,
 ): string | undefined {
   if (nonFinite) return `numbers were not finite in update ${nonFinite.updates}`;
-  const infinite = record.losses.find((loss) => !Number.isFinite(loss));
-  if (infinite !== undefined) return `${value} was ${infinite}`;
-  if (record.window.length < window || factor === Number.POSITIVE_INFINITY) return undefined;
-  const { limit, median } = limitOf(record.window, factor);
-  const worst = Math.max(...record.losses);
-  if (!(worst > limit)) return undefined;
-  return `${value} rose to ${numberText(worst)}, the median is ${numberText(median)}`;
+  const bad = record.losses.find((loss) => isBad(settings, record, loss));
+  return bad === undefined ? undefined : `${settings.value} was ${numberText(bad)}`;
+}
+
+/** A loss that is not finite, or far above the window's. */
+function isBad(
+  { window, factor }: Settings<typeof table>,
+  record: RollbackRecord,
+  loss: number | undefined,
+): boolean {
+  if (loss === undefined) return false;
+  if (!Number.isFinite(loss)) return true;
+  return record.window.length === window && loss > limitOf(record.window, factor).limit;
 }
 
 const exhausted = (
