@@ -26,7 +26,7 @@ const tokens = {
   shape: [rows, 5],
 };
 const weight = Float32Array.from({ length: rows }, (_, i) => (i < 6 ? 0 : (i * i) % 11));
-const labels = Int32Array.from({ length: rows }, (_, i) => (i * i) % 3);
+const labels = Int32Array.from({ length: rows }, (_, i) => (i * 7 + (i >> 2)) % 3);
 const numbers = examples([1], [rows, 2]).y;
 const how = ({ loss, metrics }: LossStrategy) => ({ loss, metrics });
 const known = (y: Value) => np.greater(y, 0.2);
