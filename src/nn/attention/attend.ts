@@ -18,25 +18,41 @@ export interface Sight {
  * queries, so that products are as few and as large as they can be.
  */
 export function attend(kind: string, q: Value, k: Value, v: Value, sight: Sight): Value {
+  const [batch, queries, heads] = q.shape as readonly [number, number, number, number];
+  const keys = k.shape[1] as number;
+  if (isNarrow(q) && !sight.factor) {
+    const allowed = allowedOf(kind, sight, [batch, heads, queries, keys]);
+    return nn.dotProductAttention(q, k, v, allowed ? { mask: allowed } : {});
+  }
+  return attendStacked(kind, q, stacked(k), stacked(v), sight);
+}
+
+/** 16-bit floats have too few digits for the sums of a softmax. */
+const isNarrow = ({ dtype }: Value): boolean => dtype === "f16" || dtype === "bf16";
+
+/** [batch, length, heads, dim] as one matrix for each head of the batch: [batch * heads, length, dim]. */
+export function stacked(x: Value): Value {
+  const [batch, length, heads, dim] = x.shape as readonly [number, number, number, number];
+  return np.reshape(np.transpose(x, [0, 2, 1, 3]), [batch * heads, length, dim]);
+}
+
+/** The same for stacked keys and values [batch * shared heads, keys, dim]. */
+export function attendStacked(kind: string, q: Value, k: Value, v: Value, sight: Sight): Value {
   const [batch, queries, heads, dim] = q.shape as readonly [number, number, number, number];
-  const [, keys, shared] = k.shape as readonly [number, number, number, number];
-  const group = heads / shared;
+  const [stack, keys] = k.shape as readonly [number, number, number];
+  const group = (heads * batch) / stack;
   const full = [batch, heads, queries, keys];
   const allowed = allowedOf(kind, sight, full);
-  // 16-bit floats have too few digits for the sums of a softmax.
-  const narrow = q.dtype === "f16" || q.dtype === "bf16";
-  if (narrow && !sight.factor) return nn.dotProductAttention(q, k, v, allowed ? { mask: allowed } : {});
-  const wide = (x: Value): Value => (narrow ? np.astype(x, "f32") : x);
-  const stacked = (x: Value): Value => np.reshape(np.transpose(x, [0, 2, 1, 3]), [batch * shared, -1, dim]);
+  const wide = (x: Value): Value => (isNarrow(q) ? np.astype(x, "f32") : x);
   // Scaling the queries is less work than scaling the products.
   const scaled = np.multiply(q, 1 / Math.sqrt(dim));
-  const rows = np.reshape(np.transpose(scaled, [0, 2, 1, 3]), [batch * shared, group * queries, dim]);
-  const logits = wide(np.matmul(rows, np.swapaxes(stacked(k), 1, 2)));
+  const rows = np.reshape(np.transpose(scaled, [0, 2, 1, 3]), [stack, group * queries, dim]);
+  const logits = wide(np.matmul(rows, np.swapaxes(k, 1, 2)));
   const seen = allowed
     ? np.reshape(np.where(allowed, np.reshape(logits, full), Number.NEGATIVE_INFINITY), logits.shape)
     : logits;
   const factor = sight.factor && np.reshape(np.broadcastTo(sight.factor, full), logits.shape);
-  const mixed = weighed(seen, wide(stacked(v)), { mayBeEmpty: sight.mask !== undefined, factor });
+  const mixed = weighed(seen, wide(v), { mayBeEmpty: sight.mask !== undefined, factor });
   const apart = np.reshape(np.astype(mixed, q.dtype), [batch, heads, queries, dim]);
   return np.transpose(apart, [0, 2, 1, 3]);
 }

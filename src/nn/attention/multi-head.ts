@@ -14,7 +14,7 @@ import {
 import type { ApplyOptions, Model, Params } from "../model.ts";
 import { badOption, checkOptions, checkSize, row } from "../options.ts";
 import { recipeOf } from "../recipe.ts";
-import { attend } from "./attend.ts";
+import { attend, attendStacked, stacked } from "./attend.ts";
 import { rotary as rotate } from "./positions.ts";
 
 /** Options of {@link multiHeadAttention}. */
@@ -169,12 +169,8 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
           "the width is known only from inputs, and a cache has none",
           "give it: multiHeadAttention({ heads, width })",
         );
-      const shape = [
-        checkSize("initCache", "the batch", batch),
-        checkSize("initCache", "maxLength", maxLength),
-        shared,
-        width / heads,
-      ];
+      const stack = checkSize("initCache", "the batch", batch) * shared;
+      const shape = [stack, checkSize("initCache", "maxLength", maxLength), width / heads];
       return { k: np.zeros(shape), v: np.zeros(shape) };
     },
     applyCached: (params, x, cache, position, { positions = position, mask } = {}) => {
@@ -189,7 +185,7 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
       checkCache(kind, cache, k);
       const next = writeCache(cache, turned(k, positions), v, position);
       const sight = { causal: true, from: position, mask };
-      const mixed = attend(kind, turned(q, positions), next.k, next.v, sight);
+      const mixed = attendStacked(kind, turned(q, positions), next.k, next.v, sight);
       return { y: joinHeads(params, mixed), cache: next };
     },
   };
@@ -287,7 +283,10 @@ export function checkHeads(q: Value, k: Value): void {
   );
 }
 
-/** Keys and values of the places so far, [batch, maxLength, heads, dim]; places to come hold anything. */
+/**
+ * Keys and values of the places so far, [batch * heads, maxLength, dim], as attention multiplies them; places to come
+ * hold anything.
+ */
 export type KeyValueCache = { readonly k: Value; readonly v: Value };
 
 /** The cache with those of the places from `position` on. */
@@ -297,10 +296,9 @@ export function writeCache(
   v: Value,
   position: Value | number,
 ): KeyValueCache {
-  const starts = [0, position, 0, 0];
   return {
-    k: np.dynamicUpdateSlice(cache.k, k, starts),
-    v: np.dynamicUpdateSlice(cache.v, v, starts),
+    k: np.dynamicUpdateSlice(cache.k, stacked(k), [0, position, 0]),
+    v: np.dynamicUpdateSlice(cache.v, stacked(v), [0, position, 0]),
   };
 }
 
@@ -308,13 +306,8 @@ export function writeCache(
 export function checkCache(kind: string, cache: KeyValueCache, k: Value): void {
   const [batch, length, heads, dim] = k.shape;
   const shape = cache.k.shape;
-  if (
-    shape[0] === batch &&
-    (shape[1] as number) >= (length as number) &&
-    shape[2] === heads &&
-    shape[3] === dim
-  )
-    return;
+  const stack = (batch as number) * (heads as number);
+  if (shape[0] === stack && shape[2] === dim && (shape[1] as number) >= (length as number)) return;
   throw layerError(
     kind,
     "SHAPE_MISMATCH",
