@@ -710,8 +710,10 @@ export const isRowError = (error: unknown): error is EspalierError =>
   error instanceof EspalierError && error.code === "DATA_ROW_INVALID";
 
 /** The error of a row that cannot be read or turned into what it should be, with the source and the row's number. */
-export const rowError = (name: string, row: number, cause: unknown): EspalierError =>
-  named("DATA_ROW_INVALID", `${name}, row ${row}`, cause, 'correct the row, or leave it out: data.skipBad(), or onBadExample: "skip" of the loader'); // biome-ignore format: one call
+export const rowError = (name: string, row: number, cause: unknown): EspalierError => {
+  const fix = 'correct the row, or leave it out: data.skipBad(), or onBadExample: "skip" of the loader';
+  return named("DATA_ROW_INVALID", `${name}, row ${row}`, cause, fix);
+};
 
 /** The error of a source that cannot go on: a file that is gone, an iterable that throws. */
 export const sourceError = (name: string, row: number | undefined, cause: unknown): EspalierError =>
