@@ -55,7 +55,7 @@ const trainer = supervisedTrainer({
   model,
   taskSpec: { modality: "multimodal", strategy: "classification" },
   metrics: { accuracy },
-  trainingConfig: { epochs: 12, batchSize: 32, learningRate: 3e-3 },
+  trainingConfig: { epochs: 25, batchSize: 32, learningRate: 3e-3 },
 });
 const { validation } = await trainer.train({
   trainData: await asked(1, 1500).toArrays(),
