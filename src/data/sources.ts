@@ -65,31 +65,37 @@ export function fromArrays(
     },
     gather: (rows) => {
       const batch: Record<string, unknown> = {};
-      for (const { path, data, shape, size } of leaves) {
-        const gathered = gatherRows(data, size, rows);
-        if (!gathered) return undefined;
-        putAt(batch, path, { data: gathered, shape: [rows.length, ...shape.slice(1)] });
+      // One piece of memory for all arrays: to get one costs as much as to fill a small one.
+      const bytes = leaves.map(
+        ({ data, size }) => Math.ceil((rows.length * size * data.BYTES_PER_ELEMENT) / 8) * 8,
+      );
+      const memory = new ArrayBuffer(bytes.reduce((sum, each) => sum + each, 0));
+      let at = 0;
+      for (const [i, { path, data, shape, size }] of leaves.entries()) {
+        const type = data.constructor as Float32ArrayConstructor;
+        const target: HostArray = new type(memory, at, rows.length * size);
+        if (!gatherRows(data, size, rows, target)) return undefined;
+        putAt(batch, path, { data: target, shape: [rows.length, ...shape.slice(1)] });
+        at += bytes[i] as number;
       }
       return batch as Partial<ExampleArrays> as ExampleArrays;
     },
   });
 }
 
-/** Rows of an array one after the other; undefined where a number of them is not finite. */
-function gatherRows(data: HostArray, size: number, rows: Int32Array): HostArray | undefined {
-  if (data instanceof Float32Array) return gatherFloats(data, size, rows);
-  const target = new (data.constructor as new (length: number) => HostArray)(rows.length * size);
+/** Writes rows of an array one after the other; false where a number of them is not finite. */
+function gatherRows(data: HostArray, size: number, rows: Int32Array, target: HostArray): boolean {
+  if (data instanceof Float32Array) return gatherFloats(data, size, rows, target as Float32Array);
   for (let i = 0; i < rows.length; i++) {
     const from = (rows[i] as number) * size;
     if (size === 1) target[i] = data[from] as number;
     else target.set(data.subarray(from, from + size), i * size);
   }
-  return target;
+  return true;
 }
 
 /** The same of floats. In a function of its own, which V8 compiles for one kind of array. */
-function gatherFloats(data: Float32Array, size: number, rows: Int32Array): Float32Array | undefined {
-  const target = new Float32Array(rows.length * size);
+function gatherFloats(data: Float32Array, size: number, rows: Int32Array, target: Float32Array): boolean {
   let to = 0;
   // Stays 0 while all are finite.
   let sum = 0;
@@ -106,7 +112,7 @@ function gatherFloats(data: Float32Array, size: number, rows: Int32Array): Float
       target[to++] = number;
     }
   }
-  return sum === 0 ? target : undefined;
+  return sum === 0;
 }
 
 /**
