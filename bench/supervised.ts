@@ -1,5 +1,6 @@
 import type { Figure } from "./harness/figure.ts";
 import { convStep } from "./supervised/conv.ts";
+import { generation } from "./supervised/generate.ts";
 import { imagesOnWorkers } from "./supervised/images.ts";
 import { loaderInMemory } from "./supervised/loader.ts";
 import { tokenStream } from "./supervised/tokens.ts";
@@ -12,4 +13,5 @@ export const figures: readonly Figure[] = [
   loaderInMemory,
   ...tokenStream,
   imagesOnWorkers,
+  generation,
 ];

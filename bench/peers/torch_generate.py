@@ -1,34 +1,28 @@
-"""Text from a small transformer by PyTorch, eager, with a cache of keys and values: tokens a second.
-
-    python bench/peers/torch_generate.py BATCH LAYERS WIDTH HEADS VOCABULARY PROMPT LENGTH REPEATS
+"""Text from a small transformer by PyTorch, eager, with a cache of keys and values: what bench/supervised/generate.ts is
+in ours.
 
 The blocks have norms before their parts, as GPT-2 and nn.transformer. The cache is allocated once and written in place;
 attention is torch's own fused kernel; samples are drawn at temperature 1 from all tokens.
 """
 
-import json
-import sys
-import time
-
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-batch, layers, width, heads, vocabulary, prompt, length, repeats = map(int, sys.argv[1:9])
-context = prompt + length
-torch.manual_seed(0)
+from protocol import serve
 
 
 class Block(nn.Module):
-    def __init__(self):
+    def __init__(self, width, heads):
         super().__init__()
+        self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x, cache, at):
-        time = x.shape[1]
-        q, k, v = self.qkv(self.norm1(x)).view(batch, time, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        batch, time, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, time, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         keys, values = cache
         keys[:, :, at : at + time] = k
         values[:, :, at : at + time] = v
@@ -40,10 +34,10 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self):
+    def __init__(self, layers, width, heads, vocabulary, context):
         super().__init__()
         self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
-        self.blocks = nn.ModuleList(Block() for _ in range(layers))
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
 
     def forward(self, tokens, caches, at):
@@ -53,29 +47,30 @@ class Transformer(nn.Module):
         return self.head(self.norm(x[:, -1]))
 
 
-model = Transformer().eval()
+def generate(batch, layers, width, heads, vocabulary, prompt, length):
+    torch.manual_seed(0)
+    context = prompt + length
+    model = Transformer(layers, width, heads, vocabulary, context).eval()
+    start = torch.randint(0, vocabulary, (batch, prompt))
+
+    @torch.inference_mode()
+    def once():
+        shape = (batch, heads, context, width // heads)
+        caches = [(torch.zeros(shape), torch.zeros(shape)) for _ in range(layers)]
+        tokens, made, at = start, [], 0
+        for _ in range(length):
+            logits = model(tokens, caches, at)
+            at += tokens.shape[1]
+            tokens = torch.multinomial(torch.softmax(logits, -1), 1)
+            made.append(tokens)
+        return torch.cat(made, 1)
+
+    def run(steps):
+        for _ in range(steps):
+            once()
+
+    run(1)
+    return run, None
 
 
-@torch.inference_mode()
-def generate(tokens):
-    shape = (batch, heads, context, width // heads)
-    caches = [(torch.zeros(shape), torch.zeros(shape)) for _ in range(layers)]
-    made = []
-    at = 0
-    for _ in range(length):
-        logits = model(tokens, caches, at)
-        at += tokens.shape[1]
-        tokens = torch.multinomial(torch.softmax(logits, -1), 1)
-        made.append(tokens)
-    return torch.cat(made, 1)
-
-
-start = torch.randint(0, vocabulary, (batch, prompt))
-generate(start)
-times = []
-for _ in range(repeats):
-    begin = time.perf_counter()
-    generate(start)
-    times.append(time.perf_counter() - begin)
-best = sorted(times)[len(times) // 2]
-print(json.dumps({"tokensPerSecond": batch * length / best, "seconds": best}))
+serve(lambda: f"{torch.__version__}, {torch.get_num_threads()} threads", {"generate": generate})
