@@ -142,7 +142,7 @@ async function pixelsOf(
   try {
     image =
       settings.decoder === "sharp"
-        ? await bySharp(bytes, channels, toHeight, toWidth)
+        ? await bySharp(bytes, settings, toHeight, toWidth)
         : await decoded(bytes, channels);
   } catch (cause) {
     if (cause instanceof EspalierError && cause.code === "PACKAGE_MISSING") throw cause;
@@ -275,9 +275,9 @@ function kernelOf(from: number, to: number, kind: "bilinear" | "area"): Kernel {
 }
 
 /** Decodes and resizes by sharp, which a program installs if it wants it. */
-async function bySharp(bytes: Uint8Array, channels: 1 | 3, h?: number, w?: number): Promise<Pixels> {
-  const name = "sharp";
-  const loaded = import(/* @vite-ignore */ name) as Promise<{ readonly default: Sharp }>;
+async function bySharp(bytes: Uint8Array, settings: ImageSettings, h?: number, w?: number): Promise<Pixels> {
+  // By a value that bundlers cannot know: most programs do not have it.
+  const loaded = import(/* @vite-ignore */ settings.decoder) as Promise<{ readonly default: Sharp }>;
   const { default: sharp } = await loaded.catch((cause: unknown) => {
     throw new EspalierError("PACKAGE_MISSING", "imageFolder: the decoder sharp is not installed", {
       fix: 'run `npm install sharp`, or leave out decoder: "sharp"',
@@ -287,7 +287,11 @@ async function bySharp(bytes: Uint8Array, channels: 1 | 3, h?: number, w?: numbe
   const image = sharp(bytes).removeAlpha().toColourspace("srgb");
   const sized = h === undefined ? image : image.resize(w as number, h, { fit: "fill", kernel: "linear" });
   const { data, info } = await sized.raw().toBuffer({ resolveWithObject: true });
-  return { data: withChannels(data, info.channels, channels), width: info.width, height: info.height };
+  return {
+    data: withChannels(data, info.channels, settings.channels),
+    width: info.width,
+    height: info.height,
+  };
 }
 
 /** The part of sharp that is used. */
