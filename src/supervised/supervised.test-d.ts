@@ -1,7 +1,8 @@
 import { expectTypeOf } from "vitest";
+import type { Value } from "../engine/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../trainer/index.ts";
-import { type BatchGroup, Loader, supervisedTrainer } from "./index.ts";
+import { accuracy, type BatchGroup, f1, Loader, type SetMetric, supervisedTrainer } from "./index.ts";
 
 declare const key: Uint32Array;
 declare const model: Parameters<typeof supervisedTrainer>[0]["model"];
@@ -36,3 +37,14 @@ class Counting implements TrainerHook {
 supervisedTrainer({ model, hooks: new Counting() });
 // @ts-expect-error a state holds what can be saved
 supervisedTrainer({ model, hooks: { name: "a", state: { seen: new Map() }, run: () => {} } });
+
+// Metrics: functions, metrics of a set, and accuracy, which is both.
+declare const own: SetMetric<{ readonly sum: Value }>;
+supervisedTrainer({ model, metrics: { accuracy, f1: f1(), own } });
+expectTypeOf(accuracy({ ignore: -1 })).toExtend<SetMetric>();
+// @ts-expect-error a metric of a set has a value
+supervisedTrainer({ model, metrics: { half: { init: own.init, add: own.add } } });
+// @ts-expect-error no such average
+f1({ average: "mean" });
+// @ts-expect-error no such precision
+supervisedTrainer({ model, trainingConfig: { precision: "f16" } });

@@ -79,7 +79,7 @@ const table = {
  */
 export function confusionMatrixHook(options: ConfusionMatrixHookOptions = {}): TrainerHook {
   checkOptions("confusionMatrixHook", options, table);
-  const { directory, stream = process.stdout } = options;
+  const { directory, stream = globalThis.process?.stdout ?? false } = options;
   let newest: ValidationTables | undefined;
   return {
     name: "confusionMatrix",
