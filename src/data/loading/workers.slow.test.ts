@@ -41,10 +41,10 @@ describe("worker threads of a loader", () => {
     });
     await failing.close();
     expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    const hanging = await loaderOf({ hangs: 13 }, { workers: 2, shuffle: false, timeout: 12_000 });
+    const hanging = await loaderOf({ hangs: 13 }, { workers: 2, shuffle: false, timeout: 6_000 });
     await expect(epochs(hanging, 1)).rejects.toMatchObject({
       code: "DATA_TIMEOUT",
-      message: expect.stringMatching(/worker 1 of 2 of letters.* 12 s/),
+      message: expect.stringMatching(/worker 1 of 2 of letters.* 6 s/),
     });
     const ending = await loaderOf({ ends: 5 }, { workers: 2, shuffle: false });
     await expect(epochs(ending, 1)).rejects.toMatchObject({
