@@ -30,5 +30,5 @@ export const generation: TimedFigure = {
   steps: 1,
   peers: { torch: { script: "torch_generate.py", case: "generate", params: sizes } },
   // 1.5 times the tokens a second.
-  bars: [{ kind: "ratio", against: "torch", atMost: 2 / 3 }],
+  bars: [{ kind: "ratio", against: "torch", atMost: 0.667 }],
 };
