@@ -208,7 +208,10 @@ function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], optio
       "CONTEXT_EXCEEDED",
       `${kind}: a prompt of ${longest} tokens and ${length} more do not fit into the model's context of ${context}`,
       {
-        fix: `generate at most ${Math.max(0, context - longest)}, or cut the prompt: tokens.slice(-${context - length})`,
+        fix:
+          longest < context
+            ? `generate at most ${context - longest}, or give the model a longer context`
+            : `cut prompts to less than ${context} tokens, or give the model a longer context`,
       },
     );
   if (Array.isArray(seed) && seed.length !== prompts.length)
