@@ -50,19 +50,20 @@ export function validation(options: ValidationOptions) {
     examples: held.length,
   });
   return async (weights: Readonly<Record<string, number>>, signal: AbortSignal): Promise<Validated> => {
-    tracker.states = tracker.start();
+    let states = tracker.start();
     const parts: Part[] = [];
     for await (const { data, from, count, size, capacity } of callsOf(options)) {
       if (signal.aborted)
         throw new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
       const at = Int32Array.of(count, from);
-      const done = programOf(size, capacity)({ data, at, weights, metrics: tracker.states });
-      tracker.states = done.metrics;
+      const done = programOf(size, capacity)({ data, at, weights, metrics: states });
+      states = done.metrics;
       parts.push({ ...done, count, size });
       // Streamed batches do not pile up on the device.
       if ("batches" in options.held) await parts.at(-3)?.values.loss?.ready();
     }
     const means = await meansOf(objective, parts, weights);
+    tracker.states = states;
     const { metrics, tables } = await tracker.values();
     return { metrics: { ...means, ...metrics }, tables };
   };
