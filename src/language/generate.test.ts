@@ -8,7 +8,7 @@ import {
   type TransformerOptions,
   transformer,
 } from "../nn/index.ts";
-import { type GenerateOptions, generate, streamTokens } from "./generate.ts";
+import { type Generated, type GenerateOptions, generate, streamTokens } from "./generate.ts";
 
 const on = { engine: "wasm" } as const;
 const sizes = { vocabulary: 11, width: 16, layers: 2, heads: 2, context: 24 } as const;
@@ -19,9 +19,12 @@ function made(options: Partial<TransformerOptions> = {}) {
   const params = model.init(1, spec([1, 4], "i32"), on);
   const whole = compile((p: Params, x: Value) => logSoftmax(model.apply(p, x)), on);
   /** Log-probabilities of every token after each of these. */
-  const logProbs = async (tokens: readonly number[]): Promise<number[][]> => {
-    const padded = Int32Array.from({ length: sizes.context }, (_, t) => tokens[t] ?? 0);
-    const x = put(padded, { shape: [1, sizes.context], ...on });
+  const logProbs = async (
+    tokens: readonly number[],
+    context: number = sizes.context,
+  ): Promise<number[][]> => {
+    const padded = Int32Array.from({ length: context }, (_, t) => tokens[t] ?? 0);
+    const x = put(padded, { shape: [1, context], ...on });
     const flat = Array.from(await whole(params, x).read());
     return tokens.map((_, t) => flat.slice(t * sizes.vocabulary, (t + 1) * sizes.vocabulary));
   };
@@ -50,6 +53,19 @@ describe("generate", () => {
       }
     },
   );
+
+  it("goes on past the places that the cache began with, for more sequences than one group", async () => {
+    const context = 160;
+    const long = made({ context, layers: 1, width: 8 });
+    const many = Array.from({ length: 33 }, (_, i) => prompts[i % 3] as number[]);
+    const all = await generate(long.model, long.params, many, { length: 150, temperature: 0 });
+    for (const i of [0, 32]) {
+      const [prompt, { tokens }] = [many[i] as number[], all[i] as Generated];
+      const whole = await long.logProbs([...prompt, ...tokens], context);
+      const likeliest = whole.slice(prompt.length - 1, -1).map((row) => row.indexOf(Math.max(...row)));
+      expect([...tokens]).toEqual(likeliest);
+    }
+  });
 
   it("gives the log-probabilities of a whole pass", async () => {
     const [, one] = await generate(model, params, prompts, { length: 12, logProbs: true, chunk: 5 });

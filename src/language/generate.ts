@@ -10,6 +10,8 @@
  *                 token  <- drawn by its logits                            drawn
  *       tokens    -> cut at stops, decoded, given out                      Sequence
  *
+ * Many sequences run as groups, beside each other on the cores of a CPU, and the cache grows as they do.
+ *
  * Places of the cache: 0 to P - 1 are the prompts', of which a shorter one leaves the last empty and hidden; the new
  * tokens of all sequences go to P, P + 1, ... So a step writes one slice whatever the prompts' lengths. Positions count
  * without the gap.
@@ -163,25 +165,31 @@ export async function* streamTokens(
   options: GenerateOptions,
 ): AsyncGenerator<TokenChunk> {
   const run = prepare(model, isMany(prompt) ? prompt : [prompt], options);
-  const { rows, given, length, chunk } = run;
-  const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs);
+  const { groups, padded, length, chunk } = run;
+  const { prefill, decode, grow } = programsOf(run.model, run.mode, run.logProbs);
   const sequences = run.prompts.map(() => new Sequence(options));
-  let state = prefill(params, run.tokens, given, run.padded, run.total);
+  let places = padded + placesFor(Math.min(length, chunk), length);
+  let states = groups.map(({ tokens, given }) => prefill(params, tokens, given, padded, places));
   // The first token follows from the prompt alone; calls give those after it.
-  let made = await read({ tokens: state.token, logProbs: state.logProb });
+  let made = await read(states.map(({ token, logProb }) => ({ tokens: token, logProbs: logProb })));
   let width = 1;
   for (let from = 1; ; from += chunk) {
     const last = from >= length;
     for (const [i, sequence] of sequences.entries()) {
-      const part = sequence.take(row(made.tokens, i, rows), row(made.logProbs, i, rows), width, last);
+      const { tokens, logProbs } = made[Math.floor(i / run.rows)] as (typeof made)[number];
+      const [at, rows] = [i % run.rows, run.rows];
+      const part = sequence.take(row(tokens, at, rows), row(logProbs, at, rows), width, last);
       if (part) yield { sequence: i, ...part };
     }
     if (last || sequences.every(({ done }) => done)) return;
     width = Math.min(chunk, length - from);
-    const steps = Int32Array.of(from, from + width, run.padded);
-    const { tokens, logProbs, ...next } = decode(params, state, steps, given, chunk);
-    state = next;
-    made = await read({ tokens, logProbs });
+    const needed = padded + placesFor(from + width, length);
+    if (needed > places) states = states.map((state) => grow(state, needed));
+    places = Math.max(places, needed);
+    const steps = Int32Array.of(from, from + width, padded);
+    const results = states.map((state, g) => decode(params, state, steps, (groups[g] as Group).given, chunk));
+    states = results.map(({ tokens: _tokens, logProbs: _logProbs, ...next }) => next);
+    made = await read(results.map(({ tokens, logProbs }) => ({ tokens, logProbs })));
   }
 }
 
@@ -218,18 +226,30 @@ function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], optio
     throw new EspalierError("OPTION_INVALID", `${kind}: ${seed.length} seeds for ${prompts.length} prompts`, {
       fix: "give one seed for all, or one for each prompt",
     });
-  // Few shapes, so that one program serves many calls.
-  const rows = prompts.length > 8 ? roundUp(prompts.length, 8) : 2 ** Math.ceil(Math.log2(prompts.length));
+  // Few shapes, so that one program serves many calls. Groups run beside each other: a loop uses one core of a CPU.
+  const count = Math.ceil(prompts.length / most);
+  const each = Math.ceil(prompts.length / count);
+  const rows = each > 8 ? roundUp(each, 8) : 2 ** Math.ceil(Math.log2(each));
   const padded = Math.min(roundUp(longest, 16), context - length);
-  const total = padded + Math.min(roundUp(length, 64), context - padded);
-  const laid = new Int32Array(rows * padded);
-  const lengths = new Int32Array(rows).fill(1);
-  const keys = new Uint32Array(rows * 2);
+  const shared = {
+    temperature: Float32Array.of(temperature),
+    topK: Int32Array.of(Math.min(topK ?? vocabulary, vocabulary)),
+    topP: Float32Array.of(topP),
+  };
+  const groups = Array.from({ length: count }, (): Group => {
+    const lengths = new Int32Array(rows).fill(1);
+    return {
+      tokens: new Int32Array(rows * padded),
+      given: { lengths, keys: new Uint32Array(rows * 2), ...shared },
+    };
+  });
   tokens.forEach((own, i) => {
-    laid.set(own, i * padded);
-    lengths[i] = own.length;
-    const [first, at] = typeof seed === "number" ? [seed, i] : [seed[i] as number, 0];
-    keys.set(hostRandom.hostFoldIn(hostRandom.hostKey(first), at), i * 2);
+    const { tokens: laid, given } = groups[Math.floor(i / rows)] as Group;
+    const at = i % rows;
+    laid.set(own, at * padded);
+    given.lengths[at] = own.length;
+    const [first, of] = typeof seed === "number" ? [seed, i] : [seed[i] as number, 0];
+    given.keys.set(hostRandom.hostFoldIn(hostRandom.hostKey(first), of), at * 2);
   });
   return {
     model,
@@ -237,19 +257,26 @@ function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], optio
     rows,
     length,
     padded,
-    total,
+    groups,
     logProbs,
     chunk: options.chunk ?? 32,
     mode: (temperature === 0 ? "greedy" : topK !== undefined || topP < 1 ? "likely" : "all") as Mode,
-    tokens: laid,
-    given: {
-      lengths,
-      keys,
-      temperature: Float32Array.of(temperature),
-      topK: Int32Array.of(Math.min(topK ?? vocabulary, vocabulary)),
-      topP: Float32Array.of(topP),
-    },
   };
+}
+
+/** Sequences in a group, at most. */
+const most = 32;
+
+/** Sequences that are generated together, as arrays for the programs. */
+interface Group {
+  readonly tokens: Int32Array;
+  readonly given: Given<Int32Array, Uint32Array, Float32Array>;
+}
+
+/** Places for new tokens: a cache grows by halves, so that steps at the beginning do not look at what is still empty. */
+function placesFor(tokens: number, length: number): number {
+  const step = roundUp(Math.max(tokens / 2, 64), 64);
+  return Math.min(roundUp(tokens, step), length);
 }
 
 const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
@@ -282,12 +309,12 @@ function tokensOf(
 }
 
 /** Numbers that decide what is drawn, the same for every step. */
-interface Given {
-  readonly lengths: Value;
-  readonly keys: Value;
-  readonly temperature: Value;
-  readonly topK: Value;
-  readonly topP: Value;
+interface Given<I = Value, K = Value, F = Value> {
+  readonly lengths: I;
+  readonly keys: K;
+  readonly temperature: F;
+  readonly topK: I;
+  readonly topP: F;
 }
 
 /** The newest token of each sequence, which is not in the cache yet. */
@@ -377,7 +404,21 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
     },
     { static: [4], donate: [1], name: "decode" },
   );
-  return { prefill, decode };
+
+  /** The same state with room for more tokens. */
+  const grow = compile(
+    (state: DecodeState, places: number): DecodeState => {
+      const wider = (x: Value): Value =>
+        np.pad(x, [
+          [0, 0],
+          [0, places - (x.shape[1] as number)],
+          [0, 0],
+        ]);
+      return { ...state, cache: state.cache.map(({ k, v }) => ({ k: wider(k), v: wider(v) })) };
+    },
+    { static: [1], name: "grow" },
+  );
+  return { prefill, decode, grow };
 }
 
 /** A token for each row of logits [rows, vocabulary]. Each row has random numbers of its own key and step. */
