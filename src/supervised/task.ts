@@ -256,8 +256,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   };
   if (length > 0) evalShape(() => objective.setMetrics.start(length));
 
-  const capacityOf = (batches: BatchGroup): number =>
-    feed.capacity(batches, loops && !(feed.length === null && objective.changes) ? maxFuse : 1);
+  const capacityOf = (batches: BatchGroup): number => feed.capacity(batches, loops ? maxFuse : 1);
   let moments: readonly number[] | undefined;
   const programsFor = objective.perSet((names) => {
     const programs = new Map<BatchGroup, ReturnType<typeof trainProgram>>();
@@ -468,7 +467,9 @@ function segmentsOf(
     let { from } = batches;
     const adds = addsWithSteps(batches);
     // A stream's end is not known: its updates are not cut, and come one by one where losses change.
-    const lengths = feed.length === null ? [batches.count] : objective.chunks(at, adds, batches.count);
+    const streamed = feed.length === null;
+    const capacity = capacityOf(batches);
+    const lengths = streamed ? [batches.count] : objective.chunks(at, adds, batches.count);
     at = advanceCounters(at, adds, batches.count);
     return lengths.map((repeats): Segment => {
       const data: Position = { batches, from };
@@ -478,7 +479,7 @@ function segmentsOf(
         repeats,
         adds: addsOf(batches),
         fusesWithNext: false,
-        maxFuse: capacityOf(batches),
+        maxFuse: streamed && objective.changes ? 1 : capacity,
         data,
       };
     });
