@@ -134,7 +134,11 @@ export async function sampleOf(
   const batchSize = config.onBadExample === "skip" ? 64 : 1;
   const { timeout, onBadExample, warn } = config;
   const loader = new DataLoader(data, {
-    ...{ batchSize, timeout, onBadExample, warn, prefetch: 0 },
+    batchSize,
+    timeout,
+    onBadExample,
+    warn,
+    prefetch: 0,
     ...(data.length !== undefined && { shuffle: false }),
   });
   try {
@@ -158,7 +162,10 @@ export function heldBatches(
   const { seed, key, rank: _, ...rest } = config;
   const loader = new DataLoader(data, {
     ...rest,
-    ...{ lastBatch: "keep", warn: config.warn ?? warn, seed, key },
+    lastBatch: "keep",
+    warn: config.warn ?? warn,
+    seed,
+    key,
     ...(data.length !== undefined && { shuffle: false }),
   });
   const start = loader.getState();
@@ -304,7 +311,11 @@ export class StreamFeed implements Feed {
     if (this.#markBefore?.isDisposed === false) await this.#markBefore.ready();
     this.#markBefore = this.#mark;
     this.#chunk = {
-      ...{ batches, generation, epoch, from, count: taken.length },
+      batches,
+      generation,
+      epoch,
+      from,
+      count: taken.length,
       ended: stream && loaded.length <= most,
       data: taken.length > 0 ? this.#place(batches, taken) : this.#parts.sample.data,
     };

@@ -141,13 +141,11 @@ async function losses(task: Task, settings: RangeTest): Promise<readonly number[
     },
     config: {
       ...settings.config,
-      ...{
-        epochs: Number.POSITIVE_INFINITY,
-        maxUpdates,
-        fuse: 8,
-        onNonFinite: "ignore",
-        handleSignals: false,
-      },
+      epochs: Number.POSITIVE_INFINITY,
+      maxUpdates,
+      fuse: 8,
+      onNonFinite: "ignore",
+      handleSignals: false,
     },
     hooks: [watch],
     warn: () => undefined,

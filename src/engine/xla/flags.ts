@@ -55,8 +55,16 @@ const fewProducts = 28_000;
 
 /** Ops that the compiler cannot put into one kernel, or turns into a loop of their own. */
 const apart = new Set([
-  ...["sort", "gather", "scatterAdd", "scatterSet", "lastWrites", "cumsum"],
-  ...["convolution", "pool", "whileLoop", "switch"],
+  "sort",
+  "gather",
+  "scatterAdd",
+  "scatterSet",
+  "lastWrites",
+  "cumsum",
+  "convolution",
+  "pool",
+  "whileLoop",
+  "switch",
 ]);
 
 /**

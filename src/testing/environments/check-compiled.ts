@@ -87,13 +87,11 @@ export async function checkCompiledEnvironment<S extends Named>(
         );
         const mask = compiled.actionMask?.(state);
         const found = {
-          ...{
-            before: compiled.observe(before),
-            observation: compiled.observe(state),
-            reward,
-            terminated,
-            truncated,
-          },
+          before: compiled.observe(before),
+          observation: compiled.observe(state),
+          reward,
+          terminated,
+          truncated,
           ...(mask && { mask }),
           state: rows.write(state),
         };
