@@ -14,7 +14,7 @@ import { absolutePath } from "./files.ts";
 //
 //   pets/cat/1.png  pets/cat/2.jpg  pets/dog/1.jpg   ->   { x: { data, shape: [height, width, channels] }, y: 0 or 1 }
 //
-//   read -> decode (PNG: fast-png, JPEG: jpeg-js, or all by sharp) -> channels -> size -> 0 to 1
+//   read -> decode (PNG: fast-png, JPEG: mozjpeg in wasm, or all by sharp) -> channels -> size -> 0 to 1
 
 /** Options of {@link imageFolder}. */
 export interface ImageFolderOptions {
@@ -162,10 +162,9 @@ async function pixelsOf(
 
 async function decoded(bytes: Uint8Array, channels: 1 | 3): Promise<Pixels> {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) {
-    const { default: jpeg } = await import("jpeg-js");
-    const options = { useTArray: true, formatAsRGBA: false, maxMemoryUsageInMB: 2048 } as const;
-    const { data, width, height } = jpeg.decode(bytes, options);
-    return { data: withChannels(data, 3, channels), width, height };
+    jpegDecoder ??= makeJpegDecoder();
+    const { data, width, height } = (await jpegDecoder)(bytes);
+    return { data: withChannels(data, 4, channels), width, height };
   }
   const { decode, convertIndexedToRgb, hasPngSignature } = await import("fast-png");
   if (!hasPngSignature(bytes)) throw new Error("it is neither PNG nor JPEG");
@@ -178,6 +177,50 @@ async function decoded(bytes: Uint8Array, channels: 1 | 3): Promise<Pixels> {
   const full = depth < 8 ? unpackedBits(png.data, width, height, depth) : png.data;
   const data = full instanceof Uint8Array ? full : Uint8Array.from(full, (n) => n / 257);
   return { data: withChannels(data, png.channels, channels), width, height };
+}
+
+let jpegDecoder: Promise<(bytes: Uint8Array) => Pixels> | undefined;
+
+/** mozjpeg in WebAssembly: the pixels that libjpeg gives, with transparency. */
+async function makeJpegDecoder(): Promise<(bytes: Uint8Array) => Pixels> {
+  const { default: make } = await import("@jsquash/jpeg/codec/dec/mozjpeg_dec.js");
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const file = createRequire(import.meta.url).resolve("@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm");
+  let said: string[] = [];
+  const decoder = await make({
+    noInitialRun: true,
+    printErr: (text: string) => said.push(text),
+    wasmBinary: node.fs.readFileSync(file),
+  });
+  return (bytes) => {
+    said = [];
+    const image: Pixels | null = withImageData(() => decoder.decode(bytes, false));
+    // libjpeg fills what is missing of a file with grey, and warns.
+    if (image && said.length === 0) return image;
+    throw new Error(said.join("; ") || "it is no JPEG");
+  };
+}
+
+/** Runs what makes an `ImageData`, which browsers have and Node has not. */
+function withImageData<T>(run: () => T): T {
+  const scope = globalThis as { ImageData?: unknown };
+  const own = scope.ImageData;
+  scope.ImageData = class {
+    readonly data: Uint8Array;
+    readonly width: number;
+    readonly height: number;
+    constructor(data: Uint8Array, width: number, height: number) {
+      this.data = data;
+      this.width = width;
+      this.height = height;
+    }
+  };
+  try {
+    return run();
+  } finally {
+    if (own === undefined) delete scope.ImageData;
+    else scope.ImageData = own;
+  }
 }
 
 /** Pixels of less than 8 bits, which come several to a byte, each row beginning with a byte. */

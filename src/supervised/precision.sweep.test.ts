@@ -65,7 +65,7 @@ describe.each(sweepEngines())("precision on %s", (engine) => {
   });
 });
 
-describe.runIf(sweepEngines().includes("xla"))("a model in bf16", () => {
+describe.each(sweepEngines().filter((engine) => engine === "xla"))("a model in bf16 on %s", () => {
   const engine = "xla";
   const images = nn.sequential([
     nn.conv2d(4, 3),
