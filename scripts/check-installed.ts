@@ -122,6 +122,7 @@ function programChecks(engines: readonly string[]): readonly Check[] {
 function readmeChecks(): readonly Check[] {
   const promises: readonly ((lines: readonly string[]) => void)[] = [
     ([loss]) => assert.ok(Number(loss) < 0.01, `the loss falls under 0.01: ${loss}`),
+    (lines) => assert.equal(lines.at(-1), "yes"),
     ([mean, choice]) => {
       assert.ok(Number(mean) >= 475, `the pole is balanced: ${mean}`);
       assert.equal(choice, "1");
