@@ -65,7 +65,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   data: [
     ...[...COMPUTING, ...FILES, ...PROCESSES],
-    ...["csv-parse", "hyparquet", "fast-png", "jpeg-js", "@huggingface/tokenizers"],
+    ...["csv-parse", "hyparquet", "fast-png", "@jsquash/jpeg", "@huggingface/tokenizers"],
   ],
   supervised: ["node:fs", "node:path", "node:url"],
   rl: [...COMPUTING, ...FILES, ...PROCESSES],
