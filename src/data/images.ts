@@ -194,33 +194,11 @@ async function makeJpegDecoder(): Promise<(bytes: Uint8Array) => Pixels> {
   });
   return (bytes) => {
     said = [];
-    const image: Pixels | null = withImageData(() => decoder.decode(bytes, false));
-    // libjpeg fills what is missing of a file with grey, and warns.
-    if (image && said.length === 0) return image;
+    const image: Pixels | null = decoder.decode(bytes, false);
+    // libjpeg fills what is missing of a file with grey, and warns. It warns of harmless bytes too.
+    if (image && !said.some((text) => text.startsWith("Premature end"))) return image;
     throw new Error(said.join("; ") || "it is no JPEG");
   };
-}
-
-/** Runs what makes an `ImageData`, which browsers have and Node has not. */
-function withImageData<T>(run: () => T): T {
-  const scope = globalThis as { ImageData?: unknown };
-  const own = scope.ImageData;
-  scope.ImageData = class {
-    readonly data: Uint8Array;
-    readonly width: number;
-    readonly height: number;
-    constructor(data: Uint8Array, width: number, height: number) {
-      this.data = data;
-      this.width = width;
-      this.height = height;
-    }
-  };
-  try {
-    return run();
-  } finally {
-    if (own === undefined) delete scope.ImageData;
-    else scope.ImageData = own;
-  }
 }
 
 /** Pixels of less than 8 bits, which come several to a byte, each row beginning with a byte. */
