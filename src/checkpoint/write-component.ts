@@ -26,7 +26,9 @@ export async function writeComponent(
 ): Promise<FileRecord> {
   const tensors = image.leaves.map(({ name, dtype, shape }) => ({ name, dtype: nameOf(dtype), shape }));
   const header = encodeHeader(tensors, { [treeKey]: image.tree }).bytes;
-  const blocks = blocksTo(file);
+  const total = image.leaves.reduce((sum, { bytes }) => sum + bytes, header.length);
+  // A small component has one block of its size: making a large one costs more than all the rest.
+  const blocks = blocksTo(file, { ...blockSize, bytes: Math.min(blockSize.bytes, total) });
   await blocks.add(header.length, copyOf(header));
   let copied = 0;
   for (const leaf of image.leaves) {
