@@ -170,6 +170,11 @@ export class Dataset<T> {
     return this.#source.rowOf?.(index, pass ?? passOf(0)) ?? index;
   }
 
+  /** The same of many rows. */
+  rowsOf(rows: Int32Array, pass: Pass): Int32Array {
+    return this.#source.rowOf ? rows.map((row) => this.rowOf(row, pass)) : rows;
+  }
+
   /** A row by its number, from 0. Only where `length` is known. */
   get(index: number, pass: Pass = passOf(0)): T | Promise<T> {
     const length = this.#indexed("get");

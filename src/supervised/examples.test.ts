@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { fromArrays } from "../data/index.ts";
 import { put } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
@@ -7,14 +8,16 @@ import { supervisedTask } from "./task.ts";
 import { supervisedTrainer } from "./trainer.ts";
 
 const x = { data: new Float32Array(8), shape: [4, 2] };
-const trained = (y: unknown, more: object = {}, valY?: unknown) =>
+const training = (more: object = {}) =>
   supervisedTrainer({
     model: nn.dense(2),
     trainingConfig: { batchSize: 2, handleSignals: false },
     engine: "wasm",
     warn: () => {},
     ...more,
-  }).train({
+  });
+const trained = (y: unknown, more: object = {}, valY?: unknown) =>
+  training(more).train({
     trainData: { x, y: y as never },
     ...(valY !== undefined && { valData: { x, y: valY as never } }),
   });
@@ -31,6 +34,17 @@ describe("labels", () => {
       /data: 2 of 4 labels are none of the model's 2 classes; the first is 2, at y\[1\] \[LABELS_INVALID\]/,
     );
   });
+
+  it.each([
+    ["labels", { x, y: Int32Array.of(0, 1, 1, 2) }, /the first is 2, in row 3 \[LABELS_INVALID\]/],
+    ["weights", { x, y: Int32Array.of(0, 1, 1, 1), weight: Float32Array.of(1, 1, 1, -1) }, /row 3 is -1/],
+  ])(
+    "of a part of a dataset: bad %s are refused with their row in the source",
+    async (_name, arrays, error) => {
+      const part = fromArrays(arrays).select([0, 2, 3]);
+      await expect(training().train({ trainData: part })).rejects.toThrow(error);
+    },
+  );
 
   it("below 0 are refused, of validation too", async () => {
     const y = Int32Array.of(0, 1, 0, 1);

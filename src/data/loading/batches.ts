@@ -37,7 +37,7 @@ export interface Rank {
 /** A batch that was made. */
 export interface MadeBatch {
   readonly arrays: ExampleArrays;
-  /** The examples' numbers in the source. */
+  /** The examples' numbers in the source: of the file, for a part that `split` made. */
   readonly rows: Int32Array;
   /** Examples that could not be used. */
   readonly skipped: number;
@@ -89,7 +89,7 @@ export class BatchMaker {
     if (!("rows" in request)) return this.#next(request);
     const { rows, pass } = request;
     const arrays = this.#data.gather(rows, pass);
-    return arrays ? { arrays, rows, skipped: 0 } : this.#rows(request);
+    return arrays ? { arrays, rows: this.#data.rowsOf(rows, pass), skipped: 0 } : this.#rows(request);
   }
 
   async close(): Promise<void> {
@@ -124,8 +124,13 @@ export class BatchMaker {
       let other = i;
       while (good[other] === undefined) other = (other + 1) % rows.length;
       writer.write(i, good[other] as Item<Example>);
+      good[i] = good[other] as Item<Example>;
     }
-    return { arrays: writer.arrays(), rows, skipped: bad.length };
+    return {
+      arrays: writer.arrays(),
+      rows: Int32Array.from(good, ({ index }) => index),
+      skipped: bad.length,
+    };
   }
 
   /** The arrays of examples, by the first row: all threads have to agree. */

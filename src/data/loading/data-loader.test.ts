@@ -40,6 +40,10 @@ describe("a data loader", () => {
     expect(await epochs(createLoader(train, config), 2)).toEqual(
       await epochs(createLoader(onebyOne, config), 2),
     );
+    for await (const { x, rows } of createLoader(train, config))
+      expect([...rows].map((row) => row * 3)).toEqual(
+        [...(x as ExampleArray).data].filter((_, i) => i % 3 === 0),
+      );
     x.data[23] = Number.NaN;
     await expect(epochs(createLoader(memory, config), 1)).rejects.toMatchObject({
       code: "DATA_NOT_FINITE",
@@ -77,6 +81,7 @@ describe("a data loader", () => {
       const seen = first?.flatMap(({ x }) => x.filter((_, i) => i % 3 === 0)) ?? [];
       expect(seen.filter((row) => bad.includes(row))).toEqual([]);
       expect(seen.length).toBe(stream ? 17 : 23);
+      expect(first?.flatMap(({ rows }) => rows)).toEqual(seen);
     }
   });
 
