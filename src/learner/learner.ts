@@ -1,4 +1,4 @@
-import { treeLeaves, treeMap } from "../core/index.ts";
+import { EspalierError, treeLeaves, treeMap } from "../core/index.ts";
 import {
   type CompileOptions,
   compile,
@@ -46,6 +46,8 @@ export class Learner {
   #initState: () => OptimizerState<Tensor>;
   #average: AverageOptions | undefined;
   #deterministic: boolean;
+  /** A program holds on to the states. */
+  #compiled = false;
 
   constructor(options: LearnerOptions) {
     const { task, optimizer, learningRate, rates, ramps = {} } = options;
@@ -89,9 +91,13 @@ export class Learner {
   /**
    * Keeps a moving average of the parameters from the next update on: after each update that took effect
    * `decay * average + (1 - decay) * params`, from the first parameters on. It is computed within the update, so that it
-   * counts every one, fused or not. To be called before a program is made.
+   * counts every one, fused or not. An error once a program has been made.
    */
   average(options: AverageOptions): void {
+    if (this.#compiled)
+      throw new EspalierError("HOOK_INVALID", `${this.#options.task}: an average is kept from the start on`, {
+        fix: "give emaHook to the Trainer when it is made: hooks: [emaHook()]",
+      });
     this.#average = options;
     this.#initState = this.#initProgram();
     this.#state = new TensorState<OptimizerState>("optimizer", this.#initState(), this.stateOptions);
@@ -132,6 +138,7 @@ export class Learner {
 
   /** The states that an update replaces, for {@link compileUpdate}. */
   get states() {
+    this.#compiled = true;
     return { params: this.params, state: this.state, first: this.nonFinite };
   }
 

@@ -126,4 +126,13 @@ describe("emaHook", () => {
     expect(() => made({ engine: "wasm", hooks })).toThrow(/HOOK_INVALID/);
     expect(() => emaHook({ decay: 1 })).toThrow(/OPTION_INVALID/);
   });
+
+  it("refuses to begin in the middle of a run, where it would reset the optimizer", async () => {
+    const late = {
+      name: "late",
+      onEpochEnd: () => trainer.registerHook(emaHook()),
+    };
+    const { trainer } = made({ engine: "wasm", hooks: [late] });
+    await expect(trainer.train()).rejects.toThrow(/HOOK_INVALID/);
+  });
 });

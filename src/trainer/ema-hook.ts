@@ -1,6 +1,5 @@
 import { EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
 import type { TrainerHook } from "./events.ts";
-import type { Task } from "./task.ts";
 
 /** Options of {@link emaHook}. */
 export interface EmaHookOptions {
@@ -17,11 +16,6 @@ const table = {
   decay: option.number({ min: 0, below: 1, default: 0.999 }),
   validate: option.flag({ default: false }),
 } satisfies OptionTable<EmaHookOptions>;
-
-/** A function of a hook that changes the task before it begins. */
-const prepares: unique symbol = Symbol.for("espalier.prepares");
-
-type Preparing = { readonly [prepares]?: (task: Task) => void };
 
 /**
  * Keeps an exponential moving average of the parameters, as the component `ema`: `decay * average + (1 - decay) * params`
@@ -41,9 +35,9 @@ type Preparing = { readonly [prepares]?: (task: Task) => void };
  */
 export function emaHook(options: EmaHookOptions = {}): TrainerHook {
   const { name, decay, validate } = resolveOptions("emaHook", options, table);
-  const hook: TrainerHook & Preparing = {
+  return {
     name,
-    [prepares]: (task) => {
+    prepareTask: (task) => {
       if (!task.average)
         throw new EspalierError("TASK_INVALID", `${name}: the task keeps no average of its parameters`, {
           fix: "use a task that trains by gradients, or give your own a function `average`",
@@ -57,11 +51,4 @@ export function emaHook(options: EmaHookOptions = {}): TrainerHook {
     // A hook has a handler.
     onTrainingStart: () => undefined,
   };
-  return hook;
-}
-
-/** Has a hook, and those within it, change the task before it begins. */
-export function prepareTask(hook: TrainerHook & Preparing, task: Task): void {
-  hook[prepares]?.(task);
-  for (const child of hook.children ?? []) prepareTask(child as TrainerHook, task);
 }

@@ -181,4 +181,7 @@ export const trainerEvents: readonly TrainerEvent[] = Object.keys({
 } satisfies Record<TrainerEvent, true>) as TrainerEvent[];
 
 /** A hook of the trainer. */
-export type TrainerHook = Hook<TrainerEvents>;
+export type TrainerHook = Hook<TrainerEvents> & {
+  /** Changes the task when the hook is registered, before it compiles its programs: see `emaHook`. */
+  readonly prepareTask?: (task: Task) => void;
+};

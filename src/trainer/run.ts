@@ -4,7 +4,6 @@ import { RandomStreams } from "../random/index.ts";
 import { type TrainingConfig, trainingConfig } from "./config.ts";
 import { contextOf, type RunContext } from "./context.ts";
 import { RampInputs } from "./dispatch.ts";
-import { prepareTask } from "./ema-hook.ts";
 import { Ending } from "./ending.ts";
 import {
   type PhaseTiming,
@@ -93,7 +92,11 @@ export class Run {
   }
 
   register(hook: TrainerHook): void {
-    prepareTask(hook, this.task);
+    const prepare = (each: TrainerHook): void => {
+      each.prepareTask?.(this.task);
+      for (const child of each.children ?? []) prepare(child);
+    };
+    prepare(hook);
     this.hooks.register(hook);
   }
 
