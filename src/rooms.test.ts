@@ -69,7 +69,8 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   supervised: ["node:fs", "node:path", "node:url"],
   rl: [...COMPUTING, ...FILES, ...PROCESSES],
-  language: ["node:fs", "node:path", "node:url"],
+  language: ["node:fs", "node:path", "node:url", "node:worker_threads"],
+  rollout: [...COMPUTING, ...FILES, ...PROCESSES],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
   testing: COMPUTING,
 };

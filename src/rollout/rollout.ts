@@ -1,0 +1,122 @@
+/**
+ * The words of this room: what travels between a trainer and its rollout workers.
+ *
+ *     trainer                                   worker (worker.ts)
+ *       publish(weights) ────────────────────▶    weights.receive()
+ *                                                 lesson <- curriculum
+ *                                                 generator.rollout(lesson)      text.ts, environments.ts
+ *       take() ◀─────────────────────────────    rollouts.send(rollout)
+ *       learns from it (task.ts)                  hooks: evaluation, logging, ...
+ */
+import type { HostArray, Tensor } from "../engine/index.ts";
+import type { Params } from "../nn/index.ts";
+import type { Stateful } from "../state/index.ts";
+
+/** An array on the host with its shape. */
+export interface ShapedArray {
+  readonly data: HostArray;
+  readonly shape: readonly number[];
+}
+
+/** Arrays by name. */
+export type NamedArrays = Readonly<Record<string, ShapedArray>>;
+
+/** Parameters on the host, by their paths ("blocks.0.w"), and the trainer's step that they are of. */
+export interface Weights {
+  /** Updates of the trainer. Lower than before where a trainer went back to a checkpoint. */
+  readonly id: number;
+  readonly arrays: NamedArrays;
+}
+
+/** Results of a lesson's episodes: what a curriculum takes. */
+export interface LessonScores {
+  readonly episodes: number;
+  /** Mean return of the episodes, and the share of them whose return is above 0. */
+  readonly return: number;
+  readonly positive: number;
+}
+
+/** Experience that a worker made with one set of weights. */
+export interface Rollout extends LessonScores {
+  /** Unique in its run: the worker's name and a number. One that is delivered twice has the same. */
+  readonly id: string;
+  readonly worker: string;
+  /** The weights that it was made with. */
+  readonly weightId: number;
+  readonly lesson: string;
+  /**
+   * The first axis of every array is that of its units, which are never torn apart in training: groups of samples of one
+   * prompt, or a stretch of steps of one environment.
+   */
+  readonly arrays: NamedArrays;
+  /** Further numbers of it, for logs: lengths, failures of rewards. */
+  readonly metrics?: Readonly<Record<string, number>>;
+}
+
+/** Makes rollouts and plays evaluations with the parameters that it was given last. */
+export interface RolloutGenerator {
+  readonly lessons: readonly string[];
+  /** Takes parameters; refuses those of another shape with WEIGHTS_INVALID, and keeps the old ones. */
+  setParams(params: Params<Tensor> | NamedArrays): void | Promise<void>;
+  rollout(request: GeneratorRequest): Promise<Omit<Rollout, "id" | "worker" | "weightId" | "lesson">>;
+  /** Plays `examples` episodes that training never sees, the most likely way; the same for the same key. */
+  evaluate(
+    request: GeneratorRequest & { readonly examples: number },
+  ): Promise<LessonScores & { readonly metrics?: Readonly<Record<string, number>> }>;
+  /** Environments in the middle of episodes. Without it everything follows from the keys of requests. */
+  readonly state?: Stateful;
+  close?(): void | Promise<void>;
+}
+
+/** What a generator is asked for. */
+export interface GeneratorRequest {
+  readonly lesson: string;
+  /** All random numbers follow from it. */
+  readonly key: Uint32Array;
+  readonly signal: AbortSignal;
+}
+
+/** Where a worker gets its weights. */
+export interface WeightSource {
+  /**
+   * The newest weights, where they are others than those received last; else undefined, at once. With `wait` it
+   * resolves when there are some, or with undefined when the signal is aborted or the source is closed.
+   */
+  receive(options?: { readonly wait?: boolean; readonly signal?: AbortSignal }): Promise<Weights | undefined>;
+}
+
+/** Where a worker leaves its rollouts. */
+export interface RolloutSink {
+  /**
+   * Resolves when the trainer's side has the rollout: from then on it is not lost with the worker. Waits while the queue
+   * is full. Rejects with TRANSPORT_CLOSED where there is no trainer any more.
+   */
+  send(rollout: Rollout, options?: { readonly signal?: AbortSignal }): Promise<void>;
+}
+
+/** A worker's end of a transport. */
+export interface WorkerLink extends WeightSource, RolloutSink {
+  close(): Promise<void>;
+}
+
+/** Counts of a transport, from its beginning. */
+export interface TransportStats {
+  /** Rollouts that were accepted, taken by the trainer, are waiting now, and came twice. */
+  readonly accepted: number;
+  readonly taken: number;
+  readonly queued: number;
+  readonly duplicates: number;
+  /** Workers now, and those that were replaced after they died. */
+  readonly workers: number;
+  readonly replaced: number;
+}
+
+/** The trainer's end of a transport: in-process (transport.ts), worker processes (processes.ts), or a cluster. */
+export interface Transport {
+  /** Gives weights to all workers, those that come later included. The newest count. */
+  publish(weights: Weights): Promise<void>;
+  /** The next rollout, each once, in order of arrival; waits for one. Undefined when the signal is aborted or it is closed. */
+  take(options?: { readonly signal?: AbortSignal }): Promise<Rollout | undefined>;
+  readonly stats: TransportStats;
+  close(): Promise<void>;
+}
