@@ -67,6 +67,12 @@ export interface Loss<B = Named, O = unknown> {
   /** Fields it adds while experience is gathered. No values of other terms are there to `read`. */
   rollout?(inputs: LossInputs<B, O>): Readonly<Record<string, Value>>;
   term(inputs: LossInputs<B, O>): LossTerm;
+  /**
+   * Inside a program: what its mean over a batch is divided by, such as the number of labels that are not masked. Parts
+   * of a batch are weighted by it where supervised training accumulates gradients, and batches of its validation.
+   * Default: the sum of the batch's weights, or its examples.
+   */
+  count?(batch: B): Value;
   /** Names of values it reads from other terms (those that give them come first) and of values it gives. */
   readonly reads?: readonly string[];
   readonly gives?: readonly string[];
@@ -131,6 +137,7 @@ const members = [
   "fields",
   "rollout",
   "term",
+  "count",
   "reads",
   "gives",
   "state",

@@ -32,6 +32,11 @@ const how = ({ loss, metrics }: LossStrategy) => ({ loss, metrics });
 const known = (y: Value) => np.greater(y, 0.2);
 const masked = (out: Value, y: Value) => nn.mse(out, y, { mask: known(y) });
 
+interface FitInputs {
+  readonly outputs: Value;
+  readonly batch: { readonly y: Value; readonly weight?: Value };
+}
+
 const cases: Readonly<Record<string, () => object>> = {
   "masked tokens": () => ({ ...how(languageModeling()), model: nn.dense(3), data: { x: steps, y: tokens } }),
   "weights of tokens": () => ({
@@ -74,6 +79,31 @@ const cases: Readonly<Record<string, () => object>> = {
     ],
     model: nn.dense(2),
     data: { x, y: numbers },
+  }),
+  "an object that counts, and a function without a name": () => ({
+    loss: [
+      {
+        name: "fit",
+        term: ({ outputs, batch }: FitInputs) => ({ loss: masked(outputs, batch.y) }),
+        count: ({ y }: FitInputs["batch"]) => np.sum(known(y)),
+      },
+      countedLoss(
+        (out: Value, y: Value) => masked(out, y),
+        (y) => np.sum(known(y)),
+      ),
+    ],
+    model: nn.dense(2),
+    data: { x, y: numbers },
+  }),
+  "an object with weights": () => ({
+    loss: {
+      name: "fit",
+      term: ({ outputs, batch }: FitInputs) => ({
+        loss: nn.mse(outputs, batch.y, { mask: batch.weight as Value }),
+      }),
+    },
+    model: nn.dense(2),
+    data: { x, y: numbers, weight },
   }),
   plain: () => ({ loss: nn.mse, model: nn.dense(2), data: { x, y: numbers } }),
 };

@@ -1,13 +1,19 @@
 import { EspalierError, shown } from "../core/index.ts";
 import type { ExampleTree } from "../data/index.ts";
-import { np, type Specs, Value, type ValueLike } from "../engine/index.ts";
-import { type Loss, objective as lossesObjective, shareName, weightName } from "../losses/index.ts";
+import { np, Value, type ValueLike } from "../engine/index.ts";
+import { asLoss, type Loss, objective as lossesObjective, shareName, weightName } from "../losses/index.ts";
 import type { Model, Moments, Params } from "../nn/index.ts";
-import type { Adds, Counters, Ramp } from "../schedule/index.ts";
-import type { Stateful } from "../state/index.ts";
+import type { Adds, Counters } from "../schedule/index.ts";
 import type { Settings } from "../trainer/index.ts";
 import { isSetMetric, type Metric, type Metrics } from "./metrics.ts";
-import { type AnySetMetric, type MetricStates, notOneNumber, notValue, SetMetrics } from "./tracker.ts";
+import {
+  type AnySetMetric,
+  type MetricStates,
+  notOneNumber,
+  notValue,
+  SetMetrics,
+  type Shapes,
+} from "./tracker.ts";
 
 /** Inputs and targets, of values while tracing; each may be a tree. */
 export interface Batch<X = unknown, Y = unknown> {
@@ -32,7 +38,8 @@ export type LossCount<Y = Value> = (y: Y, weight?: Value) => Value;
 
 /**
  * A loss that leaves out part of a batch by a mask of its own, with the count of what is left. Micro-batches and
- * batches of validation are then weighted by it; other losses count examples.
+ * batches of validation are then weighted by it; other losses count the batch's weights, or its examples. Losses that
+ * are objects have a `count` of their own.
  *
  * @example
  * ```ts
@@ -63,7 +70,19 @@ export type LossInput<O = Value, Y = Value, X = Value> =
 
 /** A batch whose inputs and targets are any trees of values. */
 export type AnyBatch = Batch<ExampleTree<Value>, ExampleTree<Value>>;
+type FunctionLoss = SupervisedLoss<unknown, ExampleTree<Value>>;
 type AnyLoss = FunctionLoss | Loss<AnyBatch, unknown>;
+type BatchMetric = Metric<unknown, ExampleTree<Value>>;
+
+export interface ObjectiveParts {
+  readonly model: Model<ExampleTree<Value>, unknown>;
+  readonly loss: AnyLoss | readonly AnyLoss[];
+  readonly metrics: Metrics<unknown, ExampleTree<Value>>;
+  /** The data has weights. */
+  readonly weighted: boolean;
+  /** Asked for once there are parameters. */
+  readonly shapes: Shapes;
+}
 
 export interface ObjectiveInputs {
   readonly params: Params;
@@ -82,58 +101,99 @@ export interface ObjectiveInputs {
 }
 
 /** A factor for each loss by name. */
-export type Shares = Readonly<Record<string, ValueLike>>;
+type Shares = Readonly<Record<string, ValueLike>>;
 
-/** A forward pass with its losses and metrics. Which losses are active may change from batch to batch. */
-export interface SupervisedObjective {
-  /** Weights that change over time. */
-  readonly ramps: Readonly<Record<string, Ramp>>;
-  readonly components: Readonly<Record<string, Stateful>>;
-  readonly hooks: readonly { readonly name: string }[];
-  /** All losses. */
-  readonly names: readonly string[];
-  /** The losses in plain values: their weights, and when they are active. */
-  readonly settings: Settings;
-  /** Which losses are active may change. */
-  readonly changes: boolean;
-  /** Lengths of the parts of `count` batches, cut where the active losses change. */
-  chunks(counters: Counters, adds: Adds, count: number): readonly number[];
-  /** The losses that are active in a batch that begins at these counters. */
-  active(counters: Counters, adds: Adds): readonly string[];
-  /** Keeps what is made for each set of losses. */
-  perSet<T>(make: (names: readonly string[]) => T): (names: readonly string[]) => T;
-  /** Inside a program: the sum of these losses, all scalars by name, `loss` among them, and the metrics' states. */
-  compute(
-    names: readonly string[],
-    inputs: ObjectiveInputs,
-  ): readonly [loss: Value, values: Readonly<Record<string, Value>>, metrics: MetricStates];
-  /** Metrics that have a state. */
-  readonly setMetrics: SetMetrics;
-  /** Inside a program: what each loss counts in a batch. Losses that count examples are left out. */
-  counts(batch: AnyBatch): Readonly<Record<string, Value>>;
-  /** Factors that make gradients and values of micro-batches sums, given shares of losses and that of examples. */
-  factors(shares: Shares, examples: number): Factors;
-  /** The sum of losses from each one's value by name, where it is not one loss. */
-  sum?(values: Readonly<Record<string, number>>, ramps: Readonly<Record<string, number>>): number;
+export type SupervisedObjective = ReturnType<typeof supervisedObjective>;
+
+/**
+ * A forward pass with its losses and metrics. Which losses are active may change from batch to batch. A single function
+ * is reported as `loss` alone, several losses each under its name too.
+ */
+export function supervisedObjective({ model, loss, metrics, weighted, shapes }: ObjectiveParts) {
+  const { functions, setMetrics } = metricsOf(metrics, weighted, shapes);
+  const alone = typeof loss === "function";
+  const given: readonly AnyLoss[] = Array.isArray(loss) ? loss : [loss];
+  const losses = given.map(lossOfBatch);
+  let newest: unknown;
+  const terms = lossesObjective<AnyBatch, unknown>({
+    forward: (params, batch, options) => model.apply(params, batch.x, options),
+    losses,
+    metrics: (outputs, batch) => {
+      newest = outputs;
+      return metricValues(functions, outputs, batch.y);
+    },
+  });
+  const { names, ramps, components, hooks } = terms;
+  return {
+    names,
+    ramps,
+    components,
+    hooks,
+    setMetrics,
+    /** The losses in plain values: their weights, and when they are active. */
+    settings: alone
+      ? { loss: {} }
+      : Object.fromEntries(
+          names.map((name) => [name, lossSettings(given.find((each) => each.name === name))]),
+        ),
+    /** Which losses are active may change. */
+    changes: losses.some(({ active }) => active?.train !== undefined),
+    /** Lengths of the parts of `count` batches, cut where the active losses change. */
+    chunks: (counters: Counters, adds: Adds, count: number) => terms.chunks("train", counters, adds, count),
+    /** The losses that are active in a batch that begins at these counters. */
+    active: (counters: Counters, adds: Adds) => terms.active("train", counters, adds),
+    /** Keeps what is made for each set of losses. */
+    perSet: <T>(make: (names: readonly string[]) => T) => terms.perSet((_evaluate, set) => make(set)),
+
+    /** Inside a program: the sum of these losses, all scalars by name, `loss` among them, and the metrics' states. */
+    compute: (
+      active: readonly string[],
+      { params, batch, train, key, ramps, metrics: states, moments, shares = {} }: ObjectiveInputs,
+    ): readonly [loss: Value, values: Readonly<Record<string, Value>>, metrics: MetricStates] => {
+      const parts = Object.entries(alone ? {} : shares).map(([name, share]) => [shareName(name), share]);
+      const weights = { ...ramps, ...Object.fromEntries(parts) };
+      const how = { train, ...(key && { key }), ...(moments && { moments }) };
+      const { loss: sum, metrics: all } = terms.evaluate(active)(params, batch, weights, how);
+      const { [`${names[0]}.loss`]: own, ...rest } = all;
+      return [sum, alone ? rest : all, states ? setMetrics.add(states, newest, batch) : {}];
+    },
+
+    /** Inside a program: what each loss counts in a batch. Losses that count examples are left out. */
+    counts: (batch: AnyBatch): Readonly<Record<string, Value>> =>
+      Object.fromEntries(
+        losses.flatMap((each) => {
+          const count = each.count ? each.count(batch) : batch.weight && np.sum(batch.weight);
+          return count ? [[each.name, count.astype("f32")] as const] : [];
+        }),
+      ),
+
+    /**
+     * Factors that make gradients and values of micro-batches sums, given shares of losses and that of examples. A
+     * single loss has its share outside, so that a batch without masks is weighted as one by its examples, bit for bit;
+     * several have theirs inside the sum.
+     */
+    factors: (shares: Shares, examples: number) => ({
+      grads: alone ? (shares[names[0] as string] ?? 1) : 1,
+      value: (name: string): ValueLike => {
+        if (name === "loss") return alone ? (shares[names[0] as string] ?? 1) : 1;
+        return (alone ? undefined : shares[ownerOf(names, name)]) ?? examples;
+      },
+    }),
+
+    /** The sum of losses from each one's value by name; undefined where there is one. */
+    sum: alone
+      ? undefined
+      : (values: Readonly<Record<string, number>>, ramps: Readonly<Record<string, number>>): number =>
+          terms.names.reduce((sum, name) => {
+            const weight = losses.find((each) => each.name === name)?.weight ?? 1;
+            const factor = typeof weight === "number" ? weight : (ramps[weightName(name)] ?? 1);
+            return sum + factor * (values[`${name}.loss`] ?? 0);
+          }, 0),
+  };
 }
 
-interface Factors {
-  readonly grads: ValueLike;
-  readonly value: (name: string) => ValueLike;
-}
-
-export interface ObjectiveParts {
-  readonly model: Model<ExampleTree<Value>, unknown>;
-  readonly loss: AnyLoss | readonly AnyLoss[];
-  readonly metrics: Metrics<unknown, ExampleTree<Value>>;
-  /** The data has weights. */
-  readonly weighted: boolean;
-  /** Shapes of a batch's outputs and targets; asked for once there are parameters. */
-  readonly shapes: () => { readonly outputs: unknown; readonly y: Specs<ExampleTree<Value>> };
-}
-
-export function supervisedObjective(given: ObjectiveParts): SupervisedObjective {
-  const { model, loss, metrics, weighted, shapes } = given;
+/** Metrics as functions of a batch, and those of the whole set. */
+function metricsOf(metrics: ObjectiveParts["metrics"], weighted: boolean, shapes: Shapes) {
   if ("loss" in metrics)
     throw new EspalierError("OPTION_INVALID", 'supervisedTask: no metric can be called "loss"', {
       fix: "the loss is reported under that name already; choose another",
@@ -150,101 +210,7 @@ export function supervisedObjective(given: ObjectiveParts): SupervisedObjective 
         fix: "give a function of outputs and targets, a metric such as f1(), or one of your own: { init, add, value }",
       });
   }
-  const parts = { model, functions, sets: new SetMetrics(sets, shapes) };
-  if (typeof loss === "function") return plainLoss(parts, loss);
-  return severalLosses(parts, "term" in loss ? [loss] : [...loss]);
-}
-
-type BatchMetric = Metric<unknown, ExampleTree<Value>>;
-
-interface Parts extends Pick<ObjectiveParts, "model"> {
-  readonly functions: Readonly<Record<string, BatchMetric>>;
-  readonly sets: SetMetrics;
-}
-
-/** One function: always active, reported as `loss` alone. */
-function plainLoss({ model, functions, sets }: Parts, loss: FunctionLoss): SupervisedObjective {
-  const names = ["loss"];
-  return {
-    ramps: {},
-    components: {},
-    hooks: [],
-    names,
-    settings: { loss: {} },
-    changes: false,
-    chunks: (_counters, _adds, count) => (count > 0 ? [count] : []),
-    active: () => names,
-    perSet: (make) => {
-      let made: { readonly it: ReturnType<typeof make> } | undefined;
-      return () => {
-        made ??= { it: make(names) };
-        return made.it;
-      };
-    },
-    setMetrics: sets,
-    counts: (batch) => countsOf({ loss }, batch),
-    // Outside the loss, so that a batch without masks is weighted as one by its examples, bit for bit.
-    factors: ({ loss: share = 1 }, examples) => ({
-      grads: share,
-      value: (name) => (name === "loss" ? share : examples),
-    }),
-    compute: (_names, { params, batch, train, key, metrics, moments }) => {
-      const outputs = model.apply(params, batch.x, {
-        train,
-        ...(key && { key }),
-        ...(moments && { moments }),
-      });
-      const value = lossOf(loss, outputs, batch);
-      const values = { loss: value, ...metricValues(functions, outputs, batch.y) };
-      return [value, values, metrics ? sets.add(metrics, outputs, batch) : {}];
-    },
-  };
-}
-
-function severalLosses({ model, functions, sets }: Parts, losses: readonly AnyLoss[]): SupervisedObjective {
-  let newest: unknown;
-  const terms = lossesObjective<AnyBatch, unknown>({
-    forward: (params, batch, options) => model.apply(params, batch.x, options),
-    losses: losses.map((loss) => (typeof loss === "function" ? ofBatch(loss) : loss)),
-    metrics: (outputs, batch) => {
-      newest = outputs;
-      return metricValues(functions, outputs, batch.y);
-    },
-  });
-  return {
-    ramps: terms.ramps,
-    components: terms.components,
-    hooks: terms.hooks,
-    names: terms.names,
-    settings: Object.fromEntries(
-      terms.names.map((name) => [name, lossSettings(losses.find((loss) => loss.name === name))]),
-    ),
-    changes: losses.some((loss) => typeof loss !== "function" && loss.active?.train !== undefined),
-    chunks: (counters, adds, count) => terms.chunks("train", counters, adds, count),
-    active: (counters, adds) => terms.active("train", counters, adds),
-    perSet: (make) => terms.perSet((_evaluate, names) => make(names)),
-    setMetrics: sets,
-    counts: (batch) => countsOf(functionsOf(losses), batch),
-    // Inside the sum, where each loss has a share of its own.
-    factors: (shares, examples) => ({
-      grads: 1,
-      value: (name) => (name === "loss" ? 1 : (shares[ownerOf(terms.names, name)] ?? examples)),
-    }),
-    sum: (values, ramps) =>
-      terms.names.reduce((sum, name) => {
-        const found = losses.find((loss) => loss.name === name);
-        const weight = typeof found === "object" ? (found.weight ?? 1) : 1;
-        const factor = typeof weight === "number" ? weight : (ramps[weightName(name)] ?? 1);
-        return sum + factor * (values[`${name}.loss`] ?? 0);
-      }, 0),
-    compute: (names, { params, batch, train, key, ramps, metrics: states, moments, shares = {} }) => {
-      const parts = Object.entries(shares).map(([name, share]) => [shareName(name), share]);
-      const weights = { ...ramps, ...Object.fromEntries(parts) };
-      const how = { train, ...(key && { key }), ...(moments && { moments }) };
-      const { loss, metrics } = terms.evaluate(names)(params, batch, weights, how);
-      return [loss, metrics, states ? sets.add(states, newest, batch) : {}];
-    },
-  };
+  return { functions, setMetrics: new SetMetrics(sets, shapes) };
 }
 
 function lossSettings(loss: AnyLoss | undefined): Settings {
@@ -256,23 +222,22 @@ function lossSettings(loss: AnyLoss | undefined): Settings {
   };
 }
 
-/** A function of the targets as one of the batch, under its own name. */
-function ofBatch(loss: FunctionLoss) {
-  const whole = (outputs: unknown, batch: AnyBatch): Value => lossOf(loss, outputs, batch);
-  return Object.defineProperty(whole, "name", { value: loss.name });
+/** A function of the targets as a loss of the batch, under its own name; a loss as it is. */
+function lossOfBatch(loss: AnyLoss): Loss<AnyBatch, unknown> {
+  if (typeof loss !== "function") return loss;
+  const { count } = loss as { readonly count?: LossCount<ExampleTree<Value>> };
+  return {
+    ...asLoss<AnyBatch, unknown>((outputs, batch) => weightedLoss(loss, outputs, batch), loss.name || "loss"),
+    ...(count && { count: ({ y, weight }) => count(y, weight) }),
+  };
 }
-
-type FunctionLoss = SupervisedLoss<unknown, ExampleTree<Value>>;
-
-const functionsOf = (losses: readonly AnyLoss[]): Readonly<Record<string, FunctionLoss>> =>
-  Object.fromEntries(losses.flatMap((loss) => (typeof loss === "function" ? [[loss.name, loss]] : [])));
 
 /** The loss that reports a value: `fit` of `fit.loss`. */
 const ownerOf = (names: readonly string[], value: string): string =>
   names.find((name) => value.startsWith(`${name}.`)) ?? "";
 
 /** A loss of a batch. Weights that it does not look at would be lost in silence. */
-function lossOf(loss: FunctionLoss, outputs: unknown, { y, weight }: AnyBatch): Value {
+function weightedLoss(loss: FunctionLoss, outputs: unknown, { y, weight }: AnyBatch): Value {
   if (weight === undefined) return loss(outputs, y);
   let read = false;
   const options = {
@@ -292,21 +257,9 @@ function lossOf(loss: FunctionLoss, outputs: unknown, { y, weight }: AnyBatch): 
   );
 }
 
-function countsOf(
-  losses: Readonly<Record<string, FunctionLoss>>,
-  { y, weight }: AnyBatch,
-): Readonly<Record<string, Value>> {
-  const counts = Object.entries(losses).flatMap(([name, loss]) => {
-    const own = (loss as { readonly count?: LossCount<ExampleTree<Value>> }).count;
-    const count = own ? own(y, weight) : weight && np.sum(weight);
-    return count ? [[name, count.astype("f32")] as const] : [];
-  });
-  return Object.fromEntries(counts);
-}
-
 /** The metrics of a batch, each one number: its mean over batches is taken by their examples. */
 function metricValues(
-  metrics: Parts["functions"],
+  metrics: Readonly<Record<string, BatchMetric>>,
   outputs: unknown,
   y: ExampleTree<Value>,
 ): Readonly<Record<string, Value>> {
