@@ -121,6 +121,16 @@ describe("generate", () => {
     const cut = await run([3, 1, 4], { length: 12, seed: 5, stop: [stop, 99], chunk: 4, logProbs: true });
     expect(cut).toMatchObject({ stopped: true, tokens: tokens.slice(0, end) });
     expect(cut.logProbs).toHaveLength(end);
+    const kept = await run([3, 1, 4], {
+      length: 12,
+      seed: 5,
+      stop,
+      chunk: 4,
+      logProbs: true,
+      keepStop: true,
+    });
+    expect(kept).toMatchObject({ stopped: true, tokens: tokens.slice(0, end + 1) });
+    expect(kept.logProbs).toHaveLength(end + 1);
     expect((await run([3, 1, 4], { length: 12, seed: 5, stop: 99 })).stopped).toBe(false);
   });
 

@@ -50,6 +50,8 @@ export interface GenerateOptions {
   readonly topP?: number;
   /** Ends a sequence before this token or text, or before the first of several. */
   readonly stop?: number | string | readonly (number | string)[];
+  /** Keeps the token that ended a sequence, with its log-probability: training needs both. Default: false. */
+  readonly keepStop?: boolean;
   /** The seed of samples, or one for each sequence. Default: 0. */
   readonly seed?: number | readonly number[];
   /** Makes tokens of text prompts, and text of tokens. */
@@ -88,6 +90,7 @@ const table = {
     (value) => [value].flat().every((one) => typeof one === "string" || Number.isSafeInteger(one)),
     {},
   ),
+  keepStop: option.flag({ default: false, doc: "Keeps the token that ended a sequence." }),
   seed: option.made<number | readonly number[]>(
     "a whole number from 0 on, or one for each prompt",
     (value) => [value].flat().every((one) => Number.isSafeInteger(one) && (one as number) >= 0),
@@ -450,6 +453,7 @@ function likeliest(logits: Value, topK: Value, topP: Value): Value {
 class Sequence {
   readonly #tokenizer: TextTokenizer | undefined;
   readonly #logProbs: boolean;
+  readonly #keepStop: boolean;
   readonly #stops: readonly (number | string)[];
   readonly #stopTexts: readonly string[];
   readonly #tokens: number[] = [];
@@ -457,8 +461,9 @@ class Sequence {
   #given = 0;
   done = false;
 
-  constructor({ tokenizer, stop = [], logProbs = false }: GenerateOptions) {
+  constructor({ tokenizer, stop = [], logProbs = false, keepStop = false }: GenerateOptions) {
     this.#tokenizer = tokenizer;
+    this.#keepStop = keepStop;
     this.#logProbs = logProbs;
     this.#stops = [stop].flat() as readonly (number | string)[];
     this.#stopTexts = this.#stops.filter((one) => typeof one === "string");
@@ -475,9 +480,10 @@ class Sequence {
     this.#tokens.push(...tokens.subarray(0, width));
     const end = this.#stopAt(before);
     this.done = last || end !== undefined;
-    if (end) this.#tokens.length = end.tokens;
+    if (end) this.#tokens.length = end.tokens + (this.#keepStop ? 1 : 0);
     const fresh = Int32Array.from(this.#tokens.slice(before));
-    const text = this.#tokenizer && this.#freshText(end?.text ?? this.#decoded(this.#tokens.length));
+    const text =
+      this.#tokenizer && this.#freshText(end?.text ?? this.#decoded(end?.tokens ?? this.#tokens.length));
     if (fresh.length === 0 && !this.done) return undefined;
     return {
       tokens: fresh,
