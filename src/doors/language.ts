@@ -1,8 +1,9 @@
-/** Language models: text from a transformer, one prompt or many at once, and weights of other systems. */
+/** Language models: text from a transformer, one prompt or many at once, problems to learn from, weights of other systems. */
 export {
   type Bert,
   type BertInput,
   type BertOutput,
+  drawProblems,
   type Generated,
   type GenerateOptions,
   generate,
@@ -10,6 +11,12 @@ export {
   type Pretrained,
   type PretrainedOptions,
   type Prompt,
+  passAtK,
   streamTokens,
+  type TextLesson,
+  type TextProblem,
+  type TextReward,
+  type TextSample,
   type TokenChunk,
+  textLessons,
 } from "../language/index.ts";

@@ -1,4 +1,4 @@
-/** Language models: text from transformers, and weights of other systems. */
+/** Language models: text from transformers, problems to learn from, and weights of other systems. */
 export type { Bert, BertInput, BertOutput } from "./bert.ts";
 export {
   type Generated,
@@ -8,4 +8,14 @@ export {
   streamTokens,
   type TokenChunk,
 } from "./generate.ts";
+export {
+  type DrawOptions,
+  drawProblems,
+  encodeProblems,
+  passAtK,
+  type TextLesson,
+  type TextProblem,
+  textLessons,
+} from "./lessons.ts";
 export { loadPretrained, type Pretrained, type PretrainedOptions } from "./pretrained.ts";
+export type { TextReward, TextSample } from "./rewards.ts";

@@ -1,0 +1,380 @@
+/**
+ * Lessons whose answers can be checked, for reinforcement learning of language models:
+ *
+ *     textLessons.add({ digits: 2 })      -> TextLesson "add-2"
+ *     drawProblems(lesson, { part })      -> { prompt: "12+34=", answer: "46" }, ...      by key
+ *     encodeProblems(problems, tokenizer) -> tokens of the prompts
+ *     generation (conversations.ts)       -> "46\n": the model's text, to the line end
+ *     scoreAll (rewards.ts)               -> 1
+ *
+ * Prompts are split once and for all: those with a small hash are held out, and training never sees them.
+ */
+import {
+  badOption,
+  checkOptions,
+  EspalierError,
+  nameWords,
+  type OptionTable,
+  option,
+  resolveOptions,
+  shown,
+} from "../core/index.ts";
+import type { Tokenizer } from "../data/index.ts";
+import { hostRandom } from "../engine/index.ts";
+import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
+import { inTime, type TextReward } from "./rewards.ts";
+
+/** A question to a model. */
+export interface TextProblem {
+  /** The text that the model goes on from. */
+  readonly prompt: string;
+  /** The right answer, where there is one. */
+  readonly answer?: string;
+  /** Anything else that the reward looks at. */
+  readonly data?: unknown;
+}
+
+/**
+ * A source of problems, and how their answers are judged.
+ *
+ * @example
+ * ```ts
+ * const doubling: TextLesson = {
+ *   name: "double",
+ *   problem: (random) => {
+ *     const n = random.integer(500);
+ *     return { prompt: `2*${n}=`, answer: String(2 * n) };
+ *   },
+ * };
+ * ```
+ */
+export interface TextLesson {
+  readonly name: string;
+  /** A problem, by these random numbers alone. */
+  problem(random: EnvironmentRandom): TextProblem | Promise<TextProblem>;
+  /** Default: 1 where the text is the answer, otherwise 0. */
+  readonly reward?: TextReward;
+}
+
+/** Text that ends an answer in {@link textLessons}: the model writes it last. */
+const answerEnd = "\n";
+const letterRow = "abcdefghijklmnopqrstuvwxyz";
+const bracketPairs = "()[]{}";
+
+/** One number, or the least and the most. */
+type Range = number | readonly [least: number, most: number];
+
+/** Options of lessons on strings: copy, reverse, sort and brackets. */
+export interface StringLessonOptions {
+  /** Characters of the string: a number, or the least and the most. Default: 5. */
+  readonly length?: Range;
+  /** The characters that it is made of; brackets in pairs. Default: a to z, or "()[]{}". */
+  readonly letters?: string;
+  /** Default: made of the kind and the length, "copy-5". */
+  readonly name?: string;
+}
+
+/** Options of lessons on numbers: add and multiply. */
+export interface NumberLessonOptions {
+  /** Digits of each of the two numbers: a number, or the least and the most. Default: 2. */
+  readonly digits?: Range;
+  /** Default: made of the kind and the digits, "add-2". */
+  readonly name?: string;
+}
+
+const range = (most: number, fallback: number) =>
+  option.made<Range, { readonly default: Range }>(
+    `a whole number from 1 to ${most}, or two of them: [1, ${fallback}]`,
+    (value) => {
+      const list = typeof value === "number" ? [value] : Array.isArray(value) ? (value as unknown[]) : [];
+      const whole = list.every((one) => Number.isInteger(one) && Number(one) >= 1 && Number(one) <= most);
+      return whole && (list.length === 1 || (list.length === 2 && Number(list[0]) <= Number(list[1])));
+    },
+    { default: fallback },
+  );
+
+const stringTable = {
+  length: range(10_000, 5),
+  letters: option.text({ doc: "The characters that the string is made of." }),
+  name: option.text({ doc: "The lesson's name." }),
+} satisfies OptionTable<StringLessonOptions>;
+
+const numberTable = (most: number) =>
+  ({
+    digits: range(most, 2),
+    name: option.text({ doc: "The lesson's name." }),
+  }) satisfies OptionTable<NumberLessonOptions>;
+
+const nameOf = (kind: string, size: Range): string => [kind, size].flat().join("-");
+
+const drawSize = (random: EnvironmentRandom, size: Range): number => {
+  const [least, most] = typeof size === "number" ? [size, size] : size;
+  return least + random.integer(most - least + 1);
+};
+
+function stringLesson(
+  kind: string,
+  sign: string,
+  answerOf: (letters: readonly string[]) => readonly string[],
+) {
+  return (options: StringLessonOptions = {}): TextLesson => {
+    const { length, letters, name } = resolveOptions(`textLessons.${kind}`, options, stringTable);
+    const known = [...(letters ?? letterRow)];
+    return {
+      name: name ?? nameOf(kind, length),
+      problem: (random) => {
+        const string = Array.from({ length: drawSize(random, length) }, () => random.pick(known));
+        return { prompt: `${sign}:${string.join("")}=`, answer: answerOf(string).join("") };
+      },
+    };
+  };
+}
+
+/** `most`: digits whose results are exact. */
+function numberLesson(kind: string, sign: string, most: number, resultOf: (a: number, b: number) => number) {
+  const table = numberTable(most);
+  return (options: NumberLessonOptions = {}): TextLesson => {
+    const { digits, name } = resolveOptions(`textLessons.${kind}`, options, table);
+    const operand = (random: EnvironmentRandom): number => {
+      const count = drawSize(random, digits);
+      const least = count === 1 ? 0 : 10 ** (count - 1);
+      return Math.floor(random.uniform(least, 10 ** count));
+    };
+    return {
+      name: name ?? nameOf(kind, digits),
+      problem: (random) => {
+        const [a, b] = [operand(random), operand(random)];
+        return { prompt: `${a}${sign}${b}=`, answer: String(resultOf(a, b)) };
+      },
+    };
+  };
+}
+
+/** Opening brackets and some closed again; the answer closes the others, innermost first. */
+function brackets(options: StringLessonOptions = {}): TextLesson {
+  const kind = "textLessons.brackets";
+  const { length, letters = bracketPairs, name } = resolveOptions(kind, options, stringTable);
+  const all = [...letters];
+  if (all.length % 2 !== 0 || new Set(all).size !== all.length)
+    throw badOption(kind, `letters is ${shown(letters)}`, 'give pairs of different characters: "()[]"');
+  const pairs = Array.from({ length: all.length / 2 }, (_, i) => [all[2 * i], all[2 * i + 1]] as const);
+  return {
+    name: name ?? nameOf("brackets", length),
+    problem: (random) => {
+      const open: string[] = [];
+      let string = "";
+      for (let left = drawSize(random, length); left > 0; left--) {
+        // The last one leaves something to close.
+        const closes = random.uniform() < 0.5 && open.length > (left === 1 ? 1 : 0);
+        if (closes) string += open.pop();
+        else {
+          const [opening, closing] = random.pick(pairs) as readonly [string, string];
+          string += opening;
+          open.push(closing);
+        }
+      }
+      return { prompt: `${string}=`, answer: open.reverse().join("") };
+    },
+  };
+}
+
+/**
+ * Lessons that a small transformer can learn, with answers that can be checked. An answer ends with a line end.
+ *
+ * | lesson | prompt | answer |
+ * |---|---|---|
+ * | `copy({ length: 3 })` | `c:dab=` | `dab` |
+ * | `reverse({ length: 3 })` | `r:dab=` | `bad` |
+ * | `sort({ length: 3 })` | `s:dab=` | `abd` |
+ * | `add({ digits: 2 })` | `12+34=` | `46` |
+ * | `multiply({ digits: [1, 2] })` | `3*12=` | `36` |
+ * | `brackets({ length: 4 })` | `([]{=` | `})` |
+ *
+ * @example
+ * ```ts
+ * const lessons = [textLessons.add({ digits: 1 }), textLessons.add({ digits: 2 })]; // "add-1", "add-2"
+ * const tokenizer = characterTokenizer(textLessons.alphabet);                       // serves all of them
+ * ```
+ */
+export const textLessons = {
+  copy: stringLesson("copy", "c", (letters) => letters),
+  reverse: stringLesson("reverse", "r", (letters) => [...letters].reverse()),
+  sort: stringLesson("sort", "s", (letters) => [...letters].sort()),
+  add: numberLesson("add", "+", 15, (a, b) => a + b),
+  multiply: numberLesson("multiply", "*", 7, (a, b) => a * b),
+  brackets,
+  /** All characters of their prompts and answers, the line end too: the text of a `characterTokenizer`. */
+  alphabet: `${answerEnd}0123456789+*=:${bracketPairs}${letterRow}`,
+  /** The text that ends an answer: a line end. */
+  end: answerEnd,
+} as const;
+
+/** Options of {@link drawProblems}. */
+export interface DrawOptions {
+  readonly count: number;
+  /** All random numbers follow from it: two words, as `GeneratorRequest` has them, or a seed. */
+  readonly key: Uint32Array | number;
+  /** Prompts to train with, or those that training never sees. Default: "train". */
+  readonly part?: "train" | "held-out";
+  /** The share of prompts that are held out. Default: 0.1. */
+  readonly heldOut?: number;
+  /** Milliseconds for one call of a lesson's `problem`, where it is asynchronous. Default: 10000. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+const drawTable = {
+  count: option.integer({ min: 0, required: true, doc: "Number of problems." }),
+  key: option.made<Uint32Array | number, { readonly required: true }>(
+    "a key of two words, or a seed",
+    (value) => (value instanceof Uint32Array && value.length === 2) || Number.isSafeInteger(value),
+    { required: true },
+  ),
+  part: option.oneOf(["train", "held-out"], { default: "train", doc: "The part of the prompts." }),
+  heldOut: option.number({ min: 0, max: 1, default: 0.1, doc: "The share of prompts that are held out." }),
+  timeout: option.number({ above: 0, default: 10_000, doc: "Milliseconds for one call of `problem`." }),
+  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+} satisfies OptionTable<DrawOptions>;
+
+/** Draws for one problem before a lesson counts as empty. */
+const mostDraws = 10_000;
+
+/**
+ * Draws problems of one part of a lesson: the same for the same key, and the first ones the same for a larger `count`.
+ * A prompt belongs to a part by its hash, so that it is in the same one in every draw, run and process.
+ *
+ * @example
+ * ```ts
+ * const test = await drawProblems(textLessons.add(), { count: 64, key: 0, part: "held-out" });
+ * ```
+ */
+export async function drawProblems(lesson: TextLesson, options: DrawOptions): Promise<TextProblem[]> {
+  const { count, key, part, heldOut, timeout, signal } = resolveOptions("drawProblems", options, drawTable);
+  const root = typeof key === "number" ? hostRandom.hostKey(key) : key;
+  const random = new SeededRandom(0);
+  const problems: TextProblem[] = [];
+  const drawOne = async (): Promise<TextProblem> => {
+    let made: TextProblem | Promise<TextProblem>;
+    try {
+      made = lesson.problem(random);
+      if (made instanceof Promise)
+        made = await inTime(made, timeout, signal, () =>
+          empty(lesson, `has given no problem for ${timeout} ms`, "let problem() answer, or raise timeout"),
+        );
+    } catch (cause) {
+      if (cause instanceof EspalierError || signal?.aborted) throw cause;
+      const text = cause instanceof Error ? cause.message : String(cause);
+      throw new EspalierError("LESSON_FAILED", `lesson "${lesson.name}" failed to make a problem: ${text}`, {
+        fix: "look at its function problem",
+        cause,
+      });
+    }
+    return checkProblem(lesson, made);
+  };
+  for (let i = 0; i < count; i++) {
+    signal?.throwIfAborted();
+    random.setState(hostRandom.hostBits(hostRandom.hostFoldIn(root, i), 4));
+    let found: TextProblem | undefined;
+    for (let draws = 0; found === undefined && draws < mostDraws; draws++) {
+      const made = await drawOne();
+      if (isHeldOut(made.prompt, heldOut) === (part === "held-out")) found = made;
+    }
+    if (!found)
+      throw empty(
+        lesson,
+        `has given no ${part} prompt in ${mostDraws} draws, with a share of ${heldOut} held out`,
+        "let it make more different prompts, or change heldOut",
+      );
+    problems.push(found);
+  }
+  return problems;
+}
+
+/** True for the prompts that training never sees. The hash is the prompt's alone: it never changes. */
+export const isHeldOut = (prompt: string, share: number): boolean => nameWords(prompt)[0] < share * 2 ** 32;
+
+const empty = (lesson: TextLesson, what: string, fix: string): EspalierError =>
+  new EspalierError("LESSON_EMPTY", `lesson "${lesson.name}" ${what}`, { fix });
+
+function checkProblem(lesson: TextLesson, given: TextProblem): TextProblem {
+  const { prompt, answer } = (given ?? {}) as Partial<TextProblem>;
+  const invalid = (what: string, fix: string): EspalierError =>
+    new EspalierError("LESSON_INVALID", `lesson "${lesson.name}" has given ${what}`, { fix });
+  if (typeof prompt !== "string" || prompt === "")
+    throw invalid(`${shown(given)}, which has no prompt`, 'give { prompt: "12+34=", answer: "46" }');
+  if (answer === undefined && lesson.reward === undefined)
+    throw invalid(
+      `the prompt ${shown(prompt)} without an answer, and has no reward`,
+      "give the answer, or the lesson a reward",
+    );
+  return given;
+}
+
+/**
+ * Tokens of the prompts. A character that the tokenizer or the model does not know, in a prompt or in an answer, is an
+ * error with the lesson and the character.
+ *
+ * @param vocabulary Tokens that the model knows. Default: those of the tokenizer.
+ */
+export function encodeProblems(
+  lesson: Pick<TextLesson, "name">,
+  problems: readonly TextProblem[],
+  tokenizer: Pick<Tokenizer, "encode" | "vocabulary">,
+  vocabulary: number = tokenizer.vocabulary,
+): Int32Array[] {
+  const encode = (text: string): Int32Array => {
+    let tokens: Int32Array | undefined;
+    let cause: unknown;
+    try {
+      tokens = tokenizer.encode(text);
+      if (tokens.every((token) => token >= 0 && token < vocabulary)) return tokens;
+    } catch (error) {
+      cause = error;
+    }
+    const unknown = [...text].find((character) => !isKnown(character, tokenizer, vocabulary)) ?? text;
+    const who = tokens ? `the model, which has ${vocabulary} tokens,` : "the tokenizer";
+    throw new EspalierError(
+      "VOCABULARY_MISMATCH",
+      `lesson "${lesson.name}": ${who} does not know ${shown(unknown)}, which is in ${shown(text)}`,
+      {
+        fix: "make the tokenizer of all characters, characterTokenizer(textLessons.alphabet), and the model with its vocabulary",
+        ...(cause !== undefined && { cause }),
+      },
+    );
+  };
+  return problems.map(({ prompt, answer }) => {
+    if (answer) encode(answer);
+    return encode(prompt);
+  });
+}
+
+function isKnown(text: string, tokenizer: Pick<Tokenizer, "encode">, vocabulary: number): boolean {
+  try {
+    return tokenizer.encode(text).every((token) => token >= 0 && token < vocabulary);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The chance that at least one of k samples is right, where `correct` of n were: the estimate of the pass@k of one
+ * problem without bias. Average it over problems.
+ *
+ * @example
+ * ```ts
+ * passAtK(10, 3, 1); // 0.3
+ * passAtK(10, 3, 5); // 0.9167
+ * ```
+ */
+export function passAtK(n: number, correct: number, k: number): number {
+  const counts = {
+    n: option.integer({ min: 1, required: true, doc: "Samples of a problem." }),
+    correct: option.integer({ min: 0, max: n, required: true, doc: "Those that are right." }),
+    k: option.integer({ min: 1, max: n, required: true, doc: "Samples that are looked at." }),
+  };
+  checkOptions("passAtK", { n, correct, k }, counts);
+  // 1 - C(n - correct, k) / C(n, k), as a product that cannot overflow.
+  let wrong = 1;
+  for (let i = 0; i < k; i++) wrong *= Math.max(0, n - correct - i) / (n - i);
+  return 1 - wrong;
+}
