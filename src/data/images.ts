@@ -26,7 +26,7 @@ export interface ImageFolderOptions {
   readonly resize?: "bilinear" | "area" | undefined;
   /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
   readonly dtype?: "f32" | "u8" | undefined;
-  /** "sharp" is faster for large images, with slightly other numbers: `npm install sharp`. Default: "built-in". */
+  /** "sharp" is faster for photographs and slower for small images, with slightly other numbers: `npm install sharp`. Default: "built-in". */
   readonly decoder?: "built-in" | "sharp" | undefined;
 }
 
