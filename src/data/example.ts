@@ -227,10 +227,12 @@ export function checkFinite(where: string, path: readonly string[], data: ArrayL
 
 /** Puts something into a tree, at the end of a path of names. */
 export function putAt(tree: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const last = path.length - 1;
   let node = tree;
-  for (const name of path.slice(0, -1)) {
+  for (let i = 0; i < last; i++) {
+    const name = path[i] as string;
     node[name] ??= {};
     node = node[name] as Record<string, unknown>;
   }
-  node[path.at(-1) as string] = value;
+  node[path[last] as string] = value;
 }

@@ -47,12 +47,8 @@ export {
 export { glyphs, tabular, toyLanguage } from "./generated.ts";
 export { type ImageDataset, type ImageExample, type ImageFolderOptions, imageFolder } from "./images.ts";
 export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";
-export {
-  createLoader,
-  DataLoader,
-  type DataLoaderConfig,
-  type LoadedBatch,
-} from "./loading/data-loader.ts";
+export type { LoadedBatch } from "./loading/batches.ts";
+export { createLoader, DataLoader, type DataLoaderConfig } from "./loading/data-loader.ts";
 export { type ParquetOptions, parquet } from "./parquet.ts";
 export { datasetFromRecipe, type FromModuleOptions, fromModule } from "./recipe.ts";
 export { fromArrays, fromAsyncIterable, fromIterable, zip } from "./sources.ts";

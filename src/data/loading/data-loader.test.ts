@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { ExampleArray } from "../example.ts";
 import { Loader } from "../loader.ts";
 import { fromArrays, fromIterable } from "../sources.ts";
-import { createLoader, type LoadedBatch } from "./data-loader.ts";
+import type { LoadedBatch } from "./batches.ts";
+import { createLoader } from "./data-loader.ts";
 import { epochs, letters, lettersLoader as loaderOf, restored } from "./letters.test-support.ts";
 
 describe("a data loader", () => {

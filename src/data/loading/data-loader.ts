@@ -11,10 +11,10 @@ import { hostRandom } from "../../engine/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import type { ArrayTree } from "../arrays.ts";
 import { type Bookmark, Dataset, type Pass } from "../dataset.ts";
-import type { Example, ExampleArrays } from "../example.ts";
+import type { Example } from "../example.ts";
 import { type BatchGroup, Loader, shuffled } from "../loader.ts";
 import { fromArrays } from "../sources.ts";
-import { BatchMaker, type BatchRequest, isEnd, type Made, type Rank } from "./batches.ts";
+import { BatchMaker, type BatchRequest, isEnd, type LoadedBatch, type Made, type Rank } from "./batches.ts";
 import { LoaderWorkers } from "./workers.ts";
 
 /** Options of {@link createLoader}. */
@@ -69,11 +69,6 @@ const table = {
 } satisfies OptionTable<DataLoaderConfig>;
 
 const settingsOf = (config: DataLoaderConfig) => resolveOptions("createLoader", config, table);
-
-/** A batch: one typed array with its shape for each part of the examples, and their numbers in the source. */
-export interface LoadedBatch extends ExampleArrays {
-  readonly rows: Int32Array;
-}
 
 /**
  * Batches of a dataset, made ahead of time, on worker threads if wanted, always in the same order.
@@ -208,7 +203,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
           return { done: true, value: undefined };
         }
         this.take(1);
-        return { done: false, value: { ...made.arrays, rows: made.rows } };
+        return { done: false, value: made.batch };
       },
     };
   }
@@ -222,7 +217,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       if (slot.epoch !== epoch) break;
       const made = slot.made ?? (await this.#answer(slot));
       if (isEnd(made)) break;
-      batches.push({ ...made.arrays, rows: made.rows });
+      batches.push(made.batch);
     }
     return batches;
   }
@@ -235,7 +230,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
         throw new EspalierError("DATA_POSITION", "batches were taken that are not there", {
           fix: "take as many as peek gave",
         });
-      this.#position += made.rows.length;
+      this.#position += made.batch.rows.length;
       this.#skipped += made.skipped;
       this.#bookmark = made.bookmark;
     }

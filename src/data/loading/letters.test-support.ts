@@ -2,7 +2,8 @@ import type { StateTree } from "../../state/index.ts";
 import { Dataset } from "../dataset.ts";
 import type { Example, ExampleArray } from "../example.ts";
 import { fromModule } from "../recipe.ts";
-import { createLoader, type DataLoader, type DataLoaderConfig, type LoadedBatch } from "./data-loader.ts";
+import type { LoadedBatch } from "./batches.ts";
+import { createLoader, type DataLoader, type DataLoaderConfig } from "./data-loader.ts";
 
 /** Options of {@link letters}. */
 export interface LettersOptions {

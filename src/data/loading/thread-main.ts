@@ -55,7 +55,7 @@ function buffersOf(made: Made): ArrayBuffer[] {
     if (ArrayBuffer.isView(tree.data)) buffers.add((tree.data as HostArray).buffer as ArrayBuffer);
     else for (const part of Object.values(tree)) add(part as ExampleArrayTree);
   };
-  const { x, y, weight } = made.arrays;
+  const { x, y, weight } = made.batch;
   for (const part of [x, y, weight]) if (part) add(part);
   return [...buffers];
 }
