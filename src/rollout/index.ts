@@ -13,3 +13,4 @@ export type {
   Weights,
   WorkerLink,
 } from "./rollout.ts";
+export { type InProcessTransport, inProcessTransport } from "./transport.ts";

@@ -89,13 +89,15 @@ export interface WeightSource {
 export interface RolloutSink {
   /**
    * Resolves when the trainer's side has the rollout: from then on it is not lost with the worker. Waits while the queue
-   * is full. Rejects with TRANSPORT_CLOSED where there is no trainer any more.
+   * is full. Rejects with TRANSPORT_CLOSED where there is no trainer any more, and with the signal's reason when it is
+   * aborted: it may have arrived then or not, and can be sent again, because an id counts once.
    */
   send(rollout: Rollout, options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
 
 /** A worker's end of a transport. */
 export interface WorkerLink extends WeightSource, RolloutSink {
+  /** Ends what is under way as the end of the trainer does: receive gives undefined, send TRANSPORT_CLOSED. */
   close(): Promise<void>;
 }
 
@@ -113,9 +115,15 @@ export interface TransportStats {
 
 /** The trainer's end of a transport: in-process (transport.ts), worker processes (processes.ts), or a cluster. */
 export interface Transport {
-  /** Gives weights to all workers, those that come later included. The newest count. */
+  /**
+   * Gives weights to all workers, those that come later included. The newest count, whatever their id. Arrays are not
+   * to be changed afterwards.
+   */
   publish(weights: Weights): Promise<void>;
-  /** The next rollout, each once, in order of arrival; waits for one. Undefined when the signal is aborted or it is closed. */
+  /**
+   * The next rollout, each once, in order of arrival; waits for one. Undefined when the signal is aborted or it is
+   * closed. Rejects where no worker can send one any more: WORKER_FAILED, WORKERS_ENDED.
+   */
   take(options?: { readonly signal?: AbortSignal }): Promise<Rollout | undefined>;
   readonly stats: TransportStats;
   close(): Promise<void>;

@@ -1,0 +1,323 @@
+/**
+ * The in-process transport, and the two parts that every transport has on its trainer's side:
+ *
+ *     publish ──▶ Newest ──────────────▶ receive     the newest value counts: one that nobody received is replaced
+ *     take ◀───── RolloutQueue ◀──────── send        first in, first out; a full queue makes senders wait
+ *
+ * Worker processes (processes.ts) put pipes and shared files between these and their links.
+ */
+import { EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
+import type { Rollout, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
+
+/** Options of a wait. */
+interface Waiting {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of {@link inProcessTransport}. */
+interface InProcessOptions {
+  /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
+  readonly capacity?: number;
+}
+
+/** The row of `capacity`, which all transports have. */
+export const capacityOption = option.integer({
+  min: 1,
+  default: 8,
+  doc: "Rollouts that wait for the trainer; a worker that sends one more waits itself.",
+});
+
+const optionTable = { capacity: capacityOption } satisfies OptionTable<InProcessOptions>;
+
+/** A transport whose workers run in the trainer's own process: {@link inProcessTransport}. */
+export interface InProcessTransport extends Transport {
+  /** The end of a worker. One name has one open link at a time. */
+  worker(name: string): WorkerLink;
+}
+
+/**
+ * Connects a trainer with workers in the same process. Arrays are passed on as they are, without a copy: nobody may
+ * change weights that were published, or a rollout that was sent.
+ *
+ * @example
+ * ```ts
+ * const transport = inProcessTransport({ capacity: 4 });
+ * const worker = new RolloutWorker({ generator, link: transport.worker("worker-0") });
+ * const running = worker.run();
+ * await transport.publish({ id: 0, arrays });
+ * const rollout = await transport.take();
+ * await transport.close(); // ends the worker too
+ * await running;
+ * ```
+ */
+export function inProcessTransport(options: InProcessOptions = {}): InProcessTransport {
+  const { capacity } = resolveOptions("inProcessTransport", options, optionTable);
+  const newest = new Newest<Weights>();
+  const queue = new RolloutQueue(capacity);
+  const names = new Set<string>();
+
+  function worker(name: string): WorkerLink {
+    if (names.has(name))
+      throw new EspalierError("WORKER_NAME_TAKEN", `this transport has a worker "${name}" already`, {
+        fix: "give every worker a name of its own: ids of rollouts begin with it",
+      });
+    names.add(name);
+    const calls = new Calls();
+    let received = 0;
+    return {
+      receive: ({ wait = false, signal } = {}) =>
+        calls.during(signal, async (signal) => {
+          const found = await newest.after(received, { wait, signal });
+          if (found) received = found.version;
+          return found?.value;
+        }),
+      send: (rollout, { signal } = {}) => calls.during(signal, (signal) => queue.put(rollout, { signal })),
+      close: async () => {
+        names.delete(name);
+        calls.close();
+      },
+    };
+  }
+
+  return {
+    worker,
+    publish: async (weights) => {
+      checkWeights(weights);
+      queue.checkOpen();
+      newest.set(weights);
+    },
+    take: (waiting) => queue.take(waiting),
+    get stats() {
+      return { ...queue.counts, workers: names.size, replaced: 0 };
+    },
+    close: async () => {
+      names.clear();
+      newest.close();
+      queue.close();
+    },
+  };
+}
+
+/** The calls of a link that are under way: closing it ends them as their own signals would. */
+class Calls {
+  readonly #running = new Set<AbortController>();
+  #closed = false;
+
+  /** Calls `work` with a signal that is aborted with the one given, and when this is closed. */
+  async during<T>(given: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(given?.reason);
+    if (this.#closed) controller.abort(transportClosed());
+    if (given?.aborted) abort();
+    given?.addEventListener("abort", abort, { once: true });
+    this.#running.add(controller);
+    try {
+      return await work(controller.signal);
+    } finally {
+      this.#running.delete(controller);
+      given?.removeEventListener("abort", abort);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const controller of this.#running) controller.abort(transportClosed());
+  }
+}
+
+/** The error of a worker whose trainer is gone. */
+export const transportClosed = (): EspalierError =>
+  new EspalierError("TRANSPORT_CLOSED", "the trainer's end of the transport is closed", {
+    fix: "end the worker; rollouts that were acknowledged are with the trainer",
+  });
+
+/** Refuses weights without an id, and arrays that are not as long as their shape says. */
+export function checkWeights({ id, arrays }: Weights): void {
+  const refuse = (what: string): EspalierError =>
+    new EspalierError("WEIGHTS_INVALID", `weights cannot be published: ${what}`, {
+      fix: "give { id: updates of the trainer, arrays: { name: { data, shape } } }",
+    });
+  if (!Number.isSafeInteger(id) || id < 0)
+    throw refuse(`their id is ${String(id)}, not a whole number from 0 on`);
+  for (const [name, { data, shape }] of Object.entries(arrays)) {
+    const size = shape.reduce((product, n) => product * n, 1);
+    if (data.length !== size)
+      throw refuse(`"${name}" has ${data.length} numbers, and its shape [${shape}] takes ${size}`);
+  }
+}
+
+/** A value of which only the newest counts. Each one that is set has a version, whatever it holds itself. */
+export class Newest<T> {
+  #current: { readonly version: number; readonly value: T } | undefined;
+  #closed = false;
+  readonly #readers = new Line<undefined, void>();
+
+  set(value: T): void {
+    this.#current = { version: (this.#current?.version ?? 0) + 1, value };
+    for (const reader of this.#readers.all()) reader.settle();
+  }
+
+  /**
+   * The newest value where its version is not `seen`, else undefined at once. With `wait` it resolves when there is
+   * one, or with undefined when the signal is aborted or this is closed.
+   */
+  async after(
+    seen: number,
+    { wait, signal }: Waiting & { readonly wait: boolean },
+  ): Promise<{ readonly version: number; readonly value: T } | undefined> {
+    while (!this.#closed && !signal?.aborted) {
+      if (this.#current && this.#current.version !== seen) return this.#current;
+      if (!wait) return undefined;
+      await this.#readers.wait(undefined, signal, (reader) => reader.settle());
+    }
+    return undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const reader of this.#readers.all()) reader.settle();
+  }
+}
+
+/** The trainer's queue: bounded, in order of arrival, and each rollout once. A rollout in it is acknowledged. */
+export class RolloutQueue {
+  readonly #capacity: number;
+  readonly #remembered: number;
+  readonly #rollouts: Rollout[] = [];
+  readonly #takers = new Line<undefined, Rollout | undefined>();
+  readonly #senders = new Line<Rollout, void>();
+  readonly #ids = new Set<string>();
+  #state: "open" | "closed" | EspalierError = "open";
+  #accepted = 0;
+  #taken = 0;
+  #duplicates = 0;
+
+  /**
+   * `remembered` ids are kept, so that a rollout that comes again is known. A worker repeats what it sent last: the
+   * default is far more than all workers together send in between.
+   */
+  constructor(capacity: number, remembered = 100_000) {
+    this.#capacity = capacity;
+    this.#remembered = remembered;
+  }
+
+  get counts(): Omit<TransportStats, "workers" | "replaced"> {
+    return {
+      accepted: this.#accepted,
+      taken: this.#taken,
+      queued: this.#rollouts.length,
+      duplicates: this.#duplicates,
+    };
+  }
+
+  /** Throws where this is closed or has failed. */
+  checkOpen(): void {
+    if (this.#state === "closed") throw transportClosed();
+    if (this.#state !== "open") throw this.#state;
+  }
+
+  /**
+   * Resolves when the rollout is in the queue, or was before. Rejects when this is closed, and with the signal's
+   * reason when it is aborted; then it is not in the queue.
+   */
+  async put(rollout: Rollout, { signal }: Waiting = {}): Promise<void> {
+    this.checkOpen();
+    signal?.throwIfAborted();
+    if (this.#ids.has(rollout.id) || this.#rollouts.length < this.#capacity) this.#accept(rollout);
+    else await this.#senders.wait(rollout, signal, (place) => place.reject(signal?.reason));
+  }
+
+  #accept(rollout: Rollout): void {
+    if (this.#ids.has(rollout.id)) {
+      this.#duplicates++;
+      return;
+    }
+    this.#ids.add(rollout.id);
+    if (this.#ids.size > this.#remembered) {
+      const [oldest = ""] = this.#ids;
+      this.#ids.delete(oldest);
+    }
+    this.#accepted++;
+    const taker = this.#takers.first();
+    if (taker) this.#taken++;
+    if (taker) taker.settle(rollout);
+    else this.#rollouts.push(rollout);
+  }
+
+  /** The next rollout. Undefined when the signal is aborted or this is closed; rejects after a failure. */
+  async take({ signal }: Waiting = {}): Promise<Rollout | undefined> {
+    if (this.#state === "closed" || signal?.aborted) return undefined;
+    const rollout = this.#rollouts.shift();
+    if (!rollout) {
+      this.checkOpen();
+      return this.#takers.wait(undefined, signal, (place) => place.settle(undefined));
+    }
+    this.#taken++;
+    // In the same turn, so that nobody who comes later passes those who wait.
+    while (this.#rollouts.length < this.#capacity) {
+      const sender = this.#senders.first();
+      if (!sender) break;
+      this.#accept(sender.given);
+      sender.settle();
+    }
+    return rollout;
+  }
+
+  close(): void {
+    this.#state = "closed";
+    for (const taker of this.#takers.all()) taker.settle(undefined);
+    for (const sender of this.#senders.all()) sender.reject(transportClosed());
+  }
+
+  /** No rollouts come any more, for this reason. Those that are here can be taken; then the trainer gets the error. */
+  fail(error: EspalierError): void {
+    if (this.#state !== "open") return;
+    this.#state = error;
+    for (const one of [...this.#takers.all(), ...this.#senders.all()]) one.reject(error);
+  }
+}
+
+/** One who waits, and what he brought. */
+interface Place<G, T> {
+  readonly given: G;
+  settle(value: T): void;
+  reject(why: unknown): void;
+}
+
+/** Those who wait, in order of arrival. One who is settled, or whose signal is aborted, leaves. */
+class Line<G, T> {
+  readonly #places = new Set<Place<G, T>>();
+
+  /** Waits to be settled. `aborted` settles it when the signal is. */
+  wait(given: G, signal: AbortSignal | undefined, aborted: (place: Place<G, T>) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const abort = (): void => aborted(place);
+      const leave = (): void => {
+        this.#places.delete(place);
+        signal?.removeEventListener("abort", abort);
+      };
+      const place: Place<G, T> = {
+        given,
+        settle: (value) => {
+          leave();
+          resolve(value);
+        },
+        reject: (why) => {
+          leave();
+          reject(why);
+        },
+      };
+      this.#places.add(place);
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  first(): Place<G, T> | undefined {
+    const [first] = this.#places;
+    return first;
+  }
+
+  all(): readonly Place<G, T>[] {
+    return [...this.#places];
+  }
+}
