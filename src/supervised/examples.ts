@@ -1,6 +1,8 @@
 import { checkNames, EspalierError, isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
 import {
   type ArrayTree,
+  type ExampleArray,
+  type ExampleArrayTree,
   type ExampleTree,
   hostArrays,
   type Placement,
@@ -8,7 +10,16 @@ import {
   type ShapedArray,
   type TensorTree,
 } from "../data/index.ts";
-import { type Device, evalShape, Spec, type Specs, spec, Tensor, type Value } from "../engine/index.ts";
+import {
+  type Device,
+  evalShape,
+  type HostArray,
+  Spec,
+  type Specs,
+  spec,
+  Tensor,
+  type Value,
+} from "../engine/index.ts";
 import { crossEntropy, type Params } from "../nn/index.ts";
 import type { AnyOptions, SupervisedData } from "./options.ts";
 
@@ -47,6 +58,35 @@ export function placeExamples(
   const [first] = treeLeaves<Tensor>(tree) as [Tensor];
   // A tree of arrays { x, y } becomes one of tensors with the same names.
   return { data: tree as Examples["data"], length, device: first.device };
+}
+
+/** A tree made of trees of arrays that are alike: `make` gets the arrays at one place of all of them, and its path. */
+export function zipArrays<R>(
+  trees: readonly ExampleArrayTree[],
+  make: (arrays: readonly [ExampleArray, ...ExampleArray[]], path: string) => R,
+  path = "",
+): ExampleTree<R> {
+  const [first] = trees as readonly [ExampleArrayTree];
+  if (ArrayBuffer.isView(first.data)) return make(trees as readonly [ExampleArray], path);
+  const parts = Object.keys(first).map((name) => {
+    const inner = trees.map((tree) => (tree as Readonly<Record<string, ExampleArrayTree>>)[name]);
+    return [name, zipArrays(inner as ExampleArrayTree[], make, path === "" ? name : `${path}.${name}`)];
+  });
+  return Object.fromEntries(parts);
+}
+
+/** The numbers of arrays one behind the other, in `into` or a new array. */
+export function joined(arrays: readonly ExampleArray[], into?: HostArray): HostArray {
+  const [{ data }] = arrays as readonly [ExampleArray];
+  const length = arrays.reduce((sum, each) => sum + each.data.length, 0);
+  const kind = data instanceof Uint8Array ? Uint8Array : data.constructor;
+  const all = into ?? new (kind as new (length: number) => HostArray)(length);
+  let at = 0;
+  for (const each of arrays) {
+    all.set(each.data, at);
+    at += each.data.length;
+  }
+  return all;
 }
 
 /** A batch of `size` of these examples, as shapes. */

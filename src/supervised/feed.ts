@@ -5,16 +5,13 @@ import {
   type DataLoaderConfig,
   Dataset,
   type Example,
-  type ExampleArray,
   type ExampleArrays,
-  type ExampleArrayTree,
   type LoadedBatch,
   Loader,
   placeArrays,
-  type TensorTree,
 } from "../data/index.ts";
 import { type HostArray, put, type Tensor } from "../engine/index.ts";
-import type { Examples } from "./examples.ts";
+import { type Examples, joined, zipArrays } from "./examples.ts";
 import type { AnyOptions, StreamedData } from "./options.ts";
 import type { HeldBatches } from "./validation.ts";
 
@@ -325,44 +322,18 @@ export class StreamFeed implements Feed {
   /** Joins batches into arrays as long as a whole chunk, for the program takes arrays of one length. */
   #place(batches: BatchGroup, taken: readonly LoadedBatch[]): Examples["data"] {
     const rows = this.#room(batches) * batches.size;
-    const place = (path: string, parts: readonly ExampleArrayTree[]): TensorTree => {
-      const [first] = parts as readonly [ExampleArrayTree];
-      if (!isArray(first))
-        return Object.fromEntries(
-          Object.keys(first).map((name) => [
-            name,
-            place(
-              `${path}.${name}`,
-              parts.map(
-                (part) => (part as Readonly<Record<string, ExampleArrayTree>>)[name] as ExampleArrayTree,
-              ),
-            ),
-          ]),
-        );
-      const width = first.data.length / (first.shape[0] as number);
+    const trees = taken.map(({ rows: _, ...arrays }) => ({ ...arrays }));
+    const placed: unknown = zipArrays(trees, (parts, path) => {
+      const [{ data, shape }] = parts;
+      const length = rows * (data.length / (shape[0] as number));
       let array = this.#staging.get(path);
-      if (array?.length !== rows * width) {
-        array = new (first.data.constructor as new (length: number) => HostArray)(rows * width);
+      if (array?.length !== length) {
+        array = new (data.constructor as new (length: number) => HostArray)(length);
         this.#staging.set(path, array);
       }
-      let at = 0;
-      for (const { data } of parts as readonly ExampleArray[]) {
-        array.set(data, at);
-        at += data.length;
-      }
-      return put(array, { ...this.#parts.where, shape: [rows, ...first.shape.slice(1)] });
-    };
-    const all = (name: "x" | "y" | "weight"): TensorTree =>
-      place(
-        name,
-        taken.map((batch) => batch[name] as ExampleArrayTree),
-      );
-    const { y, weight } = taken[0] as LoadedBatch;
-    return {
-      x: all("x"),
-      ...(y && { y: all("y") }),
-      ...(weight && { weight: all("weight") as Tensor }),
-    };
+      return put(joined(parts, array), { ...this.#parts.where, shape: [rows, ...shape.slice(1)] });
+    });
+    return placed as Examples["data"];
   }
 
   #order(batches: BatchGroup): Tensor {
@@ -384,5 +355,3 @@ export class StreamFeed implements Feed {
     if (chunk && chunk.count > 0) for (const tensor of treeLeaves<Tensor>(chunk.data)) tensor.dispose();
   }
 }
-
-const isArray = (tree: ExampleArrayTree): tree is ExampleArray => ArrayBuffer.isView(tree.data);

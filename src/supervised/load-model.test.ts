@@ -81,6 +81,21 @@ describe("a loaded model", () => {
       });
     expect(await loaded.predict([])).toEqual([]);
     expect((await loaded.outputs(inputs.slice(0, 5))) as object).toMatchObject({ shape: [5, 2] });
+    const list = { data: inputs.slice(0, 5).flat(), shape: [5, 2] };
+    expect(await loaded.outputs(list)).toEqual(await loaded.outputs(inputs.slice(0, 5)));
+    const model = nn.mlp({ hidden: [8], out: 2, activation: nn.tanh });
+    const most: number[] = [];
+    const apply: typeof model.apply = (params, rows, options) => {
+      most.push(rows.shape[0] as number);
+      return model.apply(params, rows, options);
+    };
+    const five = await loadModel<Float32Array>(directory, {
+      ...on,
+      batchSize: 5,
+      model: { ...model, apply },
+    });
+    expect(await five.predict(inputs.slice(0, 13))).toHaveLength(13);
+    expect([...new Set(most)].sort()).toEqual([4, 5]);
   });
 
   it("takes the best or the newest, and the moving average", async () => {

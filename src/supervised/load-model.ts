@@ -25,6 +25,8 @@ import {
 } from "../core/index.ts";
 import {
   type ArrayTree,
+  type ExampleArray,
+  type ExampleArrayTree,
   type ExampleTree,
   type ExampleValue,
   ExampleWriter,
@@ -47,7 +49,7 @@ import {
 } from "../engine/index.ts";
 import { fromRecipe, type Model, type Params, parameterSpecs, type Recipe } from "../nn/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
-import { withName } from "./examples.ts";
+import { joined, withName, zipArrays } from "./examples.ts";
 import { anything } from "./options.ts";
 
 /** Options of {@link loadModel}. */
@@ -67,8 +69,8 @@ export interface LoadModelOptions<X = Value, O = Value> {
 /** One input: a row as the fitted transform takes it, or what the model itself takes. */
 export type PredictInput = ExampleValue | Readonly<Record<string, unknown>>;
 
-/** Numbers that a model gave, the first axis counting the inputs; by name where it gives several. */
-export type Outputs = ExampleTree<{ readonly data: HostArray; readonly shape: Shape }>;
+/** Numbers that a model gave, `{ data, shape }`, the first axis counting the inputs; by name where it gives several. */
+export type Outputs = ExampleArrayTree;
 
 /** A trained model, ready to predict. `P` is the type of one prediction. */
 export interface LoadedModel<P = unknown> {
@@ -139,40 +141,42 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
   });
   let checked = about.input !== undefined;
 
-  /** Outputs in the order of the inputs, some at a time. */
-  const run = async (inputs: readonly PredictInput[] | ArrayTree): Promise<readonly OutputChunk[]> => {
-    const arrays = await hostTree(inputs, transform);
+  const outputs = async (inputs: readonly PredictInput[] | ArrayTree): Promise<Outputs> => {
+    const arrays = await hostArrays(inputs, transform);
     const count = lengthOf(arrays);
-    const chunks: OutputChunk[] = [];
+    const chunks: Outputs[] = [];
     for (let at = 0; at < count; at += batchSize) {
       const size = Math.min(batchSize, count - at);
-      const x = placed(arrays, about.input, at, size, beside);
+      // Few sizes, so that few programs are compiled.
+      const rows = Math.min(batchSize, 2 ** Math.ceil(Math.log2(size)));
+      const x = placed(arrays, about.input, { at, size, rows }, beside);
       if (!checked) check(treeMap(({ shape, dtype }: Tensor) => spec(shape, dtype), x));
       checked = true;
       const given = program(params, x) as ExampleTree<Tensor>;
-      const host = (await read(given)) as ExampleTree<HostArray>;
-      chunks.push({
-        size,
-        outputs: treeMap(
-          (data: HostArray, { shape }: Tensor) => cutRows(data, shape, size),
-          host,
-          given,
-        ) as Outputs,
-      });
+      const firstRows = (data: HostArray, { shape }: Tensor): ExampleArray => {
+        const numbers = data.slice(0, (data.length / (shape[0] ?? 1)) * size);
+        return { data: numbers, shape: [size, ...shape.slice(1)] };
+      };
+      chunks.push(treeMap(firstRows, await read(given), given) as ExampleTree<unknown> as Outputs);
       for (const tensor of [...treeLeaves<Tensor>(x), ...treeLeaves<Tensor>(given)]) tensor.dispose();
     }
-    return chunks;
+    return zipArrays(chunks, (parts) => ({
+      data: joined(parts),
+      shape: [count, ...(parts[0] as ExampleArray).shape.slice(1)],
+    }));
   };
 
   const predict = async (inputs: readonly PredictInput[] | ArrayTree): Promise<P[]> => {
     if (Array.isArray(inputs) && inputs.length === 0) return [];
-    return (await run(inputs)).flatMap(({ outputs, size }) =>
-      Array.from({ length: size }, (_, i) => {
-        const one = rowOf(outputs, i);
-        // The caller says what a prediction is.
-        return (transform?.decode && ArrayBuffer.isView(one) ? transform.decode(one as HostArray) : one) as P;
-      }),
-    );
+    const all = await outputs(inputs);
+    const count = lengthOf(all);
+    return Array.from({ length: count }, (_, i) => {
+      const one = zipArrays([all], ([{ data }]) =>
+        data.slice((data.length / count) * i, (data.length / count) * (i + 1)),
+      );
+      // The caller says what a prediction is.
+      return (transform?.decode && ArrayBuffer.isView(one) ? transform.decode(one as HostArray) : one) as P;
+    });
   };
   return {
     model: model as Model,
@@ -181,13 +185,16 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
     checkpoint,
     predict,
     predictOne: async (input) => (await predict([input]))[0] as P,
-    outputs: async (inputs) => joined((await run(inputs)).map(({ outputs }) => outputs)),
+    outputs,
   };
 }
 
+/** The path of a path or a `file:` URL. */
+export const pathOf = (from: string | URL): string =>
+  String(from).startsWith("file:") ? node.url.fileURLToPath(from) : String(from);
+
 async function openAt(from: string | URL, which: "best" | "last"): Promise<Checkpoint> {
-  const text = String(from);
-  const path = text.startsWith("file:") ? node.url.fileURLToPath(text) : text;
+  const path = pathOf(from);
   const best =
     which === "best" && (await new CheckpointManager({ store: localStore(node.path.resolve(path)) }).best());
   // A checkpoint itself holds no others: it is what was asked for.
@@ -236,67 +243,55 @@ function checkParams(
   params: Params<Tensor>,
   input: Specs<ExampleTree<Value>>,
 ): void {
-  const [wanted, found] = [typesOf(parameterSpecs(model, input)), typesOf(params)];
+  const [wanted, found] = [leafTypes(parameterSpecs(model, input)), leafTypes(params)];
   for (const name of [...new Set([...wanted.keys(), ...found.keys()])].sort()) {
-    const [here, there] = [wanted.get(name), found.get(name)];
+    const [here, there] = [wanted, found].map((types) => {
+      const type = types.get(name);
+      return type ? `${type.dtype}[${type.shape.join(",")}]` : "not there";
+    });
     if (here === there) continue;
     throw new EspalierError(
       "CHECKPOINT_MISMATCH",
-      `${path} is of another model than this ${model.kind}: ${name} is ${there ?? "not there"} in the checkpoint and ${here ?? "not there"} in the model`,
+      `${path} is of another model than this ${model.kind}: ${name} is ${there} in the checkpoint and ${here} in the model`,
       { fix: "give the model that was trained, or leave `model` out where the checkpoint can build it" },
     );
   }
 }
 
-function typesOf(params: Params<Tensor | Spec>): ReadonlyMap<string, string> {
+/** Element types and shapes by path. */
+function leafTypes(tree: unknown): ReadonlyMap<string, Tensor | Spec> {
   const leaves: unknown[] = [];
-  const names = leafPaths(flatten(params, leaves));
-  return new Map(
-    (leaves as (Tensor | Spec)[]).map(({ dtype, shape }, i) => [
-      names[i] as string,
-      `${dtype}[${shape.join(",")}]`,
-    ]),
-  );
+  const paths = leafPaths(flatten(tree, leaves));
+  return new Map(paths.map((path, i) => [path, leaves[i] as Tensor | Spec]));
 }
 
 /** Inputs on the host: one array, or several by name, with a row for each input. */
-type HostTree = ExampleTree<HostRows>;
-
-class HostRows {
-  readonly data: HostArray;
-  readonly shape: Shape;
-  constructor(data: HostArray, shape: Shape) {
-    this.data = data;
-    this.shape = shape;
-  }
-}
-
-async function hostTree(inputs: unknown, transform: Transform | undefined): Promise<HostTree> {
+async function hostArrays(inputs: unknown, transform?: Transform): Promise<ExampleArrayTree> {
   if (Array.isArray(inputs)) return stacked(inputs, transform);
-  if (inputs instanceof Tensor) return new HostRows(await inputs.read(), inputs.shape);
-  if (ArrayBuffer.isView(inputs)) return new HostRows(inputs as HostArray, [(inputs as HostArray).length]);
+  if (inputs instanceof Tensor) return { data: await inputs.read(), shape: inputs.shape };
+  if (ArrayBuffer.isView(inputs)) return hostArrays({ data: inputs });
   if (!isPlainObject(inputs))
     throw invalid(`the inputs are ${shown(inputs)}`, "give a list of inputs, or arrays { data, shape }");
   const { data, shape } = inputs as { readonly data?: unknown; readonly shape?: Shape };
-  if (Array.isArray(data)) return hostTree(data, undefined);
-  if (ArrayBuffer.isView(data)) {
-    const numbers = data as HostArray;
+  if (Array.isArray(data) && !shape) return stacked(data);
+  if (Array.isArray(data) || ArrayBuffer.isView(data)) {
+    const numbers = Array.isArray(data)
+      ? Float32Array.from(data.flat(Number.POSITIVE_INFINITY) as number[])
+      : (data as HostArray);
     const axes = shape ?? [numbers.length];
     if (axes.length > 0 && axes.reduce((a, b) => a * b, 1) === numbers.length)
-      return new HostRows(numbers, axes);
+      return { data: numbers, shape: axes };
     throw invalid(
       `${numbers.length} numbers do not fill the shape [${axes}]`,
       "give { data, shape } whose first axis counts the inputs",
     );
   }
-  const parts = Object.entries(inputs).map(
-    async ([name, part]) => [name, await hostTree(part, undefined)] as const,
-  );
+  const parts = Object.entries(inputs).map(async ([name, part]) => [name, await hostArrays(part)] as const);
   return Object.fromEntries(await Promise.all(parts));
 }
 
 /** Inputs one by one as arrays; rows go through the transform. */
-function stacked(inputs: readonly unknown[], transform: Transform | undefined): HostTree {
+function stacked(inputs: readonly unknown[], transform?: Transform): ExampleArrayTree {
   const examples = inputs.map((input, index) => {
     const isRow = transform && isPlainObject(input) && !ArrayBuffer.isView(input.data);
     const x = isRow ? withName(`predict: input ${index}`, () => transform.inputs(input)) : input;
@@ -308,125 +303,52 @@ function stacked(inputs: readonly unknown[], transform: Transform | undefined): 
   examples.forEach((example, i) => {
     writer.write(i, example);
   });
-  const rows = (part: unknown): HostTree => {
-    const { data, shape, ...rest } = part as { readonly data?: HostArray; readonly shape?: Shape };
-    if (data && shape) return new HostRows(data, shape);
-    return Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, rows(inner)]));
-  };
-  return rows(writer.arrays().x);
+  return writer.arrays().x;
 }
 
-function lengthOf(arrays: HostTree): number {
-  const [first, ...others] = treeLeaves<HostRows>(arrays);
-  const count = first?.shape[0] ?? 0;
-  const other = others.find(({ shape }) => shape[0] !== count);
-  if (count > 0 && !other) return count;
+function lengthOf(arrays: ExampleArrayTree): number {
+  const counts: number[] = [];
+  zipArrays([arrays], ([{ shape }]) => counts.push(shape[0] ?? 0));
+  const [count = 0, ...others] = counts;
+  const other = others.find((each) => each !== count);
+  if (count > 0 && other === undefined) return count;
   throw invalid(
-    other ? `one array has ${count} inputs and another ${other.shape[0]}` : "there are no inputs",
+    other === undefined ? "there are no inputs" : `one array has ${count} inputs and another ${other}`,
     "give each array one entry along its first axis for every input",
   );
 }
 
-/** Some of the inputs on the device, filled up to a power of two: few sizes, so that few programs are compiled. */
+/** `size` of the inputs on the device, as `rows` of them. */
 function placed(
-  arrays: HostTree,
+  arrays: ExampleArrayTree,
   input: Specs<ExampleTree<Value>> | undefined,
-  at: number,
-  size: number,
+  { at, size, rows }: { readonly at: number; readonly size: number; readonly rows: number },
   { device }: Tensor,
 ): ExampleTree<Tensor> {
-  const rows = 2 ** Math.ceil(Math.log2(size));
-  const types = input && leafTypes(input);
-  const paths = leafPaths(flatten(arrays, []));
-  let leaf = 0;
-  return treeMap(({ data, shape }: HostRows): Tensor => {
+  const types = leafTypes(input);
+  return zipArrays([arrays], ([{ data, shape }], path) => {
     const width = data.length / (shape[0] as number);
-    const part = zerosLike(data, rows * width);
-    part.set(data.subarray(at * width, (at + size) * width));
-    // Rows of the last one: what a model makes of zeros may be NaN, and slow.
-    for (let i = size; i < rows; i++) part.copyWithin(i * width, (size - 1) * width, size * width);
-    const path = paths[leaf++] as string;
-    const dtype = types?.get(path);
-    if (dtype !== undefined && wholeTypes.includes(dtype))
-      checkWhole(path, data, at * width, size * width, width);
-    return put(part, {
-      shape: [rows, ...shape.slice(1)],
-      engine: device.engine,
-      device,
-      ...(dtype && { dtype }),
-    });
-  }, arrays) as ExampleTree<Tensor>;
+    const part = data.subarray(at * width, (at + size) * width);
+    const dtype = types.get(path)?.dtype;
+    if (dtype !== undefined && wholeTypes.includes(dtype)) checkWhole(path, part, at, width);
+    // Filled up by the last one: what a model makes of zeros may be NaN, and slow.
+    const last = { data: part.subarray((size - 1) * width), shape };
+    const filled = joined([{ data: part, shape }, ...new Array<ExampleArray>(rows - size).fill(last)]);
+    const where = { engine: device.engine, device, ...(dtype && { dtype }) };
+    return put(filled, { ...where, shape: [rows, ...shape.slice(1)] });
+  });
 }
 
 const wholeTypes: readonly DType[] = ["i32", "u32", "u8"];
 
-function leafTypes(input: Specs<ExampleTree<Value>>): ReadonlyMap<string, DType> {
-  const leaves: unknown[] = [];
-  const paths = leafPaths(flatten(input, leaves));
-  return new Map((leaves as Spec[]).map(({ dtype }, i) => [paths[i] as string, dtype]));
-}
-
-function checkWhole(path: string, data: HostArray, from: number, count: number, width: number): void {
+function checkWhole(path: string, data: HostArray, at: number, width: number): void {
   if (!(data instanceof Float32Array || data instanceof Float64Array)) return;
-  for (let i = from; i < from + count; i++)
-    if (!Number.isInteger(data[i]))
-      throw invalid(
-        `input ${Math.floor(i / width)}${path && `, ${path}`} has ${data[i]}, and the model was trained on whole numbers`,
-        "give whole numbers: tokens, labels, bytes",
-      );
-}
-
-function zerosLike(data: HostArray, length: number): HostArray {
-  if (data instanceof Float32Array) return new Float32Array(length);
-  if (data instanceof Float64Array) return new Float64Array(length);
-  if (data instanceof Int32Array) return new Int32Array(length);
-  return data instanceof Uint32Array ? new Uint32Array(length) : new Uint8Array(length);
-}
-
-interface OutputChunk {
-  readonly outputs: Outputs;
-  readonly size: number;
-}
-
-function cutRows(data: HostArray, shape: Shape, size: number): { data: HostArray; shape: Shape } {
-  const width = data.length / Math.max(1, shape[0] ?? 1);
-  return { data: data.slice(0, size * width), shape: [size, ...shape.slice(1)] };
-}
-
-type Rows = { readonly data: HostArray; readonly shape: Shape };
-const isRows = (part: unknown): part is Rows => ArrayBuffer.isView((part as Rows | undefined)?.data);
-
-/** The outputs for one input. */
-function rowOf(outputs: Outputs, i: number): unknown {
-  if (!isRows(outputs))
-    return Object.fromEntries(Object.entries(outputs).map(([name, part]) => [name, rowOf(part, i)]));
-  const width = outputs.data.length / (outputs.shape[0] as number);
-  return outputs.data.slice(i * width, (i + 1) * width);
-}
-
-function joined(parts: readonly Outputs[]): Outputs {
-  const [first] = parts as readonly [Outputs];
-  if (!isRows(first))
-    return Object.fromEntries(
-      Object.keys(first).map((name) => [
-        name,
-        joined(parts.map((part) => (part as Readonly<Record<string, Outputs>>)[name] as Outputs)),
-      ]),
-    );
-  const all = parts as readonly Rows[];
-  const data = zerosLike(
-    first.data,
-    all.reduce((sum, part) => sum + part.data.length, 0),
+  const bad = data.findIndex((number) => !Number.isInteger(number));
+  if (bad < 0) return;
+  throw invalid(
+    `input ${at + Math.floor(bad / width)}${path && `, ${path}`} has ${data[bad]}, and the model was trained on whole numbers`,
+    "give whole numbers: tokens, labels, bytes",
   );
-  let at = 0;
-  for (const part of all) {
-    data.set(part.data, at);
-    at += part.data.length;
-  }
-  return {
-    data,
-    shape: [all.reduce((sum, { shape }) => sum + (shape[0] as number), 0), ...first.shape.slice(1)],
-  };
 }
 
 const invalid = (what: string, fix: string): EspalierError =>

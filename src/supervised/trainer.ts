@@ -18,6 +18,7 @@ import {
 import { type AutomaticParts, automaticTable, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
 import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
 import { isStreamed, loading, sampleOf } from "./feed.ts";
+import { pathOf } from "./load-model.ts";
 import type { Metrics } from "./metrics.ts";
 import type { LossInput, TargetsOf } from "./objective.ts";
 import {
@@ -410,9 +411,6 @@ async function restore(
     await component.setState(goesOn && name === "trainer" ? withoutStop(state) : state);
   }
 }
-
-const pathOf = (from: string | URL): string =>
-  typeof from === "string" ? from : process.getBuiltinModule("node:url").fileURLToPath(from);
 
 function statesIn(from: unknown): Readonly<Record<string, StateTree>> {
   if (isPlainObject(from))
