@@ -24,8 +24,8 @@ import {
   trainerEvents,
 } from "../trainer/index.ts";
 import { FakeTask, rollout, train } from "../trainer/task.test-support.ts";
-import type { SupervisedConfig } from "./config.ts";
 import { accuracy } from "./metrics.ts";
+import type { SupervisedConfig } from "./options.ts";
 import { supervisedTask } from "./task.ts";
 import { type SupervisedTrainer, type SupervisedTrainerOptions, supervisedTrainer } from "./trainer.ts";
 

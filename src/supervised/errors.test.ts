@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { np, put } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
-import { supervisedConfig } from "./config.ts";
 import { drive, examples } from "./drive.test-support.ts";
+import { supervisedConfig } from "./options.ts";
 import { supervisedTask } from "./task.ts";
 
 const task = (more: object = {}) =>
@@ -93,6 +93,10 @@ describe("a supervised task refuses", () => {
       { validation: examples([4, 5], [4, 2]) },
       /supervisedTask: validation: .*SHAPE/s,
     ],
+    ["no model", { model: undefined }, /model is missing.*OPTION_INVALID/s],
+    ["no loss", { loss: undefined }, /loss is missing.*OPTION_INVALID/s],
+    ["a loss that is none", { loss: 5 }, /loss is 5.*OPTION_INVALID/s],
+    ["an optimizer that is none", { optimizer: {} }, /optimizer is .*OPTION_INVALID/s],
     [
       "nothing to validate on",
       { validation: examples([0, 3], [0, 2]) },

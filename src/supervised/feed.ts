@@ -23,6 +23,10 @@ import type { HeldBatches } from "./validation.ts";
 //
 // A batch has the same rows in the same order either way, and the program is the same: so are the bits.
 
+/** Goes on with a value: at once, or when it is there. */
+export const after = <A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> =>
+  value instanceof Promise ? value.then(next) : next(value);
+
 /** Rows on the device for some updates. */
 export interface UpdateRows {
   readonly data: Examples["data"];

@@ -2,7 +2,6 @@
 
 export { type BatchGroup, Loader, type LoaderOptions } from "../data/index.ts";
 
-export { type SupervisedConfig, supervisedConfig } from "./config.ts";
 export { type DataModule, type DataModuleOptions, dataModule } from "./data-module.ts";
 export { findLearningRate, type LearningRateCurve, type LearningRateOptions } from "./learning-rate.ts";
 export {
@@ -36,7 +35,12 @@ export {
   topK,
 } from "./metrics.ts";
 export { type Batch, countedLoss, type LossInput } from "./objective.ts";
-export type { SupervisedData, SupervisedOptions } from "./options.ts";
+export {
+  type SupervisedConfig,
+  type SupervisedData,
+  type SupervisedOptions,
+  supervisedConfig,
+} from "./options.ts";
 export {
   binary,
   classification,

@@ -146,6 +146,24 @@ describe.each(sweepEngines())("metrics over a set in several batches on %s", (en
 });
 
 describe("metrics", () => {
+  it("take labels with a last axis of one for labels, and outputs without classes for none", async () => {
+    const logits = put(
+      [
+        [2, 1, 0],
+        [0, 3, 1],
+        [0, 1, 4],
+      ],
+      { engine: "wasm" },
+    );
+    const labels = put(Int32Array.of(0, 1, 1), { shape: [3, 1], engine: "wasm" });
+    const share = compile((o: Value, y: Value) => accuracy(o, y), { engine: "wasm" });
+    expect(await share(logits, labels).item()).toBeCloseTo(2 / 3, 6);
+    const one = compile((o: Value, y: Value) => ofBatches(topK(), [[o, y]]), { engine: "wasm" });
+    expect(() => one(put([[2], [1]], { engine: "wasm" }), put([1, 0], { engine: "wasm" }))).toThrow(
+      /SHAPE_MISMATCH/,
+    );
+  });
+
   it("refuse options they do not have", () => {
     expect(() => f1({ avarage: "macro" } as object)).toThrow(/did you mean "average".*OPTION_UNKNOWN/s);
     expect(() => f1({ average: "mean" } as object)).toThrow(/OPTION_INVALID/);

@@ -206,14 +206,7 @@ function accuracyOf(given: Value | ClassMetricOptions, y?: Value): Value | SetMe
     throw new EspalierError("SHAPE_MISMATCH", "accuracy: the outputs are one number", {
       fix: "give outputs with one number for each class along the last axis",
     });
-  const targets = y as Value;
-  if (isBinary(given.shape, targets.shape)) {
-    const labels = labelsOf(given, targets, undefined);
-    return np.mean(rightOf(given, labels));
-  }
-  const best = np.argmax(given, { axis: -1 });
-  const labels = targets.ndim === given.ndim ? np.argmax(targets, { axis: -1 }) : targets.astype("i32");
-  return np.mean(np.equal(best, labels).astype("f32"));
+  return np.mean(rightOf(given, labelsOf(given, y as Value, undefined)));
 }
 
 /**
@@ -228,6 +221,10 @@ export function topK(options: TopKOptions = {}): SetMetric<Sums> {
   const table = { ignore, k: option.integer({ min: 1, default: 5 }) } satisfies OptionTable<TopKOptions>;
   const settings = resolveOptions("topK", options, table);
   return labelMean((outputs, { label }) => {
+    if (outputs.ndim !== label.ndim + 1 || outputs.shape.at(-1) === 1)
+      throw new EspalierError("SHAPE_MISMATCH", `topK: the outputs, ${outputs.type.text}, have no classes`, {
+        fix: "give outputs with one number for each class along the last axis; for yes or no take accuracy",
+      });
     const own = np.takeAlongAxis(outputs, np.expandDims(label, -1), { axis: -1 });
     const earlier = np.less(np.iota(outputs.shape, { axis: -1 }), np.expandDims(label, -1));
     const before = np.logicalOr(np.greater(outputs, own), np.logicalAnd(np.equal(outputs, own), earlier));

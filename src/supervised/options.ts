@@ -1,12 +1,20 @@
-import { checkOptions, type OptionTable, option } from "../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  isPlainObject,
+  type OptionTable,
+  option,
+  resolveOptions,
+} from "../core/index.ts";
 import type { ArrayInput, ArrayTree, DataLoader, Dataset, Example, ExampleTree } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import { checkMonitor, type MonitorOptions, type RateInputs } from "../learner/index.ts";
 import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
-import type { Ramp } from "../schedule/index.ts";
+import { isRamp, type Ramp } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
+import { type TrainingConfig, trainingConfig, trainingConfigTable } from "../trainer/index.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Batch, LossInput, TargetsOf } from "./objective.ts";
 
@@ -40,7 +48,7 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   /** Numbers beside the loss, for training and validation. */
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
   /** The optimizer's learning rate. Default: its own. */
-  readonly learningRate?: Ramp | number;
+  readonly learningRate?: Ramp | number | undefined;
   /** Further rates of the optimizer. */
   readonly rates?: RateInputs;
   /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
@@ -48,7 +56,7 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   /** Worker threads that load streamed examples, where they are no loader with its own. Default: 0. */
   readonly workers?: number;
   /** The transform that made the examples of rows, kept as the component `transform`. */
-  readonly transform?: Stateful;
+  readonly transform?: Stateful | undefined;
   /**
    * The element type of activations and products on xla. Parameters, the optimizer, sums, softmax, norms and losses are
    * f32 either way. Default: "f32".
@@ -65,13 +73,13 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   /** Instead of a seed, shared with others: the streams `params`, `data` and `dropout`. */
   readonly streams?: RandomStreams;
   /** Initial parameters. Default: those that the model draws. */
-  readonly params?: Params<Tensor>;
+  readonly params?: Params<Tensor> | undefined;
   /** Norms of gradients, parameters and updates that are reported beside losses and metrics. */
-  readonly monitor?: MonitorOptions;
+  readonly monitor?: MonitorOptions | undefined;
   /** The most updates in one call. Default: 256, and 1 where convolutions would run in a loop on a CPU. */
   readonly maxFuse?: number;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
+  readonly engine?: EngineChoice | undefined;
+  readonly device?: number | Device | undefined;
   /** The same bits on every run where a device would not give them by itself. Default: the trainer's. */
   readonly deterministic?: boolean;
 }
@@ -100,31 +108,54 @@ export interface AnyOptions
 /** An option that is checked where it is used. */
 export const anything = <T>(is: string) => option.made<T>(is, () => true, {});
 
-const table = {
-  model: anything<AnyOptions["model"]>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
-  optimizer: anything<Optimizer>("an optimizer, such as optim.adam()"),
-  data: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset of such examples"),
+const has = (name: string) => (value: unknown) =>
+  typeof (value as Readonly<Record<string, unknown>> | null)?.[name] === "function";
+
+/** Rows that the options of tasks and of trainers share. */
+export const commonRows = {
+  model: option.made<AnyOptions["model"], { readonly required: true }>(
+    "a model, such as nn.mlp({ hidden: [64], out: 3 })",
+    has("apply"),
+    { required: true },
+  ),
+  optimizer: option.made<Optimizer>("an optimizer, such as optim.adam()", has("update"), {}),
   loss: anything<AnyOptions["loss"]>("a loss, such as nn.mse, or a list of losses"),
-  batchSize: option.integer({ min: 1, required: true }),
-  accumulate: option.integer({ min: 1, default: 1 }),
-  validation: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset"),
   metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
+  params: anything<Params<Tensor>>("parameters"),
+  monitor: anything<MonitorOptions>("{ gradients: true }"),
+  engine: anything<EngineChoice>("an engine"),
+  device: anything<number | Device>("a device"),
+};
+
+/** Rows of a task's options that the configuration of a run has too. */
+const configRows = {
+  accumulate: option.integer({ min: 1, default: 1 }),
+  precision: option.oneOf(["f32", "bf16"], { default: "f32" }),
+  shuffle: option.flag({ default: true }),
+  lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
+  workers: option.integer({ min: 0, max: 256, default: 0 }),
+};
+
+const table = {
+  ...commonRows,
+  ...configRows,
+  optimizer: { ...commonRows.optimizer, required: true },
+  loss: option.made<AnyOptions["loss"], { readonly required: true }>(
+    commonRows.loss.is,
+    (value) => typeof value === "function" || (typeof value === "object" && value !== null),
+    { required: true },
+  ),
+  data: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset of such examples"),
+  batchSize: option.integer({ min: 1, required: true }),
+  validation: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset"),
   learningRate: anything<Ramp | number>("a number or a ramp"),
   rates: anything<RateInputs>("numbers and ramps by name"),
   targets: anything<NonNullable<AnyOptions["targets"]>>("a function of the inputs"),
-  workers: option.integer({ min: 0, max: 256, default: 0 }),
   transform: anything<Stateful>("a transform, such as columns({ x, y })"),
-  precision: option.oneOf(["f32", "bf16"], { default: "f32" }),
-  lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
-  shuffle: option.flag({ default: true }),
   empty: option.oneOf(["error", "skip"], { default: "error" }),
   seed: anything<number>("a whole number"),
   streams: anything<RandomStreams>("random streams"),
-  params: anything<Params<Tensor>>("parameters"),
-  monitor: anything<MonitorOptions>("{ gradients: true }"),
   maxFuse: option.integer({ min: 1, default: 256 }),
-  engine: anything<EngineChoice>("an engine"),
-  device: anything<number | Device>("a device"),
   deterministic: option.flag({}),
 } satisfies OptionTable<AnyOptions>;
 
@@ -132,4 +163,72 @@ const table = {
 export function checkTaskOptions(kind: string, options: AnyOptions): void {
   checkOptions(kind, options, table);
   checkMonitor(kind, options.monitor ?? {});
+}
+
+/** The fields of a supervised run's configuration beside those of {@link TrainingConfig}. */
+export interface SupervisedFields extends Required<Pick<SupervisedOptions, keyof typeof configRows>> {
+  /** A number or a ramp. Default: 1e-3. */
+  readonly learningRate: number | Ramp;
+  /** Examples in a batch. Default: 32. */
+  readonly batchSize: number;
+  /** Gradients above this norm are scaled down. Default: Infinity, never. */
+  readonly gradientClip: number;
+  /** Weight decay of AdamW; 0 is plain Adam. Default: 0. */
+  readonly weightDecay: number;
+  /** Skips updates whose gradients are infinite or NaN. Default: true. */
+  readonly skipNonFinite: boolean;
+}
+
+/** The configuration of a supervised run: the trainer's fields, and those of the task. */
+export type SupervisedConfig = TrainingConfig & SupervisedFields;
+
+const ramp = option.made<Ramp>("a ramp such as cosine({ ... })", isRamp, {});
+const fields = {
+  ...configRows,
+  learningRate: option.either(option.number({ min: 0 }), ramp, { default: 1e-3 }),
+  batchSize: option.integer({ min: 1, default: 32 }),
+  gradientClip: option.number({ above: 0, infinite: true, default: Number.POSITIVE_INFINITY }),
+  weightDecay: option.number({ min: 0, default: 0 }),
+  skipNonFinite: option.flag({ default: true }),
+} satisfies OptionTable<SupervisedFields>;
+
+/**
+ * Completes and checks the configuration of a supervised run: one object for the trainer and the task, whose fields
+ * may also be getters or come from its class.
+ *
+ * @example
+ * ```ts
+ * const config = supervisedConfig({ epochs: 10, learningRate: 3e-4, batchSize: 64, gradientClip: 1 });
+ * ```
+ */
+export function supervisedConfig(given: Partial<SupervisedConfig> = {}): SupervisedConfig {
+  if (isPlainObject(given) && "checkpointDir" in given)
+    throw new EspalierError("CONFIG_UNKNOWN", 'the training config has no field "checkpointDir"', {
+      fix: "give it beside the training config: supervisedTrainer({ checkpointDir, trainingConfig })",
+    });
+  const config: SupervisedConfig = resolveOptions(
+    "the training config",
+    given,
+    { ...trainingConfigTable, ...fields },
+    { unknown: "CONFIG_UNKNOWN", invalid: "CONFIG_INVALID" },
+  );
+  return Object.freeze({ ...config, ...trainingConfig(coreConfig(config)) });
+}
+
+/** The part of a configuration that the trainer itself knows. */
+export const coreConfig = (config: SupervisedConfig): Partial<TrainingConfig> =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => !(name in fields)));
+
+/** The part of a configuration that are options of the task, by the same names. */
+export function taskFields(config: SupervisedConfig) {
+  const names = [
+    ...(Object.keys(configRows) as (keyof typeof configRows)[]),
+    "batchSize",
+    "seed",
+    "deterministic",
+  ] as const;
+  return Object.fromEntries(names.map((name) => [name, config[name]])) as Pick<
+    SupervisedConfig,
+    (typeof names)[number]
+  >;
 }

@@ -1,4 +1,11 @@
-import { checkOptions, EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  type OptionTable,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../core/index.ts";
 import { type ArrayTree, type ExampleTree, isIntegers } from "../data/index.ts";
 import { np, Value } from "../engine/index.ts";
 import { binaryCrossEntropy, crossEntropy, huber, mae as meanAbsolute, mse } from "../nn/index.ts";
@@ -41,18 +48,8 @@ export interface LossStrategy {
   readonly targets?: (x: ExampleTree<Value>) => Batch<ExampleTree<Value>, Value>;
 }
 
-const strategyNames = [
-  "languageModeling",
-  "visionClassification",
-  "classification",
-  "regression",
-  "multimodal",
-  "binary",
-  "multiLabel",
-  "sequenceLabeling",
-] as const;
 /** The strategies there are, by name. */
-export type StrategyName = (typeof strategyNames)[number];
+export type StrategyName = keyof typeof strategies;
 
 // --- Classes -------------------------------------------------------------------------------------------------------
 
@@ -85,23 +82,20 @@ export function classification(options: ClassificationOptions = {}): LossStrateg
   return {
     name: "classification",
     loss: classLoss(settings),
-    metrics: { accuracy: settings.ignore === undefined ? accuracy : accuracy({ ignore: settings.ignore }) },
+    metrics: { accuracy: accuracyWithout(settings.ignore) },
   };
 }
+
+const accuracyWithout = (ignore: number | undefined) =>
+  ignore === undefined ? accuracy : accuracy({ ignore });
 
 /** {@link classification} of images. */
 export function visionClassification(options: ClassificationOptions = {}): LossStrategy {
   return { ...classification(options), name: "visionClassification" };
 }
 
-interface ClassLossSettings {
-  readonly labelSmoothing: number;
-  readonly classWeights: readonly number[] | undefined;
-  readonly ignore: number | undefined;
-}
-
 /** Cross entropy, with the sum of the labels' weights as its count where they differ. */
-function classLoss({ labelSmoothing, classWeights, ignore }: ClassLossSettings): SupervisedLoss {
+function classLoss({ labelSmoothing, classWeights, ignore }: Settings<typeof classTable>): SupervisedLoss {
   const isLabel = (y: Value, logits: Value): boolean => y.ndim < logits.ndim;
   const marks = ignore === undefined ? {} : { ignored: ignore };
   const loss: SupervisedLoss = (logits, y, { mask } = {}) => {
@@ -165,7 +159,7 @@ export function binary(options: BinaryOptions = {}): LossStrategy {
   return {
     name: "binary",
     loss: binaryLoss("binary", settings),
-    metrics: { accuracy: settings.ignore === undefined ? accuracy : accuracy({ ignore: settings.ignore }) },
+    metrics: { accuracy: accuracyWithout(settings.ignore) },
   };
 }
 
@@ -182,15 +176,7 @@ export function multiLabel(options: BinaryOptions = {}): LossStrategy {
 
 function binaryLoss(
   kind: string,
-  {
-    labelSmoothing,
-    positiveWeight,
-    ignore,
-  }: {
-    readonly labelSmoothing: number;
-    readonly positiveWeight: number | undefined;
-    readonly ignore: number | undefined;
-  },
+  { labelSmoothing, positiveWeight, ignore }: Settings<typeof binaryTable>,
 ): SupervisedLoss {
   const loss: SupervisedLoss = (logits, y, { mask } = {}) => {
     const labels = alike(kind, y, logits);
@@ -225,7 +211,7 @@ const sequenceTable = {
 
 function ofTokens(name: StrategyName, options: LanguageModelingOptions): LossStrategy {
   const settings = resolveOptions(name, options, sequenceTable);
-  return { name, loss: classLoss(settings), metrics: { accuracy: accuracy({ ignore: settings.ignore }) } };
+  return { name, loss: classLoss(settings), metrics: { accuracy: accuracyWithout(settings.ignore) } };
 }
 
 /**
@@ -305,6 +291,17 @@ function alike(kind: string, y: Value, outputs: Value): Value {
 
 // --- The kind of a task --------------------------------------------------------------------------------------------
 
+const strategies = {
+  languageModeling,
+  visionClassification,
+  classification,
+  regression,
+  multimodal,
+  binary,
+  multiLabel,
+  sequenceLabeling,
+};
+
 const modalities = ["text", "vision", "multimodal", "tabular"] as const;
 /** The kind of examples. */
 export type Modality = (typeof modalities)[number];
@@ -317,31 +314,23 @@ export const modalityStrategies: Readonly<Record<Modality, StrategyName>> = {
   tabular: "regression",
 };
 
-interface Skipping {
-  readonly ignore?: number;
-  readonly multiLabel?: true;
-}
-
-/** Metrics by name, for tasks of a kind. */
-const namedMetrics: Readonly<Record<MetricName, (kind: Skipping) => SetMetric>> = {
-  accuracy: ({ ignore }) => accuracy(ignore === undefined ? {} : { ignore }),
-  topK: ({ ignore }) => topK(ignore === undefined ? {} : { ignore }),
-  perplexity: ({ ignore }) => perplexity(ignore === undefined ? {} : { ignore }),
+/** Metrics that a {@link TaskSpec} can name. Each takes the label that is ignored and, of those that have it, `multiLabel`. */
+const namedMetrics = {
+  accuracy,
+  topK,
+  perplexity,
   precision,
   recall,
   f1,
   auc,
-  confusionMatrix: ({ ignore }) => confusionMatrix(ignore === undefined ? {} : { ignore }),
+  confusionMatrix,
   mae,
   rmse,
   r2,
-};
-const metricNames = [
-  ...(["accuracy", "topK", "perplexity", "precision", "recall", "f1"] as const),
-  ...(["auc", "confusionMatrix", "mae", "rmse", "r2"] as const),
-];
-/** Metrics that a {@link TaskSpec} can name. */
-export type MetricName = (typeof metricNames)[number];
+} satisfies Readonly<Record<string, (kind: { readonly ignore?: number }) => SetMetric>>;
+/** The name of a metric in a {@link TaskSpec}. */
+export type MetricName = keyof typeof namedMetrics;
+const metricNames = Object.keys(namedMetrics) as MetricName[];
 
 /** Options of {@link taskSpec}. */
 export interface TaskSpecOptions extends ClassificationOptions, BinaryOptions, RegressionOptions {
@@ -358,24 +347,21 @@ export interface TaskSpecOptions extends ClassificationOptions, BinaryOptions, R
   readonly strategy?: StrategyName;
 }
 
-const texts = (is: string) =>
-  option.made<readonly string[]>(
-    is,
-    (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
-    {},
-  );
-
 const specTable = {
   modality: option.oneOf(modalities, { required: true }),
   name: option.text({}),
-  inputs: texts('names of fields, such as ["image", "text"]'),
+  inputs: option.made<readonly string[]>(
+    'names of fields, such as ["image", "text"]',
+    (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+    {},
+  ),
   targets: option.text({}),
   metrics: option.made<readonly MetricName[]>(
     `names among ${metricNames.join(", ")}`,
     (value) => Array.isArray(value) && value.every((name) => metricNames.includes(name)),
     {},
   ),
-  strategy: option.oneOf(strategyNames, {}),
+  strategy: option.oneOf(Object.keys(strategies) as StrategyName[], {}),
   labelSmoothing: option.number({ min: 0, max: 1 }),
   classWeights: weights,
   positiveWeight: option.number({ above: 0 }),
@@ -401,21 +387,11 @@ export function taskSpec(options: TaskSpecOptions): TaskSpec {
   return Object.freeze({ ...options, strategy: options.strategy ?? modalityStrategies[options.modality] });
 }
 
-const strategies: Readonly<Record<StrategyName, (options: object) => LossStrategy>> = {
-  languageModeling,
-  visionClassification,
-  classification,
-  regression,
-  multimodal,
-  binary,
-  multiLabel,
-  sequenceLabeling,
-};
-
 /** The strategy of a task, with the metrics that it names. */
 export function strategyOf(spec: TaskSpecOptions): LossStrategy {
   const { strategy, modality: _, name: __, inputs: ___, targets: ____, metrics, ...options } = taskSpec(spec);
-  const found = strategies[strategy](options);
+  const make: (options: object) => LossStrategy = strategies[strategy];
+  const found = make(options);
   if (!metrics) return found;
   const sequence = ["languageModeling", "multimodal", "sequenceLabeling"].includes(strategy);
   const skipped = spec.ignore ?? (sequence ? -100 : undefined);
@@ -428,7 +404,7 @@ export function strategyOf(spec: TaskSpecOptions): LossStrategy {
         fix: "name some of precision, recall, f1, auc",
       },
     );
-  const kind: Skipping = {
+  const kind = {
     ...(skipped !== undefined && { ignore: skipped }),
     ...(strategy === "multiLabel" && { multiLabel: true }),
   };

@@ -1,36 +1,70 @@
-import { openCheckpoint, type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
-import { checkNames, checkOptions, EspalierError, isPlainObject, type OptionTable } from "../core/index.ts";
-import { type ArrayTree, Dataset, type Example, type Transform } from "../data/index.ts";
+import { checkpointHook, openCheckpoint, type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
+import {
+  badOption,
+  checkNames,
+  checkOptions,
+  EspalierError,
+  isPlainObject,
+  node,
+  type OptionTable,
+  option,
+} from "../core/index.ts";
+import { type ArrayTree, Dataset, type ExampleTree, type Transform } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
+import type { Slot } from "../hooks/index.ts";
 import type { MonitorOptions } from "../learner/index.ts";
-import { withProgress } from "../metrics/index.ts";
+import {
+  consoleSink,
+  gradientMonitor,
+  jsonlSink,
+  Logger,
+  metricsHook,
+  tensorBoardSink,
+  withProgress,
+} from "../metrics/index.ts";
 import type { Model, Params } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
 import type { StateTree } from "../state/index.ts";
 import {
   type Frozen,
+  gradientHealth,
+  latestCheckpoint,
+  latestMetrics,
   Trainer,
   type TrainerHook,
   type TrainerOptions,
   type TrainingResult,
   withoutStop,
 } from "../trainer/index.ts";
-import { type AutomaticParts, automaticTable, checkAutomatic, withAutomatic } from "./automatic-hooks.ts";
-import { coreConfig, type SupervisedConfig, supervisedConfig } from "./config.ts";
-import { isStreamed, loading, sampleOf } from "./feed.ts";
+import { after, isStreamed, loading, sampleOf } from "./feed.ts";
 import { pathOf } from "./load-model.ts";
 import type { Metrics } from "./metrics.ts";
 import type { LossInput, TargetsOf } from "./objective.ts";
 import {
   anything,
+  commonRows,
+  coreConfig,
   type StreamedData,
   type StreamedOptions,
+  type SupervisedConfig,
   type SupervisedData,
   type SupervisedOptions,
+  supervisedConfig,
+  taskFields,
 } from "./options.ts";
 import { fallbackStrategy, type LossStrategy, strategyOf, type TaskSpecOptions } from "./strategies.ts";
-import { TableProvider } from "./tables.ts";
+import { confusionMatrixHook, TableProvider, validationTables } from "./tables.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
+
+/** The parts that `checkpointDir` sets up. */
+export interface AutomaticParts {
+  /** A `checkpointHook` in the directory, which also goes on from what is there. Default: true. */
+  readonly checkpoints?: boolean;
+  /** A `metricsHook` that writes to the console, to `metrics.jsonl` and to `tensorboard/` in it. Default: true. */
+  readonly metrics?: boolean;
+  /** A `gradientMonitor`, and the norms that it needs. Default: true. */
+  readonly gradients?: boolean;
+}
 
 /** Options of {@link supervisedTrainer}. */
 export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
@@ -124,23 +158,24 @@ export interface SupervisedTrainer<O = Value> {
 }
 
 const table = {
-  model: anything<Model>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
+  ...commonRows,
   trainingConfig: anything<Partial<SupervisedConfig>>("an object such as { epochs: 10, batchSize: 32 }"),
   hooks: anything<TrainerHook | readonly TrainerHook[]>("a hook, or a list of hooks"),
-  ...automaticTable,
+  checkpointDir: option.made<string>(
+    'the name of a directory, such as "runs/mnist"',
+    (value) => typeof value === "string" && value.trim() !== "",
+    {},
+  ),
+  automatic: option.group<AutomaticParts>(
+    { checkpoints: option.flag({}), metrics: option.flag({}), gradients: option.flag({}) },
+    {},
+  ),
   taskSpec: anything<TaskSpecOptions>('an object such as { modality: "vision" }'),
-  optimizer: anything<Optimizer>("an optimizer, such as optim.adam()"),
-  params: anything<Params<Tensor>>("parameters"),
-  loss: anything<LossInput>("a loss, such as nn.mse, or a list of losses"),
-  metrics: anything<Metrics>("metrics by name, such as { accuracy }"),
   transform: anything<Transform<unknown>>("a transform, such as columns({ x, y })"),
-  monitor: anything<MonitorOptions>("{ gradients: true }"),
-  engine: anything<EngineChoice>("an engine"),
-  device: anything<number | Device>("a device"),
   logger: anything<NonNullable<TrainerOptions["logger"]>>("a logger"),
   clock: anything<NonNullable<TrainerOptions["clock"]>>("a clock"),
   warn: anything<NonNullable<TrainerOptions["warn"]>>("a function"),
-} satisfies OptionTable<SupervisedTrainerOptions>;
+} satisfies OptionTable<SupervisedTrainerOptions<ExampleTree<Value>, ExampleTree<Value>, unknown>>;
 
 /**
  * A trainer of models on examples, in one call: the task, the optimizer and the trainer from one configuration.
@@ -159,52 +194,43 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   options: SupervisedTrainerOptions<X, Y, O>,
 ): SupervisedTrainer<O> {
   checkOptions("supervisedTrainer", options, table);
-  checkAutomatic(options);
+  if (options.automatic !== undefined && options.checkpointDir === undefined)
+    throw badOption(
+      "supervisedTrainer",
+      "automatic is given, and nothing is set up without checkpointDir",
+      'give checkpointDir: "runs/mnist" too, or leave automatic out',
+    );
   const config = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
+  const { model, params, engine, device, logger, clock, warn, transform } = options;
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   type Begun = { readonly task: SupervisedTask<O>; readonly trainer: Trainer };
   let last: Begun | undefined;
 
+  /** At once where the data is arrays, so that the run can be stopped from then on. */
   const start = (inputs: TrainInputs, given?: readonly TrainerHook[]): Begun | Promise<Begun> => {
     const { trainData, valData, progress } = inputs;
-    const { model, engine, device, logger, clock, warn, transform } = options;
     const tables = valData !== undefined && hasTables(options.metrics ?? strategy?.metrics ?? {});
     const { hooks: all, monitor } = given
       ? { hooks: given, monitor: options.monitor }
       : withAutomatic(hooks, options, progress ?? logger === undefined, tables);
-    const {
-      learningRate,
-      batchSize,
-      accumulate,
-      shuffle,
-      lastBatch,
-      seed,
-      deterministic,
-      workers,
-      precision,
-    } = config;
-    /** The task's options; the targets may decide the loss. */
-    const taskOptions = (targets: ArrayTree | undefined) => ({
-      model,
-      batchSize,
-      accumulate,
-      shuffle,
-      lastBatch,
-      precision,
-      seed,
-      deterministic,
-      workers,
-      ...lossParts(options, strategy, targets),
-      optimizer: options.optimizer ?? optimizerOf(config),
-      ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate }),
-      ...(transform && { transform }),
-      ...(monitor !== undefined && { monitor }),
-      ...(options.params && { params: options.params }),
-      ...(engine !== undefined && { engine }),
-      ...(device !== undefined && { device }),
-      empty: config.onEmpty === "finish" ? ("skip" as const) : ("error" as const),
-    });
+    const taskOf = ({ data, validation, targets }: RunData) =>
+      supervisedTask<X, Y, O>({
+        ...taskFields(config),
+        ...lossParts(options, strategy, targets),
+        model,
+        params,
+        engine,
+        device,
+        transform,
+        monitor,
+        data,
+        ...(validation && { validation }),
+        optimizer: options.optimizer ?? optimizerOf(config),
+        ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate: config.learningRate }),
+        empty: config.onEmpty === "finish" ? "skip" : "error",
+        // The overloads tell data that is streamed by its type.
+      } as StreamedOptions<X, Y, O>) as SupervisedTask<O> | Promise<SupervisedTask<O>>;
     const trainerOf = (task: SupervisedTask<O>): Begun => ({
       task,
       trainer: new Trainer({
@@ -216,24 +242,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
         ...(warn && { warn }),
       }),
     });
-    if (!transform && !isDataset(trainData) && !isDataset(valData))
-      return trainerOf(
-        supervisedTask<X, Y, O>({
-          ...taskOptions(trainData?.y),
-          data: trainData,
-          ...(valData && { validation: valData }),
-        }),
-      );
-    return (async () => {
-      const data = transform ? await transformed(transform, trainData, true) : asExamples(trainData);
-      const validation =
-        valData && (transform ? await transformed(transform, valData, false) : asExamples(valData));
-      const { y } = isStreamed(data)
-        ? await sampleOf("supervisedTrainer", loading("supervisedTrainer", data, { batchSize }))
-        : data;
-      const all = { ...taskOptions(y), data, ...(validation && { validation }) };
-      return trainerOf(await supervisedTask<X, Y, O>(all as StreamedOptions<X, Y, O>));
-    })();
+    return after(after(runData(trainData, valData, transform, config.batchSize), taskOf), trainerOf);
   };
   const run = () => {
     if (last) return last;
@@ -243,13 +252,10 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   };
 
   const test = async ({ data, resumeFrom }: TestInputs) => {
-    const { transform } = options;
-    const examples = async () => (transform ? transformed(transform, data, false) : asExamples(data));
     if (resumeFrom === undefined) {
       const { task, trainer } = run();
-      return task.test(await examples(), trainer.result?.counters);
+      return task.test(await examplesOf(data, transform), trainer.result?.counters);
     }
-    const { warn } = options;
     if (transform && !transform.fitted) {
       const checkpoint = await openCheckpoint(pathOf(resumeFrom), warn);
       await transform.setState(await checkpoint.state("transform"));
@@ -260,7 +266,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       parameters: task.model ?? ["params"],
       ...(warn && { warn }),
     });
-    return task.test(await examples());
+    return task.test(await examplesOf(data, transform));
   };
 
   const underWay = (): Trainer | undefined =>
@@ -275,13 +281,11 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     train: async (inputs) => {
       checkNames("train", inputs, ["trainData", "valData", "resumeFrom", "resume", "progress"]);
       const starting = start(inputs);
-      const begun = starting instanceof Promise ? await starting : starting;
-      last = begun;
+      last = starting instanceof Promise ? await starting : starting;
+      const { trainer } = last;
       const { resumeFrom, resume } = inputs;
-      const { warn } = options;
-      if (resumeFrom !== undefined)
-        await restore(begun.trainer, resumeFrom, { ...resume, ...(warn && { warn }) });
-      return begun.trainer.train();
+      if (resumeFrom !== undefined) await restore(trainer, resumeFrom, { ...resume, ...(warn && { warn }) });
+      return trainer.train();
     },
     validate: async (inputs = {}) => {
       checkNames("validate", inputs, ["data", "resumeFrom"]);
@@ -320,26 +324,86 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   };
 }
 
-/** Data that is read before a run begins. */
-const isDataset = (data: TrainInputs["trainData"] | undefined): data is StreamedData | Dataset<unknown> =>
-  isStreamed(data);
+/** A run's hooks with those that `checkpointDir` adds. A given hook that provides the same slot takes a part's place. */
+export function withAutomatic(
+  hooks: readonly TrainerHook[],
+  {
+    checkpointDir,
+    automatic = {},
+    monitor,
+  }: Pick<SupervisedTrainerOptions, "checkpointDir" | "automatic" | "monitor">,
+  console: boolean,
+  tables: boolean,
+): { readonly hooks: readonly TrainerHook[]; readonly monitor: MonitorOptions | undefined } {
+  const drawn = tables && !hooks.some(({ wants = [] }) => wants.includes(validationTables));
+  const stream = console ? {} : { stream: false as const };
+  if (checkpointDir === undefined)
+    return { hooks: drawn ? [...hooks, confusionMatrixHook(stream)] : hooks, monitor };
+  const { checkpoints = true, metrics = true, gradients = true } = automatic;
+  const isFree = (slot: Slot): boolean => !hooks.some((hook) => doesProvide(hook, slot));
+  const norms = gradients && monitor?.gradients !== false;
+  const added: TrainerHook[] = [];
+  if (metrics && isFree(latestMetrics))
+    added.push(metricsHook({ logger: () => loggerIn(checkpointDir, console) }));
+  if (drawn) added.push(confusionMatrixHook({ directory: checkpointDir, ...stream }));
+  if (norms && isFree(gradientHealth)) added.push(gradientMonitor());
+  if (checkpoints && isFree(latestCheckpoint)) added.push(checkpointHook({ directory: checkpointDir }));
+  return { hooks: [...hooks, ...added], monitor: norms ? { gradients: true, ...monitor } : monitor };
+}
 
-/** Rows without a transform are examples already; a row that is none is an error that names it. */
-const asExamples = (data: TrainInputs["trainData"]): SupervisedData | StreamedData =>
-  data as SupervisedData | StreamedData;
+const doesProvide = (
+  { provides = [], children = [] }: Pick<TrainerHook, "provides" | "children">,
+  slot: Slot,
+): boolean => provides.includes(slot) || children.some((child) => doesProvide(child as TrainerHook, slot));
 
-/** The examples that a transform makes of rows; of the training rows it learns first, if it has not. */
-async function transformed(
-  transform: Transform<unknown>,
+function loggerIn(directory: string, console: boolean): Logger {
+  const files = [
+    jsonlSink(node.path.join(directory, "metrics.jsonl")),
+    tensorBoardSink(node.path.join(directory, "tensorboard")),
+  ];
+  return new Logger({ sinks: console ? [consoleSink(), ...files] : files });
+}
+
+/** The data of a run as examples, and the targets, which may decide the loss. */
+interface RunData {
+  readonly data: SupervisedData | StreamedData;
+  readonly validation: SupervisedData | StreamedData | undefined;
+  readonly targets: ArrayTree | undefined;
+}
+
+function runData(
+  trainData: TrainInputs["trainData"],
+  valData: TrainInputs["valData"],
+  transform: Transform<unknown> | undefined,
+  batchSize: number,
+): RunData | Promise<RunData> {
+  if (!transform && !isStreamed(trainData) && !isStreamed(valData)) {
+    const [data, validation] = [trainData, valData] as [SupervisedData, SupervisedData | undefined];
+    return { data, validation, targets: data?.y };
+  }
+  return (async () => {
+    if (transform && !transform.fitted && trainData instanceof Dataset) await transform.fit(trainData);
+    const data = examplesOf(trainData, transform);
+    const validation = valData && examplesOf(valData, transform);
+    const what = "supervisedTrainer";
+    const { y } = isStreamed(data) ? await sampleOf(what, loading(what, data, { batchSize })) : data;
+    return { data, validation, targets: y };
+  })();
+}
+
+/**
+ * The examples that a transform makes of rows. Rows without a transform are examples already; one that is none is an
+ * error that names it.
+ */
+function examplesOf(
   data: TrainInputs["trainData"],
-  fits: boolean,
-): Promise<Dataset<Example>> {
-  if (!(data instanceof Dataset))
-    throw new EspalierError("OPTION_INVALID", "supervisedTrainer: a transform needs rows to work on", {
-      fix: 'give a dataset of rows, such as await csv("houses.csv").inMemory(), or leave transform out',
-    });
-  if (fits && !transform.fitted) await transform.fit(data);
-  return data.transform(transform);
+  transform: Transform<unknown> | undefined,
+): SupervisedData | StreamedData {
+  if (!transform) return data as SupervisedData | StreamedData;
+  if (data instanceof Dataset) return data.transform(transform);
+  throw new EspalierError("OPTION_INVALID", "supervisedTrainer: a transform needs rows to work on", {
+    fix: 'give a dataset of rows, such as await csv("houses.csv").inMemory(), or leave transform out',
+  });
 }
 
 /** The caller's loss and metrics; otherwise those of the kind of task, which the targets decide by default. */
