@@ -19,3 +19,15 @@ export {
 } from "./lessons.ts";
 export { loadPretrained, type Pretrained, type PretrainedOptions } from "./pretrained.ts";
 export type { TextReward, TextSample } from "./rewards.ts";
+export {
+  dpoLoss,
+  grpoLoss,
+  imitationLoss,
+  referenceKlLoss,
+  rlooLoss,
+  type TextBatch,
+  type TextOutputs,
+  tokenEntropyLoss,
+  tokenOutputs,
+  tokenPolicyLoss,
+} from "./token-losses.ts";

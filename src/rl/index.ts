@@ -123,7 +123,7 @@ export {
   type Demonstrations,
   kickstartLoss,
 } from "./losses/imitation.ts";
-export { meanOf, normalizedOver } from "./losses/loss.ts";
+export { type LossOptions, lossMembers, meanOf, normalizedOver } from "./losses/loss.ts";
 export { tdLoss } from "./losses/td.ts";
 export type { OnPolicyOptions } from "./on-policy/options.ts";
 export { type OnPolicyTask, onPolicyTask } from "./on-policy/task.ts";

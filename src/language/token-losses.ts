@@ -1,0 +1,532 @@
+/**
+ * Losses for reinforcement learning of language models:
+ *
+ *     batch    B groups of G samples of one prompt, L places each          TextBatch
+ *     outputs  log-probability and entropy of every token, one pass        tokenOutputs
+ *     tokens   those that count: the model's own, of groups that are real  tokensMade
+ *     groups   reward - baseline of the group = advantage of a sample      groupAdvantages
+ *     loss     one number per token, averaged by a named rule              averageOf
+ *
+ *     policy gradient  tokenPolicyLoss, grpoLoss, rlooLoss
+ *     preferences      dpoLoss
+ *     beside them      referenceKlLoss, tokenEntropyLoss, imitationLoss
+ *
+ * Whatever stands in places that do not count, NaN included, reaches neither sums nor derivatives.
+ */
+import {
+  badOption,
+  checkOptions,
+  EspalierError,
+  type OptionTable,
+  option,
+  resolveOptions,
+} from "../core/index.ts";
+import { nn as functions, np, stopGradient, type Value, type ValueLike } from "../engine/index.ts";
+import type { Field, Loss } from "../losses/index.ts";
+import type { ApplyOptions, Model, Params } from "../nn/index.ts";
+import { type LossOptions, lossMembers } from "../rl/index.ts";
+import { isRamp, type Ramp } from "../schedule/index.ts";
+
+/**
+ * A batch of samples: B groups, G samples of one prompt in each, L places. A sample none of whose tokens the model made
+ * does not count, for its group neither.
+ */
+export interface TextBatch {
+  /** Prompts and what follows them: i32 [B, G, L]. */
+  readonly tokens: Value;
+  /** 1 where the model made the token, else 0: f32 [B, G, L]. The first place never counts: nothing is before it. */
+  readonly mask: Value;
+  /** Log-probabilities of the policy that made them: f32 [B, G, L]. */
+  readonly logProbs: Value;
+  /** f32 [B, G] */
+  readonly reward: Value;
+  /** 0 for groups that only fill the batch up: f32 [B]. */
+  readonly valid: Value;
+  /** Log-probabilities of a reference model, where a loss has the field: f32 [B, G, L]. */
+  readonly reference?: Value;
+}
+
+/** The forward pass that all losses share. */
+export interface TextOutputs {
+  /** Log-probability of each token given those before it, 0 at the first place: [B, G, L]. */
+  readonly logProbs: Value;
+  /** Entropy of the distribution that each token is drawn from, 0 at the first place: [B, G, L]. */
+  readonly entropy: Value;
+}
+
+/**
+ * The log-probability of each token given those before it, and the entropy: tokens i32 [B, G, L] to [B, G, L]. For use
+ * inside `compile`.
+ *
+ * @example
+ * ```ts
+ * const { logProbs } = tokenOutputs(model, params, batch.tokens);
+ * ```
+ */
+export function tokenOutputs(
+  model: Model,
+  params: Params,
+  tokens: Value,
+  options: ApplyOptions = {},
+): TextOutputs {
+  const length = tokens.shape.at(-1) as number;
+  if (tokens.ndim !== 3 || length < 2)
+    throw new EspalierError("SHAPE_MISMATCH", `tokenOutputs: the tokens are ${tokens.type.text}`, {
+      fix: "give i32[groups, samples, places] with two places at least",
+    });
+  const rows = np.reshape(tokens, [-1, length]);
+  const logits = np.astype(model.apply(params, np.slice(rows, ":", ":-1"), options), "f32");
+  const logSum = np.logsumexp(logits, { axis: -1, keepdims: true });
+  const next = np.expandDims(np.slice(rows, ":", "1:"), -1);
+  const logProbs = np.squeeze(np.takeAlongAxis(logits, next).sub(logSum), { axis: -1 });
+  const logShares = logits.sub(logSum);
+  const entropy = np.sum(np.exp(logShares).mul(logShares), { axis: -1 }).neg();
+  const placed = (x: Value): Value =>
+    np.reshape(
+      np.pad(x, [
+        [0, 0],
+        [1, 0],
+      ]),
+      tokens.shape,
+    );
+  return { logProbs: placed(logProbs), entropy: placed(entropy) };
+}
+
+/** How losses of tokens become one number. */
+export interface LengthOptions {
+  /**
+   * "sequence": the mean over the tokens of each sample, then over samples. "token": the mean over all tokens of the
+   * batch, so that long samples count more. "constant": the sum over the tokens of each sample divided by `length`,
+   * then the mean over samples, so that a token counts the same however long its sample is.
+   */
+  readonly lengthNormalization?: "sequence" | "token" | "constant" | undefined;
+  /** The length of "constant": the longest completion, say, or 1 for the plain sum. */
+  readonly length?: number | undefined;
+}
+
+/** How the reward of a sample becomes its advantage over the others of its group. */
+export type GroupAdvantage = "standardized" | "centered" | "leaveOneOut";
+
+/** Options of {@link tokenPolicyLoss}. */
+export interface TokenPolicyLossOptions extends LossOptions, LengthOptions {
+  /**
+   * "standardized": (reward - mean) / (standard deviation + 1e-6), with n - 1 below the deviation's root. "centered":
+   * reward - mean. "leaveOneOut": reward - mean of the others.
+   */
+  readonly advantages?: GroupAdvantage | undefined;
+  /** Ratios of probabilities are clipped to 1 - clip and 1 + clip, as PPO has it. Default: 0.2. */
+  readonly clip?: number | Ramp | undefined;
+  /** The upper limit is 1 + clipHigh. Default: clip. */
+  readonly clipHigh?: number | Ramp | undefined;
+  /**
+   * Instead of clipping: the gradient of a token's log-probability is multiplied by the ratio, this at most. It corrects
+   * for rollouts of older weights.
+   */
+  readonly truncate?: number | undefined;
+}
+
+const positive = option.number({ above: 0 });
+const ramp = option.made<Ramp>("a ramp such as linear({ ... })", isRamp, {});
+const ownRows = {
+  weight: option.either(option.number({}), ramp, { doc: "Factor of the loss." }),
+  active: option.made<NonNullable<LossOptions["active"]>>(
+    "schedules such as { train: every({ epochs: 2 }) }",
+    (value) => typeof value === "object" && value !== null,
+    { doc: "When the loss is active." },
+  ),
+  name: option.text({ doc: "A name of its own, where there are two of a kind." }),
+} satisfies OptionTable<LossOptions>;
+const lengthRows = {
+  lengthNormalization: option.oneOf(["sequence", "token", "constant"], {
+    doc: "How losses of tokens become one number.",
+  }),
+  length: option.number({ above: 0, doc: 'What "constant" divides by.' }),
+} satisfies OptionTable<LengthOptions>;
+const policyTable = {
+  ...ownRows,
+  ...lengthRows,
+  advantages: option.oneOf(["standardized", "centered", "leaveOneOut"], {
+    doc: "How rewards become advantages.",
+  }),
+  clip: option.either(positive, ramp, { doc: "Ratios are clipped to 1 plus and minus this." }),
+  clipHigh: option.either(positive, ramp, { doc: "The upper limit, where it is another." }),
+  truncate: option.number({ above: 0, doc: "Instead of clipping: the largest factor of a gradient." }),
+} satisfies OptionTable<TokenPolicyLossOptions>;
+
+/**
+ * The policy gradient of tokens, with advantages over the other samples of the same prompt. Groups whose rewards are all
+ * equal teach nothing: they are left out, of means too. Defaults are those of {@link grpoLoss}.
+ *
+ * Reports `approxKl` (mean of ratio - 1 - log ratio, against the policy that made the tokens), `clipFraction` (ratios
+ * beyond the limits), `advantage` (mean size), `groupsDropped` (their number) and `length` (tokens of a sample).
+ *
+ * @example
+ * ```ts
+ * const policy = tokenPolicyLoss({ advantages: "centered", lengthNormalization: "token", clip: 0.2, clipHigh: 0.28 });
+ * ```
+ */
+export function tokenPolicyLoss(options: TokenPolicyLossOptions = {}): Loss<TextBatch, TextOutputs> {
+  return policyLossOf("tokenPolicyLoss", options, {});
+}
+
+/**
+ * GRPO: standardized advantages, clipped ratios (0.2), the mean over each sample's tokens. Dr. GRPO is
+ * `{ advantages: "centered", lengthNormalization: "constant", length }`. The divergence from a reference is a loss of
+ * its own, {@link referenceKlLoss}.
+ *
+ * @example
+ * ```ts
+ * const losses = [grpoLoss({ clip: 0.2 }), referenceKlLoss({ estimator: "k3", weight: 0.04 })];
+ * ```
+ */
+export function grpoLoss(options: TokenPolicyLossOptions = {}): Loss<TextBatch, TextOutputs> {
+  return policyLossOf("grpoLoss", options, {});
+}
+
+/**
+ * RLOO: the log-probability of a whole sample times its reward minus the mean reward of the others. Gradients of tokens
+ * are corrected for rollouts of older weights by the ratio, 2 at most (`truncate`); `clip` takes PPO's surrogate
+ * instead. Defaults: `lengthNormalization: "constant"` with `length: 1`, which is the sum over tokens.
+ *
+ * @example
+ * ```ts
+ * const losses = [rlooLoss(), tokenEntropyLoss({ weight: 0.001 })];
+ * ```
+ */
+export function rlooLoss(options: TokenPolicyLossOptions = {}): Loss<TextBatch, TextOutputs> {
+  return policyLossOf("rlooLoss", options, {
+    advantages: "leaveOneOut",
+    truncate: 2,
+    lengthNormalization: "constant",
+    length: 1,
+  });
+}
+
+function policyLossOf(
+  kind: string,
+  options: TokenPolicyLossOptions,
+  defaults: Pick<TokenPolicyLossOptions, "advantages" | "truncate" | keyof LengthOptions>,
+): Loss<TextBatch, TextOutputs> {
+  checkOptions(kind, options, policyTable);
+  const { clip = 0.2, clipHigh } = options;
+  const clips = options.clip !== undefined || clipHigh !== undefined;
+  if (clips && options.truncate !== undefined)
+    throw badOption(kind, "clip and truncate are both given", "give clip for PPO's surrogate, or truncate");
+  const advantages = options.advantages ?? defaults.advantages ?? "standardized";
+  const truncate = clips ? undefined : (options.truncate ?? defaults.truncate);
+  const average = averageOf(kind, options, defaults);
+  return {
+    ...lossMembers("policy", 1, options),
+    ...(truncate === undefined && { rates: { clip, ...(clipHigh !== undefined && { clipHigh }) } }),
+    count: (batch) => {
+      const made = tokensMade(kind, batch);
+      return average.count(learnedTokens(made, groupAdvantages(kind, batch, made, advantages).learned));
+    },
+    term: ({ batch, outputs, rate }) => {
+      const made = tokensMade(kind, batch);
+      const { advantage, learned, dropped } = groupAdvantages(kind, batch, made, advantages);
+      const ofTokens = np.expandDims(advantage, -1);
+      const logRatio = np.clip(kept(outputs.logProbs.sub(batch.logProbs), made), -farthest, farthest);
+      const ratio = np.exp(logRatio);
+      const [low, high] =
+        truncate === undefined
+          ? [np.subtract(1, rate("clip")), np.add(1, rate(clipHigh === undefined ? "clip" : "clipHigh"))]
+          : [0, truncate];
+      const gain =
+        truncate === undefined
+          ? np.minimum(ratio.mul(ofTokens), np.clip(ratio, low, high).mul(ofTokens))
+          : stopGradient(np.minimum(ratio, high)).mul(kept(outputs.logProbs, made)).mul(ofTokens);
+      const beyond = np.logicalOr(np.less(ratio, low), np.greater(ratio, high));
+      const samples = np.any(made, { axis: -1 });
+      return {
+        loss: average.of(gain, learnedTokens(made, learned)).neg(),
+        metrics: {
+          approxKl: meanWhere(ratio.sub(1).sub(logRatio), made),
+          clipFraction: meanWhere(beyond.astype("f32"), made),
+          advantage: meanWhere(np.absolute(advantage), np.logicalAnd(samples, learned)),
+          groupsDropped: dropped,
+          length: meanWhere(lengthsOf(made), samples),
+        },
+      };
+    },
+  };
+}
+
+/** Options of {@link dpoLoss}. */
+export interface DpoLossOptions extends LossOptions {
+  /** How much the policy is held to the reference: higher is closer. Default: 0.1. */
+  readonly beta?: number | undefined;
+}
+
+const dpoTable = {
+  ...ownRows,
+  beta: option.number({ above: 0, default: 0.1, doc: "How much the policy is held to the reference." }),
+} satisfies OptionTable<DpoLossOptions>;
+
+/** Log-probabilities of the reference model: the task computes them where a loss has this field, like `logProbs`. */
+const fields: Readonly<Record<"reference", Field>> = { reference: { shape: [], dtype: "f32" } };
+
+/**
+ * DPO: in each group the sample with the greatest reward is preferred to the one with the least; of equal ones the first
+ * is taken. Reads `reference`. Groups whose rewards are all equal are left out.
+ *
+ * Reports `margin` (mean of beta times the difference of both log-ratios to the reference), `accuracy` (how often it is
+ * above 0) and `groupsDropped` (their number).
+ *
+ * @example
+ * ```ts
+ * const losses = [dpoLoss({ beta: 0.1 })];
+ * ```
+ */
+export function dpoLoss(options: DpoLossOptions = {}): Loss<TextBatch, TextOutputs> {
+  const kind = "dpoLoss";
+  const { beta } = resolveOptions(kind, options, dpoTable);
+  return {
+    ...lossMembers("dpo", 1, options),
+    fields,
+    count: (batch) => numberOf(groupsOf(kind, batch, tokensMade(kind, batch)).learned),
+    term: ({ batch, outputs }) => {
+      const made = tokensMade(kind, batch);
+      const { reward, samples, learned, dropped } = groupsOf(kind, batch, made);
+      const logRatio = np.sum(kept(outputs.logProbs.sub(referenceOf(kind, batch)), made), { axis: -1 });
+      const best = np.argmax(np.where(samples, reward, Number.NEGATIVE_INFINITY), {
+        axis: -1,
+        keepdims: true,
+      });
+      const worst = np.argmin(np.where(samples, reward, Number.POSITIVE_INFINITY), {
+        axis: -1,
+        keepdims: true,
+      });
+      const margin = np.takeAlongAxis(logRatio, best).sub(np.takeAlongAxis(logRatio, worst)).mul(beta);
+      return {
+        // -log(sigmoid(margin))
+        loss: meanWhere(functions.softplus(margin.neg()), learned),
+        metrics: {
+          margin: meanWhere(margin, learned),
+          accuracy: meanWhere(np.greater(margin, 0).astype("f32"), learned),
+          groupsDropped: dropped,
+        },
+      };
+    },
+  };
+}
+
+function referenceOf(kind: string, { reference }: TextBatch): Value {
+  if (reference) return reference;
+  throw new EspalierError("LOSS_FIELD_MISSING", `${kind}: the batch has no reference`, {
+    fix: "give reference, log-probabilities of a reference model: [groups, samples, places]",
+  });
+}
+
+/** Options of {@link referenceKlLoss}. */
+export interface ReferenceKlLossOptions extends LossOptions, LengthOptions {
+  /**
+   * With x = log-probability - reference: "k1" is x, "k2" x² / 2, "k3" exp(-x) - 1 + x. As losses, "k2" has the gradient
+   * of the divergence of the policy from the reference, "k3" that of the reference from the policy, and "k1" none but
+   * noise. Default: "k2".
+   */
+  readonly estimator?: "k1" | "k2" | "k3" | undefined;
+}
+
+const klTable = {
+  ...ownRows,
+  ...lengthRows,
+  estimator: option.oneOf(["k1", "k2", "k3"], { default: "k2", doc: "What is averaged over tokens." }),
+} satisfies OptionTable<ReferenceKlLossOptions>;
+
+/**
+ * The divergence from a reference model over the tokens that the policy made. Reads `reference`. Reports `kl`, the mean
+ * of k3 over tokens: an estimate of the divergence without bias for tokens of the present policy, and never below 0.
+ * Default weight: 0.04. Default length normalization: "sequence".
+ *
+ * @example
+ * ```ts
+ * const losses = [grpoLoss(), referenceKlLoss({ estimator: "k2", weight: 0.04 })];
+ * ```
+ */
+export function referenceKlLoss(options: ReferenceKlLossOptions = {}): Loss<TextBatch, TextOutputs> {
+  const kind = "referenceKlLoss";
+  const { estimator } = resolveOptions(kind, options, klTable);
+  const average = averageOf(kind, options, {});
+  return {
+    ...lossMembers("referenceKl", 0.04, options),
+    fields,
+    count: (batch) => average.count(tokensMade(kind, batch)),
+    term: ({ batch, outputs }) => {
+      const made = tokensMade(kind, batch);
+      const x = kept(outputs.logProbs.sub(referenceOf(kind, batch)), made);
+      const k3 = np
+        .exp(np.clip(x.neg(), -farthest, farthest))
+        .sub(1)
+        .add(x);
+      const estimates = { k1: x, k2: np.square(x).mul(0.5), k3 };
+      return { loss: average.of(estimates[estimator], made), metrics: { kl: meanWhere(k3, made) } };
+    },
+  };
+}
+
+/** Options of losses over tokens that have no others. */
+type TokenLossOptions = LossOptions & LengthOptions;
+const tokenTable = { ...ownRows, ...lengthRows } satisfies OptionTable<TokenLossOptions>;
+const perToken: LengthOptions = { lengthNormalization: "token" };
+
+/**
+ * Minus the mean entropy of the distributions that the model's tokens are drawn from. Reports `entropy`. Default weight:
+ * 0.01. Default length normalization: "token".
+ *
+ * @example
+ * ```ts
+ * const losses = [grpoLoss(), tokenEntropyLoss({ weight: 0.001 })];
+ * ```
+ */
+export function tokenEntropyLoss(options: TokenLossOptions = {}): Loss<TextBatch, TextOutputs> {
+  const kind = "tokenEntropyLoss";
+  checkOptions(kind, options, tokenTable);
+  const average = averageOf(kind, options, perToken);
+  return {
+    ...lossMembers("entropy", 0.01, options),
+    count: (batch) => average.count(tokensMade(kind, batch)),
+    term: ({ batch, outputs }) => {
+      const made = tokensMade(kind, batch);
+      return {
+        loss: average.of(outputs.entropy, made).neg(),
+        metrics: { entropy: meanWhere(outputs.entropy, made) },
+      };
+    },
+  };
+}
+
+/**
+ * Cross entropy of the tokens that the mask names, whatever their rewards: a supervised warm start by the task that goes
+ * on with rollouts. Default length normalization: "token".
+ *
+ * @example
+ * ```ts
+ * const losses = [imitationLoss({ active: { train: between({ updates: [0, 200] }) } })];
+ * ```
+ */
+export function imitationLoss(options: TokenLossOptions = {}): Loss<TextBatch, TextOutputs> {
+  const kind = "imitationLoss";
+  checkOptions(kind, options, tokenTable);
+  const average = averageOf(kind, options, perToken);
+  return {
+    ...lossMembers("imitation", 1, options),
+    count: (batch) => average.count(tokensMade(kind, batch)),
+    term: ({ batch, outputs }) => ({ loss: average.of(outputs.logProbs, tokensMade(kind, batch)).neg() }),
+  };
+}
+
+/** Log-ratios are clipped to plus and minus this, so that their exponentials are finite. */
+const farthest = 20;
+
+/** True where a token counts: the model made it, and its group is real. [B, G, L] */
+function tokensMade(kind: string, batch: TextBatch): Value {
+  const [groups, samples, length] = batch.mask.shape;
+  const places = [groups, samples, length];
+  const wanted: Readonly<Record<string, readonly (number | undefined)[]>> = {
+    tokens: places,
+    mask: places,
+    logProbs: places,
+    reference: places,
+    reward: [groups, samples],
+    valid: [groups],
+  };
+  for (const [name, value] of Object.entries(batch) as [string, Value][]) {
+    const shape = wanted[name];
+    if (shape === undefined || String(shape) === String(value.shape)) continue;
+    throw new EspalierError(
+      "SHAPE_MISMATCH",
+      `${kind}: ${name} is ${value.type.text}, and mask is ${batch.mask.type.text}`,
+      { fix: "give [groups, samples, places], reward [groups, samples] and valid [groups]" },
+    );
+  }
+  const real = np.expandDims(np.notEqual(batch.valid, 0), [1, 2]);
+  const known = np.greater(np.arange(length as number, { dtype: "i32" }), 0);
+  return np.logicalAnd(np.logicalAnd(np.notEqual(batch.mask, 0), real), known);
+}
+
+/** x where it counts, and 0 elsewhere. */
+const kept = (x: Value, counts: Value): Value => np.where(counts, x, np.zerosLike(x));
+
+/** Number of true elements, as f32. */
+const numberOf = (counts: Value): Value => np.sum(counts.astype("f32"));
+
+/** The mean where it counts; 0 if nothing does. */
+const meanWhere = (x: Value, counts: Value): Value =>
+  np.sum(kept(x, counts)).div(np.maximum(numberOf(counts), 1));
+
+/** Tokens of each sample: [B, G]. */
+const lengthsOf = (made: Value): Value => np.sum(made.astype("f32"), { axis: -1 });
+
+/** Tokens of groups from which something is learned. */
+const learnedTokens = (made: Value, learned: Value): Value => np.logicalAnd(made, np.expandDims(learned, -1));
+
+interface Average {
+  /** The mean of x [B, G, L] over tokens that count. */
+  of(x: Value, counts: Value): Value;
+  /** What it is divided by: tokens, or samples. */
+  count(counts: Value): Value;
+}
+
+function averageOf(kind: string, options: LengthOptions, defaults: LengthOptions): Average {
+  const given = options.lengthNormalization !== undefined || options.length !== undefined;
+  const { lengthNormalization: rule = "sequence", length } = given ? options : defaults;
+  if (rule === "constant" && length === undefined)
+    throw badOption(
+      kind,
+      'lengthNormalization is "constant" without a length',
+      "give length: the longest completion, or 1 for the sum over tokens",
+    );
+  if (rule !== "constant" && length !== undefined)
+    throw badOption(
+      kind,
+      `length is given, and lengthNormalization is "${rule}"`,
+      'leave length out, or give lengthNormalization: "constant"',
+    );
+  const count = (counts: Value): Value =>
+    rule === "token" ? numberOf(counts) : numberOf(np.any(counts, { axis: -1 }));
+  return {
+    count,
+    of: (x, counts) => {
+      const sums = np.sum(kept(x, counts), { axis: -1 });
+      const lengths: ValueLike = rule === "sequence" ? np.maximum(lengthsOf(counts), 1) : (length ?? 1);
+      return np.sum(sums.div(lengths)).div(np.maximum(count(counts), 1));
+    },
+  };
+}
+
+/** Advantages [B, G], the groups [B, 1] that have some, and the number of those that have none. */
+function groupAdvantages(kind: string, batch: TextBatch, made: Value, how: GroupAdvantage) {
+  const { reward, samples, learned, dropped } = groupsOf(kind, batch, made);
+  const n = np.sum(samples.astype("f32"), { axis: -1, keepdims: true });
+  const others = np.maximum(n.sub(1), 1);
+  const mean = np.sum(reward, { axis: -1, keepdims: true }).div(np.maximum(n, 1));
+  const centered = kept(reward.sub(mean), samples);
+  const deviation = (): Value =>
+    np.sqrt(np.sum(np.square(centered), { axis: -1, keepdims: true }).div(others));
+  const advantage =
+    how === "standardized"
+      ? centered.div(deviation().add(1e-6))
+      : how === "leaveOneOut"
+        ? centered.mul(n.div(others))
+        : centered;
+  return { advantage: kept(advantage, np.broadcastTo(learned, advantage.shape)), learned, dropped };
+}
+
+/**
+ * Rewards of samples that count, 0 elsewhere; groups [B, 1] whose rewards are not all equal; the number of the other
+ * groups that are real. A reward that is NaN is not equal to any: it shows in the loss.
+ */
+function groupsOf(kind: string, batch: TextBatch, made: Value) {
+  if ((batch.reward.shape[1] as number) < 2)
+    throw new EspalierError("SHAPE_MISMATCH", `${kind}: groups have one sample each`, {
+      fix: "draw two samples of each prompt at least: a reward counts against those of the others",
+    });
+  const samples = np.any(made, { axis: -1 });
+  const reward = kept(batch.reward, samples);
+  const most = np.max(np.where(samples, reward, Number.NEGATIVE_INFINITY), { axis: -1, keepdims: true });
+  const spread = np.sum(kept(np.absolute(reward.sub(most)), samples), { axis: -1, keepdims: true });
+  const learned = np.logicalNot(np.lessEqual(spread, 0));
+  const real = np.expandDims(np.notEqual(batch.valid, 0), 1);
+  return { reward, samples, learned, dropped: numberOf(np.logicalAnd(real, np.logicalNot(learned))) };
+}
