@@ -1,4 +1,4 @@
-import { checkOptions, EspalierError, type OptionTable, option } from "../core/index.ts";
+import { badOption, checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 
@@ -14,17 +14,36 @@ export interface LoaderOptions {
   readonly shuffle?: boolean | undefined;
   /** Keeps examples that do not fill a batch, as a smaller one, or drops them. Default: "keep". */
   readonly lastBatch?: "keep" | "drop" | undefined;
+  /** One of several processes that train together: it takes every `count`-th example of the order. */
+  readonly rank?: Rank | undefined;
 }
 
+/** One of several processes that train together. */
+export interface Rank {
+  readonly index: number;
+  readonly count: number;
+}
+
+/** Options that a loader of batches has as well. */
+export const loaderTable = {
+  batchSize: option.integer({ min: 1, required: true, doc: "Examples in a batch." }),
+  shuffle: option.flag({ doc: "Gives each epoch an order of its own." }),
+  lastBatch: option.oneOf(["keep", "drop"], { default: "keep", doc: "An incomplete last batch." }),
+  rank: option.group<Rank>(
+    { index: option.integer({ min: 0, required: true }), count: option.integer({ min: 1, required: true }) },
+    {},
+  ),
+};
+
+const aKey = 'a key, such as streams.get("data").key()';
 const table = {
+  ...loaderTable,
   length: option.integer({ min: 0, required: true }),
-  batchSize: option.integer({ min: 1, required: true }),
-  key: option.made<Uint32Array>('a key, such as streams.get("data").key()', ArrayBuffer.isView, {
-    required: true,
-  }),
-  shuffle: option.flag({ default: true }),
-  lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
+  key: option.made<Uint32Array>(aKey, ArrayBuffer.isView, { required: true }),
 } satisfies OptionTable<LoaderOptions>;
+
+const isKey = (value: unknown): value is Uint32Array =>
+  ArrayBuffer.isView(value) && (value as Uint32Array).length === 2;
 
 /** Batches of one size, one after the other. */
 export interface BatchGroup {
@@ -32,12 +51,6 @@ export interface BatchGroup {
   readonly count: number;
   /** The first one's first example within the order. */
   readonly from: number;
-}
-
-interface LoaderState {
-  readonly key: Uint32Array;
-  readonly epoch: number;
-  readonly position: number;
 }
 
 /**
@@ -58,24 +71,32 @@ export class Loader implements Stateful {
   readonly shuffle: boolean;
   /** The batches of an epoch: full ones, then the smaller one where there is one. */
   readonly groups: readonly BatchGroup[];
+  /** The number of examples in an epoch. */
+  readonly used: number;
+  readonly #rank: Rank;
   #key: Uint32Array;
   #epoch = 0;
   #position = 0;
-  /** This epoch's order and the next one's, as far as they have been drawn. */
+  /** Orders that have been drawn: of this epoch and of the next. */
   #orders: readonly { readonly epoch: number; readonly rows: Int32Array }[] = [];
 
   constructor(options: LoaderOptions) {
-    const { length, batchSize, shuffle = true, lastBatch = "keep" } = options;
     checkOptions("loader", options, table);
-    this.length = length;
+    const { batchSize, shuffle = true, lastBatch = "keep", rank = { index: 0, count: 1 } } = options;
+    if (rank.index >= rank.count)
+      throw badOption("loader", `rank is ${shown(rank)}`, "give an index below the count");
+    this.length = options.length;
     this.shuffle = shuffle;
-    this.#key = options.key.slice();
+    this.#rank = rank;
+    this.#key = Uint32Array.from(options.key);
+    const length = Math.floor(options.length / rank.count);
     const count = Math.floor(length / batchSize);
     const rest = lastBatch === "keep" ? length % batchSize : 0;
     this.groups = [
       { size: batchSize, count, from: 0 },
       { size: rest, count: rest === 0 ? 0 : 1, from: count * batchSize },
     ].filter((group) => group.count > 0);
+    this.used = count * batchSize + rest;
     if (length > 0 && this.groups.length === 0)
       throw new EspalierError(
         "DATA_TOO_SMALL",
@@ -84,9 +105,9 @@ export class Loader implements Stateful {
       );
   }
 
-  /** The number of examples in an epoch. */
-  get used(): number {
-    return this.groups.reduce((sum, { size, count }) => sum + size * count, 0);
+  /** The key of the orders. */
+  get key(): Uint32Array {
+    return this.#key;
   }
   /** The epoch it is in, by its own count from 0. */
   get epoch(): number {
@@ -99,34 +120,43 @@ export class Loader implements Stateful {
 
   /** The rows of this epoch's examples, in order: one array for one epoch. */
   get order(): Int32Array {
-    const [made] = this.#orders.filter(({ epoch }) => epoch === this.#epoch);
-    if (made) return made.rows;
-    const rows = this.#orderOf(this.#epoch);
-    this.#orders = [{ epoch: this.#epoch, rows }];
-    return rows;
+    return this.#order(this.#epoch);
   }
 
   /** Draws the next epoch's order ahead of time: while a device is busy, say. */
   prepareNext(): void {
-    const epoch = this.#epoch + 1;
-    if (!this.shuffle || this.#orders.some((made) => made.epoch === epoch)) return;
-    this.#orders = [
-      { epoch: this.#epoch, rows: this.order },
-      { epoch, rows: this.#orderOf(epoch) },
-    ];
+    if (this.shuffle) this.#order(this.#epoch + 1);
   }
 
-  #orderOf(epoch: number): Int32Array {
-    if (this.shuffle) return shuffled(hostRandom.hostFoldIn(this.#key, epoch), this.length);
-    return this.#orders[0]?.rows ?? Int32Array.from({ length: this.length }, (_, i) => i);
+  #order(epoch: number): Int32Array {
+    const known = this.#orders.find((order) => order.epoch === epoch || !this.shuffle);
+    if (known) return known.rows;
+    const rows = this.shuffle
+      ? shuffled(hostRandom.hostFoldIn(this.#key, epoch), this.length)
+      : Int32Array.from({ length: this.length }, (_, i) => i);
+    this.#orders = [...this.#orders.filter((order) => order.epoch >= this.#epoch), { epoch, rows }].slice(-2);
+    return rows;
+  }
+
+  /** The rows of the batch at a position of this epoch or the next; undefined at its end. */
+  rowsAt(epoch: number, position: number): Int32Array | undefined {
+    const group = this.groups.find(({ size, count, from }) => position < from + size * count);
+    if (!group) return undefined;
+    const { index, count } = this.#rank;
+    const order = this.shuffle ? this.#order(epoch) : undefined;
+    if (order && count === 1) return order.subarray(position, position + group.size);
+    const rows = new Int32Array(group.size);
+    for (let i = 0; i < rows.length; i++) {
+      const at = (position + i) * count + index;
+      rows[i] = order ? (order[at] as number) : at;
+    }
+    return rows;
   }
 
   /** The rows of the next batch, which are taken. */
   next(): Int32Array {
-    const group = this.groups.find(({ size, count, from }) => this.#position < from + size * count);
-    const size = group?.size ?? 0;
-    const rows = this.order.slice(this.#position, this.#position + size);
-    this.advance(size);
+    const rows = this.rowsAt(this.#epoch, this.#position)?.slice() ?? new Int32Array(0);
+    this.advance(rows.length);
     return rows;
   }
 
@@ -147,9 +177,11 @@ export class Loader implements Stateful {
   }
 
   setState(state: StateTree): void {
-    const { key, epoch, position } = (state ?? {}) as Partial<LoaderState>;
+    const { key, epoch, position } = (state ?? {}) as {
+      readonly [Name in "key" | "epoch" | "position"]?: unknown;
+    };
     const whole = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;
-    if (!ArrayBuffer.isView(key) || key.length !== 2 || !whole(epoch) || !whole(position))
+    if (!isKey(key) || !whole(epoch) || !whole(position))
       throw new EspalierError("STATE_INVALID", "this is not a state of a data loader", {
         fix: "pass what getState() gave: { key, epoch, position }",
       });
@@ -157,7 +189,7 @@ export class Loader implements Stateful {
       throw new EspalierError(
         "STATE_MISMATCH",
         `the state is at example ${position} of an epoch, and there are ${this.used}`,
-        { fix: "resume with the data, batch size and lastBatch it was saved with" },
+        { fix: "resume with the data, batch size, lastBatch and ranks it was saved with" },
       );
     this.#key = Uint32Array.from(key);
     this.#epoch = epoch;

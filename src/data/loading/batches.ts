@@ -8,6 +8,8 @@ import {
   type LeafLayout,
 } from "../example.ts";
 
+import type { Rank } from "../loader.ts";
+
 /** A batch that is wanted: rows by number, or the next ones of a stream. */
 export type BatchRequest = RowsRequest | NextRequest;
 
@@ -26,12 +28,6 @@ interface NextRequest {
   readonly rank: Rank;
   /** Gives a smaller batch at the stream's end. */
   readonly keepRest: boolean;
-}
-
-/** One of several processes that train together. */
-export interface Rank {
-  readonly index: number;
-  readonly count: number;
 }
 
 /** A batch: one typed array with its shape for each part of the examples. */

@@ -12,9 +12,9 @@ import type { Stateful, StateTree } from "../../state/index.ts";
 import type { ArrayTree } from "../arrays.ts";
 import { type Bookmark, Dataset, type Pass } from "../dataset.ts";
 import type { Example } from "../example.ts";
-import { type BatchGroup, Loader, shuffled } from "../loader.ts";
+import { type BatchGroup, Loader, loaderTable, type Rank } from "../loader.ts";
 import { fromArrays } from "../sources.ts";
-import { BatchMaker, type BatchRequest, isEnd, type LoadedBatch, type Made, type Rank } from "./batches.ts";
+import { BatchMaker, type BatchRequest, isEnd, type LoadedBatch, type Made } from "./batches.ts";
 import { LoaderWorkers } from "./workers.ts";
 
 /** Options of {@link createLoader}. */
@@ -47,17 +47,11 @@ export interface DataLoaderConfig {
 }
 
 const table = {
-  batchSize: option.integer({ min: 1, required: true, doc: "Examples in a batch." }),
-  shuffle: option.flag({ doc: "Gives each epoch an order of its own." }),
+  ...loaderTable,
   seed: option.integer({ min: 0, doc: "The seed of orders and of the examples' random numbers." }),
   key: option.made<Uint32Array>('a key, such as streams.get("data").key()', ArrayBuffer.isView, {}),
-  lastBatch: option.oneOf(["keep", "drop"], { default: "keep", doc: "An incomplete last batch." }),
   workers: option.integer({ min: 0, max: 256, default: 0, doc: "Worker threads that make batches." }),
   prefetch: option.integer({ min: 0, default: 2, doc: "Batches that are made ahead, by each worker." }),
-  rank: option.group<Rank>(
-    { index: option.integer({ min: 0, required: true }), count: option.integer({ min: 1, required: true }) },
-    {},
-  ),
   timeout: option.integer({
     min: 1,
     max: 2 ** 31 - 1,
@@ -122,18 +116,14 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   readonly groups: readonly BatchGroup[];
   readonly #settings: ReturnType<typeof settingsOf>;
   readonly #threads: number;
-  readonly #rank: Rank;
-  readonly #used: number;
-  #key: Uint32Array;
-  #epoch = 0;
-  #position = 0;
+  /** The key, the orders, the epoch and the position. */
+  readonly #loader: Loader;
   #bookmark: Bookmark | undefined;
   #skipped = 0;
   #queue: Slot[] = [];
   /** The first batch that was not asked for yet; undefined where the state says it. */
   #ahead: { readonly epoch: number; readonly position: number } | undefined;
   #turn = 0;
-  #orders: readonly { readonly epoch: number; readonly rows: Int32Array }[] = [];
   #workers: LoaderWorkers | undefined;
   #maker: BatchMaker | undefined;
   /** The end of what the main thread reads of a stream. */
@@ -144,10 +134,9 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   constructor(data: Dataset<Example>, config: DataLoaderConfig) {
     const settings = settingsOf(config);
-    const { batchSize, key, seed, lastBatch, workers, rank = { index: 0, count: 1 } } = settings;
-    if (rank.index >= rank.count)
-      throw badOption("createLoader", `rank is ${shown(rank)}`, "give an index below the count");
-    if (data.length === undefined && config.shuffle)
+    const { batchSize, shuffle, key, seed, lastBatch, workers, rank } = settings;
+    const stream = data.length === undefined;
+    if (stream && shuffle)
       throw badOption(
         "createLoader",
         `${data.name} is a stream, which has its own order`,
@@ -155,14 +144,18 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       );
     this.data = data;
     this.config = config;
-    this.#rank = rank;
-    this.#key = Uint32Array.from(key ?? hostKey(seed ?? 0));
     this.#settings = settings;
-    this.#threads = data.length === undefined ? Math.min(workers, 1) : workers;
-    const length = Math.floor((data.length ?? 0) / rank.count);
-    const epoch = new Loader({ length, batchSize, key: this.#key, shuffle: false, lastBatch });
-    this.groups = epoch.groups;
-    this.#used = epoch.used;
+    this.#threads = stream ? Math.min(workers, 1) : workers;
+    const length = data.length ?? endless;
+    this.#loader = new Loader({
+      length,
+      batchSize,
+      key: key ?? hostKey(seed ?? 0),
+      shuffle,
+      lastBatch,
+      rank,
+    });
+    this.groups = stream ? [] : this.#loader.groups;
   }
 
   /** Batches in an epoch; undefined for a stream. */
@@ -172,11 +165,11 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   }
   /** The epoch it is in, by its own count from 0. */
   get epoch(): number {
-    return this.#epoch;
+    return this.#loader.epoch;
   }
   /** The number of examples of this epoch that have been taken. */
   get position(): number {
-    return this.#position;
+    return this.#loader.position;
   }
   /** Examples of this epoch that were left out: see `onBadExample`. */
   get skipped(): number {
@@ -190,16 +183,17 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** The batches of this epoch that have not been taken. The next loop gets those of the next epoch. */
   [Symbol.asyncIterator](): AsyncIterator<LoadedBatch, undefined, undefined> {
-    const epoch = this.#epoch;
+    const { epoch } = this;
     // No generator: with one, a batch in memory would take a tenth longer.
     return {
       next: async () => {
-        if (this.#epoch !== epoch) return { done: true, value: undefined };
+        if (this.epoch !== epoch) return { done: true, value: undefined };
         this.request(1);
         const slot = this.#queue[0];
         const made = slot && (slot.made ?? (await this.#answer(slot)));
         if (made === undefined || isEnd(made)) {
-          this.#endEpoch();
+          this.#loader.startNext();
+          this.#endEpoch(epoch);
           return { done: true, value: undefined };
         }
         this.take(1);
@@ -224,24 +218,28 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** Takes batches that `peek` gave. After the last of an epoch comes the first of the next. */
   take(count: number): void {
+    const { epoch } = this;
     for (let i = 0; i < count; i++) {
       const made = this.#queue.shift()?.made;
       if (made === undefined || isEnd(made))
         throw new EspalierError("DATA_POSITION", "batches were taken that are not there", {
           fix: "take as many as peek gave",
         });
-      this.#position += made.batch.rows.length;
+      this.#loader.advance(made.batch.rows.length);
       this.#skipped += made.skipped;
       this.#bookmark = made.bookmark;
     }
     const next = this.#queue[0]?.made;
-    if (this.data.length === undefined ? next && isEnd(next) : this.#position >= this.#used) this.#endEpoch();
+    if (next && isEnd(next)) this.#loader.startNext();
+    if (this.epoch !== epoch) this.#endEpoch(epoch);
   }
 
   /** Leaves what is left of this epoch. */
   startNext(): void {
+    const { epoch } = this;
     this.#forget();
-    this.#endEpoch();
+    this.#loader.startNext();
+    this.#endEpoch(epoch);
   }
 
   /** Ends its threads and its reader. It goes on where it was when it is used again. */
@@ -257,37 +255,26 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   getState(): StateTree {
     return {
-      key: this.#key.slice(),
-      epoch: this.#epoch,
-      position: this.#position,
+      ...(this.#loader.getState() as object),
       ...(this.#bookmark !== undefined && { bookmark: this.#bookmark }),
       ...(this.config.onBadExample === "skip" && { skipped: this.#skipped }),
     };
   }
 
   setState(state: StateTree): void {
-    const saved = (state ?? {}) as Partial<SavedState>;
-    const { key, epoch, position, bookmark, skipped = 0 } = saved;
-    const whole = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;
-    if (!ArrayBuffer.isView(key) || key.length !== 2 || !whole(epoch) || !whole(position))
-      throw new EspalierError("STATE_INVALID", "this is not a state of a data loader", {
-        fix: "pass what getState() gave: { key, epoch, position }",
-      });
+    const { position, bookmark, skipped = 0 } = (state ?? {}) as Readonly<Record<string, StateTree>>;
     const stream = this.data.length === undefined;
-    if (stream ? position > 0 && bookmark === undefined : position > 0 && position >= this.#used)
+    if (stream && bookmark === undefined && Number(position) > 0)
       throw new EspalierError(
         "STATE_MISMATCH",
-        `the state is at example ${position} of an epoch${stream ? ", without a bookmark of the stream" : `, and there are ${this.#used}`}`,
-        { fix: "resume with the data, batch size, lastBatch and ranks it was saved with" },
+        `the state is at example ${shown(position)} of an epoch, without a bookmark of the stream`,
+        { fix: "resume with the data that it was saved with" },
       );
+    this.#loader.setState(state);
     this.#forget();
-    this.#orders = [];
     this.#lastPass = undefined;
-    this.#key = Uint32Array.from(key);
-    this.#epoch = epoch;
-    this.#position = position;
     this.#bookmark = stream ? bookmark : undefined;
-    this.#skipped = skipped;
+    this.#skipped = Number(skipped);
   }
 
   /** Has `count` batches made ahead of what was taken, beside those that always are. Failures show in `peek`. */
@@ -317,49 +304,26 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** The next batch to ask for. */
   #nextRequest(): { readonly epoch: number; readonly request: BatchRequest } | undefined {
-    const { epoch, position } = this.#ahead ?? { epoch: this.#epoch, position: this.#position };
+    const { epoch, position } = this.#ahead ?? this;
     const pass = this.#pass(epoch);
     if (this.data.length === undefined) {
       const open = this.#ahead ? undefined : { from: this.#bookmark };
       this.#ahead = { epoch, position };
-      const keepRest = this.#settings.lastBatch === "keep";
-      const { batchSize: size } = this.config;
-      return { epoch, request: { pass, size, rank: this.#rank, keepRest, ...(open && { open }) } };
+      const { batchSize: size, lastBatch, rank = { index: 0, count: 1 } } = this.#settings;
+      return { epoch, request: { pass, size, rank, keepRest: lastBatch === "keep", ...(open && { open }) } };
     }
-    const group = this.groups.find(({ size, count, from }) => position < from + size * count);
-    if (!group) return undefined;
-    const end = position + group.size;
-    this.#ahead = end >= this.#used ? { epoch: epoch + 1, position: 0 } : { epoch, position: end };
-    return { epoch, request: { pass, rows: this.#rows(epoch, position, group.size) } };
+    const rows = this.#loader.rowsAt(epoch, position);
+    if (!rows) return undefined;
+    const end = position + rows.length;
+    this.#ahead = end >= this.#loader.used ? { epoch: epoch + 1, position: 0 } : { epoch, position: end };
+    // A message to a thread would take all of the order along.
+    return { epoch, request: { pass, rows: this.#threads === 0 ? rows : rows.slice() } };
   }
 
   #pass(epoch: number): Pass {
     if (this.#lastPass?.epoch !== epoch)
-      this.#lastPass = { epoch, key: hostFoldIn(hostFoldIn(this.#key, epoch), ofExamples) };
+      this.#lastPass = { epoch, key: hostFoldIn(hostFoldIn(this.#loader.key, epoch), ofExamples) };
     return this.#lastPass;
-  }
-
-  /** Entries of an epoch's order, those of this rank. */
-  #rows(epoch: number, from: number, size: number): Int32Array {
-    const { index, count } = this.#rank;
-    const order = this.config.shuffle === false ? undefined : this.#order(epoch);
-    // A message to a thread would take all of the order along.
-    if (order && count === 1 && this.#threads === 0) return order.subarray(from, from + size);
-    const rows = new Int32Array(size);
-    for (let i = 0; i < size; i++) {
-      const at = (from + i) * count + index;
-      rows[i] = order ? (order[at] as number) : at;
-    }
-    return rows;
-  }
-
-  #order(epoch: number): Int32Array {
-    const known = this.#orders.find((order) => order.epoch === epoch);
-    if (known) return known.rows;
-    const rows = shuffled(hostFoldIn(this.#key, epoch), this.data.length as number);
-    // Of this epoch and of the next, into which batches are made ahead.
-    this.#orders = [...this.#orders.filter((order) => order.epoch >= this.#epoch), { epoch, rows }].slice(-2);
-    return rows;
   }
 
   #make(turn: number, request: BatchRequest): Made | Promise<Made> {
@@ -415,12 +379,13 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     this.#ahead = undefined;
   }
 
-  #endEpoch(): void {
+  /** Warns of what an epoch has left out. */
+  #endEpoch(epoch: number): void {
     const end = this.#queue[0]?.made;
     const skipped = this.#skipped + (end && isEnd(end) ? end.skipped : 0);
     if (skipped > 0)
       this.#warn(
-        `${this.data.name}: ${skipped} examples of epoch ${this.#epoch} could not be used and were left out (onBadExample: "skip")`,
+        `${this.data.name}: ${skipped} examples of epoch ${epoch} could not be used and were left out (onBadExample: "skip")`,
         "DATA_SKIPPED",
       );
     if (end && isEnd(end) && end.leftOver > 0 && !this.#warnedOfRest) {
@@ -431,8 +396,6 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       );
     }
     if (this.data.length === undefined) this.#forget();
-    this.#epoch++;
-    this.#position = 0;
     this.#bookmark = undefined;
     this.#skipped = 0;
   }
@@ -446,10 +409,5 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 /** Folded into an epoch's key for the random numbers of its examples; the key itself is that of its order. */
 const ofExamples = 1;
 
-interface SavedState {
-  readonly key: Uint32Array;
-  readonly epoch: number;
-  readonly position: number;
-  readonly bookmark: Bookmark;
-  readonly skipped: number;
-}
+/** More examples than a stream can have. */
+const endless = 2 ** 52;
