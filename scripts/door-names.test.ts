@@ -25,9 +25,10 @@ describe("doors", () => {
     expect(namesOf(door).length).toBeGreaterThan(5);
   });
 
-  it("have each name once among them", () => {
+  it("have each name once among them, but for evaluationHook", () => {
     const names = doors.flatMap(namesOf);
-    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+    // A trainer's plays suites of environments (espalier/rl); a worker's asks its generator, as document 002 has it.
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual(["evaluationHook"]);
   });
 
   it("the front one has what a first program needs, and no more", () => {

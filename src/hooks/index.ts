@@ -11,8 +11,10 @@ export type {
   HookHost,
   HookLogger,
   HookResults,
+  HookSettings,
   HostContext,
 } from "./hook.ts";
+export { HostOfHooks } from "./host.ts";
 export { HookManager, type HookManagerOptions } from "./manager.ts";
 export {
   compositeHook,

@@ -9,6 +9,7 @@ export {
   type Curriculum,
   type CurriculumEvent,
   curriculumHook,
+  curriculumValues,
   type LessonResult,
 } from "./curriculum/curriculum.ts";
 export { learningProgressCurriculum } from "./curriculum/learning-progress.ts";

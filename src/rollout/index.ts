@@ -1,4 +1,12 @@
 /** Rollout workers: experience is made apart from the trainer. Head: worker.ts. */
+export {
+  CheckpointHook,
+  CompositeHook,
+  EvaluationHook,
+  evaluationHook,
+  LoggingHook,
+  MetricsHook,
+} from "./hooks.ts";
 export type {
   GeneratorRequest,
   LessonScores,
@@ -14,3 +22,13 @@ export type {
   WorkerLink,
 } from "./rollout.ts";
 export { type InProcessTransport, inProcessTransport } from "./transport.ts";
+export {
+  RolloutWorker,
+  type RolloutWorkerOptions,
+  type WorkerContext,
+  type WorkerEvents,
+  type WorkerHook,
+  type WorkerMetadata,
+  type WorkerResult,
+  type WorkerStats,
+} from "./worker.ts";

@@ -39,6 +39,11 @@ export class Ending {
   #until: EndPosition | undefined;
   #passed: EndPosition | undefined;
   readonly #abort = new AbortController();
+  readonly #warn: (text: string) => void;
+
+  constructor(warn: (text: string) => void) {
+    this.#warn = warn;
+  }
 
   /** Aborted when the run is to end at once. Kept, because the controller checks itself at every question. */
   readonly signal: AbortSignal = this.#abort.signal;
@@ -89,6 +94,17 @@ export class Ending {
 
   abort(reason: string): void {
     this.#abort.abort(reason);
+  }
+
+  /** Does a part of the end. Its failure fails the run; after an earlier failure it is only warned of. */
+  async attempt(work: () => unknown): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (this.outcome === "failed")
+        this.#warn(`after the run had failed, this failed too: ${String(error)}`);
+      else this.fail(error);
+    }
   }
 
   #end(outcome: Outcome, reason: string | undefined): void {

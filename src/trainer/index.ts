@@ -2,7 +2,7 @@
 export { type TrainingConfig, trainingConfig, trainingConfigTable } from "./config.ts";
 export { type EarlyStoppingOptions, earlyStopping } from "./early-stopping.ts";
 export { type EmaHookOptions, emaHook } from "./ema-hook.ts";
-export { type EndingReason, type EndPosition, laterOf } from "./ending.ts";
+export { Ending, type EndingReason, type EndPosition, laterOf } from "./ending.ts";
 export {
   type Outcome,
   type PhaseTiming,

@@ -40,7 +40,7 @@ export class Run {
   readonly means: EpochMeans;
   readonly metrics = new NewestMetrics();
   readonly progress: Progress;
-  readonly ending = new Ending();
+  readonly ending: Ending;
   readonly ramps: RampInputs;
   readonly finite: FiniteWatch;
   readonly timings = new PhaseClock();
@@ -60,6 +60,7 @@ export class Run {
     const { clock = systemClock, logger, warn = toStandardError } = options;
     this.clock = clock;
     this.warn = (text) => warn(printableText(text));
+    this.ending = new Ending(this.warn);
     this.config = trainingConfig(options.config);
     this.task = checkTask(options.task);
     this.random = new RandomStreams(this.config.seed);

@@ -1,5 +1,12 @@
 import { type Clock, checkNames, EspalierError } from "../core/index.ts";
-import type { HookFailure, HookLogger, HookManager, HookResults, HookTiming } from "../hooks/index.ts";
+import {
+  type HookFailure,
+  type HookLogger,
+  type HookManager,
+  type HookResults,
+  type HookTiming,
+  HostOfHooks,
+} from "../hooks/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
@@ -81,13 +88,14 @@ export interface TrainingResult {
  * const { outcome, metrics } = await trainer.train();
  * ```
  */
-export class Trainer {
+export class Trainer extends HostOfHooks<TrainerEvents, TrainerHook> {
   readonly #run: Run;
   #used = false;
   #begun: Promise<void> | undefined;
   #result: TrainingResult | undefined;
 
   constructor(options: TrainerOptions) {
+    super();
     checkNames("Trainer", options, ["task", "config", "hooks", "clock", "logger", "warn"]);
     this.#run = new Run(options);
   }
@@ -95,7 +103,6 @@ export class Trainer {
   get config(): TrainingConfig {
     return this.#run.config;
   }
-  /** The manager of its hooks: plan, timings, explain, enable and disable. */
   get hooks(): HookManager<TrainerEvents> {
     return this.#run.hooks;
   }
@@ -112,24 +119,9 @@ export class Trainer {
     return this.#result;
   }
 
-  registerHook(hook: TrainerHook): void {
+  override registerHook(hook: TrainerHook): void {
     this.#run.register(hook);
   }
-  /** The same as `registerHook`. */
-  addHook(hook: TrainerHook): void {
-    this.#run.register(hook);
-  }
-  /** False where there is no such hook. */
-  unregisterHook(hook: TrainerHook | string): boolean {
-    return this.hooks.unregister(hook);
-  }
-  clearHooks(): void {
-    this.hooks.clear();
-  }
-  getHooks(): readonly TrainerHook[] {
-    return this.hooks.list();
-  }
-  /** Runs an event's hooks by hand, at the counters of now. */
   async runHooks(event: TrainerEvent): Promise<HookResults | undefined> {
     const { context } = this.#run;
     const { since, values } = context;
@@ -170,7 +162,7 @@ export class Trainer {
         await this.#begin();
       } catch (error) {
         ending.fail(error);
-        await this.#attempt(() => hooks.close());
+        await ending.attempt(() => hooks.close());
         throw error;
       }
       progress.startClock();
@@ -233,12 +225,12 @@ export class Trainer {
     } catch (error) {
       ending.fail(await run.finite.cause(error, run.progress, () => hooks.settle()));
       run.pass(run.ahead); // The failure is where hooks see the run.
-      await this.#attempt(() => run.emit("onError"));
-      await this.#attempt(() => hooks.settle());
+      await ending.attempt(() => run.emit("onError"));
+      await ending.attempt(() => hooks.settle());
     }
     ending.decide();
-    await this.#attempt(() => run.emit("onTrainingEnd"));
-    await this.#attempt(() => hooks.close());
+    await ending.attempt(() => run.emit("onTrainingEnd"));
+    await ending.attempt(() => hooks.close());
     return this.#resultWith(metrics);
   }
 
@@ -271,16 +263,5 @@ export class Trainer {
       hookFailures: hooks.failures(),
       error: ending.error,
     };
-  }
-
-  /** Does a step after the loop. Its failure fails the run; after an earlier failure it is only warned of. */
-  async #attempt(work: () => unknown): Promise<void> {
-    const { ending, warn } = this.#run;
-    try {
-      await work();
-    } catch (error) {
-      if (ending.outcome === "failed") warn(`after the run had failed, this failed too: ${String(error)}`);
-      else ending.fail(error);
-    }
   }
 }

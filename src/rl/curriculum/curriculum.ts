@@ -104,11 +104,16 @@ export function curriculumHook(curriculum: Curriculum, options: CurriculumHookOp
         if (results.length > 0) curriculum.evaluated(results);
         told = mark;
       }
-      // A name for every lesson: of texts under one name, only the last of a window is kept.
-      const events = (curriculum.takeEvents?.() ?? []).map(({ lesson, what }) => [`event.${lesson}`, what]);
-      log({ ...curriculum.metrics(), ...Object.fromEntries(events) }, "curriculum");
+      log(curriculumValues(curriculum), "curriculum");
     },
   };
+}
+
+/** What hooks log of a curriculum: its metrics and its events since the last call. */
+export function curriculumValues(curriculum: Curriculum): Readonly<Record<string, number | string>> {
+  // A name for every lesson: of texts under one name, only the last of a window is kept.
+  const events = (curriculum.takeEvents?.() ?? []).map(({ lesson, what }) => [`event.${lesson}`, what]);
+  return { ...curriculum.metrics(), ...Object.fromEntries(events) };
 }
 
 const markOf = ({ counters }: EvaluationScores): readonly number[] => [

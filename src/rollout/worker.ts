@@ -1,0 +1,853 @@
+import {
+  badOption,
+  type Clock,
+  countInWords,
+  didYouMean,
+  EspalierError,
+  isPlainObject,
+  isWorthSaying,
+  nameWords,
+  type OptionTable,
+  option,
+  printableText,
+  resolveOptions,
+  systemClock,
+  toStandardError,
+} from "../core/index.ts";
+import { hostRandom } from "../engine/index.ts";
+import {
+  type EventName,
+  type Hook,
+  type HookContext,
+  HookManager,
+  type HookResults,
+  type HostContext,
+  HostOfHooks,
+} from "../hooks/index.ts";
+import { Logger } from "../metrics/index.ts";
+import type { Curriculum } from "../rl/index.ts";
+import { type Counters, noCounters } from "../schedule/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import { Ending, type Outcome } from "../trainer/index.ts";
+import { defaultHooks } from "./hooks.ts";
+import type {
+  LessonScores,
+  Rollout,
+  RolloutGenerator,
+  RolloutSink,
+  WeightSource,
+  WorkerLink,
+} from "./rollout.ts";
+
+/*
+ * A step of a rollout worker, and the events at which hooks run:
+ *
+ *   run()                                                                     onWorkerStart   (a state may be restored here)
+ *   step()  weights    source.receive(): waits for the first, then the newest   onWeights     where there are new ones
+ *           key        from seed, name and step: all random numbers of the step follow from it
+ *           lesson     drawn by curriculum.shares()                           onLessonStart
+ *           rollout    generator.rollout(lesson, key)
+ *           send       sink.send(rollout): from here on it is the trainer's
+ *           count      counters, curriculum.trained(scores), the log          onRolloutEnd
+ *           hooks      evaluation, logging, your own                          onStep          `run` of hooks is called here
+ *   end     stop, signal, closed transport, or a failure (onError)            onWorkerEnd
+ *
+ *   rollout.ts   the contracts             hooks.ts        evaluation and document 002's hooks
+ *   text.ts      rollouts of text          transport.ts    weights and rollouts between trainer and workers
+ */
+
+/** Facts about the step under way, new with each step. Hooks and generators may add their own. */
+export interface WorkerMetadata {
+  /** Mean return of the step's rollout. Undefined before it is made, and where no episode ended in it. */
+  reward?: number;
+  /** Mean return of the lesson at its newest evaluation. Undefined before the first. */
+  performance?: number | undefined;
+  /** The weights that the step uses. */
+  weightId?: number;
+  /** Metrics of the rollout, and what hooks add. */
+  [name: string]: unknown;
+}
+
+/**
+ * The context that handlers of a worker's events get. Its counters: `steps` of the worker, `updates` of the trainer (the
+ * id of the weights), `batches` are rollouts, `samples` episodes.
+ */
+export interface WorkerContext extends HookContext {
+  readonly worker: RolloutWorker;
+  /** Steps of the worker that are done: `counters.steps`. */
+  readonly step: number;
+  /** A random key (u32[2]) of this step for hooks. */
+  readonly rng: Uint32Array;
+  /** The lesson of the step under way. */
+  readonly lessonId: string | undefined;
+  readonly metadata: WorkerMetadata;
+  /** From `onRolloutEnd` on: the rollout of the step. */
+  readonly rollout: Rollout | undefined;
+  /** Everything that belongs to the worker's state, by name. */
+  readonly components: Readonly<Record<string, Stateful>>;
+  /** In `onError` and after it: the failure. */
+  readonly error: unknown;
+  /** In `onWorkerEnd`: how it ended, and why. */
+  readonly outcome: Outcome | undefined;
+  readonly reason: string | undefined;
+}
+
+/** The events of a rollout worker, in the order in which they happen. */
+export type WorkerEvents = {
+  readonly onWorkerStart: WorkerContext;
+  readonly onWeights: WorkerContext;
+  readonly onLessonStart: WorkerContext;
+  readonly onRolloutEnd: WorkerContext;
+  readonly onStep: WorkerContext;
+  readonly onError: WorkerContext;
+  readonly onWorkerEnd: WorkerContext;
+};
+
+/** The name of an event of a rollout worker. */
+export type WorkerEvent = EventName<WorkerEvents>;
+
+/** A hook of a rollout worker. */
+export type WorkerHook = Hook<WorkerEvents>;
+
+const workerEvents: readonly WorkerEvent[] = Object.keys({
+  onWorkerStart: true,
+  onWeights: true,
+  onLessonStart: true,
+  onRolloutEnd: true,
+  onStep: true,
+  onError: true,
+  onWorkerEnd: true,
+} satisfies Record<WorkerEvent, true>) as WorkerEvent[];
+
+/** Options of {@link RolloutWorker}. */
+export interface RolloutWorkerOptions {
+  /** Makes rollouts and plays evaluations. The worker closes it at its end. */
+  readonly generator: RolloutGenerator;
+  /** Its end of a transport; or `weights` and `rollouts`. */
+  readonly link?: WorkerLink;
+  readonly weights?: WeightSource;
+  readonly rollouts?: RolloutSink;
+  /** Unique among the workers of a run: ids of rollouts and random numbers follow from it. Default: "worker-0". */
+  readonly name?: string;
+  /** Chooses lessons. Default: all lessons of the generator alike. */
+  readonly curriculum?: Curriculum;
+  readonly hooks?: readonly WorkerHook[];
+  /** Takes what the worker and its hooks log. Default: one that writes nowhere. */
+  readonly tracker?: Logger;
+  /** Default: 0. */
+  readonly seed?: number;
+  /** Registers the hooks "micro-evaluation" and "evaluation". Default: true. */
+  readonly defaultHooks?: boolean;
+  /** Worker steps between micro evaluations: the current lesson, not for the curriculum. Default: 10. */
+  readonly microEvalFrequency?: number;
+  /** Episodes of a micro evaluation. Default: 4. */
+  readonly microEvalExamples?: number;
+  /** Steps between full evaluations: all lessons, for the curriculum. Default: 100. */
+  readonly evalFrequency?: number;
+  /** Episodes a lesson of a full evaluation. Default: 64. */
+  readonly evalExamples?: number;
+  /** Steps that `evalFrequency` counts: updates of the trainer, or steps of the worker. Default: "trainer". */
+  readonly evalUnit?: "trainer" | "worker";
+  readonly clock?: Clock;
+  /** Takes messages that do not stop the worker. Default: standard error. */
+  readonly warn?: (text: string) => void;
+  /** Prints every decision about hooks. `ESPALIER_DEBUG=hooks` does the same. Default: false. */
+  readonly trace?: boolean;
+}
+
+const has =
+  (...methods: readonly string[]) =>
+  (value: unknown): boolean =>
+    typeof value === "object" &&
+    value !== null &&
+    methods.every((name) => typeof Reflect.get(value, name) === "function");
+
+const optionTable = {
+  generator: option.made<RolloutGenerator>(
+    "a generator, with lessons, setParams, rollout and evaluate",
+    (value) =>
+      has("setParams", "rollout", "evaluate")(value) && Array.isArray((value as RolloutGenerator).lessons),
+    { required: true },
+  ),
+  link: option.made<WorkerLink>("a link: transport.worker(name)", has("receive", "send"), {}),
+  weights: option.made<WeightSource>("a source of weights, with receive", has("receive"), {}),
+  rollouts: option.made<RolloutSink>("a sink of rollouts, with send", has("send"), {}),
+  name: option.text({ default: "worker-0" }),
+  curriculum: option.made<Curriculum>(
+    "a curriculum: lessonCurriculum({ ... })",
+    has("shares", "trained"),
+    {},
+  ),
+  hooks: option.made<readonly WorkerHook[]>("a list of hooks", Array.isArray, {}),
+  tracker: option.made<Logger>("a Logger", has("log", "as"), {}),
+  seed: option.integer({ min: 0, default: 0 }),
+  defaultHooks: option.flag({ default: true }),
+  microEvalFrequency: option.integer({ min: 1, default: 10, doc: "Worker steps between micro evaluations." }),
+  microEvalExamples: option.integer({ min: 1, default: 4, doc: "Episodes of a micro evaluation." }),
+  evalFrequency: option.integer({ min: 1, default: 100, doc: "Steps between full evaluations." }),
+  evalExamples: option.integer({ min: 1, default: 64, doc: "Episodes a lesson of a full evaluation." }),
+  evalUnit: option.oneOf(["trainer", "worker"], { default: "trainer", doc: "Whose steps they are." }),
+  clock: option.made<Clock>("a clock", has("now"), {}),
+  warn: option.made<(text: string) => void>("a function of a text", (v) => typeof v === "function", {}),
+  trace: option.flag({ default: false }),
+} satisfies OptionTable<RolloutWorkerOptions>;
+
+/** How a worker's run went. */
+export interface WorkerResult {
+  readonly outcome: Exclude<Outcome, "failed">;
+  /** The reason for which it ended before its last step; undefined where it did not. */
+  readonly reason: string | undefined;
+  /** Steps of the worker, those before a restored state included. */
+  readonly steps: number;
+}
+
+/** Counts of a worker in this process: sets of weights that it took, could not receive, and refused. */
+export interface WorkerStats {
+  readonly weightsTaken: number;
+  readonly receivesFailed: number;
+  readonly weightsRefused: number;
+}
+
+type Scored = LessonScores & { readonly metrics?: Readonly<Record<string, number>> };
+
+/**
+ * Makes rollouts apart from the trainer: takes weights, draws lessons, sends what the generator makes, and runs hooks at
+ * every step. Evaluation comes as hooks: a micro evaluation of the current lesson every 10 steps, and a full one of all
+ * lessons, which moves the curriculum, every 100 steps of the trainer.
+ *
+ * Nothing is rolled out before the first weights. A receive that fails, and weights of another shape, leave the old
+ * ones in place: they are counted and warned of. What its `components` restore goes on with the same numbers.
+ *
+ * @example
+ * ```ts
+ * const transport = inProcessTransport();
+ * const worker = new RolloutWorker({ generator, link: transport.worker("worker-0") });
+ * worker.registerHook(evaluationHook({ frequency: 50, nExamples: 32, evalType: "custom_eval" }));
+ * worker.registerHook(new LoggingHook({ frequency: 100 }));
+ * await worker.run({ steps: 1000 });
+ * ```
+ */
+export class RolloutWorker extends HostOfHooks<WorkerEvents> {
+  readonly name: string;
+  readonly curriculum: Curriculum;
+  /** The worker's logger: hooks' `log` goes there too. */
+  readonly tracker: Logger;
+  readonly hooks: HookManager<WorkerEvents>;
+  readonly #generator: RolloutGenerator;
+  readonly #source: WeightSource;
+  readonly #sink: RolloutSink;
+  readonly #warn: (text: string) => void;
+  readonly #ending: Ending;
+  readonly #progress: Progress;
+  readonly #log: ReturnType<Logger["as"]>;
+  readonly #context: MovingContext;
+  #state: "new" | "idle" | "stepping" | "ended" = "new";
+  /** The id of the weights that the generator has; undefined before the first. */
+  #weightId: number | undefined;
+  #stats: WorkerStats = { weightsTaken: 0, receivesFailed: 0, weightsRefused: 0 };
+  #closed: Promise<void> | undefined;
+
+  constructor(options: RolloutWorkerOptions) {
+    super();
+    const settings = resolveOptions("RolloutWorker", options, optionTable);
+    const { generator } = options;
+    const { link, clock = systemClock, warn = toStandardError } = settings;
+    const { weights = link, rollouts = link } = settings;
+    if (!weights || !rollouts)
+      throw badOption(
+        "RolloutWorker",
+        "there is no transport",
+        "give a link: transport.worker(name), or weights and rollouts",
+      );
+    this.name = settings.name;
+    this.#generator = generator;
+    this.#source = weights;
+    this.#sink = rollouts;
+    this.curriculum = checkCurriculum(settings.curriculum ?? allAlike(generator.lessons), generator.lessons);
+    this.tracker = settings.tracker ?? new Logger({ sinks: [] });
+    this.#log = this.tracker.as("worker");
+    this.#warn = (text) => warn(printableText(`${this.name}: ${text}`));
+    this.#ending = new Ending(this.#warn);
+    this.#progress = new Progress(keyOf(settings.seed, this.name), clock);
+    this.hooks = new HookManager<WorkerEvents>({
+      events: workerEvents,
+      clock,
+      warn: this.#warn,
+      trace: settings.trace,
+      logger: {
+        as: (owner) => ({
+          log: (values, at, category = "worker") => this.tracker.as(owner).log(values, at, category),
+        }),
+      },
+    });
+    this.#context = this.#makeContext(clock);
+    const own = settings.defaultHooks ? defaultHooks(settings) : [];
+    try {
+      for (const hook of [...own, ...(settings.hooks ?? [])]) this.registerHook(hook);
+    } catch (error) {
+      this.hooks.clear(); // Those before it have been set up.
+      throw error;
+    }
+  }
+
+  /** Lessons of the curriculum. */
+  get lessons(): readonly string[] {
+    return this.curriculum.lessons;
+  }
+  get counters(): Counters {
+    return this.#progress.counters;
+  }
+  get stats(): WorkerStats {
+    return this.#stats;
+  }
+  /** Everything that decides how it goes on, by name. Restore it before the first step, or in `onWorkerStart`. */
+  get components(): Readonly<Record<string, Stateful>> {
+    const { state } = this.#generator;
+    return {
+      worker: this.#progress,
+      time: this.#progress.time,
+      curriculum: this.curriculum,
+      tracker: this.tracker,
+      ...(state && { generator: state }),
+      ...this.hooks.components,
+    };
+  }
+
+  async runHooks(event: WorkerEvent): Promise<HookResults | undefined> {
+    const { since } = this.#context;
+    try {
+      return await this.#emit(event);
+    } finally {
+      this.#context.since = since;
+    }
+  }
+
+  /** Ends it after the step under way, with the end event. The first reason counts. */
+  stop(reason: string): void {
+    this.#ending.stop(reason);
+  }
+
+  /**
+   * Makes steps until there were `steps` of them, until it is stopped, interrupted by the signal, or its transport is
+   * closed; then ends the worker. Rejects with a failure, after `onError` and `onWorkerEnd`.
+   */
+  async run(options: { readonly steps?: number; readonly signal?: AbortSignal } = {}): Promise<WorkerResult> {
+    const { steps = Number.POSITIVE_INFINITY, signal } = options;
+    const release = this.#follow(signal);
+    try {
+      for (let made = 0; made < steps; made++) if ((await this.step()) === undefined) break;
+      await this.close();
+    } finally {
+      release();
+    }
+    const { outcome, reason, error } = this.#ending;
+    if (outcome === "failed") throw error;
+    return { outcome: outcome ?? "completed", reason, steps: this.counters.steps };
+  }
+
+  /**
+   * Makes one step, for a trainer that drives the worker; `close` ends it then. Undefined where the worker is to end: it
+   * was stopped, interrupted by the signal, or its transport is closed. A failure ends the worker as in `run`.
+   */
+  async step(options: { readonly signal?: AbortSignal } = {}): Promise<Rollout | undefined> {
+    if (this.#state === "ended" || this.#state === "stepping")
+      throw new EspalierError(
+        this.#state === "ended" ? "WORKER_ENDED" : "WORKER_BUSY",
+        `the worker "${this.name}" ${this.#state === "ended" ? "has ended" : "is in the middle of a step"}`,
+        {
+          fix:
+            this.#state === "ended"
+              ? "make a new RolloutWorker; to go on from here, restore this one's components into it"
+              : "await the step before the next one",
+        },
+      );
+    const release = this.#follow(options.signal);
+    try {
+      if (this.#state === "new") await this.#start();
+      this.#state = "stepping";
+      const rollout = this.#ending.asked ? undefined : await this.#step();
+      this.#state = "idle";
+      return rollout;
+    } catch (error) {
+      const { signal, outcome } = this.#ending;
+      if (signal.aborted && outcome === "interrupted") {
+        this.#state = "idle";
+        if (!isAbort(error, signal.reason))
+          this.#warn(`while it was being interrupted, this failed: ${String(error)}`);
+        return undefined;
+      }
+      await this.#failed(error);
+      await this.close(); // Further failures are warned of.
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** Ends the worker: `onWorkerEnd`, then hooks are cleaned up and the generator is closed. The transport stays open. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /**
+   * Plays episodes of lessons that training never sees with the weights of now. No hook hears of it, and the curriculum
+   * does not move.
+   *
+   * @example
+   * ```ts
+   * const { addition } = await worker.evaluate({ lessons: ["addition"], examples: 100 });
+   * ```
+   */
+  async evaluate(
+    options: {
+      /** Default: all. */
+      readonly lessons?: readonly string[];
+      /** Episodes of each lesson. Default: 64. */
+      readonly examples?: number;
+      /** Decides which episodes are played. Default: the same ones each time. */
+      readonly key?: Uint32Array;
+    } = {},
+  ): Promise<Readonly<Record<string, Scored>>> {
+    const { lessons = this.lessons, examples = optionTable.evalExamples.default } = options;
+    const key = options.key ?? hostRandom.hostFoldIn(this.#progress.root, evaluationKey);
+    if (this.#weightId === undefined)
+      throw new EspalierError("WEIGHTS_MISSING", `the worker "${this.name}" has no weights yet`, {
+        fix: "publish weights, and evaluate in a hook or after a step",
+      });
+    const scores: Record<string, Scored> = {};
+    for (const lesson of lessons) {
+      checkLesson(lesson, this.#generator.lessons);
+      const { signal } = this.#ending;
+      const own = hostRandom.hostFoldIn(key, nameWords(lesson)[0]);
+      const found = await this.#generator.evaluate({ lesson, examples, key: own, signal });
+      checkScores(`the evaluation of lesson "${lesson}"`, found);
+      scores[lesson] = found;
+      if (found.episodes > 0) this.#progress.performance[lesson] = found.return;
+    }
+    return scores;
+  }
+
+  async #start(): Promise<void> {
+    this.hooks.check();
+    this.#state = "idle";
+    this.#progress.startClock();
+    await this.#emit("onWorkerStart");
+  }
+
+  /** One step, from weights to hooks. Undefined where the transport is closed. */
+  async #step(): Promise<Rollout | undefined> {
+    const progress = this.#progress;
+    if (!(await this.#takeWeights())) return undefined;
+    const weightId = this.#weightId as number;
+    const [drawKey, rolloutKey, hooksKey] = hostRandom.hostSplit(progress.stepKey(), 3);
+    const lesson = this.#drawLesson(drawKey);
+    this.#context.beginStep(hooksKey, lesson, { weightId, performance: progress.performance[lesson] });
+    await this.#emit("onLessonStart");
+
+    const { signal } = this.#ending;
+    const made = await this.#generator.rollout({ lesson, key: rolloutKey, signal });
+    checkRollout(lesson, made);
+    const { counters } = progress;
+    const id = `${this.name}-${counters.batches}`;
+    const rollout: Rollout = { ...made, id, worker: this.name, weightId, lesson };
+    try {
+      await this.#sink.send(rollout, { signal });
+    } catch (error) {
+      if (!(error instanceof EspalierError && error.code === "TRANSPORT_CLOSED")) throw error;
+      this.#ending.stop("the transport was closed");
+      return undefined;
+    }
+
+    progress.count({ steps: 1, batches: 1, samples: made.episodes });
+    this.#learnFrom(rollout);
+    this.#context.endRollout(rollout);
+    await this.#emit("onRolloutEnd");
+    await this.#emit("onStep");
+    return rollout;
+  }
+
+  /** Takes the newest weights where there are some; waits for the first. False where there will be none. */
+  async #takeWeights(): Promise<boolean> {
+    const first = this.#weightId === undefined;
+    const { signal } = this.#ending;
+    let weights: Awaited<ReturnType<WeightSource["receive"]>>;
+    try {
+      weights = await this.#source.receive({ wait: first, signal });
+      if (weights === undefined) {
+        if (first) this.#ending.stop("the transport was closed before there were weights");
+        return !first;
+      }
+    } catch (cause) {
+      if (first || signal.aborted) throw cause; // There are no old ones to go on with.
+      this.#keepOldWeights("receivesFailed", "weights could not be received", cause);
+      return true;
+    }
+    const { id, arrays } = weights;
+    try {
+      if (!Number.isSafeInteger(id) || id < 0)
+        throw new EspalierError("WEIGHTS_INVALID", `the id of weights is ${id}`, {
+          fix: "give the trainer's updates: a whole number from 0 on",
+        });
+      await this.#generator.setParams(arrays);
+    } catch (cause) {
+      if (first || !(cause instanceof EspalierError && cause.code === "WEIGHTS_INVALID")) throw cause;
+      this.#keepOldWeights("weightsRefused", `weights ${id} were refused`, cause);
+      return true;
+    }
+    const { steps, updates } = this.counters;
+    // A restored worker gets the weights again that it had.
+    const known = first && steps > 0 && id === updates;
+    this.#weightId = id;
+    this.#stats = { ...this.#stats, weightsTaken: this.#stats.weightsTaken + 1 };
+    this.#progress.takeWeights(id);
+    this.#context.metadata.weightId = id;
+    if (!known) await this.#emit("onWeights");
+    return true;
+  }
+
+  #keepOldWeights(count: "receivesFailed" | "weightsRefused", what: string, cause: unknown): void {
+    const times = this.#stats[count] + 1;
+    this.#stats = { ...this.#stats, [count]: times };
+    if (isWorthSaying(times))
+      this.#warn(
+        `${what}, and it goes on with weights ${this.#weightId}: ${messageOf(cause)} (${countInWords(times)})`,
+      );
+  }
+
+  #drawLesson(key: Uint32Array): string {
+    const { lessons } = this.curriculum;
+    const shares = this.curriculum.shares();
+    let left = hostRandom.hostUniform(key, 1)[0] as number;
+    for (const [i, share] of shares.entries()) {
+      left -= share;
+      if (left < 0 && share > 0) return lessons[i] as string;
+    }
+    return lessons[shares.findLastIndex((share) => share > 0)] ?? (lessons[0] as string);
+  }
+
+  /** The curriculum and the log take a rollout's scores. */
+  #learnFrom({ lesson, episodes, return: mean, positive, metrics }: Rollout): void {
+    const { weightsTaken: _, ...troubles } = this.#stats;
+    const shown = Object.entries(troubles).filter(([, count]) => count > 0);
+    this.#log.log(
+      {
+        ...metrics,
+        ...Object.fromEntries(shown),
+        ...(episodes > 0 && { "episode.return": mean, "episode.positive": positive }),
+        episodes,
+      },
+      this.counters,
+      "rollout",
+    );
+    if (episodes > 0)
+      this.curriculum.trained([{ lesson: this.lessons.indexOf(lesson), episodes, return: mean, positive }]);
+  }
+
+  #emit(event: WorkerEvent): HookResults | undefined | Promise<HookResults | undefined> {
+    const context = this.#context;
+    const progress = this.#progress;
+    context.since = progress.occurs(event);
+    context.counters = progress.counters;
+    return this.hooks.run(event, context);
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    if (this.#ending.outcome === "failed") return this.#ending.attempt(() => Promise.reject(error));
+    this.#ending.fail(error);
+    await this.#ending.attempt(() => this.#emit("onError"));
+  }
+
+  async #close(): Promise<void> {
+    const ending = this.#ending;
+    const begun = this.#state !== "new";
+    this.#state = "ended";
+    const hadFailed = ending.outcome === "failed";
+    if (begun) await this.hooks.settle().catch((error: unknown) => this.#failed(error));
+    ending.decide();
+    if (begun) await ending.attempt(() => this.#emit("onWorkerEnd"));
+    await ending.attempt(() => this.hooks.close());
+    await ending.attempt(() => this.#generator.close?.());
+    await ending.attempt(() => this.tracker.flush());
+    if (ending.outcome === "failed" && !hadFailed) throw ending.error;
+  }
+
+  /** Interrupts the worker when the signal is aborted, until the function that is returned is called. */
+  #follow(signal: AbortSignal | undefined): () => void {
+    if (signal === undefined) return () => {};
+    const interrupt = (): void => {
+      this.#ending.interrupt(`interrupted: ${messageOf(signal.reason)}`);
+      this.#ending.abort(signal.reason);
+    };
+    if (signal.aborted) interrupt();
+    else signal.addEventListener("abort", interrupt, { once: true });
+    return () => signal.removeEventListener("abort", interrupt);
+  }
+
+  /** The context of all events: one object, which moves on. Hooks see it through views, hence no private fields. */
+  #makeContext(clock: Clock): MovingContext {
+    const ending = this.#ending;
+    const worker = this;
+    const context: MovingContext = {
+      worker,
+      clock,
+      rank: 0,
+      signal: ending.signal,
+      counters: this.#progress.counters,
+      since: undefined,
+      rng: hostRandom.hostFoldIn(this.#progress.root, 0),
+      lessonId: undefined,
+      metadata: {},
+      rollout: undefined,
+      get step() {
+        return this.counters.steps;
+      },
+      get components() {
+        return worker.components;
+      },
+      get error() {
+        return ending.error;
+      },
+      get outcome() {
+        return ending.decided ? ending.outcome : undefined;
+      },
+      get reason() {
+        return ending.decided ? ending.reason : undefined;
+      },
+      stop: (reason) => ending.stop(reason),
+      beginStep(rng, lesson, metadata) {
+        context.rng = rng;
+        context.lessonId = lesson;
+        context.metadata = metadata;
+        context.rollout = undefined;
+      },
+      endRollout(rollout) {
+        context.rollout = rollout;
+        Object.assign(context.metadata, rollout.metrics);
+        if (rollout.episodes > 0) context.metadata.reward = rollout.return;
+      },
+      freeze: (reads) => {
+        if (reads.length > 0)
+          throw new EspalierError(
+            "HOOK_INVALID",
+            "a worker freezes no components for hooks in the background",
+            {
+              fix: "read them before: background: { reads: [] }",
+            },
+          );
+        const { counters, since, rng, lessonId, metadata, rollout } = context;
+        return { counters, since, rng, lessonId, metadata: { ...metadata }, rollout };
+      },
+    };
+    return context;
+  }
+}
+
+type MovingContext = HostContext<WorkerContext> & {
+  counters: Counters;
+  since: Counters | undefined;
+  rng: Uint32Array;
+  lessonId: string | undefined;
+  metadata: WorkerMetadata;
+  rollout: Rollout | undefined;
+  beginStep(rng: Uint32Array, lesson: string, metadata: WorkerMetadata): void;
+  endRollout(rollout: Rollout): void;
+};
+
+/** Counts that no step has: the key of evaluations that are asked for by hand. */
+const evaluationKey = 0xffff_ffff;
+
+/** The root of a worker's random numbers. */
+function keyOf(seed: number, name: string): Uint32Array {
+  const { hostFoldIn, hostKey } = hostRandom;
+  const [first, second] = nameWords(`rollout.${name}`);
+  return hostFoldIn(hostFoldIn(hostKey(seed), first), second);
+}
+
+/** How far the worker is: the component `worker`, but for seconds, which no two runs share: the component `time`. */
+class Progress implements Stateful {
+  counters: Counters = noCounters;
+  /** Mean return of each lesson at its newest evaluation. */
+  performance: Record<string, number> = {};
+  root: Uint32Array;
+  readonly #clock: Clock;
+  #origin: number;
+  /** Counters before the first step: a worker that comes late has not crossed the updates before it. */
+  #start: Counters = noCounters;
+  #since: Partial<Record<WorkerEvent, Counters>> = {};
+
+  constructor(root: Uint32Array, clock: Clock) {
+    this.root = root;
+    this.#clock = clock;
+    this.#origin = clock.now();
+  }
+
+  /** The key of the step under way. */
+  stepKey(): Uint32Array {
+    return hostRandom.hostFoldIn(this.root, this.counters.steps);
+  }
+
+  /** Time counts from here; restored seconds stay. */
+  startClock(): void {
+    this.#origin = this.#clock.now() - this.counters.seconds * 1000;
+  }
+
+  /** Trainers that go back to a checkpoint have lower ids: then every hook is asked anew. */
+  takeWeights(id: number): void {
+    if (this.counters.steps === 0) this.#start = { ...noCounters, updates: id };
+    this.counters = { ...this.counters, updates: id };
+  }
+
+  count({ steps, batches, samples }: Pick<Counters, "steps" | "batches" | "samples">): void {
+    const at = this.counters;
+    this.counters = {
+      ...at,
+      steps: at.steps + steps,
+      batches: at.batches + batches,
+      samples: at.samples + samples,
+      seconds: this.#seconds(),
+    };
+  }
+
+  /** Notes that an event happens now. Gives the counters at the time before. */
+  occurs(event: WorkerEvent): Counters | undefined {
+    const lone = event.endsWith("Start") || event === "onWeights";
+    const before = this.#since[event] ?? (lone ? undefined : this.#start);
+    this.#since[event] = this.counters;
+    return before;
+  }
+
+  #seconds(): number {
+    return (this.#clock.now() - this.#origin) / 1000;
+  }
+
+  getState(): StateTree {
+    const lasting = Object.entries(this.#since).filter(([event]) => !perProcess.includes(event));
+    return {
+      counters: timeless(this.counters),
+      since: Object.fromEntries(lasting.map(([event, at]) => [event, timeless(at)])),
+      performance: { ...this.performance },
+      key: this.root.slice(),
+    };
+  }
+
+  setState(state: StateTree): void {
+    const { counters, since, performance, key } = checkState(state);
+    const { seconds } = this.counters;
+    this.counters = { ...noCounters, ...counters, seconds };
+    this.#since = Object.fromEntries(
+      Object.entries(since).map(([event, at]) => [event, { ...noCounters, ...at, seconds }]),
+    );
+    this.performance = { ...performance };
+    this.root = Uint32Array.from(key);
+  }
+
+  readonly time: Stateful = {
+    getState: () => ({ seconds: this.#seconds() }),
+    setState: (state) => {
+      const seconds = isPlainObject(state) ? state.seconds : undefined;
+      if (typeof seconds !== "number") throw notAState("time");
+      this.counters = { ...this.counters, seconds };
+      this.startClock();
+      for (const event of workerEvents) {
+        const at = this.#since[event];
+        if (at) this.#since[event] = { ...at, seconds };
+      }
+    },
+  };
+}
+
+/** Events that every process has by itself. */
+const perProcess: readonly string[] = ["onWorkerStart", "onError", "onWorkerEnd"];
+
+function timeless({ seconds: _, ...counts }: Counters): Readonly<Record<string, number>> {
+  return counts;
+}
+
+function checkState(state: StateTree) {
+  const saved = (state ?? {}) as {
+    readonly counters?: Readonly<Record<string, number>>;
+    readonly since?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+    readonly performance?: Readonly<Record<string, number>>;
+    readonly key?: Uint32Array;
+  };
+  const { counters, since, performance, key } = saved;
+  if (typeof counters?.steps !== "number" || !since || !performance || key?.length !== 2)
+    throw notAState("worker");
+  return { counters, since, performance, key };
+}
+
+const notAState = (component: string): EspalierError =>
+  new EspalierError("STATE_INVALID", `this is not a state of the component "${component}"`, {
+    fix: "restore what getState of the same component of a rollout worker gave",
+  });
+
+/** Draws all lessons alike. */
+function allAlike(lessons: readonly string[]): Curriculum {
+  const shares = new Float32Array(lessons.length).fill(1 / lessons.length);
+  return {
+    lessons,
+    shares: () => shares,
+    trained: () => {},
+    evaluated: () => {},
+    metrics: () => ({}),
+    getState: () => ({}),
+    setState: () => {},
+  };
+}
+
+function checkCurriculum(curriculum: Curriculum, known: readonly string[]): Curriculum {
+  if (curriculum.lessons.length === 0)
+    throw badOption("RolloutWorker", "there are no lessons", "give a generator that has some");
+  for (const lesson of curriculum.lessons) checkLesson(lesson, known);
+  return curriculum;
+}
+
+function checkLesson(lesson: string, known: readonly string[]): void {
+  if (known.includes(lesson)) return;
+  throw new EspalierError(
+    "LESSON_UNKNOWN",
+    `the generator has no lesson "${lesson}"${didYouMean(lesson, known)}`,
+    { fix: `the lessons are ${known.join(", ")}` },
+  );
+}
+
+/** Refuses scores that would stay in a curriculum's averages. */
+function checkScores(what: string, { episodes, return: mean, positive }: LessonScores): void {
+  const isWrong =
+    !Number.isSafeInteger(episodes) ||
+    episodes < 0 ||
+    (episodes > 0 && (!Number.isFinite(mean) || !(positive >= 0 && positive <= 1)));
+  if (isWrong)
+    throw invalidRollout(
+      `${what} has ${episodes} episodes, a return of ${mean}, ${positive} of them positive`,
+      "give a number of episodes, their finite mean return, and from 0 to 1 the share of them above 0",
+    );
+}
+
+function checkRollout(lesson: string, made: Omit<Rollout, "id" | "worker" | "weightId" | "lesson">): void {
+  const what = `a rollout of lesson "${lesson}"`;
+  checkScores(what, made);
+  let units: number | undefined;
+  for (const [name, { data, shape }] of Object.entries(made.arrays)) {
+    const size = shape.reduce((product, length) => product * length, 1);
+    units ??= shape[0];
+    if (data.length !== size || shape[0] !== units)
+      throw invalidRollout(
+        `${what} has an array "${name}" of ${data.length} numbers and shape [${shape.join(", ")}]`,
+        `give arrays that fill their shapes, all of ${units} units along the first axis`,
+      );
+  }
+}
+
+const invalidRollout = (what: string, fix: string): EspalierError =>
+  new EspalierError("ROLLOUT_INVALID", what, { fix });
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** True for failures that say no more than that the work was aborted for this reason. */
+function isAbort(error: unknown, reason: unknown): boolean {
+  for (let at = error; at !== undefined; at = at instanceof Error ? at.cause : undefined)
+    if (at === reason || (at instanceof Error && at.name === "AbortError")) return true;
+  return false;
+}
