@@ -14,6 +14,7 @@ const threads = [
   "./dist/data/loading/thread-main.js",
   "./dist/rl/vector/threads/thread-main.js",
   "./dist/rl/evaluation/thread-main.js",
+  "./dist/language/reward-thread.js",
 ];
 
 export default defineConfig({

@@ -17,6 +17,7 @@ export {
   passAtK,
   referenceKlLoss,
   rlooLoss,
+  scoreAll,
   streamTokens,
   type TextBatch,
   type TextLesson,

@@ -18,7 +18,15 @@ export {
   textLessons,
 } from "./lessons.ts";
 export { loadPretrained, type Pretrained, type PretrainedOptions } from "./pretrained.ts";
-export type { TextReward, TextSample } from "./rewards.ts";
+export {
+  exactAnswer,
+  type RewardModule,
+  type ScoreOptions,
+  scoreAll,
+  type TextReward,
+  type TextSample,
+  type TextScores,
+} from "./rewards.ts";
 export {
   dpoLoss,
   grpoLoss,

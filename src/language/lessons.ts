@@ -22,7 +22,7 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
-import { inTime, type TextReward } from "./rewards.ts";
+import { inTime, LATE, milliseconds, type TextReward } from "./rewards.ts";
 
 /** A question to a model. */
 export interface TextProblem {
@@ -232,7 +232,11 @@ const drawTable = {
   ),
   part: option.oneOf(["train", "held-out"], { default: "train", doc: "The part of the prompts." }),
   heldOut: option.number({ min: 0, max: 1, default: 0.1, doc: "The share of prompts that are held out." }),
-  timeout: option.number({ above: 0, default: 10_000, doc: "Milliseconds for one call of `problem`." }),
+  timeout: option.number({
+    ...milliseconds,
+    default: 10_000,
+    doc: "Milliseconds for one call of `problem`.",
+  }),
   signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
 } satisfies OptionTable<DrawOptions>;
 
@@ -257,12 +261,15 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
     let made: TextProblem | Promise<TextProblem>;
     try {
       made = lesson.problem(random);
-      if (made instanceof Promise)
-        made = await inTime(made, timeout, signal, () =>
-          empty(lesson, `has given no problem for ${timeout} ms`, "let problem() answer, or raise timeout"),
-        );
+      if (made instanceof Promise) made = await inTime(made, timeout, signal);
     } catch (cause) {
-      if (cause instanceof EspalierError || signal?.aborted) throw cause;
+      signal?.throwIfAborted();
+      if (cause === LATE)
+        throw empty(
+          lesson,
+          `has given no problem for ${timeout} ms`,
+          "let problem() answer, or raise timeout",
+        );
       const text = cause instanceof Error ? cause.message : String(cause);
       throw new EspalierError("LESSON_FAILED", `lesson "${lesson.name}" failed to make a problem: ${text}`, {
         fix: "look at its function problem",

@@ -1,7 +1,28 @@
 /**
- * Rewards of generated texts.
+ * Rewards of generated texts, by functions of the user that may fail in every way:
+ *
+ *     scoreAll(samples, reward, { timeout, onFailure })
+ *       a function            called for every sample, all at once; a promise has `timeout` to settle
+ *       { module, name }      called on worker threads, one sample at a time each     reward-thread.ts
+ *                             a thread that hangs is ended, and another takes its place
+ *       number               -> rewards[i]
+ *       throws, hangs        -> REWARD_FAILED  ┐ thrown, or counted: the reward is 0,
+ *       NaN, no number       -> REWARD_INVALID ┘ or the sample is dropped
  */
-import type { EspalierError } from "../core/index.ts";
+import type { Worker } from "node:worker_threads";
+import {
+  badOption,
+  EspalierError,
+  errorText,
+  node,
+  type OptionTable,
+  option,
+  receiveError,
+  resolveOptions,
+  shown,
+} from "../core/index.ts";
+import { startThread } from "../engine/index.ts";
+import { checkedReward, type RewardThreadAnswer, type RewardThreadData } from "./reward-thread.ts";
 
 /** A text that a model made for a problem. */
 export interface TextSample {
@@ -14,21 +35,157 @@ export interface TextSample {
   readonly tokens: Int32Array;
 }
 
-/** Judges a sample. */
-export type TextReward = (sample: TextSample) => number | Promise<number>;
+/** A reward function that worker threads import: it may take long, or hang, and training goes on. */
+export interface RewardModule {
+  /** The file's URL, such as `import.meta.url`, or its absolute path. */
+  readonly module: string;
+  /** The function's name there: `(sample: TextSample) => number | Promise<number>`. */
+  readonly name: string;
+  /** Milliseconds for one sample. Default: that of {@link scoreAll}. */
+  readonly timeout?: number;
+  /** Threads that judge samples beside each other. Default: 1. */
+  readonly threads?: number;
+}
 
-/** The value of a promise, or the error where it is not there in time. What comes later is ignored. */
+/** Judges a sample: a function, or one that threads import. */
+export type TextReward = ((sample: TextSample) => number | Promise<number>) | RewardModule;
+
+/** Options of {@link scoreAll}. */
+export interface ScoreOptions {
+  /** Milliseconds that an asynchronous function or a thread has for one sample. Default: 10000. */
+  readonly timeout?: number;
+  /** Throws, gives a reward of 0, or leaves the sample out. Default: "error". */
+  readonly onFailure?: "error" | "zero" | "drop";
+  readonly signal?: AbortSignal;
+}
+
+/** Rewards of samples, in their order. */
+export interface TextScores {
+  /** 0 where a reward failed. */
+  readonly rewards: Float32Array;
+  /** 1 where a sample is to be left out. */
+  readonly dropped: Uint8Array;
+  /** Samples whose reward failed. */
+  readonly failures: number;
+  /** The first failure, in the order of samples. */
+  readonly failure?: EspalierError;
+}
+
+/** Milliseconds, as timers take them. */
+export const milliseconds = { above: 0, max: 2 ** 31 - 1 } as const;
+
+const kind = "scoreAll";
+const scoreTable = {
+  timeout: option.number({ ...milliseconds, default: 10_000, doc: "Milliseconds for one sample." }),
+  onFailure: option.oneOf(["error", "zero", "drop"], { default: "error", doc: "A failed reward." }),
+  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+} satisfies OptionTable<ScoreOptions>;
+const moduleTable = {
+  module: option.text({ required: true, doc: "The file's URL or absolute path." }),
+  name: option.text({ required: true, doc: "The function's name there." }),
+  timeout: option.number({ ...milliseconds, doc: "Milliseconds for one sample." }),
+  threads: option.integer({ min: 1, max: 64, default: 1, doc: "Threads beside each other." }),
+} satisfies OptionTable<RewardModule>;
+
+/** 1 where the text is the answer, otherwise 0: the reward of lessons without one. */
+export const exactAnswer = ({ text, answer }: TextSample): number => (text === answer ? 1 : 0);
+
+/**
+ * Rewards of all samples. A reward that throws, hangs or is no finite number is an error with lesson and sample, or is
+ * counted, as `onFailure` says.
+ *
+ * @example
+ * ```ts
+ * const { rewards, failures } = await scoreAll(samples, ({ text }) => -text.length, { onFailure: "zero" });
+ * ```
+ */
+export async function scoreAll(
+  samples: readonly TextSample[],
+  reward: TextReward = exactAnswer,
+  options: ScoreOptions = {},
+): Promise<TextScores> {
+  const { timeout, onFailure, signal } = resolveOptions(kind, options, scoreTable);
+  checkReward(reward);
+  signal?.throwIfAborted();
+  const limit = typeof reward === "function" ? timeout : (reward.timeout ?? timeout);
+  const rewards = new Float32Array(samples.length);
+  const dropped = new Uint8Array(samples.length);
+  const failed: EspalierError[] = [];
+  const score = async (i: number, judge: (sample: TextSample) => unknown): Promise<void> => {
+    const sample = samples[i] as TextSample;
+    const failure = (code: string, what: string, cause?: unknown): void => {
+      const error = rewardError(code, sample, i, what, cause);
+      if (onFailure === "error") throw error;
+      failed[i] = error;
+      dropped[i] = onFailure === "drop" ? 1 : 0;
+    };
+    try {
+      rewards[i] = checkedReward(await judge(sample));
+    } catch (cause) {
+      const known = cause instanceof EspalierError ? cause : undefined;
+      if (known?.code === "REWARD_MODULE") throw known;
+      if (known?.code === "REWARD_INVALID") return failure(known.code, errorText(known));
+      failure("REWARD_FAILED", cause === LATE ? `no answer in ${limit} ms` : textOf(cause), cause);
+    }
+  };
+  const work =
+    typeof reward === "function"
+      ? Promise.all(
+          samples.map((_, i) =>
+            score(i, (sample) => {
+              const value = reward(sample);
+              return typeof value === "number" ? value : inTime(Promise.resolve(value), limit);
+            }),
+          ),
+        )
+      : scoreOnThreads(samples.length, reward, limit, signal, score);
+  await inTime<unknown>(work, undefined, signal);
+  const [failure] = Object.values(failed);
+  return { rewards, dropped, failures: Object.keys(failed).length, ...(failure && { failure }) };
+}
+
+const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+function rewardError(
+  code: string,
+  { lesson, prompt, text }: TextSample,
+  i: number,
+  what: string,
+  cause: unknown,
+): EspalierError {
+  const where = `lesson "${lesson}", sample ${i} (prompt ${shown(prompt)}, text ${shown(text)})`;
+  return new EspalierError(
+    code,
+    `${where}: the reward ${code === "REWARD_FAILED" ? "failed: " : ""}${what}`,
+    {
+      fix: 'correct the reward function, or count such samples: onFailure: "zero" or "drop"',
+      ...(cause !== undefined && cause !== LATE && { cause }),
+    },
+  );
+}
+
+/** Refuses what is no reward. */
+export function checkReward(reward: unknown): void {
+  if (typeof reward === "function") return;
+  if (typeof reward !== "object" || reward === null)
+    throw badOption("reward", `it is ${shown(reward)}`, "give a function, or { module, name } of one");
+  resolveOptions("reward", reward, moduleTable);
+}
+
+/** What {@link inTime} rejects with. */
+export const LATE = Symbol("late");
+
+/** The value of a promise; rejects with LATE, or with the signal's reason. What comes later is ignored. */
 export function inTime<T>(
   promise: Promise<T>,
-  timeout: number,
-  signal: AbortSignal | undefined,
-  late: () => EspalierError,
+  timeout: number | undefined,
+  signal?: AbortSignal,
 ): Promise<T> {
-  signal?.throwIfAborted();
   let settle = (): void => undefined;
   const limit = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(late()), timeout);
+    const timer = timeout === undefined ? undefined : setTimeout(() => reject(LATE), timeout);
     const abort = (): void => reject(signal?.reason);
+    if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
     settle = () => {
       clearTimeout(timer);
@@ -36,4 +193,135 @@ export function inTime<T>(
     };
   });
   return Promise.race([promise, limit]).finally(settle);
+}
+
+/** Threads that wait for the next samples, by their function. */
+const idle = new Map<string, RewardThread[]>();
+
+/** Milliseconds after which a thread without samples is ended. */
+const idleLimit = 30_000;
+
+/** Milliseconds for importing the module. */
+const startLimit = 60_000;
+
+/** Judges samples 0 to `count` on threads; each takes the next one when it is free. */
+async function scoreOnThreads(
+  count: number,
+  reward: RewardModule,
+  timeout: number,
+  signal: AbortSignal | undefined,
+  score: (i: number, judge: (sample: TextSample) => unknown) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    let thread: RewardThread | undefined;
+    const judge = async (sample: TextSample): Promise<unknown> => {
+      if (!thread || thread.ended) thread = await readyThread(reward);
+      busy.add(thread);
+      return thread.judge(sample, timeout);
+    };
+    try {
+      while (next < count) await score(next++, judge);
+    } catch (error) {
+      // The other lanes end with the sample they have.
+      next = count;
+      throw error;
+    } finally {
+      thread?.rest();
+    }
+  };
+  const busy = new Set<RewardThread>();
+  const abort = (): void => {
+    next = count;
+    for (const thread of busy) thread.end();
+  };
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.all(Array.from({ length: Math.min(reward.threads ?? 1, count) }, lane));
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** A thread that has imported the function. Where that fails, every sample would. */
+async function readyThread(reward: RewardModule): Promise<RewardThread> {
+  const waiting = idle.get(RewardThread.key(reward))?.pop();
+  if (waiting) return waiting.wake();
+  const thread = new RewardThread(reward);
+  try {
+    await thread.answer(startLimit);
+    return thread;
+  } catch (cause) {
+    thread.end();
+    const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${textOf(cause)}`;
+    throw new EspalierError("REWARD_MODULE", `the reward's module ${reward.module} ${what}`, {
+      fix: `export a function ${reward.name}(sample) from that file`,
+      ...(cause !== LATE && { cause }),
+    });
+  }
+}
+
+/** A thread with a reward function; it judges one sample at a time. */
+class RewardThread {
+  readonly #key: string;
+  readonly #worker: Worker;
+  #waiting: { resolve(answer: RewardThreadAnswer): void; reject(error: unknown): void } | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  ended = false;
+
+  static key = ({ module, name }: RewardModule): string => JSON.stringify([module, name]);
+
+  constructor(reward: RewardModule) {
+    const { module: file, name } = reward;
+    this.#key = RewardThread.key(reward);
+    const module = node.path.isAbsolute(file) ? node.url.pathToFileURL(file).href : file;
+    this.#worker = startThread("language/reward-thread", {
+      name: "espalier-reward",
+      data: { module, name } satisfies RewardThreadData,
+      imports: [module],
+    });
+    this.#worker.on("message", (answer: RewardThreadAnswer) => this.#waiting?.resolve(answer));
+    this.#worker.on("error", (error) => this.end(error));
+    this.#worker.on("exit", (code) => this.end(new Error(`its thread has ended with code ${code}`)));
+  }
+
+  judge(sample: TextSample, timeout: number): Promise<unknown> {
+    this.#worker.postMessage(sample);
+    return this.answer(timeout);
+  }
+
+  /** The thread's next answer: the first comes when it has imported the function. Without one in time it is ended. */
+  async answer(timeout: number): Promise<unknown> {
+    const answered = new Promise<RewardThreadAnswer>((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+    const answer = await inTime(answered, timeout).catch((error: unknown) => {
+      this.end();
+      throw error;
+    });
+    if ("error" in answer) throw receiveError(answer.error);
+    return answer.value;
+  }
+
+  /** Waits for the next samples, for a while. */
+  rest(): void {
+    if (this.ended) return;
+    idle.set(this.#key, [...(idle.get(this.#key) ?? []), this]);
+    this.#timer = setTimeout(() => this.end(), idleLimit);
+    this.#timer.unref();
+  }
+
+  wake(): this {
+    clearTimeout(this.#timer);
+    return this;
+  }
+
+  end(why: unknown = new Error("its thread has been ended")): void {
+    if (this.ended) return;
+    this.ended = true;
+    clearTimeout(this.#timer);
+    idle.set(this.#key, idle.get(this.#key)?.filter((thread) => thread !== this) ?? []);
+    this.#waiting?.reject(why);
+    void this.#worker.terminate();
+  }
 }
