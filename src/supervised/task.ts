@@ -35,6 +35,7 @@ import {
 } from "../trainer/index.ts";
 import { batchSpec, type Examples, inputSpec, placeExamples, targetCheck, withName } from "./examples.ts";
 import {
+  after,
   arrayFeed,
   type Feed,
   heldBatches,
@@ -124,17 +125,12 @@ export function supervisedTask<X, Y, O>(
   // The types of inputs, targets and outputs matter to the caller alone.
   const options = given as unknown as AnyOptions;
   checkTaskOptions(kind, options);
-  const train = sourceOf(`${kind}: data`, options, options.data, options);
-  const withHeld = (source: Source) => {
+  return after(sourceOf("data", options, options.data, options), (source) => {
     const { engine, index } = source.examples.device;
-    const held =
-      options.validation &&
-      sourceOf(`${kind}: validation`, options, options.validation, { engine, device: index });
-    return held instanceof Promise
-      ? held.then((loaded) => taskOf<O>(options, source, loaded))
-      : taskOf<O>(options, source, held);
-  };
-  return train instanceof Promise ? train.then(withHeld) : withHeld(train);
+    const { validation: given } = options;
+    const held = given && sourceOf("validation", options, given, { engine, device: index });
+    return after(held, (set) => taskOf<O>(options, source, set));
+  });
 }
 
 /** Examples of a task: on the device, or the first ones of those that are streamed. */
@@ -144,17 +140,19 @@ interface Source {
 }
 
 function sourceOf(
-  what: string,
+  name: "data" | "validation" | "test",
   options: AnyOptions,
   given: Source["given"],
   place: Placement,
 ): Source | Promise<Source> {
-  const withoutTargets = options.targets !== undefined;
-  if (!isStreamed(given)) return { examples: placeExamples(what, given, place, withoutTargets), given };
-  return sampleOf(what, loading(what, given, options)).then((arrays) => ({
-    examples: placeExamples(what, arrays, place, withoutTargets),
-    given,
-  }));
+  const what = `${kind}: ${name}`;
+  return after<SupervisedData, Source>(
+    isStreamed(given) ? sampleOf(what, loading(what, given, options)) : given,
+    (arrays) => ({
+      examples: placeExamples(what, arrays, place, options.targets !== undefined),
+      given,
+    }),
+  );
 }
 
 function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined): SupervisedTask<O> {
@@ -171,37 +169,28 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     ...(y === undefined && targets ? targets(x) : { x, y: y as ExampleTree<Value> }),
     ...(weight && { weight }),
   });
-  const objective = supervisedObjective({
-    model,
-    loss: options.loss,
-    metrics: options.metrics ?? {},
-    weighted: data.weight !== undefined || held?.examples.data.weight !== undefined,
-    shapes: () =>
-      evalShape(
-        (p: Params, rows: Rows) => {
-          const { x, y } = batchOf(rows);
-          return { outputs: model.apply(p, x, { train: false }), y };
-        },
-        params.specs,
-        batchSpec(data, batchSize),
-      ),
-  });
+  const shapes = () =>
+    evalShape(
+      (p: Params, rows: Rows) => {
+        const { x, y } = batchOf(rows);
+        return { outputs: model.apply(p, x, { train: false }), y };
+      },
+      params.specs,
+      batchSpec(data, batchSize),
+    );
+  const objectiveOf = (weighted: boolean) =>
+    supervisedObjective({ model, loss: options.loss, metrics: options.metrics ?? {}, weighted, shapes });
+  const weighted = [data, held?.examples.data].some((each) => each?.weight !== undefined);
+  const objective = objectiveOf(weighted);
   const input = inputSpec(data, batchSize, targets);
   const learner = new Learner({
+    ...options,
     task: kind,
-    optimizer: options.optimizer,
-    learningRate: options.learningRate,
-    rates: options.rates,
     ramps: objective.ramps,
-    monitor: options.monitor,
-    params: options.params,
     init: (key, where) => model.init(key, input, where),
-    seed: options.seed,
-    streams: options.streams,
     engine: device.engine,
     device: device.index,
     on: device,
-    deterministic: options.deterministic,
   });
   const { params, where } = learner;
   const keys = drawKeys(learner.streams);
@@ -210,13 +199,15 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     const ramps = Object.fromEntries(Object.keys(objective.ramps).map((name) => [name, 1]));
     return objective.compute(objective.names, { params: p, batch: batchOf(rows), train: false, ramps })[0];
   };
+  const trace = (set: Examples) =>
+    evalShape(loss, params.specs, batchSpec(set.data, Math.min(batchSize, set.length)));
   const loops = learner.mayLoop(
     () => length > 0 && convolves(loss, learner, data, Math.min(batchSize, length)),
   );
   let warn: (text: string) => void = () => {};
   const checkTargets = targetCheck(`${kind}: data`, options, source.examples, params.specs);
   if (!isStreamed(source.given)) checkTargets(source.given);
-  if (data.weight && length > 0) evalShape(loss, params.specs, batchSpec(data, Math.min(batchSize, length)));
+  if (data.weight && length > 0) trace(source.examples);
   /** Traces the objective over held-out examples, and checks their labels: at once, or when they are loaded. */
   const heldOutOf = (name: "validation" | "test", { examples, given }: Source): HeldOut => {
     const what = `${kind}: ${name}`;
@@ -224,8 +215,6 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
       throw new EspalierError("DATA_EMPTY", `${what} has no examples`, {
         fix: `give examples, or leave ${name} out`,
       });
-    const trace = (set: Examples) =>
-      evalShape(loss, params.specs, batchSpec(set.data, Math.min(batchSize, set.length)));
     // After the training data, so that an error here is about the held-out ones.
     if (length > 0) trace(source.examples);
     withName(what, () => trace(examples));
@@ -261,23 +250,12 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   const programsFor = objective.perSet((names) => {
     const programs = new Map<BatchGroup, ReturnType<typeof trainProgram>>();
     return (batches: BatchGroup) => {
-      const known = programs.get(batches);
-      if (known) return known;
+      moments ??= momentPositions(model, params.specs, input);
       const capacity = capacityOf(batches);
-      moments ??= momentPositions(model, params.specs, inputSpec(data, batchSize, targets));
-      const made = trainProgram({
-        learner,
-        objective,
-        names,
-        batches,
-        batchSize,
-        batchOf,
-        capacity,
-        loops,
-        moments,
-      });
-      programs.set(batches, made);
-      return made;
+      const set = { learner, objective, names, batches, batchSize, batchOf, capacity, loops, moments };
+      const program = programs.get(batches) ?? trainProgram(set);
+      programs.set(batches, program);
+      return program;
     };
   });
 
@@ -286,10 +264,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     const [span] = request.spans as readonly [Span];
     const { batches } = span.segment.data as Position;
     checkPosition(loader, span);
-    const rows = feed.rows(batches, request.count);
-    return rows instanceof Promise
-      ? rows.then((loaded) => update(request, span, batches, loaded))
-      : update(request, span, batches, rows);
+    return after(feed.rows(batches, request.count), (rows) => update(request, span, batches, rows));
   };
   const update = (
     { count: asked, ramps }: Request,
@@ -321,22 +296,21 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   };
 
   const tables = new TableProvider(options.metrics ?? {});
-  let counted: SkippedUpdates | undefined;
-  const skippedUpdates = (): SkippedUpdates => {
-    counted ??= new SkippedUpdates(learner.state);
-    return counted;
+  let lookForSkipped: ReturnType<typeof skippedUpdates> | undefined;
+  const warnOfSkipped = (again: boolean): Promise<void> => {
+    lookForSkipped ??= skippedUpdates(learner.state);
+    return lookForSkipped(random.counts.count, warn, again);
   };
-  const validator = (set: HeldOut): NonNullable<Task["validate"]> => {
+  const validator = (set: HeldOut, judge = objective): NonNullable<Task["validate"]> => {
     const capacity = loops ? maxFuse : 1;
     let go: ReturnType<typeof validation> | undefined;
     return async ({ counters, signal }) => {
-      go ??= validation({ learner, objective, held: set, batchSize, capacity, batchOf });
+      go ??= validation({ learner, objective: judge, held: set, batchSize, capacity, batchOf });
       const weights = Object.entries(objective.ramps).map(([name, ramp]) => [name, ramp.at(counters)]);
       const { metrics, tables: found } = await go(Object.fromEntries(weights), signal);
       if (set === heldOut) tables.newest = { tables: found, counters };
       // The device has been waited for just now.
-      const skipped = skippedUpdates();
-      if (!skipped.reported) await skipped.look(random.counts.count, warn);
+      await warnOfSkipped(false);
       return metrics;
     };
   };
@@ -379,15 +353,18 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     end: async () => {
       await feed.close();
       if (heldOut) await closeHeld(heldOut);
-      await skippedUpdates().look(random.counts.count, warn);
+      await warnOfSkipped(true);
     },
     epoch: (counters) => segmentsOf(feed, objective, counters, capacityOf),
     run,
     ...(heldOut && { validate: validator(heldOut) }),
     test: async (given, counters = noCounters) => {
-      const test = heldOutOf("test", await sourceOf(`${kind}: test`, options, given, where));
+      const set = await sourceOf("test", options, given, where);
+      const test = heldOutOf("test", set);
+      // Weights that only this set has reach its metrics too.
+      const judge = set.examples.data.weight && !weighted ? objectiveOf(true) : objective;
       try {
-        return await validator(test)({ counters, signal: new AbortController().signal });
+        return await validator(test, judge)({ counters, signal: new AbortController().signal });
       } finally {
         await closeHeld(test);
       }
@@ -522,39 +499,25 @@ function taskSettings(options: AnyOptions, feed: Feed, objective: SupervisedObje
 
 /**
  * Warns of updates that the optimizer has skipped: without it, a run in which none took effect would look completed. It
- * reads the optimizer's count when it is asked to look, and never on the way.
+ * reads the optimizer's count when it is asked to look, and never on the way; where it has warned before, only `again`.
  */
-export class SkippedUpdates {
-  readonly #state: TensorState<OptimizerState>;
-  /** The position of the count among the state's leaves. */
-  readonly #leaf: number | undefined;
-  #count = 0;
-
-  constructor(state: TensorState<OptimizerState>) {
-    this.#state = state;
-    const { shape, types } = state.packing;
-    const positions = unflatten(
-      shape,
-      types.map((_, leaf) => leaf),
-    );
-    this.#leaf = findValue(positions as OptimizerState<number>, "skipped");
-  }
-
-  /** There was something to warn of. */
-  get reported(): boolean {
-    return this.#count > 0;
-  }
-
-  /** `attempted`: updates so far. */
-  async look(attempted: number, warn: (text: string) => void): Promise<void> {
-    if (this.#leaf === undefined) return;
-    const skipped = Number((await this.#state.readLeaf(this.#leaf))[0]);
-    if (skipped <= this.#count) return;
-    this.#count = skipped;
+function skippedUpdates(state: TensorState<OptimizerState>) {
+  const { shape, types } = state.packing;
+  const leaves = unflatten(
+    shape,
+    types.map((_, leaf) => leaf),
+  );
+  const leaf = findValue(leaves as OptimizerState<number>, "skipped");
+  let known = 0;
+  return async (attempted: number, warn: (text: string) => void, again: boolean): Promise<void> => {
+    if (leaf === undefined || (known > 0 && !again)) return;
+    const skipped = Number((await state.readLeaf(leaf))[0]);
+    if (skipped <= known) return;
+    known = skipped;
     warn(
       `${skipped} of ${attempted} updates were not applied, because their gradients were not finite (skipNonFinite). ` +
         "To find out why: look for inputs and targets that are not finite or out of range, lower the learning rate, " +
         "and see where it begins: the hook gradientMonitor() with monitor: { gradients: true } names the update",
     );
-  }
+  };
 }

@@ -4,6 +4,7 @@ import { columns, fromIterable, label, standardize } from "../data/index.ts";
 import { np, type Value } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import { examples } from "./drive.test-support.ts";
+import { accuracy } from "./metrics.ts";
 import { supervisedTrainer } from "./trainer.ts";
 
 const made = (events: string[] = [], checkpointDir?: string) =>
@@ -52,6 +53,23 @@ describe("validate and test alone", () => {
     expect([events.length, await hashesOf(trainer.trainer)]).toEqual([heard, before]);
   });
 
+  it("count weights that only the tested set has", async () => {
+    const x = { data: Float32Array.of(1, 2, -1, -2), shape: [4, 1] };
+    const right = Int32Array.of(1, 1, 0, 0);
+    const trainer = supervisedTrainer({
+      engine: "wasm",
+      model: nn.dense(2),
+      trainingConfig: { epochs: 20, learningRate: 0.1, batchSize: 4 },
+      loss: nn.crossEntropy,
+      metrics: { accuracy },
+    });
+    await trainer.train({ trainData: { x, y: right }, progress: false });
+    const y = Int32Array.of(1, 1, 1, 0);
+    expect((await trainer.test({ data: { x, y } })).accuracy).toBe(0.75);
+    expect((await trainer.test({ data: { x, y, weight: [1, 1, 2, 4] } })).accuracy).toBe(0.75);
+    expect((await trainer.test({ data: { x, y, weight: [1, 1, 6, 4] } })).accuracy).toBe(0.5);
+  });
+
   it("test a checkpoint in a program that trains nothing", async () => {
     const directory = temporaryDirectory();
     const trained = made([], directory);
@@ -91,6 +109,7 @@ describe("validate and test alone", () => {
     const trainer = made();
     await trainer.train({ trainData, progress: false });
     await expect(trainer.validate()).rejects.toThrow(/VALIDATION_MISSING/);
+    await expect(trainer.validate({ resumeFrom: "runs/other" })).rejects.toThrow(/OPTION_INVALID/);
     await expect(trainer.test({ data: examples([5, 2], [5, 1]) })).rejects.toThrow(/test/);
     await expect(trainer.test({ data: examples([0, 3], [0, 1]) })).rejects.toThrow(/DATA_EMPTY/);
   });

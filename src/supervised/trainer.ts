@@ -134,7 +134,7 @@ export interface SupervisedTrainer<O = Value> {
   train(inputs: TrainInputs): Promise<TrainingResult>;
   /**
    * Losses and metrics of the validation data of the last run, or of `data`, without training: no events, and all state
-   * stays as it is. With `resumeFrom` there need be no run: parameters come from that checkpoint.
+   * stays as it is. With `data` and `resumeFrom` there need be no run: parameters come from that checkpoint.
    */
   validate(inputs?: Partial<TestInputs>): Promise<Readonly<Record<string, number>>>;
   /** The same for a set of its own. */
@@ -289,8 +289,10 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     },
     validate: async (inputs = {}) => {
       checkNames("validate", inputs, ["data", "resumeFrom"]);
-      const { data } = inputs;
-      return data === undefined ? run().trainer.validate() : test({ ...inputs, data });
+      const { data, resumeFrom } = inputs;
+      if (data !== undefined) return test({ ...inputs, data });
+      if (resumeFrom === undefined) return run().trainer.validate();
+      throw badOption("validate", "resumeFrom is given without data", "give data: { x, y } too");
     },
     test: async (inputs) => {
       checkNames("test", inputs, ["data", "resumeFrom"]);
