@@ -14,6 +14,7 @@ export {
   type RolloutSink,
   RolloutWorker,
   type RolloutWorkerOptions,
+  rolloutTask,
   type Transport,
   type WeightSource,
   type Weights,

@@ -30,6 +30,8 @@ export interface TextProblem {
   readonly prompt: string;
   /** The right answer, where there is one. */
   readonly answer?: string;
+  /** A worse answer, for learning from pairs. */
+  readonly rejected?: string;
   /** Anything else that the reward looks at. */
   readonly data?: unknown;
 }

@@ -7,6 +7,7 @@ export {
   LoggingHook,
   MetricsHook,
 } from "./hooks.ts";
+export type { ReplayCounts } from "./replay.ts";
 export type {
   GeneratorRequest,
   LessonScores,
@@ -21,6 +22,7 @@ export type {
   Weights,
   WorkerLink,
 } from "./rollout.ts";
+export { type ReferenceOptions, type RolloutTask, type RolloutTaskOptions, rolloutTask } from "./task.ts";
 export { type InProcessTransport, inProcessTransport } from "./transport.ts";
 export {
   RolloutWorker,

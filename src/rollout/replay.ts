@@ -1,0 +1,216 @@
+import { EspalierError } from "../core/index.ts";
+import { type HostArray, hostRandom } from "../engine/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import type { NamedArrays, Rollout, ShapedArray } from "./rollout.ts";
+
+/** Options of {@link RolloutReplay}. */
+export interface ReplayOptions {
+  /** How often a unit is learned from, at most. */
+  readonly maxReuse: number;
+  /** Updates since its weights after which a unit is too old. */
+  readonly maxStaleness: number;
+  /** Updates after which a unit is drawn half as often. Default: age does not count. */
+  readonly recency?: number | undefined;
+  /** Refuses units that nothing can be learned from, such as groups whose rewards are all equal. */
+  readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
+}
+
+/** Counts from the beginning of a run. */
+export interface ReplayCounts {
+  rollouts: number;
+  units: number;
+  /** Rollouts that were refused: too old, of weights that the trainer has not reached, or known already. */
+  stale: number;
+  future: number;
+  duplicates: number;
+  /** Units that were refused as useless, and those that grew too old before they were used up. */
+  useless: number;
+  expired: number;
+}
+
+interface Held {
+  readonly rollout: Rollout;
+  /** How often each unit was drawn; `maxReuse` or more where it is used up or was refused. */
+  readonly uses: Int32Array;
+}
+
+/** A unit that was drawn. */
+interface Unit {
+  readonly held: Held;
+  readonly index: number;
+}
+
+/** Ids of rollouts that are remembered, so that one that is delivered again is not used twice. */
+const remembered = 4096;
+
+/**
+ * Rollouts that the trainer learns from, by their units. A unit is drawn `maxReuse` times at most, newer ones more often
+ * where `recency` says so, and never once its weights are more than `maxStaleness` updates old.
+ */
+export class RolloutReplay implements Stateful {
+  readonly counts: ReplayCounts = {
+    rollouts: 0,
+    units: 0,
+    stale: 0,
+    future: 0,
+    duplicates: 0,
+    useless: 0,
+    expired: 0,
+  };
+  readonly #options: ReplayOptions;
+  #held: Held[] = [];
+  #ids: string[] = [];
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+  }
+
+  /** Draws that are left. */
+  get available(): number {
+    return this.#sum((held) => this.#left(held));
+  }
+
+  /** Takes a rollout when the trainer has done `updates`. False where it was refused. */
+  add(rollout: Rollout, updates: number): boolean {
+    const { maxReuse, maxStaleness, useful } = this.#options;
+    const { counts } = this;
+    if (this.#ids.includes(rollout.id)) counts.duplicates++;
+    else if (rollout.weightId > updates) counts.future++;
+    else if (updates - rollout.weightId > maxStaleness) counts.stale++;
+    else {
+      const units = unitsOf(rollout);
+      const uses = Int32Array.from({ length: units }, (_, i) =>
+        useful && !useful(rollout.arrays, i) ? maxReuse : 0,
+      );
+      const kept = uses.filter((n) => n === 0).length;
+      counts.rollouts++;
+      counts.units += kept;
+      counts.useless += units - kept;
+      if (kept > 0) this.#held.push({ rollout, uses });
+      this.#ids = [...this.#ids, rollout.id].slice(-remembered);
+      return true;
+    }
+    return false;
+  }
+
+  /** Drops units that have become too old. */
+  expire(updates: number): void {
+    const [old, young] = split(
+      this.#held,
+      ({ rollout }) => updates - rollout.weightId > this.#options.maxStaleness,
+    );
+    this.counts.expired += old.reduce((sum, held) => sum + this.#left(held), 0);
+    this.#held = young;
+  }
+
+  /** Draws up to `count` different units for one batch, and counts their use. */
+  draw(count: number, key: Uint32Array): readonly Unit[] {
+    const units = this.#held.flatMap((held) =>
+      Array.from(held.uses, (uses, index) => ({ held, index, uses })).filter(
+        ({ uses }) => uses < this.#options.maxReuse,
+      ),
+    );
+    const noise = hostRandom.hostUniform(key, units.length);
+    const newest = Math.max(...this.#held.map(({ rollout }) => rollout.weightId));
+    // The smallest of exponential variables with rates: a draw by weights, without putting back.
+    const drawn = units
+      .map((unit, i) => ({ unit, time: -Math.log(1 - (noise[i] as number)) / this.#weight(unit, newest) }))
+      .sort((a, b) => a.time - b.time)
+      .slice(0, count)
+      .map(({ unit }) => unit);
+    for (const { held, index } of drawn) (held.uses[index] as number)++;
+    this.#held = this.#held.filter((held) => this.#left(held) > 0);
+    return drawn;
+  }
+
+  #weight({ held }: Unit, newest: number): number {
+    const { recency } = this.#options;
+    return recency === undefined ? 1 : 0.5 ** ((newest - held.rollout.weightId) / recency);
+  }
+
+  #left({ uses }: Held): number {
+    return uses.reduce((sum, n) => sum + Math.max(0, this.#options.maxReuse - n), 0);
+  }
+
+  #sum(of: (held: Held) => number): number {
+    return this.#held.reduce((sum, held) => sum + of(held), 0);
+  }
+
+  getState(): StateTree {
+    return {
+      counts: { ...this.counts },
+      ids: [...this.#ids],
+      held: this.#held.map(({ rollout: { arrays, metrics, ...rest }, uses }) => ({
+        ...rest,
+        ...(metrics && { metrics }),
+        uses: uses.slice(),
+        arrays: Object.fromEntries(
+          Object.entries(arrays).map(([name, { data, shape }]) => [name, { data, shape: [...shape] }]),
+        ),
+      })),
+    } as StateTree;
+  }
+
+  setState(state: StateTree): void {
+    const { counts, ids, held } = (state ?? {}) as Readonly<Record<string, unknown>>;
+    if (!counts || !Array.isArray(ids) || !Array.isArray(held))
+      throw new EspalierError("STATE_INVALID", "this is not a state of rollouts that are kept", {
+        fix: "pass what getState() gave",
+      });
+    Object.assign(this.counts, counts);
+    this.#ids = [...ids];
+    this.#held = (held as readonly (Rollout & { readonly uses: Int32Array })[]).map(
+      ({ uses, ...rollout }) => ({
+        rollout,
+        uses: Int32Array.from(uses),
+      }),
+    );
+  }
+}
+
+/** Parts a list in two: those that fulfil a condition, and the others. */
+function split<T>(list: readonly T[], is: (item: T) => boolean): readonly [T[], T[]] {
+  return [list.filter(is), list.filter((item) => !is(item))];
+}
+
+/** The number of units of a rollout: the length of all first axes. */
+export function unitsOf({ id, arrays }: Pick<Rollout, "id" | "arrays">): number {
+  const [first, ...others] = Object.entries(arrays);
+  const units = first?.[1].shape[0];
+  const odd = others.find(([, { shape }]) => shape[0] !== units);
+  if (units === undefined || odd)
+    throw new EspalierError(
+      "ROLLOUT_INVALID",
+      units === undefined
+        ? `rollout "${id}" has no arrays`
+        : `rollout "${id}": "${first?.[0]}" has ${units} units and "${odd?.[0]}" ${odd?.[1].shape[0]}`,
+      { fix: "give arrays whose first axis is that of the units, the same for all" },
+    );
+  return units;
+}
+
+/**
+ * Units as one batch for a program: arrays of `size` rows, of which those that are not filled are zeros, and `valid`, 1
+ * for rows that are filled.
+ */
+export function batchOf(units: readonly Unit[], size: number): NamedArrays {
+  const [first] = units as readonly [Unit];
+  const valid = new Float32Array(size).fill(1, 0, units.length);
+  const stacked = Object.entries(first.held.rollout.arrays).map(([name, { data, shape }]) => {
+    const row = shape.slice(1);
+    const length = row.reduce((product, n) => product * n, 1);
+    const all = new (data.constructor as new (length: number) => HostArray)(size * length);
+    units.forEach(({ held, index }, i) => {
+      const own = held.rollout.arrays[name] as ShapedArray | undefined;
+      if (own?.data.length !== length * (own?.shape[0] ?? 0))
+        throw new EspalierError(
+          "ROLLOUT_INVALID",
+          `rollout "${held.rollout.id}": "${name}" has the shape [${own?.shape}], and others have [.., ${row}]`,
+          { fix: "give all rollouts of a run the same arrays" },
+        );
+      all.set(own.data.subarray(index * length, (index + 1) * length), i * length);
+    });
+    return [name, { data: all, shape: [size, ...row] }] as const;
+  });
+  return { ...Object.fromEntries(stacked), valid: { data: valid, shape: [size] } };
+}

@@ -1,0 +1,532 @@
+import { checkOptions, EspalierError, type OptionTable, option, treeMap } from "../core/index.ts";
+import {
+  type EngineChoice,
+  type HostArray,
+  hostRandom,
+  np,
+  put,
+  random,
+  read,
+  type Tensor,
+  type Value,
+} from "../engine/index.ts";
+import {
+  compileUpdate,
+  firstNonFinite,
+  gradientsOf,
+  KeyCounts,
+  Learner,
+  type MonitorOptions,
+  type RateInputs,
+  repeat,
+  TensorState,
+} from "../learner/index.ts";
+import {
+  type Evaluate,
+  type Loss,
+  type LossFunction,
+  objective as lossesObjective,
+} from "../losses/index.ts";
+import type { ApplyOptions, InitOptions, Params } from "../nn/index.ts";
+import type { Optimizer } from "../optim/index.ts";
+import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import {
+  frozenStates,
+  type Report,
+  type Request,
+  type Segment,
+  type Setting,
+  type Settings,
+  type Span,
+  type Task,
+  type TrainerHook,
+} from "../trainer/index.ts";
+import { batchOf, type ReplayCounts, RolloutReplay } from "./replay.ts";
+import type { NamedArrays, Rollout, RolloutGenerator, Transport, WorkerLink } from "./rollout.ts";
+import { arraysOf } from "./weights.ts";
+import { RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
+
+/** Options of {@link rolloutTask}. */
+export interface RolloutTaskOptions<B extends object, O> {
+  /** Draws the first parameters. */
+  readonly init: (key: Uint32Array, where: InitOptions) => Params<Tensor>;
+  /** The pass that losses share, over a batch of units. */
+  readonly forward: (params: Params, batch: B, options: ApplyOptions) => O;
+  readonly losses: readonly (Loss<NoInfer<B>, NoInfer<O>> | LossFunction<NoInfer<B>, NoInfer<O>>)[];
+  readonly optimizer: Optimizer;
+  /** Makes rollouts in this process, with the newest weights, while training waits. Instead of a transport. */
+  readonly generator?: RolloutGenerator;
+  /** Options of the worker that drives the generator: its curriculum, hooks, tracker, evaluations. */
+  readonly worker?: Omit<RolloutWorkerOptions, "generator" | "link" | "weights" | "rollouts">;
+  /** Brings rollouts of workers elsewhere, while training goes on. Instead of a generator. */
+  readonly transport?: Transport;
+  /** Rollouts of an epoch. With a transport: the fewest, and as many as the updates need. Default: 1. */
+  readonly rollouts?: number;
+  /** Units in a batch. */
+  readonly batchSize: number;
+  /** Updates of an epoch, fewer where there are not enough units. Default: 1. */
+  readonly updates?: number;
+  /** How often a unit is learned from, at most. Default: 1. */
+  readonly maxReuse?: number;
+  /** Updates since its weights after which a rollout is too old. Default: 4 epochs of updates with a transport. */
+  readonly maxStaleness?: number;
+  /** Updates after which a unit is drawn half as often as a new one. Default: age does not count. */
+  readonly recency?: number;
+  /** Refuses units that nothing can be learned from; they are counted. */
+  readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
+  /** Adds fields to each rollout that parameters give which do not move. */
+  readonly reference?: ReferenceOptions;
+  /** Held-out examples of each lesson in a validation. Default: 64. */
+  readonly examples?: number;
+  /** First parameters, such as those of a warm start. Default: drawn by `init`. */
+  readonly params?: Params<Tensor>;
+  readonly learningRate?: Ramp | number;
+  readonly rates?: RateInputs;
+  readonly monitor?: MonitorOptions;
+  readonly seed?: number;
+  readonly engine?: EngineChoice;
+  readonly deterministic?: boolean;
+  /** Further settings that a resumed run must share. */
+  readonly settings?: Settings;
+}
+
+/** Fields of rollouts by parameters that do not move. */
+export interface ReferenceOptions {
+  /** Default: the parameters that training begins with. */
+  readonly params?: Params<Tensor>;
+  /** The fields, from the arrays of a rollout. */
+  readonly fields: (
+    params: Params,
+    arrays: Readonly<Record<string, Value>>,
+  ) => Readonly<Record<string, Value>>;
+}
+
+const kind = "rolloutTask";
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+/** Rows of the options that every task of rollouts has. */
+export const rolloutTaskRows = {
+  optimizer: option.made<Optimizer>("an optimizer: optim.adam({ learningRate: 1e-4 })", isObject, {
+    required: true,
+  }),
+  generator: option.made<RolloutGenerator>(
+    "a generator of rollouts: textRollouts({ ... })",
+    (value) => isFunction((value as RolloutGenerator | null)?.rollout),
+    {},
+  ),
+  worker: option.made<NonNullable<RolloutTaskOptions<never, never>["worker"]>>(
+    "options of a rollout worker",
+    isObject,
+    {},
+  ),
+  transport: option.made<Transport>(
+    "a transport: workerProcesses({ module, count: 2 })",
+    (value) => isFunction((value as Transport | null)?.take),
+    {},
+  ),
+  rollouts: option.integer({ min: 1, default: 1, doc: "Rollouts of an epoch." }),
+  batchSize: option.integer({ min: 1, required: true, doc: "Units in a batch." }),
+  updates: option.integer({ min: 1, default: 1, doc: "Updates of an epoch." }),
+  maxReuse: option.integer({ min: 1, default: 1, doc: "How often a unit is learned from, at most." }),
+  maxStaleness: option.number({ min: 0, infinite: true, doc: "Updates after which a rollout is too old." }),
+  recency: option.number({ above: 0, doc: "Updates after which a unit is drawn half as often." }),
+  examples: option.integer({ min: 1, default: 64, doc: "Held-out examples of each lesson in a validation." }),
+  params: option.made<Params<Tensor>>("parameters, as a model's init or a task has them", isObject, {}),
+  learningRate: option.made<Ramp | number>("a number or a ramp", () => true, {}),
+  rates: option.made<RateInputs>("rates of the optimizer by name", isObject, {}),
+  monitor: option.made<MonitorOptions>("options of a monitor", isObject, {}),
+  seed: option.integer({ min: 0, doc: "The seed of parameters and draws. Default: the run's." }),
+  engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
+  deterministic: option.flag({}),
+};
+
+const table = {
+  ...rolloutTaskRows,
+  losses: option.made<RolloutTaskOptions<never, never>["losses"]>("a list of losses", Array.isArray, {
+    required: true,
+  }),
+  init: option.made<RolloutTaskOptions<never, never>["init"]>("a function", isFunction, { required: true }),
+  forward: option.made<RolloutTaskOptions<never, never>["forward"]>("a function", isFunction, {
+    required: true,
+  }),
+  useful: option.made<NonNullable<RolloutTaskOptions<never, never>["useful"]>>("a function", isFunction, {}),
+  reference: option.made<ReferenceOptions>("{ fields: (params, arrays) => ... }", isObject, {}),
+  settings: option.made<Settings>("plain values by name", isObject, {}),
+} satisfies OptionTable<RolloutTaskOptions<never, never>>;
+
+/** A task that learns from rollouts. */
+export interface RolloutTask extends Task {
+  /** The parameters now. Training that goes on does not change them. */
+  readonly params: Params<Tensor>;
+  /** The worker that makes its rollouts, where they are made in this process. */
+  readonly worker: RolloutWorker | undefined;
+  /** What became of rollouts so far. */
+  readonly counts: Readonly<ReplayCounts>;
+  close(): Promise<void>;
+}
+
+/**
+ * Learning from rollouts that a worker makes, here or elsewhere. An epoch is:
+ *
+ * ```
+ * rollout   weights, with the trainer's updates as their id, are published
+ *           in this process:   worker.step(), `rollouts` times          training waits; resumes bit for bit
+ *           by a transport:    transport.take(), until there are units for all updates
+ *           rollouts that are too old, from the future or known are refused and counted     replay.ts
+ * train     for updates:
+ *             batch of units, drawn from what is kept
+ *             gradients of the losses, a step of the optimizer
+ * ```
+ *
+ * @example
+ * ```ts
+ * const task = rolloutTask({
+ *   init: (key, where) => policy.init(key, where),
+ *   forward: (params, batch: Batch) => outputs(params, batch),
+ *   losses: [myLoss],
+ *   optimizer: optim.adam({ learningRate: 1e-3 }),
+ *   transport: workerProcesses({ module: new URL("./worker.ts", import.meta.url).href, count: 2 }),
+ *   batchSize: 32,
+ * });
+ * await new Trainer({ task, config: { epochs: 100 } }).train();
+ * ```
+ */
+export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, O>): RolloutTask {
+  checkOptions(kind, options, table);
+  const { generator, transport, batchSize, updates = 1, rollouts = 1, examples = 64 } = options;
+  if ((generator === undefined) === (transport === undefined))
+    throw new EspalierError(
+      "OPTION_INVALID",
+      `${kind}: ${generator ? "a generator and a transport are" : "neither a generator nor a transport is"} given`,
+      { fix: "give a generator, which makes rollouts in this process, or a transport to workers elsewhere" },
+    );
+  const objective = lossesObjective<B, O>({ forward: options.forward, losses: options.losses });
+  const learner = new Learner({ ...options, task: kind, ramps: objective.ramps });
+  const replay = new RolloutReplay({
+    maxReuse: options.maxReuse ?? 1,
+    maxStaleness: options.maxStaleness ?? (transport ? 4 * updates : Number.POSITIVE_INFINITY),
+    recency: options.recency,
+    ...(options.useful && { useful: options.useful }),
+  });
+  const keys = drawKeys(learner);
+  const reference = options.reference && new Reference(learner, options.reference);
+  const link = new LocalLink();
+  const worker =
+    generator &&
+    new RolloutWorker({ seed: keys.keys.worker[0] as number, ...options.worker, generator, link });
+  /** Looked up each time: hooks of the worker come and go. */
+  const components = (): Readonly<Record<string, Stateful>> => ({
+    ...learner.components,
+    replay,
+    keys,
+    ...(worker && prefixed("worker", worker.components)),
+    ...(reference && { reference: reference.state }),
+    ...objective.components,
+  });
+
+  const trainAdds = { batches: 1, updates: 1, samples: batchSize };
+  const rollout: Segment = { phase: "rollout", repeats: 1, adds: {}, fusesWithNext: false, maxFuse: 1 };
+  const epoch = (at: Counters): readonly Segment[] => {
+    const chunks = objective.chunks("train", advanceCounters(at, {}, 1), trainAdds, updates);
+    const train = { phase: "train", adds: trainAdds, fusesWithNext: false, maxFuse: updates } as const;
+    return [rollout, ...chunks.map((repeats): Segment => ({ ...train, repeats }))];
+  };
+
+  const publish = async (id: number) => {
+    const weights = { id, arrays: await arraysOf(learner.params.getState() as Params<Tensor>) };
+    if (transport) await transport.publish(weights);
+    else link.newest = weights;
+  };
+  const accept = async (found: Rollout, now: number): Promise<boolean> =>
+    replay.add(reference ? await reference.score(found) : found, now);
+  const collect = async (at: Counters, signal: AbortSignal): Promise<Report> => {
+    const before = { ...replay.counts };
+    replay.expire(at.updates);
+    await publish(at.updates);
+    const seen: Rollout[] = [];
+    // Where little can be learned from rollouts, some more are made, but not without end.
+    const enough = (): boolean =>
+      seen.length >= rollouts && replay.available >= (transport ? batchSize * updates : batchSize);
+    while (!enough() && seen.length < (transport ? 64 : 4) * rollouts) {
+      signal.throwIfAborted();
+      const next = worker ? await worker.step({ signal }) : await transport?.take({ signal });
+      if (!next) throw closed();
+      if (await accept(next, at.updates)) seen.push(next);
+    }
+    return rolloutReport(learner, seen, before, replay);
+  };
+
+  const programFor = objective.perSet((evaluate) => ({
+    program: learnProgram(learner, evaluate, updates),
+    numbers: learner.rampNumbers(updates),
+  }));
+  const learn = ({ at: counters }: Span, count: number, ramps: Request["ramps"]): Report => {
+    const before = keys.counts.updates;
+    const drawn: NamedArrays[] = [];
+    while (drawn.length < count && replay.available > 0) {
+      const key = hostRandom.hostFoldIn(keys.keys.replay, before + drawn.length);
+      drawn.push(batchOf(replay.draw(batchSize, key), batchSize));
+    }
+    if (drawn.length === 0) return { metrics: {}, exhausted: 0 };
+    const { program, numbers } = programFor(objective.active("train", counters, trainAdds));
+    const batches = stacked(drawn, updates, learner);
+    const { metrics, applied } = program({
+      batches,
+      at: Int32Array.of(drawn.length, before % 2 ** 31),
+      ramps: numbers.tensor(ramps, drawn.length),
+      key: keys.keys.losses,
+    });
+    for (const tensor of Object.values(batches)) tensor.dispose();
+    keys.counts.updates += drawn.length;
+    return {
+      metrics,
+      ...(applied !== null && { applied }),
+      nonFinite: learner.nonFinite.report(before % 2 ** 31),
+      ...(drawn.length < count && { exhausted: drawn.length }),
+    };
+  };
+
+  return {
+    get components() {
+      return components();
+    },
+    epoch,
+    sampleUnit: "examples",
+    stepUnit: "updates",
+    counters: ["episodes", "rollouts"],
+    ramps: learner.rates.ramps,
+    get settings() {
+      return { ...settingsOf(options, objective.names), ...learner.averageSettings, ...options.settings };
+    },
+    average: (average) => learner.average(average),
+    hooks: objective.hooks as readonly TrainerHook[],
+    begin: ({ config }) => {
+      const streams = learner.begin(config, keys.counts.updates > 0);
+      if (!streams) return;
+      keys.restart(keysOf(streams));
+      reference?.restart();
+    },
+    run: ({ spans, count, ramps, signal, at }) => {
+      const [span] = spans as readonly [Span];
+      return span.segment.phase === "rollout" ? collect(at, signal) : learn(span, count, ramps);
+    },
+    ...(generator && {
+      validate: async ({ signal }: { readonly signal: AbortSignal }) => {
+        await generator.setParams(learner.params.getState() as Params<Tensor>);
+        const key = keys.keys.validation;
+        const scores: Record<string, number> = {};
+        for (const lesson of generator.lessons) {
+          const found = await generator.evaluate({ lesson, key, signal, examples });
+          scores[`${lesson}.return`] = found.return;
+          scores[`${lesson}.positive`] = found.positive;
+          for (const [name, value] of Object.entries(found.metrics ?? {}))
+            scores[`${lesson}.${name}`] = value;
+        }
+        return scores;
+      },
+    }),
+    snapshot: (names = Object.keys(components())) => frozenStates(kind, components(), names),
+    get params() {
+      return learner.params.getState() as Params<Tensor>;
+    },
+    worker,
+    counts: replay.counts,
+    close: async () => {
+      await transport?.close();
+      await worker?.close();
+    },
+  };
+}
+
+/** Gives the worker of this process the weights, and the task its rollouts. */
+class LocalLink implements WorkerLink {
+  newest: Awaited<ReturnType<WorkerLink["receive"]>>;
+  #given: unknown;
+
+  receive() {
+    const found = this.newest === this.#given ? undefined : this.newest;
+    this.#given = this.newest;
+    return Promise.resolve(found);
+  }
+
+  /** `worker.step()` gives the rollout to the task. */
+  send = (): Promise<void> => Promise.resolve();
+  close = (): Promise<void> => Promise.resolve();
+}
+
+/** Parameters that do not move, and fields of rollouts by them. */
+class Reference {
+  readonly state: TensorState<Params>;
+  readonly #learner: Learner;
+  readonly #options: ReferenceOptions;
+  readonly #score: (inputs: Readonly<Record<string, Tensor>>) => Readonly<Record<string, Tensor>>;
+
+  constructor(learner: Learner, options: ReferenceOptions) {
+    this.#learner = learner;
+    this.#options = options;
+    this.state = new TensorState<Params>("reference", this.#first(), learner.stateOptions);
+    this.#score = compileUpdate(
+      { updates: {}, reads: { params: this.state } },
+      ({ params }, arrays: Readonly<Record<string, Value>>) => [{}, options.fields(params, arrays)],
+      learner.compileOptions("the reference"),
+    );
+  }
+
+  /** A copy, so that each tensor has one owner. */
+  #first(): Params<Tensor> {
+    const params = this.#options.params ?? (this.#learner.params.getState() as Params<Tensor>);
+    return treeMap(
+      (tensor: Tensor) =>
+        put(tensor.readSync(), { ...this.#learner.where, shape: tensor.shape, dtype: tensor.dtype }),
+      params,
+    );
+  }
+
+  /** The run's first parameters have been drawn again. */
+  restart(): void {
+    if (!this.#options.params) this.state.setState(this.#first() as StateTree);
+  }
+
+  async score(rollout: Rollout): Promise<Rollout> {
+    const { where } = this.#learner;
+    const inputs = Object.entries(rollout.arrays).map(
+      ([name, { data, shape }]) => [name, put(data, { ...where, shape })] as const,
+    );
+    const fields = this.#score(Object.fromEntries(inputs));
+    const data = await read(fields);
+    const added = Object.entries(fields).map(
+      ([name, { shape }]) => [name, { data: data[name] as HostArray, shape }] as const,
+    );
+    for (const tensor of [...inputs.map(([, one]) => one), ...Object.values(fields)]) tensor.dispose();
+    return { ...rollout, arrays: { ...rollout.arrays, ...Object.fromEntries(added) } };
+  }
+}
+
+type TaskKeys = KeyCounts<"worker" | "replay" | "losses" | "validation", "updates">;
+
+const keysOf = (streams: Learner["streams"]) => ({
+  worker: streams.get("worker").key(),
+  replay: streams.get("replay").key(),
+  losses: streams.get("losses").key(),
+  validation: streams.get("validation").key(),
+});
+
+const drawKeys = ({ streams, where }: Learner): TaskKeys =>
+  new KeyCounts({ keys: keysOf(streams), counts: ["updates"], where });
+
+const prefixed = (
+  prefix: string,
+  all: Readonly<Record<string, Stateful>>,
+): Readonly<Record<string, Stateful>> =>
+  Object.fromEntries(
+    Object.entries(all).map(([name, part]) => [name === prefix ? name : `${prefix}.${name}`, part]),
+  );
+
+const closed = (): EspalierError =>
+  new EspalierError("TRANSPORT_CLOSED", `${kind}: there are no more rollouts`, {
+    fix: "keep the transport open while training goes on",
+  });
+
+/** Batches one after the other on the device: [updates, batchSize, ...]. */
+function stacked(batches: readonly NamedArrays[], room: number, { where }: Learner): Record<string, Tensor> {
+  const [first] = batches as readonly [NamedArrays];
+  return Object.fromEntries(
+    Object.entries(first).map(([name, { data, shape }]) => {
+      const all = new (data.constructor as new (length: number) => typeof data)(room * data.length);
+      batches.forEach((batch, i) => {
+        all.set((batch[name] as NamedArrays[string]).data, i * data.length);
+      });
+      return [name, put(all, { ...where, shape: [room, ...shape] })];
+    }),
+  );
+}
+
+/** Compiles updates, each from its own batch. One program, however many updates a call does. */
+function learnProgram<B extends object>(learner: Learner, evaluate: Evaluate<B>, capacity: number) {
+  interface Inputs {
+    readonly batches: Readonly<Record<string, Value>>;
+    readonly at: Value;
+    readonly ramps: Value | null;
+    readonly key: Value;
+  }
+  return compileUpdate(
+    { updates: learner.states },
+    (first, { batches, at, ramps, key }: Inputs) => {
+      const [count, before] = [np.take(at, 0), np.take(at, 1)];
+      const xs = { batch: batches, ramps: learner.rates.stacks(ramps, capacity) };
+      return repeat(capacity, count, first, xs, (now, { batch, ramps }, index) => {
+        const number = index.add(before);
+        const [metrics, grads] = gradientsOf((params) => {
+          const own = random.foldIn(key, number);
+          const { loss, metrics } = evaluate(params, batch as B, ramps, { train: true, key: own });
+          return [loss, metrics] as const;
+        }, now.params);
+        const step = learner.applyGradients(now, ramps, metrics, grads);
+        const next = {
+          params: step.params,
+          state: step.state,
+          first: firstNonFinite(now.first, step.finite, number),
+        };
+        return [next, { metrics: step.values, applied: step.applied ?? null }] as const;
+      });
+    },
+    learner.compileOptions("the training program"),
+  );
+}
+
+/** Metrics of the rollouts that an epoch took, and what was refused meanwhile. */
+function rolloutReport(
+  { where }: Learner,
+  seen: readonly Rollout[],
+  before: ReplayCounts,
+  { counts }: RolloutReplay,
+): Report {
+  const episodes = seen.reduce((sum, one) => sum + one.episodes, 0);
+  const mean = (of: (one: Rollout) => number): number =>
+    seen.reduce((sum, one) => sum + of(one) * one.episodes, 0) / Math.max(1, episodes);
+  const names = new Set(seen.flatMap(({ metrics }) => Object.keys(metrics ?? {})));
+  const values: Record<string, number> = {
+    reward: mean((one) => one.return),
+    performance: mean((one) => one.positive),
+    episodes,
+    ...Object.fromEntries([...names].map((name) => [name, mean((one) => one.metrics?.[name] ?? 0)])),
+  };
+  for (const name of ["stale", "future", "duplicates", "useless", "expired"] as const)
+    values[`rollouts.${name}`] = counts[name] - before[name];
+  return {
+    metrics: Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, put(Float32Array.of(value), where)]),
+    ),
+    counted: { episodes: [episodes], rollouts: [seen.length] },
+  };
+}
+
+/** The settings that decide the bits of the training, as plain values. */
+function settingsOf<B extends object, O>(
+  options: RolloutTaskOptions<B, O>,
+  losses: readonly string[],
+): Settings {
+  const {
+    batchSize,
+    updates = 1,
+    rollouts = 1,
+    maxReuse = 1,
+    maxStaleness,
+    recency,
+    optimizer,
+    seed,
+  } = options;
+  return {
+    batchSize,
+    updates,
+    rollouts,
+    maxReuse,
+    ...(maxStaleness !== undefined && Number.isFinite(maxStaleness) && { maxStaleness }),
+    ...(recency !== undefined && { recency }),
+    losses,
+    optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
+    ...(seed !== undefined && { seed }),
+  };
+}
