@@ -9,6 +9,9 @@ import { RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 // A small real problem: four numbers are shown, and the policy names the largest, of the first two of them ("pair") or
 // of all ("four"). Its policy is linear: the identity, times something large, answers right.
 
+/** The engine that is always there. */
+const where = { engine: "wasm" } as const;
+
 /** Numbers shown, and tries of one rollout. */
 const [size, tries] = [4, 16];
 
@@ -23,15 +26,16 @@ const play = compile((w: Value, key: Value, among: Value) => {
   const logits = np.matmul(numbers, w);
   const answer = random.categorical(forAnswers, logits);
   return { numbers, answer, reward: rewardOf(numbers, answer, among) };
-});
+}, where);
 
 const judge = compile((w: Value, key: Value, among: Value, valid: Value) => {
   const numbers = random.uniform(key, [64, size]);
   const answer = np.argmax(np.matmul(numbers, w), { axis: 1 });
   return np.sum(np.multiply(rewardOf(numbers, answer, among), np.less(np.arange(64), valid).astype("f32")));
-});
+}, where);
 
-const among = (lesson: string): Tensor => put(Int32Array.of(lesson === "pair" ? 2 : size), { shape: [] });
+const among = (lesson: string): Tensor =>
+  put(Int32Array.of(lesson === "pair" ? 2 : size), { shape: [], ...where });
 
 /** Plays with the policy that it has. `failing` makes a rollout fail. */
 export function largestGenerator(
@@ -48,7 +52,7 @@ export function largestGenerator(
         throw new EspalierError("WEIGHTS_INVALID", `the parameter "w" has the shape [${given?.shape}]`, {
           fix: `publish parameters of a policy of ${size} numbers`,
         });
-      w = put(given.data, { shape: given.shape });
+      w = put(given.data, { shape: given.shape, ...where });
     },
     async rollout({ lesson, key }) {
       if (options.failing?.()) throw new Error("the dice are lost");
@@ -77,7 +81,7 @@ export function largestGenerator(
         w as Tensor,
         key,
         among(lesson),
-        put(Int32Array.of(examples), { shape: [] }),
+        put(Int32Array.of(examples), { shape: [], ...where }),
       ).read();
       const share = Number(right[0]) / examples;
       return { episodes: examples, return: share, positive: share };
