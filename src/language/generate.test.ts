@@ -67,6 +67,21 @@ describe("generate", () => {
     }
   });
 
+  it.each([{}, { activation: "swiglu", bias: false }] as const)(
+    "gives the log-probabilities of a whole pass where rows are many enough for products in pieces: %j",
+    async (options) => {
+      const wide = made({ width: 128, layers: 1, init: initializers.normal({ std: 0.1 }), ...options });
+      const many = Array.from({ length: 9 }, (_, i) => prompts[i % 3] as number[]);
+      const all = await generate(wide.model, wide.params, many, { length: 5, logProbs: true });
+      for (const i of [0, 8]) {
+        const [prompt, { tokens, logProbs }] = [many[i] as number[], all[i] as Generated];
+        const whole = await wide.logProbs([...prompt, ...tokens]);
+        for (const [t, token] of tokens.entries())
+          expect(logProbs?.[t]).toBeCloseTo(whole[prompt.length - 1 + t]?.[token] as number, 4);
+      }
+    },
+  );
+
   it("gives the log-probabilities of a whole pass", async () => {
     const [, one] = await generate(model, params, prompts, { length: 12, logProbs: true, chunk: 5 });
     const whole = await logProbs([...(prompts[1] as number[]), ...(one?.tokens ?? [])]);

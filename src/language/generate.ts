@@ -58,7 +58,7 @@ export interface GenerateOptions {
   readonly tokenizer?: TextTokenizer | undefined;
   /** Gives the model's log-probability of each new token, whatever the temperature. Default: false. */
   readonly logProbs?: boolean;
-  /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32. */
+  /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32, in `generate` 64. */
   readonly chunk?: number;
 }
 
@@ -135,7 +135,8 @@ export async function generate(
 ): Promise<Generated | Generated[]> {
   const many = isMany(prompt);
   const parts: TokenChunk[][] = (many ? prompt : [prompt]).map(() => []);
-  for await (const chunk of streamTokens(model, params, prompt, options)) parts[chunk.sequence]?.push(chunk);
+  for await (const chunk of streamTokens(model, params, prompt, { chunk: 64, ...options }))
+    parts[chunk.sequence]?.push(chunk);
   const whole = parts.map((chunks): Generated => {
     const logProbs = chunks.flatMap((chunk) => Array.from(chunk.logProbs ?? []));
     return {
@@ -169,10 +170,9 @@ export async function* streamTokens(
 ): AsyncGenerator<TokenChunk> {
   const run = prepare(model, isMany(prompt) ? prompt : [prompt], options);
   const { groups, padded, length, chunk } = run;
-  const { prefill, decode, grow } = programsOf(run.model, run.mode, run.logProbs);
+  const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs);
   const sequences = run.prompts.map(() => new Sequence(options));
-  let places = padded + placesFor(Math.min(length, chunk), length);
-  let states = groups.map(({ tokens, given }) => prefill(params, tokens, given, padded, places));
+  let states = groups.map(({ tokens, given }) => prefill(params, tokens, given, padded));
   // The first token follows from the prompt alone; calls give those after it.
   let made = await read(states.map(({ token, logProb }) => ({ tokens: token, logProbs: logProb })));
   let width = 1;
@@ -186,11 +186,9 @@ export async function* streamTokens(
     }
     if (last || sequences.every(({ done }) => done)) return;
     width = Math.min(chunk, length - from);
-    const needed = padded + placesFor(from + width, length);
-    if (needed > places) states = states.map((state) => grow(state, needed));
-    places = Math.max(places, needed);
+    const sizes = { chunk, places: padded + placesFor(from + width, length) };
     const steps = Int32Array.of(from, from + width, padded);
-    const results = states.map((state, g) => decode(params, state, steps, (groups[g] as Group).given, chunk));
+    const results = states.map((state, g) => decode(params, state, steps, (groups[g] as Group).given, sizes));
     states = results.map(({ tokens: _tokens, logProbs: _logProbs, ...next }) => next);
     made = await read(results.map(({ tokens, logProbs }) => ({ tokens, logProbs })));
   }
@@ -276,9 +274,9 @@ interface Group {
   readonly given: Given<Int32Array, Uint32Array, Float32Array>;
 }
 
-/** Places for new tokens: a cache grows by halves, so that steps at the beginning do not look at what is still empty. */
+/** Places for new tokens: a cache grows by quarters, so that steps do not look at much that is still empty. */
 function placesFor(tokens: number, length: number): number {
-  const step = roundUp(Math.max(tokens / 2, 64), 64);
+  const step = roundUp(Math.max(tokens / 4, 64), 64);
   return Math.min(roundUp(tokens, step), length);
 }
 
@@ -340,10 +338,18 @@ function programsOf(model: Transformer, mode: Mode, logProbs: boolean) {
 }
 
 function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean) {
+  /** Random numbers of a step, [rows, vocabulary]: each row has its own, by its key. */
+  const noiseOf = (step: Value, { keys, lengths }: Given): Value =>
+    mode === "greedy"
+      ? np.zeros([0])
+      : vmap((key: Value) => random.gumbel(random.foldIn(key, step), [model.vocabulary]))(
+          np.reshape(keys, [lengths.shape[0] as number, 2]),
+        );
+
   /** The next token of each sequence by logits [rows, 1, vocabulary]. */
-  const next = (logits: Value, given: Given, step: Value): Omit<DecodeState, "cache"> => {
+  const next = (logits: Value, given: Given, noise: Value): Omit<DecodeState, "cache"> => {
     const flat = np.squeeze(logits, { axis: 1 });
-    const token = drawn(mode, flat, given, step);
+    const token = drawn(mode, flat, given, noise);
     if (!wantsLogProbs) return { token, logProb: np.zeros([0]) };
     const chosen = np.takeAlongAxis(flat, np.expandDims(token, -1), { axis: -1 });
     return {
@@ -353,20 +359,40 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
   };
 
   const prefill = compile(
-    (params: Params, tokens: Value, given: Given, padded: number, total: number): DecodeState => {
-      const cache = model.initCache(given.lengths.shape[0] as number, total);
+    (params: Params, tokens: Value, given: Given, padded: number): DecodeState => {
+      const cache = model.initCache(given.lengths.shape[0] as number, padded);
       const only = np.subtract(given.lengths, 1);
       const first = model.applyCached(params, np.reshape(tokens, [-1, padded]), cache, 0, { only });
-      return { cache: first.cache, ...next(first.y, given, np.zeros([], { dtype: "i32" })) };
+      return { cache: first.cache, ...next(first.y, given, noiseOf(np.zeros([], { dtype: "i32" }), given)) };
     },
-    { static: [3, 4], name: "prefill" },
+    { static: [3], name: "prefill" },
   );
 
+  /** The same cache with room for more tokens. */
+  const grown = (x: Value, places: number): Value =>
+    np.pad(x, [
+      [0, 0],
+      [0, places - (x.shape[1] as number)],
+      [0, 0],
+    ]);
+
   const decode = compile(
-    (params: Params, state: DecodeState, steps: Value, given: Given, chunk: number) => {
+    (
+      params: Params,
+      { cache, token, logProb }: DecodeState,
+      steps: Value,
+      given: Given,
+      sizes: { readonly chunk: number; readonly places: number },
+    ) => {
+      const { chunk } = sizes;
+      const state = {
+        cache: cache.map(({ k, v }) => ({ k: grown(k, sizes.places), v: grown(v, sizes.places) })),
+        token,
+        logProb,
+      };
       const [from, to, padded] = [0, 1, 2].map((i) => np.slice(steps, i)) as [Value, Value, Value];
       const rows = given.lengths.shape[0] as number;
-      const places = np.arange(state.cache[0]?.k.shape[1] as number, { dtype: "i32" });
+      const places = np.arange(sizes.places, { dtype: "i32" });
       // The end of a shorter prompt is a gap.
       const filled = np.logicalOr(
         np.less(places, np.expandDims(given.lengths, -1)),
@@ -379,7 +405,7 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
       };
       const end = whileLoop(
         ({ step }) => np.less(step, to),
-        ({ step, state: { cache, token }, made }) => {
+        ({ step, noise, state: { cache, token }, made }) => {
           // The token before this step takes its place in the cache.
           const at = np.subtract(step, 1);
           const positions = np.expandDims(np.add(given.lengths, at), -1);
@@ -388,10 +414,12 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
             positions,
             mask,
           });
-          const newest = next(y, given, step);
+          const newest = next(y, given, noise);
           const column = np.subtract(step, from);
+          const later = np.add(step, 1);
           return {
-            step: np.add(step, 1),
+            step: later,
+            noise: noiseOf(later, given),
             state: { cache: after, ...newest },
             made: {
               tokens: np.dynamicUpdateSlice(made.tokens, np.expandDims(newest.token, -1), [0, column]),
@@ -401,36 +429,23 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
             },
           };
         },
-        { step: from, state, made: room },
+        // Noise is carried, so that it is a kernel of its own: inside the search for the largest it is not vectorised.
+        { step: from, noise: noiseOf(from, given), state, made: room },
       );
       return { ...end.state, ...end.made };
     },
-    { static: [4], donate: [1], name: "decode" },
+    { static: [4], donate: [1], name: "decode", flags: decodeFlags },
   );
-
-  /** The same state with room for more tokens. */
-  const grow = compile(
-    (state: DecodeState, places: number): DecodeState => {
-      const wider = (x: Value): Value =>
-        np.pad(x, [
-          [0, 0],
-          [0, places - (x.shape[1] as number)],
-          [0, 0],
-        ]);
-      return { ...state, cache: state.cache.map(({ k, v }) => ({ k: wider(k), v: wider(v) })) };
-    },
-    { static: [1], name: "grow" },
-  );
-  return { prefill, decode, grow };
+  return { prefill, decode };
 }
 
-/** A token for each row of logits [rows, vocabulary]. Each row has random numbers of its own key and step. */
-function drawn(mode: Mode, logits: Value, { keys, temperature, topK, topP }: Given, step: Value): Value {
+/** Wide vectors for the many small products of a step; fast maxima for softmax, whose sums still show what is NaN. */
+const decodeFlags = { xla_cpu_prefer_vector_width: 512, xla_cpu_enable_fast_min_max: true };
+
+/** A token for each row of logits [rows, vocabulary]. */
+function drawn(mode: Mode, logits: Value, { temperature, topK, topP }: Given, noise: Value): Value {
   if (mode === "greedy") return np.argmax(logits, { axis: -1 });
   const scaled = np.divide(logits, temperature);
-  const noise = vmap((key: Value) => random.gumbel(random.foldIn(key, step), [logits.shape[1] as number]))(
-    np.reshape(keys, [logits.shape[0] as number, 2]),
-  );
   const allowed = mode === "all" ? scaled : likeliest(scaled, topK, topP);
   // The largest of logits with Gumbel noise is a sample of their softmax.
   return np.argmax(np.add(allowed, noise), { axis: -1 });

@@ -121,11 +121,17 @@ function compileProgram(
   request: CompileRequest,
   device: PjrtDevice,
 ): Executable {
+  // Compilers of other platforms may not know the CPU's flags.
+  const given = Object.fromEntries(
+    Object.entries(request.flags).filter(
+      ([name]) => client.platform === "cpu" || !name.startsWith("xla_cpu_"),
+    ),
+  );
   const module = writeModule(
     program,
     client.platform === "cpu" ? { smallLoops: true } : { aliases: aliasDonated(program, request.donated) },
   );
-  const flags = { ...chooseFlags(client.platform, program, request.deterministic), ...request.flags };
+  const flags = { ...chooseFlags(client.platform, program, request.deterministic), ...given };
   const executable = shared(client, module, { flags, device, name: request.name });
   return {
     run: (inputs, outputs) => executable.execute(inputs as readonly Handle[], outputs as Handle[]),

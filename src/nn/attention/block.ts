@@ -1,4 +1,4 @@
-import { option } from "../../core/index.ts";
+import { option, treeMap } from "../../core/index.ts";
 import { customGradient, nn, np, spec, type Tensor, type Value } from "../../engine/index.ts";
 import { dense } from "../dense.ts";
 import { dropout } from "../dropout.ts";
@@ -12,8 +12,11 @@ import {
   type Attention,
   biasRow,
   type CachedOptions,
+  isFew,
   type KeyValueCache,
   multiHeadAttention,
+  piecesOf,
+  sumOf,
 } from "./multi-head.ts";
 
 const linear = 2 * Math.sqrt(2 / Math.PI);
@@ -73,7 +76,7 @@ export const activationRow = option.oneOf(Object.keys(activations) as FeedForwar
  * const part = nn.feedForward({ hidden: 256, activation: "swiglu", bias: false });
  * ```
  */
-export function feedForward(options: FeedForwardOptions): Model {
+export function feedForward(options: FeedForwardOptions): FeedForward {
   const kind = "feedForward";
   checkOptions(kind, options, {
     hidden: row.size,
@@ -89,6 +92,15 @@ export function feedForward(options: FeedForwardOptions): Model {
   const gated = activation === "swiglu";
   const drop = dropout(options.dropout ?? 0);
   const middle = { up: hidden, ...(gated ? { gate: hidden } : {}) };
+  /** The hidden features, [rows, hidden]. */
+  const widened = (params: Params, x: Value): Value => {
+    // Rows of places: the gradients of weights are then plain products of two matrices.
+    const rows = np.reshape(x, [-1, x.shape.at(-1) as number]);
+    const part = (name: "up" | "gate"): Value =>
+      inLayer(name, () => hidden.apply(childParams(params, name), rows));
+    const active = activations[activation](part(gated ? "gate" : "up"));
+    return gated ? np.multiply(active, part("up")) : active;
+  };
   return {
     kind,
     ...recipeOf(kind, options),
@@ -105,18 +117,31 @@ export function feedForward(options: FeedForwardOptions): Model {
       return { ...Object.fromEntries(parts), down };
     },
     apply: (params, x, given = {}) => {
-      // Rows of places: the gradients of weights are then plain products of two matrices.
-      const rows = np.reshape(x, [-1, x.shape.at(-1) as number]);
-      const part = (name: "up" | "gate"): Value =>
-        inLayer(name, () => hidden.apply(childParams(params, name), rows));
-      const active = activations[activation](part(gated ? "gate" : "up"));
-      const wide = drop.apply({}, gated ? np.multiply(active, part("up")) : active, childOptions(given, 0));
+      const wide = drop.apply({}, widened(params, x), childOptions(given, 0));
       const y = inLayer("down", () =>
         layer(x.shape.at(-1) as number).apply(childParams(params, "down"), wide),
       );
       return np.reshape(y, x.shape);
     },
+    applyToFew: (params, x) => {
+      const { w, b } = childParams(params, "down") as { readonly w: Value; readonly b?: Value };
+      const y = sumOf(
+        piecesOf(w.shape[0] as number).map((piece) => {
+          const columns = (value: Value): Value =>
+            value.ndim === 1 ? np.slice(value, piece) : np.slice(value, ":", piece);
+          const own = Object.keys(middle).map((name) => [name, treeMap(columns, childParams(params, name))]);
+          return np.matmul(widened(Object.fromEntries(own), x), np.slice(w, piece, ":"));
+        }),
+      );
+      return np.reshape(b ? np.add(y, b) : y, x.shape);
+    },
   };
+}
+
+/** A feed-forward part as a model. */
+export interface FeedForward extends Model {
+  /** The same for few rows, without dropout: the hidden features in pieces, each of two small products. */
+  applyToFew(params: Params, x: Value): Value;
 }
 
 /** Options of a transformer's blocks. */
@@ -210,7 +235,13 @@ export function block(
   const within = (params: Params, name: "norm1" | "norm2", x: Value): Value =>
     inLayer(name, () => norm.apply(childParams(params, name), x));
 
-  const through = (params: Params, x: Value, attend: (x: Value) => Value, told: ApplyOptions): Value => {
+  const through = (
+    params: Params,
+    x: Value,
+    attend: (x: Value) => Value,
+    told: ApplyOptions,
+    few = false,
+  ): Value => {
     const before = (name: "norm1" | "norm2", value: Value) =>
       normsAfter ? value : within(params, name, value);
     const after = (name: "norm1" | "norm2", value: Value) =>
@@ -219,8 +250,9 @@ export function block(
     const seen = inLayer("attention", () => attend(first));
     const mixed = after("norm1", np.add(x, drop.apply({}, seen, childOptions(told, 1))));
     const normed = before("norm2", mixed);
+    const own = childParams(params, "mlp");
     const thought = inLayer("mlp", () =>
-      mlp.apply(childParams(params, "mlp"), normed, childOptions(told, 2)),
+      few ? mlp.applyToFew(own, normed) : mlp.apply(own, normed, childOptions(told, 2)),
     );
     return after("norm2", np.add(mixed, drop.apply({}, thought, childOptions(told, 3))));
   };
@@ -257,7 +289,7 @@ export function block(
         next = step.cache;
         return step.y;
       };
-      const y = through(params, x, attend, {});
+      const y = through(params, x, attend, {}, isFew(x));
       return { y, cache: next };
     },
   };

@@ -181,12 +181,13 @@ export function multiHeadAttention(options: MultiHeadOptions): Attention {
           "make it causal: multiHeadAttention({ heads, causal: true })",
         );
       features(x.shape);
-      const [q, k, v] = project(params, x, ["q", "k", "v"], counts) as [Value, Value, Value];
+      const few = isFew(x);
+      const [q, k, v] = project(params, x, ["q", "k", "v"], counts, few) as [Value, Value, Value];
       checkCache(kind, cache, k);
       const next = writeCache(cache, turned(k, positions), v, position);
       const sight = { causal: true, from: position, mask };
       const mixed = attendStacked(kind, turned(q, positions), next.k, next.v, sight);
-      return { y: joinHeads(params, mixed), cache: next };
+      return { y: joinHeads(params, mixed, few), cache: next };
     },
   };
 }
@@ -225,20 +226,25 @@ function checkedPart(params: Params, name: string, x: Value): Part {
 /** Number of heads in a part's outputs. */
 export type HeadCounts = Readonly<Record<"q" | "k" | "v", number>>;
 
-/** Products of one input with several weights as one product: [batch, length, heads, dim] for each. */
+/**
+ * Products of one input with several weights: [batch, length, heads, dim] for each. One product, but for few rows,
+ * whose small ones need no cutting apart.
+ */
 export function project(
   params: Params,
   x: Value,
   parts: readonly ("q" | "k" | "v")[],
   heads: HeadCounts,
+  few = false,
 ): Value[] {
+  if (few && parts.length > 1) return parts.flatMap((name) => project(params, x, [name], heads, few));
   const [batch, length] = x.shape as [number, number];
   const own = parts.map((name) => checkedPart(params, name, x));
   const w = np.concatenate(
     own.map((part) => part.w),
     { axis: 1 },
   );
-  const product = np.matmul(np.reshape(x, [batch * length, -1]), w);
+  const product = productOf(np.reshape(x, [batch * length, -1]), w, few);
   const biases = own.flatMap(({ b }) => (b ? [b] : []));
   const rows = biases.length === own.length ? np.add(product, np.concatenate(biases)) : product;
   let from = 0;
@@ -252,13 +258,40 @@ export function project(
 }
 
 /** Joins the heads' results [batch, length, heads, dim] by the last product: [batch, length, width]. */
-export function joinHeads(params: Params, mixed: Value): Value {
+export function joinHeads(params: Params, mixed: Value, few = false): Value {
   const [batch, length, heads, dim] = mixed.shape as [number, number, number, number];
   const rows = np.reshape(mixed, [batch * length, heads * dim]);
   const { w, b } = checkedPart(params, "out", rows);
-  const y = np.matmul(rows, w);
+  const y = productOf(rows, w, few);
   return np.reshape(b ? np.add(y, b) : y, [batch, length, -1]);
 }
+
+/** True for rows [..., features] that are so few, and so narrow, that many small products beat a large one. */
+export function isFew(x: Value): boolean {
+  const width = x.shape.at(-1) as number;
+  return width <= 128 && x.size >= 8 * width && x.size <= 32 * width;
+}
+
+/**
+ * Ranges of 64 that an axis is cut into. A piece of 64 x 128 weights stays in a core's first cache, and a product of at
+ * most 32 x 128 x 128 numbers is one kernel of XLA's CPU compiler, which hands larger ones to threads that first have
+ * to wake up: pieces took a third of the time.
+ */
+export const piecesOf = (length: number): readonly (readonly [number, number])[] =>
+  length % 64 === 0
+    ? Array.from({ length: length / 64 }, (_, i) => [64 * i, 64 * i + 64] as const)
+    : [[0, length]];
+
+export const sumOf = (values: readonly Value[]): Value => values.reduce((sum, value) => np.add(sum, value));
+
+const productOf = (x: Value, w: Value, few: boolean): Value =>
+  few && (w.shape[1] as number) <= 128
+    ? sumOf(
+        piecesOf(w.shape[0] as number).map((piece) =>
+          np.matmul(np.slice(x, ":", piece), np.slice(w, piece, ":")),
+        ),
+      )
+    : np.matmul(x, w);
 
 /** The features of an input [batch, time, features]. */
 export function features(shape: readonly number[]): number {
