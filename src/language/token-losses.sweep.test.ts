@@ -3,6 +3,8 @@ import { treeMap } from "../core/index.ts";
 import {
   compile,
   type EngineName,
+  grad,
+  nn,
   np,
   put,
   read,
@@ -193,6 +195,52 @@ describeInSample("losses over tokens", () => {
     const [[loss], grads] = await read(stepOf(losses, engine)(paramsOn(engine), given));
     expect(Number.isFinite(loss[0])).toBe(true);
     expect((grads as { readonly w: Float32Array }).w.every(Number.isFinite)).toBe(true);
+  });
+
+  it("have the gradients that are promised: k2 of KL(policy, reference), k3 of KL(reference, policy)", async () => {
+    const n = fixture.table.length;
+    const expectations = compile(
+      (params: Params) => {
+        const q = np.log(np.array([0.4, 0.3, 0.15, 0.1, 0.05]));
+        const row = (p: Params) => nn.logSoftmax(np.slice(p.w as Value, 0));
+        // Every token once after token 0, a group each: gradients times probabilities, summed, are the expectation.
+        const next = np.arange(n, { dtype: "i32" });
+        const tokens = np.reshape(np.stack([np.zerosLike(next), next], { axis: 1 }), [n, 1, 2]);
+        const zeros = np.zeros([n, 1, 2]);
+        const batch = {
+          tokens,
+          mask: np.onesLike(zeros),
+          logProbs: zeros,
+          poison: zeros,
+          reference: np.reshape(np.stack([q, q], { axis: 1 }), [n, 1, 2]),
+          reward: np.zeros([n, 1]),
+        };
+        const shares = np.exp(row(params));
+        const expected = (estimator: string) => {
+          const aims = aimsOf([lossOf(["referenceKlLoss", { estimator, weight: 1 }])]);
+          return grad((p: Params) =>
+            Array.from({ length: n }, (_, i) => {
+              const valid = np.equal(next, i).astype("f32");
+              return aims
+                .evaluate(aims.names)(p, { ...batch, valid }, {})
+                .loss.mul(np.slice(shares, i));
+            }).reduce((a, b) => a.add(b)),
+          )(params).w as Value;
+        };
+        return {
+          k1: expected("k1"),
+          k2: expected("k2"),
+          k3: expected("k3"),
+          ofPolicy: grad((p: Params) => np.sum(np.exp(row(p)).mul(row(p).sub(q))))(params).w as Value,
+          ofReference: grad((p: Params) => np.sum(np.exp(q).mul(q.sub(row(p)))))(params).w as Value,
+        };
+      },
+      { engine },
+    );
+    const found = await read(expectations(paramsOn(engine)));
+    expectClose(found.k1, new Array<number>(n * n).fill(0));
+    expectClose(found.k2, Array.from(found.ofPolicy));
+    expectClose(found.k3, Array.from(found.ofReference));
   });
 
   it("take limits that change over time", async () => {
