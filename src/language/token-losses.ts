@@ -11,7 +11,7 @@
  *     preferences      dpoLoss
  *     beside them      referenceKlLoss, tokenEntropyLoss, imitationLoss
  *
- * Whatever stands in places that do not count, NaN included, reaches neither sums nor derivatives.
+ * Numbers in places that do not count, NaN included, reach neither sums nor derivatives.
  */
 import {
   badOption,
@@ -220,7 +220,7 @@ function policyLossOf(
     ...(truncate === undefined && { rates: { clip, ...(clipHigh !== undefined && { clipHigh }) } }),
     count: (batch) => {
       const made = tokensMade(kind, batch);
-      return average.count(learnedTokens(made, groupAdvantages(kind, batch, made, advantages).learned));
+      return average.count(learnedTokens(made, groupsOf(kind, batch, made).learned));
     },
     term: ({ batch, outputs, rate }) => {
       const made = tokensMade(kind, batch);
