@@ -133,7 +133,6 @@ function examplesOf<T>({ inputs, targets }: TaskSpec, rows: Dataset<T>): Dataset
       : values.length === 1
         ? (values[0]?.[1] as ExampleValue)
         : Object.fromEntries(values);
-    const [y] = targets === undefined ? [field(row, "y")] : [field(row, targets)];
-    return { x, y };
+    return { x, y: field(row, targets ?? "y") };
   });
 }

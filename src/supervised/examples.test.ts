@@ -85,6 +85,16 @@ describe("labels", () => {
         },
       });
     expect(text(2)).not.toThrow();
+    expect(() =>
+      supervisedTask({
+        model: nn.dense(2),
+        optimizer: optim.sgd(),
+        loss: classification({ ignore: -7 }).loss,
+        batchSize: 2,
+        data: { x, y: Int32Array.of(-7, -7, -7, -7) },
+        engine: "wasm",
+      }),
+    ).toThrow(/nothing counts.*LABELS_INVALID/s);
     expect(text(3)).toThrow(/1 of 4 labels.*3 classes.*is 3, at y\[3\]/);
   });
 

@@ -119,13 +119,19 @@ export function withName<T>(what: string, work: () => T): T {
   }
 }
 
+/** The numbers of the arrays of a tree that are on the host, with their paths. */
+const numbersIn = (tree: ArrayTree | undefined) =>
+  hostArrays(tree).map(({ path, data }) => {
+    const numbers = Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY).map(Number) : data;
+    return { path, numbers: numbers as HostArray | readonly number[] };
+  });
+
 /** Refuses weights on the host that are below 0, and a set in which nothing counts. */
 function checkWeights(what: string, { weight, rows }: CheckedData): void {
-  for (const { data } of hostArrays(weight)) {
-    const numbers = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : [...data]).map(Number);
+  for (const { numbers } of numbersIn(weight)) {
     const bad = numbers.findIndex((number) => number < 0);
     if (bad >= 0) {
-      const shape = (weight as Partial<ShapedArray>).shape ?? [rows?.length ?? data.length];
+      const shape = (weight as Partial<ShapedArray>).shape ?? [rows?.length ?? numbers.length];
       const row = Math.floor((bad * (shape[0] as number)) / numbers.length);
       throw new EspalierError(
         "WEIGHTS_INVALID",
@@ -143,11 +149,11 @@ function checkWeights(what: string, { weight, rows }: CheckedData): void {
 
 /** Refuses inputs, targets and weights on the host that are NaN or infinite. */
 function checkFinite(what: string, arrays: SupervisedData, examples: number): void {
-  for (const { path, data } of hostArrays({ ...arrays })) {
-    if (!(data instanceof Float32Array || data instanceof Float64Array || Array.isArray(data))) continue;
-    const numbers = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
+  for (const { path, numbers } of numbersIn({ ...arrays })) {
+    if (!(numbers instanceof Float32Array || numbers instanceof Float64Array || Array.isArray(numbers)))
+      continue;
     for (let i = 0; i < numbers.length; i++) {
-      const number = Number(numbers[i]);
+      const number = numbers[i] as number;
       if (number - number === 0) continue;
       const width = numbers.length / examples;
       const field = width > 1 ? `, number ${i % width} of its ${width}` : "";
@@ -216,15 +222,23 @@ function checkLabels(
   { ignored }: ClassLoss["labels"],
   rows: Int32Array | undefined,
 ): void {
-  for (const { path, data } of hostArrays(y)) {
-    const labels = (Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY) : data) as ArrayLike<number>;
-    let [bad, first] = [0, 0];
+  for (const { path, numbers: labels } of numbersIn(y)) {
+    let [bad, first, counted] = [0, 0, 0];
     for (let i = 0; i < labels.length; i++) {
-      const label = Number(labels[i]);
-      const whole = Math.trunc(label);
-      if ((whole >= 0 && whole < classes) || whole === ignored) continue;
-      if (bad++ === 0) first = i;
+      const whole = Math.trunc(labels[i] as number);
+      if (whole === ignored) continue;
+      if (whole >= 0 && whole < classes) counted++;
+      else if (bad++ === 0) first = i;
     }
+    // A batch of a stream may hold nothing that counts.
+    if (rows === undefined && labels.length > 0 && bad === 0 && counted === 0)
+      throw new EspalierError(
+        "LABELS_INVALID",
+        `${what}: all labels are ${ignored}, so that nothing counts`,
+        {
+          fix: "give some example a label, or choose another number that is ignored",
+        },
+      );
     if (bad === 0) continue;
     const name = path === "" ? "y" : `y.${path}`;
     const at = rows

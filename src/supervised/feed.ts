@@ -13,7 +13,7 @@ import {
 import { type HostArray, put, type Tensor } from "../engine/index.ts";
 import { type Examples, joined, zipArrays } from "./examples.ts";
 import type { AnyOptions, StreamedData } from "./options.ts";
-import type { HeldBatches } from "./validation.ts";
+import type { HeldOut } from "./validation.ts";
 
 // Rows for the training program, which gathers each batch from `data` by `order`:
 //
@@ -159,7 +159,7 @@ export async function sampleOf(
 export function heldBatches(
   { data, config }: ReturnType<typeof loading>,
   { where, check, warn }: Pick<StreamParts, "where" | "check" | "warn">,
-): HeldBatches {
+): HeldOut {
   const { seed, key, rank: _, ...rest } = config;
   const loader = new DataLoader(data, {
     ...rest,
@@ -173,14 +173,14 @@ export function heldBatches(
   return {
     length: data.length,
     close: () => loader.close(),
-    batches: async function* () {
+    async *calls() {
       loader.setState(start);
       let last: readonly Tensor[] = [];
       for await (const { rows, ...arrays } of loader) {
         check({ ...arrays, rows });
         const { tree } = placeArrays("validation", { ...arrays }, where);
         // A tree of arrays { x, y } becomes one of tensors with the same names.
-        yield { data: tree as Examples["data"], size: rows.length };
+        yield { data: tree as Examples["data"], from: 0, count: 1, size: rows.length, capacity: 1 };
         for (const tensor of last) tensor.dispose();
         last = treeLeaves<Tensor>(tree);
       }

@@ -12,28 +12,7 @@ export {
   type PredictInput,
 } from "./load-model.ts";
 
-export {
-  type AucOptions,
-  type AverageMetricOptions,
-  accuracy,
-  auc,
-  type ClassMetricOptions,
-  type ConfusionMatrixOptions,
-  confusionMatrix,
-  f1,
-  type Metric,
-  type MetricSet,
-  type Metrics,
-  mae,
-  perplexity,
-  precision,
-  r2,
-  recall,
-  rmse,
-  type SetMetric,
-  type TopKOptions,
-  topK,
-} from "./metrics.ts";
+export * from "./metrics.ts";
 export { type Batch, countedLoss, type LossInput } from "./objective.ts";
 export {
   type SupervisedConfig,
@@ -41,33 +20,18 @@ export {
   type SupervisedOptions,
   supervisedConfig,
 } from "./options.ts";
-export {
-  binary,
-  classification,
-  type LossStrategy,
-  languageModeling,
-  type MetricName,
-  type Modality,
-  modalityStrategies,
-  multiLabel,
-  multimodal,
-  regression,
-  sequenceLabeling,
-  strategyOf,
-  type TaskSpec,
-  type TaskSpecOptions,
-  taskSpec,
-  visionClassification,
-} from "./strategies.ts";
+export * from "./strategies.ts";
+export { type SupervisedTask, supervisedTask } from "./task.ts";
 export {
   type ConfusionMatrixHookOptions,
   confusionMatrixHook,
+  MetricsTracker,
+  type MetricsTrackerOptions,
+  type Validated,
   type ValidationTable,
   type ValidationTables,
   validationTables,
-} from "./tables.ts";
-export { type SupervisedTask, supervisedTask } from "./task.ts";
-export { MetricsTracker, type MetricsTrackerOptions, type Validated } from "./tracker.ts";
+} from "./tracker.ts";
 export {
   type SupervisedTrainer,
   type SupervisedTrainerOptions,

@@ -8,9 +8,8 @@ import * as optim from "../optim/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
 import { accuracy, auc, confusionMatrix, f1, type SetMetric } from "./metrics.ts";
 import { languageModeling } from "./strategies.ts";
-import { confusionMatrixHook } from "./tables.ts";
 import { supervisedTask } from "./task.ts";
-import { MetricsTracker } from "./tracker.ts";
+import { confusionMatrixHook, MetricsTracker, validationTables } from "./tracker.ts";
 import { supervisedTrainer } from "./trainer.ts";
 import { GradientAccumulator } from "./update.ts";
 
@@ -121,6 +120,30 @@ describe("metrics of a task", () => {
     expect(written.join("").split("\n")).toHaveLength(6);
   });
 
+  it("that are tables of one's own reach hooks without names", async () => {
+    const found: unknown[] = [];
+    const outputsOf: SetMetric<Value> = {
+      init: () => np.zeros([2, 2]),
+      add: (state) => state.add(1),
+      value: (state) => state,
+    };
+    const trainer = supervisedTrainer({
+      model: nn.dense(3),
+      trainingConfig: { epochs: 1, batchSize: 8 },
+      metrics: { own: outputsOf },
+      loss: nn.crossEntropy,
+      hooks: {
+        name: "watch",
+        wants: [validationTables],
+        onValidationEnd: ({ slots }) => void found.push(slots.get(validationTables)?.tables.own),
+      },
+      engine,
+    });
+    await trainer.train({ trainData: data, valData: data, progress: false });
+    const three = [3, 3];
+    expect(found).toEqual([{ rows: [three, three], names: ["0", "1"] }]);
+  });
+
   it("are tracked in loops of one's own", async () => {
     const tracker = new MetricsTracker({ accuracy, f1: f1(), confusion: confusionMatrix() }, { engine });
     const batches = [
@@ -141,6 +164,9 @@ describe("metrics of a task", () => {
         [1, 1],
       ]);
     }
+    const short = new MetricsTracker({ auc: auc() }, { engine, examples: 2 });
+    short.add(batches[0] as Tensor, targets[0] as Tensor);
+    expect(() => short.add(batches[1] as Tensor, targets[1] as Tensor)).toThrow(/3 examples.*DATA_LENGTH/s);
     expect(() => new MetricsTracker({ mean: (x: Value) => np.mean(x) })).toThrow(/METRIC_INVALID/);
     const sums = compile(
       (a: Value, b: Value) => {

@@ -55,9 +55,9 @@ import {
   type SupervisedData,
   type SupervisedOptions,
 } from "./options.ts";
-import { TableProvider } from "./tables.ts";
+import { TableProvider } from "./tracker.ts";
 import { type Rows, trainProgram } from "./update.ts";
-import { closeHeld, type HeldOut, sliceRows, validation } from "./validation.ts";
+import { type HeldOut, heldArrays, sliceRows, validation } from "./validation.ts";
 
 /** A task that learns targets from inputs. */
 export interface SupervisedTask<O = Value> extends Task {
@@ -222,7 +222,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     if (isStreamed(given))
       return heldBatches(loading(what, given, options), { where, check, warn: (text) => warn(text) });
     check(given);
-    return examples;
+    return heldArrays(examples);
   };
   const heldOut = held && heldOutOf("validation", held);
   const feedOptions = { size: batchSize * accumulate, key: keys.data, where };
@@ -352,7 +352,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     },
     end: async () => {
       await feed.close();
-      if (heldOut) await closeHeld(heldOut);
+      await heldOut?.close();
       await warnOfSkipped(true);
     },
     epoch: (counters) => segmentsOf(feed, objective, counters, capacityOf),
@@ -366,7 +366,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
       try {
         return await validator(test, judge)({ counters, signal: new AbortController().signal });
       } finally {
-        await closeHeld(test);
+        await test.close();
       }
     },
     snapshot: (names = Object.keys(components)) => frozenStates(kind, components, names),

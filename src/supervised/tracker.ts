@@ -1,4 +1,14 @@
-import { EspalierError, isPlainObject, shown } from "../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  isPlainObject,
+  node,
+  numberText,
+  type OptionTable,
+  option,
+  shown,
+  tableLines,
+} from "../core/index.ts";
 import type { ExampleTree } from "../data/index.ts";
 import {
   type CompileOptions,
@@ -10,9 +20,12 @@ import {
   type Tensor,
   Value,
 } from "../engine/index.ts";
-import { isSetMetric, type Metrics, type SetMetric } from "./metrics.ts";
+import { slot } from "../hooks/index.ts";
+import type { Counters } from "../schedule/index.ts";
+import { latestMetrics, type TrainerHook } from "../trainer/index.ts";
+import { type ConfusionMatrix, isSetMetric, type Metrics, type SetMetric } from "./metrics.ts";
 
-// Metrics of a whole set, several together: as parts of the task's programs, and by hand.
+// Metrics of a whole set, several together: as parts of the task's programs, and by hand; and their tables.
 
 /** States of metrics of the whole set, by name. */
 export type MetricStates = Readonly<Record<string, ExampleTree<Value>>>;
@@ -114,6 +127,8 @@ export class MetricsTracker {
   /** States of the metrics so far. */
   states: Fetch<MetricStates> | undefined;
   readonly #metrics: SetMetrics;
+  readonly #examples: number | undefined;
+  #seen = 0;
   readonly #start: () => Fetch<MetricStates>;
   readonly #end: (states: Fetch<MetricStates>) => Fetch<SetValues>;
   readonly #add: (
@@ -133,6 +148,7 @@ export class MetricsTracker {
         ? metrics
         : new SetMetrics(setMetricsOf(metrics), () => this.#shapes as ReturnType<Shapes>);
     const all = this.#metrics;
+    this.#examples = examples;
     this.#start = compile(() => all.start(examples), { ...where, name: "the metrics' states" });
     this.#end = compile((states: MetricStates) => all.values(states), {
       ...where,
@@ -148,6 +164,7 @@ export class MetricsTracker {
   /** Begins a new set. */
   reset(): void {
     this.states = undefined;
+    this.#seen = 0;
   }
 
   /** States before the first batch. */
@@ -157,6 +174,13 @@ export class MetricsTracker {
 
   /** Adds a batch. */
   add(outputs: Tensor, y: Tensor, weight?: Tensor): void {
+    this.#seen += y.shape[0] ?? 1;
+    if (this.#seen > (this.#examples ?? Number.POSITIVE_INFINITY))
+      throw new EspalierError(
+        "DATA_LENGTH",
+        `MetricsTracker: ${this.#seen} examples were added, and examples is ${this.#examples}`,
+        { fix: "give the number of all examples, begin a new set with reset(), or leave examples out" },
+      );
     this.#shapes ??= { outputs: spec(outputs.shape, outputs.dtype), y: spec(y.shape, y.dtype) };
     const states = this.states ?? this.start();
     this.states = weight ? this.#add(states, outputs, y, weight) : this.#add(states, outputs, y);
@@ -206,3 +230,114 @@ export const notOneNumber = (name: string, given: Value): EspalierError =>
     `the metric "${name}" gave ${given.type.text}, which is not one number`,
     { fix: "give the mean over the batch's examples, np.mean(...), or several metrics of one number each" },
   );
+
+// --- Tables --------------------------------------------------------------------------------------------------------
+// Metrics that are tables (the confusion matrix) do not fit a log of numbers. Validation leaves them with the task's
+// own hook, which hands them on in a slot; a second hook draws and files them.
+
+/** Tables of a validation by metric, and the counters they belong to. */
+export type ValidationTables = {
+  readonly tables: Readonly<Record<string, ValidationTable>>;
+  readonly counters: Counters;
+};
+
+/** Rows are what was, columns what it was taken for. */
+export type ValidationTable = {
+  readonly rows: readonly (readonly number[])[];
+  readonly names: readonly string[];
+};
+
+/** The newest validation's tables. Not part of the run's state: the next validation makes them again. */
+export const validationTables = slot<ValidationTables>("validation.tables", { saved: false });
+
+/** True for a metric whose values are tables with names of classes. */
+export const isTable = (metric: unknown): metric is ConfusionMatrix =>
+  isSetMetric(metric) && "names" in metric;
+
+/** Puts the tables of a task's validation into the slot. */
+export class TableProvider {
+  newest: (Pick<Validated, "tables"> & Pick<ValidationTables, "counters">) | undefined;
+  /** The hook, where one of the metrics may give a table. */
+  readonly hooks: readonly TrainerHook[];
+
+  constructor(metrics: Readonly<Record<string, unknown>>) {
+    const provide: TrainerHook = {
+      name: "validationTables",
+      provides: [validationTables],
+      onValidationEnd: ({ slots }) => {
+        if (!this.newest) return;
+        const { tables, counters } = this.newest;
+        const named = Object.entries(tables).map(([name, rows]) => {
+          const metric = metrics[name];
+          return [name, { rows, names: (isTable(metric) && metric.names) || rows.map((_, i) => String(i)) }];
+        });
+        slots.set(validationTables, { tables: Object.fromEntries(named), counters });
+      },
+    };
+    // Accuracy, a function too, gives none.
+    const any = Object.values(metrics).some((metric) => typeof metric === "object" && isSetMetric(metric));
+    this.hooks = any ? [provide] : [];
+  }
+}
+
+/** Options of {@link confusionMatrixHook}. */
+export interface ConfusionMatrixHookOptions {
+  /** Files each validation's table in `tables/` of this directory. Default: none are filed. */
+  readonly directory?: string;
+  /** Draws the last one at the end of the run; false draws none. Default: `process.stdout`. */
+  readonly stream?: { write(text: string): unknown } | false;
+}
+
+const hookTable = {
+  directory: option.text({}),
+  stream: option.made<NonNullable<ConfusionMatrixHookOptions["stream"]>>(
+    "a stream such as process.stderr, or false",
+    (value) => value === false || typeof value === "object",
+    {},
+  ),
+} satisfies OptionTable<ConfusionMatrixHookOptions>;
+
+/**
+ * Draws confusion matrices at the end of a run, and files each validation's as
+ * `tables/<metric>-update-000120.json`: `{ names, rows, counters }`.
+ *
+ * @example
+ * ```ts
+ * hooks: [confusionMatrixHook({ directory: "runs/digits" })],
+ * ```
+ */
+export function confusionMatrixHook(options: ConfusionMatrixHookOptions = {}): TrainerHook {
+  checkOptions("confusionMatrixHook", options, hookTable);
+  const { directory, stream = globalThis.process?.stdout ?? false } = options;
+  let newest: ValidationTables | undefined;
+  return {
+    name: "confusionMatrix",
+    // After the hook that writes metrics, so that it does not draw into its lines.
+    wants: [validationTables, latestMetrics],
+    onValidationEnd: ({ slots }) => {
+      newest = slots.get(validationTables) ?? newest;
+      if (newest && directory !== undefined) file(directory, newest);
+    },
+    onTrainingEnd: () => {
+      if (!newest || stream === false) return;
+      for (const [name, found] of Object.entries(newest.tables))
+        stream.write(`${name} after ${newest.counters.updates} updates\n${drawn(found).join("\n")}\n`);
+    },
+  };
+}
+
+function file(directory: string, { tables, counters }: ValidationTables): void {
+  const folder = node.path.join(directory, "tables");
+  node.fs.mkdirSync(folder, { recursive: true });
+  for (const [name, { names, rows }] of Object.entries(tables)) {
+    const path = node.path.join(folder, `${name}-update-${String(counters.updates).padStart(6, "0")}.json`);
+    const { seconds: _, ...exact } = counters;
+    node.fs.writeFileSync(path, `${JSON.stringify({ names, rows, counters: exact })}\n`);
+  }
+}
+
+/** A table as lines: classes down, what they were taken for across. */
+export function drawn({ names, rows }: ValidationTable): readonly string[] {
+  const cells = rows.map((row, i) => [names[i] ?? String(i), ...row.map((count) => numberText(count))]);
+  return tableLines([["is \\ taken for", ...names], ...cells], { right: names.map((_, i) => i + 1) });
+}

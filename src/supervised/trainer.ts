@@ -53,8 +53,8 @@ import {
   taskFields,
 } from "./options.ts";
 import { fallbackStrategy, type LossStrategy, strategyOf, type TaskSpecOptions } from "./strategies.ts";
-import { confusionMatrixHook, TableProvider, validationTables } from "./tables.ts";
 import { type SupervisedTask, supervisedTask } from "./task.ts";
+import { confusionMatrixHook, isTable, validationTables } from "./tracker.ts";
 
 /** The parts that `checkpointDir` sets up. */
 export interface AutomaticParts {
@@ -210,7 +210,8 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   /** At once where the data is arrays, so that the run can be stopped from then on. */
   const start = (inputs: TrainInputs, given?: readonly TrainerHook[]): Begun | Promise<Begun> => {
     const { trainData, valData, progress } = inputs;
-    const tables = valData !== undefined && hasTables(options.metrics ?? strategy?.metrics ?? {});
+    const metrics: object = options.metrics ?? strategy?.metrics ?? {};
+    const tables = valData !== undefined && Object.values(metrics).some(isTable);
     const { hooks: all, monitor } = given
       ? { hooks: given, monitor: options.monitor }
       : withAutomatic(hooks, options, progress ?? logger === undefined, tables);
@@ -423,10 +424,6 @@ function lossParts<X, Y, O>(
   // A strategy is of plain values: who chooses one has a model and targets of plain values.
   return parts as unknown as Pick<SupervisedOptions<X, Y, O>, "loss" | "metrics" | "targets">;
 }
-
-/** True where one of the metrics is a table. */
-const hasTables = (metrics: Readonly<Record<string, unknown>>): boolean =>
-  new TableProvider(metrics).hooks.length > 0;
 
 /** The optimizer that a configuration describes. */
 function optimizerOf({

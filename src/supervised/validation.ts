@@ -16,22 +16,39 @@ export interface ValidationOptions {
   readonly batchOf: (rows: Rows) => AnyBatch;
 }
 
-/** Held-out examples: on the device, or batches that are loaded each time. */
-export type HeldOut = Examples | HeldBatches;
-
-/** Batches of a set, the last one maybe smaller. */
-export interface HeldBatches {
+/** Held-out examples, in calls of the program: arrays on the device, or batches that are loaded each time. */
+export interface HeldOut {
   /** The number of examples; undefined where it is not known. */
   readonly length: number | undefined;
-  /** The batches from the first on, each on the device until the next one is asked for. */
-  batches(): AsyncIterable<{ readonly data: Examples["data"]; readonly size: number }>;
+  /** The data of calls from the first example on, each on the device until the next one is asked for. */
+  calls(batchSize: number, capacity: number): Iterable<ValidationCall> | AsyncIterable<ValidationCall>;
   close(): Promise<void>;
 }
 
-/** Ends what loads held-out examples. */
-export const closeHeld = async (held: HeldOut): Promise<void> => {
-  if ("batches" in held) await held.close();
-};
+/** A call of a program: `count` batches of one size, from an example of the data on. */
+interface ValidationCall {
+  readonly data: Examples["data"];
+  readonly from: number;
+  readonly count: number;
+  readonly size: number;
+  readonly capacity: number;
+}
+
+/** Arrays: full batches, as many as fit into a call, then the smaller one. */
+export const heldArrays = ({ data, length }: Examples): HeldOut => ({
+  length,
+  *calls(batchSize, capacity) {
+    const full = Math.floor(length / batchSize);
+    const room = Math.min(capacity, full);
+    for (let done = 0; done < full; done += room) {
+      const count = Math.min(room, full - done);
+      yield { data, from: done * batchSize, count, size: batchSize, capacity: room };
+    }
+    const rest = length % batchSize;
+    if (rest > 0) yield { data, from: full * batchSize, count: 1, size: rest, capacity: 1 };
+  },
+  close: async () => {},
+});
 
 /**
  * Losses and metrics of all held-out examples, in batches of one size and a smaller last one: means over examples, and
@@ -44,7 +61,7 @@ export function validation(options: ValidationOptions) {
     programs.set(size, known);
     return known;
   };
-  const { learner, objective, held } = options;
+  const { learner, objective, held, batchSize, capacity: most } = options;
   const tracker = new MetricsTracker(objective.setMetrics, {
     ...learner.compileOptions("metrics"),
     examples: held.length,
@@ -52,47 +69,21 @@ export function validation(options: ValidationOptions) {
   return async (weights: Readonly<Record<string, number>>, signal: AbortSignal): Promise<Validated> => {
     let states = tracker.start();
     const parts: Part[] = [];
-    for await (const { data, from, count, size, capacity } of callsOf(options)) {
+    for await (const { data, from, count, size, capacity } of held.calls(batchSize, most)) {
       if (signal.aborted)
         throw new EspalierError("ABORTED", "validation was stopped before its end", { cause: signal.reason });
       const at = Int32Array.of(count, from);
       const done = programOf(size, capacity)({ data, at, weights, metrics: states });
       states = done.metrics;
       parts.push({ ...done, count, size });
-      // Streamed batches do not pile up on the device.
-      if ("batches" in options.held) await parts.at(-3)?.values.loss?.ready();
+      // Batches that are loaded do not pile up on the device.
+      await parts.at(-3)?.values.loss?.ready();
     }
     const means = await meansOf(objective, parts, weights);
     tracker.states = states;
     const { metrics, tables } = await tracker.values();
     return { metrics: { ...means, ...metrics }, tables };
   };
-}
-
-/** A call of a program: `count` batches of one size, from an example of the data on. */
-interface ValidationCall {
-  readonly data: Examples["data"];
-  readonly from: number;
-  readonly count: number;
-  readonly size: number;
-  readonly capacity: number;
-}
-
-/** Full batches, as many as fit into a call, then the smaller one. */
-async function* callsOf({ held, batchSize, capacity }: ValidationOptions): AsyncGenerator<ValidationCall> {
-  if ("batches" in held) {
-    for await (const { data, size } of held.batches()) yield { data, from: 0, count: 1, size, capacity: 1 };
-    return;
-  }
-  const { data, length } = held;
-  const full = Math.floor(length / batchSize);
-  const room = Math.min(capacity, full);
-  for (let done = 0; done < full; done += room) {
-    const count = Math.min(room, full - done);
-    yield { data, from: done * batchSize, count, size: batchSize, capacity: room };
-  }
-  const rest = length % batchSize;
-  if (rest > 0) yield { data, from: full * batchSize, count: 1, size: rest, capacity: 1 };
 }
 
 /** Values of some batches of one size, and what their losses counted in each. */
