@@ -40,12 +40,15 @@ export type {
   ResetOptions,
   Step,
 } from "./environments/environment.ts";
+export { lessonOf } from "./environments/environment.ts";
 export { compiledGridWorld } from "./environments/grid/compiled.ts";
 export { gridWorld } from "./environments/grid/grid-world.ts";
 export { gridLessons } from "./environments/grid/layout.ts";
 export { type EnvironmentRandom, SeededRandom } from "./environments/random.ts";
 export {
+  checkSource,
   compiledEnvironment,
+  type EnvironmentSource,
   environmentNames,
   hasCompiled,
   makeEnvironment,
@@ -82,6 +85,7 @@ export {
   type EpisodeResult,
   playEpisodes,
 } from "./evaluation/play.ts";
+export { type Player, spacesSetting } from "./evaluation/player.ts";
 export {
   type EvaluationQueue,
   processQueue,
@@ -126,7 +130,8 @@ export {
 } from "./losses/imitation.ts";
 export { type LossOptions, lossMembers, meanOf, normalizedOver } from "./losses/loss.ts";
 export { tdLoss } from "./losses/td.ts";
-export type { OnPolicyOptions } from "./on-policy/options.ts";
+export { Columns } from "./on-policy/layout.ts";
+export { type OnPolicyOptions, policyFor } from "./on-policy/options.ts";
 export { type OnPolicyTask, onPolicyTask } from "./on-policy/task.ts";
 export { buildPolicy, loadPolicy } from "./policies/build.ts";
 export {

@@ -1,4 +1,5 @@
 /** Rollout workers: experience is made apart from the trainer. Head: worker.ts. */
+export { environmentRollouts, type PolicyTask, policyTask } from "./environments.ts";
 export {
   CheckpointHook,
   CompositeHook,
@@ -7,7 +8,6 @@ export {
   LoggingHook,
   MetricsHook,
 } from "./hooks.ts";
-export { type WorkerProcesses, type WorkerStart, workerProcesses } from "./processes.ts";
 export type { ReplayCounts } from "./replay.ts";
 export type {
   GeneratorRequest,

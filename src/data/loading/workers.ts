@@ -33,9 +33,14 @@ export class LoaderWorkers {
     );
   }
 
-  /** The thread whose turn it is. */
-  at(turn: number): LoaderThread {
-    return this.#threads[turn % this.#threads.length] as LoaderThread;
+  /** Has a batch made by the thread whose turn it is. */
+  make(turn: number, request: BatchRequest): Promise<Made> {
+    return (this.#threads[turn % this.#threads.length] as LoaderThread).make(request);
+  }
+
+  /** The name of the thread whose turn it is, for errors. */
+  nameOf(turn: number): string {
+    return (this.#threads[turn % this.#threads.length] as LoaderThread).name;
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,628 @@
+/**
+ * Ordinary reinforcement learning by rollout workers, as in IMPALA:
+ *
+ *     environmentRollouts    plays `count` environments of a lesson for `steps` steps          -> a rollout
+ *     policyTask             learns from such rollouts by PPO with V-trace                     (task.ts)
+ *       each update:  policy.unroll over the units of a batch, with the weights of now
+ *                     V-trace: advantages and targets of values, corrected by how much likelier the actions are now
+ *                     policyLoss, valueLoss, entropyLoss of those
+ *
+ * Arrays of a rollout, with R rows (agents of environments; a row is a unit) and T steps:
+ *
+ *     observation [R, T + 1, size]    before each step, and after the last
+ *     reset [R, T + 1]                1 where an observation begins an episode: the step before it was none
+ *     mask [R, T + 1, choices]        1 for choices that are allowed, where environments say so
+ *     action [R, T, actions]          as it was drawn; with logProb, value [R, T] and parameters [R, T, parameters] of
+ *                                     the policy that drew it
+ *     reward, terminated, truncated [R, T]
+ *     memory.* [R, ...]               of a recurrent policy, before the first step
+ */
+import {
+  checkOptions,
+  EspalierError,
+  flatten,
+  isPlainObject,
+  leafPaths,
+  type OptionTable,
+  option,
+  unflatten,
+} from "../core/index.ts";
+import {
+  type Compiled,
+  compile,
+  type EngineChoice,
+  hostRandom,
+  np,
+  stopGradient,
+  type Tensor,
+  type Value,
+} from "../engine/index.ts";
+import { asLoss, type Loss, type Named } from "../losses/index.ts";
+import type { Params } from "../nn/index.ts";
+import { adam, chain, clipByGlobalNorm, type Optimizer } from "../optim/index.ts";
+import {
+  advantages,
+  Columns,
+  checkSource,
+  choices,
+  type Environment,
+  type EpisodeResult,
+  type Experience,
+  entropyLoss,
+  flatSize,
+  lessonOf,
+  makeEnvironment,
+  type Player,
+  type Policy,
+  type PolicyOutputs,
+  type PolicySpec,
+  playEpisodes,
+  policyFor,
+  policyLoss,
+  spacesSetting,
+  type VectorEnvironment,
+  valueLoss,
+  vectorEnvironment,
+} from "../rl/index.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
+import type { Setting } from "../trainer/index.ts";
+import type { GeneratorRequest, NamedArrays, RolloutGenerator } from "./rollout.ts";
+import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
+import { arraysOf, WeightsReceiver } from "./weights.ts";
+
+/** An environment and a policy for it: what a trainer and its workers must agree on. */
+interface Game {
+  /** The name of an environment, or a function that makes one. */
+  readonly env: string | (() => Environment);
+  /** A policy or its spec. Default: two towers of two layers of 64, as PPO has them. */
+  readonly policy?: Policy | PolicySpec;
+}
+
+/** Options of {@link environmentRollouts}. */
+export interface EnvironmentRolloutOptions extends Game {
+  /** Environments that step together. Default: 8. */
+  readonly count?: number;
+  /** Steps of each environment in a rollout. Default: 32. */
+  readonly steps?: number;
+  /** Lessons of the environment. Default: all, or its name where it has none. */
+  readonly lessons?: readonly string[];
+  readonly engine?: EngineChoice;
+}
+
+const gameRows = {
+  env: option.made<Game["env"]>(
+    'the name of an environment, such as "CartPole-v1", or a function that makes one',
+    (value) => typeof value !== "object",
+    { required: true },
+  ),
+  policy: option.made<Policy | PolicySpec>(
+    'a policy, or its spec such as { encoder: { kind: "mlp" } }',
+    (value) => typeof value === "object" && value !== null,
+    {},
+  ),
+};
+
+const kind = "environmentRollouts";
+
+const table = {
+  ...gameRows,
+  count: option.integer({ min: 1, default: 8, doc: "Environments that step together." }),
+  steps: option.integer({ min: 1, default: 32, doc: "Steps of each environment in a rollout." }),
+  lessons: option.made<readonly string[]>(
+    "a list of the environment's lessons",
+    (value) => Array.isArray(value) && value.length > 0,
+    {},
+  ),
+  engine: rolloutTaskRows.engine,
+} satisfies OptionTable<EnvironmentRolloutOptions>;
+
+/**
+ * Makes rollouts of an ordinary environment: each is a stretch of `steps` steps of `count` environments, whose episodes
+ * go on in the next one. Every lesson has environments of its own, which wait in the middle of their episodes while
+ * another lesson is played. An evaluation plays other episodes, the most likely way.
+ *
+ * @example
+ * ```ts
+ * const game = { env: "CartPole-v1", policy: { encoder: { kind: "mlp", hidden: [64, 64] } } } as const;
+ * const task = policyTask({ ...game, generator: environmentRollouts({ ...game, count: 8, steps: 32 }) });
+ * ```
+ */
+export function environmentRollouts(options: EnvironmentRolloutOptions): RolloutGenerator {
+  checkOptions(kind, options, table);
+  return new EnvironmentRollouts(options, describe(kind, options));
+}
+
+/** The parts of a game that rollouts and training are made from. */
+interface Description {
+  readonly policy: Policy;
+  readonly name: string;
+  /** Undefined where the environment has none. */
+  readonly lessons: readonly string[] | undefined;
+}
+
+/** Makes an environment to read its name, lessons and spaces. */
+function describe(kind: string, { env, policy }: Game): Description {
+  checkSource(kind, "env", env);
+  const made = typeof env === "string" ? makeEnvironment(env) : env();
+  made.close?.();
+  return { policy: policyFor(kind, policy, made), name: made.name, lessons: made.lessons };
+}
+
+/** Environments of a lesson in the middle of their episodes, and what the policy remembers of them. */
+interface Playing {
+  readonly vector: VectorEnvironment;
+  memory: Params<Tensor>;
+}
+
+class EnvironmentRollouts implements RolloutGenerator {
+  readonly lessons: readonly string[];
+  readonly state: Stateful;
+  readonly #options: EnvironmentRolloutOptions;
+  readonly #game: Description;
+  readonly #receiver: WeightsReceiver;
+  readonly #drawn: Columns;
+  readonly #act: ActProgram;
+  /** By lesson, from its first rollout on. */
+  readonly #playing = new Map<string, Playing>();
+  #params: Params<Tensor> | undefined;
+
+  constructor(options: EnvironmentRolloutOptions, game: Description) {
+    const { policy, name } = game;
+    const { actions, parameters } = policy.distribution;
+    this.#options = options;
+    this.#game = game;
+    this.lessons = options.lessons ?? game.lessons ?? [name];
+    for (const lesson of this.lessons) this.#index(lesson);
+    this.#receiver = new WeightsReceiver(policy.init(0, this.#where));
+    this.#drawn = new Columns({
+      acted: [actions],
+      action: [actions],
+      logProb: [],
+      value: [],
+      parameters: [parameters],
+    });
+    this.#act = actProgram(policy, this.#drawn);
+    // Lessons appear one by one.
+    this.state = {
+      varies: true,
+      getState: () => this.#getState(),
+      setState: (state) => this.#setState(state),
+    };
+  }
+
+  get #where() {
+    const { engine } = this.#options;
+    return { ...(engine !== undefined && { engine }) };
+  }
+
+  setParams(weights: Params<Tensor> | NamedArrays): void {
+    this.#params = this.#receiver.params(weights);
+  }
+
+  async rollout({ lesson, key, signal }: GeneratorRequest) {
+    const { hostBits, hostFoldIn } = hostRandom;
+    const { steps = table.steps.default } = this.#options;
+    // Not later: a rollout that is cut would leave environments in a state that no key leads to.
+    signal.throwIfAborted();
+    const params = this.#weights();
+    let playing = this.#playing.get(lesson);
+    if (!playing) {
+      playing = this.#begin(lesson);
+      playing.vector.reset((hostBits(hostFoldIn(key, firstSeed), 1)[0] as number) >>> 1);
+    }
+    const { vector } = playing;
+    const memory = await arraysOf(playing.memory);
+    const record = new Recorder(vector, this.#game.policy, steps);
+    for (let t = 0; t < steps; t++) {
+      record.look(t);
+      const { drawn, memory } = this.#act(params, playing.memory, seenOf(vector), hostFoldIn(key, t));
+      playing.memory = memory as Params<Tensor>;
+      vector.step(record.acted(t, drawn.readSync() as Float32Array, this.#drawn));
+      drawn.dispose();
+      record.outcome(t);
+    }
+    record.look(steps);
+    const remembered = Object.entries(memory).map(([name, array]) => [`memory.${name}`, array] as const);
+    return {
+      ...scoresOf(vector.ended(), vector.infos?.()),
+      arrays: { ...record.arrays, ...Object.fromEntries(remembered) },
+    };
+  }
+
+  async evaluate({ lesson, key, signal, examples }: GeneratorRequest & { readonly examples: number }) {
+    const played = await playEpisodes({
+      player: playerOf(this.#game.policy),
+      state: { params: this.#weights() as StateTree },
+      env: this.#options.env,
+      episodes: examples,
+      lesson: this.#index(lesson),
+      seed: (hostRandom.hostBits(key, 1)[0] as number) >>> 1,
+      signal,
+    });
+    return scoresOf(played);
+  }
+
+  close(): void {
+    for (const { vector } of this.#playing.values()) vector.close();
+    this.#playing.clear();
+  }
+
+  /** The index of a lesson in the environment. */
+  #index(lesson: string): number {
+    const { name, lessons } = this.#game;
+    return lessons === undefined && lesson === name ? 0 : lessonOf(kind, { name, lessons }, lesson);
+  }
+
+  #weights(): Params<Tensor> {
+    if (this.#params) return this.#params;
+    throw new EspalierError("WEIGHTS_MISSING", `${kind}: there are no weights yet`, {
+      fix: "call setParams first; a RolloutWorker does when it has received some",
+    });
+  }
+
+  #begin(lesson: string): Playing {
+    const { env, count = table.count.default } = this.#options;
+    const index = this.#index(lesson);
+    const vector = vectorEnvironment({ make: env, count });
+    vector.nextLessons.fill(index);
+    const memory = compile(() => this.#game.policy.initialState(vector.rows), this.#where)();
+    const playing = { vector, memory: memory as Params<Tensor> };
+    this.#playing.set(lesson, playing);
+    return playing;
+  }
+
+  async #getState(): Promise<StateTree> {
+    const all: Record<string, StateTree> = {};
+    for (const [lesson, { vector, memory }] of this.#playing) {
+      const arrays = Object.entries(await arraysOf(memory));
+      all[lesson] = {
+        vector: vector.getState(),
+        memory: Object.fromEntries(
+          arrays.map(([name, { data, shape }]) => [name, { data, shape: [...shape] }]),
+        ),
+      };
+    }
+    return all;
+  }
+
+  #setState(state: StateTree): void {
+    const saved = Object.entries(isPlainObject(state) ? state : { state }).map(([lesson, part]) => {
+      const { vector, memory } = (isPlainObject(part) ? part : {}) as {
+        vector?: StateTree;
+        memory?: NamedArrays;
+      };
+      if (vector && memory && this.lessons.includes(lesson)) return { lesson, vector, memory };
+      throw new EspalierError(
+        "STATE_INVALID",
+        `this is not a state of rollouts of ${this.#game.name}: "${lesson}"`,
+        { fix: "restore it into rollouts of the same environment and lessons" },
+      );
+    });
+    this.close();
+    for (const { lesson, vector, memory } of saved) {
+      const playing = this.#begin(lesson);
+      playing.vector.setState(vector);
+      playing.memory = new WeightsReceiver(playing.memory).params(memory);
+    }
+  }
+}
+
+/** Folded into a rollout's key, whose other uses are counted by steps. */
+const firstSeed = 2 ** 31 - 1;
+
+/** The input of a policy's step beside its memory. */
+type Seen = { readonly observation: Value; readonly reset: Value; readonly mask?: Value };
+
+const seenOf = ({ observations, resets, actionMasks }: VectorEnvironment) => ({
+  observation: observations,
+  reset: resets,
+  ...(actionMasks && { mask: actionMasks }),
+});
+
+type ActProgram = Compiled<
+  [params: Params, memory: Named, seen: Seen, key: Value],
+  { readonly drawn: Value; readonly memory: Named }
+>;
+
+/** One step of the policy for all rows. */
+const actProgram = (policy: Policy, columns: Columns): ActProgram =>
+  compile(
+    (params: Params, memory: Named, seen: Seen, key: Value) => {
+      const rows = seen.reset.shape[0] as number;
+      const given = policy.step(params, {
+        observation: np.reshape(seen.observation, [rows, -1]),
+        reset: np.notEqual(seen.reset, 0),
+        state: memory,
+        ...(seen.mask && { mask: np.notEqual(np.reshape(seen.mask, [rows, -1]), 0) }),
+      });
+      const { parameters, value } = given;
+      const { distribution } = policy;
+      const action = distribution.sample(parameters, key);
+      const logProb = distribution.logProb(parameters, action);
+      const drawn = columns.pack({ acted: distribution.act(action), action, logProb, value, parameters });
+      return { drawn, memory: given.state };
+    },
+    { name: "act" },
+  );
+
+/** The arrays of a rollout while it is made. */
+class Recorder {
+  readonly arrays: NamedArrays;
+  readonly #vector: VectorEnvironment;
+  readonly #actions: Float32Array;
+
+  constructor(
+    vector: VectorEnvironment,
+    { distribution, observationSpace, actionSpace }: Policy,
+    steps: number,
+  ) {
+    const { rows, actionMasks } = vector;
+    const { actions, parameters } = distribution;
+    const array = (times: number, ...rest: readonly number[]) => {
+      const shape = [rows, times, ...rest];
+      return { data: new Float32Array(shape.reduce((size, n) => size * n, 1)), shape };
+    };
+    this.#vector = vector;
+    this.#actions = new Float32Array(rows * actions);
+    this.arrays = {
+      observation: array(steps + 1, flatSize(observationSpace)),
+      reset: array(steps + 1),
+      ...(actionMasks && { mask: array(steps + 1, choices(actionSpace)) }),
+      action: array(steps, actions),
+      logProb: array(steps),
+      value: array(steps),
+      parameters: array(steps, parameters),
+      reward: array(steps),
+      terminated: array(steps),
+      truncated: array(steps),
+    };
+  }
+
+  /** What the policy sees before step t, or after the last. */
+  look(t: number): void {
+    const { observations, resets, actionMasks } = this.#vector;
+    this.#write("observation", t, observations);
+    this.#write("reset", t, resets);
+    if (actionMasks) this.#write("mask", t, actionMasks);
+  }
+
+  /** What the policy gave at step t. Returns the actions for the environments. */
+  acted(t: number, drawn: Float32Array, columns: Columns): Float32Array {
+    for (const name of columns.names)
+      if (name !== "acted") this.#write(name, t, drawn, columns.at(name), columns.width);
+    const { rows } = this.#vector;
+    const width = this.#actions.length / rows;
+    for (let row = 0; row < rows; row++)
+      this.#actions.set(drawn.subarray(row * columns.width, row * columns.width + width), row * width);
+    return this.#actions;
+  }
+
+  outcome(t: number): void {
+    const { rewards, terminated, truncated } = this.#vector;
+    this.#write("reward", t, rewards);
+    this.#write("terminated", t, terminated);
+    this.#write("truncated", t, truncated);
+  }
+
+  /** Writes rows of a field at time t, which begin at `from` in rows of `stride` numbers. */
+  #write(name: string, t: number, source: Float32Array | Uint8Array, from = 0, stride?: number): void {
+    const { data, shape } = this.arrays[name] as NamedArrays[string];
+    const [rows, times, width = 1] = shape as [number, number, number?];
+    for (let row = 0; row < rows; row++) {
+      const at = row * (stride ?? width) + from;
+      data.set(source.subarray(at, at + width), (row * times + t) * width);
+    }
+  }
+}
+
+/** Scores of episodes, and metrics of them. */
+function scoresOf(
+  ended: readonly Pick<EpisodeResult, "return" | "length">[],
+  infos: Readonly<Record<string, number>> = {},
+) {
+  const episodes = ended.length;
+  const mean = (of: (one: (typeof ended)[number]) => number): number =>
+    ended.reduce((sum, one) => sum + of(one), 0) / Math.max(1, episodes);
+  return {
+    episodes,
+    return: mean((one) => one.return),
+    positive: mean((one) => (one.return > 0 ? 1 : 0)),
+    metrics: {
+      ...(episodes > 0 && { "episode.length": mean((one) => one.length) }),
+      ...Object.fromEntries(Object.entries(infos).map(([name, value]) => [`info.${name}`, value])),
+    },
+  };
+}
+
+const playerOf = (policy: Policy): Player => ({ policy, reads: ["params"] });
+
+/** Options of {@link policyTask}: those of `rolloutTask` for a policy. */
+export interface PolicyTaskOptions
+  extends Game,
+    Omit<
+      RolloutTaskOptions<Units, Learned>,
+      "init" | "forward" | "losses" | "optimizer" | "batchSize" | "useful" | "reference" | "settings"
+    > {
+  /** Losses of reinforcement learning. Default: PPO's, [policyLoss(), valueLoss(), entropyLoss()]. */
+  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
+  /** Default: Adam at 1e-3, with gradients clipped to a norm of 0.5. */
+  readonly optimizer?: Optimizer;
+  /** Rows of a rollout in a batch. Default: 8. */
+  readonly batchSize?: number;
+  /** Updates of an epoch. Default: 10. */
+  readonly updates?: number;
+  /** How often a row is learned from, at most. Default: 10. */
+  readonly maxReuse?: number;
+  /** The discount of rewards. Default: 0.98. */
+  readonly gamma?: number;
+  /** Of generalized advantages: 0 for one step, 1 for whole episodes. Default: 0.9. */
+  readonly lambda?: number;
+  /** V-trace's clips of the importance ratio. Default: 1 each. */
+  readonly vtrace?: { readonly rhoBar?: number; readonly cBar?: number };
+}
+
+/** Units of rollouts, as a program gets them. */
+type Units = Readonly<Record<string, Value>>;
+
+/** The outputs of the pass that losses share. */
+interface Learned {
+  /** Rows of experience, with V-trace's advantages and targets. */
+  readonly experience: Experience;
+  readonly outputs: PolicyOutputs;
+}
+
+const above0 = option.number({ above: 0 });
+const taskTable = {
+  ...rolloutTaskRows,
+  ...gameRows,
+  losses: option.made<NonNullable<PolicyTaskOptions["losses"]>>(
+    "a list of losses such as [policyLoss(), valueLoss(), entropyLoss()]",
+    Array.isArray,
+    {},
+  ),
+  optimizer: option.made<Optimizer>(rolloutTaskRows.optimizer.is, rolloutTaskRows.optimizer.accepts, {}),
+  batchSize: option.integer({ min: 1, default: 8, doc: "Rows of a rollout in a batch." }),
+  updates: option.integer({ min: 1, default: 10, doc: "Updates of an epoch." }),
+  maxReuse: option.integer({ min: 1, default: 10, doc: "How often a row is learned from, at most." }),
+  gamma: option.number({ min: 0, max: 1, default: 0.98, doc: "The discount of rewards." }),
+  lambda: option.number({ min: 0, max: 1, default: 0.9, doc: "Of generalized advantages." }),
+  vtrace: option.group({ rhoBar: above0, cBar: above0 }, {}),
+} satisfies OptionTable<PolicyTaskOptions>;
+
+/** A task that trains a policy from rollouts. */
+export interface PolicyTask extends RolloutTask {
+  /** Plays episodes: for `evaluationHook`, `playEpisodes` and `openActor`. */
+  readonly player: Player;
+}
+
+/**
+ * Reinforcement learning of a policy from rollouts of environments: PPO, whose advantages and targets of values are
+ * V-trace's, made anew in every update with the weights of now. So rollouts of workers elsewhere may be some updates old.
+ *
+ * @example
+ * ```ts
+ * const game = { env: "CartPole-v1" };
+ * const task = policyTask({
+ *   ...game,
+ *   transport: workerProcesses({ module: import.meta.url, name: "makeWorker", options: game, count: 2, capacity: 2 }),
+ * });
+ * await new Trainer({ task, config: { epochs: 400 } }).train();
+ * ```
+ */
+export function policyTask(options: PolicyTaskOptions): PolicyTask {
+  const kind = "policyTask";
+  checkOptions(kind, options, taskTable);
+  const { env: _, policy: __, losses, gamma, lambda, vtrace, ...rest } = options;
+  const updates = options.updates ?? taskTable.updates.default;
+  const { policy, name } = describe(kind, options);
+  const targets = {
+    gamma: gamma ?? taskTable.gamma.default,
+    lambda: lambda ?? taskTable.lambda.default,
+    rhoBar: vtrace?.rhoBar ?? 1,
+    cBar: vtrace?.cBar ?? 1,
+  };
+  const task = rolloutTask<Units, Learned>({
+    optimizer: chain(clipByGlobalNorm(0.5), adam({ learningRate: 1e-3, epsilon: 1e-5 })),
+    ...rest,
+    batchSize: options.batchSize ?? taskTable.batchSize.default,
+    updates,
+    // Rollouts that are made while training waits are of its epoch alone, as in PPO.
+    ...(options.generator && { maxStaleness: options.maxStaleness ?? updates - 1 }),
+    maxReuse: options.maxReuse ?? taskTable.maxReuse.default,
+    init: (key, where) => policy.init(key, where),
+    forward: (params, units) => learnedFrom(policy, params, units, targets),
+    losses: (losses ?? [policyLoss(), valueLoss(), entropyLoss()]).map(ofExperience),
+    settings: {
+      environment: typeof options.env === "string" ? name : { madeByFunction: name },
+      policy: policy.spec as Setting,
+      spaces: spacesSetting(policy),
+      ...targets,
+    },
+  });
+  return Object.assign(task, { player: playerOf(policy) });
+}
+
+/** A loss of experience as one of units: experience is among the outputs of the shared pass. */
+function ofExperience(loss: Loss<Experience, PolicyOutputs>): Loss<Units, Learned> {
+  const { rollout: _, count: __, term, ...members } = asLoss(loss);
+  return {
+    ...members,
+    term: (inputs) => {
+      const { experience, outputs } = inputs.outputs;
+      return term({ ...inputs, batch: experience, outputs });
+    },
+  };
+}
+
+interface Targets {
+  readonly gamma: number;
+  readonly lambda: number;
+  readonly rhoBar: number;
+  readonly cBar: number;
+}
+
+/** The policy over the units of a batch, and V-trace's advantages and targets, as rows. */
+export function learnedFrom(policy: Policy, params: Params, units: Units, targets: Targets): Learned {
+  const { distribution } = policy;
+  const field = (name: string): Value => units[name] as Value;
+  const [rows, times] = field("reset").shape as [number, number];
+  const steps = times - 1;
+  const before = (x: Value): Value => np.slice(x, ":", [0, steps]);
+  const reset = np.notEqual(field("reset"), 0);
+  const mask = units.mask && np.notEqual(units.mask, 0);
+  const state = memoryIn(policy, units);
+  const found = policy.unroll(params, {
+    observation: field("observation"),
+    reset,
+    state,
+    ...(mask && { mask }),
+  });
+  const parameters = before(found.parameters);
+  const logProb = distribution.logProb(parameters, field("action"));
+
+  // Steps that began an episode instead of acting, and rows that fill a batch up, are no experience.
+  const acted = np.subtract(1, np.slice(field("reset"), ":", [1, times]));
+  const valid = acted.mul(np.expandDims(field("valid"), 1));
+  const logRatio = np.clip(stopGradient(logProb).sub(field("logProb")), -10, 10);
+  const overTime = (x: Value): Value => np.swapaxes(x, 0, 1);
+  const vtrace = advantages({
+    ...targets,
+    rewards: overTime(field("reward")),
+    values: overTime(stopGradient(found.value)),
+    terminated: overTime(field("terminated")),
+    ends: overTime(np.maximum(field("terminated"), field("truncated"))),
+    valid: overTime(valid),
+    ratio: overTime(np.exp(logRatio)),
+  });
+
+  const flat = (x: Value): Value => np.reshape(x, [rows * steps, ...x.shape.slice(2)]);
+  return {
+    experience: {
+      observation: flat(before(field("observation"))),
+      action: flat(field("action")),
+      logProb: flat(field("logProb")),
+      value: flat(field("value")),
+      parameters: flat(field("parameters")),
+      advantage: flat(overTime(vtrace.advantages)),
+      return: flat(overTime(vtrace.returns)),
+      valid: flat(valid),
+      ...(mask && { mask: flat(before(mask)) }),
+    },
+    outputs: {
+      parameters: flat(parameters),
+      logProb: flat(logProb),
+      entropy: flat(distribution.entropy(parameters)),
+      value: flat(before(found.value)),
+    },
+  };
+}
+
+/** The recurrent state before the units. */
+function memoryIn(policy: Policy, units: Units): Named {
+  if (!policy.recurrent) return {};
+  const shape = flatten(policy.initialState(1), []);
+  return unflatten(
+    shape,
+    leafPaths(shape).map((path) => units[`memory.${path}`]),
+  ) as Named;
+}
