@@ -186,9 +186,11 @@ export async function* streamTokens(
     }
     if (last || sequences.every(({ done }) => done)) return;
     width = Math.min(chunk, length - from);
-    const sizes = { chunk, places: padded + placesFor(from + width, length) };
+    const places = padded + placesFor(from + width, length);
     const steps = Int32Array.of(from, from + width, padded);
-    const results = states.map((state, g) => decode(params, state, steps, (groups[g] as Group).given, sizes));
+    const results = states.map((state, g) =>
+      decode(params, state, steps, (groups[g] as Group).given, chunk, places),
+    );
     states = results.map(({ tokens: _tokens, logProbs: _logProbs, ...next }) => next);
     made = await read(results.map(({ tokens, logProbs }) => ({ tokens, logProbs })));
   }
@@ -382,17 +384,17 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
       { cache, token, logProb }: DecodeState,
       steps: Value,
       given: Given,
-      sizes: { readonly chunk: number; readonly places: number },
+      chunk: number,
+      total: number,
     ) => {
-      const { chunk } = sizes;
       const state = {
-        cache: cache.map(({ k, v }) => ({ k: grown(k, sizes.places), v: grown(v, sizes.places) })),
+        cache: cache.map(({ k, v }) => ({ k: grown(k, total), v: grown(v, total) })),
         token,
         logProb,
       };
       const [from, to, padded] = [0, 1, 2].map((i) => np.slice(steps, i)) as [Value, Value, Value];
       const rows = given.lengths.shape[0] as number;
-      const places = np.arange(sizes.places, { dtype: "i32" });
+      const places = np.arange(total, { dtype: "i32" });
       // The end of a shorter prompt is a gap.
       const filled = np.logicalOr(
         np.less(places, np.expandDims(given.lengths, -1)),
@@ -434,7 +436,7 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
       );
       return { ...end.state, ...end.made };
     },
-    { static: [4], donate: [1], name: "decode", flags: decodeFlags },
+    { static: [4, 5], donate: [1], name: "decode", flags: decodeFlags },
   );
   return { prefill, decode };
 }
