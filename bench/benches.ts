@@ -17,5 +17,6 @@ export const benches: Readonly<Record<string, Bench>> = {
   supervised: { title: "Supervised training on a CPU", load: () => import("./supervised.ts") },
   rl: { title: "Reinforcement learning on a CPU", load: () => import("./rl.ts") },
   "rl-gpu": { title: "Reinforcement learning on a GPU", load: () => import("./rl-gpu.ts") },
+  rollout: { title: "Rollout workers on a CPU", load: () => import("./rollout.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };

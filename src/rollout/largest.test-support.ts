@@ -1,62 +1,58 @@
-import { EspalierError } from "../core/index.ts";
 import { compile, np, put, random, type Tensor, type Value } from "../engine/index.ts";
 import { Logger, type MetricRecord, type Sink } from "../metrics/index.ts";
 import { every } from "../schedule/index.ts";
-import type { RolloutGenerator, ShapedArray, Weights } from "./rollout.ts";
+import type { RolloutGenerator, Weights } from "./rollout.ts";
 import { type InProcessTransport, inProcessTransport } from "./transport.ts";
+import { WeightsReceiver } from "./weights.ts";
 import { RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 
-// A small real problem: four numbers are shown, and the policy names the largest, of the first two of them ("pair") or
-// of all ("four"). Its policy is linear: the identity, times something large, answers right.
+// A small real problem: two numbers ("pair") or four are shown, and the policy names the largest. It is linear: the
+// identity, times something large, always answers right.
 
 /** The engine that is always there. */
 const where = { engine: "wasm" } as const;
 
-/** Numbers shown, and tries of one rollout. */
-const [size, tries] = [4, 16];
+/** Numbers shown, tries of one rollout, and the most of an evaluation. */
+const [size, tries, most] = [4, 16, 64];
 
-const rewardOf = (numbers: Value, answer: Value, among: Value): Value => {
-  const shown = np.where(np.less(np.arange(size), among), numbers, -10);
-  return np.equal(np.argmax(shown, { axis: 1 }), answer).astype("f32");
-};
+const numbersOf = (key: Value, count: number, shown: Value): Value =>
+  np.where(np.less(np.arange(size), shown), random.uniform(key, [count, size]), 0);
 
-const play = compile((w: Value, key: Value, among: Value) => {
+const isRight = (numbers: Value, answer: Value): Value =>
+  np.equal(np.argmax(numbers, { axis: 1 }), answer).astype("f32");
+
+const play = compile((w: Value, key: Value, shown: Value) => {
   const [forNumbers, forAnswers] = random.split(key);
-  const numbers = random.uniform(forNumbers, [tries, size]);
-  const logits = np.matmul(numbers, w);
-  const answer = random.categorical(forAnswers, logits);
-  return { numbers, answer, reward: rewardOf(numbers, answer, among) };
+  const numbers = numbersOf(forNumbers, tries, shown);
+  const answer = random.categorical(forAnswers, np.matmul(numbers, w));
+  return { numbers, answer, reward: isRight(numbers, answer) };
 }, where);
 
-const judge = compile((w: Value, key: Value, among: Value, valid: Value) => {
-  const numbers = random.uniform(key, [64, size]);
-  const answer = np.argmax(np.matmul(numbers, w), { axis: 1 });
-  return np.sum(np.multiply(rewardOf(numbers, answer, among), np.less(np.arange(64), valid).astype("f32")));
+const judge = compile((w: Value, key: Value, shown: Value, examples: Value) => {
+  const numbers = numbersOf(key, most, shown);
+  const right = isRight(numbers, np.argmax(np.matmul(numbers, w), { axis: 1 }));
+  return np.sum(np.where(np.less(np.arange(most), examples), right, 0));
 }, where);
 
-const among = (lesson: string): Tensor =>
-  put(Int32Array.of(lesson === "pair" ? 2 : size), { shape: [], ...where });
+const scalar = (value: number): Tensor => put(Int32Array.of(value), { shape: [], ...where });
+const shownIn = (lesson: string): Tensor => scalar(lesson === "pair" ? 2 : size);
 
 /** Plays with the policy that it has. `failing` makes a rollout fail. */
 export function largestGenerator(
   options: { readonly failing?: () => boolean } = {},
 ): RolloutGenerator & { readonly evaluated: { readonly lesson: string; readonly examples: number }[] } {
-  let w: Tensor | undefined;
+  let w = put(new Float32Array(size * size), { shape: [size, size], ...where });
+  const receiver = new WeightsReceiver({ w });
   const evaluated: { readonly lesson: string; readonly examples: number }[] = [];
   return {
     lessons: ["pair", "four"],
     evaluated,
     setParams(params) {
-      const given = (params as Readonly<Record<string, ShapedArray>>).w;
-      if (given?.shape.length !== 2 || given.shape.some((length) => length !== size))
-        throw new EspalierError("WEIGHTS_INVALID", `the parameter "w" has the shape [${given?.shape}]`, {
-          fix: `publish parameters of a policy of ${size} numbers`,
-        });
-      w = put(given.data, { shape: given.shape, ...where });
+      w = receiver.params(params).w as Tensor;
     },
     async rollout({ lesson, key }) {
       if (options.failing?.()) throw new Error("the dice are lost");
-      const made = play(w as Tensor, key, among(lesson));
+      const made = play(w, key, shownIn(lesson));
       const [numbers, answer, reward] = await Promise.all([
         made.numbers.read(),
         made.answer.read(),
@@ -77,12 +73,7 @@ export function largestGenerator(
     },
     async evaluate({ lesson, examples, key }) {
       evaluated.push({ lesson, examples });
-      const right = await judge(
-        w as Tensor,
-        key,
-        among(lesson),
-        put(Int32Array.of(examples), { shape: [], ...where }),
-      ).read();
+      const right = await judge(w, key, shownIn(lesson), scalar(examples)).read();
       const share = Number(right[0]) / examples;
       return { episodes: examples, return: share, positive: share };
     },

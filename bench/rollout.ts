@@ -1,0 +1,5 @@
+import type { Figure } from "./harness/figure.ts";
+import { workerFigures } from "./rollout/worker.ts";
+
+/** Rollout workers and reinforcement learning of language models. */
+export const figures: readonly Figure[] = [...workerFigures];
