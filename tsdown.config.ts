@@ -6,7 +6,7 @@ const promised = Object.values(manifest.exports)
   .flatMap((target) => (typeof target === "string" ? [] : [target.default]))
   .concat(Object.values(manifest.bin).map((path) => `./${path}`));
 
-// The files of worker threads, by their places in dist: src/engine/run/threads.ts starts them.
+// The files of worker threads and processes, by their places in dist: src/engine/run/threads.ts finds them.
 const threads = [
   "./dist/engine/xla/compile-thread.js",
   "./dist/checkpoint/store/file-thread-main.js",
@@ -15,6 +15,7 @@ const threads = [
   "./dist/rl/vector/threads/thread-main.js",
   "./dist/rl/evaluation/thread-main.js",
   "./dist/language/reward-thread.js",
+  "./dist/rollout/process-main.js",
 ];
 
 export default defineConfig({

@@ -1,7 +1,7 @@
 import { checkOptions, EspalierError, node, type OptionTable, option, shown } from "../core/index.ts";
 import { type HostArray, hostRandom } from "../engine/index.ts";
 import { Dataset, emptyError, type Pass, type Recipe, rowKey } from "./dataset.ts";
-import { DataFile } from "./files.ts";
+import { DataFile } from "./text-files.ts";
 
 // Files of numbers that are read by position: a row is one read of the file, wherever it is.
 
@@ -11,30 +11,27 @@ export interface ArrayRow {
   readonly shape: readonly number[];
 }
 
-/** How numbers lie in a file. */
+/** How numbers lie in a file: their bytes, how one is read, and the type they have in memory. */
 interface Numbers {
   readonly bytes: number;
-  read(view: DataView, at: number): number;
-  /** The type they have in memory. */
-  readonly array:
-    | Float32ArrayConstructor
-    | Int32ArrayConstructor
-    | Uint32ArrayConstructor
-    | Uint8ArrayConstructor;
+  readonly read: (view: DataView, at: number, little: boolean) => number;
+  readonly array: new (size: number) => HostArray;
+  /** The number that IDX files have for it. */
+  readonly idx?: number;
 }
 
 /** The kinds of numbers, by NumPy's names without the byte order. */
-const kinds: Readonly<Record<string, (little: boolean) => Numbers>> = {
-  b1: () => ({ bytes: 1, read: (view, at) => view.getUint8(at), array: Uint8Array }),
-  u1: () => ({ bytes: 1, read: (view, at) => view.getUint8(at), array: Uint8Array }),
-  i1: () => ({ bytes: 1, read: (view, at) => view.getInt8(at), array: Int32Array }),
-  u2: (little) => ({ bytes: 2, read: (view, at) => view.getUint16(at, little), array: Int32Array }),
-  i2: (little) => ({ bytes: 2, read: (view, at) => view.getInt16(at, little), array: Int32Array }),
-  u4: (little) => ({ bytes: 4, read: (view, at) => view.getUint32(at, little), array: Uint32Array }),
-  i4: (little) => ({ bytes: 4, read: (view, at) => view.getInt32(at, little), array: Int32Array }),
-  i8: (little) => ({ bytes: 8, read: (view, at) => whole(view.getBigInt64(at, little)), array: Int32Array }),
-  f4: (little) => ({ bytes: 4, read: (view, at) => view.getFloat32(at, little), array: Float32Array }),
-  f8: (little) => ({ bytes: 8, read: (view, at) => view.getFloat64(at, little), array: Float32Array }),
+const kinds: Readonly<Record<string, Numbers>> = {
+  b1: { bytes: 1, read: (view, at) => view.getUint8(at), array: Uint8Array },
+  u1: { bytes: 1, read: (view, at) => view.getUint8(at), array: Uint8Array, idx: 8 },
+  i1: { bytes: 1, read: (view, at) => view.getInt8(at), array: Int32Array, idx: 9 },
+  u2: { bytes: 2, read: (view, at, little) => view.getUint16(at, little), array: Int32Array },
+  i2: { bytes: 2, read: (view, at, little) => view.getInt16(at, little), array: Int32Array, idx: 11 },
+  u4: { bytes: 4, read: (view, at, little) => view.getUint32(at, little), array: Uint32Array },
+  i4: { bytes: 4, read: (view, at, little) => view.getInt32(at, little), array: Int32Array, idx: 12 },
+  i8: { bytes: 8, read: (view, at, little) => whole(view.getBigInt64(at, little)), array: Int32Array },
+  f4: { bytes: 4, read: (view, at, little) => view.getFloat32(at, little), array: Float32Array, idx: 13 },
+  f8: { bytes: 8, read: (view, at, little) => view.getFloat64(at, little), array: Float32Array, idx: 14 },
 };
 
 function whole(value: bigint): number {
@@ -44,22 +41,18 @@ function whole(value: bigint): number {
   });
 }
 
-/** The rows of an array in a file or in memory, along its first axis. */
-function arrayRows(
-  file: DataFile,
-  kind: string,
-  {
-    shape,
-    numbers,
-    offset,
-    memory,
-  }: {
-    readonly shape: readonly number[];
-    readonly numbers: Numbers;
-    readonly offset: number;
-    readonly memory?: Uint8Array;
-  },
-): Dataset<ArrayRow> {
+/** Where an array lies in a file, or in memory, and how. */
+interface ArrayLayout {
+  readonly shape: readonly number[];
+  readonly numbers: Numbers;
+  readonly littleEndian: boolean;
+  readonly offset: number;
+  readonly memory?: Uint8Array | undefined;
+}
+
+/** The rows of an array, along its first axis. */
+function arrayRows(file: DataFile, kind: string, layout: ArrayLayout): Dataset<ArrayRow> {
+  const { shape, numbers, littleEndian, offset, memory } = layout;
   const [length = 0, ...rest] = shape;
   const size = rest.reduce((a, b) => a * b, 1);
   const bytes = size * numbers.bytes;
@@ -81,7 +74,7 @@ function arrayRows(
       if (numbers.array === Uint8Array) return { data: row, shape: rest };
       const view = new DataView(row.buffer, row.byteOffset, bytes);
       const data = new numbers.array(size);
-      for (let i = 0; i < size; i++) data[i] = numbers.read(view, i * numbers.bytes);
+      for (let i = 0; i < size; i++) data[i] = numbers.read(view, i * numbers.bytes, littleEndian);
       return { data, shape: rest };
     },
   });
@@ -93,7 +86,7 @@ const corrupt = (file: DataFile, kind: string, what: string): EspalierError =>
   });
 
 /**
- * The rows of an array that NumPy saved (`numpy.save`), by number, along its first axis. Of f64 and i64 become f32 and
+ * The rows of an array that NumPy saved (`numpy.save`), by number, along its first axis. f64 and i64 become f32 and
  * i32.
  *
  * @example
@@ -113,7 +106,7 @@ export function npy(path: string | URL): Dataset<ArrayRow> {
   const header = new TextDecoder().decode(file.read(begin, length));
   const [, order, type] = /'descr': '([<>|=])(\w+)'/.exec(header) ?? [];
   const [, axes] = /'shape': \(([\d, ]*)\)/.exec(header) ?? [];
-  const numbers = type === undefined ? undefined : kinds[type]?.(order !== ">");
+  const numbers = kinds[type ?? ""];
   if (!numbers || axes === undefined)
     throw corrupt(
       file,
@@ -123,17 +116,8 @@ export function npy(path: string | URL): Dataset<ArrayRow> {
   if (/'fortran_order': True/.test(header))
     throw corrupt(file, "npy", "it is in Fortran order; save numpy.ascontiguousarray(array)");
   const shape = axes.split(",").flatMap((axis) => (axis.trim() === "" ? [] : [Number(axis)]));
-  return arrayRows(file, "npy", { shape, numbers, offset: begin + length });
+  return arrayRows(file, "npy", { shape, numbers, littleEndian: order !== ">", offset: begin + length });
 }
-
-const idxKinds: Readonly<Record<number, string>> = {
-  8: "u1",
-  9: "i1",
-  11: "i2",
-  12: "i4",
-  13: "f4",
-  14: "f8",
-};
 
 /**
  * The rows of an IDX file, as MNIST's are, by number. A file that ends in .gz is unpacked into memory.
@@ -148,12 +132,12 @@ export function idx(path: string | URL): Dataset<ArrayRow> {
   const memory = file.path.endsWith(".gz") ? unpacked(file) : undefined;
   const start = memory ?? file.read(0, 4 + 4 * 8);
   const view = new DataView(start.buffer, start.byteOffset, start.length);
-  const numbers = kinds[idxKinds[start[2] ?? 0] ?? ""]?.(false);
+  const numbers = Object.values(kinds).find((kind) => kind.idx !== undefined && kind.idx === start[2]);
   const axes = start[3] ?? 0;
   if (start[0] !== 0 || start[1] !== 0 || !numbers || axes === 0 || start.length < 4 + 4 * axes)
     throw corrupt(file, "idx", "it does not begin as one");
   const shape = Array.from({ length: axes }, (_, i) => view.getUint32(4 + 4 * i));
-  return arrayRows(file, "idx", { shape, numbers, offset: 4 + 4 * axes, ...(memory && { memory }) });
+  return arrayRows(file, "idx", { shape, numbers, littleEndian: false, offset: 4 + 4 * axes, memory });
 }
 
 function unpacked(file: DataFile): Uint8Array {

@@ -1,4 +1,4 @@
-import { EspalierError, flatten, isPlainObject, leafPaths, unflatten } from "../core/index.ts";
+import { EspalierError, isPlainObject } from "../core/index.ts";
 import {
   type Device,
   type DType,
@@ -40,52 +40,35 @@ export interface Placement {
   readonly device?: number | Device | undefined;
 }
 
-/**
- * Puts examples on a device. All arrays of a tree must have the same number of them.
- *
- * @example
- * ```ts
- * const { tree, length } = placeArrays("train data", {
- *   x: { data: pixels, shape: [60_000, 28, 28, 1] },
- *   y: labels,
- * });
- * ```
- */
+/** Puts examples on a device. All arrays of a tree must have the same number of them. */
 export function placeArrays(what: string, arrays: ArrayTree, placement: Placement = {}): PlacedArrays {
-  const leaves: unknown[] = [];
-  const shape = flatten(wrapped(arrays), leaves);
-  const paths = leafPaths(shape);
-  if (leaves.length === 0)
-    throw new EspalierError("DATA_INVALID", `${what}: there are no arrays`, {
-      fix: "give typed arrays with shapes, nested arrays of numbers, or tensors",
-    });
-  const tensors = leaves.map((leaf, i) => placeOne(nameOf(what, paths[i]), leaf, placement));
-  const [first] = tensors as [Tensor];
-  const length = first.shape[0] as number;
-  tensors.forEach((tensor, i) => {
-    if (tensor.shape[0] !== length)
+  let first: { readonly path: string; readonly length: number } | undefined;
+  const place = (path: string, tree: unknown): unknown => {
+    if (tree === undefined || tree === null) return tree;
+    if (isPlainObject(tree) && !isShaped(tree)) {
+      const parts = Object.entries(tree).map(([name, part]) => [name, place(joined(path, name), part)]);
+      return Object.fromEntries(parts);
+    }
+    const tensor = tree instanceof Tensor ? tree : putOne(nameOf(what, path), tree, placement);
+    const [length] = tensor.shape;
+    if (length === undefined)
+      throw new EspalierError("DATA_INVALID", `${nameOf(what, path)} is one number`, {
+        fix: "give an array whose first axis counts the examples",
+      });
+    first ??= { path, length };
+    if (length !== first.length)
       throw new EspalierError(
         "DATA_LENGTH",
-        `${what}: ${nameOf("", paths[0])} has ${length} examples and ${nameOf("", paths[i])} has ${tensor.shape[0]}`,
+        `${what}: ${nameOf("", first.path)} has ${first.length} examples and ${nameOf("", path)} has ${length}`,
         { fix: "give each array one entry along its first axis for every example" },
       );
+    return tensor;
+  };
+  const tree = place("", arrays) as TensorTree;
+  if (first) return { tree, length: first.length };
+  throw new EspalierError("DATA_INVALID", `${what}: there are no arrays`, {
+    fix: "give typed arrays with shapes, nested arrays of numbers, or tensors",
   });
-  return { tree: unflatten(shape, tensors) as TensorTree, length };
-}
-
-/** Typed arrays and tensors are leaves of trees already; arrays of numbers and shaped ones are made so. */
-class Wrapped {
-  readonly array: ShapedArray;
-  constructor(array: ShapedArray) {
-    this.array = array;
-  }
-}
-
-function wrapped(tree: unknown): unknown {
-  if (Array.isArray(tree)) return new Wrapped({ data: tree as Nested });
-  if (!isPlainObject(tree)) return tree;
-  if (isShaped(tree)) return new Wrapped(tree);
-  return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, wrapped(part)]));
 }
 
 const isShaped = (
@@ -95,24 +78,19 @@ const isShaped = (
   (ArrayBuffer.isView(tree.data) || Array.isArray(tree.data)) &&
   Object.keys(tree).every((key) => key === "data" || key === "shape" || key === "dtype");
 
-function placeOne(name: string, leaf: unknown, placement: Placement): Tensor {
-  const tensor = leaf instanceof Tensor ? leaf : putOne(name, leaf, placement);
-  if (tensor.ndim > 0) return tensor;
-  throw new EspalierError("DATA_INVALID", `${name} is one number`, {
-    fix: "give an array whose first axis counts the examples",
-  });
-}
-
-function putOne(name: string, leaf: unknown, { engine, device }: Placement): Tensor {
-  const where = { ...(engine !== undefined && { engine }), ...(device !== undefined && { device }) };
-  const { data, shape, dtype } =
-    leaf instanceof Wrapped ? leaf.array : { data: leaf as HostArray, shape: undefined, dtype: undefined };
-  if (!(leaf instanceof Wrapped) && !ArrayBuffer.isView(leaf))
-    throw new EspalierError("DATA_INVALID", `${name} is ${described(leaf)}, which is no array of examples`, {
+function putOne(name: string, array: unknown, { engine, device }: Placement): Tensor {
+  const shaped = isPlainObject(array) && isShaped(array) ? array : { data: array as HostArray };
+  if (!ArrayBuffer.isView(shaped.data) && !Array.isArray(shaped.data))
+    throw new EspalierError("DATA_INVALID", `${name} is ${described(array)}, which is no array of examples`, {
       fix: "give a typed array, { data, shape }, nested arrays of numbers, or a tensor",
     });
+  const { data, ...how }: ShapedArray = shaped;
   try {
-    return put(data, { ...where, ...(shape && { shape }), ...(dtype && { dtype }) });
+    return put(data, {
+      ...how,
+      ...(engine !== undefined && { engine }),
+      ...(device !== undefined && { device }),
+    });
   } catch (cause) {
     if (!(cause instanceof EspalierError)) throw cause;
     const [message = ""] = cause.message.split(` [${cause.code}]`);
@@ -123,7 +101,9 @@ function putOne(name: string, leaf: unknown, { engine, device }: Placement): Ten
   }
 }
 
-const nameOf = (what: string, path: string | undefined): string =>
+const joined = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
+
+const nameOf = (what: string, path: string): string =>
   [what, path].filter((part) => part).join(" ") || "the array";
 
 const described = (value: unknown): string =>
@@ -138,9 +118,7 @@ export function hostArrays(
   if (Array.isArray(tree)) return [{ path, data: tree as readonly Nested[] }];
   if (!isPlainObject(tree)) return [];
   if (isShaped(tree)) return hostArrays(tree.data as ArrayTree, path);
-  return Object.entries(tree).flatMap(([name, part]) =>
-    hostArrays(part as ArrayTree, path === "" ? name : `${path}.${name}`),
-  );
+  return Object.entries(tree).flatMap(([name, part]) => hostArrays(part as ArrayTree, joined(path, name)));
 }
 
 /** True for an array of whole numbers, by its element type. */

@@ -1,4 +1,5 @@
 import {
+  badOption,
   checkOptions,
   checkSize,
   EspalierError,
@@ -12,7 +13,6 @@ import { hostRandom } from "../engine/index.ts";
 import { Stream } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { type Example, type ExampleArrays, ExampleWriter } from "./example.ts";
-import { checkArgument } from "./files.ts";
 import { shuffled } from "./loader.ts";
 import { dealRows, type StratifyOption, shares, splitTable, stratifyBy } from "./split.ts";
 
@@ -143,12 +143,8 @@ export class Dataset<T> {
   readonly #steps: number;
 
   constructor(source: DatasetSource<T>) {
-    checkArgument(
-      typeof source?.name === "string",
-      "Dataset",
-      source,
-      "{ name, length, get } or { name, open }",
-    );
+    const ok = typeof source?.name === "string";
+    checkArgument(ok, "Dataset", source, "{ name, length, get } or { name, open }");
     this.name = source.name;
     this.length = source.get ? source.length : undefined;
     this.#source = source;
@@ -232,16 +228,10 @@ export class Dataset<T> {
 
   /** Each row as the example that a fitted transform makes of it. Unlike `map`, worker threads can do it. */
   transform(transform: RowTransform<T>): Dataset<Example> {
-    checkArgument(
-      typeof transform?.apply === "function",
-      "transform",
-      transform,
-      "a transform: columns({ x, y })",
-    );
-    return this.#mapped(
-      () => ({ kind: "transform", state: transform.getState() }),
-      (row) => transform.apply(row),
-    );
+    const ok = typeof transform?.apply === "function";
+    checkArgument(ok, "transform", transform, "a transform: columns({ x, y })");
+    const recipe = () => ({ kind: "transform", state: transform.getState() });
+    return this.#mapped(recipe, (row) => transform.apply(row));
   }
 
   #mapped<U>(
@@ -249,7 +239,7 @@ export class Dataset<T> {
     fn: (row: T, example: ExampleContext) => U | Promise<U>,
   ): Dataset<U> {
     const step = this.#steps;
-    const apply = (row: T, index: number, pass: Pass) => fn(row, new Context(pass, index, step));
+    const apply = (row: T, index: number, pass: Pass) => fn(row, contextOf(pass, index, step));
     return this.#derived(recipe, {
       length: this.length,
       steps: step + 1,
@@ -263,12 +253,9 @@ export class Dataset<T> {
         const reader = this.open(pass, from);
         return readerOf(reader, async () => {
           const item = await reader.next();
-          return (
-            item && {
-              value: await this.#named(item, () => apply(item.value, item.index, pass)),
-              index: item.index,
-            }
-          );
+          if (!item) return undefined;
+          const { value, index } = item;
+          return { value: await this.#named(item, () => apply(value, index, pass)), index };
         });
       },
     });
@@ -285,7 +272,7 @@ export class Dataset<T> {
         return readerOf(reader, async () => {
           for (let item = await reader.next(); item; item = await reader.next()) {
             const { value, index } = item;
-            if (await this.#named(item, () => keep(value, new Context(pass, index, step)))) return item;
+            if (await this.#named(item, () => keep(value, contextOf(pass, index, step)))) return item;
           }
           return undefined;
         });
@@ -307,7 +294,10 @@ export class Dataset<T> {
             const { item, error } = await outcome(reader);
             if (!error) {
               if (!item && skipped > 0)
-                emitWarning(`${skipped} of its rows were left out; the first: ${first}`, "DATA_ROWS_SKIPPED");
+                emitWarning(
+                  `${this.name}: ${skipped} of its rows were left out; the first: ${first}`,
+                  "DATA_ROWS_SKIPPED",
+                );
               return item;
             }
             first ||= error.message.split(" [")[0] ?? "";
@@ -355,22 +345,14 @@ export class Dataset<T> {
     return this.#derived<readonly T[]>(() => ({ kind: "batch", size }), {
       length: this.length === undefined ? undefined : Math.ceil(length / size),
       get: (index, pass) => {
-        const rows = Array.from(
-          { length: Math.min(size, length - index * size) },
-          (_, i) => index * size + i,
-        );
-        return Promise.all(rows.map((row) => this.get(row, pass)));
+        const rows = Array.from({ length: Math.min(size, length - index * size) });
+        return Promise.all(rows.map((_, i) => this.get(index * size + i, pass)));
       },
       open: (pass, from) => {
         const reader = this.open(pass, within(from, "of"));
         let batches = count(this.name, from, "batches");
         const next = async () => {
-          const rows: Outcome<T>[] = [];
-          while (rows.length < size) {
-            const one = await outcome(reader);
-            if (!one.item && !one.error) break;
-            rows.push(one);
-          }
+          const rows = await outcomes(reader, size);
           if (rows.length === 0) return undefined;
           const index = batches++;
           for (const { error } of rows) if (error) throw error;
@@ -404,6 +386,7 @@ export class Dataset<T> {
     checkArgument(typeof rows?.length === "number", "select", rows, "a list of row numbers");
     const { gather } = this.#source;
     const numbers = Int32Array.from(rows);
+    const inner = (row: number): number => numbers[row] as number;
     const wrong = numbers.findIndex((row, i) => row !== rows[i] || row < 0 || row >= length);
     if (wrong >= 0)
       throw new EspalierError("DATA_INDEX", `select: ${this.name} has no row ${shown(rows[wrong])}`, {
@@ -412,15 +395,9 @@ export class Dataset<T> {
     return this.#derived(() => ({ kind: "select", rows: numbers, name }), {
       name,
       length: numbers.length,
-      get: (index, pass) => this.get(numbers[index] as number, pass),
-      gather:
-        gather &&
-        ((chosen, pass) =>
-          gather(
-            chosen.map((row) => numbers[row] as number),
-            pass,
-          )),
-      rowOf: (index, pass) => this.rowOf(numbers[index] as number, pass),
+      get: (index, pass) => this.get(inner(index), pass),
+      gather: gather && ((chosen, pass) => gather(chosen.map(inner), pass)),
+      rowOf: (index, pass) => this.rowOf(inner(index), pass),
     });
   }
 
@@ -566,22 +543,17 @@ export interface SplitOptions<T> {
   readonly stratify?: StratifyOption<T> | undefined;
 }
 
-class Context implements ExampleContext {
-  readonly index: number;
-  readonly epoch: number;
-  readonly #key: () => Uint32Array;
-  #random: Stream | undefined;
-
-  constructor(pass: Pass, index: number, step: number) {
-    this.index = index;
-    this.epoch = pass.epoch;
-    this.#key = () => rowKey(pass, index, step);
-  }
-
-  get random(): Stream {
-    this.#random ??= new Stream("example", this.#key());
-    return this.#random;
-  }
+/** The context of a row. Its stream is made where it is asked for. */
+function contextOf(pass: Pass, index: number, step: number): ExampleContext {
+  let random: Stream | undefined;
+  return {
+    index,
+    epoch: pass.epoch,
+    get random() {
+      random ??= new Stream("example", rowKey(pass, index, step));
+      return random;
+    },
+  };
 }
 
 /** Stands for the row's number in the key of an order: no row has it. */
@@ -662,12 +634,7 @@ function shuffledBlocks<T>(
   let held: readonly Outcome<T>[] | undefined;
   const read = async (): Promise<readonly Outcome<T>[]> => {
     start = reader.bookmark();
-    const rows: Outcome<T>[] = [];
-    while (rows.length < buffer) {
-      const one = await outcome(reader);
-      if (!one.item && !one.error) break;
-      rows.push(one);
-    }
+    const rows = await outcomes(reader, buffer);
     return Array.from(shuffled(hostFoldIn(key, block), rows.length), (row) => rows[row] as Outcome<T>);
   };
   const next = async () => {
@@ -698,6 +665,17 @@ async function outcome<T>(reader: Reader<T>): Promise<Outcome<T>> {
     if (isRowError(error)) return { error };
     throw error;
   }
+}
+
+/** The next outcomes: fewer than `most` at the end. */
+async function outcomes<T>(reader: Reader<T>, most: number): Promise<readonly Outcome<T>[]> {
+  const rows: Outcome<T>[] = [];
+  while (rows.length < most) {
+    const one = await outcome(reader);
+    if (!one.item && !one.error) break;
+    rows.push(one);
+  }
+  return rows;
 }
 
 /** All rows with their numbers. */
@@ -737,6 +715,11 @@ function named(code: string, where: string, cause: unknown, fix: string): Espali
 
 export const emptyError = (name: string): EspalierError =>
   new EspalierError("DATA_EMPTY", `${name}: there are no rows`, { fix: "give at least one row" });
+
+/** Refuses an argument that is not what it should be. */
+export function checkArgument(ok: boolean, kind: string, given: unknown, is: string): void {
+  if (!ok) throw badOption(kind, `it was given ${shown(given)}`, `give ${is}`);
+}
 
 /** A part of a bookmark. */
 export const within = (from: Bookmark | undefined, part: string): Bookmark | undefined =>

@@ -1,5 +1,6 @@
 import { EspalierError, isPlainObject, shown } from "../core/index.ts";
 import type { HostArray, Nested, Shape } from "../engine/index.ts";
+import type { Item } from "./dataset.ts";
 
 /** Part of an example: a number, a typed array, nested arrays of numbers, numbers with a shape, or those by name. */
 export type ExampleValue =
@@ -50,16 +51,10 @@ export interface Leaf extends Omit<LeafLayout, "size"> {
   readonly data: ArrayLike<number>;
 }
 
-/** A row and its number: an `Item<Example>`. */
-interface NumberedExample {
-  readonly value: Example;
-  readonly index: number;
-}
-
 const sizeOf = (shape: Shape): number => shape.reduce((a, b) => a * b, 1);
 
 /** The arrays of examples like this one. Plain numbers are f32. */
-export function exampleLayout(name: string, example: NumberedExample): readonly LeafLayout[] {
+export function exampleLayout(name: string, example: Item<Example>): readonly LeafLayout[] {
   const leaves = exampleLeaves(`${name}, row ${example.index}`, example.value);
   return leaves.map(({ path, shape, dtype }) => ({ path, shape, dtype, size: sizeOf(shape) }));
 }
@@ -141,13 +136,6 @@ const nestedShape = (value: unknown): readonly number[] =>
 /**
  * Writes examples one beside the other into arrays. All examples are like the first; one that is not, or has a number
  * that is NaN or infinite, is an error with the number of its row.
- *
- * @example
- * ```ts
- * const writer = new ExampleWriter("digits.csv", items[0], items.length);
- * items.forEach((item, i) => writer.write(i, item));
- * const { x, y } = writer.arrays(); // { data, shape: [items.length, ...] }
- * ```
  */
 export class ExampleWriter {
   readonly #name: string;
@@ -155,7 +143,7 @@ export class ExampleWriter {
   readonly #capacity: number;
   readonly #leaves: readonly HostArray[];
 
-  constructor(name: string, like: NumberedExample | readonly LeafLayout[], capacity: number) {
+  constructor(name: string, like: Item<Example> | readonly LeafLayout[], capacity: number) {
     this.#name = name;
     this.#layout = "value" in like ? exampleLayout(name, like) : like;
     this.#capacity = capacity;
@@ -163,7 +151,7 @@ export class ExampleWriter {
   }
 
   /** Writes an example at a place. */
-  write(at: number, { value, index }: NumberedExample): void {
+  write(at: number, { value, index }: Item<Example>): void {
     const where = `${this.#name}, row ${index}`;
     for (let i = 0; i < this.#layout.length; i++) {
       const { path, shape, size, dtype } = this.#layout[i] as LeafLayout;

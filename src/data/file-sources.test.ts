@@ -123,7 +123,7 @@ describe("a jsonl file", () => {
     expect([code, message]).toEqual(["DATA_ROW_INVALID", expect.stringMatching(/^bad\.jsonl, row 1: /)]);
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     expect(await all(data.skipBad())).toEqual([{ a: 1 }, { a: 3 }]);
-    expect((await warned).message).toMatch(/^1 of its rows .*bad\.jsonl, row 1/);
+    expect((await warned).message).toMatch(/^bad\.jsonl: 1 of .*bad\.jsonl, row 1/);
   });
 });
 
@@ -297,7 +297,7 @@ describe("a folder of images", () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     const rest = await pets.skipBad().inMemory();
     expect([rest.length, rest.rowOf(1)]).toEqual([2, 2]);
-    expect((await warned).message).toMatch(/^3 of its rows/);
+    expect((await warned).message).toMatch(/^pets: 3 of /);
     const again = await datasetFromRecipe(pets.recipe ?? expect.fail());
     expect(await again.get(0)).toEqual(await pets.get(0));
   });

@@ -8,7 +8,7 @@ import {
   type Settings,
 } from "../core/index.ts";
 import { Dataset } from "./dataset.ts";
-import { absolutePath } from "./files.ts";
+import { absolutePath } from "./text-files.ts";
 
 // A folder of images, one folder of it for each class:
 //

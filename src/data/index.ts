@@ -1,14 +1,5 @@
 /** Rows of data, the examples that are made of them, and the order in which they come. */
-export {
-  type ArrayRow,
-  idx,
-  npy,
-  type TokenExample,
-  type TokenFileOptions,
-  type TokenWindowOptions,
-  tokenFile,
-  tokenWindows,
-} from "./array-files.ts";
+export { type ArrayRow, idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
 export {
   type ArrayInput,
   type ArrayTree,
@@ -25,14 +16,11 @@ export {
   Dataset,
   type DatasetSource,
   type ExampleContext,
-  type Item,
   interleave,
-  isRowError,
   type Pass,
   passOf,
   type Reader,
   type Recipe,
-  type RowTransform,
 } from "./dataset.ts";
 export {
   type Example,
@@ -41,16 +29,14 @@ export {
   type ExampleArrayTree,
   type ExampleValue,
   ExampleWriter,
-  exampleLayout,
-  type LeafLayout,
 } from "./example.ts";
 export { glyphs, tabular, toyLanguage } from "./generated.ts";
-export { type ImageDataset, type ImageExample, type ImageFolderOptions, imageFolder } from "./images.ts";
+export { type ImageFolderOptions, imageFolder } from "./images.ts";
 export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";
 export type { LoadedBatch } from "./loading/batches.ts";
 export { createLoader, DataLoader, type DataLoaderConfig } from "./loading/data-loader.ts";
 export { type ParquetOptions, parquet } from "./parquet.ts";
-export { datasetFromRecipe, type FromModuleOptions, fromModule } from "./recipe.ts";
+export { datasetFromRecipe, fromModule } from "./recipe.ts";
 export { fromArrays, fromAsyncIterable, fromIterable, zip } from "./sources.ts";
 export { type CsvOptions, csv, jsonl, type Row, textFile } from "./text-files.ts";
 export {
@@ -63,7 +49,6 @@ export {
 } from "./tokenizers.ts";
 export {
   type ColumnPart,
-  type ColumnsOptions,
   columns,
   label,
   numeric,

@@ -1,8 +1,14 @@
 import { checkOptions, node, type OptionTable, option } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { count, Dataset, type Reader, rowError, sourceError } from "./dataset.ts";
-import { DataFile } from "./files.ts";
-import { type MissingValues, missingOption, missingValue, type Row, unknownColumn } from "./text-files.ts";
+import {
+  DataFile,
+  type MissingValues,
+  missingOption,
+  missingValue,
+  type Row,
+  unknownColumn,
+} from "./text-files.ts";
 
 /** Options of {@link parquet}. */
 export interface ParquetOptions {

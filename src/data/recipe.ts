@@ -20,7 +20,8 @@ import { transformFrom } from "./transform.ts";
 // Functions of the program (map, filter) end that; a module that exports the whole dataset is the way out: fromModule.
 
 /** Makes a dataset from each kind of recipe. */
-const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknown>>>> = {
+type Maker = (recipe: Recipe) => Promise<Dataset<unknown>>;
+const makers: Readonly<Record<string, Maker>> = {
   arrays: async ({ arrays, name }) => fromArrays(arrays as Recipe & ExampleArrays, String(name)),
   memory: async ({ of }) => (await inner(of)).inMemory(),
   select: async ({ of, rows, name }) => (await inner(of)).select(rows as Int32Array, String(name)),
@@ -59,14 +60,12 @@ const makers: Readonly<Record<string, (recipe: Recipe) => Promise<Dataset<unknow
 };
 
 /** The dataset that a recipe describes: the same rows in the same order as the one that gave it. */
-export async function datasetFromRecipe<T = Example>(recipe: Recipe): Promise<Dataset<T>> {
-  return (await inner(recipe)) as Dataset<T>;
-}
+export const datasetFromRecipe = async <T = Example>(recipe: Recipe): Promise<Dataset<T>> =>
+  (await inner(recipe)) as Dataset<T>;
 
 async function inner(recipe: StateTree | undefined): Promise<Dataset<unknown>> {
   const { kind } = (recipe ?? {}) as Partial<Recipe>;
-  const make = typeof kind === "string" && Object.hasOwn(makers, kind) ? makers[kind] : undefined;
-  if (make) return make(recipe as Recipe);
+  if (kind !== undefined && Object.hasOwn(makers, kind)) return (makers[kind] as Maker)(recipe as Recipe);
   throw new EspalierError("DATA_INVALID", `${shown(recipe)} is no recipe of a dataset`, {
     fix: "give the recipe of a dataset: data.recipe",
   });
@@ -116,20 +115,12 @@ export async function fromModule<T = Example>(
     throw new EspalierError("DATA_INVALID", `${url}: its export "${name}" gives ${shown(made)}, no dataset`, {
       fix: `export a Dataset, or a function that makes one; it exports ${Object.keys(exports).join(", ") || "nothing"}`,
     });
-  return withModuleRecipe(made as Dataset<T>, {
-    kind: "module",
-    module: url,
-    name,
-    options: options ?? null,
-  });
-}
-
-function withModuleRecipe<T>(data: Dataset<T>, recipe: Recipe): Dataset<T> {
-  const { name, length } = data;
+  const data = made as Dataset<T>;
+  const { length } = data;
   return new Dataset<T>({
-    name,
+    name: data.name,
     length,
-    recipe,
+    recipe: { kind: "module", module: url, name, options: options ?? null },
     open: (pass, from) => data.open(pass, from),
     rowOf: (index, pass) => data.rowOf(index, pass),
     gather: (rows, pass) => data.gather(rows, pass),

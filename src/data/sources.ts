@@ -3,6 +3,7 @@ import type { HostArray } from "../engine/index.ts";
 import type { ArrayTree } from "./arrays.ts";
 import {
   type Bookmark,
+  checkArgument,
   count,
   Dataset,
   emptyError,
@@ -11,7 +12,6 @@ import {
   sourceError,
 } from "./dataset.ts";
 import { type Example, type ExampleArrays, exampleLeaves, putAt } from "./example.ts";
-import { checkArgument } from "./files.ts";
 
 /**
  * Examples from arrays in memory, whose first axes count them.

@@ -1,7 +1,71 @@
-import { checkOptions, didYouMean, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import {
+  checkOptions,
+  didYouMean,
+  EspalierError,
+  node,
+  type OptionTable,
+  option,
+  shown,
+} from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { type Bookmark, count, Dataset, emptyError, type Reader, rowError, sourceError } from "./dataset.ts";
-import { DataFile } from "./files.ts";
+import {
+  type Bookmark,
+  checkArgument,
+  count,
+  Dataset,
+  emptyError,
+  type Reader,
+  rowError,
+  sourceError,
+} from "./dataset.ts";
+
+/** A file that is read by position. It is opened when it is first read, and closed when nothing refers to it. */
+export class DataFile {
+  readonly path: string;
+  /** Its name for errors. */
+  readonly name: string;
+  readonly size: number;
+  #descriptor: number | undefined;
+
+  constructor(path: string | URL) {
+    this.path = absolutePath(path);
+    this.name = node.path.basename(this.path);
+    const found = node.fs.statSync(this.path, { throwIfNoEntry: false });
+    if (!found?.isFile())
+      throw new EspalierError("DATA_FILE_MISSING", `there is no file ${this.path}`, {
+        fix: "check the path, which is taken from the directory that the program runs in",
+      });
+    this.size = found.size;
+  }
+
+  /** Up to `length` bytes from a position: fewer at the end of the file. */
+  read(position: number, length: number): Uint8Array<ArrayBuffer> {
+    if (this.#descriptor === undefined) {
+      this.#descriptor = node.fs.openSync(this.path, "r");
+      registry().register(this, this.#descriptor);
+    }
+    const bytes = new Uint8Array(Math.max(0, Math.min(length, this.size - position)));
+    let done = 0;
+    while (done < bytes.length) {
+      const n = node.fs.readSync(this.#descriptor, bytes, done, bytes.length - done, position + done);
+      if (n === 0) throw new Error(`the file has become shorter than the ${this.size} bytes it had`);
+      done += n;
+    }
+    return bytes;
+  }
+}
+
+export function absolutePath(path: string | URL): string {
+  const ok = path instanceof URL || (typeof path === "string" && path !== "");
+  checkArgument(ok, "data", path, "the path of a file");
+  return path instanceof URL ? node.url.fileURLToPath(path) : node.path.resolve(path);
+}
+
+let closing: FinalizationRegistry<number> | undefined;
+function registry(): FinalizationRegistry<number> {
+  closing ??= new FinalizationRegistry((descriptor) => node.fs.closeSync(descriptor));
+  return closing;
+}
 
 // Files of lines or records, read in blocks that end where a record ends:
 //
@@ -99,6 +163,19 @@ const linesOf = (text: string): string[] => {
   return lines;
 };
 
+/** The rows of a file of records, a stream that can start anywhere. */
+const recordFile = <R, T>(
+  kind: string,
+  file: DataFile,
+  format: RecordFormat<R, T>,
+  options?: object,
+): Dataset<T> =>
+  new Dataset({
+    name: file.name,
+    recipe: { kind, path: file.path, options: (options ?? null) as StateTree },
+    open: (_pass, from) => recordReader(file, format, from),
+  });
+
 /**
  * The lines of a text file, a stream that can start anywhere.
  *
@@ -107,20 +184,10 @@ const linesOf = (text: string): string[] => {
  * for await (const line of textFile("stories.txt").take(3)) console.log(line);
  * ```
  */
-export function textFile(path: string | URL): Dataset<string> {
-  const file = new DataFile(path);
-  const format: RecordFormat<string, string> = {
-    begin: () => 0,
-    end: afterNewline,
-    records: linesOf,
-    row: (line) => line,
-  };
-  return new Dataset({
-    name: file.name,
-    recipe: { kind: "textFile", path: file.path },
-    open: (_pass, from) => recordReader(file, format, from),
-  });
-}
+export const textFile = (path: string | URL): Dataset<string> =>
+  recordFile("textFile", new DataFile(path), { ...lineFormat, row: (line) => line });
+
+const lineFormat = { begin: () => 0, end: afterNewline, records: linesOf };
 
 /**
  * The values of a file with a JSON value on each line, a stream that can start anywhere. Empty lines do not count.
@@ -130,20 +197,12 @@ export function textFile(path: string | URL): Dataset<string> {
  * const reviews = jsonl<{ text: string; stars: number }>("reviews.jsonl");
  * ```
  */
-export function jsonl<T = Readonly<Record<string, unknown>>>(path: string | URL): Dataset<T> {
-  const file = new DataFile(path);
-  const format: RecordFormat<string, T> = {
-    begin: () => 0,
-    end: afterNewline,
+export const jsonl = <T = Readonly<Record<string, unknown>>>(path: string | URL): Dataset<T> =>
+  recordFile("jsonl", new DataFile(path), {
+    ...lineFormat,
     records: (text) => linesOf(text).filter((line) => line.trim() !== ""),
     row: (line) => JSON.parse(line) as T,
-  };
-  return new Dataset({
-    name: file.name,
-    recipe: { kind: "jsonl", path: file.path },
-    open: (_pass, from) => recordReader(file, format, from),
   });
-}
 
 /** A row of a table: values by column. */
 export type Row = Readonly<Record<string, string | number | boolean>>;
@@ -217,11 +276,7 @@ export function csv<T extends Row = Row>(path: string | URL, options: CsvOptions
     records: (text) => parse(text),
     row: (cells) => csvRow(head as CsvHead, cells, options.missing ?? {}) as T,
   };
-  return new Dataset({
-    name: file.name,
-    recipe: { kind: "csv", path: file.path, options: options as StateTree },
-    open: (_pass, from) => recordReader(file, format, from),
-  });
+  return recordFile("csv", file, format, options);
 }
 
 type CsvParser = (text: string) => readonly (readonly string[])[];

@@ -1,7 +1,7 @@
 import { EspalierError, node, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
-import type { Dataset } from "./dataset.ts";
-import { absolutePath, checkArgument, DataFile } from "./files.ts";
+import { checkArgument, type Dataset } from "./dataset.ts";
+import { absolutePath, DataFile } from "./text-files.ts";
 
 /** Turns texts into tokens and back. */
 export interface Tokenizer {

@@ -24,4 +24,7 @@ export {
   type WorkerEvents,
   type WorkerHook,
   type WorkerLink,
+  type WorkerProcesses,
+  type WorkerStart,
+  workerProcesses,
 } from "../rollout/index.ts";

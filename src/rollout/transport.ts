@@ -62,7 +62,7 @@ export function inProcessTransport(options: InProcessOptions = {}): InProcessTra
         fix: "give every worker a name of its own: ids of rollouts begin with it",
       });
     names.add(name);
-    const calls = new Calls();
+    const calls = new LinkCalls();
     let received = 0;
     return {
       receive: ({ wait = false, signal } = {}) =>
@@ -99,7 +99,7 @@ export function inProcessTransport(options: InProcessOptions = {}): InProcessTra
 }
 
 /** The calls of a link that are under way: closing it ends them as their own signals would. */
-class Calls {
+export class LinkCalls {
   readonly #running = new Set<AbortController>();
   #closed = false;
 
@@ -151,6 +151,10 @@ export class Newest<T> {
   #current: { readonly version: number; readonly value: T } | undefined;
   #closed = false;
   readonly #readers = new Line<undefined, void>();
+
+  get current(): T | undefined {
+    return this.#current?.value;
+  }
 
   set(value: T): void {
     this.#current = { version: (this.#current?.version ?? 0) + 1, value };

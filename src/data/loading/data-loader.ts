@@ -12,29 +12,21 @@ import type { Stateful, StateTree } from "../../state/index.ts";
 import type { ArrayTree } from "../arrays.ts";
 import { type Bookmark, Dataset, type Pass } from "../dataset.ts";
 import type { Example } from "../example.ts";
-import { type BatchGroup, Loader, loaderTable, type Rank } from "../loader.ts";
+import { type BatchGroup, Loader, type LoaderOptions, loaderTable } from "../loader.ts";
 import { fromArrays } from "../sources.ts";
 import { BatchMaker, type BatchRequest, isEnd, type LoadedBatch, type Made } from "./batches.ts";
 import { LoaderWorkers } from "./workers.ts";
 
-/** Options of {@link createLoader}. */
-export interface DataLoaderConfig {
-  /** Examples in a batch. Where there are fewer examples, all of them are one smaller batch. */
-  readonly batchSize: number;
-  /** Gives each epoch an order of its own. Default: true. A stream has its own order: `data.shuffle({ buffer })`. */
-  readonly shuffle?: boolean | undefined;
+/** Options of {@link createLoader}. A stream has its own order, `data.shuffle({ buffer })`, and is not shuffled. */
+export interface DataLoaderConfig extends Omit<LoaderOptions, "length" | "key"> {
   /** The seed of orders and of the examples' random numbers. Default: 0. */
   readonly seed?: number | undefined;
   /** Instead of a seed: a key from a random stream, `streams.get("data").key()`. */
   readonly key?: Uint32Array | undefined;
-  /** Keeps examples that do not fill a batch, as a smaller one, or drops them. Default: "keep". */
-  readonly lastBatch?: "keep" | "drop" | undefined;
   /** Worker threads that make batches. Default: 0, on the main thread. A stream has one reader, so one thread at most. */
   readonly workers?: number | undefined;
   /** Batches that are made ahead, by each worker. Default: 2. */
   readonly prefetch?: number | undefined;
-  /** One of several processes that train together: it takes every `count`-th example of the order. */
-  readonly rank?: Rank | undefined;
   /** Milliseconds that a batch may take. Default: 300,000. */
   readonly timeout?: number | undefined;
   /**
@@ -330,7 +322,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     const skip = this.config.onBadExample === "skip";
     if (this.#threads > 0) {
       this.#workers ??= new LoaderWorkers(this.data, this.#threads, skip);
-      return this.#workers.make(turn, request);
+      return this.#workers.at(turn).make(request);
     }
     this.#maker ??= new BatchMaker(this.data, skip);
     const maker = this.#maker;
@@ -357,7 +349,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   }
 
   async #hangs({ turn, epoch }: Slot, timeout: number): Promise<EspalierError> {
-    const who = this.#workers ? this.#workers.nameOf(turn) : this.data.name;
+    const who = (this.#workers?.at(turn) ?? this.data).name;
     const error = new EspalierError(
       "DATA_TIMEOUT",
       `${who}: a batch of epoch ${epoch} was not made within ${timeout / 1000} s`,

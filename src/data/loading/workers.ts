@@ -33,14 +33,9 @@ export class LoaderWorkers {
     );
   }
 
-  /** Has a batch made by the thread whose turn it is. */
-  make(turn: number, request: BatchRequest): Promise<Made> {
-    return (this.#threads[turn % this.#threads.length] as LoaderThread).make(request);
-  }
-
-  /** The name of the thread whose turn it is, for errors. */
-  nameOf(turn: number): string {
-    return (this.#threads[turn % this.#threads.length] as LoaderThread).name;
+  /** The thread whose turn it is. */
+  at(turn: number): LoaderThread {
+    return this.#threads[turn % this.#threads.length] as LoaderThread;
   }
 
   async close(): Promise<void> {

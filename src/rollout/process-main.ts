@@ -1,0 +1,145 @@
+/**
+ * A worker process, from its first message to its end. processes.ts starts it and has the other side of the messages.
+ *
+ *     runWorkerProcess
+ *       "start"            imports the module, makes the worker with a link, and runs it
+ *       "weights"          the link's receive reads them from shared memory
+ *       "accepted"         the link's send resolves
+ *       the channel ends   the trainer has closed or died: the link is closed, the worker is interrupted, it exits
+ *       SIGTERM            the worker is interrupted, and replaced by the trainer if that goes on
+ */
+import { EspalierError, node } from "../core/index.ts";
+import type { ToTrainer, ToWorker } from "./processes.ts";
+import type { WorkerLink } from "./rollout.ts";
+import { readSharedWeights, removeDirectory, type SharedWeights } from "./shared-weights.ts";
+import { LinkCalls, Newest, transportClosed } from "./transport.ts";
+
+/** Milliseconds for a worker to end in, once its trainer is gone or it was told to. Then it is ended. */
+export const patience = 10_000;
+
+/** The work of a worker process. The process ends with it. */
+export async function runWorkerProcess(): Promise<void> {
+  const interrupted = new AbortController();
+  const link = processLink();
+  let state: "running" | "terminated" | "orphaned" = "running";
+  const end = (why: "terminated" | "orphaned"): void => {
+    if (state === "running") setTimeout(() => process.exit(exitCode(why)), patience).unref();
+    state = why;
+    interrupted.abort(new Error(why === "orphaned" ? "the trainer has ended" : "SIGTERM"));
+  };
+  process.on("SIGTERM", () => end("terminated"));
+  // A terminal sends it to trainer and workers alike: the trainer decides what becomes of them.
+  process.on("SIGINT", () => undefined);
+  process.on("disconnect", () => {
+    link.lost();
+    end("orphaned");
+  });
+  const started = new Promise<StartMessage | undefined>((resolve) => {
+    process.on("disconnect", () => resolve(undefined));
+    process.on("message", (message: ToWorker) => {
+      if (message.kind === "start") resolve(message);
+      else link.deliver(message);
+    });
+  });
+  try {
+    const start = await started;
+    const worker = start && (await makeWorker(start, link));
+    await worker?.run({ signal: interrupted.signal });
+    process.exit(exitCode(state));
+  } catch (error) {
+    // The end of the transport is an error to whoever sends; here it is the end of the work.
+    if (state === "running") process.stderr.write(`${node.util.inspect(error)}\n`);
+    process.exit(state === "running" ? 1 : exitCode(state));
+  }
+}
+
+type StartMessage = Extract<ToWorker, { readonly kind: "start" }>;
+
+/** 0 says that there was nothing more to do; with others a process is replaced while the trainer is there. */
+const exitCode = (state: "running" | "terminated" | "orphaned"): number => (state === "terminated" ? 143 : 0);
+
+/** A rollout worker, as a process runs it. */
+export interface ProcessWorker {
+  run(options: { readonly signal: AbortSignal }): Promise<unknown>;
+}
+
+async function makeWorker(
+  { module, export: name, start }: StartMessage,
+  link: WorkerLink,
+): Promise<ProcessWorker> {
+  const exports = (await import(module)) as Readonly<Record<string, unknown>>;
+  const make = exports[name];
+  if (typeof make !== "function")
+    throw new EspalierError("WORKER_MODULE", `${module} exports no function "${name}"`, {
+      fix: `its exports are: ${Object.keys(exports).join(", ") || "none"}`,
+    });
+  const worker: unknown = await make({ ...start, link });
+  if (typeof (worker as Partial<ProcessWorker> | undefined)?.run !== "function")
+    throw new EspalierError("WORKER_MODULE", `"${name}" of ${module} gave no worker`, {
+      fix: "return new RolloutWorker({ link, ... })",
+    });
+  return worker as ProcessWorker;
+}
+
+/** A worker's link to its trainer by the channel between their processes. */
+interface ProcessLink extends WorkerLink {
+  deliver(message: Exclude<ToWorker, StartMessage>): void;
+  /** The channel is gone. */
+  lost(): void;
+}
+
+function processLink(): ProcessLink {
+  const calls = new LinkCalls();
+  const newest = new Newest<SharedWeights>();
+  const sent = new Map<number, () => void>();
+  let received = 0;
+  let sends = 0;
+  const tell = (message: ToTrainer, failed?: (error: Error) => void): void => {
+    if (!process.connected) failed?.(transportClosed());
+    else
+      process.send?.(message, undefined, undefined, (error) => {
+        if (error) failed?.(transportClosed());
+      });
+  };
+  return {
+    receive: ({ wait = false, signal } = {}) =>
+      calls.during(signal, async (signal) => {
+        for (let seen = received; ; ) {
+          const found = await newest.after(seen, { wait, signal });
+          const weights = found && readSharedWeights(found.value);
+          if (weights) received = found.version;
+          if (weights || !found) return weights;
+          // Their file is gone: newer ones are on the way.
+          seen = found.version;
+        }
+      }),
+    send: (rollout, { signal } = {}) =>
+      calls.during(signal, async (signal) => {
+        signal.throwIfAborted();
+        const n = ++sends;
+        try {
+          await new Promise<void>((resolve, reject) => {
+            sent.set(n, resolve);
+            signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+            tell({ kind: "rollout", n, rollout }, reject);
+          });
+        } catch (error) {
+          tell({ kind: "cancel", n });
+          throw error;
+        } finally {
+          sent.delete(n);
+        }
+      }),
+    close: async () => calls.close(),
+    deliver: (message) => {
+      if (message.kind === "weights") newest.set(message.weights);
+      else sent.get(message.n)?.();
+    },
+    lost: () => {
+      const file = newest.current?.file;
+      newest.close();
+      calls.close();
+      if (file !== undefined) removeDirectory(node.path.dirname(file));
+    },
+  };
+}

@@ -1,0 +1,384 @@
+/**
+ * Worker processes on one machine: real processes that each run a worker, with the trainer's queue in this process.
+ *
+ *     workerProcesses({ module, count: 2 })
+ *       publish(weights)     writes a file in shared memory (shared-weights.ts), tells every process its name;
+ *                            the first time it starts the processes
+ *       process (process-main.ts)
+ *         "rollout"          into the queue (transport.ts), "accepted" when it is there: a full queue makes it wait
+ *         it dies            what it had not had acknowledged does not count; another takes its place under a new name
+ *         it ends, code 0    its worker had nothing more to do
+ *       close()              ends the channels, and with them the processes
+ *
+ * Each process has a channel to this one. It ends with this process, however that ends, and the workers with it.
+ */
+import type { ChildProcess } from "node:child_process";
+import {
+  EspalierError,
+  environmentVariable,
+  node,
+  type OptionTable,
+  option,
+  resolveOptions,
+} from "../core/index.ts";
+import { ownFile, tsxFor } from "../engine/index.ts";
+import type { Stateful } from "../state/index.ts";
+import { patience } from "./process-main.ts";
+import type { Rollout, Transport, WorkerLink } from "./rollout.ts";
+import { type SharedWeights, WeightFiles } from "./shared-weights.ts";
+import { capacityOption, checkWeights, RolloutQueue } from "./transport.ts";
+
+/** What a module gets to make the worker of a process with. */
+export interface WorkerStart<O = unknown> {
+  /** Unique among all processes of a transport: "worker-1.4" is the fourth process, and has the second place. */
+  readonly name: string;
+  /** Its place, from 0: the one that replaces it has the same. */
+  readonly index: number;
+  readonly link: WorkerLink;
+  /** `options` of {@link workerProcesses}. */
+  readonly options: O;
+}
+
+/** A message to a worker process. */
+export type ToWorker =
+  | {
+      readonly kind: "start";
+      readonly module: string;
+      readonly export: string;
+      readonly start: Omit<WorkerStart, "link">;
+    }
+  | { readonly kind: "weights"; readonly weights: SharedWeights }
+  | { readonly kind: "accepted"; readonly n: number };
+
+/** A message from a worker process. `n` counts what it sent. */
+export type ToTrainer =
+  | { readonly kind: "rollout"; readonly n: number; readonly rollout: Rollout }
+  | { readonly kind: "cancel"; readonly n: number };
+
+/** Options of {@link workerProcesses}. */
+export interface WorkerProcessesOptions {
+  /**
+   * The file that makes workers, as a path or URL. It is imported in every process, so it must not start training by
+   * itself.
+   */
+  readonly module: string;
+  /** Its export: a function of a {@link WorkerStart} that gives a RolloutWorker. Default: "worker". */
+  readonly name?: string;
+  /** Given to that function: values that messages can hold. */
+  readonly options?: unknown;
+  /** Processes. Default: 2. */
+  readonly count?: number;
+  /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
+  readonly capacity?: number;
+  /** Environment variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called with each process that is started. */
+  readonly started?: (pid: number, name: string) => void;
+}
+
+const optionTable = {
+  module: option.made<string>(
+    "a file, such as import.meta.url or a path",
+    (value) => typeof value === "string" && value !== "",
+    { required: true, doc: "The file that makes workers." },
+  ),
+  name: option.text({ default: "worker", doc: "Its export: a function that gives a RolloutWorker." }),
+  options: option.made<unknown>("values that messages can hold", () => true, {
+    doc: "Given to that function.",
+  }),
+  count: option.integer({ min: 1, default: 2, doc: "Processes." }),
+  capacity: capacityOption,
+  env: option.made<Readonly<Record<string, string>>>(
+    "environment variables",
+    (value) => typeof value === "object" && value !== null,
+    { doc: "Environment variables beside those of this process." },
+  ),
+  started: option.made<(pid: number, name: string) => void>(
+    "a function",
+    (value) => typeof value === "function",
+    { doc: "Called with each process that is started." },
+  ),
+} satisfies OptionTable<WorkerProcessesOptions>;
+
+/** A transport whose workers are processes: {@link workerProcesses}. */
+export interface WorkerProcesses extends Transport {
+  /** The processes that run now. */
+  readonly pids: readonly number[];
+  /** How many processes were started: saved with a run, it keeps names unique when the run is resumed. */
+  readonly state: Stateful;
+}
+
+/** Processes of one place that may die in a row before one delivers a rollout. One more is an error. */
+const attempts = 3;
+/** Milliseconds before the second replacement is started; each after that waits twice as long. */
+const firstDelay = 100;
+
+/**
+ * Runs workers in processes of their own on this machine. They start with the first weights. One that dies is replaced;
+ * what it printed goes to this process's standard error, with its name in front.
+ *
+ * @example
+ * ```ts
+ * // worker.ts
+ * export const worker = ({ name, index, link, options }: WorkerStart<{ seed: number }>) =>
+ *   new RolloutWorker({ name, link, generator: makeGenerator(), seed: options.seed + index });
+ *
+ * // train.ts
+ * const transport = workerProcesses({ module: "./worker.ts", options: { seed: 1 }, count: 4 });
+ * await transport.publish({ id: 0, arrays });
+ * const rollout = await transport.take();
+ * await transport.close();
+ * ```
+ */
+export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesses {
+  const settings = resolveOptions("workerProcesses", options, optionTable);
+  const command = commandFor(options.module);
+  const queue = new RolloutQueue(settings.capacity);
+  const files = new WeightFiles();
+  const places = Array.from(
+    { length: settings.count },
+    (_, index): Place => ({ index, state: "empty", failures: 0 }),
+  );
+  let state: "idle" | "running" | "ended" = "idle";
+  let newest: SharedWeights | undefined;
+  let processes = 0;
+  let replaced = 0;
+  let closing: Promise<void> | undefined;
+
+  function start(place: Place): void {
+    const name = `worker-${place.index}.${++processes}`;
+    const worker = startProcess(command, name, settings.env);
+    place.state = worker;
+    let delivered = false;
+    settings.started?.(worker.child.pid ?? 0, name);
+    worker.tell({
+      kind: "start",
+      module: command.module,
+      export: settings.name,
+      start: { name, index: place.index, options: settings.options },
+    });
+    if (newest) worker.tell({ kind: "weights", weights: newest });
+    const waiting = new Map<number, AbortController>();
+    worker.child.on("message", async (message: ToTrainer) => {
+      if (message.kind === "cancel") return waiting.get(message.n)?.abort();
+      const { n, rollout } = message;
+      const controller = new AbortController();
+      waiting.set(n, controller);
+      try {
+        await queue.put(rollout, { signal: controller.signal });
+        delivered = true;
+        worker.tell({ kind: "accepted", n });
+      } catch {
+        // It was cancelled, or its worker has died, or the queue is closed: the worker hears of that by itself.
+      } finally {
+        waiting.delete(n);
+      }
+    });
+    void worker.ended.then((ending) => {
+      worker.child.removeAllListeners("message");
+      for (const controller of waiting.values()) controller.abort();
+      place.state = "empty";
+      if (delivered) place.failures = 0;
+      if (state === "running") void replace(place, worker, ending);
+    });
+  }
+
+  /** Starts another process in a place whose process has ended, where it died. */
+  async function replace(place: Place, worker: WorkerProcess, ending: Ending): Promise<void> {
+    if (ending.code === 0) {
+      place.state = "done";
+      if (places.every((one) => one.state === "done")) fail(workersEnded());
+    } else if (++place.failures > attempts) {
+      fail(workerFailed(worker.name, ending, await worker.output()));
+    } else {
+      const delay = place.failures === 1 ? 0 : firstDelay * 2 ** (place.failures - 2);
+      place.state = setTimeout(() => {
+        replaced++;
+        start(place);
+      }, delay);
+    }
+  }
+
+  function fail(error: EspalierError): void {
+    queue.fail(error);
+    void endAll();
+  }
+
+  async function endAll(): Promise<void> {
+    state = "ended";
+    for (const place of places)
+      if (typeof place.state === "object" && !isRunning(place.state)) clearTimeout(place.state);
+    await Promise.all(running().map((worker) => worker.end()));
+  }
+
+  async function close(): Promise<void> {
+    queue.close();
+    await endAll();
+    files.close();
+  }
+
+  const running = (): readonly WorkerProcess[] => places.map(({ state }) => state).filter(isRunning);
+  return {
+    publish: async (weights) => {
+      checkWeights(weights);
+      queue.checkOpen();
+      newest = files.write(weights);
+      for (const worker of running()) worker.tell({ kind: "weights", weights: newest });
+      files.removePrevious(newest);
+      if (state === "idle") for (const place of places) start(place);
+      state = "running";
+    },
+    take: (waiting) => queue.take(waiting),
+    get stats() {
+      return { ...queue.counts, workers: running().length, replaced };
+    },
+    get pids() {
+      return running().flatMap(({ child }) => child.pid ?? []);
+    },
+    state: {
+      getState: () => ({ processes }),
+      setState: (state) => {
+        processes = (state as { readonly processes: number }).processes;
+      },
+    },
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** The place of a process, which others take after it. */
+interface Place {
+  readonly index: number;
+  /** Its process, the timer of the next, nothing yet, or nothing any more. */
+  state: WorkerProcess | NodeJS.Timeout | "empty" | "done";
+  /** Processes in a row that died since one delivered a rollout. */
+  failures: number;
+}
+
+const isRunning = (state: Place["state"]): state is WorkerProcess =>
+  typeof state === "object" && "child" in state;
+
+const workersEnded = (): EspalierError =>
+  new EspalierError("WORKERS_ENDED", "all workers have ended by themselves, and no rollouts come any more", {
+    fix: "let workers run without a limit of steps: they end with the trainer",
+  });
+
+const workerFailed = (name: string, { how }: Ending, output: string): EspalierError =>
+  new EspalierError(
+    "WORKER_FAILED",
+    `${attempts + 1} worker processes in a row have died before their first rollout; the last, ${name}, ${how}${
+      output === "" ? ", and said nothing" : `:\n${output}`
+    }`,
+    { fix: "mend what it says, or if it was killed look for what kills it: often memory (fewer processes)" },
+  );
+
+/** The program of a worker process. */
+interface Command {
+  readonly module: string;
+  readonly args: readonly string[];
+}
+
+function commandFor(given: string): Command {
+  const nested = environmentVariable(workerVariable);
+  if (nested !== undefined)
+    throw new EspalierError(
+      "WORKER_NESTED",
+      `${nested} is a worker process, and starts worker processes itself`,
+      {
+        fix: "export the worker from a file of its own: every process imports it, and whatever it does then is done there",
+      },
+    );
+  const { url, fs, path } = node;
+  const module = given.startsWith("file:") ? given : url.pathToFileURL(path.resolve(given)).href;
+  if (!fs.existsSync(url.fileURLToPath(module)))
+    throw new EspalierError("WORKER_MODULE", `there is no file ${url.fileURLToPath(module)}`, {
+      fix: 'give its path, or its URL: new URL("./worker.ts", import.meta.url).href',
+    });
+  const main = ownFile("rollout/process-main");
+  const loader = tsxFor([main, module]);
+  const run = "import(process.argv[1]).then((main) => main.runWorkerProcess())";
+  return { module, args: [...(loader === undefined ? [] : ["--import", loader]), "--eval", run, main] };
+}
+
+/** Set in worker processes, to their name. */
+const workerVariable = "ESPALIER_WORKER";
+
+interface Ending {
+  /** Undefined where a signal ended it. */
+  readonly code: number | undefined;
+  readonly how: string;
+}
+
+interface WorkerProcess {
+  readonly name: string;
+  readonly child: ChildProcess;
+  tell(message: ToWorker): void;
+  readonly ended: Promise<Ending>;
+  /** The last lines of its standard error, after its end. */
+  output(): Promise<string>;
+  /** Ends it. Resolves when it is gone. */
+  end(): Promise<void>;
+}
+
+function startProcess(
+  { args }: Command,
+  name: string,
+  env: Readonly<Record<string, string>> | undefined,
+): WorkerProcess {
+  const child = node.childProcess.spawn(process.execPath, [...args], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    // Typed arrays travel as they are.
+    serialization: "advanced",
+    env: { ...process.env, ...env, [workerVariable]: name },
+  });
+  const said: string[] = [];
+  void passOn(child.stdout, name, []);
+  const written = passOn(child.stderr, name, said);
+  const ended = new Promise<Ending>((resolve) => {
+    child.on("error", ({ message }) => {
+      // Also a message that could not be sent any more; then the process is about to end.
+      if (child.pid === undefined) resolve({ code: undefined, how: `could not be started (${message})` });
+    });
+    child.on("exit", (code, signal) =>
+      resolve({
+        code: code ?? undefined,
+        how: signal ? `was killed by ${signal}` : `ended with exit code ${code}`,
+      }),
+    );
+  });
+  return {
+    name,
+    child,
+    ended,
+    output: async () => {
+      // A process that it started itself may hold the pipe open.
+      await Promise.race([written, node.timersPromises.setTimeout(1000, undefined, { ref: false })]);
+      return said.join("\n").trim();
+    },
+    tell: (message) => {
+      // Nobody is there any more where it fails, and `ended` says so.
+      if (child.connected) child.send(message, () => undefined);
+    },
+    end: async () => {
+      const timer = setTimeout(() => child.kill("SIGKILL"), patience);
+      if (child.connected) child.disconnect();
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Lines that are kept for the error of a process that died. */
+const keptLines = 20;
+
+/** Passes on what a process writes, line by line with its name in front, and keeps the last lines. */
+async function passOn(stream: NodeJS.ReadableStream | null, name: string, kept: string[]): Promise<void> {
+  if (!stream) return;
+  for await (const line of node.readline.createInterface({ input: stream })) {
+    process.stderr.write(`[${name}] ${line}\n`);
+    kept.push(line);
+    if (kept.length > keptLines) kept.shift();
+  }
+}

@@ -1,0 +1,31 @@
+import type { WorkerStart } from "./processes.ts";
+
+// Workers of processes that end in ways that tests look at.
+
+/** Dies before it has made anything. */
+export function dying({ options }: WorkerStart): never {
+  throw new Error(`there is no ${String(options)}`);
+}
+
+/** Has nothing more to do after one rollout. */
+export const ending = ({ name, link }: WorkerStart) => ({
+  run: async () => {
+    const { id = -1 } = (await link.receive({ wait: true })) ?? {};
+    await link.send({
+      ...{ id: `${name}/1`, worker: name, weightId: id, lesson: "", arrays: {} },
+      ...{ episodes: 1, return: 0, positive: 0 },
+    });
+  },
+});
+
+/** Waits until it is told to end, and says so. */
+export const waiting = ({ link }: WorkerStart) => ({
+  run: async ({ signal }: { readonly signal: AbortSignal }) => {
+    process.stdout.write(`has weights ${(await link.receive({ wait: true }))?.id}\n`);
+    await link.receive({ wait: true, signal });
+    process.stderr.write(`ends: ${String(signal.reason)}\n`);
+  },
+});
+
+/** The URL of this file. */
+export const workersModule = import.meta.url;
