@@ -42,7 +42,7 @@ export interface Placement {
 
 /** Puts examples on a device. All arrays of a tree must have the same number of them. */
 export function placeArrays(what: string, arrays: ArrayTree, placement: Placement = {}): PlacedArrays {
-  let first: { readonly path: string; readonly length: number } | undefined;
+  const placed: { readonly path: string; readonly shape: Shape }[] = [];
   const place = (path: string, tree: unknown): unknown => {
     if (tree === undefined || tree === null) return tree;
     if (isPlainObject(tree) && !isShaped(tree)) {
@@ -50,25 +50,36 @@ export function placeArrays(what: string, arrays: ArrayTree, placement: Placemen
       return Object.fromEntries(parts);
     }
     const tensor = tree instanceof Tensor ? tree : putOne(nameOf(what, path), tree, placement);
-    const [length] = tensor.shape;
-    if (length === undefined)
-      throw new EspalierError("DATA_INVALID", `${nameOf(what, path)} is one number`, {
-        fix: "give an array whose first axis counts the examples",
-      });
-    first ??= { path, length };
-    if (length !== first.length)
-      throw new EspalierError(
-        "DATA_LENGTH",
-        `${what}: ${nameOf("", first.path)} has ${first.length} examples and ${nameOf("", path)} has ${length}`,
-        { fix: "give each array one entry along its first axis for every example" },
-      );
+    placed.push({ path, shape: tensor.shape });
     return tensor;
   };
   const tree = place("", arrays) as TensorTree;
-  if (first) return { tree, length: first.length };
-  throw new EspalierError("DATA_INVALID", `${what}: there are no arrays`, {
-    fix: "give typed arrays with shapes, nested arrays of numbers, or tensors",
-  });
+  return { tree, length: exampleCount(what, placed) };
+}
+
+/** The number of examples, which must be the same in all arrays. */
+export function exampleCount(
+  what: string,
+  arrays: readonly { readonly path: string; readonly shape: Shape }[],
+): number {
+  const [first] = arrays;
+  if (!first)
+    throw new EspalierError("DATA_INVALID", `${what}: there are no arrays`, {
+      fix: "give typed arrays with shapes, nested arrays of numbers, or tensors",
+    });
+  for (const { path, shape } of arrays) {
+    if (shape.length === 0)
+      throw new EspalierError("DATA_INVALID", `${nameOf(what, path)} is one number`, {
+        fix: "give an array whose first axis counts the examples",
+      });
+    if (shape[0] !== first.shape[0])
+      throw new EspalierError(
+        "DATA_LENGTH",
+        `${what}: ${nameOf("", first.path)} has ${first.shape[0]} examples and ${nameOf("", path)} has ${shape[0]}`,
+        { fix: "give each array one entry along its first axis for every example" },
+      );
+  }
+  return first.shape[0] as number;
 }
 
 const isShaped = (

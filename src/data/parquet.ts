@@ -56,6 +56,10 @@ export function parquet<T extends object = Row>(
               const next = groups.find(({ end }) => row < end);
               if (!next) return undefined;
               group = { start: next.start, rows: await read(next.start, next.end) };
+              if (group.rows.length !== next.end - next.start)
+                throw new Error(
+                  `rows ${next.start} to ${next.end - 1} are a group with ${group.rows.length} rows`,
+                );
             }
           } catch (cause) {
             opened = undefined;
@@ -63,7 +67,8 @@ export function parquet<T extends object = Row>(
           }
           const index = row++;
           try {
-            return { value: rowOf(group.rows[index - group.start] ?? {}, options.missing ?? {}) as T, index };
+            const values = group.rows[index - group.start] as Readonly<Record<string, unknown>>;
+            return { value: rowOf(values, options.missing ?? {}) as T, index };
           } catch (cause) {
             throw rowError(file.name, index, cause);
           }

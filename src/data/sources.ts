@@ -1,6 +1,6 @@
 import { EspalierError, shown } from "../core/index.ts";
 import type { HostArray } from "../engine/index.ts";
-import type { ArrayTree } from "./arrays.ts";
+import { type ArrayTree, exampleCount } from "./arrays.ts";
 import {
   type Bookmark,
   checkArgument,
@@ -40,20 +40,10 @@ export function fromArrays(
       size: tail.reduce((a, b) => a * b, 1),
     };
   });
-  const [first] = leaves as [(typeof leaves)[number]];
-  const [length = 0] = first.shape;
-  for (const { path, shape } of leaves) {
-    if (shape.length === 0)
-      throw new EspalierError("DATA_INVALID", `${name}: ${path.join(".")} is one number`, {
-        fix: "give an array whose first axis counts the examples",
-      });
-    if (shape[0] !== length)
-      throw new EspalierError(
-        "DATA_LENGTH",
-        `${name}: ${first.path.join(".")} has ${length} examples and ${path.join(".")} has ${shape[0]}`,
-        { fix: "give each array one entry along its first axis for every example" },
-      );
-  }
+  const length = exampleCount(
+    name,
+    leaves.map(({ path, shape }) => ({ path: path.join("."), shape })),
+  );
   if (length === 0) throw emptyError(name);
   const whole: Record<string, unknown> = {};
   for (const { path, data, shape } of leaves) putAt(whole, path, { data, shape });

@@ -63,5 +63,10 @@ describe("a tokenizer", () => {
     const many = { ...byteTokenizer(), vocabulary: 70_000 };
     expect((await writeTokens(path, ["a"], many, { end: "" })).dtype).toBe("u32");
     await expect(writeTokens(path, ["a"], many, { dtype: "u16" })).rejects.toThrow(/OPTION_INVALID/);
+    const lying = { ...byteTokenizer(), encode: () => Int32Array.of(65_536 + 97) };
+    await expect(writeTokens(path, ["a"], lying)).rejects.toMatchObject({
+      code: "TOKEN_UNKNOWN",
+      message: expect.stringContaining("65633"),
+    });
   });
 });

@@ -1,4 +1,12 @@
-import { EspalierError, node, shown } from "../core/index.ts";
+import {
+  badOption,
+  EspalierError,
+  node,
+  type OptionTable,
+  option,
+  resolveOptions,
+  shown,
+} from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { checkArgument, type Dataset } from "./dataset.ts";
 import { absolutePath, DataFile } from "./text-files.ts";
@@ -49,7 +57,7 @@ export function characterTokenizer(text: string): Tokenizer {
 function checkToken(token: number, vocabulary: number): number {
   if (Number.isInteger(token) && token >= 0 && token < vocabulary) return token;
   throw new EspalierError("TOKEN_UNKNOWN", `${token} is no token of the ${vocabulary} there are`, {
-    fix: "decode with the tokenizer that the model was trained with",
+    fix: "use the tokenizer that the model was trained with",
   });
 }
 
@@ -115,10 +123,15 @@ export async function tokenizerFrom(recipe: StateTree): Promise<Tokenizer> {
 /** Options of {@link writeTokens}. */
 export interface WriteTokensOptions {
   /** The type of the tokens in the file. Default: "u16" where the vocabulary fits it, otherwise "u32". */
-  readonly dtype?: "u16" | "u32";
+  readonly dtype?: "u16" | "u32" | undefined;
   /** Text behind each of the texts. Default: a line end, which the lines of a file have lost. */
-  readonly end?: string;
+  readonly end?: string | undefined;
 }
+
+const writeTable = {
+  dtype: option.oneOf(["u16", "u32"], {}),
+  end: option.made<string>("a text", (value) => typeof value === "string", { default: "\n" }),
+} satisfies OptionTable<WriteTokensOptions>;
 
 /**
  * Writes the tokens of texts into a file for `tokenFile`, one text at a time, and gives their number and type.
@@ -133,21 +146,23 @@ export async function writeTokens(
   path: string | URL,
   texts: Dataset<string> | AsyncIterable<string> | Iterable<string>,
   tokenizer: Tokenizer,
-  { dtype = tokenizer.vocabulary <= 2 ** 16 ? "u16" : "u32", end = "\n" }: WriteTokensOptions = {},
+  options: WriteTokensOptions = {},
 ): Promise<{ readonly tokens: number; readonly dtype: "u16" | "u32" }> {
-  if (dtype === "u16" && tokenizer.vocabulary > 2 ** 16)
-    throw new EspalierError("OPTION_INVALID", `writeTokens: ${tokenizer.vocabulary} tokens do not fit u16`, {
-      fix: 'use dtype: "u32"',
-    });
+  const settings = resolveOptions("writeTokens", options, writeTable);
+  const { vocabulary } = tokenizer;
+  const { dtype = vocabulary <= 2 ** 16 ? "u16" : "u32", end } = settings;
+  if (dtype === "u16" && vocabulary > 2 ** 16)
+    throw badOption("writeTokens", `${vocabulary} tokens do not fit u16`, 'use dtype: "u32"');
   const file = absolutePath(path);
   const unfinished = `${file}.unfinished`;
   const handle = await node.fs.promises.open(unfinished, "w");
   let tokens = 0;
   try {
     for await (const text of texts) {
-      const encoded = tokenizer.encode(text + end);
+      const encoded = tokenizer.encode(text + end).map((token) => checkToken(token, vocabulary));
       const numbers = dtype === "u16" ? Uint16Array.from(encoded) : Uint32Array.from(encoded);
-      await handle.write(new Uint8Array(numbers.buffer));
+      // Unlike write, which may write a part.
+      await handle.writeFile(new Uint8Array(numbers.buffer));
       tokens += encoded.length;
     }
   } finally {

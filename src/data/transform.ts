@@ -8,7 +8,7 @@ import { unknownColumn } from "./text-files.ts";
 // From rows of a table to examples, and from outputs of the model back:
 //
 //   columns({ x: [standardize("age"), oneHot("city")], y: label("species") })
-//     fit(training rows)      age: mean 40, deviation 10    city: [Oslo, Rome]    species: [cat, dog]
+//     fit(training rows)      age: mean 40, std 10    city: [Oslo, Rome]    species: [cat, dog]
 //     apply(row)              { age: 50, city: "Rome", species: "dog" }  ->  { x: [1, 0, 1], y: 1 }
 //     decode(outputs)         [0.2, 3.1]  ->  "dog"
 //
@@ -49,7 +49,7 @@ function part(kind: ColumnPart["kind"], columns: readonly unknown[]): ColumnPart
 /** Numbers as they are; true is 1. */
 export const numeric = (...columns: readonly [string, ...string[]]): ColumnPart => part("numeric", columns);
 
-/** Numbers with the mean 0 and the deviation 1 among the training rows. */
+/** Numbers with mean 0 and standard deviation 1 among the training rows. */
 export const standardize = (...columns: readonly [string, ...string[]]): ColumnPart =>
   part("standardize", columns);
 
