@@ -1,6 +1,13 @@
 /** Language models: text from transformers, problems to learn from, and weights of other systems. */
 export type { Bert, BertInput, BertOutput } from "./bert.ts";
 export {
+  type Conversation,
+  type ConverseOptions,
+  converse,
+  type Tool,
+  type ToolCall,
+} from "./conversations.ts";
+export {
   type Generated,
   type GenerateOptions,
   generate,

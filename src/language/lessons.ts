@@ -351,8 +351,8 @@ export function encodeProblems(
       },
     );
   };
-  return problems.map(({ prompt, answer }) => {
-    if (answer) encode(answer);
+  return problems.map(({ prompt, answer, rejected }) => {
+    for (const text of [answer, rejected]) if (text) encode(text);
     return encode(prompt);
   });
 }

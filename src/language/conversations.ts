@@ -1,0 +1,459 @@
+/**
+ * Generation with a tool in the middle of it, many conversations at once:
+ *
+ *     round   generate       all that are not done, each until a stop                      generate.ts
+ *             tool.stop   -> tool.call(said), all calls at once, each with a time limit
+ *                            its answer is appended, and the next round goes on after it
+ *             stop, no room, no calls left, no answer -> done
+ *
+ *     tokens     1 2 + 3 0 ?   4 2 .   o k \n
+ *     made       1 1 1 1 1 1   0 0 0   1 1 1       1: the model's, with its log-probability
+ *                said + stop   answer  said + stop
+ *
+ * A conversation depends on its prompt, its seed and its tool alone, not on those beside it.
+ */
+import {
+  badOption,
+  checkOptions,
+  EspalierError,
+  type OptionTable,
+  option,
+  resolveOptions,
+  type Settings,
+  shown,
+} from "../core/index.ts";
+import type { Tokenizer } from "../data/index.ts";
+import { hostRandom, type Tensor } from "../engine/index.ts";
+import type { Params, Transformer } from "../nn/index.ts";
+import { type Prompt, streamTokens, type TokenChunk } from "./generate.ts";
+import type { TextProblem } from "./lessons.ts";
+import { inTime, LATE, milliseconds } from "./rewards.ts";
+
+/**
+ * A function that a model can call while it writes.
+ *
+ * @example
+ * ```ts
+ * // "3*14?" is followed by "42.".
+ * const calculator: Tool = { stop: "?", call: async (said) => `${evaluate(said)}.` };
+ * ```
+ */
+export interface Tool {
+  /** The text by which the model calls it. */
+  readonly stop: string;
+  /**
+   * The answer to what the model said since the last answer, without the stop. Undefined ends the conversation.
+   * A failure that the model should learn from is an answer, too: catch it here.
+   */
+  call(said: string, call: ToolCall): string | undefined | Promise<string | undefined>;
+  /** Milliseconds for one answer. Default: 10000. */
+  readonly timeout?: number;
+  /** A call that throws or takes too long: ends everything, or ends its conversation and is counted. Default: "error". */
+  readonly onFailure?: "error" | "end";
+}
+
+/** A call of a {@link Tool}. */
+export interface ToolCall {
+  /** Everything after the prompt so far, earlier answers included. */
+  readonly text: string;
+  /** Index of the conversation, and of the call in it. */
+  readonly conversation: number;
+  readonly turn: number;
+  /** The problem of the conversation, where there are problems. */
+  readonly problem: TextProblem | undefined;
+  /** Is aborted where nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Options of {@link converse}. */
+export interface ConverseOptions {
+  /**
+   * Tokens after the prompt, those of answers included, at most. Fewer where the model's context ends, of which up to
+   * 15 places stay empty after an answer.
+   */
+  readonly length: number;
+  readonly tokenizer: Pick<Tokenizer, "encode" | "decode">;
+  /** The text that ends a conversation. Default: a line end. */
+  readonly stop?: string;
+  readonly tool?: Tool;
+  /** Calls of the tool in a conversation, at most. Default: 4. */
+  readonly turns?: number;
+  /** Divides the logits; 0 takes the likeliest. Default: 1. */
+  readonly temperature?: number;
+  /** One for each conversation. Default: 0, 1, 2, ... */
+  readonly seeds?: readonly number[];
+  /** One for each conversation: for the tool. */
+  readonly problems?: readonly TextProblem[];
+  readonly signal?: AbortSignal;
+}
+
+/** A conversation, without its prompt. */
+export interface Conversation {
+  /** Those of the model with its stops, and those of the tool's answers. */
+  readonly tokens: Int32Array;
+  /** 1 where the model made the token. */
+  readonly made: Uint8Array;
+  /** The model's log-probability of each token that it made, whatever the temperature; 0 elsewhere. */
+  readonly logProbs: Float32Array;
+  /** All of it as text, without the stop at its end. */
+  readonly text: string;
+  /** A stop, no more room, a call beyond `turns`, a tool that gave no answer, or one that failed. */
+  readonly ended: "stop" | "length" | "turns" | "tool" | "failure";
+  /** Calls of the tool, and those that failed. */
+  readonly calls: number;
+  readonly failures: number;
+  readonly failure?: EspalierError;
+}
+
+const kind = "converse";
+const hasMethods =
+  (...names: readonly string[]) =>
+  (value: unknown): boolean =>
+    names.every(
+      (name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function",
+    );
+
+const toolTable = {
+  stop: option.text({ required: true, doc: "The text by which the model calls the tool." }),
+  call: option.made<Tool["call"]>("a function of what was said", (value) => typeof value === "function", {
+    required: true,
+  }),
+  timeout: option.number({ ...milliseconds, doc: "Milliseconds for one answer." }),
+  onFailure: option.oneOf(["error", "end"], { doc: "A call that fails." }),
+} satisfies OptionTable<Tool>;
+
+const table = {
+  length: option.integer({ min: 1, required: true, doc: "Tokens after the prompt, at most." }),
+  tokenizer: option.made<ConverseOptions["tokenizer"], { readonly required: true }>(
+    "a tokenizer, such as byteTokenizer()",
+    hasMethods("encode", "decode"),
+    { required: true },
+  ),
+  stop: option.text({ default: "\n", doc: "The text that ends a conversation." }),
+  tool: option.made<Tool>("a tool: { stop, call }", hasMethods("call"), {}),
+  turns: option.integer({ min: 0, default: 4, doc: "Calls of the tool, at most." }),
+  temperature: option.number({ min: 0, default: 1, doc: "Divides the logits." }),
+  seeds: option.made<readonly number[]>("a list of whole numbers from 0 on", Array.isArray, {}),
+  problems: option.made<readonly TextProblem[]>("a list of problems", Array.isArray, {}),
+  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+} satisfies OptionTable<ConverseOptions>;
+
+type ConverseSettings = Settings<typeof table> & { readonly model: Transformer };
+
+/**
+ * Generates after many prompts at once, and answers the model where it calls the tool. Without a tool it is `generate`
+ * with stops kept.
+ *
+ * @example
+ * ```ts
+ * const [one] = await converse(model, params, ["3*14="], {
+ *   length: 32,
+ *   tokenizer,
+ *   tool: { stop: "?", call: async (said) => `${await calculate(said)}.` },
+ * });
+ * ```
+ */
+export async function converse(
+  model: Transformer,
+  params: Params<Tensor>,
+  prompts: readonly Prompt[],
+  options: ConverseOptions,
+): Promise<Conversation[]> {
+  const settings = { ...resolveOptions(kind, options, table), model };
+  const { seeds, problems, stop, tool, signal, tokenizer, temperature } = settings;
+  for (const [name, list] of Object.entries({ seeds, problems }))
+    if (list && list.length !== prompts.length)
+      throw badOption(
+        kind,
+        `${list.length} ${name} for ${prompts.length} prompts`,
+        "give one for each prompt",
+      );
+  if (tool) checkOptions(`${kind}: tool`, toolOptions(tool), toolTable);
+  if (tool?.stop === stop)
+    throw badOption(kind, `stop and the tool's stop are both ${shown(stop)}`, "give two different texts");
+  const all = prompts.map((prompt, i) => new Talk(prompt, i, settings));
+  for (let turn = 0; ; turn++) {
+    const open = all.filter(({ ended }) => ended === undefined);
+    if (open.length === 0) return all.map((talk) => talk.result());
+    for (const group of groupsThatFit(open, model.context)) {
+      signal?.throwIfAborted();
+      const { sequences, seeds, length } =
+        turn === 0 ? firstCall(group) : laterCall(group, turn, settings, all.length);
+      const said = streamTokens(model, params, sequences, {
+        ...{ length, seed: seeds, temperature, tokenizer, chunk: places },
+        ...{ stop: tool ? [stop, tool.stop] : [stop], keepStop: true, logProbs: true },
+      });
+      for await (const chunk of said) {
+        group[chunk.sequence]?.take(chunk);
+        if (group.every(({ hasSaid }) => hasSaid)) break;
+      }
+      for (const talk of group) talk.say();
+    }
+    if (tool) await answerAll(open, tool, signal);
+  }
+}
+
+/** Places of a sequence are counted in these, so that few programs are compiled. */
+const places = 16;
+const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
+
+/** What is generated for some conversations in one call. */
+interface GenerateCall {
+  readonly sequences: readonly Int32Array[];
+  readonly seeds: readonly number[];
+  readonly length: number;
+}
+
+const firstCall = (group: readonly Talk[]): GenerateCall => ({
+  sequences: group.map(({ sequence }) => sequence),
+  seeds: group.map((talk) => talk.seed(0)),
+  length: Math.max(...group.map(({ room }) => room)),
+});
+
+/**
+ * The same after an answer. Every size of a call compiles programs of its own, which takes longer than many calls. So
+ * there are as many sequences as in the first call or a quarter of them, filled up by idle ones that widen the call
+ * where there is room, and as many tokens whatever is needed of them.
+ */
+function laterCall(
+  group: readonly Talk[],
+  turn: number,
+  { length, model }: ConverseSettings,
+  all: number,
+): GenerateCall {
+  const quarter = Math.ceil(all / 4);
+  const idle = (group.length > quarter ? all : quarter) - group.length;
+  const needed = Math.max(...group.map(({ room }) => room));
+  const space = Math.max(...group.map((talk) => talk.space));
+  const wide = roundUp(space, 4 * places);
+  const width = idle > 0 && wide + needed <= model.context ? wide : space;
+  const filling = Array.from({ length: idle }, () => new Int32Array(width));
+  return {
+    sequences: [...group.map(({ sequence }) => sequence), ...filling],
+    seeds: [...group.map((talk) => talk.seed(turn)), ...filling.map(() => 0)],
+    length: Math.min(roundUp(length, places), model.context - width),
+  };
+}
+
+/** The options of a tool, which may be an object of a class with more in it. */
+const toolOptions = ({ stop, call, timeout, onFailure }: Tool): object => ({
+  stop,
+  call,
+  timeout,
+  onFailure,
+});
+
+/** Lets all conversations that called the tool have its answer. */
+async function answerAll(open: readonly Talk[], tool: Tool, signal: AbortSignal | undefined): Promise<void> {
+  const { timeout = 10_000 } = tool;
+  const controllers: AbortController[] = [];
+  const answer = async (talk: Talk): Promise<void> => {
+    const call = talk.call();
+    if (!call) return;
+    const controller = new AbortController();
+    controllers.push(controller);
+    const answered = async () => tool.call(call.said, { ...call, signal: controller.signal });
+    try {
+      talk.hear(await inTime(answered(), timeout));
+    } catch (cause) {
+      controller.abort();
+      talk.fail(cause === LATE ? `no answer in ${timeout} ms` : textOf(cause), cause);
+    }
+  };
+  try {
+    await inTime(Promise.all(open.map(answer)), undefined, signal);
+  } catch (error) {
+    for (const controller of controllers) controller.abort();
+    throw error;
+  }
+}
+
+const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/**
+ * Conversations that can be generated in one call: the longest of a group leaves each of them the room it has. All of
+ * them, unless the model's context is nearly full.
+ */
+function groupsThatFit(open: readonly Talk[], context: number): readonly (readonly Talk[])[] {
+  const groups: Talk[][] = [];
+  let rest = open;
+  while (rest.length > 0) {
+    const left = context - Math.max(...rest.map(({ space }) => space));
+    groups.push(rest.filter(({ room }) => room <= left));
+    rest = rest.filter(({ room }) => room > left);
+  }
+  return groups;
+}
+
+/** A conversation as it grows. */
+class Talk {
+  readonly #settings: ConverseSettings;
+  readonly #index: number;
+  readonly #prompt: Int32Array;
+  /** Tokens after the prompt, at most. */
+  readonly #limit: number;
+  readonly #tokens: number[] = [];
+  readonly #made: number[] = [];
+  readonly #logProbs: number[] = [];
+  /** All of it before the newest stop, and the part of it that came in this round. */
+  #text = "";
+  #said = "";
+  readonly #chunks: TokenChunk[] = [];
+  /** The newest stop, as it was written, where it calls the tool. */
+  #stop: string | undefined;
+  #calls = 0;
+  #failure: EspalierError | undefined;
+  ended: Conversation["ended"] | undefined;
+
+  constructor(prompt: Prompt, index: number, settings: ConverseSettings) {
+    const { tokenizer, length, model } = settings;
+    this.#settings = settings;
+    this.#index = index;
+    this.#prompt = typeof prompt === "string" ? tokenizer.encode(prompt) : Int32Array.from(prompt);
+    this.#limit = Math.min(length, model.context - this.#prompt.length);
+    if (this.#limit < 1)
+      throw new EspalierError(
+        "CONTEXT_EXCEEDED",
+        `${kind}: prompt ${index} has ${this.#prompt.length} tokens, and the model's context is ${model.context}`,
+        { fix: `cut prompts to less than ${model.context} tokens, or give the model a longer context` },
+      );
+  }
+
+  /** The prompt and all after it. */
+  get sequence(): Int32Array {
+    const whole = new Int32Array(this.#prompt.length + this.#tokens.length);
+    whole.set(this.#prompt);
+    whole.set(this.#tokens, this.#prompt.length);
+    return whole;
+  }
+
+  /** Places that it takes: after an answer, rounded up. */
+  get space(): number {
+    return this.#spaceWith(0);
+  }
+
+  /** Tokens that the model may still make. */
+  get room(): number {
+    return this.#roomWith(0);
+  }
+
+  #spaceWith(answer: number): number {
+    const size = this.#prompt.length + this.#tokens.length + answer;
+    return this.#tokens.length === 0 ? size : roundUp(size, places);
+  }
+
+  #roomWith(answer: number): number {
+    const left = this.#settings.model.context - this.#spaceWith(answer);
+    return Math.min(this.#limit - this.#tokens.length - answer, left);
+  }
+
+  /** The seed of a round: that of the conversation for the first, and one that follows from it for each later one. */
+  seed(turn: number): number {
+    const own = this.#settings.seeds?.[this.#index] ?? this.#index;
+    if (turn === 0) return own;
+    const [high = 0, low = 0] = hostRandom.hostFoldIn(hostRandom.hostKey(own), turn);
+    return (high >>> 11) * 2 ** 32 + low;
+  }
+
+  /** Takes tokens of this round as they come. */
+  take(chunk: TokenChunk): void {
+    this.#chunks.push(chunk);
+  }
+
+  /** True where the model has come to a stop in this round, or has no more room. */
+  get hasSaid(): boolean {
+    const made = this.#chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
+    return made >= this.room || this.#chunks.some(({ stopped }) => stopped);
+  }
+
+  /** Ends the round. Tokens for which there is no room are left out: others of its group have more. */
+  say(): void {
+    const { tokenizer, tool, turns } = this.#settings;
+    const chunks = this.#chunks.splice(0);
+    const { room } = this;
+    const all = chunks.flatMap(({ tokens }) => [...tokens]);
+    const stopped = all.length <= room && chunks.some((chunk) => chunk.stopped);
+    const tokens = all.slice(0, room);
+    const whole = tokenizer.decode(tokens);
+    this.#said = stopped ? chunks.map(({ text }) => text).join("") : whole;
+    this.#text += this.#said;
+    this.#add(
+      tokens,
+      1,
+      chunks.flatMap(({ logProbs = [] }) => [...logProbs]),
+    );
+    const rest = whole.slice(this.#said.length);
+    if (!stopped) this.ended = "length";
+    else if (!tool || !rest.startsWith(tool.stop)) this.ended = "stop";
+    else if (this.#calls === turns) this.ended = "turns";
+    else this.#stop = rest;
+  }
+
+  /** The call of the tool that this round ended with. */
+  call(): (Omit<ToolCall, "signal"> & { readonly said: string }) | undefined {
+    if (this.#stop === undefined) return undefined;
+    return {
+      said: this.#said,
+      text: this.#text,
+      conversation: this.#index,
+      turn: this.#calls++,
+      problem: this.#settings.problems?.[this.#index],
+    };
+  }
+
+  /** Takes the tool's answer. It is left out where there is no room for it and one token of the model. */
+  hear(answer: string | undefined): void {
+    if (answer === undefined) {
+      this.ended = "tool";
+      return;
+    }
+    const { tokenizer, model } = this.#settings;
+    if (typeof answer !== "string") throw new TypeError(`it gave ${shown(answer)}, which is no text`);
+    const tokens = tokenizer.encode(answer);
+    const unknown = tokens.find((token) => token >= model.vocabulary);
+    if (unknown !== undefined)
+      throw new Error(`its answer ${shown(answer)} has token ${unknown}, which the model does not know`);
+    if (this.#roomWith(tokens.length) < 1) {
+      this.ended = "length";
+      return;
+    }
+    this.#text += `${this.#stop}${answer}`;
+    this.#stop = undefined;
+    this.#add(tokens, 0);
+  }
+
+  /** A call that failed. */
+  fail(what: string, cause?: unknown): void {
+    const where = `conversation ${this.#index}, call ${this.#calls - 1} of the tool (said ${shown(this.#said)})`;
+    const error = new EspalierError("TOOL_FAILED", `${kind}: ${where} failed: ${what}`, {
+      fix: 'let the tool answer what went wrong, or count such conversations: onFailure: "end"',
+      ...(cause !== undefined && cause !== LATE && { cause }),
+    });
+    if (this.#settings.tool?.onFailure !== "end") throw error;
+    this.#failure = error;
+    this.ended = "failure";
+  }
+
+  #add(tokens: Iterable<number>, made: 0 | 1, logProbs: readonly number[] = []): void {
+    let i = 0;
+    for (const token of tokens) {
+      this.#tokens.push(token);
+      this.#made.push(made);
+      this.#logProbs.push(logProbs[i++] ?? 0);
+    }
+  }
+
+  result(): Conversation {
+    return {
+      tokens: Int32Array.from(this.#tokens),
+      made: Uint8Array.from(this.#made),
+      logProbs: Float32Array.from(this.#logProbs),
+      text: this.#text,
+      // Every conversation has ended when it is asked for.
+      ended: this.ended ?? "length",
+      calls: this.#calls,
+      failures: this.#failure ? 1 : 0,
+      ...(this.#failure && { failure: this.#failure }),
+    };
+  }
+}
