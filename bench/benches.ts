@@ -16,7 +16,6 @@ export const benches: Readonly<Record<string, Bench>> = {
   logging: { title: "Logging", load: () => import("./logging.ts") },
   supervised: { title: "Supervised training on a CPU", load: () => import("./supervised.ts") },
   rl: { title: "Reinforcement learning on a CPU", load: () => import("./rl.ts") },
-  rollout: { title: "Rollout workers", load: () => import("./rollout.ts") },
   "rl-gpu": { title: "Reinforcement learning on a GPU", load: () => import("./rl-gpu.ts") },
   rollout: { title: "Rollout workers on a CPU", load: () => import("./rollout.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },

@@ -188,6 +188,11 @@ function useChecks(engines: readonly string[]): readonly Check[] {
         ),
     },
     {
+      name: "worker processes",
+      run: async () =>
+        assert.equal(await script(process.execPath, "workers.mjs", "wasm"), "worker-0.1 has weights 3\n"),
+    },
+    {
       name: "espalier --help",
       run: async () => assert.match(await espalier(room(), "--help"), /Usage: espalier/),
     },
