@@ -25,6 +25,7 @@ export type {
   WorkerLink,
 } from "./rollout.ts";
 export { type ReferenceOptions, type RolloutTask, type RolloutTaskOptions, rolloutTask } from "./task.ts";
+export { type LanguageTaskOptions, languageTask, type TextRolloutOptions, textRollouts } from "./text.ts";
 export { type InProcessTransport, inProcessTransport } from "./transport.ts";
 export {
   RolloutWorker,

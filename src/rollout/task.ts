@@ -221,7 +221,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     ...learner.components,
     replay,
     keys,
-    ...(worker && prefixed("worker", worker.components)),
+    ...(worker && workerStates(worker)),
     ...(reference && { reference: reference.state }),
     ...objective.components,
   });
@@ -416,12 +416,10 @@ const keysOf = (streams: Learner["streams"]) => ({
 const drawKeys = ({ streams, where }: Learner): TaskKeys =>
   new KeyCounts({ keys: keysOf(streams), counts: ["updates"], where });
 
-const prefixed = (
-  prefix: string,
-  all: Readonly<Record<string, Stateful>>,
-): Readonly<Record<string, Stateful>> =>
+/** The worker's states under its name. */
+const workerStates = ({ components }: RolloutWorker): Readonly<Record<string, Stateful>> =>
   Object.fromEntries(
-    Object.entries(all).map(([name, part]) => [name === prefix ? name : `${prefix}.${name}`, part]),
+    Object.entries(components).map(([name, part]) => [name === "worker" ? name : `worker.${name}`, part]),
   );
 
 const closed = (): EspalierError =>

@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../checkpoint/hook/runs.test-support.ts";
+import { checkpointHook, localStore } from "../checkpoint/index.ts";
+import { characterTokenizer } from "../data/index.ts";
+import { compile, type EngineName, hostRandom, put, type Tensor, type Value } from "../engine/index.ts";
+import { sweepEngines } from "../engine/run/engines.test-support.ts";
+import {
+  dpoLoss,
+  grpoLoss,
+  imitationLoss,
+  referenceKlLoss,
+  type TextLesson,
+  textLessons,
+  tokenOutputs,
+} from "../language/index.ts";
+import * as nn from "../nn/index.ts";
+import * as optim from "../optim/index.ts";
+import { every } from "../schedule/index.ts";
+import { firstDifference } from "../state/index.ts";
+import { describeInSample } from "../sweep.test-support.ts";
+import { Trainer, type TrainingConfig } from "../trainer/index.ts";
+import type { NamedArrays } from "./rollout.ts";
+import { type LanguageTaskOptions, languageTask, type TextRolloutOptions, textRollouts } from "./text.ts";
+import { inProcessTransport } from "./transport.ts";
+import { RolloutWorker } from "./worker.ts";
+
+const tokenizer = characterTokenizer("\nabc=");
+/** Says the letter again: "b=" is followed by "b". */
+const echo: TextLesson = {
+  name: "echo",
+  problem: (random) => {
+    const [first, second] = [random.pick(["a", "b", "c"]), random.pick(["a", "b", "c"])];
+    return { prompt: `${first}${second}=`, answer: first };
+  },
+};
+const model = nn.transformer({
+  vocabulary: tokenizer.vocabulary,
+  width: 16,
+  layers: 1,
+  heads: 2,
+  context: 6,
+});
+const rolloutsOf = (engine: EngineName, more: Partial<TextRolloutOptions> = {}) =>
+  textRollouts({
+    model,
+    tokenizer,
+    lessons: [echo],
+    length: 2,
+    prompts: 6,
+    group: 4,
+    heldOut: 0,
+    engine,
+    ...more,
+  });
+const request = (seed: number) => ({
+  lesson: "echo",
+  key: hostRandom.hostKey(seed),
+  signal: new AbortController().signal,
+});
+const made = (engine: EngineName, more: Partial<LanguageTaskOptions> = {}) =>
+  languageTask({
+    model,
+    generator: rolloutsOf(engine),
+    worker: { microEvalFrequency: 2, evalFrequency: 4, evalExamples: 4 },
+    losses: [grpoLoss(), referenceKlLoss({ weight: 0.01 })],
+    optimizer: optim.adam({ learningRate: 3e-3 }),
+    batchSize: 3,
+    updates: 2,
+    examples: 8,
+    engine,
+    ...more,
+  });
+const config = (more: Partial<TrainingConfig> = {}): Partial<TrainingConfig> => ({
+  epochs: 4,
+  seed: 5,
+  handleSignals: false,
+  ...more,
+});
+
+describe.each(sweepEngines())("text on %s", (engine) => {
+  it("is rolled out in groups, with the log-probabilities of a whole pass", async () => {
+    const generator = rolloutsOf(engine);
+    const params = model.init(3, { shape: [1, 1], dtype: "i32" } as never, { engine });
+    await generator.setParams(params);
+    const { arrays, episodes } = await generator.rollout(request(1));
+    const { tokens, mask, logProbs, reward } = arrays as Required<NamedArrays>;
+    expect([tokens?.shape, reward?.shape, episodes]).toEqual([[6, 4, 6], [6, 4], 24]);
+    const whole = compile((p: nn.Params, t: Value): Value => tokenOutputs(model, p, t).logProbs, { engine });
+    const t = put(tokens?.data as Int32Array, { shape: [6, 4, 6], engine });
+    const found = await (whole(params as never, t as never) as Tensor).read();
+    let made = 0;
+    for (const [i, is] of Array.from(mask?.data ?? []).entries()) {
+      expect(Math.abs((logProbs?.data[i] as number) - is * (found[i] as number))).toBeLessThan(1e-4);
+      made += is;
+    }
+    expect(made).toBeGreaterThan(24);
+    // All samples of a group have one prompt; the mask begins behind it.
+    for (let row = 0; row < 24; row++) {
+      const own = tokens?.data.subarray(row * 6, row * 6 + 3);
+      expect(own).toEqual(tokens?.data.subarray((row - (row % 4)) * 6, (row - (row % 4)) * 6 + 3));
+      expect(Array.from(mask?.data.subarray(row * 6, row * 6 + 4) ?? [])).toEqual([0, 0, 0, 1]);
+    }
+    const again = await generator.rollout(request(1));
+    expect(again.arrays).toEqual(arrays);
+    expect((await generator.rollout(request(2))).arrays).not.toEqual(arrays);
+  });
+
+  it("is learned by GRPO from a warm start", async () => {
+    const warm = made(engine, {
+      generator: rolloutsOf(engine, { answers: true, prompts: 8 }),
+      worker: { defaultHooks: false },
+      losses: [imitationLoss()],
+      keepUniform: true,
+      optimizer: optim.adam({ learningRate: 0.02 }),
+      batchSize: 8,
+      updates: 1,
+    });
+    const scores: number[] = [];
+    const score = async (task: typeof warm) => {
+      const { signal } = new AbortController();
+      const found = await task.validate?.({ counters: {} as never, signal });
+      scores.push(found?.["echo.return"] as number);
+    };
+    await new Trainer({ task: warm, config: config({ epochs: 4 }), warn: () => {} }).train();
+    await score(warm);
+    const task = made(engine, {
+      generator: rolloutsOf(engine, { prompts: 12 }),
+      params: warm.params,
+      worker: { defaultHooks: false },
+      batchSize: 12,
+      updates: 1,
+      optimizer: optim.adam({ learningRate: 0.02 }),
+      losses: [grpoLoss()],
+      examples: 64,
+    });
+    await new Trainer({ task, config: config({ epochs: 20 }), warn: () => {} }).train();
+    await score(task);
+    expect(scores[0]).toBeLessThan(0.9);
+    expect(scores[1]).toBeGreaterThan(0.95);
+    expect(task.counts.useless).toBeGreaterThan(0);
+  });
+
+  it("goes on with the same bits from a checkpoint, from the middle of an epoch too", async () => {
+    const whole = made(engine);
+    const trainer = new Trainer({ task: whole, config: config(), warn: () => {} });
+    await trainer.train();
+    const store = localStore(temporaryDirectory());
+    for (const maxUpdates of [3, 6, undefined]) {
+      const task = made(engine);
+      const hooks = [checkpointHook({ store, schedule: every({ updates: 1000 }) })];
+      const part = new Trainer({
+        task,
+        config: config(maxUpdates ? { maxUpdates } : {}),
+        hooks,
+        warn: () => {},
+      });
+      const { counters } = await part.train();
+      if (maxUpdates) expect(counters.updates).toBe(maxUpdates);
+      else
+        for (const [name, one] of Object.entries(task.components)) {
+          if (name.endsWith(".time")) continue;
+          const other = await trainer.components[name]?.getState();
+          expect((await firstDifference(await one.getState(), other as never))?.text).toBeUndefined();
+        }
+    }
+  });
+
+  it("gives the same bits, fused or not", async () => {
+    const [fused, single] = [made(engine), made(engine)];
+    await new Trainer({ task: fused, config: config(), warn: () => {} }).train();
+    await new Trainer({ task: single, config: config({ fuse: false }), warn: () => {} }).train();
+    expect(await firstDifference(fused.params, single.params)).toBeUndefined();
+  });
+});
+
+describeInSample("training from rollouts", () => {
+  it("learns from pairs by DPO", async () => {
+    const pairs: TextLesson = {
+      name: "echo",
+      problem: (random) => {
+        const letter = random.pick(["a", "b", "c"]);
+        return { prompt: `${letter}=`, answer: letter, rejected: letter === "a" ? "b" : "a" };
+      },
+    };
+    const metrics: number[] = [];
+    const task = made("wasm", {
+      generator: rolloutsOf("wasm", { lessons: [pairs], answers: true }),
+      worker: { defaultHooks: false },
+      losses: [dpoLoss()],
+      optimizer: optim.adam({ learningRate: 0.01 }),
+      batchSize: 6,
+      updates: 1,
+    });
+    const watch = {
+      name: "watch",
+      onBatchEnd: async ({ state }: { readonly state: { readonly metrics: () => Promise<object> } }) => {
+        const found = (await state.metrics()) as Readonly<Record<string, number>>;
+        metrics.push(found["dpo.accuracy"] as number);
+      },
+    };
+    await new Trainer({
+      task,
+      config: config({ epochs: 30 }),
+      hooks: [watch as never],
+      warn: () => {},
+    }).train();
+    expect(metrics.at(-1)).toBe(1);
+  });
+
+  it("takes rollouts of workers that go on meanwhile, none of them too old", async () => {
+    const transport = inProcessTransport({ capacity: 2 });
+    const seen: number[] = [];
+    const worker = new RolloutWorker({
+      generator: rolloutsOf("wasm"),
+      link: transport.worker("worker-0"),
+      defaultHooks: false,
+      hooks: [{ name: "see", onRolloutEnd: ({ metadata }) => void seen.push(metadata.weightId as number) }],
+    });
+    const task = made("wasm", {
+      generator: undefined as never,
+      worker: undefined as never,
+      transport,
+      losses: [grpoLoss()],
+      maxStaleness: 4,
+    });
+    const running = worker.run();
+    await new Trainer({ task, config: config({ epochs: 5 }), warn: () => {} }).train();
+    await task.close();
+    expect((await running).outcome).toBe("stopped");
+    expect(new Set(seen).size).toBeGreaterThan(1);
+    expect(task.counts.rollouts).toBeGreaterThanOrEqual(5);
+    expect(task.counts.future + task.counts.duplicates).toBe(0);
+  });
+
+  it("drops samples whose reward failed, and counts them", async () => {
+    const generator = rolloutsOf("wasm", {
+      reward: ({ prompt }) => {
+        if (prompt.startsWith("a")) throw new Error("no a");
+        return 1;
+      },
+      lessons: [{ ...echo }],
+      onRewardFailure: "drop",
+    });
+    await generator.setParams(model.init(0, { shape: [1, 1], dtype: "i32" } as never, { engine: "wasm" }));
+    const { arrays, metrics } = await generator.rollout(request(1));
+    expect(metrics?.["reward.failures"]).toBeGreaterThan(0);
+    const { mask, reward } = arrays as Required<NamedArrays>;
+    const rows = Array.from({ length: 24 }, (_, i) =>
+      mask?.data.subarray(i * 6, i * 6 + 6).some((m) => m > 0),
+    );
+    expect(rows.filter((is) => !is).length).toBe(metrics?.["reward.failures"]);
+    expect(Array.from(reward?.data ?? []).every(Number.isFinite)).toBe(true);
+  });
+
+  it.each([
+    ["no generator", () => made("wasm", { generator: undefined as never }), "OPTION_INVALID"],
+    ["both", () => made("wasm", { transport: inProcessTransport() }), "OPTION_INVALID"],
+    ["a short context", () => rolloutsOf("wasm", { length: 6 }), "CONTEXT_EXCEEDED"],
+    ["no lesson", () => rolloutsOf("wasm", { lessons: [] }), "OPTION_INVALID"],
+    ["a slip", () => made("wasm", { batchsize: 3 } as never), "OPTION_UNKNOWN"],
+  ])("refuses %s", (_name, make, code) => {
+    expect(make).toThrow(expect.objectContaining({ code }));
+  });
+
+  it("refuses weights of another model, an unknown lesson, long prompts, and answers before weights", async () => {
+    const generator = rolloutsOf("wasm");
+    await expect(generator.rollout(request(0))).rejects.toMatchObject({ code: "WEIGHTS_MISSING" });
+    const other = nn.transformer({ vocabulary: 5, width: 8, layers: 1, heads: 2, context: 6 });
+    const params = other.init(0, { shape: [1, 1], dtype: "i32" } as never, { engine: "wasm" });
+    expect(() => generator.setParams(params)).toThrow(expect.objectContaining({ code: "WEIGHTS_INVALID" }));
+    await expect(generator.rollout({ ...request(0), lesson: "ecco" })).rejects.toMatchObject({
+      code: "LESSON_UNKNOWN",
+    });
+    await expect(rolloutsOf("wasm", { promptLength: 2 }).rollout(request(0))).rejects.toMatchObject({
+      code: "CONTEXT_EXCEEDED",
+    });
+    const strange = rolloutsOf("wasm", { lessons: [textLessons.add()] });
+    await expect(strange.rollout({ ...request(0), lesson: "add-2" })).rejects.toMatchObject({
+      code: "VOCABULARY_MISMATCH",
+    });
+  });
+});

@@ -1,0 +1,441 @@
+/**
+ * Reinforcement learning of language models:
+ *
+ *     textRollouts     problems of a lesson, `group` samples of each, their rewards     -> a rollout
+ *     languageTask     learns from such rollouts by losses over tokens                  (task.ts)
+ *
+ * Arrays of a rollout, with P prompts, G samples of each and L places:
+ *
+ *     tokens [P, G, L]     the prompt, then what the model said, then zeros
+ *     mask [P, G, L]       1 where the model chose the token; 0 in prompts, answers of tools and after the end
+ *     logProbs [P, G, L]   of those tokens, by the weights that chose them
+ *     reward [P, G]
+ */
+import { checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import type { Tokenizer } from "../data/index.ts";
+import { type EngineChoice, hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
+import {
+  converse,
+  drawProblems,
+  encodeProblems,
+  type Generated,
+  generate,
+  passAtK,
+  scoreAll,
+  type TextBatch,
+  type TextLesson,
+  type TextOutputs,
+  type TextProblem,
+  type TextReward,
+  type Tool,
+  tokenOutputs,
+} from "../language/index.ts";
+import type { Params, Transformer } from "../nn/index.ts";
+import type { Setting } from "../trainer/index.ts";
+import type { NamedArrays, RolloutGenerator } from "./rollout.ts";
+import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
+import { WeightsReceiver } from "./weights.ts";
+
+/** Options of {@link textRollouts}. */
+export interface TextRolloutOptions {
+  readonly model: Transformer;
+  readonly tokenizer: Tokenizer;
+  readonly lessons: readonly TextLesson[];
+  /** Problems of a rollout. Default: 8. */
+  readonly prompts?: number;
+  /** Samples of each problem. Default: 8. */
+  readonly group?: number;
+  /** New tokens of a sample, at most. */
+  readonly length: number;
+  /** Tokens of a prompt, at most. Default: what the model's context leaves. */
+  readonly promptLength?: number;
+  /** Default: 1. */
+  readonly temperature?: number;
+  /** Ends an answer; part of what is learned. Default: a line feed. */
+  readonly stop?: string;
+  /** Judges answers where a lesson does not. Default: 1 where the text is the problem's answer, else 0. */
+  readonly reward?: TextReward;
+  /** Milliseconds for the rewards of a rollout. Default: 30,000. */
+  readonly rewardTimeout?: number;
+  /** What becomes of a sample whose reward failed. Default: "error". */
+  readonly onRewardFailure?: "error" | "zero" | "drop";
+  /** A function that the model can call in the middle of an answer. */
+  readonly tool?: Tool;
+  /** Calls of the tool in an answer, at most. Default: 4. */
+  readonly turns?: number;
+  /**
+   * Takes the problems' own answers instead of the model's: a supervised warm start by `imitationLoss`; or pairs of
+   * `answer` and `rejected`, where all problems have both, for `dpoLoss`. Default: false.
+   */
+  readonly answers?: boolean;
+  /** The share of problems that only evaluations see. Default: 0.1. */
+  readonly heldOut?: number;
+  /** Evaluations estimate pass@k for each of these, from samples at `temperature`. Default: none. */
+  readonly passAt?: readonly number[];
+  readonly engine?: EngineChoice;
+}
+
+const kind = "textRollouts";
+const hasMethod =
+  (name: string) =>
+  (value: unknown): boolean =>
+    typeof (value as Readonly<Record<string, unknown>> | null | undefined)?.[name] === "function";
+
+const table = {
+  model: option.made<Transformer>("a model of nn.transformer", hasMethod("applyCached"), { required: true }),
+  tokenizer: option.made<Tokenizer>("a tokenizer: characterTokenizer(text)", hasMethod("encode"), {
+    required: true,
+  }),
+  lessons: option.made<readonly TextLesson[]>(
+    "a list of lessons: [textLessons.add()]",
+    (value) => Array.isArray(value) && value.length > 0 && value.every(hasMethod("problem")),
+    { required: true },
+  ),
+  prompts: option.integer({ min: 1, default: 8, doc: "Problems of a rollout." }),
+  group: option.integer({ min: 1, default: 8, doc: "Samples of each problem." }),
+  length: option.integer({ min: 1, required: true, doc: "New tokens of a sample, at most." }),
+  promptLength: option.integer({ min: 1, doc: "Tokens of a prompt, at most." }),
+  temperature: option.number({ above: 0, default: 1, doc: "Divides the logits." }),
+  stop: option.text({ default: "\n", doc: "Ends an answer." }),
+  reward: option.made<TextReward>(
+    "a function of a sample, or { module, name }",
+    (value) => Boolean(value),
+    {},
+  ),
+  rewardTimeout: option.number({ above: 0, default: 30_000, doc: "Milliseconds for rewards." }),
+  onRewardFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
+  tool: option.made<Tool>("a tool: { stop, call }", hasMethod("call"), {}),
+  turns: option.integer({ min: 1, default: 4, doc: "Calls of the tool, at most." }),
+  answers: option.flag({ default: false, doc: "Takes the problems' own answers." }),
+  heldOut: option.number({ min: 0, below: 1, default: 0.1, doc: "Share of problems for evaluations." }),
+  passAt: option.made<readonly number[]>("a list of numbers: [1, 4]", Array.isArray, {}),
+  engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
+} satisfies OptionTable<TextRolloutOptions>;
+
+/** Sequences that were generated for problems, with what each token is. */
+interface Answer {
+  readonly tokens: Int32Array;
+  /** 1 where the model chose the token. */
+  readonly made: Uint8Array;
+  readonly logProbs: Float32Array;
+  readonly text: string;
+  /** Calls of the tool, and those that failed. */
+  readonly calls?: number;
+  readonly failures?: number;
+}
+
+/**
+ * Makes rollouts of text: problems of a lesson, `group` answers to each by the model, and their rewards.
+ *
+ * @example
+ * ```ts
+ * const rollouts = textRollouts({ model, tokenizer, lessons: [textLessons.add({ digits: 2 })], length: 8 });
+ * const task = languageTask({ model, generator: rollouts, losses: [grpoLoss()], optimizer, batchSize: 8 });
+ * ```
+ */
+export function textRollouts(options: TextRolloutOptions): RolloutGenerator {
+  checkOptions(kind, options, table);
+  return new TextRollouts(options);
+}
+
+class TextRollouts implements RolloutGenerator {
+  readonly lessons: readonly string[];
+  readonly #options: TextRolloutOptions;
+  readonly #receiver: WeightsReceiver;
+  readonly #promptLength: number;
+  #params: Params<Tensor> | undefined;
+
+  constructor(options: TextRolloutOptions) {
+    const { model, lessons, length, engine } = options;
+    this.#options = options;
+    this.lessons = lessons.map(({ name }) => name);
+    this.#promptLength = options.promptLength ?? model.context - length;
+    if (this.#promptLength < 1 || this.#promptLength + length > model.context)
+      throw new EspalierError(
+        "CONTEXT_EXCEEDED",
+        `${kind}: prompts of ${this.#promptLength} tokens and ${length} more do not fit into the model's context of ${model.context}`,
+        { fix: "give a smaller length or promptLength, or the model a longer context" },
+      );
+    this.#receiver = new WeightsReceiver(
+      model.init(0, spec([1, 1], "i32"), { ...(engine !== undefined && { engine }) }),
+    );
+  }
+
+  setParams(weights: Params<Tensor> | NamedArrays): void {
+    this.#params = this.#receiver.params(weights);
+  }
+
+  async rollout({ lesson: name, key, signal }: Parameters<RolloutGenerator["rollout"]>[0]) {
+    const {
+      prompts: count = 8,
+      length,
+      temperature = 1,
+      answers: own = false,
+      heldOut = 0.1,
+      tool,
+    } = this.#options;
+    const lesson = this.#lesson(name);
+    const drawn = await drawProblems(lesson, {
+      count,
+      key: hostRandom.hostFoldIn(key, 0),
+      part: "train",
+      heldOut,
+      signal,
+    });
+    const pairs = own && drawn.every(({ rejected }) => rejected !== undefined);
+    const group = own ? (pairs ? 2 : 1) : (this.#options.group ?? 8);
+    const problems = drawn.flatMap((problem) => Array.from({ length: group }, () => problem));
+    const prompts = this.#encode(lesson, problems);
+    const answers = own
+      ? problems.map(({ answer, rejected }, i) =>
+          this.#givenAnswer(lesson, i % group === 1 ? rejected : answer),
+        )
+      : await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), temperature);
+    const { rewards, dropped, failures } = own
+      ? { rewards: Float32Array.from(problems, (_, i) => 1 - (i % group)), dropped: [], failures: 0 }
+      : await this.#rewards(lesson, problems, answers, signal);
+
+    const places = this.#promptLength + length;
+    const all = count * group;
+    const tokens = new Int32Array(all * places);
+    const [mask, logProbs] = [new Float32Array(all * places), new Float32Array(all * places)];
+    let made = 0;
+    answers.forEach((answer, i) => {
+      const prompt = prompts[i] as Int32Array;
+      const from = i * places + prompt.length;
+      tokens.set(prompt, i * places);
+      tokens.set(answer.tokens, from);
+      logProbs.set(answer.logProbs, from);
+      made += answer.tokens.length;
+      if (!dropped[i]) mask.set(answer.made, from);
+    });
+    // A sample that was dropped counts like the others of its group: as nothing.
+    for (let i = 0; i < all; i++) if (dropped[i]) rewards[i] = meanOfOthers(rewards, dropped, i, group);
+    const shape = [count, group, places];
+    return {
+      ...scoresOf(rewards),
+      metrics: {
+        length: made / all,
+        "reward.failures": failures,
+        ...(tool && { "tool.calls": total(answers, "calls"), "tool.failures": total(answers, "failures") }),
+      },
+      arrays: {
+        tokens: { data: tokens, shape },
+        mask: { data: mask, shape },
+        logProbs: { data: logProbs, shape },
+        reward: { data: rewards, shape: [count, group] },
+      },
+    };
+  }
+
+  /** The likeliest answers to problems that training never sees, and pass@k where it is asked for. */
+  async evaluate({ lesson: name, key, signal, examples }: Parameters<RolloutGenerator["evaluate"]>[0]) {
+    const { passAt = [], temperature = 1, heldOut = 0.1 } = this.#options;
+    const lesson = this.#lesson(name);
+    const problems = await drawProblems(lesson, {
+      count: examples,
+      key: hostRandom.hostFoldIn(key, 0),
+      part: heldOut > 0 ? "held-out" : "train",
+      heldOut,
+      signal,
+    });
+    const prompts = this.#encode(lesson, problems);
+    const answers = await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), 0);
+    const { rewards } = await this.#rewards(lesson, problems, answers, signal);
+    if (passAt.length === 0) return scoresOf(rewards);
+    const samples = Math.max(...passAt);
+    const times = <T>(list: readonly T[]): readonly T[] =>
+      list.flatMap((one) => Array.from({ length: samples }, () => one));
+    const tries = await this.#answers(
+      times(problems),
+      times(prompts),
+      hostRandom.hostFoldIn(key, 2),
+      temperature,
+    );
+    const { rewards: tried } = await this.#rewards(lesson, times(problems), tries, signal);
+    const correct = problems.map((_, i) =>
+      tried.subarray(i * samples, (i + 1) * samples).reduce((sum, reward) => sum + (reward > 0 ? 1 : 0), 0),
+    );
+    const metrics = passAt.map((k) => {
+      const each = correct.map((c) => passAtK(samples, c, k));
+      return [`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const;
+    });
+    return { ...scoresOf(rewards), metrics: Object.fromEntries(metrics) };
+  }
+
+  #lesson(name: string): TextLesson {
+    const lesson = this.#options.lessons.find((one) => one.name === name);
+    if (lesson) return lesson;
+    throw new EspalierError("LESSON_UNKNOWN", `${kind}: there is no lesson ${shown(name)}`, {
+      fix: `the lessons are ${this.lessons.join(", ")}`,
+    });
+  }
+
+  #encode(lesson: TextLesson, problems: readonly TextProblem[]): readonly Int32Array[] {
+    const { tokenizer, model } = this.#options;
+    const prompts = encodeProblems(lesson, problems, tokenizer, model.vocabulary);
+    const longest = Math.max(...prompts.map(({ length }) => length));
+    if (longest > this.#promptLength)
+      throw new EspalierError(
+        "CONTEXT_EXCEEDED",
+        `${kind}: a prompt of lesson "${lesson.name}" has ${longest} tokens, and promptLength is ${this.#promptLength}`,
+        { fix: "give a greater promptLength, or a lesson with shorter prompts" },
+      );
+    return prompts;
+  }
+
+  /** A given answer, as if the model had written it. */
+  #givenAnswer(lesson: TextLesson, answer: string | undefined): Answer {
+    const { tokenizer, stop = "\n", length } = this.#options;
+    const tokens = answer === undefined ? new Int32Array() : tokenizer.encode(answer + stop);
+    if (tokens.length === 0 || tokens.length > length)
+      throw new EspalierError(
+        "LESSON_INVALID",
+        answer === undefined
+          ? `${kind}: a problem of lesson "${lesson.name}" has no answer to learn`
+          : `${kind}: an answer of lesson "${lesson.name}" has ${tokens.length} tokens, and length is ${length}`,
+        { fix: "give problems with answers that are at most as long as length, the stop included" },
+      );
+    return {
+      tokens,
+      made: new Uint8Array(tokens.length).fill(1),
+      logProbs: new Float32Array(tokens.length),
+      text: answer ?? "",
+    };
+  }
+
+  async #answers(
+    problems: readonly TextProblem[],
+    prompts: readonly Int32Array[],
+    key: Uint32Array,
+    temperature: number,
+  ): Promise<readonly Answer[]> {
+    const { model, tokenizer, length, stop = "\n", tool, turns = 4 } = this.#options;
+    if (!this.#params)
+      throw new EspalierError("WEIGHTS_MISSING", `${kind}: there are no weights yet`, {
+        fix: "call setParams first; a RolloutWorker does when it has received some",
+      });
+    const seeds = Array.from(hostRandom.hostBits(key, problems.length));
+    const common = { length, temperature, stop, tokenizer };
+    if (tool) return converse(model, this.#params, prompts, { ...common, seeds, tool, turns, problems });
+    const found = await generate(model, this.#params, prompts, {
+      ...common,
+      seed: seeds,
+      logProbs: true,
+      keepStop: true,
+    });
+    return found.map(({ tokens, logProbs, text = "" }: Generated) => ({
+      tokens,
+      made: new Uint8Array(tokens.length).fill(1),
+      logProbs: logProbs ?? new Float32Array(tokens.length),
+      text,
+    }));
+  }
+
+  #rewards(
+    lesson: TextLesson,
+    problems: readonly TextProblem[],
+    answers: readonly Answer[],
+    signal: AbortSignal,
+  ) {
+    const { reward, rewardTimeout = 30_000, onRewardFailure = "error" } = this.#options;
+    const samples = answers.map(({ text, tokens }, i) => ({
+      lesson: lesson.name,
+      ...(problems[i] as TextProblem),
+      text,
+      tokens,
+    }));
+    const judge = lesson.reward ?? reward;
+    return scoreAll(samples, judge, { timeout: rewardTimeout, onFailure: onRewardFailure, signal });
+  }
+}
+
+/** The mean reward of the samples of a group that were not dropped; 0 where all were. */
+function meanOfOthers(rewards: Float32Array, dropped: ArrayLike<number>, i: number, group: number): number {
+  const from = i - (i % group);
+  const others = Array.from(rewards.subarray(from, from + group)).filter((_, k) => !dropped[from + k]);
+  return others.reduce((sum, reward) => sum + reward, 0) / Math.max(1, others.length);
+}
+
+const total = (answers: readonly Answer[], name: "calls" | "failures"): number =>
+  answers.reduce((sum, answer) => sum + (answer[name] ?? 0), 0);
+
+function scoresOf(rewards: Float32Array) {
+  const episodes = rewards.length;
+  return {
+    episodes,
+    return: rewards.reduce((sum, reward) => sum + reward, 0) / episodes,
+    positive: rewards.reduce((sum, reward) => sum + (reward > 0 ? 1 : 0), 0) / episodes,
+  };
+}
+
+/** Options of {@link languageTask}: those of `rolloutTask` for a model of text. */
+export interface LanguageTaskOptions
+  extends Omit<
+    RolloutTaskOptions<TextBatch, TextOutputs>,
+    "init" | "forward" | "useful" | "reference" | "settings"
+  > {
+  readonly model: Transformer;
+  /** The parameters that losses with a reference compare with. Default: those that training begins with. */
+  readonly reference?: Params<Tensor>;
+  /** Learns from groups whose rewards are all equal, too. Default: false: they are dropped and counted. */
+  readonly keepUniform?: boolean;
+}
+
+const taskTable = {
+  ...rolloutTaskRows,
+  model: table.model,
+  losses: option.made<LanguageTaskOptions["losses"]>("a list of losses: [grpoLoss()]", Array.isArray, {
+    required: true,
+  }),
+  reference: rolloutTaskRows.params,
+  keepUniform: option.flag({ default: false, doc: "Learns from groups whose rewards are all equal, too." }),
+} satisfies OptionTable<LanguageTaskOptions>;
+
+/**
+ * Reinforcement learning of a language model from rollouts of text. A unit of a batch is a group: all samples of one
+ * prompt. Groups whose rewards are all equal teach nothing; they are dropped and counted.
+ *
+ * @example
+ * ```ts
+ * const task = languageTask({
+ *   model,
+ *   params: warmStart.params,
+ *   generator: textRollouts({ model, tokenizer, lessons: [textLessons.add()], length: 8, prompts: 16 }),
+ *   losses: [grpoLoss(), referenceKlLoss({ weight: 0.01 })],
+ *   optimizer: optim.adam({ learningRate: 1e-4 }),
+ *   batchSize: 16,
+ * });
+ * await new Trainer({ task, config: { epochs: 200 } }).train();
+ * ```
+ */
+export function languageTask(options: LanguageTaskOptions): RolloutTask {
+  checkOptions("languageTask", options, taskTable);
+  const { model, reference: given, keepUniform = false, ...rest } = options;
+  const compares = options.losses.some(
+    (loss) => typeof loss !== "function" && loss.fields !== undefined && "reference" in loss.fields,
+  );
+  return rolloutTask<TextBatch, TextOutputs>({
+    ...rest,
+    init: (key, where) => model.init(key, spec([1, 1], "i32"), where),
+    forward: (params, batch) => tokenOutputs(model, params, batch.tokens),
+    ...(!keepUniform && { useful: hasVariance }),
+    ...(compares && {
+      reference: {
+        ...(given && { params: given }),
+        fields: (params, { tokens }) => ({
+          reference: tokenOutputs(model, params, tokens as Value).logProbs,
+        }),
+      },
+    }),
+    settings: { model: (model.recipe ?? model.kind) as Setting, keepUniform },
+  });
+}
+
+/** True for groups whose rewards differ. */
+function hasVariance({ reward }: NamedArrays, unit: number): boolean {
+  if (!reward) return true;
+  const group = reward.shape[1] as number;
+  const own = reward.data.subarray(unit * group, (unit + 1) * group);
+  return own.some((value) => value !== own[0]);
+}
