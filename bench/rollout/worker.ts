@@ -1,9 +1,4 @@
-import {
-  inProcessTransport,
-  type RolloutGenerator,
-  RolloutWorker,
-  type WorkerHook,
-} from "../../src/rollout/index.ts";
+import { type RolloutGenerator, RolloutWorker, type WorkerHook } from "../../src/rollout/index.ts";
 import { every, when } from "../../src/schedule/index.ts";
 import type { Subject, TimedFigure } from "../harness/figure.ts";
 import { seconds } from "../harness/stopwatch.ts";
@@ -32,15 +27,13 @@ const idleGenerator: RolloutGenerator = {
   evaluate: async ({ examples }) => ({ episodes: examples, return: 0, positive: 0 }),
 };
 
-/** Steps of a worker with ten hooks: weights asked for, lesson, keys, log and hooks. Its rollouts go nowhere. */
+/** Steps of a worker with ten hooks: lesson, keys, log and hooks. Weights come once, and rollouts go nowhere. */
 async function workerSteps(): Promise<Subject> {
   return {
     run: async (steps) => {
-      const transport = inProcessTransport();
-      await transport.publish({ id: 0, arrays: {} });
       const worker = new RolloutWorker({
         generator: idleGenerator,
-        weights: transport.worker("worker-0"),
+        weights: { receive: async ({ wait } = {}) => (wait ? { id: 0, arrays: {} } : undefined) },
         rollouts: { send: async () => {} },
         defaultHooks: false,
         hooks: tenHooks,

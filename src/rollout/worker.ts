@@ -528,18 +528,15 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
 
   /** The curriculum and the log take a rollout's scores. */
   #learnFrom({ lesson, episodes, return: mean, positive, metrics }: Rollout): void {
-    const { weightsTaken: _, ...troubles } = this.#stats;
-    const shown = Object.entries(troubles).filter(([, count]) => count > 0);
-    this.#log.log(
-      {
-        ...metrics,
-        ...Object.fromEntries(shown),
-        ...(episodes > 0 && { "episode.return": mean, "episode.positive": positive }),
-        episodes,
-      },
-      this.counters,
-      "rollout",
-    );
+    const { receivesFailed, weightsRefused } = this.#stats;
+    const values: Record<string, number> = { ...metrics, episodes };
+    if (episodes > 0) {
+      values["episode.return"] = mean;
+      values["episode.positive"] = positive;
+    }
+    if (receivesFailed > 0) values["weights.failed"] = receivesFailed;
+    if (weightsRefused > 0) values["weights.refused"] = weightsRefused;
+    this.#log.log(values, this.counters, "rollout");
     if (episodes > 0)
       this.curriculum.trained([{ lesson: this.lessons.indexOf(lesson), episodes, return: mean, positive }]);
   }
