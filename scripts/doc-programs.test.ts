@@ -7,7 +7,7 @@ import { brokenLinks, programsIn } from "./doc-programs.ts";
 describe("programs of documents", () => {
   it("are found in the README and in every guide, and import nothing but packages", () => {
     const pages =
-      "checkpoints data engines hooks logging losses math models reinforcement schedules supervised trainer";
+      "checkpoints data engines hooks logging losses math models reinforcement rollout-workers schedules supervised trainer";
     for (const page of ["README.md", ...pages.split(" ").map((name) => `docs/${name}.md`)]) {
       const programs = programsIn(page);
       expect(programs.length, page).toBeGreaterThan(0);

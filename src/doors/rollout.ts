@@ -26,6 +26,7 @@ export {
   type WorkerEvents,
   type WorkerHook,
   type WorkerLink,
+  type WorkerMetadata,
   type WorkerProcesses,
   type WorkerStart,
   workerProcesses,
