@@ -178,7 +178,7 @@ describe("converse", () => {
     ["throws", (): Promise<string> => Promise.reject(new RangeError("no such page")), /no such page/],
     ["never answers", (): Promise<string> => new Promise<string>(() => undefined), /no answer in 30 ms/],
     ["gives no text", (): string => JSON.parse("5") as string, /gave 5, which is no text/],
-    ["gives unknown characters", (): string => "A", /"A"/],
+    ["gives unknown characters", (): string => "A", /does not know "A"/],
   ] as const)("names and counts the calls of a tool that %s", async (_, broken, what) => {
     const plain = await run(many);
     const chosen = plain.findIndex(({ calls }) => calls > 0);
@@ -223,6 +223,7 @@ describe("converse", () => {
     await expect(run(prompts, { tool: { ...tool, timeout: 0 } })).rejects.toThrow(
       fails("OPTION_INVALID", /tool: timeout is 0/),
     );
+    await expect(run(prompts, { stop: "\n" })).rejects.toThrow(fails("VOCABULARY_MISMATCH", /stop.*"\\n"/));
     await expect(run(["ab", ""])).rejects.toThrow(fails("PROMPT_INVALID", /prompt 1/));
     expect(await run([])).toEqual([]);
   });

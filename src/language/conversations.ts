@@ -26,8 +26,8 @@ import type { Tokenizer } from "../data/index.ts";
 import { hostRandom, type Tensor } from "../engine/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import { type Prompt, streamTokens, type TokenChunk } from "./generate.ts";
-import type { TextProblem } from "./lessons.ts";
-import { inTime, LATE, milliseconds } from "./rewards.ts";
+import { encodeKnown, type TextProblem } from "./lessons.ts";
+import { inTime, LATE, messageOf, milliseconds } from "./rewards.ts";
 
 /**
  * A function that a model can call while it writes.
@@ -171,6 +171,9 @@ export async function converse(
   if (tool) checkOptions(`${kind}: tool`, toolOptions(tool), toolTable);
   if (tool?.stop === stop)
     throw badOption(kind, `stop and the tool's stop are both ${shown(stop)}`, "give two different texts");
+  // A stop that the model cannot write would never come.
+  for (const text of tool ? [stop, tool.stop] : [stop])
+    encodeKnown(`${kind}: stop`, text, tokenizer, model.vocabulary);
   const all = prompts.map((prompt, i) => new Talk(prompt, i, settings));
   for (let turn = 0; ; turn++) {
     const open = all.filter(({ ended }) => ended === undefined);
@@ -257,7 +260,7 @@ async function answerAll(open: readonly Talk[], tool: Tool, signal: AbortSignal 
       talk.hear(await inTime(answered(), timeout));
     } catch (cause) {
       controller.abort();
-      talk.fail(cause === LATE ? `no answer in ${timeout} ms` : textOf(cause), cause);
+      talk.fail(cause === LATE ? `no answer in ${timeout} ms` : messageOf(cause), cause);
     }
   };
   try {
@@ -267,8 +270,6 @@ async function answerAll(open: readonly Talk[], tool: Tool, signal: AbortSignal 
     throw error;
   }
 }
-
-const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /**
  * Conversations that can be generated in one call: the longest of a group leaves each of them the room it has. All of
@@ -409,10 +410,7 @@ class Talk {
     }
     const { tokenizer, model } = this.#settings;
     if (typeof answer !== "string") throw new TypeError(`it gave ${shown(answer)}, which is no text`);
-    const tokens = tokenizer.encode(answer);
-    const unknown = tokens.find((token) => token >= model.vocabulary);
-    if (unknown !== undefined)
-      throw new Error(`its answer ${shown(answer)} has token ${unknown}, which the model does not know`);
+    const tokens = encodeKnown("its answer", answer, tokenizer, model.vocabulary);
     if (this.#roomWith(tokens.length) < 1) {
       this.ended = "length";
       return;

@@ -18,6 +18,7 @@ export {
 export {
   type DrawOptions,
   drawProblems,
+  encodeKnown,
   encodeProblems,
   passAtK,
   type TextLesson,

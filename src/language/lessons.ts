@@ -22,7 +22,7 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
-import { inTime, LATE, milliseconds, type TextReward } from "./rewards.ts";
+import { inTime, LATE, messageOf, milliseconds, type TextReward } from "./rewards.ts";
 
 /** A question to a model. */
 export interface TextProblem {
@@ -272,8 +272,8 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
           `has given no problem for ${timeout} ms`,
           "let problem() answer, or raise timeout",
         );
-      const text = cause instanceof Error ? cause.message : String(cause);
-      throw new EspalierError("LESSON_FAILED", `lesson "${lesson.name}" failed to make a problem: ${text}`, {
+      const what = `failed to make a problem: ${messageOf(cause)}`;
+      throw new EspalierError("LESSON_FAILED", `lesson "${lesson.name}" ${what}`, {
         fix: "look at its function problem",
         cause,
       });
@@ -331,30 +331,39 @@ export function encodeProblems(
   tokenizer: Pick<Tokenizer, "encode" | "vocabulary">,
   vocabulary: number = tokenizer.vocabulary,
 ): Int32Array[] {
-  const encode = (text: string): Int32Array => {
-    let tokens: Int32Array | undefined;
-    let cause: unknown;
-    try {
-      tokens = tokenizer.encode(text);
-      if (tokens.every((token) => token >= 0 && token < vocabulary)) return tokens;
-    } catch (error) {
-      cause = error;
-    }
-    const unknown = [...text].find((character) => !isKnown(character, tokenizer, vocabulary)) ?? text;
-    const who = tokens ? `the model, which has ${vocabulary} tokens,` : "the tokenizer";
-    throw new EspalierError(
-      "VOCABULARY_MISMATCH",
-      `lesson "${lesson.name}": ${who} does not know ${shown(unknown)}, which is in ${shown(text)}`,
-      {
-        fix: "make the tokenizer of all characters, characterTokenizer(textLessons.alphabet), and the model with its vocabulary",
-        ...(cause !== undefined && { cause }),
-      },
-    );
-  };
+  const encode = (text: string): Int32Array =>
+    encodeKnown(`lesson "${lesson.name}"`, text, tokenizer, vocabulary);
   return problems.map(({ prompt, answer, rejected }) => {
     for (const text of [answer, rejected]) if (text) encode(text);
     return encode(prompt);
   });
+}
+
+/** Tokens of a text; VOCABULARY_MISMATCH names the character that tokenizer or model do not know, and `where` it is. */
+export function encodeKnown(
+  where: string,
+  text: string,
+  tokenizer: Pick<Tokenizer, "encode">,
+  vocabulary: number,
+): Int32Array {
+  let tokens: Int32Array | undefined;
+  let cause: unknown;
+  try {
+    tokens = tokenizer.encode(text);
+    if (tokens.every((token) => token >= 0 && token < vocabulary)) return tokens;
+  } catch (error) {
+    cause = error;
+  }
+  const unknown = [...text].find((character) => !isKnown(character, tokenizer, vocabulary)) ?? text;
+  const who = tokens ? `the model, which has ${vocabulary} tokens,` : "the tokenizer";
+  throw new EspalierError(
+    "VOCABULARY_MISMATCH",
+    `${where}: ${who} does not know ${shown(unknown)}, which is in ${shown(text)}`,
+    {
+      fix: "make the tokenizer of all characters, characterTokenizer(textLessons.alphabet), and the model with its vocabulary",
+      ...(cause !== undefined && { cause }),
+    },
+  );
 }
 
 function isKnown(text: string, tokenizer: Pick<Tokenizer, "encode">, vocabulary: number): boolean {

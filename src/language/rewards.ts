@@ -125,7 +125,7 @@ export async function scoreAll(
       const known = cause instanceof EspalierError ? cause : undefined;
       if (known?.code === "REWARD_MODULE") throw known;
       if (known?.code === "REWARD_INVALID") return failure(known.code, errorText(known));
-      failure("REWARD_FAILED", cause === LATE ? `no answer in ${limit} ms` : textOf(cause), cause);
+      failure("REWARD_FAILED", cause === LATE ? `no answer in ${limit} ms` : messageOf(cause), cause);
     }
   };
   const work =
@@ -144,7 +144,11 @@ export async function scoreAll(
   return { rewards, dropped, failures: Object.keys(failed).length, ...(failure && { failure }) };
 }
 
-const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+/** The words of what was thrown. */
+export function messageOf(cause: unknown): string {
+  if (cause instanceof EspalierError) return errorText(cause);
+  return cause instanceof Error ? cause.message : String(cause);
+}
 
 function rewardError(
   code: string,
@@ -253,7 +257,7 @@ async function readyThread(reward: RewardModule): Promise<RewardThread> {
     return thread;
   } catch (cause) {
     thread.end();
-    const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${textOf(cause)}`;
+    const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${messageOf(cause)}`;
     throw new EspalierError("REWARD_MODULE", `the reward's module ${reward.module} ${what}`, {
       fix: `export a function ${reward.name}(sample) from that file`,
       ...(cause !== LATE && { cause }),
