@@ -35,5 +35,4 @@ export {
   type WorkerHook,
   type WorkerMetadata,
   type WorkerResult,
-  type WorkerStats,
 } from "./worker.ts";

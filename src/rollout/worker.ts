@@ -26,7 +26,7 @@ import {
 } from "../hooks/index.ts";
 import { Logger } from "../metrics/index.ts";
 import type { Curriculum } from "../rl/index.ts";
-import { type Counters, noCounters } from "../schedule/index.ts";
+import { advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";
 import { defaultHooks } from "./hooks.ts";
@@ -182,11 +182,11 @@ const optionTable = {
   tracker: option.made<Logger>("a Logger", has("log", "as"), {}),
   seed: option.integer({ min: 0, default: 0 }),
   defaultHooks: option.flag({ default: true }),
-  microEvalFrequency: option.integer({ min: 1, default: 10, doc: "Worker steps between micro evaluations." }),
-  microEvalExamples: option.integer({ min: 1, default: 4, doc: "Episodes of a micro evaluation." }),
-  evalFrequency: option.integer({ min: 1, default: 100, doc: "Steps between full evaluations." }),
-  evalExamples: option.integer({ min: 1, default: 64, doc: "Episodes a lesson of a full evaluation." }),
-  evalUnit: option.oneOf(["trainer", "worker"], { default: "trainer", doc: "Whose steps they are." }),
+  microEvalFrequency: option.integer({ min: 1, default: 10 }),
+  microEvalExamples: option.integer({ min: 1, default: 4 }),
+  evalFrequency: option.integer({ min: 1, default: 100 }),
+  evalExamples: option.integer({ min: 1, default: 64 }),
+  evalUnit: option.oneOf(["trainer", "worker"], { default: "trainer" }),
   clock: option.made<Clock>("a clock", has("now"), {}),
   warn: option.made<(text: string) => void>("a function of a text", (v) => typeof v === "function", {}),
   trace: option.flag({ default: false }),
@@ -199,13 +199,6 @@ export interface WorkerResult {
   readonly reason: string | undefined;
   /** Steps of the worker, those before a restored state included. */
   readonly steps: number;
-}
-
-/** Counts of a worker in this process: sets of weights that it took, could not receive, and refused. */
-export interface WorkerStats {
-  readonly weightsTaken: number;
-  readonly receivesFailed: number;
-  readonly weightsRefused: number;
 }
 
 type Scored = LessonScores & { readonly metrics?: Readonly<Record<string, number>> };
@@ -233,6 +226,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   /** The worker's logger: hooks' `log` goes there too. */
   readonly tracker: Logger;
   readonly hooks: HookManager<WorkerEvents>;
+  /** Sets of weights in this process: how many it took, could not receive, and refused. */
+  readonly stats = { weightsTaken: 0, receivesFailed: 0, weightsRefused: 0 };
   readonly #generator: RolloutGenerator;
   readonly #source: WeightSource;
   readonly #sink: RolloutSink;
@@ -244,7 +239,6 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   #state: "new" | "idle" | "stepping" | "ended" = "new";
   /** The id of the weights that the generator has; undefined before the first. */
   #weightId: number | undefined;
-  #stats: WorkerStats = { weightsTaken: 0, receivesFailed: 0, weightsRefused: 0 };
   #closed: Promise<void> | undefined;
 
   constructor(options: RolloutWorkerOptions) {
@@ -297,9 +291,6 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   get counters(): Counters {
     return this.#progress.counters;
   }
-  get stats(): WorkerStats {
-    return this.#stats;
-  }
   /** Everything that decides how it goes on, by name. Restore it before the first step, or in `onWorkerStart`. */
   get components(): Readonly<Record<string, Stateful>> {
     const { state } = this.#generator;
@@ -350,17 +341,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
    * was stopped, interrupted by the signal, or its transport is closed. A failure ends the worker as in `run`.
    */
   async step(options: { readonly signal?: AbortSignal } = {}): Promise<Rollout | undefined> {
-    if (this.#state === "ended" || this.#state === "stepping")
-      throw new EspalierError(
-        this.#state === "ended" ? "WORKER_ENDED" : "WORKER_BUSY",
-        `the worker "${this.name}" ${this.#state === "ended" ? "has ended" : "is in the middle of a step"}`,
-        {
-          fix:
-            this.#state === "ended"
-              ? "make a new RolloutWorker; to go on from here, restore this one's components into it"
-              : "await the step before the next one",
-        },
-      );
+    if (this.#state === "ended" || this.#state === "stepping") throw this.#cannotStep();
     const release = this.#follow(options.signal);
     try {
       if (this.#state === "new") await this.#start();
@@ -393,11 +374,6 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   /**
    * Plays episodes of lessons that training never sees with the weights of now. No hook hears of it, and the curriculum
    * does not move.
-   *
-   * @example
-   * ```ts
-   * const { addition } = await worker.evaluate({ lessons: ["addition"], examples: 100 });
-   * ```
    */
   async evaluate(
     options: {
@@ -405,7 +381,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
       readonly lessons?: readonly string[];
       /** Episodes of each lesson. Default: 64. */
       readonly examples?: number;
-      /** Decides which episodes are played. Default: the same ones each time. */
+      /** The episodes follow from it. Default: the same ones each time. */
       readonly key?: Uint32Array;
     } = {},
   ): Promise<Readonly<Record<string, Scored>>> {
@@ -428,6 +404,16 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     return scores;
   }
 
+  #cannotStep(): EspalierError {
+    if (this.#state === "stepping")
+      return new EspalierError("WORKER_BUSY", `the worker "${this.name}" is in the middle of a step`, {
+        fix: "await the step before the next one",
+      });
+    return new EspalierError("WORKER_ENDED", `the worker "${this.name}" has ended`, {
+      fix: "make a new RolloutWorker; to go on from here, restore this one's components into it",
+    });
+  }
+
   async #start(): Promise<void> {
     this.hooks.check();
     this.#state = "idle";
@@ -442,7 +428,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     const weightId = this.#weightId as number;
     const [drawKey, rolloutKey, hooksKey] = hostRandom.hostSplit(progress.stepKey(), 3);
     const lesson = this.#drawLesson(drawKey);
-    this.#context.beginStep(hooksKey, lesson, { weightId, performance: progress.performance[lesson] });
+    const metadata: WorkerMetadata = { weightId, performance: progress.performance[lesson] };
+    Object.assign(this.#context, { rng: hooksKey, lessonId: lesson, metadata, rollout: undefined });
     await this.#emit("onLessonStart");
 
     const { signal } = this.#ending;
@@ -459,9 +446,10 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
       return undefined;
     }
 
-    progress.count({ steps: 1, batches: 1, samples: made.episodes });
+    progress.count(made.episodes);
     this.#learnFrom(rollout);
-    this.#context.endRollout(rollout);
+    this.#context.rollout = rollout;
+    Object.assign(metadata, made.metrics, made.episodes > 0 && { reward: made.return });
     await this.#emit("onRolloutEnd");
     await this.#emit("onStep");
     return rollout;
@@ -499,7 +487,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     // A restored worker gets the weights again that it had.
     const known = first && steps > 0 && id === updates;
     this.#weightId = id;
-    this.#stats = { ...this.#stats, weightsTaken: this.#stats.weightsTaken + 1 };
+    this.stats.weightsTaken++;
     this.#progress.takeWeights(id);
     this.#context.metadata.weightId = id;
     if (!known) await this.#emit("onWeights");
@@ -507,8 +495,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   }
 
   #keepOldWeights(count: "receivesFailed" | "weightsRefused", what: string, cause: unknown): void {
-    const times = this.#stats[count] + 1;
-    this.#stats = { ...this.#stats, [count]: times };
+    this.stats[count]++;
+    const times = this.stats[count];
     if (isWorthSaying(times))
       this.#warn(
         `${what}, and it goes on with weights ${this.#weightId}: ${messageOf(cause)} (${countInWords(times)})`,
@@ -528,7 +516,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
 
   /** The curriculum and the log take a rollout's scores. */
   #learnFrom({ lesson, episodes, return: mean, positive, metrics }: Rollout): void {
-    const { receivesFailed, weightsRefused } = this.#stats;
+    const { receivesFailed, weightsRefused } = this.stats;
     const values: Record<string, number> = { ...metrics, episodes };
     if (episodes > 0) {
       values["episode.return"] = mean;
@@ -612,43 +600,21 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
         return ending.decided ? ending.reason : undefined;
       },
       stop: (reason) => ending.stop(reason),
-      beginStep(rng, lesson, metadata) {
-        context.rng = rng;
-        context.lessonId = lesson;
-        context.metadata = metadata;
-        context.rollout = undefined;
-      },
-      endRollout(rollout) {
-        context.rollout = rollout;
-        Object.assign(context.metadata, rollout.metrics);
-        if (rollout.episodes > 0) context.metadata.reward = rollout.return;
-      },
       freeze: (reads) => {
         if (reads.length > 0)
-          throw new EspalierError(
-            "HOOK_INVALID",
-            "a worker freezes no components for hooks in the background",
-            {
-              fix: "read them before: background: { reads: [] }",
-            },
-          );
-        const { counters, since, rng, lessonId, metadata, rollout } = context;
-        return { counters, since, rng, lessonId, metadata: { ...metadata }, rollout };
+          throw new EspalierError("HOOK_INVALID", `a worker freezes no components: ${reads.join(", ")}`, {
+            fix: "read them before the work, with background: { reads: [] }",
+          });
+        return { ...context, metadata: { ...context.metadata } };
       },
     };
     return context;
   }
 }
 
+/** The context with the parts that move. */
 type MovingContext = HostContext<WorkerContext> & {
-  counters: Counters;
-  since: Counters | undefined;
-  rng: Uint32Array;
-  lessonId: string | undefined;
-  metadata: WorkerMetadata;
-  rollout: Rollout | undefined;
-  beginStep(rng: Uint32Array, lesson: string, metadata: WorkerMetadata): void;
-  endRollout(rollout: Rollout): void;
+  -readonly [K in "counters" | "since" | "rng" | "lessonId" | "metadata" | "rollout"]: WorkerContext[K];
 };
 
 /** Counts that no step has: the key of evaluations that are asked for by hand. */
@@ -695,15 +661,9 @@ class Progress implements Stateful {
     this.counters = { ...this.counters, updates: id };
   }
 
-  count({ steps, batches, samples }: Pick<Counters, "steps" | "batches" | "samples">): void {
-    const at = this.counters;
-    this.counters = {
-      ...at,
-      steps: at.steps + steps,
-      batches: at.batches + batches,
-      samples: at.samples + samples,
-      seconds: this.#seconds(),
-    };
+  count(episodes: number): void {
+    const adds = { steps: 1, batches: 1, samples: episodes };
+    this.counters = advanceCounters(this.counters, adds, 1, this.#seconds());
   }
 
   /** Notes that an event happens now. Gives the counters at the time before. */
@@ -761,17 +721,23 @@ function timeless({ seconds: _, ...counts }: Counters): Readonly<Record<string, 
   return counts;
 }
 
-function checkState(state: StateTree) {
-  const saved = (state ?? {}) as {
-    readonly counters?: Readonly<Record<string, number>>;
-    readonly since?: Readonly<Record<string, Readonly<Record<string, number>>>>;
-    readonly performance?: Readonly<Record<string, number>>;
-    readonly key?: Uint32Array;
-  };
-  const { counters, since, performance, key } = saved;
-  if (typeof counters?.steps !== "number" || !since || !performance || key?.length !== 2)
-    throw notAState("worker");
-  return { counters, since, performance, key };
+interface Saved {
+  readonly counters: Readonly<Record<string, number>>;
+  readonly since: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly performance: Readonly<Record<string, number>>;
+  readonly key: Uint32Array;
+}
+
+function checkState(state: StateTree): Saved {
+  const saved = (state ?? {}) as Partial<Saved>;
+  if (
+    typeof saved.counters?.steps === "number" &&
+    saved.since &&
+    saved.performance &&
+    saved.key?.length === 2
+  )
+    return saved as Saved;
+  throw notAState("worker");
 }
 
 const notAState = (component: string): EspalierError =>
