@@ -137,5 +137,7 @@ export class DrivenLinks {
         for (const resolve of this.#connected.splice(0)) resolve();
       } else if ("error" in message) this.#waiting.get(message.n)?.reject(receiveError(message.error));
       else this.#waiting.get(message.n)?.resolve(message.value);
+    // Half of it would stay open after a worker that was killed.
+    socket.destroy();
   }
 }

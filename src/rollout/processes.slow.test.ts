@@ -53,6 +53,8 @@ describe("a worker process that is killed", () => {
     await transport.publish(weights(1));
     await link.send(rollout("a", 0));
     const waiting = expect(link.send(rollout("a", 1))).rejects.toThrow("the worker has died");
+    // It has been sent: this was called after it.
+    await link.receive();
     const [pid = 0] = transport.pids;
     process.kill(pid, "SIGKILL");
     await waiting;
@@ -61,7 +63,10 @@ describe("a worker process that is killed", () => {
     await driver.connected(0);
     expect(await link.receive({ wait: true })).toEqual(weights(2));
     const sending = link.send(rollout("b", 0));
-    expect([await transport.take(), await transport.take()]).toEqual([rollout("a", 0), rollout("b", 0)]);
+    const taken = [await transport.take(), await transport.take()];
+    expect(taken).toEqual([rollout("a", 0), rollout("b", 0)]);
+    // Small arrays do not keep the memory of messages.
+    expect(taken.map((one) => one?.arrays.x?.data.buffer.byteLength)).toEqual([4, 4]);
     await sending;
     expect(transport.stats).toEqual({
       ...{ accepted: 2, taken: 2, queued: 0, duplicates: 0 },

@@ -165,7 +165,7 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
       const controller = new AbortController();
       waiting.set(n, controller);
       try {
-        await queue.put(rollout, { signal: controller.signal });
+        await queue.put(withOwnMemory(rollout), { signal: controller.signal });
         delivered = true;
         worker.tell({ kind: "accepted", n });
       } catch {
@@ -246,6 +246,15 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
       return closing;
     },
   };
+}
+
+/** Small arrays lie in memory that many messages share: a copy does not keep all of it. */
+function withOwnMemory(rollout: Rollout): Rollout {
+  const arrays = Object.entries(rollout.arrays).map(([name, { data, shape }]) => {
+    const shared = data.byteLength < data.buffer.byteLength / 2;
+    return [name, { data: shared ? data.slice() : data, shape }] as const;
+  });
+  return { ...rollout, arrays: Object.fromEntries(arrays) };
 }
 
 /** The place of a process, which others take after it. */

@@ -140,7 +140,9 @@ export function readSharedWeights({ id, file, bytes, arrays }: SharedWeights): W
     for (let at = 0; at < bytes; ) {
       const read = fs.readSync(descriptor, memory, at, Math.min(bytes - at, largestCall), at);
       if (read === 0)
-        throw new EspalierError("WEIGHTS_UNREADABLE", `${file} has ${at} bytes of ${bytes}: weights ${id}`);
+        throw new EspalierError("WEIGHTS_UNREADABLE", `${file} has ${at} bytes of ${bytes}: weights ${id}`, {
+          fix: "look for what changes files there; the next weights have a file of their own",
+        });
       at += read;
     }
   } finally {
