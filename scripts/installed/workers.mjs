@@ -1,6 +1,6 @@
 // Worker processes of the package as installed: this file is the trainer, and what its workers import.
 import assert from "node:assert/strict";
-import { RolloutWorker, workerProcesses } from "espalier/rollout";
+import { isWorkerProcess, RolloutWorker, workerProcesses } from "espalier/rollout";
 
 let scale = 0;
 
@@ -23,7 +23,7 @@ export const worker = ({ name, link }) =>
     },
   });
 
-if (process.env.ESPALIER_WORKER === undefined) {
+if (!isWorkerProcess()) {
   const transport = workerProcesses({ module: import.meta.url, count: 1 });
   await transport.publish({ id: 3, arrays: { w: { data: Float32Array.of(7), shape: [1] } } });
   const rollout = await transport.take();

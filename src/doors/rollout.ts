@@ -7,6 +7,7 @@ export {
   evaluationHook,
   type InProcessTransport,
   inProcessTransport,
+  isWorkerProcess,
   LoggingHook,
   languageTask,
   MetricsHook,

@@ -504,7 +504,7 @@ export interface PolicyTask extends RolloutTask {
  * const game = { env: "CartPole-v1" };
  * const task = policyTask({
  *   ...game,
- *   transport: workerProcesses({ module: import.meta.url, name: "makeWorker", options: game, count: 2, capacity: 2 }),
+ *   transport: workerProcesses({ module: "./worker.ts", options: game, count: 2, capacity: 2 }),
  * });
  * await new Trainer({ task, config: { epochs: 400 } }).train();
  * ```

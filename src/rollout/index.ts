@@ -8,7 +8,7 @@ export {
   LoggingHook,
   MetricsHook,
 } from "./hooks.ts";
-export { type WorkerProcesses, type WorkerStart, workerProcesses } from "./processes.ts";
+export { isWorkerProcess, type WorkerProcesses, type WorkerStart, workerProcesses } from "./processes.ts";
 export type { ReplayCounts } from "./replay.ts";
 export type {
   GeneratorRequest,

@@ -6,10 +6,15 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
+import { np, put, type Value } from "../engine/index.ts";
+import { sgd } from "../optim/index.ts";
+import type { StateTree } from "../state/index.ts";
 import { rollout, transportConformance, weights } from "./conformance.test-support.ts";
 import { DrivenLinks } from "./driven-worker.test-support.ts";
 import { workerProcesses } from "./processes.ts";
-import type { WorkerLink } from "./rollout.ts";
+import type { Transport, WorkerLink } from "./rollout.ts";
+import { rolloutTask } from "./task.ts";
+import { inProcessTransport } from "./transport.ts";
 import { workersModule } from "./workers.test-support.ts";
 
 const open: { close(): unknown }[] = [];
@@ -104,6 +109,26 @@ describe("worker processes", () => {
     ]);
     await expect(transport.take()).rejects.toMatchObject({ code: "WORKERS_ENDED" });
     expect(transport.stats).toMatchObject({ accepted: 2, taken: 2, workers: 0, replaced: 0 });
+  });
+
+  it("go on with their names in a run that is resumed, whatever transport it had before", async () => {
+    const transport = workerProcesses({ module: workersModule });
+    open.push(transport);
+    const taskOf = (transport: Transport) =>
+      rolloutTask({
+        init: (_, where) => ({ w: put(new Float32Array(1), { ...where, shape: [1] }) }),
+        forward: ({ w }) => w as Value,
+        losses: [{ name: "w", term: ({ outputs }) => ({ loss: np.sum(outputs) }) }],
+        ...{ optimizer: sgd({ learningRate: 0 }), transport, batchSize: 1, engine: "wasm" },
+      });
+    const [before, other] = [taskOf(transport), taskOf(inProcessTransport())];
+    await transport.state.setState({ processes: 4 });
+    const saved = (await before.components.transport?.getState()) as StateTree;
+    await transport.state.setState((await other.components.transport?.getState()) as StateTree);
+    expect(await transport.state.getState()).toEqual({ processes: 0 });
+    await other.components.transport?.setState(saved);
+    await before.components.transport?.setState(saved);
+    expect(await transport.state.getState()).toEqual({ processes: 4 });
   });
 
   it("have one file of weights at a time, and none at the end", async () => {

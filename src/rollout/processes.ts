@@ -58,8 +58,8 @@ export type ToTrainer =
 /** Options of {@link workerProcesses}. */
 export interface WorkerProcessesOptions {
   /**
-   * The file that makes workers, as a path or URL. It is imported in every process, so it must not start training by
-   * itself.
+   * The file that makes workers, as a path or URL. Every process imports it: where it trains too, it does so only
+   * `if (!isWorkerProcess())`.
    */
   readonly module: string;
   /** Its export: a function of a {@link WorkerStart} that gives a RolloutWorker. Default: "worker". */
@@ -238,7 +238,8 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
     state: {
       getState: () => ({ processes }),
       setState: (state) => {
-        processes = (state as { readonly processes: number }).processes;
+        // A run that was saved with another transport has none.
+        ({ processes = 0 } = state as { readonly processes?: number });
       },
     },
     close: () => {
@@ -296,7 +297,7 @@ function commandFor(given: string): Command {
       "WORKER_NESTED",
       `${nested} is a worker process, and starts worker processes itself`,
       {
-        fix: "export the worker from a file of its own: every process imports it, and whatever it does then is done there",
+        fix: "train only if (!isWorkerProcess()), or export the worker from a file of its own: every process imports it",
       },
     );
   const { url, fs, path } = node;
@@ -310,6 +311,17 @@ function commandFor(given: string): Command {
   const run = "import(process.argv[1]).then((main) => main.runWorkerProcess())";
   return { module, args: [...(loader === undefined ? [] : ["--import", loader]), "--eval", run, main] };
 }
+
+/**
+ * True in a process that {@link workerProcesses} started: for a program that trains and exports its worker in one file.
+ *
+ * @example
+ * ```ts
+ * export const worker = ({ name, link }: WorkerStart) => new RolloutWorker({ name, link, generator });
+ * if (!isWorkerProcess()) await train(workerProcesses({ module: import.meta.url }));
+ * ```
+ */
+export const isWorkerProcess = (): boolean => environmentVariable(workerVariable) !== undefined;
 
 /** Set in worker processes, to their name. */
 const workerVariable = "ESPALIER_WORKER";

@@ -126,5 +126,7 @@ export interface Transport {
    */
   take(options?: { readonly signal?: AbortSignal }): Promise<Rollout | undefined>;
   readonly stats: TransportStats;
+  /** What has to go on when a run is resumed, such as numbers in workers' names. A task saves it with its own state. */
+  readonly state?: Stateful;
   close(): Promise<void>;
 }

@@ -222,6 +222,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     replay,
     keys,
     ...(worker && workerStates(worker)),
+    ...(transport && { transport: transport.state ?? stateless }),
     ...(reference && { reference: reference.state }),
     ...objective.components,
   });
@@ -339,6 +340,9 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     },
   };
 }
+
+/** For a transport that remembers nothing: a run can be resumed with another that does. */
+const stateless: Stateful = { getState: () => ({}), setState: () => undefined };
 
 /** Gives the worker of this process the weights, and the task its rollouts. */
 class LocalLink implements WorkerLink {
