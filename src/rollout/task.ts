@@ -307,6 +307,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       const streams = learner.begin(config, keys.counts.updates > 0);
       if (!streams) return;
       keys.restart(keysOf(streams));
+      if (options.worker?.seed === undefined) worker?.reseed(keys.keys.worker[0] as number);
       reference?.restart();
     },
     run: ({ spans, count, ramps, signal, at }) => {

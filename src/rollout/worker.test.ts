@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { EspalierError } from "../core/index.ts";
+import { np, put, type Value } from "../engine/index.ts";
+import { asLoss } from "../losses/index.ts";
+import * as optim from "../optim/index.ts";
 import { type Curriculum, type LessonResult, lessonCurriculum } from "../rl/index.ts";
 import { every } from "../schedule/index.ts";
 import { hashState, type StateTree } from "../state/index.ts";
-import { evaluationScores } from "../trainer/index.ts";
+import { evaluationScores, Trainer } from "../trainer/index.ts";
 import { largestGenerator, policy, startWorker, tracking } from "./largest.test-support.ts";
 import type { Rollout, WeightSource } from "./rollout.ts";
+import { rolloutTask } from "./task.ts";
 import { inProcessTransport } from "./transport.ts";
 import { RolloutWorker, type WorkerContext, type WorkerHook } from "./worker.ts";
 
@@ -118,6 +122,28 @@ describe("a rollout worker", () => {
     ]);
     expect(again).toBe(first);
     expect(new Set([first, named, seeded]).size).toBe(3);
+  });
+
+  it("of a task draws from the seed of the run, unless it has its own", async () => {
+    const drawnWith = async (seed: number, own?: number): Promise<string> => {
+      const drawn: StateTree[] = [];
+      const task = rolloutTask({
+        init: (_, where) => ({ w: put(new Float32Array(16), { shape: [4, 4], ...where }) }),
+        forward: (params, { numbers }: { readonly numbers: Value }) => np.matmul(numbers, params.w as Value),
+        losses: [asLoss((outputs: Value) => np.mean(np.square(outputs)), "size")],
+        optimizer: optim.sgd({ learningRate: 0.1 }),
+        ...{ generator: largestGenerator(), batchSize: 16, engine: "wasm" },
+        worker: {
+          ...(own !== undefined && { seed: own }),
+          hooks: [{ name: "keeping", onRolloutEnd: ({ rollout }) => void drawn.push(...arraysOf(rollout)) }],
+        },
+      });
+      await new Trainer({ task, config: { epochs: 1, seed, handleSignals: false } }).train();
+      return hashState(drawn);
+    };
+    expect(await drawnWith(1)).toBe(await drawnWith(1));
+    expect(await drawnWith(2)).not.toBe(await drawnWith(1));
+    expect(await drawnWith(2, 7)).toBe(await drawnWith(1, 7));
   });
 
   it("ends after the step in which a hook stops it, and is interrupted at once by its signal", async () => {

@@ -313,6 +313,11 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     }
   }
 
+  /** @internal Takes the seed of the run that it belongs to, before its first step. */
+  reseed(seed: number): void {
+    this.#progress.root = keyOf(seed, this.name);
+  }
+
   /** Ends it after the step under way, with the end event. The first reason counts. */
   stop(reason: string): void {
     this.#ending.stop(reason);
