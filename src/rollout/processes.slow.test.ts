@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
-import { existsSync, readdirSync, rmSync, truncateSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, truncateSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -131,9 +131,15 @@ describe("worker processes", () => {
     expect(await transport.state.getState()).toEqual({ processes: 4 });
   });
 
-  it("have one file of weights at a time, and none at the end", async () => {
+  it("have one file of weights at a time, none at the end, and remove those that were forgotten", async () => {
     const { transport, link } = await driven({ capacity: 1, workers: 1 });
+    // Of a trainer that was killed together with its workers.
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    const base = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+    mkdirSync(join(base, `espalier-weights-${hostname().replace(/[^\w.]/g, "_")}-${pid}-abcdef`));
+    expect(directories(pid)).toHaveLength(1);
     for (const id of [1, 2, 3]) await transport.publish(weights(id));
+    expect(directories(pid)).toEqual([]);
     expect(files()).toHaveLength(1);
     while ((await link.receive({ wait: true }))?.id !== 3);
     await transport.close();
