@@ -255,6 +255,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       const next = worker ? await worker.step({ signal }) : await transport?.take({ signal });
       if (!next) throw closed();
       if (await accept(next, at.updates)) seen.push(next);
+      else if (replay.counts.duplicates - before.duplicates > manyDuplicates) throw knownAlready(next);
     }
     return rolloutReport(learner, seen, before, replay);
   };
@@ -425,6 +426,17 @@ const drawKeys = ({ streams, where }: Learner): TaskKeys =>
 const workerStates = ({ components }: RolloutWorker): Readonly<Record<string, Stateful>> =>
   Object.fromEntries(
     Object.entries(components).map(([name, part]) => [name === "worker" ? name : `worker.${name}`, part]),
+  );
+
+/** Rollouts in an epoch that are known already before it is an error: a lost message is sent again, not so many. */
+const manyDuplicates = 64;
+const knownAlready = ({ worker, id }: Rollout): EspalierError =>
+  new EspalierError(
+    "ROLLOUT_DUPLICATE",
+    `${kind}: ${worker} sends rollouts that are known already, such as "${id}"`,
+    {
+      fix: "give a worker that starts anew another name, or restore its components with the trainer's",
+    },
   );
 
 const closed = (): EspalierError =>
