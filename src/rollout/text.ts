@@ -17,6 +17,7 @@ import { type EngineChoice, hostRandom, spec, type Tensor, type Value } from "..
 import {
   converse,
   drawProblems,
+  encodeKnown,
   encodeProblems,
   type Generated,
   generate,
@@ -55,7 +56,7 @@ export interface TextRolloutOptions {
   readonly stop?: string;
   /** Judges answers where a lesson does not. Default: 1 where the text is the problem's answer, else 0. */
   readonly reward?: TextReward;
-  /** Milliseconds for the rewards of a rollout. Default: 30,000. */
+  /** Milliseconds for the reward of a sample. Default: 30,000. */
   readonly rewardTimeout?: number;
   /** What becomes of a sample whose reward failed. Default: "error". */
   readonly onRewardFailure?: "error" | "zero" | "drop";
@@ -102,7 +103,12 @@ const table = {
     (value) => Boolean(value),
     {},
   ),
-  rewardTimeout: option.number({ above: 0, default: 30_000, doc: "Milliseconds for rewards." }),
+  rewardTimeout: option.number({
+    above: 0,
+    default: 30_000,
+    max: 2 ** 31 - 1,
+    doc: "Milliseconds for the reward of a sample.",
+  }),
   onRewardFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
   tool: option.made<Tool>("a tool: { stop, call }", hasMethod("call"), {}),
   turns: option.integer({ min: 1, default: 4, doc: "Calls of the tool, at most." }),
@@ -156,6 +162,7 @@ class TextRollouts implements RolloutGenerator {
         `${kind}: prompts of ${this.#promptLength} tokens and ${length} more do not fit into the model's context of ${model.context}`,
         { fix: "give a smaller length or promptLength, or the model a longer context" },
       );
+    encodeKnown(kind, options.stop ?? "\n", options.tokenizer, model.vocabulary);
     this.#receiver = new WeightsReceiver(
       model.init(0, spec([1, 1], "i32"), { ...(engine !== undefined && { engine }) }),
     );
@@ -190,7 +197,7 @@ class TextRollouts implements RolloutGenerator {
       ? problems.map(({ answer, rejected }, i) =>
           this.#givenAnswer(lesson, i % group === 1 ? rejected : answer),
         )
-      : await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), temperature);
+      : await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), temperature, signal);
     const { rewards, dropped, failures } = own
       ? { rewards: Float32Array.from(problems, (_, i) => 1 - (i % group)), dropped: [], failures: 0 }
       : await this.#rewards(lesson, problems, answers, signal);
@@ -240,7 +247,7 @@ class TextRollouts implements RolloutGenerator {
       signal,
     });
     const prompts = this.#encode(lesson, problems);
-    const answers = await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), 0);
+    const answers = await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), 0, signal);
     const { rewards } = await this.#rewards(lesson, problems, answers, signal);
     if (passAt.length === 0) return scoresOf(rewards);
     const samples = Math.max(...passAt);
@@ -251,6 +258,7 @@ class TextRollouts implements RolloutGenerator {
       times(prompts),
       hostRandom.hostFoldIn(key, 2),
       temperature,
+      signal,
     );
     const { rewards: tried } = await this.#rewards(lesson, times(problems), tries, signal);
     const correct = problems.map((_, i) =>
@@ -309,6 +317,7 @@ class TextRollouts implements RolloutGenerator {
     prompts: readonly Int32Array[],
     key: Uint32Array,
     temperature: number,
+    signal: AbortSignal,
   ): Promise<readonly Answer[]> {
     const { model, tokenizer, length, stop = "\n", tool, turns = 4 } = this.#options;
     if (!this.#params)
@@ -317,7 +326,8 @@ class TextRollouts implements RolloutGenerator {
       });
     const seeds = Array.from(hostRandom.hostBits(key, problems.length));
     const common = { length, temperature, stop, tokenizer };
-    if (tool) return converse(model, this.#params, prompts, { ...common, seeds, tool, turns, problems });
+    if (tool)
+      return converse(model, this.#params, prompts, { ...common, seeds, tool, turns, problems, signal });
     const found = await generate(model, this.#params, prompts, {
       ...common,
       seed: seeds,
