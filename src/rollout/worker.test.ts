@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EspalierError } from "../core/index.ts";
 import { np, put, type Value } from "../engine/index.ts";
 import { asLoss } from "../losses/index.ts";
+import { Logger, type Sink } from "../metrics/index.ts";
 import * as optim from "../optim/index.ts";
 import { type Curriculum, type LessonResult, lessonCurriculum } from "../rl/index.ts";
 import { every } from "../schedule/index.ts";
@@ -89,6 +90,29 @@ describe("a rollout worker", () => {
     expect(Object.keys(seen[0]?.components ?? {})).toEqual(
       expect.arrayContaining(["worker", "time", "curriculum", "tracker", "slots"]),
     );
+  });
+
+  it("goes on while a hook in the background looks at the step as it was", async () => {
+    const seen: unknown[] = [];
+    const background: WorkerHook = {
+      name: "background",
+      schedule: every({ steps: 2 }),
+      background: { reads: [] },
+      onStep: async (context) => {
+        const { rollout } = context;
+        for (let turn = 0; turn < 3; turn++) await new Promise((done) => setImmediate(done));
+        const { step, counters, lessonId, metadata } = context;
+        seen.push([step, counters.steps, lessonId === rollout?.lesson, metadata.reward === rollout?.return]);
+      },
+    };
+    const { worker } = await startWorker({ hooks: [background] });
+    await worker.run({ steps: 5 });
+    expect(seen).toEqual([
+      [2, 2, true, true],
+      [4, 4, true, true],
+    ]);
+    const reading = await startWorker({ hooks: [{ ...background, background: { reads: ["worker"] } }] });
+    await expect(reading.worker.run({ steps: 5 })).rejects.toThrowError(/no components: worker/);
   });
 
   it("rolls nothing out before the first weights", async () => {
@@ -205,6 +229,25 @@ describe("a rollout worker", () => {
     expect(failure?.message).toContain(message);
     expect(error).toEqual(["failed", failure]);
     expect(heard.slice(-2).map((each) => each.split(" ")[0])).toEqual(["onError", "onWorkerEnd"]);
+  });
+
+  it("closes its tracker and its generator, after everything is logged", async () => {
+    const closed: string[] = [];
+    const sink: Sink = {
+      name: "kept",
+      write: (records) => void closed.push(...records.map(({ key }) => key)),
+      close: ({ outcome, counters }) => void closed.push(`${outcome} at ${counters.steps}`),
+    };
+    const { worker } = await startWorker({
+      tracker: new Logger({ sinks: [sink] }),
+      generator: { ...largestGenerator(), close: () => void closed.push("generator") },
+      hooks: [{ name: "last", onWorkerEnd: ({ log }) => log({ words: 1 }) }],
+      defaultHooks: false,
+    });
+    await worker.run({ steps: 2 });
+    expect(closed[0]).toBe("generator");
+    expect(closed).toContain("worker/words");
+    expect(closed.at(-1)).toBe("completed at 2");
   });
 
   it("refuses wrong options, lessons that the generator has not got, and rollouts that are none", async () => {

@@ -132,7 +132,7 @@ export interface RolloutWorkerOptions {
   /** Chooses lessons. Default: all lessons of the generator alike. */
   readonly curriculum?: Curriculum;
   readonly hooks?: readonly WorkerHook[];
-  /** Takes what the worker and its hooks log. Default: one that writes nowhere. */
+  /** Takes what the worker and its hooks log, and is closed with the worker: one for each. Default: writes nowhere. */
   readonly tracker?: Logger;
   /** Default: 0. */
   readonly seed?: number;
@@ -370,7 +370,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     }
   }
 
-  /** Ends the worker: `onWorkerEnd`, then hooks are cleaned up and the generator is closed. The transport stays open. */
+  /** Ends the worker: `onWorkerEnd`, then hooks, generator and tracker are closed. The transport stays open. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -558,7 +558,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     if (begun) await ending.attempt(() => this.#emit("onWorkerEnd"));
     await ending.attempt(() => this.hooks.close());
     await ending.attempt(() => this.#generator.close?.());
-    await ending.attempt(() => this.tracker.flush());
+    const { outcome = "completed" } = ending;
+    await ending.attempt(() => this.tracker.close({ outcome, counters: this.counters }));
     if (ending.outcome === "failed" && !hadFailed) throw ending.error;
   }
 
