@@ -1,93 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { compile, put, spec, type Value } from "../engine/index.ts";
-import {
-  initializers,
-  logSoftmax,
-  type Params,
-  sequential,
-  type TransformerOptions,
-  transformer,
-} from "../nn/index.ts";
+import { sequential } from "../nn/index.ts";
+import { prompts, sizes, smallModel } from "./generate.test-support.ts";
 import { type Generated, type GenerateOptions, generate, streamTokens } from "./generate.ts";
 
-const on = { engine: "wasm" } as const;
-const sizes = { vocabulary: 11, width: 16, layers: 2, heads: 2, context: 24 } as const;
-
-function made(options: Partial<TransformerOptions> = {}) {
-  // Far from uniform, so that the likeliest token is clear.
-  const model = transformer({ ...sizes, init: initializers.normal({ std: 0.3 }), ...options });
-  const params = model.init(1, spec([1, 4], "i32"), on);
-  const whole = compile((p: Params, x: Value) => logSoftmax(model.apply(p, x)), on);
-  /** Log-probabilities of every token after each of these. */
-  const logProbs = async (
-    tokens: readonly number[],
-    context: number = sizes.context,
-  ): Promise<number[][]> => {
-    const padded = Int32Array.from({ length: context }, (_, t) => tokens[t] ?? 0);
-    const x = put(padded, { shape: [1, context], ...on });
-    const flat = Array.from(await whole(params, x).read());
-    return tokens.map((_, t) => flat.slice(t * sizes.vocabulary, (t + 1) * sizes.vocabulary));
-  };
-  return { model, params, logProbs };
-}
-const { model, params, logProbs } = made();
-const prompts = [[3, 1, 4], [1], [5, 9, 2, 6, 5]];
+const { model, params, logProbs } = smallModel();
 const run = (given: readonly number[], options: Partial<GenerateOptions> = {}) =>
   generate(model, params, given, { length: 8, ...options });
 
 describe("generate", () => {
-  it.each([
-    {},
-    { positions: "rotary", keyValueHeads: 1, norm: "rms", activation: "swiglu" },
-    { positions: "sinusoidal", tieEmbeddings: true },
-  ] as const)(
-    "takes the likeliest token of the whole pass, for prompts of any lengths: %j",
-    async (options) => {
-      const own = made(options);
-      const all = await generate(own.model, own.params, prompts, { length: 9, temperature: 0, chunk: 3 });
-      for (const [i, { tokens }] of all.entries()) {
-        const prompt = prompts[i] as number[];
-        const whole = await own.logProbs([...prompt, ...tokens]);
-        const likeliest = whole.slice(prompt.length - 1, -1).map((row) => row.indexOf(Math.max(...row)));
-        expect([...tokens]).toEqual(likeliest);
-      }
-    },
-  );
-
   it("goes on past the places that the cache began with, for more sequences than one group", async () => {
-    const context = 160;
-    const long = made({ context, layers: 1, width: 8 });
+    const long = smallModel({ context: 160, layers: 1, width: 8 });
     const many = Array.from({ length: 33 }, (_, i) => prompts[i % 3] as number[]);
     const all = await generate(long.model, long.params, many, { length: 150, temperature: 0 });
     for (const i of [0, 32]) {
       const [prompt, { tokens }] = [many[i] as number[], all[i] as Generated];
-      const whole = await long.logProbs([...prompt, ...tokens], context);
-      const likeliest = whole.slice(prompt.length - 1, -1).map((row) => row.indexOf(Math.max(...row)));
-      expect([...tokens]).toEqual(likeliest);
+      expect([...tokens]).toEqual(await long.likeliest(prompt, tokens));
     }
-  });
-
-  it.each([{}, { activation: "swiglu", bias: false }] as const)(
-    "gives the log-probabilities of a whole pass where rows are many enough for products in pieces: %j",
-    async (options) => {
-      const wide = made({ width: 128, layers: 1, init: initializers.normal({ std: 0.1 }), ...options });
-      const many = Array.from({ length: 9 }, (_, i) => prompts[i % 3] as number[]);
-      const all = await generate(wide.model, wide.params, many, { length: 5, logProbs: true });
-      for (const i of [0, 8]) {
-        const [prompt, { tokens, logProbs }] = [many[i] as number[], all[i] as Generated];
-        const whole = await wide.logProbs([...prompt, ...tokens]);
-        for (const [t, token] of tokens.entries())
-          expect(logProbs?.[t]).toBeCloseTo(whole[prompt.length - 1 + t]?.[token] as number, 4);
-      }
-    },
-  );
-
-  it("gives the log-probabilities of a whole pass", async () => {
-    const [, one] = await generate(model, params, prompts, { length: 12, logProbs: true, chunk: 5 });
-    const whole = await logProbs([...(prompts[1] as number[]), ...(one?.tokens ?? [])]);
-    expect(one?.logProbs).toHaveLength(12);
-    for (const [t, token] of (one?.tokens ?? new Int32Array()).entries())
-      expect(Math.abs((one?.logProbs?.[t] as number) - (whole[t]?.[token] as number))).toBeLessThan(1e-5);
   });
 
   it("gives a sequence the same tokens alone, among others, and in chunks of any size", async () => {
