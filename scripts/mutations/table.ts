@@ -42,8 +42,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "trainer: a non-finite update is taken for its neighbour",
-    find: "index >= from && index < from + trainRows(values)",
-    replace: "index > from && index <= from + trainRows(values)",
+    find: "index >= from && index < from + trainRows(values)); if (!call) return;",
+    replace: "index > from && index <= from + trainRows(values)); if (!call) return;",
     tests: ["src/supervised/non-finite.test.ts"],
   },
   {
@@ -66,8 +66,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "losses: weights do not count",
-    find: "const weighted = weight === 1 ? term.loss : np.multiply(term.loss, weight);",
-    replace: "const weighted = term.loss;",
+    find: "const whole = weight === 1 ? term.loss : np.multiply(term.loss, weight);",
+    replace: "const whole = term.loss;",
     tests: ["src/losses/objective.test.ts"],
   },
   {
@@ -120,8 +120,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "supervised: a smaller batch of validation counts as a full one",
-    find: "(sums[name] ?? 0) + (rows[i] as number) * size",
-    replace: "(sums[name] ?? 0) + (rows[i] as number) * batchSize",
+    find: "const weight = byExamples ? size :",
+    replace: "const weight = byExamples ? (parts[0]?.size as number) :",
     tests: ["src/supervised/task.test.ts"],
   },
   {
@@ -227,6 +227,36 @@ export const mutations: readonly Mutation[] = [
     tests: ["src/rl/experience/running.test.ts"],
   },
   {
+    name: "rollout: a rollout that is one update too old is accepted",
+    find: "else if (updates - rollout.weightId > maxStaleness) counts.stale++;",
+    replace: "else if (updates - rollout.weightId > maxStaleness + 1) counts.stale++;",
+    tests: ["src/rollout/replay.test.ts"],
+  },
+  {
+    name: "rollout: a rollout that is delivered again is used twice",
+    find: "if (this.#ids.includes(rollout.id)) counts.duplicates++; else if (rollout.weightId > updates)",
+    replace: "if (rollout.weightId > updates)",
+    tests: ["src/rollout/replay.test.ts"],
+  },
+  {
+    name: "rollout: a worker does not wait for the first weights",
+    find: "this.#source.receive({ wait: first, signal })",
+    replace: "this.#source.receive({ wait: false, signal })",
+    tests: ["src/rollout/worker.test.ts"],
+  },
+  {
+    name: "language: leave-one-out counts the sample itself",
+    find: "centered.mul(n.div(others))",
+    replace: "centered",
+    tests: ["src/language/token-losses.sweep.test.ts"],
+  },
+  {
+    name: "language: groups whose rewards are all equal count",
+    find: "const learned = np.logicalNot(np.lessEqual(spread, 0));",
+    replace: "const learned = np.logicalNot(np.less(spread, 0));",
+    tests: ["src/language/token-losses.sweep.test.ts"],
+  },
+  {
     name: "checkpoint: files may lack their names after a loss of power",
     find: "await fs.syncDirectory(from); await fs.rename(from, to);",
     replace: "await fs.rename(from, to);",
@@ -251,9 +281,9 @@ export const mutations: readonly Mutation[] = [
     tests: ["src/checkpoint/store/local-store.test.ts", "src/checkpoint/faults.test.ts"],
   },
   {
-    name: "checkpoint: of equal scores the older is kept",
-    find: ".reverse() // of equals the newer first",
-    replace: "",
+    name: "checkpoint: of equal scores the newer is kept",
+    find: ".sort((a, b) => sign * (a.value - b.value))",
+    replace: ".reverse().sort((a, b) => sign * (a.value - b.value))",
     tests: ["src/checkpoint/manager/retention.test.ts"],
   },
   {
