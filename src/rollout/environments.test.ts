@@ -289,7 +289,7 @@ describe("policyTask", () => {
       environment: "CartPole-v1",
       policy: small,
       spaces: { actionSpace: { kind: "discrete", n: 2 } },
-      ...{ gamma: 0.98, lambda: 0.9, maxStaleness: 3 },
+      ...{ gamma: 0.98, lambda: 0.8, maxStaleness: 3 },
     });
   });
 

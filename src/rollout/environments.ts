@@ -455,7 +455,7 @@ export interface PolicyTaskOptions
   readonly maxReuse?: number;
   /** The discount of rewards. Default: 0.98. */
   readonly gamma?: number;
-  /** Of generalized advantages: 0 for one step, 1 for whole episodes. Default: 0.9. */
+  /** Of generalized advantages: 0 for one step, 1 for whole episodes. Default: 0.8. */
   readonly lambda?: number;
   /** V-trace's clips of the importance ratio. Default: 1 each. */
   readonly vtrace?: { readonly rhoBar?: number; readonly cBar?: number };
@@ -485,7 +485,7 @@ const taskTable = {
   updates: option.integer({ min: 1, default: 10, doc: "Updates of an epoch." }),
   maxReuse: option.integer({ min: 1, default: 10, doc: "How often a row is learned from, at most." }),
   gamma: option.number({ min: 0, max: 1, default: 0.98, doc: "The discount of rewards." }),
-  lambda: option.number({ min: 0, max: 1, default: 0.9, doc: "Of generalized advantages." }),
+  lambda: option.number({ min: 0, max: 1, default: 0.8, doc: "Of generalized advantages." }),
   vtrace: option.group({ rhoBar: above0, cBar: above0 }, {}),
 } satisfies OptionTable<PolicyTaskOptions>;
 

@@ -8,6 +8,7 @@ import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
 const rings = fileURLToPath(new URL("../../../examples/setups/rings.ts", import.meta.url));
 const streamed = fileURLToPath(new URL("../../../examples/setups/streamed.ts", import.meta.url));
+const rollouts = fileURLToPath(new URL("../../../examples/setups/rollouts.ts", import.meta.url));
 const { path } = testDirectory();
 
 /** Three to five processes one after another, each of which starts an engine: on a busy machine that takes a while. */
@@ -99,6 +100,14 @@ describe("espalier prove-resume", patience, () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^weights +[0-9a-f]{16} +[0-9a-f]{16} +DIFFERENT$/m);
     expect(stdout).toMatch(/first difference: component weights, layer\.w\[4\]: 210 and \d+$/m);
+  });
+
+  it("finds rollouts of a worker exact: episodes under way, a memory, a curriculum, evaluations, a replay", async () => {
+    const { code, stdout } = await proveResume(rollouts, "--engine", "wasm");
+    const parts = ["params", "replay", "worker", "worker.curriculum", "worker.generator", "keys"];
+    for (const part of parts) expect(stdout).toMatch(new RegExp(`^${part} +([0-9a-f]{16}) +\\1 +same$`, "m"));
+    expect(stdout).toContain("bit for bit");
+    expect(code).toBe(0);
   });
 
   it("survives several kills, keeps the files and prints JSON when asked to", async () => {
