@@ -66,11 +66,10 @@ export async function soakWorkers(options: WorkerSoakOptions): Promise<WorkerSoa
     [...pids]
       .filter(([name, pid]) => processes.pids.includes(pid) && !dead.has(name) && among(name))
       .map(([name]) => name);
-  const kill = (): void => {
-    const any = random() < anyShare;
+  const kill = (any = random() < anyShare): void => {
     const found = running((name) => any || delivered.has(name));
     const name = found[Math.floor(random() * found.length)];
-    if (name === undefined) return void setTimeout(kill, 20);
+    if (name === undefined) return void setTimeout(kill, 20, any);
     process.kill(pids.get(name) as number, "SIGKILL");
     dead.add(name);
     killed++;
@@ -115,7 +114,7 @@ export async function soakWorkers(options: WorkerSoakOptions): Promise<WorkerSoa
         onEpochStart: async ({ counters }) => {
           if (counters.epochs < (asked + 1) * epochsPerKill || asked === kills) return;
           asked++;
-          setTimeout(kill, random() * 50);
+          setTimeout(() => kill(), random() * 50);
           // A trainer that is busy meanwhile, so that workers wait for room in its queue.
           if (random() < 0.5) await pause(60);
         },

@@ -108,9 +108,9 @@ export interface WorkerProcesses extends Transport {
   readonly state: Stateful;
 }
 
-/** Processes of one place that may die in a row before one delivers a rollout. One more is an error. */
+/** Processes of one place that may die in a row before their first rollout. One more is an error. */
 const attempts = 3;
-/** Milliseconds before the second replacement is started; each after that waits twice as long. */
+/** Milliseconds before the first of them is replaced; each after that waits twice as long. */
 const firstDelay = 100;
 
 /**
@@ -178,7 +178,7 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
       worker.child.removeAllListeners("message");
       for (const controller of waiting.values()) controller.abort();
       place.state = "empty";
-      if (delivered) place.failures = 0;
+      place.failures = delivered ? 0 : place.failures + 1;
       if (state === "running") void replace(place, worker, ending);
     });
   }
@@ -188,10 +188,10 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
     if (ending.code === 0) {
       place.state = "done";
       if (places.every((one) => one.state === "done")) fail(workersEnded());
-    } else if (++place.failures > attempts) {
+    } else if (place.failures > attempts) {
       fail(workerFailed(worker.name, ending, await worker.output()));
     } else {
-      const delay = place.failures === 1 ? 0 : firstDelay * 2 ** (place.failures - 2);
+      const delay = place.failures === 0 ? 0 : firstDelay * 2 ** (place.failures - 1);
       place.state = setTimeout(() => {
         replaced++;
         start(place);
@@ -263,7 +263,7 @@ interface Place {
   readonly index: number;
   /** Its process, the timer of the next, nothing yet, or nothing any more. */
   state: WorkerProcess | NodeJS.Timeout | "empty" | "done";
-  /** Processes in a row that died since one delivered a rollout. */
+  /** Processes in a row that died before their first rollout. */
   failures: number;
 }
 
