@@ -7,7 +7,7 @@ import * as optim from "../optim/index.ts";
 import { type Curriculum, type LessonResult, lessonCurriculum } from "../rl/index.ts";
 import { every } from "../schedule/index.ts";
 import { hashState, type StateTree } from "../state/index.ts";
-import { evaluationScores, Trainer } from "../trainer/index.ts";
+import { evaluationScores, latestMetrics, Trainer } from "../trainer/index.ts";
 import { largestGenerator, policy, startWorker, tracking } from "./largest.test-support.ts";
 import type { Rollout, WeightSource } from "./rollout.ts";
 import { rolloutTask } from "./task.ts";
@@ -180,6 +180,9 @@ describe("a rollout worker", () => {
       steps: 3,
     });
     expect(await codeOf(stopping.worker.step())).toBe("WORKER_ENDED");
+    const { worker: busy } = await startWorker();
+    expect(await Promise.all([codeOf(busy.step()), codeOf(busy.step())])).toEqual(["none", "WORKER_BUSY"]);
+    await busy.close();
 
     const controller = new AbortController();
     const heard: string[] = [];
@@ -258,6 +261,11 @@ describe("a rollout worker", () => {
     expect(make({ microEvalFrequency: 0 })).toThrowError(/microEvalFrequency is 0/);
     expect(() => new RolloutWorker({ generator })).toThrowError(/transport/);
     expect(make({ curriculum: lessonCurriculum({ lessons: [{ name: "fore" }] }) })).toThrowError(/four/);
+    const needing = await startWorker({
+      hooks: [{ name: "needing", needs: [latestMetrics], run: () => {} }],
+    });
+    expect(await codeOf(needing.worker.run())).toBe("SLOT_NOT_PROVIDED");
+    expect(needing.warnings).toEqual([]);
     for (const bad of [
       { arrays: {}, episodes: 1, return: Number.NaN, positive: 0 },
       { arrays: { x: { data: new Float32Array(3), shape: [2] } }, episodes: 0, return: 0, positive: 0 },

@@ -1,3 +1,20 @@
+/**
+ * Rollout workers. A step of one, and the events at which hooks run:
+ *
+ *     run()                                                                       onWorkerStart   a state may be restored
+ *     step()  weights    source.receive(): waits for the first, then the newest   onWeights       where there are new ones
+ *             key        of seed, name and step: random numbers follow from it
+ *             lesson     drawn by curriculum.shares()                             onLessonStart
+ *             rollout    generator.rollout(lesson, key)
+ *             send       sink.send(rollout): from here on it is the trainer's
+ *             count      counters, curriculum.trained(scores), the log            onRolloutEnd
+ *             hooks      evaluation, logging, your own                            onStep          `run` of hooks is called
+ *     end     stop, signal, closed transport, or a failure (onError)              onWorkerEnd
+ *
+ *     rollout.ts     the contracts                            hooks.ts                    evaluation, document 002's hooks
+ *     text.ts, environments.ts   generators                   transport.ts, processes.ts  to the trainer and back
+ *     task.ts, replay.ts         training from rollouts
+ */
 import {
   badOption,
   type Clock,
@@ -38,23 +55,6 @@ import type {
   WeightSource,
   WorkerLink,
 } from "./rollout.ts";
-
-/*
- * A step of a rollout worker, and the events at which hooks run:
- *
- *   run()                                                                     onWorkerStart   (a state may be restored here)
- *   step()  weights    source.receive(): waits for the first, then the newest   onWeights     where there are new ones
- *           key        from seed, name and step: all random numbers of the step follow from it
- *           lesson     drawn by curriculum.shares()                           onLessonStart
- *           rollout    generator.rollout(lesson, key)
- *           send       sink.send(rollout): from here on it is the trainer's
- *           count      counters, curriculum.trained(scores), the log          onRolloutEnd
- *           hooks      evaluation, logging, your own                          onStep          `run` of hooks is called here
- *   end     stop, signal, closed transport, or a failure (onError)            onWorkerEnd
- *
- *   rollout.ts   the contracts             hooks.ts        evaluation and document 002's hooks
- *   text.ts      rollouts of text          transport.ts    weights and rollouts between trainer and workers
- */
 
 /** Facts about the step under way, new with each step. Hooks and generators may add their own. */
 export interface WorkerMetadata {
@@ -236,7 +236,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   readonly #progress: Progress;
   readonly #log: ReturnType<Logger["as"]>;
   readonly #context: MovingContext;
-  #state: "new" | "idle" | "stepping" | "ended" = "new";
+  #state: "idle" | "stepping" | "ended" = "idle";
+  #begun = false;
   /** The id of the weights that the generator has; undefined before the first. */
   #weightId: number | undefined;
   #closed: Promise<void> | undefined;
@@ -347,10 +348,10 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
    */
   async step(options: { readonly signal?: AbortSignal } = {}): Promise<Rollout | undefined> {
     if (this.#state === "ended" || this.#state === "stepping") throw this.#cannotStep();
+    this.#state = "stepping";
     const release = this.#follow(options.signal);
     try {
-      if (this.#state === "new") await this.#start();
-      this.#state = "stepping";
+      if (!this.#begun) await this.#start();
       const rollout = this.#ending.asked ? undefined : await this.#step();
       this.#state = "idle";
       return rollout;
@@ -421,7 +422,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
 
   async #start(): Promise<void> {
     this.hooks.check();
-    this.#state = "idle";
+    this.#begun = true;
     this.#progress.startClock();
     await this.#emit("onWorkerStart");
   }
@@ -545,17 +546,16 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   async #failed(error: unknown): Promise<void> {
     if (this.#ending.outcome === "failed") return this.#ending.attempt(() => Promise.reject(error));
     this.#ending.fail(error);
-    await this.#ending.attempt(() => this.#emit("onError"));
+    if (this.#begun) await this.#ending.attempt(() => this.#emit("onError"));
   }
 
   async #close(): Promise<void> {
     const ending = this.#ending;
-    const begun = this.#state !== "new";
     this.#state = "ended";
     const hadFailed = ending.outcome === "failed";
-    if (begun) await this.hooks.settle().catch((error: unknown) => this.#failed(error));
+    if (this.#begun) await this.hooks.settle().catch((error: unknown) => this.#failed(error));
     ending.decide();
-    if (begun) await ending.attempt(() => this.#emit("onWorkerEnd"));
+    if (this.#begun) await ending.attempt(() => this.#emit("onWorkerEnd"));
     await ending.attempt(() => this.hooks.close());
     await ending.attempt(() => this.#generator.close?.());
     const { outcome = "completed" } = ending;
