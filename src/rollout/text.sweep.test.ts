@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../checkpoint/hook/runs.test-support.ts";
 import { checkpointHook, localStore } from "../checkpoint/index.ts";
 import { characterTokenizer } from "../data/index.ts";
-import { compile, type EngineName, hostRandom, put, type Tensor, type Value } from "../engine/index.ts";
+import { compile, type EngineName, hostRandom, put, spec, type Value } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
 import {
   dpoLoss,
@@ -80,14 +80,14 @@ const config = (more: Partial<TrainingConfig> = {}): Partial<TrainingConfig> => 
 describe.each(sweepEngines())("text on %s", (engine) => {
   it("is rolled out in groups, with the log-probabilities of a whole pass", async () => {
     const generator = rolloutsOf(engine);
-    const params = model.init(3, { shape: [1, 1], dtype: "i32" } as never, { engine });
+    const params = model.init(3, spec([1, 1], "i32"), { engine });
     await generator.setParams(params);
     const { arrays, episodes } = await generator.rollout(request(1));
     const { tokens, mask, logProbs, reward } = arrays as Required<NamedArrays>;
     expect([tokens?.shape, reward?.shape, episodes]).toEqual([[6, 4, 6], [6, 4], 24]);
     const whole = compile((p: nn.Params, t: Value): Value => tokenOutputs(model, p, t).logProbs, { engine });
     const t = put(tokens?.data as Int32Array, { shape: [6, 4, 6], engine });
-    const found = await (whole(params as never, t as never) as Tensor).read();
+    const found = await whole(params, t).read();
     let made = 0;
     for (const [i, is] of Array.from(mask?.data ?? []).entries()) {
       expect(Math.abs((logProbs?.data[i] as number) - is * (found[i] as number))).toBeLessThan(1e-4);
@@ -232,6 +232,39 @@ describeInSample("training from rollouts", () => {
     expect(task.counts.future + task.counts.duplicates).toBe(0);
   });
 
+  it("calls a tool in the middle of answers, whose tokens are not learned", async () => {
+    const known = characterTokenizer("\nabc=?");
+    const own = nn.transformer({ vocabulary: 6, width: 16, layers: 1, heads: 2, context: 10 });
+    const generator = rolloutsOf("wasm", {
+      ...{ model: own, tokenizer: known, length: 6, promptLength: 3 },
+      tool: { stop: "?", call: (_said, { problem }) => problem?.answer },
+    });
+    const params = own.init(1, spec([1, 1], "i32"), { engine: "wasm" });
+    await generator.setParams(params);
+    const { arrays, metrics } = await generator.rollout(request(3));
+    expect(metrics?.["tool.calls"]).toBeGreaterThan(0);
+    const { tokens, mask, logProbs } = arrays as Required<NamedArrays>;
+    const call = known.encode("?")[0];
+    const whole = compile((p: nn.Params, t: Value): Value => tokenOutputs(own, p, t).logProbs, {
+      engine: "wasm",
+    });
+    const found = await whole(
+      params,
+      put(tokens?.data as Int32Array, { shape: [6, 4, 9], engine: "wasm" }),
+    ).read();
+    let answered = 0;
+    tokens?.data.forEach((token, i) => {
+      const is = mask?.data[i] as number;
+      expect(Math.abs((logProbs?.data[i] as number) - is * (found[i] as number))).toBeLessThan(1e-4);
+      // The answer follows the call, and is not the model's.
+      if (token !== call || is === 0 || i % 9 === 8 || mask?.data[i + 1] === 1) return;
+      answered++;
+      const row = i - (i % 9);
+      expect(tokens.data[i + 1]).toBe(tokens.data[row]);
+    });
+    expect(answered).toBeGreaterThan(0);
+  });
+
   it("drops samples whose reward failed, and counts them", async () => {
     const generator = rolloutsOf("wasm", {
       reward: ({ prompt }) => {
@@ -241,7 +274,7 @@ describeInSample("training from rollouts", () => {
       lessons: [{ ...echo }],
       onRewardFailure: "drop",
     });
-    await generator.setParams(model.init(0, { shape: [1, 1], dtype: "i32" } as never, { engine: "wasm" }));
+    await generator.setParams(model.init(0, spec([1, 1], "i32"), { engine: "wasm" }));
     const { arrays, metrics } = await generator.rollout(request(1));
     expect(metrics?.["reward.failures"]).toBeGreaterThan(0);
     const { mask, reward } = arrays as Required<NamedArrays>;
@@ -266,7 +299,7 @@ describeInSample("training from rollouts", () => {
     const generator = rolloutsOf("wasm");
     await expect(generator.rollout(request(0))).rejects.toMatchObject({ code: "WEIGHTS_MISSING" });
     const other = nn.transformer({ vocabulary: 5, width: 8, layers: 1, heads: 2, context: 6 });
-    const params = other.init(0, { shape: [1, 1], dtype: "i32" } as never, { engine: "wasm" });
+    const params = other.init(0, spec([1, 1], "i32"), { engine: "wasm" });
     expect(() => generator.setParams(params)).toThrow(expect.objectContaining({ code: "WEIGHTS_INVALID" }));
     await expect(generator.rollout({ ...request(0), lesson: "ecco" })).rejects.toMatchObject({
       code: "LESSON_UNKNOWN",
