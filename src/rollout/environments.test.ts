@@ -9,6 +9,7 @@ import {
   type Policy,
   type PolicySpec,
   playEpisodes,
+  type ResetOptions,
 } from "../rl/index.ts";
 import { Trainer } from "../trainer/index.ts";
 import {
@@ -158,13 +159,26 @@ describe("environmentRollouts", () => {
   });
 
   it("plays the lessons that it is given, and evaluates the same episodes for the same key", async () => {
-    const { generator } = ready("GridWorld-v0", small, { lessons: ["far", "maze"] });
+    const begun = new Set<number | undefined>();
+    const env = () => {
+      const inner = makeEnvironment("GridWorld-v0");
+      const reset = inner.reset.bind(inner);
+      return Object.assign(inner, {
+        reset: (options?: ResetOptions) => {
+          begun.add(options?.lesson);
+          return reset(options);
+        },
+      });
+    };
+    const { generator } = ready("GridWorld-v0", small, { env, lessons: ["far", "maze"] });
     expect(generator.lessons).toEqual(["far", "maze"]);
     const evaluate = (lesson: string, n: number) =>
       generator.evaluate({ lesson, key: key(n), signal, examples: 3 });
     const scores = await evaluate("far", 0);
     expect(scores).toMatchObject({ episodes: 3, metrics: { "episode.length": expect.any(Number) } });
+    begun.clear();
     await roll(generator, 0, "maze");
+    expect([...begun].filter((lesson) => lesson !== undefined)).toEqual([6]);
     expect(await evaluate("far", 0)).toEqual(scores);
     await expect(roll(generator, 0, "nowhere")).rejects.toMatchObject({ code: "LESSON_UNKNOWN" });
     expect(codeOf(() => ready("GridWorld-v0", small, { lessons: ["nowhere"] }))).toBe("LESSON_UNKNOWN");
