@@ -95,16 +95,20 @@ if (!values.list && located.length > 0) {
       if (!["node_modules", ".git", ".cache", "dist"].includes(name))
         cpSync(join(source, name), join(copy, name), { recursive: true });
     symlinkSync(join(here, "node_modules"), join(copy, "node_modules"));
-    const run = (tests: readonly string[], timeout: number) =>
+    const vitest = join(here, "node_modules/vitest/vitest.mjs");
+    const runIn = (projects: readonly string[], tests: readonly string[], timeout: number) =>
       spawnSync(
         process.execPath,
-        [join(here, "node_modules/vitest/vitest.mjs"), "run", "--bail", "1", ...tests],
-        {
-          cwd: copy,
-          encoding: "utf8",
-          timeout,
-        },
+        [vitest, "run", "--bail", "1", ...projects.map((name) => `--project=${name}`), ...tests],
+        { cwd: copy, encoding: "utf8", timeout },
       );
+    /** Runs test files until one fails: of sweeps the fast sample, and slow files after the others. */
+    const run = (tests: readonly string[], timeout: number) => {
+      const slow = tests.filter((name) => name.endsWith(".slow.test.ts"));
+      const fast = tests.filter((name) => !slow.includes(name));
+      const first = fast.length > 0 ? runIn(["fast", "isolated"], fast, timeout) : undefined;
+      return first && (first.status !== 0 || slow.length === 0) ? first : runIn(["slow"], slow, timeout);
+    };
     const untouched = run([...new Set(located.flatMap(({ tests }) => tests))], 1_800_000);
     if (untouched.status !== 0) {
       problems = chosen.length;
