@@ -17,7 +17,13 @@ export { type SavedLeaf, savedLeaves } from "./read-component.ts";
 export type { BestRule, Keep } from "./retention.ts";
 export type { Header } from "./safetensors/header.ts";
 export { encodeSafetensors, type HostTensor, readHeader, readTensor } from "./safetensors/tensors.ts";
-export { type LoadWeightsOptions, loadWeights, saveWeights, withTensors } from "./safetensors/weights.ts";
+export {
+  type LoadWeightsOptions,
+  loadWeights,
+  saveWeights,
+  setAt,
+  withTensors,
+} from "./safetensors/weights.ts";
 export type { CheckpointMetadata } from "./save.ts";
 export { type Snapshot, snapshot, snapshotOf } from "./snapshot.ts";
 export type { ReadableFile } from "./store/file-system.ts";

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { compile, put, type Value } from "../engine/index.ts";
+import { saveWeights, withTensors } from "../checkpoint/index.ts";
+import { compile, put, type Tensor, type Value } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { BertInput } from "./bert.ts";
 import { generate } from "./generate.ts";
@@ -78,6 +79,29 @@ describe("weights of Hugging Face", () => {
     if (expected.pooler_output) close((await found.pooled?.read()) ?? [], expected.pooler_output);
   });
 
+  /** A copy of a fixture with an index: its names but those that match, and a head of its own where it is given. */
+  async function indexed(name: string, fields: object, without: RegExp, head?: Params<Tensor>) {
+    const path = altered(name, fields);
+    const names = await withTensors(join(path, "model.safetensors"), async (all) => [...all]);
+    const kept = names.filter((one) => !without.test(one)).map((one) => [one, "model.safetensors"]);
+    if (head) await saveWeights({ lm_head: head }, join(path, "head.safetensors"));
+    const map = { ...Object.fromEntries(kept), ...(head && { "lm_head.weight": "head.safetensors" }) };
+    writeFileSync(join(path, "model.safetensors.index.json"), JSON.stringify({ weight_map: map }));
+    return path;
+  }
+
+  it("gpt2 with a head of its own gives the same logits where the head is the table of tokens", async () => {
+    const { input_ids: tokens, logits } = expectedOf("gpt2");
+    const tied = await loadPretrained(at("gpt2"), on);
+    const table = (tied.params.tokens as Params<Tensor>).w as Tensor;
+    const path = await indexed("gpt2", { tie_word_embeddings: false }, /lm_head/, { weight: table });
+    const { model, params, architecture } = await loadPretrained(path, on);
+    if (architecture === "bert") throw new Error("not a decoder");
+    expect(Object.keys(params)).toContain("head");
+    const run = compile((p: Params, x: Value) => model.apply(p, x), on);
+    close(await run(params, whole(tokens)).read(), logits);
+  });
+
   it("that we cannot compute with are refused", async () => {
     const fails = async (path: string, code: string, text: RegExp) =>
       expect(loadPretrained(path, on)).rejects.toThrow(
@@ -103,6 +127,10 @@ describe("weights of Hugging Face", () => {
       "PRETRAINED_MISMATCH",
       /"tokens\.w" is \[24, 16\].*\[25, 16\]/,
     );
+    await fails(await indexed("bert-classes", {}, /pooler/), "PRETRAINED_UNSUPPORTED", /classes of tokens/);
+    const index = altered("gpt2", {});
+    writeFileSync(join(index, "model.safetensors.index.json"), "{}");
+    await fails(index, "PRETRAINED_INVALID", /weight_map/);
     const cut = altered("gpt2", {});
     writeFileSync(
       join(cut, "model.safetensors"),

@@ -3,23 +3,21 @@
  *
  *     loadPretrained(directory)
  *       config.json                     -> the model and its options        planFor
- *       model.safetensors, or several   -> parameters, name by name         rules
+ *       model.safetensors, or several   -> parameters, name by name         placed
  *       tokenizer.json                  -> the tokenizer, where there is one
  *
- * A rule turns a name into a path of ours: `model.layers.3.mlp.up_proj.weight` is `block3.mlp.up.w`. Linear layers of
- * PyTorch are [out, in] and ours [in, out].
+ * A plan has a path of ours for each of their modules: `model.layers.3.mlp.up_proj.weight` is `block3.mlp.up.w`. Linear
+ * layers of PyTorch are [out, in] and ours [in, out].
  */
-import { type HostTensor, withTensors } from "../checkpoint/index.ts";
+import { type HostTensor, setAt, withTensors } from "../checkpoint/index.ts";
 import {
-  checkOptions,
+  checkNames,
   didYouMean,
   EspalierError,
   flatten,
   isPlainObject,
   leafPaths,
   node,
-  type OptionTable,
-  option,
   shown,
 } from "../core/index.ts";
 import { type Tokenizer, tokenizerFromFile } from "../data/index.ts";
@@ -48,7 +46,7 @@ interface Loaded<A extends string, M> {
   /** Where there is a tokenizer.json. */
   readonly tokenizer: Tokenizer | undefined;
   /** The text of config.json as it is. */
-  readonly config: Readonly<Record<string, unknown>>;
+  readonly config: Config;
   /** Names in the files that the model has no use for. */
   readonly unused: readonly string[];
 }
@@ -57,10 +55,6 @@ interface Loaded<A extends string, M> {
 export type Pretrained = Loaded<"gpt2" | "llama", Transformer> | Loaded<"bert", Bert>;
 
 const kind = "loadPretrained";
-const table = {
-  engine: option.made<EngineChoice>("an engine", () => true, {}),
-  device: option.made<number | Device>("a device", () => true, {}),
-} satisfies OptionTable<PretrainedOptions>;
 
 /**
  * Loads a model that Hugging Face's transformers saved: a directory with config.json and safetensors files. GPT-2 and
@@ -76,21 +70,22 @@ export async function loadPretrained(
   directory: string | URL,
   options: PretrainedOptions = {},
 ): Promise<Pretrained> {
-  checkOptions(kind, options, table);
+  checkNames(kind, options, ["engine", "device"]);
   const path = directory instanceof URL ? node.url.fileURLToPath(directory) : directory;
   const config = await json(node.path.join(path, "config.json"));
   const files = await weightFiles(path);
   const names = [...files.values()].flat();
-  const plan = planFor(path, config, names);
-  const [params, unused] = await placed(path, files, plan.rules, options);
-  checkComplete(path, plan.model as Model, params);
+  const { naming, ...found } = planFor(path, config, names);
+  const [params, unused] = await placed(path, files, naming, options);
+  checkComplete(path, found.model as Model, params);
   const text = node.path.join(path, "tokenizer.json");
   const tokenizer = node.fs.existsSync(text) ? await tokenizerFromFile(text) : undefined;
-  const { rules: _, ...found } = plan;
   return { ...found, params, tokenizer, config, unused };
 }
 
-async function json(path: string): Promise<Readonly<Record<string, unknown>>> {
+type Config = Readonly<Record<string, unknown>>;
+
+async function json(path: string): Promise<Config> {
   let text: string;
   try {
     text = await node.fs.promises.readFile(path, "utf8");
@@ -111,50 +106,35 @@ async function json(path: string): Promise<Readonly<Record<string, unknown>>> {
 
 /** The files with weights, and the names in each. */
 async function weightFiles(path: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const index = node.path.join(path, "model.safetensors.index.json");
-  const files = new Map<string, string[]>();
-  if (node.fs.existsSync(index)) {
-    const { weight_map: map } = await json(index);
-    for (const [name, file] of Object.entries(isPlainObject(map) ? map : {})) {
-      const list = files.get(file as string) ?? [];
-      files.set(file as string, [...list, name]);
-    }
-    return files;
-  }
   const one = "model.safetensors";
-  files.set(one, await withTensors(node.path.join(path, one), async (names) => [...names]));
-  return files;
+  const index = node.path.join(path, `${one}.index.json`);
+  if (!node.fs.existsSync(index))
+    return new Map([[one, await withTensors(node.path.join(path, one), async (names) => [...names])]]);
+  const { weight_map: map } = await json(index);
+  if (!isPlainObject(map))
+    throw new EspalierError("PRETRAINED_INVALID", `${kind}: ${index} has no weight_map`);
+  const names = Object.keys(map);
+  const files = new Set(names.map((name) => String(map[name])));
+  return new Map([...files].map((file) => [file, names.filter((name) => String(map[name]) === file)]));
 }
 
-/** Paths of ours by names of theirs, with `*` for the number of a block. Weights in `[out, in]` are turned. */
-interface Rules {
+/** Where parameters go. */
+interface Naming {
   /** Stands before names, or not. */
   readonly prefix: string;
-  readonly paths: Readonly<Record<string, string>>;
-  readonly turned: boolean;
+  /** Paths of ours by modules of theirs, with `*` for the number of a block. */
+  readonly modules: Readonly<Record<string, string>>;
+  /** True for weights in [in, out], which are taken as they are. */
+  readonly isConv1d?: boolean;
 }
 
 type Plan = (
   | Pick<Loaded<"gpt2" | "llama", Transformer>, "architecture" | "model">
   | Pick<Loaded<"bert", Bert>, "architecture" | "model">
-) & { readonly rules: Rules };
-
-const linear = (name: string, path: string) => ({
-  [`${name}.weight`]: `${path}.w`,
-  [`${name}.bias`]: `${path}.b`,
-});
-const norm = (name: string, path: string) => ({
-  [`${name}.weight`]: `${path}.scale`,
-  [`${name}.bias`]: `${path}.bias`,
-  // As files of the first years have it.
-  [`${name}.gamma`]: `${path}.scale`,
-  [`${name}.beta`]: `${path}.bias`,
-});
-
-type Config = Readonly<Record<string, unknown>>;
+) & { readonly naming: Naming };
 
 function planFor(path: string, config: Config, names: readonly string[]): Plan {
-  const families: Readonly<Record<string, (given: Fields, names: readonly string[]) => Plan>> = {
+  const families: Readonly<Record<string, typeof gpt2>> = {
     gpt2,
     llama,
     mistral: llama,
@@ -164,7 +144,7 @@ function planFor(path: string, config: Config, names: readonly string[]): Plan {
   const type = config.model_type;
   const known = Object.keys(families);
   const family = typeof type === "string" && Object.hasOwn(families, type) ? families[type] : undefined;
-  if (family) return family(new Fields(path, config), names);
+  if (family) return family(fieldsOf(path, config), names);
   throw new EspalierError(
     "ARCHITECTURE_UNKNOWN",
     `${kind}: ${path} is a model of type ${shown(type)}${typeof type === "string" ? didYouMean(type, known) : ""}`,
@@ -172,48 +152,37 @@ function planFor(path: string, config: Config, names: readonly string[]): Plan {
   );
 }
 
+type Fields = ReturnType<typeof fieldsOf>;
+
 /** The fields of a config.json. */
-class Fields {
-  readonly #path: string;
-  readonly #config: Config;
-
-  constructor(path: string, config: Config) {
-    this.#path = path;
-    this.#config = config;
-  }
-
-  get(name: string): unknown {
-    return this.#config[name] ?? undefined;
-  }
-
-  number(name: string, otherwise?: number): number {
-    const value = this.get(name) ?? otherwise;
-    if (typeof value === "number") return value;
-    throw this.refused(`${name} is ${shown(value)}`);
-  }
-
-  activation(name: string, known: Readonly<Record<string, FeedForwardActivation>>): FeedForwardActivation {
-    const value = this.get(name);
-    const found = typeof value === "string" ? known[value] : undefined;
-    if (found) return found;
-    throw this.refused(`${name} is ${shown(value)}; of its kind there are ${Object.keys(known).join(", ")}`);
-  }
-
-  /** Refuses what our models do not do, rather than computing something else. */
-  refuse(name: string, isFine: (value: unknown) => boolean): void {
-    const value = this.get(name);
-    if (value !== undefined && !isFine(value)) throw this.refused(`${name} is ${shown(value)}`);
-  }
-
-  refused(what: string): EspalierError {
-    return new EspalierError(
-      "PRETRAINED_UNSUPPORTED",
-      `${kind}: in the config.json of ${this.#path} ${what}`,
-      {
-        fix: "this kind of model cannot be loaded; take one without it",
-      },
-    );
-  }
+function fieldsOf(path: string, config: Config) {
+  const refused = (what: string): EspalierError =>
+    new EspalierError("PRETRAINED_UNSUPPORTED", `${kind}: in the config.json of ${path} ${what}`, {
+      fix: "this kind of model cannot be loaded; take one without it",
+    });
+  const get = (name: string): unknown => config[name] ?? undefined;
+  return {
+    refused,
+    get,
+    number: (name: string, otherwise?: number): number => {
+      const value = get(name) ?? otherwise;
+      if (typeof value === "number") return value;
+      throw refused(`${name} is ${shown(value)}`);
+    },
+    activation: (
+      name: string,
+      known: Readonly<Record<string, FeedForwardActivation>>,
+    ): FeedForwardActivation => {
+      const found = known[String(get(name))];
+      if (found) return found;
+      throw refused(`${name} is ${shown(get(name))}; of its kind there are ${Object.keys(known).join(", ")}`);
+    },
+    /** Refuses what our models do not do, rather than computing something else. */
+    refuse: (name: string, isFine: (value: unknown) => boolean): void => {
+      const value = get(name);
+      if (value !== undefined && !isFine(value)) throw refused(`${name} is ${shown(value)}`);
+    },
+  };
 }
 
 const activations = {
@@ -227,6 +196,7 @@ function gpt2(given: Fields, names: readonly string[]): Plan {
   given.refuse("scale_attn_by_inverse_layer_idx", (value) => value === false);
   given.refuse("scale_attn_weights", (value) => value === true);
   const width = given.number("n_embd");
+  const tied = given.get("tie_word_embeddings") !== false || !names.includes("lm_head.weight");
   return {
     architecture: "gpt2",
     model: transformer({
@@ -238,23 +208,23 @@ function gpt2(given: Fields, names: readonly string[]): Plan {
       mlpRatio: given.number("n_inner", 4 * width) / width,
       activation: given.activation("activation_function", activations),
       normEpsilon: given.number("layer_norm_epsilon", 1e-5),
-      tieEmbeddings: given.get("tie_word_embeddings") !== false || !names.includes("lm_head.weight"),
+      tieEmbeddings: tied,
     }),
-    rules: {
+    naming: {
       prefix: "transformer.",
-      // GPT-2 keeps weights as [in, out] already, and those of queries, keys and values side by side.
-      turned: false,
-      paths: {
-        "wte.weight": "tokens.w",
-        "wpe.weight": "positions.w",
-        ...norm("h.*.ln_1", "block*.norm1"),
-        ...linear("h.*.attn.c_attn", "block*.attention.qkv"),
-        ...linear("h.*.attn.c_proj", "block*.attention.out"),
-        ...norm("h.*.ln_2", "block*.norm2"),
-        ...linear("h.*.mlp.c_fc", "block*.mlp.up"),
-        ...linear("h.*.mlp.c_proj", "block*.mlp.down"),
-        ...norm("ln_f", "norm"),
-        ...(given.get("tie_word_embeddings") === false && { "lm_head.weight": "head.w" }),
+      isConv1d: true,
+      modules: {
+        wte: "tokens",
+        wpe: "positions",
+        "h.*.ln_1": "block*.norm1",
+        // Queries, keys and values side by side.
+        "h.*.attn.c_attn": "block*.attention.qkv",
+        "h.*.attn.c_proj": "block*.attention.out",
+        "h.*.ln_2": "block*.norm2",
+        "h.*.mlp.c_fc": "block*.mlp.up",
+        "h.*.mlp.c_proj": "block*.mlp.down",
+        ln_f: "norm",
+        ...(!tied && { lm_head: "head" }),
       },
     },
   };
@@ -295,22 +265,21 @@ function llama(given: Fields, names: readonly string[]): Plan {
       attentionBias: biased[3] ? true : biased[0] ? "qkv" : false,
       tieEmbeddings: tied,
     }),
-    rules: {
+    naming: {
       prefix: "model.",
-      turned: true,
-      paths: {
-        "embed_tokens.weight": "tokens.w",
-        ...norm("layers.*.input_layernorm", "block*.norm1"),
-        ...linear("layers.*.self_attn.q_proj", "block*.attention.q"),
-        ...linear("layers.*.self_attn.k_proj", "block*.attention.k"),
-        ...linear("layers.*.self_attn.v_proj", "block*.attention.v"),
-        ...linear("layers.*.self_attn.o_proj", "block*.attention.out"),
-        ...norm("layers.*.post_attention_layernorm", "block*.norm2"),
-        ...linear("layers.*.mlp.gate_proj", "block*.mlp.gate"),
-        ...linear("layers.*.mlp.up_proj", "block*.mlp.up"),
-        ...linear("layers.*.mlp.down_proj", "block*.mlp.down"),
-        ...norm("norm", "norm"),
-        ...(!tied && { "lm_head.weight": "head.w" }),
+      modules: {
+        embed_tokens: "tokens",
+        "layers.*.input_layernorm": "block*.norm1",
+        "layers.*.self_attn.q_proj": "block*.attention.q",
+        "layers.*.self_attn.k_proj": "block*.attention.k",
+        "layers.*.self_attn.v_proj": "block*.attention.v",
+        "layers.*.self_attn.o_proj": "block*.attention.out",
+        "layers.*.post_attention_layernorm": "block*.norm2",
+        "layers.*.mlp.gate_proj": "block*.mlp.gate",
+        "layers.*.mlp.up_proj": "block*.mlp.up",
+        "layers.*.mlp.down_proj": "block*.mlp.down",
+        norm: "norm",
+        ...(!tied && { lm_head: "head" }),
       },
     },
   };
@@ -319,9 +288,12 @@ function llama(given: Fields, names: readonly string[]): Plan {
 function bertPlan(given: Fields, names: readonly string[]): Plan {
   given.refuse("position_embedding_type", (value) => value === "absolute");
   given.refuse("is_decoder", (value) => value === false);
+  given.refuse("tie_word_embeddings", (value) => value === true);
   const width = given.number("hidden_size");
   const has = (end: string): boolean => names.some((name) => name.endsWith(end));
   const classes = names.includes("classifier.weight");
+  const pooler = has("pooler.dense.weight");
+  if (classes && !pooler) throw given.refused("there are classes of tokens, not of whole sequences");
   const labels = given.get("id2label");
   const count = given.number("num_labels", isPlainObject(labels) ? Object.keys(labels).length : 2);
   const layer = "encoder.layer.*";
@@ -338,80 +310,90 @@ function bertPlan(given: Fields, names: readonly string[]): Plan {
       mlpRatio: given.number("intermediate_size") / width,
       activation: given.activation("hidden_act", activations),
       normEpsilon: given.number("layer_norm_eps", 1e-12),
-      pooler: has("pooler.dense.weight"),
+      pooler,
       ...(classes && { head: { classes: count } }),
       ...(has("cls.predictions.transform.dense.weight") && { head: "tokens" as const }),
     }),
-    rules: {
+    naming: {
       prefix: "bert.",
-      turned: true,
-      paths: {
-        "embeddings.word_embeddings.weight": "tokens.w",
-        "embeddings.position_embeddings.weight": "positions.w",
-        "embeddings.token_type_embeddings.weight": "types.w",
-        ...norm("embeddings.LayerNorm", "norm"),
-        ...linear(`${layer}.attention.self.query`, `${block}.attention.q`),
-        ...linear(`${layer}.attention.self.key`, `${block}.attention.k`),
-        ...linear(`${layer}.attention.self.value`, `${block}.attention.v`),
-        ...linear(`${layer}.attention.output.dense`, `${block}.attention.out`),
-        ...norm(`${layer}.attention.output.LayerNorm`, `${block}.norm1`),
-        ...linear(`${layer}.intermediate.dense`, `${block}.mlp.up`),
-        ...linear(`${layer}.output.dense`, `${block}.mlp.down`),
-        ...norm(`${layer}.output.LayerNorm`, `${block}.norm2`),
-        ...linear("pooler.dense", "pooler"),
-        ...linear("cls.predictions.transform.dense", "transform"),
-        ...norm("cls.predictions.transform.LayerNorm", "transformNorm"),
-        "cls.predictions.bias": "decoder.b",
-        ...linear("classifier", "classifier"),
+      modules: {
+        "embeddings.word_embeddings": "tokens",
+        "embeddings.position_embeddings": "positions",
+        "embeddings.token_type_embeddings": "types",
+        "embeddings.LayerNorm": "norm",
+        [`${layer}.attention.self.query`]: `${block}.attention.q`,
+        [`${layer}.attention.self.key`]: `${block}.attention.k`,
+        [`${layer}.attention.self.value`]: `${block}.attention.v`,
+        [`${layer}.attention.output.dense`]: `${block}.attention.out`,
+        [`${layer}.attention.output.LayerNorm`]: `${block}.norm1`,
+        [`${layer}.intermediate.dense`]: `${block}.mlp.up`,
+        [`${layer}.output.dense`]: `${block}.mlp.down`,
+        [`${layer}.output.LayerNorm`]: `${block}.norm2`,
+        "pooler.dense": "pooler",
+        "cls.predictions.transform.dense": "transform",
+        "cls.predictions.transform.LayerNorm": "transformNorm",
+        "cls.predictions": "decoder",
+        classifier: "classifier",
       },
     },
   };
 }
 
-/** The parameters of all files on the device, and the names that no rule has. */
+/** Members of our parts by those of theirs. Files of the first years call those of norms gamma and beta. */
+const members: Readonly<Record<string, string>> = { weight: "w", bias: "b" };
+const normMembers: Readonly<Record<string, string>> = {
+  weight: "scale",
+  gamma: "scale",
+  bias: "bias",
+  beta: "bias",
+};
+
+/** The path of a parameter, or undefined where the model has no use for it. */
+function pathOf(name: string, { prefix, modules }: Naming): string | undefined {
+  const own = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+  const block = /\.(\d+)\./.exec(own)?.[1] ?? "";
+  const end = own.lastIndexOf(".");
+  const path = modules[own.slice(0, end).replace(`.${block}.`, ".*.")];
+  const member = path && (/norm/i.test(path) ? normMembers : members)[own.slice(end + 1)];
+  return member && `${path.replace("*", block)}.${member}`;
+}
+
+/** The parameters of all files on the device, and the names that the model has no use for. */
 async function placed(
   path: string,
   files: ReadonlyMap<string, readonly string[]>,
-  { prefix, paths, turned }: Rules,
+  naming: Naming,
   where: PretrainedOptions,
 ): Promise<readonly [Params<Tensor>, readonly string[]]> {
   const tree: Record<string, unknown> = {};
   const unused: string[] = [];
-  const add = (at: string, { data, shape }: Numbers): void => {
-    const steps = at.split(".");
-    const parent = steps.slice(0, -1).reduce<Record<string, unknown>>((level, step) => {
-      level[step] ??= {};
-      return level[step] as Record<string, unknown>;
-    }, tree);
-    parent[steps.at(-1) as string] = put(data, { shape, ...where });
-  };
+  const add = (at: string, { data, shape }: Numbers): void => setAt(tree, at, put(data, { shape, ...where }));
   for (const [file, names] of files)
     await withTensors(node.path.join(path, file), async (_, tensor) => {
       for (const name of names) {
-        const own = name.startsWith(prefix) ? name.slice(prefix.length) : name;
-        const number = /\.(\d+)\./.exec(own)?.[1] ?? "";
-        const target = paths[own.replace(/\.\d+\./, ".*.")]?.replace("*", number);
+        const target = pathOf(name, naming);
         if (target === undefined) {
           unused.push(name);
           continue;
         }
         const numbers = floats(name, await tensor(name));
         if (target.includes(".qkv.")) {
-          for (const [i, part] of (["q", "k", "v"] as const).entries())
+          for (const [i, part] of ["q", "k", "v"].entries())
             add(target.replace(".qkv.", `.${part}.`), third(numbers, i));
-        } else add(target, turned && isProduct(target) ? transposed(numbers) : numbers);
+        } else add(target, isTurned(target, naming) ? transposed(numbers) : numbers);
       }
     });
   return [tree as Params<Tensor>, unused];
 }
 
+/** True for weights in [out, in]. Tables of embeddings are [count, width] everywhere. */
+const isTurned = (path: string, { isConv1d = false }: Naming): boolean =>
+  path === "head.w" || (!isConv1d && path.endsWith(".w") && !/^(tokens|positions|types)\./.test(path));
+
 interface Numbers {
   readonly data: Float32Array;
   readonly shape: readonly number[];
 }
-
-/** Tables of embeddings are [count, width] everywhere. */
-const isProduct = (path: string): boolean => path.endsWith(".w") && !/^(tokens|positions|types)\./.test(path);
 
 function floats(name: string, { data, dtype, shape }: HostTensor): Numbers {
   if (data instanceof Float32Array) return { data, shape };

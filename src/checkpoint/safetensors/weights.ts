@@ -82,15 +82,20 @@ export async function loadWeights(file: string, options: LoadWeightsOptions = {}
     for (const name of names) {
       const found = await tensor(name);
       const type: DType = isFloat(found.dtype) ? (dtype ?? found.dtype) : found.dtype;
-      const steps = name.split(".");
-      const parent = steps.slice(0, -1).reduce<Record<string, unknown>>((at, step) => {
-        at[step] ??= {};
-        return at[step] as Record<string, unknown>;
-      }, tree);
-      parent[steps.at(-1) as string] = put(found.data, { shape: found.shape, dtype: type, ...where });
+      setAt(tree, name, put(found.data, { shape: found.shape, dtype: type, ...where }));
     }
     return tree as Params<Tensor>;
   });
+}
+
+/** Puts a leaf into a tree: dots in its name are levels. */
+export function setAt(tree: Record<string, unknown>, name: string, leaf: Tensor): void {
+  const steps = name.split(".");
+  const parent = steps.slice(0, -1).reduce<Record<string, unknown>>((at, step) => {
+    at[step] ??= {};
+    return at[step] as Record<string, unknown>;
+  }, tree);
+  parent[steps.at(-1) as string] = leaf;
 }
 
 /** Opens a safetensors file for as long as `use` takes: the names in it, and each tensor on request. */
