@@ -40,7 +40,7 @@ export type {
   ResetOptions,
   Step,
 } from "./environments/environment.ts";
-export { lessonOf } from "./environments/environment.ts";
+export { checkMade, lessonOf } from "./environments/environment.ts";
 export { compiledGridWorld } from "./environments/grid/compiled.ts";
 export { gridWorld } from "./environments/grid/grid-world.ts";
 export { gridLessons } from "./environments/grid/layout.ts";

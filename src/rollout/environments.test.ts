@@ -4,6 +4,7 @@ import { compile, put, read, type Tensor, type Value } from "../engine/index.ts"
 import type { Params } from "../nn/index.ts";
 import {
   buildPolicy,
+  type Environment,
   makeEnvironment,
   maskActions,
   type Policy,
@@ -310,6 +311,8 @@ describe("policyTask", () => {
   it("refuses options that cannot be", () => {
     expect(codeOf(() => policyTask({ env: "CartPole-v1" }))).toBe("OPTION_INVALID");
     expect(codeOf(() => policyTask({ env: "CartPole-v2" }))).toBe("ENVIRONMENT_UNKNOWN");
+    const nothing = (): Environment => JSON.parse("null");
+    expect(codeOf(() => environmentRollouts({ env: nothing }))).toBe("ENVIRONMENT_INVALID");
     expect(codeOf(() => environmentRollouts({ env: "CartPole-v1", steps: 0 }))).toBe("OPTION_INVALID");
     expect(
       codeOf(() =>

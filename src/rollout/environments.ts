@@ -43,6 +43,7 @@ import { adam, chain, clipByGlobalNorm, type Optimizer } from "../optim/index.ts
 import {
   advantages,
   Columns,
+  checkMade,
   checkSource,
   choices,
   type Environment,
@@ -70,7 +71,7 @@ import type { GeneratorRequest, NamedArrays, RolloutGenerator } from "./rollout.
 import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { arraysOf, WeightsReceiver } from "./weights.ts";
 
-/** An environment and a policy for it: what a trainer and its workers must agree on. */
+/** An environment and a policy for it, on which a trainer and its workers must agree. */
 interface Game {
   /** The name of an environment, or a function that makes one. */
   readonly env: string | (() => Environment);
@@ -143,7 +144,7 @@ interface Description {
 /** Makes an environment to read its name, lessons and spaces. */
 function describe(kind: string, { env, policy }: Game): Description {
   checkSource(kind, "env", env);
-  const made = typeof env === "string" ? makeEnvironment(env) : env();
+  const made = typeof env === "string" ? makeEnvironment(env) : checkMade(env(), `env of ${kind}`);
   made.close?.();
   return { policy: policyFor(kind, policy, made), name: made.name, lessons: made.lessons };
 }
@@ -378,7 +379,7 @@ class Recorder {
     };
   }
 
-  /** What the policy sees before step t, or after the last. */
+  /** Records the policy's input before step t, or after the last. */
   look(t: number): void {
     const { observations, resets, actionMasks } = this.#vector;
     this.#write("observation", t, observations);
@@ -386,7 +387,7 @@ class Recorder {
     if (actionMasks) this.#write("mask", t, actionMasks);
   }
 
-  /** What the policy gave at step t. Returns the actions for the environments. */
+  /** Records the policy's output at step t. Returns the actions for the environments. */
   acted(t: number, drawn: Float32Array, columns: Columns): Float32Array {
     for (const name of columns.names)
       if (name !== "acted") this.#write(name, t, drawn, columns.at(name), columns.width);
