@@ -1,7 +1,7 @@
 // A language model learns to write words backwards by reinforcement learning. New ideas: problems whose answers can be
 // checked, a worker that makes rollouts, a warm start from given answers, and GRPO.
 import assert from "node:assert/strict";
-import { nn, optim, Trainer } from "espalier";
+import { every, never, nn, optim, Trainer } from "espalier";
 import { characterTokenizer } from "espalier/data";
 import { drawProblems, generate, grpoLoss, imitationLoss, textLessons } from "espalier/language";
 import { languageTask, textRollouts } from "espalier/rollout";
@@ -20,8 +20,9 @@ const warmStart = languageTask({
   optimizer: optim.adam({ learningRate: 2e-3 }),
   keepUniform: true,
   batchSize: 64,
+  examples: 64,
 });
-const warmTrainer = new Trainer({ task: warmStart, config: { epochs: 12, seed: 1 } });
+const warmTrainer = new Trainer({ task: warmStart, config: { epochs: 12, seed: 1, validate: never() } });
 await warmTrainer.train();
 
 // From here on it only hears whether a word is right.
@@ -35,7 +36,7 @@ const task = languageTask({
   updates: 2,
   examples: 64,
 });
-const trainer = new Trainer({ task, config: { epochs: 80, seed: 1 } });
+const trainer = new Trainer({ task, config: { epochs: 80, seed: 1, validate: every({ epochs: 20 }) } });
 // Words that training never sees.
 const before = (await warmTrainer.validate())[`${lesson.name}.positive`] as number;
 await trainer.train();

@@ -77,7 +77,10 @@ export interface RolloutTaskOptions<B extends object, O> {
   readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
   /** Adds fields to each rollout that parameters give which do not move. */
   readonly reference?: ReferenceOptions;
-  /** Held-out examples of each lesson in a validation. Default: 64. */
+  /**
+   * With a generator: held-out examples of each lesson in a validation, which a trainer does after each epoch by
+   * default. Default: none, the task does not validate; the worker evaluates by its hooks.
+   */
   readonly examples?: number;
   /** First parameters, such as those of a warm start. Default: drawn by `init`. */
   readonly params?: Params<Tensor>;
@@ -132,7 +135,7 @@ export const rolloutTaskRows = {
   maxReuse: option.integer({ min: 1, default: 1, doc: "How often a unit is learned from, at most." }),
   maxStaleness: option.number({ min: 0, infinite: true, doc: "Updates after which a rollout is too old." }),
   recency: option.number({ above: 0, doc: "Updates after which a unit is drawn half as often." }),
-  examples: option.integer({ min: 1, default: 64, doc: "Held-out examples of each lesson in a validation." }),
+  examples: option.integer({ min: 1, doc: "Held-out examples of each lesson in a validation." }),
   params: option.made<Params<Tensor>>("parameters, as a model's init or a task has them", isObject, {}),
   learningRate: option.made<Ramp | number>("a number or a ramp", () => true, {}),
   rates: option.made<RateInputs>("rates of the optimizer by name", isObject, {}),
@@ -195,7 +198,7 @@ export interface RolloutTask extends Task {
  */
 export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, O>): RolloutTask {
   checkOptions(kind, options, table);
-  const { generator, transport, batchSize, updates = 1, rollouts = 1, examples = 64 } = options;
+  const { generator, transport, batchSize, updates = 1, rollouts = 1, examples } = options;
   if ((generator === undefined) === (transport === undefined))
     throw new EspalierError(
       "OPTION_INVALID",
@@ -315,21 +318,22 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       const [span] = spans as readonly [Span];
       return span.segment.phase === "rollout" ? collect(at, signal) : learn(span, count, ramps);
     },
-    ...(generator && {
-      validate: async ({ signal }: { readonly signal: AbortSignal }) => {
-        await generator.setParams(learner.params.getState() as Params<Tensor>);
-        const key = keys.keys.validation;
-        const scores: Record<string, number> = {};
-        for (const lesson of generator.lessons) {
-          const found = await generator.evaluate({ lesson, key, signal, examples });
-          scores[`${lesson}.return`] = found.return;
-          scores[`${lesson}.positive`] = found.positive;
-          for (const [name, value] of Object.entries(found.metrics ?? {}))
-            scores[`${lesson}.${name}`] = value;
-        }
-        return scores;
-      },
-    }),
+    ...(generator &&
+      examples !== undefined && {
+        validate: async ({ signal }: { readonly signal: AbortSignal }) => {
+          await generator.setParams(learner.params.getState() as Params<Tensor>);
+          const key = keys.keys.validation;
+          const scores: Record<string, number> = {};
+          for (const lesson of generator.lessons) {
+            const found = await generator.evaluate({ lesson, key, signal, examples });
+            scores[`${lesson}.return`] = found.return;
+            scores[`${lesson}.positive`] = found.positive;
+            for (const [name, value] of Object.entries(found.metrics ?? {}))
+              scores[`${lesson}.${name}`] = value;
+          }
+          return scores;
+        },
+      }),
     snapshot: (names = Object.keys(components())) => frozenStates(kind, components(), names),
     get params() {
       return learner.params.getState() as Params<Tensor>;

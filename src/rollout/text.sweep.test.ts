@@ -141,12 +141,12 @@ describe.each(sweepEngines())("text on %s", (engine) => {
   });
 
   it("goes on with the same bits from a checkpoint, from the middle of an epoch too", async () => {
-    const whole = made(engine);
+    const whole = made(engine, { keepUniform: true });
     const trainer = new Trainer({ task: whole, config: config(), warn: () => {} });
     await trainer.train();
     const store = localStore(temporaryDirectory());
     for (const maxUpdates of [3, 6, undefined]) {
-      const task = made(engine);
+      const task = made(engine, { keepUniform: true });
       const hooks = [checkpointHook({ store, schedule: every({ updates: 1000 }) })];
       const part = new Trainer({
         task,

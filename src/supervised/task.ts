@@ -183,7 +183,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   const weighted = [data, held?.examples.data].some((each) => each?.weight !== undefined);
   const objective = objectiveOf(weighted);
   const input = inputSpec(data, batchSize, targets);
-  const learner = new Learner({
+  const learner: Learner = new Learner({
     ...options,
     task: kind,
     ramps: objective.ramps,
