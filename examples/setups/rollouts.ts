@@ -22,7 +22,7 @@ export const setup: TrainingSetup = () => ({
       }),
       ...{ microEvalFrequency: 2, microEvalExamples: 2, evalFrequency: 12, evalExamples: 2 },
     },
-    ...{ rollouts: 2, batchSize: 3, updates: 6, maxReuse: 3, maxStaleness: 11 },
+    ...{ rollouts: 2, batchSize: 3, updates: 6, maxReuse: 3, maxStaleness: 11, examples: 2 },
     learningRate: linear({ from: 1e-2, to: 1e-3, over: { epochs: 8 } }),
   }),
   config: { epochs: 8, seed: 7, name: "rollouts", validate: every({ epochs: 4 }) },
