@@ -51,6 +51,28 @@ function pieces({ tokens, made }: Conversation): string {
 }
 
 describe("converse", () => {
+  it("has room for answers where the context is small", async () => {
+    const small = transformer({ vocabulary: 16, width: 8, layers: 1, heads: 2, context: 12 });
+    const own = small.init(1, spec([1, 4], "i32"), on);
+    const asks = many.map(() => "ab");
+    const all = await converse(small, own, asks, { ...base, length: 10 });
+    expect(all.some(({ made }) => made.includes(0))).toBe(true);
+  });
+
+  it("ends in the middle of a round where its signal is aborted", async () => {
+    const controller = new AbortController();
+    let decoded = 0;
+    const decode = (tokens: ArrayLike<number>): string => {
+      decoded++;
+      controller.abort();
+      return tokenizer.decode(Int32Array.from(tokens));
+    };
+    const aborting = { encode: (text: string) => tokenizer.encode(text), decode };
+    const { signal } = controller;
+    await expect(run(prompts, { tokenizer: aborting, signal })).rejects.toThrow("aborted");
+    expect(decoded).toBeLessThan(prompts.length);
+  });
+
   it("appends the tool's answers, and goes on after them", async () => {
     const all = await run(many);
     expect(all.reduce((sum, { calls }) => sum + calls, 0)).toBeGreaterThan(20);

@@ -25,9 +25,10 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom, type Tensor } from "../engine/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
-import { type Prompt, streamTokens, type TokenChunk } from "./generate.ts";
+import { hasMethods } from "../rl/index.ts";
+import { type Prompt, roundUp, streamTokens, type TokenChunk } from "./generate.ts";
 import { encodeKnown, type TextProblem } from "./lessons.ts";
-import { inTime, LATE, messageOf, milliseconds } from "./rewards.ts";
+import { abortSignal, inTime, LATE, messageOf, milliseconds } from "./rewards.ts";
 
 /**
  * A function that a model can call while it writes.
@@ -68,8 +69,8 @@ export interface ToolCall {
 /** Options of {@link converse}. */
 export interface ConverseOptions {
   /**
-   * Tokens after the prompt, those of answers included, at most. Fewer where the model's context ends, of which up to
-   * 15 places stay empty after an answer.
+   * Tokens after the prompt, those of answers included, at most. Fewer where the model's context ends, of which less
+   * than an eighth, 15 places at most, stays empty after an answer.
    */
   readonly length: number;
   readonly tokenizer: Pick<Tokenizer, "encode" | "decode">;
@@ -106,18 +107,9 @@ export interface Conversation {
 }
 
 const kind = "converse";
-const hasMethods =
-  (...names: readonly string[]) =>
-  (value: unknown): boolean =>
-    names.every(
-      (name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function",
-    );
-
 const toolTable = {
   stop: option.text({ required: true, doc: "The text by which the model calls the tool." }),
-  call: option.made<Tool["call"]>("a function of what was said", (value) => typeof value === "function", {
-    required: true,
-  }),
+  call: option.made<Tool["call"]>("a function of what was said", () => true, { required: true }),
   timeout: option.number({ ...milliseconds, doc: "Milliseconds for one answer." }),
   onFailure: option.oneOf(["error", "end"], { doc: "A call that fails." }),
 } satisfies OptionTable<Tool>;
@@ -126,16 +118,16 @@ const table = {
   length: option.integer({ min: 1, required: true, doc: "Tokens after the prompt, at most." }),
   tokenizer: option.made<ConverseOptions["tokenizer"], { readonly required: true }>(
     "a tokenizer, such as byteTokenizer()",
-    hasMethods("encode", "decode"),
+    (value) => hasMethods(value, ["encode", "decode"]),
     { required: true },
   ),
   stop: option.text({ default: "\n", doc: "The text that ends a conversation." }),
-  tool: option.made<Tool>("a tool: { stop, call }", hasMethods("call"), {}),
+  tool: option.made<Tool>("a tool: { stop, call }", (value) => hasMethods(value, ["call"]), {}),
   turns: option.integer({ min: 0, default: 4, doc: "Calls of the tool, at most." }),
   temperature: option.number({ min: 0, default: 1, doc: "Divides the logits." }),
   seeds: option.made<readonly number[]>("a list of whole numbers from 0 on", Array.isArray, {}),
   problems: option.made<readonly TextProblem[]>("a list of problems", Array.isArray, {}),
-  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+  signal: abortSignal,
 } satisfies OptionTable<ConverseOptions>;
 
 type ConverseSettings = Settings<typeof table> & { readonly model: Transformer };
@@ -172,22 +164,25 @@ export async function converse(
   if (tool?.stop === stop)
     throw badOption(kind, `stop and the tool's stop are both ${shown(stop)}`, "give two different texts");
   // A stop that the model cannot write would never come.
-  for (const text of tool ? [stop, tool.stop] : [stop])
-    encodeKnown(`${kind}: stop`, text, tokenizer, model.vocabulary);
+  const stops = tool ? [stop, tool.stop] : [stop];
+  for (const text of stops) encodeKnown(`${kind}: stop`, text, tokenizer, model.vocabulary);
   const all = prompts.map((prompt, i) => new Talk(prompt, i, settings));
   for (let turn = 0; ; turn++) {
     const open = all.filter(({ ended }) => ended === undefined);
     if (open.length === 0) return all.map((talk) => talk.result());
     for (const group of groupsThatFit(open, model.context)) {
       signal?.throwIfAborted();
-      const { sequences, seeds, length } =
-        turn === 0 ? firstCall(group) : laterCall(group, turn, settings, all.length);
-      const said = streamTokens(model, params, sequences, {
-        ...{ length, seed: seeds, temperature, tokenizer, chunk: places },
-        ...{ stop: tool ? [stop, tool.stop] : [stop], keepStop: true, logProbs: true },
+      const { sequences, ...drawn } = callFor(group, turn, settings, all.length);
+      const kept = { stop: stops, keepStop: true, logProbs: true, tokenizer };
+      const chunks = streamTokens(model, params, sequences, {
+        ...drawn,
+        ...kept,
+        temperature,
+        chunk,
       });
-      for await (const chunk of said) {
-        group[chunk.sequence]?.take(chunk);
+      for await (const part of chunks) {
+        signal?.throwIfAborted();
+        group[part.sequence]?.take(part);
         if (group.every(({ hasSaid }) => hasSaid)) break;
       }
       for (const talk of group) talk.say();
@@ -196,55 +191,40 @@ export async function converse(
   }
 }
 
-/** Places of a sequence are counted in these, so that few programs are compiled. */
-const places = 16;
-const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
+/** New tokens in a call, at most. */
+const chunk = 16;
 
-/** What is generated for some conversations in one call. */
-interface GenerateCall {
-  readonly sequences: readonly Int32Array[];
-  readonly seeds: readonly number[];
-  readonly length: number;
-}
-
-const firstCall = (group: readonly Talk[]): GenerateCall => ({
-  sequences: group.map(({ sequence }) => sequence),
-  seeds: group.map((talk) => talk.seed(0)),
-  length: Math.max(...group.map(({ room }) => room)),
-});
+/** Places of a sequence are counted in units of so many, so that few programs are compiled. */
+const unitOf = ({ context }: Transformer): number => Math.max(1, Math.min(16, Math.floor(context / 8)));
 
 /**
- * The same after an answer. Every size of a call compiles programs of its own, which takes longer than many calls. So
- * there are as many sequences as in the first call or a quarter of them, filled up by idle ones that widen the call
- * where there is room, and as many tokens whatever is needed of them.
+ * The sequences that some conversations go on from, their seeds, and the tokens to generate. Every size of a call
+ * compiles programs of its own, which takes longer than many calls. So after an answer there are as many sequences as in
+ * the first call or a quarter of them, filled up by idle ones that widen the call where there is room, and as many
+ * tokens whatever is needed of them.
  */
-function laterCall(
-  group: readonly Talk[],
-  turn: number,
-  { length, model }: ConverseSettings,
-  all: number,
-): GenerateCall {
+function callFor(group: readonly Talk[], turn: number, { length, model }: ConverseSettings, all: number) {
+  const sequences = group.map(({ sequence }) => sequence);
+  const seed = group.map((talk) => talk.seed(turn));
+  const needed = Math.max(...group.map((talk) => talk.room()));
+  if (turn === 0) return { sequences, seed, length: needed };
   const quarter = Math.ceil(all / 4);
   const idle = (group.length > quarter ? all : quarter) - group.length;
-  const needed = Math.max(...group.map(({ room }) => room));
-  const space = Math.max(...group.map((talk) => talk.space));
-  const wide = roundUp(space, 4 * places);
+  const space = Math.max(...group.map((talk) => talk.space()));
+  const wide = roundUp(space, 4 * unitOf(model));
   const width = idle > 0 && wide + needed <= model.context ? wide : space;
   const filling = Array.from({ length: idle }, () => new Int32Array(width));
   return {
-    sequences: [...group.map(({ sequence }) => sequence), ...filling],
-    seeds: [...group.map((talk) => talk.seed(turn)), ...filling.map(() => 0)],
-    length: Math.min(roundUp(length, places), model.context - width),
+    sequences: [...sequences, ...filling],
+    seed: [...seed, ...filling.map(() => 0)],
+    length: Math.min(roundUp(length, unitOf(model)), model.context - width),
   };
 }
 
 /** The options of a tool, which may be an object of a class with more in it. */
-const toolOptions = ({ stop, call, timeout, onFailure }: Tool): object => ({
-  stop,
-  call,
-  timeout,
-  onFailure,
-});
+function toolOptions({ stop, call, timeout, onFailure }: Tool): object {
+  return { stop, call, timeout, onFailure };
+}
 
 /** Lets all conversations that called the tool have its answer. */
 async function answerAll(open: readonly Talk[], tool: Tool, signal: AbortSignal | undefined): Promise<void> {
@@ -279,9 +259,9 @@ function groupsThatFit(open: readonly Talk[], context: number): readonly (readon
   const groups: Talk[][] = [];
   let rest = open;
   while (rest.length > 0) {
-    const left = context - Math.max(...rest.map(({ space }) => space));
-    groups.push(rest.filter(({ room }) => room <= left));
-    rest = rest.filter(({ room }) => room > left);
+    const left = context - Math.max(...rest.map((talk) => talk.space()));
+    groups.push(rest.filter((talk) => talk.room() <= left));
+    rest = rest.filter((talk) => talk.room() > left);
   }
   return groups;
 }
@@ -322,29 +302,18 @@ class Talk {
 
   /** The prompt and all after it. */
   get sequence(): Int32Array {
-    const whole = new Int32Array(this.#prompt.length + this.#tokens.length);
-    whole.set(this.#prompt);
-    whole.set(this.#tokens, this.#prompt.length);
-    return whole;
+    return Int32Array.from([...this.#prompt, ...this.#tokens]);
   }
 
-  /** Places that it takes: after an answer, rounded up. */
-  get space(): number {
-    return this.#spaceWith(0);
-  }
-
-  /** Tokens that the model may still make. */
-  get room(): number {
-    return this.#roomWith(0);
-  }
-
-  #spaceWith(answer: number): number {
+  /** Places that it takes, with an answer of so many tokens: after the first round, rounded up. */
+  space(answer = 0): number {
     const size = this.#prompt.length + this.#tokens.length + answer;
-    return this.#tokens.length === 0 ? size : roundUp(size, places);
+    return this.#tokens.length === 0 ? size : roundUp(size, unitOf(this.#settings.model));
   }
 
-  #roomWith(answer: number): number {
-    const left = this.#settings.model.context - this.#spaceWith(answer);
+  /** Tokens that the model may still make after such an answer. */
+  room(answer = 0): number {
+    const left = this.#settings.model.context - this.space(answer);
     return Math.min(this.#limit - this.#tokens.length - answer, left);
   }
 
@@ -364,25 +333,22 @@ class Talk {
   /** True where the model has come to a stop in this round, or has no more room. */
   get hasSaid(): boolean {
     const made = this.#chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
-    return made >= this.room || this.#chunks.some(({ stopped }) => stopped);
+    return made >= this.room() || this.#chunks.some(({ stopped }) => stopped);
   }
 
   /** Ends the round. Tokens for which there is no room are left out: others of its group have more. */
   say(): void {
     const { tokenizer, tool, turns } = this.#settings;
     const chunks = this.#chunks.splice(0);
-    const { room } = this;
+    const room = this.room();
     const all = chunks.flatMap(({ tokens }) => [...tokens]);
     const stopped = all.length <= room && chunks.some((chunk) => chunk.stopped);
     const tokens = all.slice(0, room);
     const whole = tokenizer.decode(tokens);
     this.#said = stopped ? chunks.map(({ text }) => text).join("") : whole;
     this.#text += this.#said;
-    this.#add(
-      tokens,
-      1,
-      chunks.flatMap(({ logProbs = [] }) => [...logProbs]),
-    );
+    const logProbs = chunks.flatMap((chunk) => [...(chunk.logProbs ?? [])]);
+    this.#add(tokens, 1, logProbs);
     const rest = whole.slice(this.#said.length);
     if (!stopped) this.ended = "length";
     else if (!tool || !rest.startsWith(tool.stop)) this.ended = "stop";
@@ -411,7 +377,7 @@ class Talk {
     const { tokenizer, model } = this.#settings;
     if (typeof answer !== "string") throw new TypeError(`it gave ${shown(answer)}, which is no text`);
     const tokens = encodeKnown("its answer", answer, tokenizer, model.vocabulary);
-    if (this.#roomWith(tokens.length) < 1) {
+    if (this.room(tokens.length) < 1) {
       this.ended = "length";
       return;
     }
@@ -421,11 +387,11 @@ class Talk {
   }
 
   /** A call that failed. */
-  fail(what: string, cause?: unknown): void {
+  fail(what: string, cause: unknown): void {
     const where = `conversation ${this.#index}, call ${this.#calls - 1} of the tool (said ${shown(this.#said)})`;
     const error = new EspalierError("TOOL_FAILED", `${kind}: ${where} failed: ${what}`, {
       fix: 'let the tool answer what went wrong, or count such conversations: onFailure: "end"',
-      ...(cause !== undefined && cause !== LATE && { cause }),
+      cause: cause === LATE ? undefined : cause,
     });
     if (this.#settings.tool?.onFailure !== "end") throw error;
     this.#failure = error;
@@ -433,11 +399,10 @@ class Talk {
   }
 
   #add(tokens: Iterable<number>, made: 0 | 1, logProbs: readonly number[] = []): void {
-    let i = 0;
-    for (const token of tokens) {
+    for (const [i, token] of [...tokens].entries()) {
       this.#tokens.push(token);
       this.#made.push(made);
-      this.#logProbs.push(logProbs[i++] ?? 0);
+      this.#logProbs.push(logProbs[i] ?? 0);
     }
   }
 

@@ -116,6 +116,7 @@ describe("generate", () => {
     await fails("OPTION_INVALID", /temperature is -1/, run([1], { temperature: -1 }));
     await fails("OPTION_INVALID", /2 seeds for 1/, run([1], { seed: [1, 2] }));
     await fails("OPTION_INVALID", /stop is a text/, run([1], { stop: "a" }));
+    await fails("OPTION_INVALID", /stop is \["a",""\]/, run([1], { stop: ["a", ""], tokenizer }));
     await fails("MODEL_INVALID", /sequential/, generate(sequential([]), params, [1], { length: 1 }));
   });
 });

@@ -16,7 +16,7 @@
  * tokens of all sequences go to P, P + 1, ... So a step writes one slice whatever the prompts' lengths. Positions count
  * without the gap.
  */
-import { checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import { badOption, EspalierError, type OptionTable, option, resolveOptions, shown } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
 import {
   compile,
@@ -31,6 +31,7 @@ import {
   whileLoop,
 } from "../engine/index.ts";
 import type { KeyValueCache, Model, Params, Transformer } from "../nn/index.ts";
+import { hasMethods } from "../rl/index.ts";
 
 /** Turns text into tokens and back. */
 type TextTokenizer = Pick<Tokenizer, "encode" | "decode">;
@@ -48,7 +49,10 @@ export interface GenerateOptions {
   readonly topK?: number;
   /** Draws among the likeliest tokens that have this probability together. Default: 1, all. */
   readonly topP?: number;
-  /** Ends a sequence before this token or text, or before the first of several. */
+  /**
+   * Ends a sequence before this token or text, or before the first of several. Of a text that is several tokens,
+   * `tokens` has all but the last.
+   */
   readonly stop?: number | string | readonly (number | string)[];
   /** Keeps the token that ended a sequence, with its log-probability: training needs both. Default: false. */
   readonly keepStop?: boolean;
@@ -84,21 +88,27 @@ const table = {
   length: option.integer({ min: 1, required: true, doc: "New tokens of each sequence, at most." }),
   temperature: option.number({ min: 0, default: 1, doc: "Divides the logits; 0 takes the likeliest." }),
   topK: option.integer({ min: 1, doc: "Draws among so many of the likeliest tokens." }),
-  topP: option.number({ above: 0, max: 1, doc: "Draws among the likeliest with this probability together." }),
+  topP: option.number({
+    above: 0,
+    max: 1,
+    default: 1,
+    doc: "Draws among the likeliest with this probability together.",
+  }),
   stop: option.made<NonNullable<GenerateOptions["stop"]>>(
     "a token or a text, or a list of them",
-    (value) => [value].flat().every((one) => typeof one === "string" || Number.isSafeInteger(one)),
+    (value) =>
+      [value].flat().every((one) => one !== "" && (typeof one === "string" || Number.isSafeInteger(one))),
     {},
   ),
   keepStop: option.flag({ default: false, doc: "Keeps the token that ended a sequence." }),
-  seed: option.made<number | readonly number[]>(
+  seed: option.made<number | readonly number[], { readonly default: number }>(
     "a whole number from 0 on, or one for each prompt",
     (value) => [value].flat().every((one) => Number.isSafeInteger(one) && (one as number) >= 0),
-    {},
+    { default: 0 },
   ),
   tokenizer: option.made<TextTokenizer>(
     "a tokenizer, such as byteTokenizer()",
-    (value) => typeof (value as Partial<TextTokenizer> | undefined)?.decode === "function",
+    (value) => hasMethods(value, ["encode", "decode"]),
     {},
   ),
   logProbs: option.flag({ default: false, doc: "Gives the log-probability of each new token." }),
@@ -115,18 +125,12 @@ const table = {
  * const [a, b] = await generate(model, params, [[1, 2, 3], [4]], { length: 10, seed: [7, 8] });
  * ```
  */
-export async function generate(
+export async function generate<P extends Prompt | readonly Prompt[]>(
   model: Model<never, unknown>,
   params: Params<Tensor>,
-  prompts: readonly (string | ArrayLike<number>)[],
+  prompt: P,
   options: GenerateOptions,
-): Promise<Generated[]>;
-export async function generate(
-  model: Model<never, unknown>,
-  params: Params<Tensor>,
-  prompt: Prompt,
-  options: GenerateOptions,
-): Promise<Generated>;
+): Promise<P extends Prompt ? Generated : Generated[]>;
 export async function generate(
   model: Model<never, unknown>,
   params: Params<Tensor>,
@@ -135,7 +139,7 @@ export async function generate(
 ): Promise<Generated | Generated[]> {
   const many = isMany(prompt);
   const parts: TokenChunk[][] = (many ? prompt : [prompt]).map(() => []);
-  for await (const chunk of streamTokens(model, params, prompt, { chunk: 64, ...options }))
+  for await (const chunk of streamTokens(model, params, prompt, { ...options, chunk: options?.chunk ?? 64 }))
     parts[chunk.sequence]?.push(chunk);
   const whole = parts.map((chunks): Generated => {
     const logProbs = chunks.flatMap((chunk) => Array.from(chunk.logProbs ?? []));
@@ -169,9 +173,9 @@ export async function* streamTokens(
   options: GenerateOptions,
 ): AsyncGenerator<TokenChunk> {
   const run = prepare(model, isMany(prompt) ? prompt : [prompt], options);
-  const { groups, padded, length, chunk } = run;
+  const { groups, padded, rows, length, chunk } = run;
   const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs);
-  const sequences = run.prompts.map(() => new Sequence(options));
+  const sequences = run.tokens.map(() => new Sequence(options));
   let states = groups.map(({ tokens, given }) => prefill(params, tokens, given, padded));
   // The first token follows from the prompt alone; calls give those after it.
   let made = await read(states.map(({ token, logProb }) => ({ tokens: token, logProbs: logProb })));
@@ -179,38 +183,36 @@ export async function* streamTokens(
   for (let from = 1; ; from += chunk) {
     const last = from >= length;
     for (const [i, sequence] of sequences.entries()) {
-      const { tokens, logProbs } = made[Math.floor(i / run.rows)] as (typeof made)[number];
-      const [at, rows] = [i % run.rows, run.rows];
-      const part = sequence.take(row(tokens, at, rows), row(logProbs, at, rows), width, last);
+      const { tokens, logProbs } = made[Math.floor(i / rows)] as (typeof made)[number];
+      const part = sequence.take(row(tokens, i, rows), row(logProbs, i, rows), width, last);
       if (part) yield { sequence: i, ...part };
     }
     if (last || sequences.every(({ done }) => done)) return;
     width = Math.min(chunk, length - from);
     const places = padded + placesFor(from + width, length);
     const steps = Int32Array.of(from, from + width, padded);
-    const results = states.map((state, g) =>
-      decode(params, state, steps, (groups[g] as Group).given, chunk, places),
+    const results = groups.map(({ given }, g) =>
+      decode(params, states[g] as (typeof states)[number], steps, given, chunk, places),
     );
     states = results.map(({ tokens: _tokens, logProbs: _logProbs, ...next }) => next);
     made = await read(results.map(({ tokens, logProbs }) => ({ tokens, logProbs })));
   }
 }
 
-/** The part of a result that belongs to one of `rows` sequences. */
-const row = (all: HostArray, i: number, rows: number): HostArray =>
-  all.subarray((i * all.length) / rows, ((i + 1) * all.length) / rows);
-
-/** How tokens are drawn: the likeliest, among all, or among the likeliest. */
-type Mode = "greedy" | "all" | "likely";
+/** The part of a result of `rows` sequences that belongs to sequence i of all. */
+function row(all: HostArray, i: number, rows: number): HostArray {
+  const width = all.length / rows;
+  return all.subarray((i % rows) * width, ((i % rows) + 1) * width);
+}
 
 /** Checks everything before anything is compiled, and lays prompts out. */
 function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], options: GenerateOptions) {
-  checkOptions(kind, options, table);
+  const settings = resolveOptions(kind, options, table);
   if (!isTransformer(model))
     throw new EspalierError("MODEL_INVALID", `${kind}: the model is ${shown((model as Model)?.kind)}`, {
       fix: "give a model of nn.transformer, which keeps keys and values of earlier tokens",
     });
-  const { length, tokenizer, temperature = 1, topK, topP = 1, seed = 0, logProbs = false } = options;
+  const { length, tokenizer, temperature, topK, topP, seed, logProbs, chunk } = settings;
   const { context, vocabulary } = model;
   const tokens = prompts.map((prompt, i) => tokensOf(prompt, i, tokenizer, vocabulary));
   const longest = Math.max(...tokens.map((one) => one.length));
@@ -225,10 +227,12 @@ function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], optio
             : `cut prompts to less than ${context} tokens, or give the model a longer context`,
       },
     );
-  if (Array.isArray(seed) && seed.length !== prompts.length)
-    throw new EspalierError("OPTION_INVALID", `${kind}: ${seed.length} seeds for ${prompts.length} prompts`, {
-      fix: "give one seed for all, or one for each prompt",
-    });
+  if (typeof seed === "object" && seed.length !== prompts.length)
+    throw badOption(
+      kind,
+      `${seed.length} seeds for ${prompts.length} prompts`,
+      "give one seed for all, or one for each prompt",
+    );
   // Few shapes, so that one program serves many calls. Groups run beside each other: a loop uses one core of a CPU.
   const count = Math.ceil(prompts.length / most);
   const each = Math.ceil(prompts.length / count);
@@ -239,42 +243,27 @@ function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], optio
     topK: Int32Array.of(Math.min(topK ?? vocabulary, vocabulary)),
     topP: Float32Array.of(topP),
   };
-  const groups = Array.from({ length: count }, (): Group => {
-    const lengths = new Int32Array(rows).fill(1);
-    return {
-      tokens: new Int32Array(rows * padded),
-      given: { lengths, keys: new Uint32Array(rows * 2), ...shared },
-    };
-  });
+  const groups = Array.from({ length: count }, () => ({
+    tokens: new Int32Array(rows * padded),
+    given: { lengths: new Int32Array(rows).fill(1), keys: new Uint32Array(rows * 2), ...shared },
+  }));
   tokens.forEach((own, i) => {
-    const { tokens: laid, given } = groups[Math.floor(i / rows)] as Group;
+    const { tokens: laid, given } = groups[Math.floor(i / rows)] as (typeof groups)[number];
     const at = i % rows;
     laid.set(own, at * padded);
     given.lengths[at] = own.length;
     const [first, of] = typeof seed === "number" ? [seed, i] : [seed[i] as number, 0];
     given.keys.set(hostRandom.hostFoldIn(hostRandom.hostKey(first), of), at * 2);
   });
-  return {
-    model,
-    prompts,
-    rows,
-    length,
-    padded,
-    groups,
-    logProbs,
-    chunk: options.chunk ?? 32,
-    mode: (temperature === 0 ? "greedy" : topK !== undefined || topP < 1 ? "likely" : "all") as Mode,
-  };
+  const mode: Mode = temperature === 0 ? "greedy" : topK !== undefined || topP < 1 ? "likely" : "all";
+  return { model, tokens, rows, length, padded, groups, logProbs, chunk, mode };
 }
+
+/** How tokens are drawn: the likeliest, among all, or among the likeliest. */
+type Mode = "greedy" | "all" | "likely";
 
 /** Sequences in a group, at most. */
 const most = 32;
-
-/** Sequences that are generated together, as arrays for the programs. */
-interface Group {
-  readonly tokens: Int32Array;
-  readonly given: Given<Int32Array, Uint32Array, Float32Array>;
-}
 
 /** Places for new tokens: a cache grows by quarters, so that steps do not look at much that is still empty. */
 function placesFor(tokens: number, length: number): number {
@@ -282,11 +271,10 @@ function placesFor(tokens: number, length: number): number {
   return Math.min(roundUp(tokens, step), length);
 }
 
-const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
+export const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
 
 const isTransformer = (model: Model<never, unknown>): model is Transformer =>
-  typeof (model as Partial<Transformer> | undefined)?.applyCached === "function" &&
-  typeof (model as Partial<Transformer>).context === "number";
+  hasMethods(model, ["applyCached", "initCache"]);
 
 function tokensOf(
   prompt: Prompt,
@@ -312,13 +300,7 @@ function tokensOf(
 }
 
 /** Numbers that decide what is drawn, the same for every step. */
-interface Given<I = Value, K = Value, F = Value> {
-  readonly lengths: I;
-  readonly keys: K;
-  readonly temperature: F;
-  readonly topK: I;
-  readonly topP: F;
-}
+type Given = Readonly<Record<"lengths" | "keys" | "temperature" | "topK" | "topP", Value>>;
 
 /** The newest token of each sequence, which is not in the cache yet. */
 interface DecodeState {
@@ -468,9 +450,7 @@ function likeliest(logits: Value, topK: Value, topP: Value): Value {
 
 /** One sequence as it grows on the host: finds stops, and decodes. */
 class Sequence {
-  readonly #tokenizer: TextTokenizer | undefined;
-  readonly #logProbs: boolean;
-  readonly #keepStop: boolean;
+  readonly #options: GenerateOptions;
   readonly #stops: readonly (number | string)[];
   readonly #stopTexts: readonly string[];
   readonly #tokens: number[] = [];
@@ -478,34 +458,34 @@ class Sequence {
   #given = 0;
   done = false;
 
-  constructor({ tokenizer, stop = [], logProbs = false, keepStop = false }: GenerateOptions) {
-    this.#tokenizer = tokenizer;
-    this.#keepStop = keepStop;
-    this.#logProbs = logProbs;
-    this.#stops = [stop].flat() as readonly (number | string)[];
+  constructor(options: GenerateOptions) {
+    this.#options = options;
+    this.#stops = [options.stop ?? []].flat();
     this.#stopTexts = this.#stops.filter((one) => typeof one === "string");
-    if (!tokenizer && this.#stopTexts.length > 0)
-      throw new EspalierError("OPTION_INVALID", `${kind}: stop is a text, and there is no tokenizer`, {
-        fix: "give the stop as a token, or the option tokenizer",
-      });
+    if (!options.tokenizer && this.#stopTexts.length > 0)
+      throw badOption(
+        kind,
+        "stop is a text, and there is no tokenizer",
+        "give the stop as a token, or the option tokenizer",
+      );
   }
 
   /** Adds tokens, and gives what is new; undefined where nothing is. */
   take(tokens: HostArray, logProbs: HostArray, width: number, last: boolean): Generated | undefined {
     if (this.done) return undefined;
+    const { tokenizer, keepStop, logProbs: wantsLogProbs } = this.#options;
     const before = this.#tokens.length;
     this.#tokens.push(...tokens.subarray(0, width));
     const end = this.#stopAt(before);
     this.done = last || end !== undefined;
-    if (end) this.#tokens.length = end.tokens + (this.#keepStop ? 1 : 0);
+    if (end) this.#tokens.length = end.tokens + (keepStop ? 1 : 0);
     const fresh = Int32Array.from(this.#tokens.slice(before));
-    const text =
-      this.#tokenizer && this.#freshText(end?.text ?? this.#decoded(end?.tokens ?? this.#tokens.length));
+    const text = tokenizer && this.#freshText(end?.text ?? this.#decoded(end?.tokens ?? this.#tokens.length));
     if (fresh.length === 0 && !this.done) return undefined;
     return {
       tokens: fresh,
       ...(text !== undefined && { text }),
-      ...(this.#logProbs && { logProbs: Float32Array.from(logProbs.subarray(0, fresh.length)) }),
+      ...(wantsLogProbs && { logProbs: Float32Array.from(logProbs.subarray(0, fresh.length)) }),
       stopped: end !== undefined,
     };
   }
@@ -523,7 +503,7 @@ class Sequence {
   }
 
   #decoded(count: number): string {
-    return (this.#tokenizer as TextTokenizer).decode(Int32Array.from(this.#tokens.slice(0, count)));
+    return (this.#options.tokenizer as TextTokenizer).decode(Int32Array.from(this.#tokens.slice(0, count)));
   }
 
   /** The part of the text that was not given out yet. What may be the beginning of a stop or of a character waits. */

@@ -140,6 +140,9 @@ describe("drawProblems", () => {
     });
     await expect(broken).rejects.toThrow(fails("LESSON_FAILED", /"own".*no file/));
     await expect(draw(() => ({ answer: "1" }))).rejects.toThrow(fails("LESSON_INVALID", /"own".*no prompt/));
+    await expect(draw(() => ({ prompt: "a", answer: 1 }))).rejects.toThrow(
+      fails("LESSON_INVALID", /answer 1/),
+    );
     await expect(draw(() => ({ prompt: "a" }))).rejects.toThrow(fails("LESSON_INVALID", /without an answer/));
   });
 });

@@ -22,7 +22,7 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
-import { inTime, LATE, messageOf, milliseconds, type TextReward } from "./rewards.ts";
+import { abortSignal, inTime, LATE, messageOf, milliseconds, type TextReward } from "./rewards.ts";
 
 /** A question to a model. */
 export interface TextProblem {
@@ -97,15 +97,9 @@ const range = (most: number, fallback: number) =>
 
 const stringTable = {
   length: range(10_000, 5),
-  letters: option.text({ doc: "The characters that the string is made of." }),
-  name: option.text({ doc: "The lesson's name." }),
+  letters: option.text({}),
+  name: option.text({}),
 } satisfies OptionTable<StringLessonOptions>;
-
-const numberTable = (most: number) =>
-  ({
-    digits: range(most, 2),
-    name: option.text({ doc: "The lesson's name." }),
-  }) satisfies OptionTable<NumberLessonOptions>;
 
 const nameOf = (kind: string, size: Range): string => [kind, size].flat().join("-");
 
@@ -134,7 +128,10 @@ function stringLesson(
 
 /** `most`: digits whose results are exact. */
 function numberLesson(kind: string, sign: string, most: number, resultOf: (a: number, b: number) => number) {
-  const table = numberTable(most);
+  const table = {
+    digits: range(most, 2),
+    name: option.text({}),
+  } satisfies OptionTable<NumberLessonOptions>;
   return (options: NumberLessonOptions = {}): TextLesson => {
     const { digits, name } = resolveOptions(`textLessons.${kind}`, options, table);
     const operand = (random: EnvironmentRandom): number => {
@@ -226,20 +223,16 @@ export interface DrawOptions {
 }
 
 const drawTable = {
-  count: option.integer({ min: 0, required: true, doc: "Number of problems." }),
+  count: option.integer({ min: 0, required: true }),
   key: option.made<Uint32Array | number, { readonly required: true }>(
     "a key of two words, or a seed",
     (value) => (value instanceof Uint32Array && value.length === 2) || Number.isSafeInteger(value),
     { required: true },
   ),
-  part: option.oneOf(["train", "held-out"], { default: "train", doc: "The part of the prompts." }),
-  heldOut: option.number({ min: 0, max: 1, default: 0.1, doc: "The share of prompts that are held out." }),
-  timeout: option.number({
-    ...milliseconds,
-    default: 10_000,
-    doc: "Milliseconds for one call of `problem`.",
-  }),
-  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+  part: option.oneOf(["train", "held-out"], { default: "train" }),
+  heldOut: option.number({ min: 0, max: 1, default: 0.1 }),
+  timeout: option.number({ ...milliseconds, default: 10_000 }),
+  signal: abortSignal,
 } satisfies OptionTable<DrawOptions>;
 
 /** Draws for one problem before a lesson counts as empty. */
@@ -260,36 +253,30 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
   const random = new SeededRandom(0);
   const problems: TextProblem[] = [];
   const drawOne = async (): Promise<TextProblem> => {
-    let made: TextProblem | Promise<TextProblem>;
     try {
-      made = lesson.problem(random);
-      if (made instanceof Promise) made = await inTime(made, timeout, signal);
+      const made = lesson.problem(random);
+      return made instanceof Promise ? await inTime(made, timeout, signal) : made;
     } catch (cause) {
       signal?.throwIfAborted();
-      if (cause === LATE)
-        throw empty(
-          lesson,
-          `has given no problem for ${timeout} ms`,
-          "let problem() answer, or raise timeout",
-        );
+      if (cause === LATE) {
+        const what = `has given no problem for ${timeout} ms`;
+        throw lessonError("LESSON_EMPTY", lesson, what, "let problem() answer, or raise timeout");
+      }
       const what = `failed to make a problem: ${messageOf(cause)}`;
-      throw new EspalierError("LESSON_FAILED", `lesson "${lesson.name}" ${what}`, {
-        fix: "look at its function problem",
-        cause,
-      });
+      throw lessonError("LESSON_FAILED", lesson, what, "look at its function problem", cause);
     }
-    return checkProblem(lesson, made);
   };
   for (let i = 0; i < count; i++) {
     signal?.throwIfAborted();
     random.setState(hostRandom.hostBits(hostRandom.hostFoldIn(root, i), 4));
     let found: TextProblem | undefined;
     for (let draws = 0; found === undefined && draws < mostDraws; draws++) {
-      const made = await drawOne();
+      const made = checkProblem(lesson, await drawOne());
       if (isHeldOut(made.prompt, heldOut) === (part === "held-out")) found = made;
     }
     if (!found)
-      throw empty(
+      throw lessonError(
+        "LESSON_EMPTY",
         lesson,
         `has given no ${part} prompt in ${mostDraws} draws, with a share of ${heldOut} held out`,
         "let it make more different prompts, or change heldOut",
@@ -302,15 +289,25 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
 /** True for the prompts that training never sees. The hash is the prompt's alone: it never changes. */
 export const isHeldOut = (prompt: string, share: number): boolean => nameWords(prompt)[0] < share * 2 ** 32;
 
-const empty = (lesson: TextLesson, what: string, fix: string): EspalierError =>
-  new EspalierError("LESSON_EMPTY", `lesson "${lesson.name}" ${what}`, { fix });
+function lessonError(
+  code: string,
+  lesson: TextLesson,
+  what: string,
+  fix: string,
+  cause?: unknown,
+): EspalierError {
+  return new EspalierError(code, `lesson "${lesson.name}" ${what}`, { fix, cause });
+}
 
 function checkProblem(lesson: TextLesson, given: TextProblem): TextProblem {
-  const { prompt, answer } = (given ?? {}) as Partial<TextProblem>;
+  const { prompt, answer, rejected } = (given ?? {}) as Partial<TextProblem>;
   const invalid = (what: string, fix: string): EspalierError =>
-    new EspalierError("LESSON_INVALID", `lesson "${lesson.name}" has given ${what}`, { fix });
+    lessonError("LESSON_INVALID", lesson, `has given ${what}`, fix);
   if (typeof prompt !== "string" || prompt === "")
     throw invalid(`${shown(given)}, which has no prompt`, 'give { prompt: "12+34=", answer: "46" }');
+  for (const [name, text] of Object.entries({ answer, rejected }))
+    if (text !== undefined && typeof text !== "string")
+      throw invalid(`the prompt ${shown(prompt)} with ${name} ${shown(text)}`, "give a text");
   if (answer === undefined && lesson.reward === undefined)
     throw invalid(
       `the prompt ${shown(prompt)} without an answer, and has no reward`,
@@ -346,32 +343,27 @@ export function encodeKnown(
   tokenizer: Pick<Tokenizer, "encode">,
   vocabulary: number,
 ): Int32Array {
-  let tokens: Int32Array | undefined;
-  let cause: unknown;
-  try {
-    tokens = tokenizer.encode(text);
-    if (tokens.every((token) => token >= 0 && token < vocabulary)) return tokens;
-  } catch (error) {
-    cause = error;
-  }
-  const unknown = [...text].find((character) => !isKnown(character, tokenizer, vocabulary)) ?? text;
+  /** The tokens, those that the model knows or not, or the tokenizer's error. */
+  const tryEncode = (part: string) => {
+    try {
+      const tokens = tokenizer.encode(part);
+      return { tokens, known: tokens.every((token) => token >= 0 && token < vocabulary) };
+    } catch (cause) {
+      return { known: false, cause };
+    }
+  };
+  const { tokens, known, cause } = tryEncode(text);
+  if (tokens && known) return tokens;
+  const unknown = [...text].find((character) => !tryEncode(character).known) ?? text;
   const who = tokens ? `the model, which has ${vocabulary} tokens,` : "the tokenizer";
   throw new EspalierError(
     "VOCABULARY_MISMATCH",
     `${where}: ${who} does not know ${shown(unknown)}, which is in ${shown(text)}`,
     {
       fix: "make the tokenizer of all characters, characterTokenizer(textLessons.alphabet), and the model with its vocabulary",
-      ...(cause !== undefined && { cause }),
+      cause,
     },
   );
-}
-
-function isKnown(text: string, tokenizer: Pick<Tokenizer, "encode">, vocabulary: number): boolean {
-  try {
-    return tokenizer.encode(text).every((token) => token >= 0 && token < vocabulary);
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -385,12 +377,15 @@ function isKnown(text: string, tokenizer: Pick<Tokenizer, "encode">, vocabulary:
  * ```
  */
 export function passAtK(n: number, correct: number, k: number): number {
-  const counts = {
-    n: option.integer({ min: 1, required: true, doc: "Samples of a problem." }),
-    correct: option.integer({ min: 0, max: n, required: true, doc: "Those that are right." }),
-    k: option.integer({ min: 1, max: n, required: true, doc: "Samples that are looked at." }),
-  };
-  checkOptions("passAtK", { n, correct, k }, counts);
+  checkOptions(
+    "passAtK",
+    { n, correct, k },
+    {
+      n: option.integer({ min: 1, required: true }),
+      correct: option.integer({ min: 0, max: n, required: true }),
+      k: option.integer({ min: 1, max: n, required: true }),
+    },
+  );
   // 1 - C(n - correct, k) / C(n, k), as a product that cannot overflow.
   let wrong = 1;
   for (let i = 0; i < k; i++) wrong *= Math.max(0, n - correct - i) / (n - i);

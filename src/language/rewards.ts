@@ -12,6 +12,7 @@
 import type { Worker } from "node:worker_threads";
 import {
   badOption,
+  checkOptions,
   EspalierError,
   errorText,
   node,
@@ -73,18 +74,19 @@ export interface TextScores {
 
 /** Milliseconds, as timers take them. */
 export const milliseconds = { above: 0, max: 2 ** 31 - 1 } as const;
+export const abortSignal = option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {});
 
 const kind = "scoreAll";
 const scoreTable = {
-  timeout: option.number({ ...milliseconds, default: 10_000, doc: "Milliseconds for one sample." }),
-  onFailure: option.oneOf(["error", "zero", "drop"], { default: "error", doc: "A failed reward." }),
-  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+  timeout: option.number({ ...milliseconds, default: 10_000 }),
+  onFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
+  signal: abortSignal,
 } satisfies OptionTable<ScoreOptions>;
 const moduleTable = {
-  module: option.text({ required: true, doc: "The file's URL or absolute path." }),
-  name: option.text({ required: true, doc: "The function's name there." }),
-  timeout: option.number({ ...milliseconds, doc: "Milliseconds for one sample." }),
-  threads: option.integer({ min: 1, max: 64, default: 1, doc: "Threads beside each other." }),
+  module: option.text({ required: true }),
+  name: option.text({ required: true }),
+  timeout: option.number(milliseconds),
+  threads: option.integer({ min: 1, max: 64 }),
 } satisfies OptionTable<RewardModule>;
 
 /** 1 where the text is the answer, otherwise 0: the reward of lessons without one. */
@@ -105,7 +107,9 @@ export async function scoreAll(
   options: ScoreOptions = {},
 ): Promise<TextScores> {
   const { timeout, onFailure, signal } = resolveOptions(kind, options, scoreTable);
-  checkReward(reward);
+  if (typeof reward === "object" && reward !== null) checkOptions("reward", reward, moduleTable);
+  else if (typeof reward !== "function")
+    throw badOption("reward", `it is ${shown(reward)}`, "give a function, or { module, name } of one");
   signal?.throwIfAborted();
   const limit = typeof reward === "function" ? timeout : (reward.timeout ?? timeout);
   const rewards = new Float32Array(samples.length);
@@ -114,7 +118,11 @@ export async function scoreAll(
   const score = async (i: number, judge: (sample: TextSample) => unknown): Promise<void> => {
     const sample = samples[i] as TextSample;
     const failure = (code: string, what: string, cause?: unknown): void => {
-      const error = rewardError(code, sample, i, what, cause);
+      const where = `lesson "${sample.lesson}", sample ${i} (prompt ${shown(sample.prompt)}, text ${shown(sample.text)})`;
+      const error = new EspalierError(code, `${where}: the reward ${what}`, {
+        fix: 'correct the reward function, or count such samples: onFailure: "zero" or "drop"',
+        cause,
+      });
       if (onFailure === "error") throw error;
       failed[i] = error;
       dropped[i] = onFailure === "drop" ? 1 : 0;
@@ -125,19 +133,17 @@ export async function scoreAll(
       const known = cause instanceof EspalierError ? cause : undefined;
       if (known?.code === "REWARD_MODULE") throw known;
       if (known?.code === "REWARD_INVALID") return failure(known.code, errorText(known));
-      failure("REWARD_FAILED", cause === LATE ? `no answer in ${limit} ms` : messageOf(cause), cause);
+      if (cause === LATE) return failure("REWARD_FAILED", `failed: no answer in ${limit} ms`);
+      failure("REWARD_FAILED", `failed: ${messageOf(cause)}`, cause);
     }
+  };
+  const judged = (sample: TextSample, judge: Exclude<TextReward, RewardModule>): unknown => {
+    const value = judge(sample);
+    return typeof value === "number" ? value : inTime(Promise.resolve(value), limit);
   };
   const work =
     typeof reward === "function"
-      ? Promise.all(
-          samples.map((_, i) =>
-            score(i, (sample) => {
-              const value = reward(sample);
-              return typeof value === "number" ? value : inTime(Promise.resolve(value), limit);
-            }),
-          ),
-        )
+      ? Promise.all(samples.map((_, i) => score(i, (sample) => judged(sample, reward))))
       : scoreOnThreads(samples.length, reward, limit, signal, score);
   await inTime<unknown>(work, undefined, signal);
   const [failure] = Object.values(failed);
@@ -148,32 +154,6 @@ export async function scoreAll(
 export function messageOf(cause: unknown): string {
   if (cause instanceof EspalierError) return errorText(cause);
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-function rewardError(
-  code: string,
-  { lesson, prompt, text }: TextSample,
-  i: number,
-  what: string,
-  cause: unknown,
-): EspalierError {
-  const where = `lesson "${lesson}", sample ${i} (prompt ${shown(prompt)}, text ${shown(text)})`;
-  return new EspalierError(
-    code,
-    `${where}: the reward ${code === "REWARD_FAILED" ? "failed: " : ""}${what}`,
-    {
-      fix: 'correct the reward function, or count such samples: onFailure: "zero" or "drop"',
-      ...(cause !== undefined && cause !== LATE && { cause }),
-    },
-  );
-}
-
-/** Refuses what is no reward. */
-export function checkReward(reward: unknown): void {
-  if (typeof reward === "function") return;
-  if (typeof reward !== "object" || reward === null)
-    throw badOption("reward", `it is ${shown(reward)}`, "give a function, or { module, name } of one");
-  resolveOptions("reward", reward, moduleTable);
 }
 
 /** What {@link inTime} rejects with. */
@@ -260,7 +240,7 @@ async function readyThread(reward: RewardModule): Promise<RewardThread> {
     const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${messageOf(cause)}`;
     throw new EspalierError("REWARD_MODULE", `the reward's module ${reward.module} ${what}`, {
       fix: `export a function ${reward.name}(sample) from that file`,
-      ...(cause !== LATE && { cause }),
+      cause: cause === LATE ? undefined : cause,
     });
   }
 }

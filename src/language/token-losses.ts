@@ -22,10 +22,10 @@ import {
   resolveOptions,
 } from "../core/index.ts";
 import { nn as functions, np, stopGradient, type Value, type ValueLike } from "../engine/index.ts";
-import type { Field, Loss } from "../losses/index.ts";
+import type { Field, Loss, LossTerm } from "../losses/index.ts";
 import type { ApplyOptions, Model, Params } from "../nn/index.ts";
-import { type LossOptions, lossMembers } from "../rl/index.ts";
-import { isRamp, type Ramp } from "../schedule/index.ts";
+import { type LossOptions, lossMembers, lossRows, orRamp, positive } from "../rl/index.ts";
+import type { Ramp } from "../schedule/index.ts";
 
 /**
  * A batch of samples: B groups, G samples of one prompt in each, L places. A sample none of whose tokens the model made
@@ -108,7 +108,7 @@ export interface LengthOptions {
 export type GroupAdvantage = "standardized" | "centered" | "leaveOneOut";
 
 /** Options of {@link tokenPolicyLoss}. */
-export interface TokenPolicyLossOptions extends LossOptions, LengthOptions {
+export interface TokenPolicyLossOptions extends TokenLossOptions {
   /**
    * "standardized": (reward - mean) / (standard deviation + 1e-6), with n - 1 below the deviation's root. "centered":
    * reward - mean. "leaveOneOut": reward - mean of the others.
@@ -125,32 +125,17 @@ export interface TokenPolicyLossOptions extends LossOptions, LengthOptions {
   readonly truncate?: number | undefined;
 }
 
-const positive = option.number({ above: 0 });
-const ramp = option.made<Ramp>("a ramp such as linear({ ... })", isRamp, {});
-const ownRows = {
-  weight: option.either(option.number({}), ramp, { doc: "Factor of the loss." }),
-  active: option.made<NonNullable<LossOptions["active"]>>(
-    "schedules such as { train: every({ epochs: 2 }) }",
-    (value) => typeof value === "object" && value !== null,
-    { doc: "When the loss is active." },
-  ),
-  name: option.text({ doc: "A name of its own, where there are two of a kind." }),
-} satisfies OptionTable<LossOptions>;
 const lengthRows = {
-  lengthNormalization: option.oneOf(["sequence", "token", "constant"], {
-    doc: "How losses of tokens become one number.",
-  }),
-  length: option.number({ above: 0, doc: 'What "constant" divides by.' }),
+  lengthNormalization: option.oneOf(["sequence", "token", "constant"], {}),
+  length: positive,
 } satisfies OptionTable<LengthOptions>;
 const policyTable = {
-  ...ownRows,
+  ...lossRows,
   ...lengthRows,
-  advantages: option.oneOf(["standardized", "centered", "leaveOneOut"], {
-    doc: "How rewards become advantages.",
-  }),
-  clip: option.either(positive, ramp, { doc: "Ratios are clipped to 1 plus and minus this." }),
-  clipHigh: option.either(positive, ramp, { doc: "The upper limit, where it is another." }),
-  truncate: option.number({ above: 0, doc: "Instead of clipping: the largest factor of a gradient." }),
+  advantages: option.oneOf(["standardized", "centered", "leaveOneOut"], {}),
+  clip: orRamp(positive),
+  clipHigh: orRamp(positive),
+  truncate: positive,
 } satisfies OptionTable<TokenPolicyLossOptions>;
 
 /**
@@ -259,8 +244,8 @@ export interface DpoLossOptions extends LossOptions {
 }
 
 const dpoTable = {
-  ...ownRows,
-  beta: option.number({ above: 0, default: 0.1, doc: "How much the policy is held to the reference." }),
+  ...lossRows,
+  beta: option.number({ above: 0, default: 0.1 }),
 } satisfies OptionTable<DpoLossOptions>;
 
 /** Log-probabilities of the reference model: the task computes them where a loss has this field, like `logProbs`. */
@@ -289,14 +274,9 @@ export function dpoLoss(options: DpoLossOptions = {}): Loss<TextBatch, TextOutpu
       const made = tokensMade(kind, batch);
       const { reward, samples, learned, dropped } = groupsOf(kind, batch, made);
       const logRatio = np.sum(kept(outputs.logProbs.sub(referenceOf(kind, batch)), made), { axis: -1 });
-      const best = np.argmax(np.where(samples, reward, Number.NEGATIVE_INFINITY), {
-        axis: -1,
-        keepdims: true,
-      });
-      const worst = np.argmin(np.where(samples, reward, Number.POSITIVE_INFINITY), {
-        axis: -1,
-        keepdims: true,
-      });
+      const last = { axis: -1, keepdims: true } as const;
+      const best = np.argmax(np.where(samples, reward, Number.NEGATIVE_INFINITY), last);
+      const worst = np.argmin(np.where(samples, reward, Number.POSITIVE_INFINITY), last);
       const margin = np.takeAlongAxis(logRatio, best).sub(np.takeAlongAxis(logRatio, worst)).mul(beta);
       return {
         // -log(sigmoid(margin))
@@ -318,8 +298,11 @@ function referenceOf(kind: string, { reference }: TextBatch): Value {
   });
 }
 
+/** Options of losses over tokens. */
+type TokenLossOptions = LossOptions & LengthOptions;
+
 /** Options of {@link referenceKlLoss}. */
-export interface ReferenceKlLossOptions extends LossOptions, LengthOptions {
+export interface ReferenceKlLossOptions extends TokenLossOptions {
   /**
    * With x = log-probability - reference: "k1" is x, "k2" x² / 2, "k3" exp(-x) - 1 + x. As losses, "k2" has the gradient
    * of the divergence of the policy from the reference, "k3" that of the reference from the policy, and "k1" none but
@@ -328,10 +311,10 @@ export interface ReferenceKlLossOptions extends LossOptions, LengthOptions {
   readonly estimator?: "k1" | "k2" | "k3" | undefined;
 }
 
+const tokenTable = { ...lossRows, ...lengthRows } satisfies OptionTable<TokenLossOptions>;
 const klTable = {
-  ...ownRows,
-  ...lengthRows,
-  estimator: option.oneOf(["k1", "k2", "k3"], { default: "k2", doc: "What is averaged over tokens." }),
+  ...tokenTable,
+  estimator: option.oneOf(["k1", "k2", "k3"], { default: "k2" }),
 } satisfies OptionTable<ReferenceKlLossOptions>;
 
 /**
@@ -347,27 +330,18 @@ const klTable = {
 export function referenceKlLoss(options: ReferenceKlLossOptions = {}): Loss<TextBatch, TextOutputs> {
   const kind = "referenceKlLoss";
   const { estimator } = resolveOptions(kind, options, klTable);
-  const average = averageOf(kind, options, {});
-  return {
-    ...lossMembers("referenceKl", 0.04, options),
-    fields,
-    count: (batch) => average.count(tokensMade(kind, batch)),
-    term: ({ batch, outputs }) => {
-      const made = tokensMade(kind, batch);
-      const x = kept(outputs.logProbs.sub(referenceOf(kind, batch)), made);
-      const k3 = np
-        .exp(np.clip(x.neg(), -farthest, farthest))
-        .sub(1)
-        .add(x);
-      const estimates = { k1: x, k2: np.square(x).mul(0.5), k3 };
-      return { loss: average.of(estimates[estimator], made), metrics: { kl: meanWhere(k3, made) } };
-    },
-  };
+  const loss = tokenLoss(kind, "referenceKl", 0.04, options, {}, ({ batch, outputs, made, mean }) => {
+    const x = kept(outputs.logProbs.sub(referenceOf(kind, batch)), made);
+    const k3 = np
+      .exp(np.clip(x.neg(), -farthest, farthest))
+      .sub(1)
+      .add(x);
+    const estimates = { k1: x, k2: np.square(x).mul(0.5), k3 };
+    return { loss: mean(estimates[estimator]), metrics: { kl: meanWhere(k3, made) } };
+  });
+  return { ...loss, fields };
 }
 
-/** Options of losses over tokens that have no others. */
-type TokenLossOptions = LossOptions & LengthOptions;
-const tokenTable = { ...ownRows, ...lengthRows } satisfies OptionTable<TokenLossOptions>;
 const perToken: LengthOptions = { lengthNormalization: "token" };
 
 /**
@@ -382,18 +356,10 @@ const perToken: LengthOptions = { lengthNormalization: "token" };
 export function tokenEntropyLoss(options: TokenLossOptions = {}): Loss<TextBatch, TextOutputs> {
   const kind = "tokenEntropyLoss";
   checkOptions(kind, options, tokenTable);
-  const average = averageOf(kind, options, perToken);
-  return {
-    ...lossMembers("entropy", 0.01, options),
-    count: (batch) => average.count(tokensMade(kind, batch)),
-    term: ({ batch, outputs }) => {
-      const made = tokensMade(kind, batch);
-      return {
-        loss: average.of(outputs.entropy, made).neg(),
-        metrics: { entropy: meanWhere(outputs.entropy, made) },
-      };
-    },
-  };
+  return tokenLoss(kind, "entropy", 0.01, options, perToken, ({ outputs: { entropy }, made, mean }) => ({
+    loss: mean(entropy).neg(),
+    metrics: { entropy: meanWhere(entropy, made) },
+  }));
 }
 
 /**
@@ -408,11 +374,36 @@ export function tokenEntropyLoss(options: TokenLossOptions = {}): Loss<TextBatch
 export function imitationLoss(options: TokenLossOptions = {}): Loss<TextBatch, TextOutputs> {
   const kind = "imitationLoss";
   checkOptions(kind, options, tokenTable);
-  const average = averageOf(kind, options, perToken);
+  return tokenLoss(kind, "imitation", 1, options, perToken, ({ outputs, mean }) => ({
+    loss: mean(outputs.logProbs).neg(),
+  }));
+}
+
+interface TokenLossInputs {
+  readonly batch: TextBatch;
+  readonly outputs: TextOutputs;
+  readonly made: Value;
+  /** The mean over the tokens that the model made, by the rule of the options. */
+  mean(x: Value): Value;
+}
+
+/** A loss over all tokens that the model made. */
+function tokenLoss(
+  kind: string,
+  name: string,
+  weight: number,
+  options: TokenLossOptions,
+  defaults: LengthOptions,
+  term: (inputs: TokenLossInputs) => LossTerm,
+): Loss<TextBatch, TextOutputs> {
+  const average = averageOf(kind, options, defaults);
   return {
-    ...lossMembers("imitation", 1, options),
+    ...lossMembers(name, weight, options),
     count: (batch) => average.count(tokensMade(kind, batch)),
-    term: ({ batch, outputs }) => ({ loss: average.of(outputs.logProbs, tokensMade(kind, batch)).neg() }),
+    term: ({ batch, outputs }) => {
+      const made = tokensMade(kind, batch);
+      return term({ batch, outputs, made, mean: (x) => average.of(x, made) });
+    },
   };
 }
 
@@ -421,19 +412,22 @@ const farthest = 20;
 
 /** True where a token counts: the model made it, and its group is real. [B, G, L] */
 function tokensMade(kind: string, batch: TextBatch): Value {
-  const [groups, samples, length] = batch.mask.shape;
-  const places = [groups, samples, length];
-  const wanted: Readonly<Record<string, readonly (number | undefined)[]>> = {
-    tokens: places,
-    mask: places,
-    logProbs: places,
-    reference: places,
-    reward: [groups, samples],
-    valid: [groups],
+  const { shape } = batch.mask;
+  const axes: Readonly<Record<string, number>> = {
+    tokens: 3,
+    mask: 3,
+    logProbs: 3,
+    reference: 3,
+    reward: 2,
+    valid: 1,
   };
   for (const [name, value] of Object.entries(batch) as [string, Value][]) {
-    const shape = wanted[name];
-    if (shape === undefined || String(shape) === String(value.shape)) continue;
+    const wanted = axes[name];
+    if (
+      wanted === undefined ||
+      (shape.length === 3 && String(shape.slice(0, wanted)) === String(value.shape))
+    )
+      continue;
     throw new EspalierError(
       "SHAPE_MISMATCH",
       `${kind}: ${name} is ${value.type.text}, and mask is ${batch.mask.type.text}`,
@@ -441,7 +435,7 @@ function tokensMade(kind: string, batch: TextBatch): Value {
     );
   }
   const real = np.expandDims(np.notEqual(batch.valid, 0), [1, 2]);
-  const known = np.greater(np.arange(length as number, { dtype: "i32" }), 0);
+  const known = np.greater(np.arange(shape[2] as number, { dtype: "i32" }), 0);
   return np.logicalAnd(np.logicalAnd(np.notEqual(batch.mask, 0), real), known);
 }
 
@@ -458,7 +452,7 @@ const meanWhere = (x: Value, counts: Value): Value =>
 /** Tokens of each sample: [B, G]. */
 const lengthsOf = (made: Value): Value => np.sum(made.astype("f32"), { axis: -1 });
 
-/** Tokens of groups from which something is learned. */
+/** Tokens of groups that something is learned from. */
 const learnedTokens = (made: Value, learned: Value): Value => np.logicalAnd(made, np.expandDims(learned, -1));
 
 interface Average {
@@ -502,14 +496,12 @@ function groupAdvantages(kind: string, batch: TextBatch, made: Value, how: Group
   const others = np.maximum(n.sub(1), 1);
   const mean = np.sum(reward, { axis: -1, keepdims: true }).div(np.maximum(n, 1));
   const centered = kept(reward.sub(mean), samples);
-  const deviation = (): Value =>
-    np.sqrt(np.sum(np.square(centered), { axis: -1, keepdims: true }).div(others));
-  const advantage =
-    how === "standardized"
-      ? centered.div(deviation().add(1e-6))
-      : how === "leaveOneOut"
-        ? centered.mul(n.div(others))
-        : centered;
+  const variance = () => np.sum(np.square(centered), { axis: -1, keepdims: true }).div(others);
+  const advantage = {
+    standardized: () => centered.div(np.sqrt(variance()).add(1e-6)),
+    leaveOneOut: () => centered.mul(n.div(others)),
+    centered: () => centered,
+  }[how]();
   return { advantage: kept(advantage, np.broadcastTo(learned, advantage.shape)), learned, dropped };
 }
 

@@ -128,11 +128,12 @@ export {
   type Demonstrations,
   kickstartLoss,
 } from "./losses/imitation.ts";
-export { type LossOptions, lossMembers, meanOf, normalizedOver } from "./losses/loss.ts";
+export { type LossOptions, lossMembers, lossRows, meanOf, normalizedOver } from "./losses/loss.ts";
 export { tdLoss } from "./losses/td.ts";
 export { Columns } from "./on-policy/layout.ts";
 export { type OnPolicyOptions, policyFor } from "./on-policy/options.ts";
 export { type OnPolicyTask, onPolicyTask } from "./on-policy/task.ts";
+export { hasMethods, orRamp, positive } from "./option-rows.ts";
 export { buildPolicy, loadPolicy } from "./policies/build.ts";
 export {
   categorical,

@@ -21,7 +21,7 @@ export const ramp = option.made<Ramp>("a ramp such as linear({ ... })", isRamp, 
 export const orRamp = (row: Option<number>) => option.either(row, ramp, {});
 
 /** True if an object has methods of these names. */
-const hasMethods = (given: unknown, names: readonly string[]): boolean =>
+export const hasMethods = (given: unknown, names: readonly string[]): boolean =>
   names.every((name) => typeof Reflect.get(Object(given), name) === "function");
 
 export const optimizer = option.made<Optimizer>(

@@ -1,7 +1,8 @@
-import { badOption, shown } from "../../core/index.ts";
+import { badOption, type OptionTable, option, shown } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Ramp, Schedule } from "../../schedule/index.ts";
+import { orRamp } from "../option-rows.ts";
 
 /** Options that every loss here has. */
 export interface LossOptions {
@@ -11,6 +12,17 @@ export interface LossOptions {
   /** A name of its own, where there are two of a kind. */
   readonly name?: string | undefined;
 }
+
+/** Rows of {@link LossOptions} in option tables. */
+export const lossRows = {
+  weight: orRamp(option.number({})),
+  active: option.made<NonNullable<LossOptions["active"]>>(
+    "schedules such as { train: every({ epochs: 2 }) }",
+    (value) => typeof value === "object" && value !== null,
+    {},
+  ),
+  name: option.text({}),
+} satisfies OptionTable<LossOptions>;
 
 /** The members of a loss that come from {@link LossOptions}. */
 export function lossMembers(
