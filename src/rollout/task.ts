@@ -243,6 +243,8 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     if (transport) await transport.publish(weights);
     else link.newest = weights;
   };
+  let warn: (text: string) => void = () => undefined;
+  let warned = false;
   const accept = async (found: Rollout, now: number): Promise<boolean> =>
     replay.add(reference ? await reference.score(found) : found, now);
   const collect = async (at: Counters, signal: AbortSignal): Promise<Report> => {
@@ -256,9 +258,17 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     while (!enough() && seen.length < (transport ? 64 : 4) * rollouts) {
       signal.throwIfAborted();
       const next = worker ? await worker.step({ signal }) : await transport?.take({ signal });
-      if (!next) throw closed();
+      signal.throwIfAborted();
+      if (!next) throw noMore(worker);
       if (await accept(next, at.updates)) seen.push(next);
       else if (replay.counts.duplicates - before.duplicates > manyDuplicates) throw knownAlready(next);
+    }
+    if (replay.available === 0 && !warned) {
+      warned = true;
+      warn(
+        `${kind}: nothing can be learned from the ${seen.length} rollouts of epoch ${at.epoch}, so it has no updates ` +
+          "(rewards that are all equal teach nothing; a warm start or an easier lesson makes them differ)",
+      );
     }
     return rolloutReport(learner, seen, before, replay);
   };
@@ -307,7 +317,8 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     },
     average: (average) => learner.average(average),
     hooks: objective.hooks as readonly TrainerHook[],
-    begin: ({ config }) => {
+    begin: ({ config, warn: say }) => {
+      warn = say;
       const streams = learner.begin(config, keys.counts.updates > 0);
       if (!streams) return;
       keys.restart(keysOf(streams));
@@ -443,10 +454,12 @@ const knownAlready = ({ worker, id }: Rollout): EspalierError =>
     },
   );
 
-const closed = (): EspalierError =>
-  new EspalierError("TRANSPORT_CLOSED", `${kind}: there are no more rollouts`, {
-    fix: "keep the transport open while training goes on",
-  });
+const noMore = (worker: RolloutWorker | undefined): EspalierError =>
+  new EspalierError(
+    worker ? "WORKER_ENDED" : "TRANSPORT_CLOSED",
+    `${kind}: there are no more rollouts, because the ${worker ? "worker was stopped" : "transport was closed"}`,
+    { fix: worker ? "end training by the trainer's stop" : "keep the transport open while training goes on" },
+  );
 
 /** Batches one after the other on the device: [updates, batchSize, ...]. */
 function stacked(batches: readonly NamedArrays[], room: number, { where }: Learner): Record<string, Tensor> {

@@ -266,6 +266,33 @@ describeInSample("training from rollouts", () => {
     expect(answered).toBeGreaterThan(0);
   });
 
+  it("says once that nothing can be learned where all rewards are equal", async () => {
+    const warnings: string[] = [];
+    const task = made("wasm", {
+      generator: rolloutsOf("wasm", { reward: () => 1, prompts: 2 }),
+      worker: { defaultHooks: false },
+    });
+    const trainer = new Trainer({
+      task,
+      config: config({ epochs: 2 }),
+      warn: (text) => void warnings.push(text),
+    });
+    const { counters } = await trainer.train();
+    expect(counters).toMatchObject({ epochs: 2, updates: 0 });
+    expect(warnings.filter((text) => text.includes("nothing can be learned"))).toHaveLength(1);
+    expect(task.counts.useless).toBe(16);
+  });
+
+  it("ends with an error where a hook stops the worker", async () => {
+    const stop = {
+      name: "stop",
+      onStep: ({ worker }: { readonly worker: RolloutWorker }) => worker.stop("enough"),
+    };
+    const task = made("wasm", { worker: { defaultHooks: false, hooks: [stop] }, keepUniform: true });
+    const trainer = new Trainer({ task, config: config(), warn: () => {} });
+    await expect(trainer.train()).rejects.toMatchObject({ code: "WORKER_ENDED" });
+  });
+
   it("drops samples whose reward failed, and counts them", async () => {
     const generator = rolloutsOf("wasm", {
       reward: ({ prompt }) => {
