@@ -18,15 +18,13 @@ import {
 /** Options of {@link bert}. */
 export interface BertOptions
   extends Pick<EncoderOptions, "width" | "layers" | "heads" | "mlpRatio" | "activation" | "normEpsilon"> {
-  /** Number of tokens. */
   readonly vocabulary: number;
-  /** The longest sequence. */
   readonly context: number;
   /** Number of token types: 2 tells a first from a second sentence. */
   readonly types: number;
   /** Adds a vector of the whole sequence, made of its first place. */
   readonly pooler: boolean;
-  /** Adds logits: of every place's token, or of so many classes of the sequence. */
+  /** Adds logits: of every place's token, or of so many classes of the sequence, which need the pooler. */
   readonly head?: "tokens" | { readonly classes: number };
 }
 

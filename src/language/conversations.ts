@@ -155,32 +155,26 @@ export async function converse(
   const { seeds, problems, stop, tool, signal, tokenizer, temperature } = settings;
   for (const [name, list] of Object.entries({ seeds, problems }))
     if (list && list.length !== prompts.length)
-      throw badOption(
-        kind,
-        `${list.length} ${name} for ${prompts.length} prompts`,
-        "give one for each prompt",
-      );
-  if (tool) checkOptions(`${kind}: tool`, toolOptions(tool), toolTable);
+      throw badOption(kind, `${list.length} ${name} for ${prompts.length} prompts`, "give one for each");
+  if (tool) {
+    // It may be an object of a class with more in it.
+    const { stop, call, timeout, onFailure } = tool;
+    checkOptions(`${kind}: tool`, { stop, call, timeout, onFailure }, toolTable);
+  }
   if (tool?.stop === stop)
     throw badOption(kind, `stop and the tool's stop are both ${shown(stop)}`, "give two different texts");
   // A stop that the model cannot write would never come.
   const stops = tool ? [stop, tool.stop] : [stop];
   for (const text of stops) encodeKnown(`${kind}: stop`, text, tokenizer, model.vocabulary);
+  const common = { temperature, tokenizer, stop: stops, keepStop: true, logProbs: true, chunk: 16 };
   const all = prompts.map((prompt, i) => new Talk(prompt, i, settings));
   for (let turn = 0; ; turn++) {
     const open = all.filter(({ ended }) => ended === undefined);
     if (open.length === 0) return all.map((talk) => talk.result());
     for (const group of groupsThatFit(open, model.context)) {
       signal?.throwIfAborted();
-      const { sequences, ...drawn } = callFor(group, turn, settings, all.length);
-      const kept = { stop: stops, keepStop: true, logProbs: true, tokenizer };
-      const chunks = streamTokens(model, params, sequences, {
-        ...drawn,
-        ...kept,
-        temperature,
-        chunk,
-      });
-      for await (const part of chunks) {
+      const { sequences, ...sizes } = callFor(group, turn, settings, all.length);
+      for await (const part of streamTokens(model, params, sequences, { ...common, ...sizes })) {
         signal?.throwIfAborted();
         group[part.sequence]?.take(part);
         if (group.every(({ hasSaid }) => hasSaid)) break;
@@ -190,9 +184,6 @@ export async function converse(
     if (tool) await answerAll(open, tool, signal);
   }
 }
-
-/** New tokens in a call, at most. */
-const chunk = 16;
 
 /** Places of a sequence are counted in units of so many, so that few programs are compiled. */
 const unitOf = ({ context }: Transformer): number => Math.max(1, Math.min(16, Math.floor(context / 8)));
@@ -219,11 +210,6 @@ function callFor(group: readonly Talk[], turn: number, { length, model }: Conver
     seed: [...seed, ...filling.map(() => 0)],
     length: Math.min(roundUp(length, unitOf(model)), model.context - width),
   };
-}
-
-/** The options of a tool, which may be an object of a class with more in it. */
-function toolOptions({ stop, call, timeout, onFailure }: Tool): object {
-  return { stop, call, timeout, onFailure };
 }
 
 /** Lets all conversations that called the tool have its answer. */

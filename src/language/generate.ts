@@ -335,11 +335,8 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
     const flat = np.squeeze(logits, { axis: 1 });
     const token = drawn(mode, flat, given, noise);
     if (!wantsLogProbs) return { token, logProb: np.zeros([0]) };
-    const chosen = np.takeAlongAxis(flat, np.expandDims(token, -1), { axis: -1 });
-    return {
-      token,
-      logProb: np.subtract(np.squeeze(chosen, { axis: -1 }), np.logsumexp(flat, { axis: -1 })),
-    };
+    const chosen = np.squeeze(np.takeAlongAxis(flat, column(token), { axis: -1 }), { axis: -1 });
+    return { token, logProb: np.subtract(chosen, np.logsumexp(flat, { axis: -1 })) };
   };
 
   const prefill = compile(
@@ -369,19 +366,12 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
       chunk: number,
       total: number,
     ) => {
-      const state = {
-        cache: cache.map(({ k, v }) => ({ k: grown(k, total), v: grown(v, total) })),
-        token,
-        logProb,
-      };
+      const roomy = cache.map(({ k, v }) => ({ k: grown(k, total), v: grown(v, total) }));
       const [from, to, padded] = [0, 1, 2].map((i) => np.slice(steps, i)) as [Value, Value, Value];
       const rows = given.lengths.shape[0] as number;
       const places = np.arange(total, { dtype: "i32" });
       // The end of a shorter prompt is a gap.
-      const filled = np.logicalOr(
-        np.less(places, np.expandDims(given.lengths, -1)),
-        np.greaterEqual(places, padded),
-      );
+      const filled = np.logicalOr(np.less(places, column(given.lengths)), np.greaterEqual(places, padded));
       const mask = np.expandDims(filled, [1, 2]);
       const room = {
         tokens: np.zeros([rows, chunk], { dtype: "i32" }),
@@ -392,29 +382,26 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
         ({ step, noise, state: { cache, token }, made }) => {
           // The token before this step takes its place in the cache.
           const at = np.subtract(step, 1);
-          const positions = np.expandDims(np.add(given.lengths, at), -1);
           const slot = np.add(padded, at);
-          const { y, cache: after } = model.applyCached(params, np.expandDims(token, -1), cache, slot, {
-            positions,
-            mask,
-          });
+          const options = { positions: column(np.add(given.lengths, at)), mask };
+          const { y, cache: after } = model.applyCached(params, column(token), cache, slot, options);
           const newest = next(y, given, noise);
-          const column = np.subtract(step, from);
           const later = np.add(step, 1);
+          /** Results without a column for each step stay empty. */
+          const write = (all: Value, one: Value): Value =>
+            all.size === 0 ? all : np.dynamicUpdateSlice(all, column(one), [0, np.subtract(step, from)]);
           return {
             step: later,
             noise: noiseOf(later, given),
             state: { cache: after, ...newest },
             made: {
-              tokens: np.dynamicUpdateSlice(made.tokens, np.expandDims(newest.token, -1), [0, column]),
-              logProbs: wantsLogProbs
-                ? np.dynamicUpdateSlice(made.logProbs, np.expandDims(newest.logProb, -1), [0, column])
-                : made.logProbs,
+              tokens: write(made.tokens, newest.token),
+              logProbs: write(made.logProbs, newest.logProb),
             },
           };
         },
         // Noise is carried, so that it is a kernel of its own: inside the search for the largest it is not vectorised.
-        { step: from, noise: noiseOf(from, given), state, made: room },
+        { step: from, noise: noiseOf(from, given), state: { cache: roomy, token, logProb }, made: room },
       );
       return { ...end.state, ...end.made };
     },
@@ -425,6 +412,9 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
 
 /** Wide vectors for the many small products of a step; fast maxima for softmax, whose sums still show what is NaN. */
 const decodeFlags = { xla_cpu_prefer_vector_width: 512, xla_cpu_enable_fast_min_max: true };
+
+/** [rows] as [rows, 1]. */
+const column = (x: Value): Value => np.expandDims(x, -1);
 
 /** A token for each row of logits [rows, vocabulary]. */
 function drawn(mode: Mode, logits: Value, { temperature, topK, topP }: Given, noise: Value): Value {

@@ -137,13 +137,11 @@ export async function scoreAll(
       failure("REWARD_FAILED", `failed: ${messageOf(cause)}`, cause);
     }
   };
-  const judged = (sample: TextSample, judge: Exclude<TextReward, RewardModule>): unknown => {
-    const value = judge(sample);
-    return typeof value === "number" ? value : inTime(Promise.resolve(value), limit);
-  };
   const work =
     typeof reward === "function"
-      ? Promise.all(samples.map((_, i) => score(i, (sample) => judged(sample, reward))))
+      ? Promise.all(
+          samples.map((_, i) => score(i, (sample) => inTime(Promise.resolve(reward(sample)), limit))),
+        )
       : scoreOnThreads(samples.length, reward, limit, signal, score);
   await inTime<unknown>(work, undefined, signal);
   const [failure] = Object.values(failed);
