@@ -95,10 +95,11 @@ const range = (most: number, fallback: number) =>
     { default: fallback },
   );
 
+const text = option.text({});
 const stringTable = {
   length: range(10_000, 5),
-  letters: option.text({}),
-  name: option.text({}),
+  letters: text,
+  name: text,
 } satisfies OptionTable<StringLessonOptions>;
 
 const nameOf = (kind: string, size: Range): string => [kind, size].flat().join("-");
@@ -128,10 +129,7 @@ function stringLesson(
 
 /** `most`: digits whose results are exact. */
 function numberLesson(kind: string, sign: string, most: number, resultOf: (a: number, b: number) => number) {
-  const table = {
-    digits: range(most, 2),
-    name: option.text({}),
-  } satisfies OptionTable<NumberLessonOptions>;
+  const table = { digits: range(most, 2), name: text } satisfies OptionTable<NumberLessonOptions>;
   return (options: NumberLessonOptions = {}): TextLesson => {
     const { digits, name } = resolveOptions(`textLessons.${kind}`, options, table);
     const operand = (random: EnvironmentRandom): number => {
