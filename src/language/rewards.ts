@@ -120,7 +120,7 @@ export async function scoreAll(
     const failure = (code: string, what: string, cause?: unknown): void => {
       const where = `lesson "${sample.lesson}", sample ${i} (prompt ${shown(sample.prompt)}, text ${shown(sample.text)})`;
       const error = new EspalierError(code, `${where}: the reward ${what}`, {
-        fix: 'correct the reward function, or count such samples: onFailure: "zero" or "drop"',
+        fix: 'correct the reward function, or count such samples: onFailure (onRewardFailure of textRollouts): "zero" or "drop"',
         cause,
       });
       if (onFailure === "error") throw error;

@@ -210,6 +210,7 @@ describe("options of worker processes", () => {
     refused({ module: "" }, "OPTION_INVALID");
     refused({ count: 0 }, "OPTION_INVALID");
     refused({ capacity: 1.5 }, "OPTION_INVALID");
+    refused({ options: { make: () => 1 } }, "OPTION_INVALID");
   });
 
   it("of a worker process itself are refused: its module would start workers without end", () => {

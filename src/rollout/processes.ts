@@ -14,6 +14,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import {
+  badOption,
   EspalierError,
   environmentVariable,
   node,
@@ -132,6 +133,7 @@ const firstDelay = 100;
  */
 export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesses {
   const settings = resolveOptions("workerProcesses", options, optionTable);
+  checkMessage(options.options);
   const command = commandFor(options.module);
   const queue = new RolloutQueue(settings.capacity);
   const files = new WeightFiles();
@@ -249,6 +251,19 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
   };
 }
 
+/** Refuses options that no message can hold, such as functions. */
+function checkMessage(options: unknown): void {
+  try {
+    structuredClone(options);
+  } catch (cause) {
+    throw badOption(
+      "workerProcesses",
+      `options cannot be sent to a process: ${(cause as Error).message}`,
+      "give plain values, and make functions in the module of the worker",
+    );
+  }
+}
+
 /** Small arrays lie in memory that many messages share: a copy does not keep all of it. */
 function withOwnMemory(rollout: Rollout): Rollout {
   const arrays = Object.entries(rollout.arrays).map(([name, { data, shape }]) => {
@@ -272,7 +287,7 @@ const isRunning = (state: Place["state"]): state is WorkerProcess =>
 
 const workersEnded = (): EspalierError =>
   new EspalierError("WORKERS_ENDED", "all workers have ended by themselves, and no rollouts come any more", {
-    fix: "let workers run without a limit of steps: they end with the trainer",
+    fix: "let workers run without a limit of steps, and their module call no process.exit: they end with the trainer",
   });
 
 const workerFailed = (name: string, { how }: Ending, output: string): EspalierError =>

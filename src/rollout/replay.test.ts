@@ -122,6 +122,17 @@ describe("a batch of units", () => {
     const wide = { data: new Float32Array(3), shape: [1, 3] };
     kept.add({ ...other, arrays: { ...other.arrays, x: wide } }, 0);
     expect(() => batchOf(kept.draw(2, key(0)), 2)).toThrow(/x.*\[1,3\]/);
+    for (const odd of [
+      { data: new Float32Array(2), shape: [1, 1, 2] },
+      { data: new Int32Array(2), shape: [1, 2] },
+    ]) {
+      const [mixed, one, two] = [replay(), rollout(0, 0, 1), rollout(1, 0, 1)];
+      mixed.add(one, 0);
+      mixed.add({ ...two, arrays: { ...two.arrays, x: odd } }, 0);
+      expect(() => batchOf(mixed.draw(2, key(0)), 2)).toThrow(/"x"/);
+    }
+    const valid = { data: new Float32Array(1), shape: [1] };
+    expect(() => kept.add({ ...rollout(4, 0, 1), arrays: { valid } }, 0)).toThrow(/"valid"/);
     expect(() => kept.add({ ...rollout(2, 0), arrays: {} }, 0)).toThrow(/no arrays/);
     const uneven = rollout(3, 0);
     expect(() => kept.add({ ...uneven, arrays: { ...uneven.arrays, x: wide } }, 0)).toThrow(/"id"|"x"/);

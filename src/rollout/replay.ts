@@ -178,6 +178,10 @@ export function unitsOf({ id, arrays }: Pick<Rollout, "id" | "arrays">): number 
   const [first, ...others] = Object.entries(arrays);
   const units = first?.[1].shape[0];
   const odd = others.find(([, { shape }]) => shape[0] !== units);
+  if (arrays.valid)
+    throw new EspalierError("ROLLOUT_INVALID", `rollout "${id}" has an array "valid"`, {
+      fix: "give it another name: batches say there which of their rows are filled",
+    });
   if (units === undefined || odd)
     throw new EspalierError(
       "ROLLOUT_INVALID",
@@ -202,10 +206,11 @@ export function batchOf(units: readonly Unit[], size: number): NamedArrays {
     const all = new (data.constructor as new (length: number) => HostArray)(size * length);
     units.forEach(({ held, index }, i) => {
       const own = held.rollout.arrays[name] as ShapedArray | undefined;
-      if (own?.data.length !== length * (own?.shape[0] ?? 0))
+      if (String(own?.shape.slice(1)) !== String(row) || own?.data.constructor !== data.constructor)
         throw new EspalierError(
           "ROLLOUT_INVALID",
-          `rollout "${held.rollout.id}": "${name}" has the shape [${own?.shape}], and others have [.., ${row}]`,
+          `rollout "${held.rollout.id}": "${name}" is ${own ? `a ${own.data.constructor.name} of shape [${own.shape}]` : "missing"}, ` +
+            `and others have a ${data.constructor.name} of shape [.., ${row}]`,
           { fix: "give all rollouts of a run the same arrays" },
         );
       all.set(own.data.subarray(index * length, (index + 1) * length), i * length);

@@ -44,8 +44,8 @@ import {
 } from "../trainer/index.ts";
 import { batchOf, type ReplayCounts, RolloutReplay } from "./replay.ts";
 import type { NamedArrays, Rollout, RolloutGenerator, Transport, WorkerLink } from "./rollout.ts";
-import { arraysOf } from "./weights.ts";
-import { RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
+import { arraysOf, checkSameModel } from "./weights.ts";
+import { checkScores, RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 
 /** Options of {@link rolloutTask}. */
 export interface RolloutTaskOptions<B extends object, O> {
@@ -267,7 +267,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       warned = true;
       warn(
         `${kind}: nothing can be learned from the ${seen.length} rollouts of epoch ${at.epoch}, so it has no updates ` +
-          "(rewards that are all equal teach nothing; a warm start or an easier lesson makes them differ)",
+          `(${whyNothing(seen)})`,
       );
     }
     return rolloutReport(learner, seen, before, replay);
@@ -337,8 +337,11 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
           const scores: Record<string, number> = {};
           for (const lesson of generator.lessons) {
             const found = await generator.evaluate({ lesson, key, signal, examples });
-            scores[`${lesson}.return`] = found.return;
-            scores[`${lesson}.positive`] = found.positive;
+            checkScores(`the evaluation of lesson "${lesson}"`, found);
+            if (found.episodes > 0) {
+              scores[`${lesson}.return`] = found.return;
+              scores[`${lesson}.positive`] = found.positive;
+            }
             for (const [name, value] of Object.entries(found.metrics ?? {}))
               scores[`${lesson}.${name}`] = value;
           }
@@ -356,6 +359,12 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       await worker?.close();
     },
   };
+}
+
+function whyNothing(seen: readonly Rollout[]): string {
+  const failures = seen.reduce((sum, { metrics }) => sum + (metrics?.["reward.failures"] ?? 0), 0);
+  if (failures > 0) return `${failures} rewards failed; onRewardFailure: "error" says how`;
+  return "rewards that are all equal teach nothing; a warm start or an easier lesson makes them differ";
 }
 
 /** For a transport that remembers nothing: a run can be resumed with another that does. */
@@ -397,7 +406,9 @@ class Reference {
 
   /** A copy, so that each tensor has one owner. */
   #first(): Params<Tensor> {
-    const params = this.#options.params ?? (this.#learner.params.getState() as Params<Tensor>);
+    const own = this.#learner.params.getState() as Params<Tensor>;
+    const { params = own } = this.#options;
+    checkSameModel("the reference is", own, params);
     return treeMap(
       (tensor: Tensor) =>
         put(tensor.readSync(), { ...this.#learner.where, shape: tensor.shape, dtype: tensor.dtype }),

@@ -70,6 +70,10 @@ const made = (engine: EngineName, more: Partial<LanguageTaskOptions> = {}) =>
     engine,
     ...more,
   });
+const otherParams = () =>
+  nn
+    .transformer({ vocabulary: 5, width: 8, layers: 1, heads: 2, context: 6 })
+    .init(0, spec([1, 1], "i32"), { engine: "wasm" });
 const config = (more: Partial<TrainingConfig> = {}): Partial<TrainingConfig> => ({
   epochs: 4,
   seed: 5,
@@ -303,7 +307,7 @@ describeInSample("training from rollouts", () => {
       onRewardFailure: "drop",
     });
     await generator.setParams(model.init(0, spec([1, 1], "i32"), { engine: "wasm" }));
-    const { arrays, metrics } = await generator.rollout(request(1));
+    const { arrays, metrics, episodes, return: mean } = await generator.rollout(request(1));
     expect(metrics?.["reward.failures"]).toBeGreaterThan(0);
     const { mask, reward } = arrays as Required<NamedArrays>;
     const rows = Array.from({ length: 24 }, (_, i) =>
@@ -311,6 +315,34 @@ describeInSample("training from rollouts", () => {
     );
     expect(rows.filter((is) => !is).length).toBe(metrics?.["reward.failures"]);
     expect(Array.from(reward?.data ?? []).every(Number.isFinite)).toBe(true);
+    // All that were judged have 1: those that were not are no zeros among them.
+    expect(episodes).toBe(24 - (metrics?.["reward.failures"] ?? 0));
+    expect(mean).toBe(1);
+    const scores = await generator.evaluate({ ...request(1), examples: 24 });
+    expect(scores.return).toBe(1);
+    expect(scores.episodes).toBe(24 - (scores.metrics?.["reward.failures"] ?? 0));
+    expect(scores.episodes).toBeLessThan(24);
+  });
+
+  it("is refused in groups of one, unless answers are imitated", async () => {
+    const answers = rolloutsOf("wasm", { answers: true });
+    const train = (more: Partial<LanguageTaskOptions>) => {
+      const task = made("wasm", { generator: answers, losses: [imitationLoss()], ...more });
+      return new Trainer({ task, config: config({ epochs: 1 }), warn: () => {} }).train();
+    };
+    await expect(train({})).rejects.toMatchObject({ code: "SHAPE_MISMATCH" });
+    expect((await train({ keepUniform: true })).counters.updates).toBe(2);
+  });
+
+  it("says that rewards failed where nothing can be learned for that", async () => {
+    const warnings: string[] = [];
+    const task = made("wasm", {
+      generator: rolloutsOf("wasm", { reward: () => Number.NaN, prompts: 2, onRewardFailure: "zero" }),
+      worker: { defaultHooks: false },
+    });
+    const warn = (text: string) => void warnings.push(text);
+    await new Trainer({ task, config: config({ epochs: 1 }), warn }).train();
+    expect(warnings.filter((text) => text.includes("32 rewards failed"))).toHaveLength(1);
   });
 
   it.each([
@@ -318,6 +350,14 @@ describeInSample("training from rollouts", () => {
     ["both", () => made("wasm", { transport: inProcessTransport() }), "OPTION_INVALID"],
     ["a short context", () => rolloutsOf("wasm", { length: 6 }), "CONTEXT_EXCEEDED"],
     ["no lesson", () => rolloutsOf("wasm", { lessons: [] }), "OPTION_INVALID"],
+    ["two lessons of one name", () => rolloutsOf("wasm", { lessons: [echo, { ...echo }] }), "OPTION_INVALID"],
+    [
+      "a lesson without a name",
+      () => rolloutsOf("wasm", { lessons: [{ ...echo, name: "" }] }),
+      "OPTION_INVALID",
+    ],
+    ["pass@0", () => rolloutsOf("wasm", { passAt: [0] }), "OPTION_INVALID"],
+    ["a reference of another model", () => made("wasm", { reference: otherParams() }), "WEIGHTS_INVALID"],
     ["a slip", () => made("wasm", { batchsize: 3 } as never), "OPTION_UNKNOWN"],
   ])("refuses %s", (_name, make, code) => {
     expect(make).toThrow(expect.objectContaining({ code }));
@@ -326,9 +366,9 @@ describeInSample("training from rollouts", () => {
   it("refuses weights of another model, an unknown lesson, long prompts, and answers before weights", async () => {
     const generator = rolloutsOf("wasm");
     await expect(generator.rollout(request(0))).rejects.toMatchObject({ code: "WEIGHTS_MISSING" });
-    const other = nn.transformer({ vocabulary: 5, width: 8, layers: 1, heads: 2, context: 6 });
-    const params = other.init(0, spec([1, 1], "i32"), { engine: "wasm" });
-    expect(() => generator.setParams(params)).toThrow(expect.objectContaining({ code: "WEIGHTS_INVALID" }));
+    expect(() => generator.setParams(otherParams())).toThrow(
+      expect.objectContaining({ code: "WEIGHTS_INVALID" }),
+    );
     await expect(generator.rollout({ ...request(0), lesson: "ecco" })).rejects.toMatchObject({
       code: "LESSON_UNKNOWN",
     });

@@ -11,7 +11,7 @@
  *     logProbs [P, G, L]   of those tokens, by the weights that chose them
  *     reward [P, G]
  */
-import { checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import { badOption, checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
 import { type EngineChoice, hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
 import {
@@ -114,7 +114,11 @@ const table = {
   turns: option.integer({ min: 1, default: 4, doc: "Calls of the tool, at most." }),
   answers: option.flag({ default: false, doc: "Takes the problems' own answers." }),
   heldOut: option.number({ min: 0, below: 1, default: 0.1, doc: "Share of problems for evaluations." }),
-  passAt: option.made<readonly number[]>("a list of numbers: [1, 4]", Array.isArray, {}),
+  passAt: option.made<readonly number[]>(
+    "a list of whole numbers from 1 on: [1, 4]",
+    (value) => Array.isArray(value) && value.every((k) => Number.isSafeInteger(k) && k > 0),
+    {},
+  ),
   engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
 } satisfies OptionTable<TextRolloutOptions>;
 
@@ -162,6 +166,7 @@ class TextRollouts implements RolloutGenerator {
         `${kind}: prompts of ${this.#promptLength} tokens and ${length} more do not fit into the model's context of ${model.context}`,
         { fix: "give a smaller length or promptLength, or the model a longer context" },
       );
+    checkLessons(this.lessons);
     encodeKnown(kind, options.stop ?? "\n", options.tokenizer, model.vocabulary);
     this.#receiver = new WeightsReceiver(
       model.init(0, spec([1, 1], "i32"), { ...(engine !== undefined && { engine }) }),
@@ -220,7 +225,7 @@ class TextRollouts implements RolloutGenerator {
     for (let i = 0; i < all; i++) if (dropped[i]) rewards[i] = meanOfOthers(rewards, dropped, i, group);
     const shape = [count, group, places];
     return {
-      ...scoresOf(rewards),
+      ...scoresOf(rewards.filter((_, i) => !dropped[i])),
       metrics: {
         length: made / all,
         "reward.failures": failures,
@@ -248,8 +253,10 @@ class TextRollouts implements RolloutGenerator {
     });
     const prompts = this.#encode(lesson, problems);
     const answers = await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), 0, signal);
-    const { rewards } = await this.#rewards(lesson, problems, answers, signal);
-    if (passAt.length === 0) return scoresOf(rewards);
+    const { rewards, dropped, failures } = await this.#rewards(lesson, problems, answers, signal);
+    const scores = scoresOf(rewards.filter((_, i) => !dropped[i]));
+    const failed = failures > 0 && { "reward.failures": failures };
+    if (passAt.length === 0) return { ...scores, metrics: { ...failed } };
     const samples = Math.max(...passAt);
     const times = <T>(list: readonly T[]): readonly T[] =>
       list.flatMap((one) => Array.from({ length: samples }, () => one));
@@ -268,7 +275,7 @@ class TextRollouts implements RolloutGenerator {
       const each = correct.map((c) => passAtK(samples, c, k));
       return [`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const;
     });
-    return { ...scoresOf(rewards), metrics: Object.fromEntries(metrics) };
+    return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failed } };
   }
 
   #lesson(name: string): TextLesson {
@@ -360,6 +367,17 @@ class TextRollouts implements RolloutGenerator {
   }
 }
 
+/** Refuses lessons without names, or with the same: only one of them would be played. */
+function checkLessons(names: readonly unknown[]): void {
+  const wrong = names.findIndex((name, i) => typeof name !== "string" || !name || names.indexOf(name) < i);
+  if (wrong >= 0)
+    throw badOption(
+      kind,
+      `the name of lesson ${wrong} is ${shown(names[wrong])}${typeof names[wrong] === "string" ? ", as that of one before it" : ""}`,
+      "give every lesson a name of its own: textLessons.add({ name })",
+    );
+}
+
 /** The mean reward of the samples of a group that were not dropped; 0 where all were. */
 function meanOfOthers(rewards: Float32Array, dropped: ArrayLike<number>, i: number, group: number): number {
   const from = i - (i % group);
@@ -372,11 +390,9 @@ const total = (answers: readonly Answer[], name: "calls" | "failures"): number =
 
 function scoresOf(rewards: Float32Array) {
   const episodes = rewards.length;
-  return {
-    episodes,
-    return: rewards.reduce((sum, reward) => sum + reward, 0) / episodes,
-    positive: rewards.reduce((sum, reward) => sum + (reward > 0 ? 1 : 0), 0) / episodes,
-  };
+  const mean = (of: (reward: number) => number): number =>
+    rewards.reduce((sum, reward) => sum + of(reward), 0) / Math.max(1, episodes);
+  return { episodes, return: mean((reward) => reward), positive: mean((reward) => (reward > 0 ? 1 : 0)) };
 }
 
 /** Options of {@link languageTask}: those of `rolloutTask` for a model of text. */
@@ -446,6 +462,14 @@ export function languageTask(options: LanguageTaskOptions): RolloutTask {
 function hasVariance({ reward }: NamedArrays, unit: number): boolean {
   if (!reward) return true;
   const group = reward.shape[1] as number;
+  if (group < 2)
+    throw new EspalierError(
+      "SHAPE_MISMATCH",
+      "languageTask: groups have one sample, and nothing to compare it with",
+      {
+        fix: "give textRollouts a group of 2 or more; or keepUniform: true, where answers are imitated",
+      },
+    );
   const own = reward.data.subarray(unit * group, (unit + 1) * group);
   return own.some((value) => value !== own[0]);
 }

@@ -55,6 +55,15 @@ export class WeightsReceiver {
   }
 }
 
+/** Refuses parameters that have not the names and shapes of others. */
+export function checkSameModel(what: string, like: Params<Tensor>, params: Params<Tensor>): void {
+  const [known, given]: [unknown[], unknown[]] = [[], []];
+  const paths = leafPaths(flatten(like, known));
+  const names = leafPaths(flatten(params, given));
+  const types = (known as readonly Tensor[]).map(({ type }) => type);
+  compare(paths, types, names, (name) => (given as readonly Tensor[])[names.indexOf(name)]?.shape, what);
+}
+
 /** True for arrays by name; parameters are trees of tensors. */
 const isNamedArrays = (weights: Params<Tensor> | NamedArrays): weights is NamedArrays =>
   Object.values(weights).every(
@@ -67,6 +76,7 @@ function compare(
   types: readonly TensorType[],
   given: readonly string[],
   shapeOf: (name: string) => readonly number[] | undefined,
+  whose = "these weights are",
 ): void {
   const missing = paths.find((path) => !given.includes(path));
   const extra = given.find((name) => !paths.includes(name));
@@ -78,7 +88,7 @@ function compare(
       : extra !== undefined
         ? `"${extra}" is not known`
         : `"${paths[other]}" has the shape [${shapeOf(paths[other] as string)}], and not [${types[other]?.shape}]`;
-  throw new EspalierError("WEIGHTS_INVALID", `these weights are of another model: ${what}`, {
-    fix: "build the worker's model with the same options as the trainer's",
+  throw new EspalierError("WEIGHTS_INVALID", `${whose} of another model: ${what}`, {
+    fix: "build its model with the same options as the one that is trained",
   });
 }

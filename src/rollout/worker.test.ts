@@ -273,6 +273,18 @@ describe("a rollout worker", () => {
       const { worker } = await startWorker({ generator: { ...generator, rollout: async () => bad } });
       expect(await codeOf(worker.step())).toBe("ROLLOUT_INVALID");
     }
+    const withArrays = (arrays: string) =>
+      `{ "episodes": 0, "return": 0, "positive": 0, "arrays": ${arrays} }`;
+    for (const json of [
+      "null",
+      withArrays('{ "x": null }'),
+      withArrays('{ "x": { "data": [1], "shape": [1] } }'),
+      withArrays('{ "x": { "data": [1] } }'),
+    ]) {
+      const rollout = async () => JSON.parse(json);
+      const { worker } = await startWorker({ generator: { ...generator, rollout } });
+      expect(await codeOf(worker.step())).toBe("ROLLOUT_INVALID");
+    }
   });
 });
 

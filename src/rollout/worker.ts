@@ -52,6 +52,7 @@ import type {
   Rollout,
   RolloutGenerator,
   RolloutSink,
+  ShapedArray,
   WeightSource,
   WorkerLink,
 } from "./rollout.ts";
@@ -782,11 +783,13 @@ function checkLesson(lesson: string, known: readonly string[]): void {
 }
 
 /** Refuses scores that would stay in a curriculum's averages. */
-function checkScores(what: string, { episodes, return: mean, positive }: LessonScores): void {
+export function checkScores(what: string, scores: LessonScores): void {
+  const { episodes, return: mean, positive } = (scores as Partial<LessonScores> | undefined) ?? {};
   const isWrong =
+    episodes === undefined ||
     !Number.isSafeInteger(episodes) ||
     episodes < 0 ||
-    (episodes > 0 && (!Number.isFinite(mean) || !(positive >= 0 && positive <= 1)));
+    (episodes > 0 && (!Number.isFinite(mean) || positive === undefined || !(positive >= 0 && positive <= 1)));
   if (isWrong)
     throw invalidRollout(
       `${what} has ${episodes} episodes, a return of ${mean}, ${positive} of them positive`,
@@ -798,7 +801,13 @@ function checkRollout(lesson: string, made: Omit<Rollout, "id" | "worker" | "wei
   const what = `a rollout of lesson "${lesson}"`;
   checkScores(what, made);
   let units: number | undefined;
-  for (const [name, { data, shape }] of Object.entries(made.arrays)) {
+  for (const [name, array] of Object.entries(made.arrays ?? {})) {
+    const { data, shape } = (array as Partial<ShapedArray> | undefined) ?? {};
+    if (!ArrayBuffer.isView(data) || !Array.isArray(shape))
+      throw invalidRollout(
+        `${what} has an array "${name}" without ${Array.isArray(shape) ? "typed data" : "a shape"}`,
+        "give { data: Float32Array.from(numbers), shape: [units, ...] }",
+      );
     const size = shape.reduce((product, length) => product * length, 1);
     units ??= shape[0];
     if (data.length !== size || shape[0] !== units)

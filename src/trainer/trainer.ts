@@ -190,7 +190,7 @@ export class Trainer extends HostOfHooks<TrainerEvents, TrainerHook> {
     const { task, progress, ending } = this.#run;
     if (!task.validate)
       throw new EspalierError("VALIDATION_MISSING", "the task has no validation data", {
-        fix: "give it some: supervisedTask({ validation }), train({ valData })",
+        fix: "give it some: supervisedTask({ validation }), train({ valData }), languageTask({ examples })",
       });
     await this.#begin();
     try {
