@@ -442,7 +442,15 @@ export interface PolicyTaskOptions
   extends Game,
     Omit<
       RolloutTaskOptions<Units, Learned>,
-      "init" | "forward" | "losses" | "optimizer" | "batchSize" | "useful" | "reference" | "settings"
+      | "init"
+      | "forward"
+      | "losses"
+      | "optimizer"
+      | "batchSize"
+      | "useful"
+      | "reference"
+      | "settings"
+      | "about"
     > {
   /** Losses of reinforcement learning. Default: PPO's, [policyLoss(), valueLoss(), entropyLoss()]. */
   readonly losses?: readonly Loss<Experience, PolicyOutputs>[];

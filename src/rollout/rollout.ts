@@ -11,6 +11,7 @@
 import type { HostArray, Tensor } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Stateful } from "../state/index.ts";
+import type { Settings } from "../trainer/index.ts";
 
 /** An array on the host with its shape. */
 export interface ShapedArray {
@@ -63,6 +64,8 @@ export interface RolloutGenerator {
   evaluate(
     request: GeneratorRequest & { readonly examples: number },
   ): Promise<LessonScores & { readonly metrics?: Readonly<Record<string, number>> }>;
+  /** Options that decide its rollouts, in plain values: a run that is resumed must share them. */
+  readonly settings?: Settings;
   /** Environments in the middle of episodes. Without it everything follows from the keys of requests. */
   readonly state?: Stateful;
   close?(): void | Promise<void>;

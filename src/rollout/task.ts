@@ -92,6 +92,8 @@ export interface RolloutTaskOptions<B extends object, O> {
   readonly deterministic?: boolean;
   /** Further settings that a resumed run must share. */
   readonly settings?: Settings;
+  /** Stored with checkpoints and not compared, such as the model's recipe. */
+  readonly about?: Settings;
 }
 
 /** Fields of rollouts by parameters that do not move. */
@@ -157,6 +159,7 @@ const table = {
   useful: option.made<NonNullable<RolloutTaskOptions<never, never>["useful"]>>("a function", isFunction, {}),
   reference: option.made<ReferenceOptions>("{ fields: (params, arrays) => ... }", isObject, {}),
   settings: option.made<Settings>("plain values by name", isObject, {}),
+  about: option.made<Settings>("plain values by name", isObject, {}),
 } satisfies OptionTable<RolloutTaskOptions<never, never>>;
 
 /** A task that learns from rollouts. */
@@ -252,6 +255,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     replay.expire(at.updates);
     await publish(at.updates);
     const seen: Rollout[] = [];
+    let refused = 0;
     // Where little can be learned from rollouts, some more are made, but not without end.
     const enough = (): boolean =>
       seen.length >= rollouts && replay.available >= (transport ? batchSize * updates : batchSize);
@@ -262,6 +266,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       if (!next) throw noMore(worker);
       if (await accept(next, at.updates)) seen.push(next);
       else if (replay.counts.duplicates - before.duplicates > manyDuplicates) throw knownAlready(next);
+      else if (++refused === manyRefused) warn(onlyOldWeights(next, at));
     }
     if (replay.available === 0 && !warned) {
       warned = true;
@@ -313,8 +318,14 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     counters: ["episodes", "rollouts"],
     ramps: learner.rates.ramps,
     get settings() {
-      return { ...settingsOf(options, objective.names), ...learner.averageSettings, ...options.settings };
+      return {
+        ...settingsOf(options, objective.names),
+        ...learner.averageSettings,
+        ...(generator?.settings && { generator: generator.settings }),
+        ...options.settings,
+      };
     },
+    ...(options.about && { about: options.about }),
     average: (average) => learner.average(average),
     hooks: objective.hooks as readonly TrainerHook[],
     begin: ({ config, warn: say }) => {
@@ -464,6 +475,12 @@ const knownAlready = ({ worker, id }: Rollout): EspalierError =>
       fix: "give a worker that starts anew another name, or restore its components with the trainer's",
     },
   );
+
+/** Rollouts in an epoch that are refused before it is said: what is made after weights were published is fresh. */
+const manyRefused = 256;
+const onlyOldWeights = ({ worker, weightId }: Rollout, { epoch, updates }: Counters): string =>
+  `${kind}: epoch ${epoch} waits for rollouts of new weights. ${manyRefused} of others were refused; ${worker} still has ` +
+  `weights ${weightId}, and training is at ${updates}: see what it says about receiving them`;
 
 const noMore = (worker: RolloutWorker | undefined): EspalierError =>
   new EspalierError(

@@ -17,6 +17,7 @@ import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { every } from "../schedule/index.ts";
 import { firstDifference } from "../state/index.ts";
+import { loadModel } from "../supervised/index.ts";
 import { describeInSample } from "../sweep.test-support.ts";
 import { Trainer, type TrainingConfig } from "../trainer/index.ts";
 import type { NamedArrays } from "./rollout.ts";
@@ -234,6 +235,39 @@ describeInSample("training from rollouts", () => {
     expect(new Set(seen).size).toBeGreaterThan(1);
     expect(task.counts.rollouts).toBeGreaterThanOrEqual(5);
     expect(task.counts.future + task.counts.duplicates).toBe(0);
+  });
+
+  it("says that only rollouts of other weights come", async () => {
+    const generator = rolloutsOf("wasm", { prompts: 8 });
+    await generator.setParams(model.init(0, spec([1, 1], "i32"), { engine: "wasm" }));
+    const found = await generator.rollout(request(0));
+    const transport = inProcessTransport({ capacity: 300 });
+    const link = transport.worker("w");
+    for (let n = 0; n < 258; n++)
+      await link.send({ ...found, id: `w-${n}`, worker: "w", lesson: "echo", weightId: n < 256 ? 7 : 0 });
+    const warnings: string[] = [];
+    const task = made("wasm", {
+      ...{ generator: undefined as never, worker: undefined as never, examples: undefined as never },
+      ...{ transport, keepUniform: true, losses: [grpoLoss()] },
+    });
+    const warn = (text: string) => void warnings.push(text);
+    await new Trainer({ task, config: config({ epochs: 1 }), warn }).train();
+    expect(warnings.filter((text) => text.includes("weights 7"))).toHaveLength(1);
+    expect(task.counts).toMatchObject({ future: 256, rollouts: 1 });
+    await task.close();
+  });
+
+  it("is loaded from its checkpoint alone, and resumed with the same generator only", async () => {
+    const directory = temporaryDirectory();
+    const train = (more: Partial<TextRolloutOptions> = {}) => {
+      const task = made("wasm", { generator: rolloutsOf("wasm", more), keepUniform: true });
+      const hooks = [checkpointHook({ directory })];
+      return new Trainer({ task, config: config({ epochs: 1 }), hooks, warn: () => {} }).train();
+    };
+    await train();
+    const loaded = await loadModel(directory, { engine: "wasm" });
+    expect(loaded.model.recipe).toEqual(model.recipe);
+    await expect(train({ temperature: 2 })).rejects.toThrow(/temperature is 1 .* and 2/);
   });
 
   it("calls a tool in the middle of answers, whose tokens are not learned", async () => {

@@ -32,7 +32,7 @@ import {
   tokenOutputs,
 } from "../language/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
-import type { Setting } from "../trainer/index.ts";
+import type { Setting, Settings } from "../trainer/index.ts";
 import type { NamedArrays, RolloutGenerator } from "./rollout.ts";
 import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { WeightsReceiver } from "./weights.ts";
@@ -171,6 +171,13 @@ class TextRollouts implements RolloutGenerator {
     this.#receiver = new WeightsReceiver(
       model.init(0, spec([1, 1], "i32"), { ...(engine !== undefined && { engine }) }),
     );
+  }
+
+  get settings(): Settings {
+    const { lessons } = this;
+    const { prompts = 8, group = 8, length, temperature = 1, stop = "\n" } = this.#options;
+    const { heldOut = 0.1, answers = false, turns = 4, tool } = this.#options;
+    return { lessons, prompts, group, length, temperature, stop, heldOut, answers, ...(tool && { turns }) };
   }
 
   setParams(weights: Params<Tensor> | NamedArrays): void {
@@ -399,7 +406,7 @@ function scoresOf(rewards: Float32Array) {
 export interface LanguageTaskOptions
   extends Omit<
     RolloutTaskOptions<TextBatch, TextOutputs>,
-    "init" | "forward" | "useful" | "reference" | "settings"
+    "init" | "forward" | "useful" | "reference" | "settings" | "about"
   > {
   readonly model: Transformer;
   /** The parameters that losses with a reference compare with. Default: those that training begins with. */
@@ -455,6 +462,7 @@ export function languageTask(options: LanguageTaskOptions): RolloutTask {
       },
     }),
     settings: { model: (model.recipe ?? model.kind) as Setting, keepUniform },
+    ...(model.recipe && { about: { model: model.recipe } }),
   });
 }
 

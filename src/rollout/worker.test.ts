@@ -273,6 +273,13 @@ describe("a rollout worker", () => {
       const { worker } = await startWorker({ generator: { ...generator, rollout: async () => bad } });
       expect(await codeOf(worker.step())).toBe("ROLLOUT_INVALID");
     }
+    const { worker: steps } = await startWorker({});
+    for (const wrong of [{ steps: -1 }, { steps: 1.5 }, { steps: Number.NaN }])
+      expect(await codeOf(steps.run(wrong))).toBe("OPTION_INVALID");
+    await steps.step();
+    expect(await codeOf(steps.evaluate({ examples: 0 }))).toBe("OPTION_INVALID");
+    const slip: object = { example: 2 };
+    expect(await codeOf(steps.evaluate(slip))).toBe("OPTION_UNKNOWN");
     const withArrays = (arrays: string) =>
       `{ "episodes": 0, "return": 0, "positive": 0, "arrays": ${arrays} }`;
     for (const json of [

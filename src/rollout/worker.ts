@@ -18,6 +18,7 @@
 import {
   badOption,
   type Clock,
+  checkOptions,
   countInWords,
   didYouMean,
   EspalierError,
@@ -193,6 +194,20 @@ const optionTable = {
   trace: option.flag({ default: false }),
 } satisfies OptionTable<RolloutWorkerOptions>;
 
+const runTable = {
+  steps: option.made<number>(
+    "a whole number from 0 on",
+    (value) => value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && Number(value) >= 0),
+    {},
+  ),
+  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+};
+const evaluateTable = {
+  lessons: option.made<readonly string[]>("a list of lessons", Array.isArray, {}),
+  examples: option.integer({ min: 1 }),
+  key: option.made<Uint32Array>("a random key", (value) => value instanceof Uint32Array, {}),
+};
+
 /** How a worker's run went. */
 export interface WorkerResult {
   readonly outcome: Exclude<Outcome, "failed">;
@@ -330,6 +345,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
    * closed; then ends the worker. Rejects with a failure, after `onError` and `onWorkerEnd`.
    */
   async run(options: { readonly steps?: number; readonly signal?: AbortSignal } = {}): Promise<WorkerResult> {
+    checkOptions("RolloutWorker.run", options, runTable);
     const { steps = Number.POSITIVE_INFINITY, signal } = options;
     const release = this.#follow(signal);
     try {
@@ -392,6 +408,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
       readonly key?: Uint32Array;
     } = {},
   ): Promise<Readonly<Record<string, Scored>>> {
+    checkOptions("RolloutWorker.evaluate", options, evaluateTable);
     const { lessons = this.lessons, examples = optionTable.evalExamples.default } = options;
     const key = options.key ?? hostRandom.hostFoldIn(this.#progress.root, evaluationKey);
     if (this.#weightId === undefined)

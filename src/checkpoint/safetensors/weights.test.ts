@@ -62,6 +62,7 @@ describe("weights", () => {
         expect.objectContaining({ code, message: expect.stringMatching(text) }) as Error,
       );
     await fails(loadWeights(file), "FILE_MISSING", /none\.safetensors/);
+    await fails(loadWeights(tmpdir()), "FILE_MISSING", /directory/);
     await fails(saveWeights({ a: 3 } as never, file), "WEIGHTS_INVALID", /"a" is 3/);
     await fails(saveWeights({ "a.b": put([1], on) }, file), "WEIGHTS_INVALID", /a\.b/);
     const gone = put([1], on);

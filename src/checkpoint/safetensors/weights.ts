@@ -110,8 +110,13 @@ export async function withTensors<T>(
     });
   });
   try {
+    const stat = await handle.stat();
+    if (stat.isDirectory())
+      throw new EspalierError("FILE_MISSING", `${path} is a directory`, {
+        fix: "give the path of a safetensors file; checkpoints of runs are loaded by loadModel of espalier/supervised",
+      });
     const file: ReadableBytes = {
-      size: (await handle.stat()).size,
+      size: stat.size,
       read: async (from, length) => {
         const bytes = new Uint8Array(length);
         let at = 0;
