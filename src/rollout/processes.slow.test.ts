@@ -188,6 +188,15 @@ describe("worker processes", () => {
     trainer.kill("SIGKILL");
     while (workers.some(isAlive) || directories(pid).length > 0) await sleep(10);
   });
+
+  it("do not keep a program alive that is done and has not closed them, and end with it", async () => {
+    const program = fileURLToPath(new URL("./killed-trainer.test-support.ts", import.meta.url));
+    const { status, stdout, pid } = spawnSync(process.execPath, ["--import", "tsx", program, "leave"]);
+    expect(status).toBe(0);
+    const workers = Array.from(String(stdout).matchAll(/^worker-\S+ (\d+)$/gm), ([, id]) => Number(id));
+    expect(workers).toHaveLength(2);
+    while (workers.some(isAlive) || directories(pid).length > 0) await sleep(10);
+  });
 });
 
 const isAlive = (pid: number): boolean => {

@@ -230,7 +230,14 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
       if (state === "idle") for (const place of places) start(place);
       state = "running";
     },
-    take: (waiting) => queue.take(waiting),
+    take: async (waiting) => {
+      const staysAlive = setInterval(() => undefined, 2 ** 30);
+      try {
+        return await queue.take(waiting);
+      } finally {
+        clearInterval(staysAlive);
+      }
+    },
     get stats() {
       return { ...queue.counts, workers: running().length, replaced };
     },
@@ -369,6 +376,9 @@ function startProcess(
     serialization: "advanced",
     env: { ...process.env, ...env, [workerVariable]: name },
   });
+  // A program that is done ends, and its workers with it, though nobody closed the transport: take() keeps it alive.
+  for (const part of [child, child.channel, child.stdout, child.stderr])
+    (part as { unref?(): void } | null | undefined)?.unref?.();
   const said: string[] = [];
   void passOn(child.stdout, name, []);
   const written = passOn(child.stderr, name, said);
