@@ -10,7 +10,7 @@ import { hashState, type StateTree } from "../state/index.ts";
 import { evaluationScores, latestMetrics, Trainer } from "../trainer/index.ts";
 import { largestGenerator, policy, startWorker, tracking } from "./largest.test-support.ts";
 import type { Rollout, WeightSource } from "./rollout.ts";
-import { rolloutTask } from "./task.ts";
+import { type RolloutTaskOptions, rolloutTask } from "./task.ts";
 import { inProcessTransport } from "./transport.ts";
 import { RolloutWorker, type WorkerContext, type WorkerHook } from "./worker.ts";
 
@@ -34,6 +34,19 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     () => "none",
     (error: EspalierError) => error.code,
   );
+
+/** Learns to give nothing, from rollouts of the problem of the largest number. */
+const shrinkingTask = (
+  options: Pick<RolloutTaskOptions<never, never>, "generator" | "worker" | "examples">,
+) =>
+  rolloutTask({
+    init: (_, where) => ({ w: put(new Float32Array(16), { shape: [4, 4], ...where }) }),
+    forward: (params, { numbers }: { readonly numbers: Value }) => np.matmul(numbers, params.w as Value),
+    losses: [asLoss((outputs: Value) => np.mean(np.square(outputs)), "size")],
+    optimizer: optim.sgd({ learningRate: 0.1 }),
+    ...{ batchSize: 16, engine: "wasm" },
+    ...options,
+  });
 
 describe("a rollout worker", () => {
   it("takes weights, draws a lesson, sends a rollout and runs hooks, step by step", async () => {
@@ -151,12 +164,8 @@ describe("a rollout worker", () => {
   it("of a task draws from the seed of the run, unless it has its own", async () => {
     const drawnWith = async (seed: number, own?: number): Promise<string> => {
       const drawn: StateTree[] = [];
-      const task = rolloutTask({
-        init: (_, where) => ({ w: put(new Float32Array(16), { shape: [4, 4], ...where }) }),
-        forward: (params, { numbers }: { readonly numbers: Value }) => np.matmul(numbers, params.w as Value),
-        losses: [asLoss((outputs: Value) => np.mean(np.square(outputs)), "size")],
-        optimizer: optim.sgd({ learningRate: 0.1 }),
-        ...{ generator: largestGenerator(), batchSize: 16, engine: "wasm" },
+      const task = shrinkingTask({
+        generator: largestGenerator(),
         worker: {
           ...(own !== undefined && { seed: own }),
           hooks: [{ name: "keeping", onRolloutEnd: ({ rollout }) => void drawn.push(...arraysOf(rollout)) }],
@@ -168,6 +177,13 @@ describe("a rollout worker", () => {
     expect(await drawnWith(1)).toBe(await drawnWith(1));
     expect(await drawnWith(2)).not.toBe(await drawnWith(1));
     expect(await drawnWith(2, 7)).toBe(await drawnWith(1, 7));
+  });
+
+  it("of a task is not validated by scores that are no numbers", async () => {
+    const evaluate = async () => ({ episodes: 2, return: Number.NaN, positive: 0 });
+    const task = shrinkingTask({ generator: { ...largestGenerator(), evaluate }, examples: 2 });
+    const trainer = new Trainer({ task, config: { epochs: 1, handleSignals: false } });
+    expect(await codeOf(trainer.validate())).toBe("ROLLOUT_INVALID");
   });
 
   it("ends after the step in which a hook stops it, and is interrupted at once by its signal", async () => {
