@@ -1,0 +1,199 @@
+/**
+ * The runs of a cluster and who takes part in them, as values of the broker:
+ *
+ *     espalier-runs        RUN            RunDescription   what a worker needs to join: written by the trainer
+ *     RUN-members          KIND.NAME      Member           a lease: gone when it is not renewed, by the server's clock
+ */
+import own from "../../package.json" with { type: "json" };
+import { EspalierError, node } from "../core/index.ts";
+import type { Broker, BrokerValues } from "./broker.ts";
+
+/** A run as the trainer describes it to workers and evaluators. */
+export interface RunDescription {
+  readonly run: string;
+  readonly state: "running" | "ended";
+  /** Of Espalier: others are refused, because they may read messages otherwise. */
+  readonly version: string;
+  /** The module that makes workers: its path from the project's directory, or the name of a package. */
+  readonly module?: string;
+  /** Its export. */
+  readonly name?: string;
+  /** Given to that export. Plain values. */
+  readonly options?: unknown;
+}
+
+/** What takes part in a run. */
+export type MemberKind = "trainer" | "worker" | "evaluator" | "rank";
+
+/** One that takes part in a run now. */
+export interface Member {
+  readonly kind: MemberKind;
+  readonly name: string;
+  readonly host: string;
+  readonly pid: number;
+  /** What it does, in a few words, and numbers for people: rollouts, their rate, the id of its weights. */
+  readonly doing: string;
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+/** Seconds after which a member that says nothing is gone. It says that it is there three times as often. */
+export const leaseSeconds = 9;
+
+const allRuns = "espalier-runs";
+export const membersOf = (run: string): string => `${run}-members`;
+
+/** Refuses names of runs, workers and evaluators that subjects of messages cannot hold. */
+export function checkClusterName(what: string, name: string): void {
+  if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$/.test(name)) return;
+  throw new EspalierError("CLUSTER_NAME", `"${name}" cannot be the name of a ${what}`, {
+    fix: "use letters, digits, dashes and underscores, at most 80, not beginning with a dash",
+  });
+}
+
+/** Writes the description of a run, for all who come to it. */
+export async function describeRun(
+  broker: Broker,
+  description: Omit<RunDescription, "version">,
+): Promise<void> {
+  const runs = await broker.values(allRuns);
+  await runs.put(description.run, encode({ ...description, version: own.version }));
+}
+
+/** The description of a run; undefined where there is none. */
+export async function findRun(broker: Broker, run: string): Promise<RunDescription | undefined> {
+  const found = await (await broker.values(allRuns)).get(run);
+  return found && (decode(found.bytes) as RunDescription);
+}
+
+/** All runs that the server knows. */
+export async function listRuns(broker: Broker): Promise<readonly RunDescription[]> {
+  const runs = await broker.values(allRuns);
+  const found = await Promise.all((await runs.keys()).map((key) => runs.get(key)));
+  return found.flatMap((one) => (one ? [decode(one.bytes) as RunDescription] : []));
+}
+
+/** Removes all that the server keeps of a run. */
+export async function forgetRun(broker: Broker, run: string): Promise<void> {
+  await broker.remove(`${run}-`);
+  await (await broker.values(allRuns)).delete(run);
+}
+
+/** Calls `changed` when the description of a run changes. Returns a function that ends it. */
+export async function watchRun(
+  broker: Broker,
+  run: string,
+  changed: (description: RunDescription) => void,
+): Promise<() => void> {
+  const runs = await broker.values(allRuns);
+  return runs.watch((key, bytes) => {
+    if (key === run) changed(decode(bytes) as RunDescription);
+  });
+}
+
+/** A run's description for one who joins it: it has to be there, and of this version of Espalier. */
+export async function joinRun(broker: Broker, run: string): Promise<RunDescription> {
+  const found = await findRun(broker, run);
+  if (!found) {
+    const known = (await listRuns(broker)).map((one) => one.run);
+    throw new EspalierError("CLUSTER_RUN_UNKNOWN", `${broker.address} knows no run "${run}"`, {
+      fix: `start its trainer first, or name one of: ${known.join(", ") || "(there are none)"}`,
+    });
+  }
+  if (found.version !== own.version)
+    throw new EspalierError(
+      "CLUSTER_VERSION",
+      `run "${run}" is trained by Espalier ${found.version}, and this is ${own.version}`,
+      { fix: `install the same version on both machines: npm install espalier@${found.version}` },
+    );
+  return found;
+}
+
+/** Those who take part in a run now. */
+export async function listMembers(broker: Broker, run: string): Promise<readonly Member[]> {
+  const members = await broker.values(membersOf(run), { seconds: leaseSeconds });
+  const found = await Promise.all((await members.keys()).map((key) => members.get(key)));
+  return found
+    .flatMap((one) => (one ? [decode(one.bytes) as Member] : []))
+    .sort((a, b) => (`${a.kind}.${a.name}` < `${b.kind}.${b.name}` ? -1 : 1));
+}
+
+/** What a member says of itself besides its name. */
+export type Doing = () => Pick<Member, "doing" | "numbers">;
+
+/**
+ * The lease of a member: it takes the name, which nobody else may have meanwhile, and renews it until it leaves. A server
+ * that is away for a while, or restarted, is told again.
+ */
+export class Membership {
+  readonly #broker: Broker;
+  readonly #values: BrokerValues;
+  readonly #key: string;
+  readonly #doing: Doing;
+  readonly #about: Pick<Member, "kind" | "name" | "host" | "pid">;
+  #state: "member" | "left" = "member";
+  #cancel: () => void = () => undefined;
+
+  static async join(
+    broker: Broker,
+    run: string,
+    { kind, name }: Pick<Member, "kind" | "name">,
+    doing: Doing,
+  ): Promise<Membership> {
+    checkClusterName(kind, name);
+    const values = await broker.values(membersOf(run), { seconds: leaseSeconds });
+    const member = new Membership(broker, values, { kind, name, ...thisProcess() }, doing);
+    if (!(await member.#renew({ revision: 0 }))) {
+      const holder = await values.get(member.#key);
+      const { host = "another machine", pid = 0 } = holder ? (decode(holder.bytes) as Member) : {};
+      throw new EspalierError(
+        "CLUSTER_NAME_TAKEN",
+        `run "${run}" has a ${kind} "${name}" already: process ${pid} on ${host}`,
+        {
+          fix: `end that one, or give another name; if it was killed, its name is free after ${leaseSeconds} seconds`,
+        },
+      );
+    }
+    member.#keep();
+    return member;
+  }
+
+  private constructor(broker: Broker, values: BrokerValues, about: Membership["about"], doing: Doing) {
+    this.#broker = broker;
+    this.#values = values;
+    this.#key = `${about.kind}.${about.name}`;
+    this.#about = about;
+    this.#doing = doing;
+  }
+
+  get about(): Pick<Member, "kind" | "name" | "host" | "pid"> {
+    return this.#about;
+  }
+
+  async #renew(options?: { readonly revision: number }): Promise<number | undefined> {
+    return this.#values.put(this.#key, encode({ ...this.#about, ...this.#doing() }), options);
+  }
+
+  #keep(): void {
+    this.#cancel = this.#broker.timers.after((leaseSeconds / 3) * 1000, () => {
+      // A renewal that fails is followed by the next; the broker says by itself that the server is away.
+      this.#renew()
+        .catch(() => undefined)
+        .then(() => {
+          if (this.#state === "member") this.#keep();
+        });
+    });
+  }
+
+  /** Gives the name back. */
+  async leave(): Promise<void> {
+    if (this.#state === "left") return;
+    this.#state = "left";
+    this.#cancel();
+    await this.#values.delete(this.#key).catch(() => undefined);
+  }
+}
+
+const thisProcess = (): Pick<Member, "host" | "pid"> => ({ host: node.os.hostname(), pid: process.pid });
+
+export const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+export const decode = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes));
