@@ -16,7 +16,7 @@ export interface Broker {
   readonly maxPayload: number;
   /** Time in this room: the simulation's is virtual. */
   readonly timers: Timers;
-  /** Opens a queue. Makes it where there is none; one that is there keeps its options but for `capacity`. */
+  /** Opens a queue. Makes it where there is none; one that is there keeps its options but for a `capacity` that is given. */
   queue(name: string, options: QueueOptions): Promise<MessageQueue>;
   /** Opens values. Makes them where there are none. */
   values(name: string, options?: ValuesOptions): Promise<BrokerValues>;
@@ -47,8 +47,8 @@ export const systemTimers: Timers = {
 };
 
 export interface QueueOptions {
-  /** Messages that may wait. One more is refused: "full". */
-  readonly capacity: number;
+  /** Messages that may wait. One more is refused: "full". Default: that of the queue, or any number. */
+  readonly capacity?: number;
   /** Milliseconds without an acknowledgement or extension after which a message is delivered again. */
   readonly acknowledgeWithin: number;
 }

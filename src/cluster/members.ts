@@ -2,7 +2,7 @@
  * The runs of a cluster and who takes part in them, as values of the broker:
  *
  *     espalier-runs        RUN            RunDescription   what a worker needs to join: written by the trainer
- *     RUN-members          KIND.NAME      Member           a lease: gone when it is not renewed, by the server's clock
+ *     RUN=members          KIND.NAME      Member           a lease: gone when it is not renewed, by the server's clock
  */
 import own from "../../package.json" with { type: "json" };
 import { EspalierError, node } from "../core/index.ts";
@@ -40,7 +40,9 @@ export interface Member {
 export const leaseSeconds = 9;
 
 const allRuns = "espalier-runs";
-export const membersOf = (run: string): string => `${run}-members`;
+
+/** The name of a run's queue or values: "rollouts", "weights", "members", ... No name of a run has an equals sign. */
+export const partOf = (run: string, part: string): string => `${run}=${part}`;
 
 /** Refuses names of runs, workers and evaluators that subjects of messages cannot hold. */
 export function checkClusterName(what: string, name: string): void {
@@ -74,7 +76,7 @@ export async function listRuns(broker: Broker): Promise<readonly RunDescription[
 
 /** Removes all that the server keeps of a run. */
 export async function forgetRun(broker: Broker, run: string): Promise<void> {
-  await broker.remove(`${run}-`);
+  await broker.remove(partOf(run, ""));
   await (await broker.values(allRuns)).delete(run);
 }
 
@@ -110,7 +112,7 @@ export async function joinRun(broker: Broker, run: string): Promise<RunDescripti
 
 /** Those who take part in a run now. */
 export async function listMembers(broker: Broker, run: string): Promise<readonly Member[]> {
-  const members = await broker.values(membersOf(run), { seconds: leaseSeconds });
+  const members = await broker.values(partOf(run, "members"), { seconds: leaseSeconds });
   const found = await Promise.all((await members.keys()).map((key) => members.get(key)));
   return found
     .flatMap((one) => (one ? [decode(one.bytes) as Member] : []))
@@ -140,7 +142,7 @@ export class Membership {
     doing: Doing,
   ): Promise<Membership> {
     checkClusterName(kind, name);
-    const values = await broker.values(membersOf(run), { seconds: leaseSeconds });
+    const values = await broker.values(partOf(run, "members"), { seconds: leaseSeconds });
     const member = new Membership(broker, values, { kind, name, ...thisProcess() }, doing);
     if (!(await member.#renew({ revision: 0 }))) {
       const holder = await values.get(member.#key);

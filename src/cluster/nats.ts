@@ -152,8 +152,7 @@ class NatsBroker implements Broker {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.maxPayload =
-      Math.min(parts.connection.info?.max_payload ?? 2 ** 20, largestPayload) - headerRoom;
+    this.maxPayload = Math.min(parts.connection.info?.max_payload ?? 2 ** 20, largestPayload) - headerRoom;
   }
 
   get address(): string {
@@ -168,7 +167,7 @@ class NatsBroker implements Broker {
       subjects: [subject],
       retention: "workqueue",
       discard: "new",
-      max_msgs: capacity,
+      ...(capacity !== undefined && { max_msgs: capacity }),
       duplicate_window: nanoseconds(remembered),
       num_replicas: replicas,
     });
@@ -306,7 +305,7 @@ async function openStream(
   });
   if (!there) await answered(address, () => manager.streams.add({ ...config, name, storage: "file" }));
   else if (config.max_msgs !== undefined && there.config.max_msgs !== config.max_msgs)
-    await answered(address, () => manager.streams.update(name, { max_msgs: config.max_msgs ?? -1 }));
+    await answered(address, () => manager.streams.update(name, { max_msgs: config.max_msgs as number }));
 }
 
 /** Codes of JetStream's errors. */
@@ -366,10 +365,14 @@ async function firstConnection(
       if (/authorization|authentication|nkey|signature/i.test(`${(cause as Error).name} ${textOf(cause)}`))
         throw refused(address, cause);
       if (performance.now() >= until)
-        throw new EspalierError("CLUSTER_UNREACHABLE", `no NATS server answers at ${address}: ${textOf(cause)}`, {
-          fix: "start one: espalier cluster up, or nats-server -js; and name it: servers, or NATS_URL",
-          cause,
-        });
+        throw new EspalierError(
+          "CLUSTER_UNREACHABLE",
+          `no NATS server answers at ${address}: ${textOf(cause)}`,
+          {
+            fix: "start one: espalier cluster up, or nats-server -js; and name it: servers, or NATS_URL",
+            cause,
+          },
+        );
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   }

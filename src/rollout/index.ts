@@ -1,4 +1,5 @@
 /** Rollout workers: experience is made apart from the trainer. Head: worker.ts. */
+export { packArrays, unpackArrays } from "./array-bytes.ts";
 export { environmentRollouts, type PolicyTask, policyTask } from "./environments.ts";
 export {
   CheckpointHook,
@@ -26,7 +27,16 @@ export type {
 } from "./rollout.ts";
 export { type ReferenceOptions, type RolloutTask, type RolloutTaskOptions, rolloutTask } from "./task.ts";
 export { type LanguageTaskOptions, languageTask, type TextRolloutOptions, textRollouts } from "./text.ts";
-export { type InProcessTransport, inProcessTransport } from "./transport.ts";
+export {
+  capacityOption,
+  checkWeights,
+  type InProcessTransport,
+  inProcessTransport,
+  LinkCalls,
+  Newest,
+  RolloutQueue,
+  transportClosed,
+} from "./transport.ts";
 export {
   RolloutWorker,
   type RolloutWorkerOptions,

@@ -10,32 +10,13 @@
  * the next trainer on this machine.
  */
 import { EspalierError, node } from "../core/index.ts";
-import type { HostArray } from "../engine/index.ts";
+import { type ArrayLayout, arraysIn, bytesOf, layoutOf } from "./array-bytes.ts";
 import type { NamedArrays, Weights } from "./rollout.ts";
 
-const arrayTypes = {
-  Float32Array,
-  Float64Array,
-  Int32Array,
-  Uint32Array,
-  Uint8Array,
-} as const;
-type ArrayType = keyof typeof arrayTypes;
-
 /** Weights in a file. Plain data. */
-export interface SharedWeights {
+export interface SharedWeights extends ArrayLayout {
   readonly id: number;
   readonly file: string;
-  /** Bytes of the file. */
-  readonly bytes: number;
-  readonly arrays: readonly {
-    readonly name: string;
-    readonly type: ArrayType;
-    readonly shape: readonly number[];
-    /** Position in the file, a multiple of 8. */
-    readonly start: number;
-    readonly length: number;
-  }[];
 }
 
 /** The trainer's side: writes versions of weights. */
@@ -47,12 +28,8 @@ export class WeightFiles {
 
   /** Writes weights into a file of their own. Those before are there until {@link removePrevious}. */
   write({ id, arrays }: Weights): SharedWeights {
-    let bytes = 0;
-    const layout = Object.entries(arrays).map(([name, { data, shape }]) => {
-      const start = bytes;
-      bytes += Math.ceil(data.byteLength / 8) * 8;
-      return { name, type: typeName(name, data), shape, start, length: data.length };
-    });
+    const layout = layoutOf(arrays);
+    const { bytes } = layout;
     this.#directory ??= this.#open(bytes);
     const file = node.path.join(this.#directory, String(++this.#versions));
     try {
@@ -69,7 +46,7 @@ export class WeightFiles {
         },
       );
     }
-    return { id, file, bytes, arrays: layout };
+    return { id, file, ...layout };
   }
 
   /** Removes the file before this one. */
@@ -96,21 +73,13 @@ export function removeDirectory(directory: string | undefined): void {
   if (directory !== undefined) node.fs.rmSync(directory, { recursive: true, force: true });
 }
 
-function typeName(name: string, data: HostArray): ArrayType {
-  const type = data.constructor.name;
-  if (type in arrayTypes) return type as ArrayType;
-  throw new EspalierError("WEIGHTS_INVALID", `weights cannot be published: "${name}" is a ${type}`, {
-    fix: `give one of ${Object.keys(arrayTypes).join(", ")}`,
-  });
-}
-
 function writeArrays(file: string, arrays: NamedArrays, bytes: number): void {
   const { fs } = node;
   const descriptor = fs.openSync(file, "wx", 0o600);
   try {
     let start = 0;
     for (const { data } of Object.values(arrays)) {
-      const view = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+      const view = bytesOf(data);
       for (let at = 0; at < view.length; )
         at += fs.writeSync(descriptor, view, at, Math.min(view.length - at, largestCall), start + at);
       start += Math.ceil(data.byteLength / 8) * 8;
@@ -125,7 +94,8 @@ function writeArrays(file: string, arrays: NamedArrays, bytes: number): void {
 const largestCall = 2 ** 30;
 
 /** Reads shared weights; undefined where the file is gone, because there are newer ones or the trainer has ended. */
-export function readSharedWeights({ id, file, bytes, arrays }: SharedWeights): Weights | undefined {
+export function readSharedWeights(shared: SharedWeights): Weights | undefined {
+  const { id, file, bytes } = shared;
   const { fs } = node;
   let descriptor: number;
   try {
@@ -148,11 +118,7 @@ export function readSharedWeights({ id, file, bytes, arrays }: SharedWeights): W
   } finally {
     fs.closeSync(descriptor);
   }
-  const named = arrays.map(({ name, type, shape, start, length }) => {
-    const data = new arrayTypes[type](memory.buffer, memory.byteOffset + start, length);
-    return [name, { data, shape }] as const;
-  });
-  return { id, arrays: Object.fromEntries(named) };
+  return { id, arrays: arraysIn(shared, memory) };
 }
 
 /** Where files go: shared memory, if four versions fit. */

@@ -12,6 +12,8 @@ import {
 } from "../engine/index.ts";
 import {
   compileUpdate,
+  type DevicesOption,
+  devicesRow,
   firstNonFinite,
   gradientsOf,
   KeyCounts,
@@ -89,6 +91,8 @@ export interface RolloutTaskOptions<B extends object, O> {
   readonly monitor?: MonitorOptions;
   readonly seed?: number;
   readonly engine?: EngineChoice;
+  /** Devices that train together, each on an equal part of every batch. Default: 1. */
+  readonly devices?: DevicesOption;
   readonly deterministic?: boolean;
   /** Further settings that a resumed run must share. */
   readonly settings?: Settings;
@@ -144,6 +148,7 @@ export const rolloutTaskRows = {
   monitor: option.made<MonitorOptions>("options of a monitor", isObject, {}),
   seed: option.integer({ min: 0, doc: "The seed of parameters and draws. Default: the run's." }),
   engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
+  devices: devicesRow,
   deterministic: option.flag({}),
 };
 
@@ -210,6 +215,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     );
   const objective = lossesObjective<B, O>({ forward: options.forward, losses: options.losses });
   const learner = new Learner({ ...options, task: kind, ramps: objective.ramps });
+  learner.checkShare("batchSize", batchSize);
   const replay = new RolloutReplay({
     maxReuse: options.maxReuse ?? 1,
     maxStaleness: options.maxStaleness ?? (transport ? 4 * updates : Number.POSITIVE_INFINITY),
@@ -516,8 +522,9 @@ function learnProgram<B extends object>(learner: Learner, evaluate: Evaluate<B>,
     (first, { batches, at, ramps, key }: Inputs) => {
       const [count, before] = [np.take(at, 0), np.take(at, 1)];
       const xs = { batch: batches, ramps: learner.rates.stacks(ramps, capacity) };
-      return repeat(capacity, count, first, xs, (now, { batch, ramps }, index) => {
+      return repeat(capacity, count, first, xs, (now, { batch: drawn, ramps }, index) => {
         const number = index.add(before);
+        const batch = learner.shard(drawn);
         const [metrics, grads] = gradientsOf((params) => {
           const own = random.foldIn(key, number);
           const { loss, metrics } = evaluate(params, batch as B, ramps, { train: true, key: own });

@@ -214,6 +214,11 @@ export class RolloutQueue {
     };
   }
 
+  /** True for a rollout that is or was in the queue. */
+  knows(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
   /** Throws where this is closed or has failed. */
   checkOpen(): void {
     if (this.#state === "closed") throw transportClosed();

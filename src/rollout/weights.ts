@@ -33,7 +33,7 @@ export class WeightsReceiver {
     const tensors = leaves as readonly Tensor[];
     this.#types = tensors.map(({ type }) => type);
     const device = tensors[0]?.device;
-    this.#where = device ? { engine: device.engine, device: device.index } : {};
+    this.#where = device ? { device } : {};
   }
 
   params(weights: Params<Tensor> | NamedArrays): Params<Tensor> {

@@ -1,0 +1,830 @@
+/**
+ * Rollouts and weights between a trainer and workers on other machines, over a broker (broker.ts, nats.ts):
+ *
+ *     trainer                             broker, for run RUN                             worker
+ *       publish   pieces, then the head ▶   values RUN=weights: the last of each  ▶ watch   receive    late: get
+ *       take    ◀ consume                   queue RUN=rollouts: `capacity`        ◀ put     send
+ *                 acknowledge as it is taken   values RUN=pieces: rollouts larger than a message
+ *                 room.WORKER             ▶ announced ▶                                     goes on with its rollout
+ *                                         ◀ announced ◀ waiting                             found the queue full
+ *       close     the run is "ended"      ▶   values espalier-runs                ▶ watch   ends
+ *
+ * `send` resolves when the broker has stored the rollout: from there on neither the worker's death nor the broker's
+ * restart loses it. The trainer acknowledges a rollout as it takes it, and knows the ids of those that it had: one that
+ * comes again, because an acknowledgement was lost or a put was repeated, is dropped and counted. Pieces of weights
+ * carry the version that they belong to, so that versions never mix.
+ */
+import {
+  EspalierError,
+  type OptionTable,
+  option,
+  printableText,
+  resolveOptions,
+  toStandardError,
+} from "../core/index.ts";
+import {
+  capacityOption,
+  checkWeights,
+  LinkCalls,
+  Newest,
+  packArrays,
+  type Rollout,
+  RolloutQueue,
+  type Transport,
+  transportClosed,
+  unpackArrays,
+  type Weights,
+  type WorkerLink,
+} from "../rollout/index.ts";
+import type { Broker, BrokerValues, Delivery, MessageQueue, Timers } from "./broker.ts";
+import {
+  checkClusterName,
+  decode,
+  describeRun,
+  encode,
+  findRun,
+  joinRun,
+  leaseSeconds,
+  Membership,
+  partOf,
+  watchRun,
+} from "./members.ts";
+import { type NatsOptions, natsBroker, natsRows } from "./nats.ts";
+
+/** Options of {@link natsTransport}. */
+export interface NatsTransportOptions extends NatsOptions {
+  /** The run's name: workers and evaluators find it by that. One trainer has it at a time. */
+  readonly run: string;
+  /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
+  readonly capacity?: number;
+  /**
+   * The file that makes workers, as its path from the project's directory, or the name of a package: `espalier worker`
+   * imports it on every machine.
+   */
+  readonly module?: string;
+  /** Its export: a function of a WorkerStart that gives a RolloutWorker. Default: "worker". */
+  readonly name?: string;
+  /** Given to that function: values that JSON can hold. */
+  readonly options?: unknown;
+}
+
+const optionTable = {
+  ...natsRows,
+  run: option.text({ required: true, doc: "The run's name." }),
+  capacity: capacityOption,
+  module: option.text({ doc: "The file or package that makes workers." }),
+  name: option.text({ default: "worker", doc: "Its export: a function that gives a RolloutWorker." }),
+  options: option.made<unknown>("values that JSON can hold", () => true, {
+    doc: "Given to that function.",
+  }),
+} satisfies OptionTable<NatsTransportOptions>;
+
+/**
+ * Connects a trainer with workers on other machines by a NATS server: `espalier worker --run NAME` starts one, anywhere.
+ * It connects with the first weights. Workers come and go as they like; the run goes on when the server was away.
+ *
+ * @example
+ * ```ts
+ * const transport = natsTransport({ servers: "nats://trainer:4222", run: "maze", module: "./worker.ts" });
+ * const task = policyTask({ env: "Maze-v1", transport });
+ * await new Trainer({ task, config: { epochs: 100 } }).train();
+ * await task.close();
+ * ```
+ */
+export function natsTransport(options: NatsTransportOptions): Transport {
+  const {
+    run,
+    capacity,
+    module,
+    name,
+    options: given,
+  } = resolveOptions("natsTransport", options, optionTable);
+  checkClusterName("run", run);
+  return new ClusterTransport({
+    run,
+    capacity,
+    warn: options.warn ?? toStandardError,
+    connect: () => natsBroker(connectionOf(options)),
+    description: {
+      ...(module !== undefined && { module, name }),
+      ...(given !== undefined && { options: given }),
+    },
+  });
+}
+
+/** The options of a connection among others. */
+export function connectionOf(options: NatsOptions): NatsOptions {
+  const { servers, token, tls, replicas, patience, warn } = options;
+  const given = { servers, token, tls, replicas, patience, warn };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** What a trainer's end is made from. */
+export interface ClusterTransportSettings {
+  readonly run: string;
+  readonly capacity: number;
+  readonly connect: () => Promise<Broker>;
+  readonly warn: (text: string) => void;
+  readonly description?: { readonly module?: string; readonly name?: string; readonly options?: unknown };
+  /** Tells versions of weights apart from those of an earlier trainer of the run. Default: a random number. */
+  readonly session?: number;
+}
+
+/** Milliseconds for which the trainer may keep a rollout without a word before the broker delivers it again. */
+const acknowledgeWithin = 30_000;
+/** Seconds for which pieces of a large rollout are kept for the trainer. */
+const piecesSeconds = 3600;
+/** Bytes of a piece of weights: smaller ones are sent to many workers at once, side by side. */
+const pieceBytes = 512 * 1024;
+/** Milliseconds after which a trainer without workers says so. */
+const patience = 10_000;
+
+/** The trainer's end once it is connected. */
+interface Opened {
+  readonly broker: Broker;
+  readonly weights: BrokerValues;
+  readonly pieces: BrokerValues;
+  readonly member: Membership;
+  readonly ends: readonly (() => unknown)[];
+}
+
+/** The trainer's end of a transport over a broker. */
+export class ClusterTransport implements Transport {
+  readonly #settings: ClusterTransportSettings;
+  readonly #queue: RolloutQueue;
+  readonly #session: number;
+  /** Rollouts in the queue that are to be acknowledged, by id. */
+  readonly #deliveries = new Map<string, { delivery: Delivery; pieces: readonly string[] }>();
+  /** Workers that found the queue full, in their order. */
+  readonly #waiting = new Set<string>();
+  /** Workers, and when they were heard of last. */
+  readonly #workers = new Map<string, number>();
+  #accepting: Promise<void> = Promise.resolve();
+  #state: "idle" | "open" | "closed" = "idle";
+  #opening: Promise<Opened> | undefined;
+  #closing: Promise<void> | undefined;
+  #timers: Timers | undefined;
+  #version = 0;
+  #weightId = 0;
+
+  constructor(settings: ClusterTransportSettings) {
+    this.#settings = settings;
+    this.#session = settings.session ?? Math.floor(Math.random() * 2 ** 32);
+    // All that the broker holds may be here, and some that it was told again.
+    this.#queue = new RolloutQueue(settings.capacity * 2);
+  }
+
+  get stats(): Transport["stats"] {
+    return { ...this.#queue.counts, workers: this.#countWorkers(), replaced: 0 };
+  }
+
+  #countWorkers(): number {
+    const now = this.#timers?.now() ?? 0;
+    for (const [name, heard] of this.#workers)
+      if (this.#state === "closed" || now - heard > leaseSeconds * 1000) this.#workers.delete(name);
+    return this.#workers.size;
+  }
+
+  /** Connects, once. A failure is that of the call that needed it; the next call tries again. */
+  async #open(): Promise<Opened> {
+    if (this.#state === "closed") throw transportClosed();
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<Opened> {
+    const { run, capacity, connect, description } = this.#settings;
+    const broker = await connect();
+    this.#timers = broker.timers;
+    try {
+      const member = await this.#takeRun(broker);
+      const members = await broker.values(partOf(run, "members"), { seconds: leaseSeconds });
+      const weights = await broker.values(partOf(run, "weights"));
+      const pieces = await broker.values(partOf(run, "pieces"), { seconds: piecesSeconds });
+      const rollouts = await broker.queue(partOf(run, "rollouts"), { capacity, acknowledgeWithin });
+      await describeRun(broker, { run, state: "running", ...description });
+      const ends = [
+        members.watch((key) => {
+          const [kind, name = ""] = key.split(".");
+          if (kind === "worker") this.#workers.set(name, broker.timers.now());
+        }),
+        broker.listen(`${run}.left`, (name) => this.#workers.delete(String(decode(name)))),
+        broker.listen(`${run}.waiting`, (name) => this.#makeRoom(broker, String(decode(name)))),
+        await rollouts.consume((delivery) => this.#accept(delivery, pieces), {
+          ahead: capacity,
+          alone: true,
+        }),
+      ];
+      if (this.#state === "idle") this.#state = "open";
+      this.#keepExtending(broker);
+      return { broker, weights, pieces, member, ends };
+    } catch (error) {
+      await broker.close();
+      throw error;
+    }
+  }
+
+  /** Becomes the run's trainer. One that was killed has the run until its lease ends. */
+  async #takeRun(broker: Broker): Promise<Membership> {
+    const { run, warn } = this.#settings;
+    const doing = () => ({
+      doing: "training",
+      numbers: {
+        weightId: this.#weightId,
+        queued: this.#queue.counts.queued,
+        capacity: this.#settings.capacity,
+        taken: this.#queue.counts.taken,
+      },
+    });
+    const until = broker.timers.now() + (leaseSeconds + 3) * 1000;
+    for (let said = false; ; ) {
+      try {
+        return await Membership.join(broker, run, { kind: "trainer", name: "trainer" }, doing);
+      } catch (error) {
+        const taken = error instanceof EspalierError && error.code === "CLUSTER_NAME_TAKEN";
+        if (!taken || broker.timers.now() > until) throw error;
+        if (!said) warn(`run "${run}" has a trainer; waiting for its lease to end, if it was killed`);
+        said = true;
+        await pause(broker.timers, 500);
+      }
+    }
+  }
+
+  /** A rollout comes, and joins the queue if it was never here. One after the other: they keep their order. */
+  #accept(delivery: Delivery, pieces: BrokerValues): void {
+    this.#accepting = this.#accepting.then(() => this.#acceptNext(delivery, pieces));
+  }
+
+  async #acceptNext(delivery: Delivery, pieces: BrokerValues): Promise<void> {
+    const { id } = delivery;
+    if (this.#state === "closed") return;
+    if (this.#queue.knows(id)) {
+      await this.#queue.put({ id } as Rollout); // Counted, no more.
+      const waiting = this.#deliveries.get(id);
+      if (waiting) waiting.delivery = delivery;
+      else delivery.acknowledge(); // It was taken, and its acknowledgement was lost.
+      return;
+    }
+    try {
+      const { message, keys } = await wholeMessage(delivery.bytes, pieces);
+      const rollout = rolloutOf(message);
+      this.#deliveries.set(id, { delivery, pieces: keys });
+      await this.#queue.put(rollout);
+    } catch (error) {
+      this.#deliveries.delete(id);
+      if (isUnanswered(error)) return delivery.release();
+      // Nobody can use it, and it must not come again and again.
+      if (this.#state === "open")
+        this.#settings.warn(printableText(`a rollout is dropped: ${String(error)}`));
+      delivery.acknowledge();
+    }
+  }
+
+  /** Tells the broker that rollouts in the queue are not forgotten, until this is closed. */
+  #keepExtending(broker: Broker): void {
+    broker.timers.after(acknowledgeWithin / 3, () => {
+      if (this.#state === "closed") return;
+      for (const { delivery } of this.#deliveries.values()) delivery.extend();
+      this.#keepExtending(broker);
+    });
+  }
+
+  /** One place is free, or a worker waits for one: the first in line hears of it. */
+  #makeRoom(broker: Broker, waiting?: string): void {
+    if (waiting !== undefined) this.#waiting.add(waiting);
+    if (this.#queue.counts.queued >= this.#settings.capacity) return;
+    const [first] = this.#waiting;
+    if (first === undefined) return;
+    this.#waiting.delete(first);
+    broker.announce(`${this.#settings.run}.room.${first}`, encode(first));
+  }
+
+  async publish(weights: Weights): Promise<void> {
+    checkWeights(weights);
+    const message = packArrays({ id: weights.id }, weights.arrays);
+    const { broker, weights: values } = await this.#open();
+    const version = { session: this.#session, number: ++this.#version };
+    this.#weightId = weights.id;
+    const pieces = cut(message, Math.min(pieceBytes, broker.maxPayload), version);
+    const head = { ...version, id: weights.id, pieces: pieces.length, bytes: message.length } satisfies Head;
+    const put = (key: string, bytes: Uint8Array): Promise<void> =>
+      this.#until(broker, "weights", async () => void (await values.put(key, bytes)));
+    await Promise.all(pieces.map((piece, i) => put(`piece.${i}`, piece)));
+    await put("head", encode(head));
+  }
+
+  /** Repeats what the broker did not answer, until it does or this is closed. */
+  async #until(broker: Broker, what: string, work: () => Promise<void>): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      if (this.#state === "closed") throw transportClosed();
+      try {
+        return await work();
+      } catch (error) {
+        if (tries === 0) this.#settings.warn(printableText(`${what}: ${String(error)}`));
+        await pause(broker.timers, backOff(tries, this.#version));
+      }
+    }
+  }
+
+  async take(options: { readonly signal?: AbortSignal } = {}): Promise<Rollout | undefined> {
+    if (this.#state === "closed" || options.signal?.aborted) return undefined;
+    const { broker, pieces } = await this.#open();
+    const silence = this.#sayThatNobodyWorks(broker.timers);
+    const staysAlive = setInterval(() => undefined, 2 ** 30);
+    let rollout: Rollout | undefined;
+    try {
+      rollout = await this.#queue.take(options);
+    } finally {
+      clearInterval(staysAlive);
+      silence();
+    }
+    const taken = rollout && this.#deliveries.get(rollout.id);
+    if (rollout && taken) {
+      this.#deliveries.delete(rollout.id);
+      taken.delivery.acknowledge();
+      for (const key of taken.pieces) pieces.delete(key).catch(() => undefined); // They expire by themselves.
+    }
+    this.#makeRoom(broker);
+    return rollout;
+  }
+
+  #sayThatNobodyWorks(timers: Timers): () => void {
+    const { run, warn } = this.#settings;
+    return timers.after(patience, () => {
+      if (this.#countWorkers() === 0)
+        warn(`run "${run}" waits for rollouts, and has no workers: espalier worker --run ${run}`);
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const opening = this.#opening;
+    this.#state = "closed";
+    this.#queue.close();
+    const opened = await opening?.catch(() => undefined);
+    if (!opened) return;
+    const { run, description } = this.#settings;
+    const { broker, member, ends } = opened;
+    await describeRun(broker, { run, state: "ended", ...description }).catch((error: unknown) =>
+      this.#settings.warn(printableText(`run "${run}" is not marked as ended: ${String(error)}`)),
+    );
+    for (const end of ends) await end();
+    // What is left is of no use to anybody.
+    for (const part of ["rollouts", "pieces", "weights"])
+      await broker.remove(partOf(run, part)).catch(() => undefined);
+    await member.leave();
+    await broker.close();
+  }
+}
+
+/** What a worker's end is made from. */
+export interface ClusterLinkSettings {
+  readonly run: string;
+  /** Unique among all workers of the run that ever were: ids of rollouts begin with it. */
+  readonly name: string;
+  readonly connect: () => Promise<Broker>;
+  readonly warn: (text: string) => void;
+  /** Seconds to wait for the run to be there. Default: 60. */
+  readonly patience?: number;
+}
+
+/** A worker's end of a transport over NATS. */
+export interface NatsLinkOptions extends NatsOptions {
+  readonly run: string;
+  readonly name: string;
+}
+
+const linkTable = {
+  ...natsRows,
+  run: option.text({ required: true, doc: "The run's name." }),
+  name: option.text({ required: true, doc: "Unique among all workers of the run that ever were." }),
+} satisfies OptionTable<NatsLinkOptions>;
+
+/**
+ * A worker's end of {@link natsTransport}, for a program that makes workers by itself; `espalier worker` does it for
+ * most. It connects with its first call.
+ *
+ * @example
+ * ```ts
+ * const link = natsLink({ servers: "nats://trainer:4222", run: "maze", name: `lab-3-${process.pid}` });
+ * await new RolloutWorker({ name: "lab-3", generator, link }).run();
+ * ```
+ */
+export function natsLink(options: NatsLinkOptions): WorkerLink {
+  const { run, name } = resolveOptions("natsLink", options, linkTable);
+  return new ClusterLink({
+    run,
+    name,
+    warn: options.warn ?? toStandardError,
+    connect: () => natsBroker(connectionOf(options)),
+    ...(options.patience !== undefined && { patience: options.patience }),
+  });
+}
+
+/** A worker's end once it is connected. */
+interface OpenedLink {
+  readonly broker: Broker;
+  readonly weights: BrokerValues;
+  readonly pieces: BrokerValues;
+  readonly rollouts: MessageQueue;
+  readonly member: Membership;
+  readonly ends: readonly (() => unknown)[];
+}
+
+/** A worker's end of a transport over a broker. */
+export class ClusterLink implements WorkerLink {
+  readonly #settings: ClusterLinkSettings;
+  readonly #calls = new LinkCalls();
+  readonly #newest = new Newest<Weights>();
+  /** One rollout is sent at a time, in the order of the calls. */
+  #sending: Promise<unknown> = Promise.resolve();
+  /** Called where the trainer says that there is room. */
+  #room: (() => void) | undefined;
+  #incoming: Incoming | undefined;
+  #state: "open" | "ended" = "open";
+  #opening: Promise<OpenedLink> | undefined;
+  #opened: OpenedLink | undefined;
+  #received = 0;
+  #sent = 0;
+  #weightId = -1;
+  #announcedId = -1;
+  /** When the head was looked at last. */
+  #looked = Number.NEGATIVE_INFINITY;
+
+  constructor(settings: ClusterLinkSettings) {
+    checkClusterName("run", settings.run);
+    checkClusterName("worker", settings.name);
+    this.#settings = settings;
+  }
+
+  #open(): Promise<OpenedLink> {
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<OpenedLink> {
+    const { run, name, connect } = this.#settings;
+    const broker = await connect();
+    try {
+      const description = await this.#findRun(broker);
+      const weights = await broker.values(partOf(run, "weights"));
+      const ends = [
+        weights.watch((key, bytes) => this.#heard(key, bytes)),
+        broker.listen(`${run}.room.${name}`, () => this.#room?.()),
+        await watchRun(broker, run, ({ state }) => state === "ended" && this.#end()),
+      ];
+      const pieces = await broker.values(partOf(run, "pieces"), { seconds: piecesSeconds });
+      const rollouts = await broker.queue(partOf(run, "rollouts"), { acknowledgeWithin });
+      const member = await Membership.join(broker, run, { kind: "worker", name }, () => ({
+        doing: this.#weightId < 0 ? "waits for weights" : "rolls out",
+        numbers: {
+          rollouts: this.#sent,
+          weightId: this.#weightId,
+          staleness: Math.max(0, this.#announcedId - this.#weightId),
+        },
+      }));
+      if (description.state === "ended") this.#end();
+      this.#opened = { broker, weights, pieces, rollouts, member, ends };
+      return this.#opened;
+    } catch (error) {
+      await broker.close();
+      throw error;
+    }
+  }
+
+  /** The run's description, which its trainer may yet have to write. */
+  async #findRun(broker: Broker): ReturnType<typeof joinRun> {
+    const { run, warn, patience: seconds = 60 } = this.#settings;
+    const until = broker.timers.now() + seconds * 1000;
+    for (let said = false; ; said = true) {
+      const found = await findRun(broker, run);
+      if (found && found.state === "running") return joinRun(broker, run);
+      if (broker.timers.now() >= until) return joinRun(broker, run);
+      if (!said) warn(`run "${run}" has no trainer yet; waiting for it at most ${seconds} s`);
+      await pause(broker.timers, 250);
+    }
+  }
+
+  /** The run has ended: what is under way ends too. */
+  #end(): void {
+    this.#state = "ended";
+    this.#newest.close();
+    this.#calls.close();
+  }
+
+  receive(
+    options: { readonly wait?: boolean; readonly signal?: AbortSignal } = {},
+  ): Promise<Weights | undefined> {
+    const { wait = false } = options;
+    return this.#calls.during(options.signal, async (signal) => {
+      if (signal.aborted) return undefined;
+      const opened = await unlessAborted(this.#open(), signal).catch((error: unknown) => {
+        if (signal.aborted) return undefined;
+        throw error;
+      });
+      if (!opened) return undefined;
+      await this.#look(opened, signal);
+      // What the watch has lost is found by looking again.
+      let again = opened.broker.timers.after(lookAgain, () => look());
+      const look = (): void => {
+        void this.#look(opened, signal).catch(() => undefined);
+        again = opened.broker.timers.after(lookAgain, look);
+      };
+      try {
+        const found = await this.#newest.after(this.#received, { wait, signal });
+        if (!found) return undefined;
+        this.#received = found.version;
+        this.#weightId = found.value.id;
+        return found.value;
+      } finally {
+        again();
+      }
+    });
+  }
+
+  /** Reads the newest weights from the broker, where they are others and were not heard of. */
+  async #look({ broker, weights }: OpenedLink, signal: AbortSignal): Promise<void> {
+    const { timers } = broker;
+    if (timers.now() - this.#looked < lookAgain) return;
+    this.#looked = timers.now();
+    for (let tries = 0; tries < 20 && !signal.aborted && this.#state === "open"; tries++) {
+      let found: Awaited<ReturnType<BrokerValues["get"]>>;
+      try {
+        found = await weights.get("head");
+        if (!found) return;
+        const head = decode(found.bytes) as Head;
+        if (this.#incoming?.isWhole(head)) return;
+        const incoming = new Incoming(head);
+        const pieces = await Promise.all(
+          Array.from({ length: head.pieces }, (_, i) => weights.get(`piece.${i}`)),
+        );
+        for (const piece of pieces) if (piece) incoming.add(piece.bytes);
+        if (incoming.isWhole(head)) return this.#take(incoming);
+      } catch (error) {
+        if (this.#newest.current === undefined && tries > 5) throw error;
+      }
+      // Newer ones are being written, or the broker is away.
+      await pause(timers, backOff(tries, this.#received));
+    }
+  }
+
+  /** A piece or the head of weights comes by the watch. */
+  #heard(key: string, bytes: Uint8Array): void {
+    if (key !== "head") {
+      const version = versionOf(bytes);
+      if (!this.#incoming?.isOf(version)) {
+        // Of others than those that are whole now, or of newer ones before these are whole.
+        this.#incoming = new Incoming(version);
+      }
+      this.#incoming.add(bytes);
+      return;
+    }
+    const head = decode(bytes) as Head;
+    this.#announcedId = head.id;
+    if (this.#incoming?.isOf(head)) this.#incoming.head = head;
+    if (this.#incoming?.isWhole(head)) this.#take(this.#incoming);
+    else if (this.#opened) {
+      this.#looked = Number.NEGATIVE_INFINITY; // Some were lost.
+      void this.#look(this.#opened, neverAborted).catch(() => undefined);
+    }
+  }
+
+  #take(incoming: Incoming): void {
+    this.#incoming = incoming;
+    if (incoming.taken) return;
+    incoming.taken = true;
+    const { header, arrays } = unpackArrays(incoming.message());
+    const { id } = header as { readonly id: number };
+    this.#announcedId = id;
+    this.#newest.set({ id, arrays });
+  }
+
+  send(rollout: Rollout, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    return this.#calls.during(signal, (signal) => {
+      const sent = this.#sending.then(() => this.#send(rollout, signal));
+      this.#sending = sent.catch(() => undefined);
+      return unlessAborted(sent, signal);
+    });
+  }
+
+  async #send(rollout: Rollout, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const opened = await this.#open();
+    const { broker, rollouts } = opened;
+    const { warn, run, name } = this.#settings;
+    const { arrays, ...header } = rollout;
+    const message = packArrays(header, arrays);
+    let whole: Uint8Array | undefined;
+    for (let tries = 0, full = 0; !signal.aborted; ) {
+      try {
+        whole ??= await this.#inOneMessage(rollout.id, message, opened, signal);
+        const answer = await rollouts.put(rollout.id, whole);
+        if (answer !== "full") {
+          this.#sent++;
+          return;
+        }
+        tries = 0;
+      } catch (error) {
+        if (signal.aborted) break;
+        if (tries++ === 0) warn(printableText(`rollout ${rollout.id} waits: ${String(error)}`));
+        await pause(broker.timers, backOff(tries, this.#sent), signal);
+        if ((await findRun(broker, run).catch(() => undefined))?.state === "ended") this.#end();
+        continue;
+      }
+      // The first tries after room was announced come quickly: the place is free once the broker has heard of it.
+      if (full++ % 4 === 0) {
+        const heard = new Promise<void>((resolve) => {
+          this.#room = resolve;
+        });
+        broker.announce(`${run}.waiting`, encode(name));
+        await Promise.race([heard, pause(broker.timers, 2000 + backOff(full, this.#sent), signal)]);
+        this.#room = undefined;
+      } else await pause(broker.timers, 5 * full, signal);
+    }
+    signal.throwIfAborted();
+  }
+
+  /** The rollout as one message: a large one lies in pieces beside the queue, and the message says where. */
+  async #inOneMessage(
+    id: string,
+    message: Uint8Array,
+    { broker, pieces }: OpenedLink,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const room = broker.maxPayload;
+    if (message.length <= room) return message;
+    const count = Math.ceil(message.length / room);
+    const key = id.replace(/[^\w-]/g, "_");
+    const keys = Array.from({ length: count }, (_, i) => `${key}.${i}`);
+    for (const [i, piece] of keys.entries()) {
+      signal.throwIfAborted();
+      await pieces.put(piece, message.subarray(i * room, (i + 1) * room));
+    }
+    return packArrays({ pieces: keys, bytes: message.length } satisfies InPieces, {});
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+    const opened = await this.#opening?.catch(() => undefined);
+    if (!opened) return;
+    const { broker, member, ends } = opened;
+    for (const end of ends) end();
+    broker.announce(`${this.#settings.run}.left`, encode(this.#settings.name));
+    await member.leave();
+    await broker.close();
+  }
+}
+
+const neverAborted = new AbortController().signal;
+
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof EspalierError && error.code === "CLUSTER_NO_ANSWER";
+
+/** Milliseconds between two looks at the broker for weights that were not heard of. */
+const lookAgain = 3000;
+
+/** A message that stands for a rollout in pieces. */
+interface InPieces {
+  readonly pieces: readonly string[];
+  readonly bytes: number;
+}
+
+/** The message of a rollout, put together where it came in pieces. */
+async function wholeMessage(
+  bytes: Uint8Array,
+  values: BrokerValues,
+): Promise<{ readonly message: Uint8Array; readonly keys: readonly string[] }> {
+  const { header } = unpackArrays(bytes);
+  const { pieces } = header as Partial<InPieces>;
+  if (!pieces) return { message: bytes, keys: [] };
+  const whole = new Uint8Array((header as InPieces).bytes);
+  let at = 0;
+  for (const piece of await Promise.all(pieces.map((key) => values.get(key)))) {
+    if (!piece) throw new Error(`a piece of it is gone after ${at} of ${whole.length} bytes`);
+    whole.set(piece.bytes, at);
+    at += piece.bytes.length;
+  }
+  if (at !== whole.length) throw new Error(`it has ${at} of ${whole.length} bytes`);
+  return { message: whole, keys: pieces };
+}
+
+function rolloutOf(message: Uint8Array): Rollout {
+  // Messages lie in memory that others share: a rollout that waits does not keep all of it.
+  const { header, arrays } = unpackArrays(message.slice());
+  return { ...(header as Omit<Rollout, "arrays">), arrays };
+}
+
+/** One publication of weights: by which trainer's process, and the how-manieth of it. */
+interface Version {
+  readonly session: number;
+  readonly number: number;
+}
+
+/** The end of a publication: all its pieces are there. */
+interface Head extends Version {
+  readonly id: number;
+  readonly pieces: number;
+  readonly bytes: number;
+}
+
+/** Bytes before those of a piece: session, number, index, position of its bytes in the message. */
+const pieceHeader = 16;
+
+function cut(message: Uint8Array, most: number, { session, number }: Version): Uint8Array[] {
+  const room = most - pieceHeader;
+  return Array.from({ length: Math.ceil(message.length / room) }, (_, i) => {
+    const part = message.subarray(i * room, (i + 1) * room);
+    const piece = new Uint8Array(pieceHeader + part.length);
+    const view = new DataView(piece.buffer);
+    [session, number, i, i * room].forEach((value, at) => {
+      view.setUint32(4 * at, value, true);
+    });
+    piece.set(part, pieceHeader);
+    return piece;
+  });
+}
+
+function versionOf(piece: Uint8Array): Version {
+  const view = new DataView(piece.buffer, piece.byteOffset, pieceHeader);
+  return { session: view.getUint32(0, true), number: view.getUint32(4, true) };
+}
+
+/** Pieces of one version of weights as they come. */
+class Incoming {
+  readonly #version: Version;
+  readonly #pieces = new Map<number, Uint8Array>();
+  head: Head | undefined;
+  taken = false;
+
+  constructor(version: Version | Head) {
+    this.#version = version;
+    if ("pieces" in version) this.head = version;
+  }
+
+  isOf({ session, number }: Version): boolean {
+    return session === this.#version.session && number === this.#version.number;
+  }
+
+  /** True where these are the weights of the head, and all pieces are here. */
+  isWhole(head: Head): boolean {
+    return this.isOf(head) && (this.taken || this.#pieces.size === head.pieces);
+  }
+
+  /** Takes a piece, unless it is of another version. */
+  add(piece: Uint8Array): void {
+    if (this.taken || !this.isOf(versionOf(piece))) return;
+    const view = new DataView(piece.buffer, piece.byteOffset, pieceHeader);
+    this.#pieces.set(view.getUint32(8, true), piece);
+  }
+
+  /** All bytes, once they are whole. */
+  message(): Uint8Array {
+    const whole = new Uint8Array(this.head?.bytes ?? 0);
+    for (const piece of this.#pieces.values()) {
+      const view = new DataView(piece.buffer, piece.byteOffset, pieceHeader);
+      whole.set(piece.subarray(pieceHeader), view.getUint32(12, true));
+    }
+    this.#pieces.clear();
+    return whole;
+  }
+}
+
+/** Milliseconds before a try is repeated: up to five seconds, and not the same for everybody. */
+function backOff(tries: number, salt: number): number {
+  const most = Math.min(100 * 2 ** tries, 5000);
+  return most * (0.75 + 0.25 * Math.abs(Math.sin(salt + 7 * tries)));
+}
+
+/** Resolves after some milliseconds, or when the signal is aborted. */
+function pause(timers: Timers, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = timers.after(milliseconds, done);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** The work's result, or the signal's reason as soon as it is aborted; the work goes on then, unheard. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
