@@ -1,6 +1,6 @@
 import own from "../../package.json" with { type: "json" };
 import { node } from "../core/index.ts";
-import { type Device, findPlugins } from "../engine/index.ts";
+import { type Device, findPlugins, type Mesh } from "../engine/index.ts";
 import type { Json } from "./json.ts";
 import { hashFile } from "./store/file-threads.ts";
 
@@ -8,6 +8,8 @@ import { hashFile } from "./store/file-threads.ts";
 export interface ComputedBy {
   readonly engine: string;
   readonly device: string;
+  /** The devices that trained together, where there were several. */
+  readonly devices?: Mesh;
   /** The kernels: an XLA plugin's file and its hash, or jax-js. */
   readonly plugin: { readonly name: string; readonly sha256: string | null };
   /** The processor's instruction sets, by which XLA chooses its code. */
@@ -27,6 +29,7 @@ export async function computedBy(device: Device | undefined, compileOptions: Jso
   return {
     engine: device?.engine ?? "none",
     device: device?.description ?? "none",
+    ...(device?.mesh && { devices: device.mesh }),
     plugin: await pluginOf(device),
     cpu: { model: node.os.cpus()[0]?.model ?? "unknown", features: cpuFeatures() },
     threads: node.os.availableParallelism(),
@@ -39,20 +42,27 @@ export async function computedBy(device: Device | undefined, compileOptions: Jso
   };
 }
 
+/** What is compared, apart from `devices`. */
+const compared = [
+  "engine",
+  "device",
+  "plugin",
+  "cpu",
+  "threads",
+  "compileOptions",
+  "platform",
+  "v8",
+] as const satisfies readonly (keyof ComputedBy)[];
+
 /** Every difference that may change bits, in words. */
-export function computedByDifferences(saved: ComputedBy, present: ComputedBy): readonly string[] {
-  const compared: readonly (keyof ComputedBy)[] = [
-    "engine",
-    "device",
-    "plugin",
-    "cpu",
-    "threads",
-    "compileOptions",
-    "platform",
-    "v8",
-  ];
-  return compared.flatMap((key) => {
-    const [a, b] = [JSON.stringify(saved[key]), JSON.stringify(present[key])];
+export function computedByDifferences(
+  saved: ComputedBy,
+  present: ComputedBy,
+  keys: readonly (keyof ComputedBy)[] = compared,
+): readonly string[] {
+  return keys.flatMap((key) => {
+    const one = key === "devices" ? { count: 1, shardOptimizer: false } : undefined;
+    const [a, b] = [JSON.stringify(saved[key] ?? one), JSON.stringify(present[key] ?? one)];
     return a === b ? [] : [`computed by: ${key} is ${a} in the checkpoint and ${b} here`];
   });
 }

@@ -76,7 +76,7 @@ export async function readComponent(
       if (leaves.get(name)?.kind === "array") values.set(name, toHost(entry, new Uint8Array(part)));
       else {
         const device = options.placed(name)?.device;
-        const on = device && { engine: device.engine, device: device.index };
+        const on = device && { device };
         values.set(name, put(toHost(entry, part), { ...typeOf(entry), ...on }));
       }
     }

@@ -9,7 +9,7 @@ import { configDifferences, type Manifest } from "./manifest.ts";
 import { leafName } from "./snapshot.ts";
 
 /** Differences between a run and the checkpoint that it goes on from. */
-export type Allowed = "config" | "computedBy" | "hooks" | "stopped";
+export type Allowed = "config" | "computedBy" | "devices" | "hooks" | "stopped";
 
 /** The part of a checkpoint that a run takes over. */
 export type RestoreMode = "exact" | "warmStart" | "warmStartOptimizer";
@@ -29,8 +29,9 @@ export interface RestoreOptions {
   /** Options of this run's compiled programs, to be compared. */
   readonly compileOptions?: Json;
   /**
-   * Differences to accept with a warning: the run then goes on well, but perhaps not with the same bits. `hooks` are
-   * those with a state that were added, which start fresh, or left out. `stopped` continues a run that `stop` ended.
+   * Differences to accept with a warning: the run then goes on well, but perhaps not with the same bits. `devices` is
+   * another number of devices that train together, or another way to share the optimizer's state. `hooks` are those with
+   * a state that were added, which start fresh, or left out. `stopped` continues a run that `stop` ended.
    */
   readonly allow?: readonly Allowed[];
 }
@@ -67,10 +68,13 @@ export async function restoreFrom(
     const { manifest } = checkpoint;
     const first = [...present.values()].flatMap((tensors) => [...tensors.values()])[0];
     const settings = options.config === undefined ? [] : configDifferences(manifest.config, options.config);
-    const machine = computedByDifferences(manifest.computedBy, await context.computedBy(first));
+    const computedBy = await context.computedBy(first);
+    const machine = computedByDifferences(manifest.computedBy, computedBy);
+    const devices = computedByDifferences(manifest.computedBy, computedBy, ["devices"]);
     for (const [what, found] of [
       ["config", settings],
       ["computedBy", machine],
+      ["devices", devices],
       ["hooks", missing.filter(isHook).map(({ problem }) => problem)],
     ] as const)
       if (!allow.includes(what)) problems.push(...found);
@@ -156,7 +160,7 @@ function mismatch(checkpoint: Checkpoint, mode: RestoreMode, problems: readonly 
     {
       fix:
         mode === "exact"
-          ? 'resume with the same set-up; or take over the parameters alone: mode: "warmStart"; or accept other settings, another machine or other hooks: allow: ["config", "computedBy", "hooks"]'
+          ? 'resume with the same set-up; or take over the parameters alone: mode: "warmStart"; or accept other settings, another machine, other devices or other hooks: allow: ["config", "computedBy", "devices", "hooks"]'
           : "give the model of the checkpoint",
     },
   );

@@ -5,6 +5,7 @@ import {
   type EngineChoice,
   type HostArray,
   type Nested,
+  onDevice,
   put,
   type Shape,
   Tensor,
@@ -49,7 +50,8 @@ export function placeArrays(what: string, arrays: ArrayTree, placement: Placemen
       const parts = Object.entries(tree).map(([name, part]) => [name, place(joined(path, name), part)]);
       return Object.fromEntries(parts);
     }
-    const tensor = tree instanceof Tensor ? tree : putOne(nameOf(what, path), tree, placement);
+    const tensor =
+      tree instanceof Tensor ? onMesh(tree, placement) : putOne(nameOf(what, path), tree, placement);
     placed.push({ path, shape: tensor.shape });
     return tensor;
   };
@@ -88,6 +90,10 @@ const isShaped = (
   "data" in tree &&
   (ArrayBuffer.isView(tree.data) || Array.isArray(tree.data)) &&
   Object.keys(tree).every((key) => key === "data" || key === "shape" || key === "dtype");
+
+/** A tensor where it is, except where several devices need it. */
+const onMesh = (tensor: Tensor, { device }: Placement): Tensor =>
+  typeof device === "object" && device.mesh ? onDevice(tensor, device) : tensor;
 
 function putOne(name: string, array: unknown, { engine, device }: Placement): Tensor {
   const shaped = isPlainObject(array) && isShaped(array) ? array : { data: array as HostArray };

@@ -2,15 +2,16 @@
 export * as nn from "./nn/index.ts";
 export * as np from "./np/index.ts";
 export type { ValueLike } from "./np/operands.ts";
+export { shard } from "./ops/pass-through.ts";
 export * as hostRandom from "./random/host.ts";
 export * as random from "./random/index.ts";
-export type { Device, Engine, EngineName } from "./run/backend.ts";
-export { devices, type EngineChoice, engine, engineHint, setEngine } from "./run/choose.ts";
+export type { Device, Engine, EngineName, Mesh } from "./run/backend.ts";
+export { devices, type EngineChoice, engine, engineHint, meshDevice, setEngine } from "./run/choose.ts";
 export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";
 export { evalShape, Spec, type Specs, spec } from "./run/eval-shape.ts";
 export type { HostArray } from "./run/host.ts";
 export { memory } from "./run/memory.ts";
-export { type Nested, type PutOptions, put, type Read, read } from "./run/put.ts";
+export { type Nested, onDevice, type PutOptions, put, type Read, read } from "./run/put.ts";
 export { Tensor } from "./run/tensor.ts";
 export {
   ownFile,

@@ -1,4 +1,5 @@
 /** The part that all tasks trained by gradients share: parameters, rates, the gradient step. Head: learner.ts. */
+export { checkShare, type DevicesOption, devicesRow, placeOf } from "./devices.ts";
 export {
   checkMonitor,
   firstNonFinite,

@@ -4,6 +4,7 @@ import {
   compile,
   type Device,
   np,
+  onDevice,
   put,
   scan,
   type Tensor,
@@ -14,9 +15,10 @@ import type { Optimizer, OptimizerState } from "../optim/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import type { Ramp } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
+import { checkShare, type DevicesOption, placeOf } from "./devices.ts";
 import { applyGradients, type GradientStepResult, type MonitorOptions } from "./gradient-step.ts";
 import { RampNumbers, type RateInputs, type RateRamps, rateRamps } from "./rates.ts";
-import { type DeviceState, TensorState } from "./tensor-state.ts";
+import { type DeviceState, sharded, shardedAxis, TensorState } from "./tensor-state.ts";
 
 /**
  * The state of every task that trains by gradients: parameters, the optimizer's state, its rates, and the index of the
@@ -35,7 +37,7 @@ import { type DeviceState, TensorState } from "./tensor-state.ts";
 export class Learner {
   readonly device: Device;
   /** The same as options of `put`, `compile` and `init`. */
-  readonly where: { readonly engine: Device["engine"]; readonly device: number };
+  readonly where: { readonly engine: Device["engine"]; readonly device: Device };
   readonly params: TensorState<Params>;
   readonly nonFinite: FirstNonFinite;
   readonly rates: RateRamps;
@@ -56,13 +58,15 @@ export class Learner {
     this.rates = rateRamps(task, optimizer, withLearningRate(optimizer, learningRate, rates), ramps);
     this.streams = options.streams ?? new RandomStreams(options.seed ?? 0);
     const key = this.streams.get("params").key();
-    const first = options.params ?? options.init(key, placement(options));
-    this.device = options.on ?? (treeLeaves<Tensor>(first)[0] as Tensor).device;
-    this.where = { engine: this.device.engine, device: this.device.index };
+    const place = placeOf(task, options);
+    const on = options.on ?? (isMesh(place.device) ? place.device : undefined);
+    const first = firstParams(options.params ?? options.init(key, place), on);
+    this.device = on ?? (treeLeaves<Tensor>(first)[0] as Tensor).device;
+    this.where = { engine: this.device.engine, device: this.device };
     const borrowed = options.params !== undefined;
     this.params = new TensorState<Params>("params", first, { ...this.stateOptions, borrowed });
     this.#initState = this.#initProgram();
-    this.#state = new TensorState<OptimizerState>("optimizer", this.#initState(), this.stateOptions);
+    this.#state = this.#firstState();
     this.nonFinite = new FirstNonFinite(this.where);
     // Updates that were not finite are undone.
     this.params.onSet = () => this.nonFinite.clear();
@@ -73,15 +77,27 @@ export class Learner {
     return this.#state;
   }
 
+  #firstState(): TensorState<OptimizerState> {
+    const sharded = this.device.mesh?.shardOptimizer;
+    return new TensorState("optimizer", this.#initState(), { ...this.stateOptions, sharded });
+  }
+
   #initProgram(): () => OptimizerState<Tensor> {
     const { packing } = this.params;
     const { optimizer } = this.#options;
+    const { mesh } = this.device;
     const averages = this.#average !== undefined;
+    const placed = (state: OptimizerState): OptimizerState =>
+      mesh?.shardOptimizer
+        ? treeMap((x: Value) => sharded(x, shardedAxis(x.type, mesh.count)), state)
+        : state;
     const init = compile(
       (arrays: readonly Value[]): OptimizerState => {
         const params = packing.unpack(arrays);
         const state = optimizer.init(params);
-        return averages ? { optimizer: state, average: treeMap(wide, params) as OptimizerState } : state;
+        return placed(
+          averages ? { optimizer: state, average: treeMap(wide, params) as OptimizerState } : state,
+        );
       },
       { ...this.where, name: "init" },
     );
@@ -100,7 +116,7 @@ export class Learner {
       });
     this.#average = options;
     this.#initState = this.#initProgram();
-    this.#state = new TensorState<OptimizerState>("optimizer", this.#initState(), this.stateOptions);
+    this.#state = this.#firstState();
   }
 
   /** The part of the task's settings that the average is. */
@@ -145,6 +161,22 @@ export class Learner {
   /** Options for further states of the task. On a CPU donating costs, and freeing at once leaves as little behind. */
   get stateOptions() {
     return { device: this.device, donated: this.device.kind !== "cpu" };
+  }
+
+  /**
+   * Inside a program: a batch, of which each device computes an equal part along the first axis. What cannot be divided,
+   * as a smaller last batch, each computes as a whole. On one device nothing changes.
+   */
+  shard<T>(batch: T): T {
+    const { mesh } = this.device;
+    if (!mesh) return batch;
+    const divides = ({ shape: [n = 0] }: Value): boolean => n > 0 && n % mesh.count === 0;
+    return treeMap((x: Value) => sharded(x, divides(x) ? 0 : undefined), batch);
+  }
+
+  /** Refuses a number of rows that the devices cannot share equally. */
+  checkShare(what: string, size: number): void {
+    checkShare(this.#options.task, this.device, what, size);
   }
 
   /** Options for a program of this run; ask when the program is made. */
@@ -258,16 +290,20 @@ export interface LearnerOptions {
   /** The device that parameters are drawn on. Default: the engine's choice. */
   readonly engine?: InitOptions["engine"] | undefined;
   readonly device?: InitOptions["device"] | undefined;
+  /** Several devices that train together. Instead of `device`. */
+  readonly devices?: DevicesOption | undefined;
   /** The device of the programs. Default: that of the parameters. */
   readonly on?: Device | undefined;
   /** Default: what the run's configuration says. */
   readonly deterministic?: boolean | undefined;
 }
 
-const placement = ({ engine, device }: LearnerOptions): InitOptions => ({
-  ...(engine !== undefined && { engine }),
-  ...(device !== undefined && { device }),
-});
+const isMesh = (device: number | Device | undefined): device is Device =>
+  typeof device === "object" && device.mesh !== undefined;
+
+/** Parameters where they are, except where several devices need them. */
+const firstParams = (params: Params<Tensor>, on: Device | undefined): Params<Tensor> =>
+  isMesh(on) ? treeMap((tensor: Tensor) => onDevice(tensor, on), params) : params;
 
 /** The rates that are inputs of programs: those given, and the learning rate always. */
 function withLearningRate(

@@ -19,6 +19,7 @@ import {
   put,
   Spec,
   type Specs,
+  shard,
   Tensor,
   type TensorType,
   type Value,
@@ -104,6 +105,8 @@ interface Group {
   /** Positions among the leaves. */
   readonly leaves: readonly number[];
   readonly alone: boolean;
+  /** On a mesh: the axis along which the array is sharded over the devices. */
+  readonly axis?: number | undefined;
 }
 
 /** A leaf of at most this many elements is small: moving it costs less than having one more array. */
@@ -119,7 +122,7 @@ export class Packing<T> {
   readonly shape: TreeShape;
   readonly types: readonly TensorType[];
 
-  constructor(tree: unknown, enabled: boolean) {
+  constructor(tree: unknown, enabled: boolean, devices?: number) {
     const leaves: unknown[] = [];
     this.shape = flatten(tree, leaves);
     this.types = (leaves as Tensor[]).map(({ type }) => type);
@@ -131,7 +134,10 @@ export class Packing<T> {
     });
     this.groups = [
       ...[...together.values()].map((leaves) => ({ leaves, alone: leaves.length === 1 })),
-      ...alone.map((leaf) => ({ leaves: [leaf], alone: true })),
+      ...alone.map((leaf) => {
+        const axis = devices && shardedAxis(this.types[leaf] as TensorType, devices);
+        return { leaves: [leaf], alone: true, axis };
+      }),
     ];
   }
 
@@ -142,9 +148,9 @@ export class Packing<T> {
     return this.groups.map((group) => this.packGroup(group, (i) => leaves[i] as Value));
   }
 
-  packGroup({ leaves, alone }: Group, leaf: (i: number) => Value): Value {
+  packGroup({ leaves, alone, axis }: Group, leaf: (i: number) => Value): Value {
     const [first] = leaves as readonly [number];
-    return alone ? leaf(first) : np.concatenate(leaves.map((i) => np.reshape(leaf(i), [-1])));
+    return alone ? sharded(leaf(first), axis) : np.concatenate(leaves.map((i) => np.reshape(leaf(i), [-1])));
   }
 
   /** Inside a program: the tree of such arrays. */
@@ -153,8 +159,8 @@ export class Packing<T> {
     return unflatten(this.shape, this.ungroup(parts)) as T;
   }
 
-  unpackGroup({ leaves, alone }: Group, array: Value): readonly Value[] {
-    if (alone) return [array];
+  unpackGroup({ leaves, alone, axis }: Group, array: Value): readonly Value[] {
+    if (alone) return [sharded(array, axis)];
     let from = 0;
     return leaves.map((leaf) => {
       const { shape, size } = this.types[leaf] as TensorType;
@@ -176,12 +182,24 @@ export class Packing<T> {
   }
 }
 
+/** The axis along which some devices share an array: the first that they divide. Undefined for small ones. */
+export function shardedAxis({ shape, size }: TensorType, devices: number): number | undefined {
+  const axis = size > small ? shape.findIndex((n) => n % devices === 0) : -1;
+  return axis < 0 ? undefined : axis;
+}
+
+/** Inside a program: the value, sharded along an axis if there is one. */
+export const sharded = (value: Value, axis: number | undefined): Value =>
+  axis === undefined ? value : shard(value, axis);
+
 export interface TensorStateOptions {
   readonly device: Device;
   /** Programs take over the memory of its tensors: what comes in and goes out is copied then. */
   readonly donated: boolean;
   /** The first tensors belong to the caller, and are not freed. Default: false. */
   readonly borrowed?: boolean;
+  /** The devices of a mesh share large leaves instead of each having all of them. Default: false. */
+  readonly sharded?: boolean | undefined;
 }
 
 /**
@@ -204,18 +222,24 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
   /** States that were given out, and whether one had been set before. */
   readonly #given = new WeakMap<object, boolean>();
 
-  constructor(name: string, tree: unknown, { device, donated, borrowed = false }: TensorStateOptions) {
+  constructor(
+    name: string,
+    tree: unknown,
+    { device, donated, borrowed = false, sharded = false }: TensorStateOptions,
+  ) {
     this.#name = name;
     this.#device = device;
     this.donated = donated;
-    const packing = new Packing<T>(tree, device.engine === "xla");
+    const packing = new Packing<T>(tree, device.engine === "xla", sharded ? device.mesh?.count : undefined);
     this.packing = packing;
     const { groups } = packing;
     // Single leaves pass through, except where they must be copied.
     const moved = groups.filter(({ alone }) => !alone || donated);
-    const where = { engine: device.engine, device: device.index };
+    const packed = groups.filter((group) => moved.includes(group) || group.axis !== undefined);
+    const where = { engine: device.engine, device };
     const join = compile(
-      (leaves: readonly Value[]) => moved.map((group) => packing.packGroup(group, (i) => leaves[i] as Value)),
+      (leaves: readonly Value[]) =>
+        packed.map((group) => packing.packGroup(group, (i) => leaves[i] as Value)),
       { ...where, name: `packing ${name}` },
     );
     const part = compile(
@@ -223,9 +247,9 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
       { ...where, name: `unpacking ${name}` },
     );
     this.#join = (leaves) => {
-      const joined = moved.length === 0 ? [] : join(leaves);
+      const joined = packed.length === 0 ? [] : join(leaves);
       return groups.map((group) => {
-        const k = moved.indexOf(group);
+        const k = packed.indexOf(group);
         return (k < 0 ? leaves[group.leaves[0] as number] : joined[k]) as Tensor;
       });
     };
@@ -320,8 +344,7 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
       return put(data as HostArray, {
         shape: type.shape,
         dtype: type.dtype,
-        engine: this.#device.engine,
-        device: this.#device.index,
+        device: this.#device,
       });
     const found = ArrayBuffer.isView(leaf) ? `${(leaf as HostArray).length} numbers` : String(leaf);
     throw this.#mismatch(`${path} is ${found}, and the present one ${type.text}`);

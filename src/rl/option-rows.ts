@@ -1,6 +1,6 @@
 import { type Option, option, treeLeaves } from "../core/index.ts";
 import { type Device, type EngineChoice, Tensor } from "../engine/index.ts";
-import type { RateInputs } from "../learner/index.ts";
+import { devicesRow, type RateInputs } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import { isRamp, type Ramp } from "../schedule/index.ts";
@@ -80,4 +80,5 @@ export const checkedElsewhere = {
   seed: anything<number>("a whole number from 0 on"),
   engine: anything<EngineChoice>('"xla" or "wasm"'),
   device: anything<number | Device>("a device or its index"),
+  devices: devicesRow,
 };

@@ -49,7 +49,7 @@ export function placeExamples(
   const tensor = treeLeaves<unknown>(given).find((leaf) => leaf instanceof Tensor);
   const where =
     place.engine === undefined && place.device === undefined && tensor instanceof Tensor
-      ? { engine: tensor.device.engine, device: tensor.device.index }
+      ? { device: tensor.device }
       : place;
   const { x, y, weight } = given;
   const arrays = { x, ...(y !== undefined && { y }), ...(weight !== undefined && { weight }) };

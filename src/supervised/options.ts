@@ -8,7 +8,13 @@ import {
 } from "../core/index.ts";
 import type { ArrayInput, ArrayTree, DataLoader, Dataset, Example, ExampleTree } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
-import { checkMonitor, type MonitorOptions, type RateInputs } from "../learner/index.ts";
+import {
+  checkMonitor,
+  type DevicesOption,
+  devicesRow,
+  type MonitorOptions,
+  type RateInputs,
+} from "../learner/index.ts";
 import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
@@ -80,6 +86,8 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly maxFuse?: number;
   readonly engine?: EngineChoice | undefined;
   readonly device?: number | Device | undefined;
+  /** Devices that train together, each on an equal part of every batch. Default: 1. */
+  readonly devices?: DevicesOption | undefined;
   /** The same bits on every run where a device would not give them by itself. Default: the trainer's. */
   readonly deterministic?: boolean;
 }
@@ -125,6 +133,7 @@ export const commonRows = {
   monitor: anything<MonitorOptions>("{ gradients: true }"),
   engine: anything<EngineChoice>("an engine"),
   device: anything<number | Device>("a device"),
+  devices: devicesRow,
 };
 
 /** Rows of a task's options that the configuration of a run has too. */

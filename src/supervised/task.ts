@@ -16,7 +16,7 @@ import {
   type Tensor,
   type Value,
 } from "../engine/index.ts";
-import { KeyCounts, Learner, type TensorState } from "../learner/index.ts";
+import { KeyCounts, Learner, placeOf, type TensorState } from "../learner/index.ts";
 import { inBf16, Moments, type Params } from "../nn/index.ts";
 import { findValue, type OptimizerState } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
@@ -123,12 +123,13 @@ export function supervisedTask<X, Y, O>(
   given: SupervisedOptions<X, Y, O> | StreamedOptions<X, Y, O>,
 ): SupervisedTask<O> | Promise<SupervisedTask<O>> {
   // The types of inputs, targets and outputs matter to the caller alone.
-  const options = given as unknown as AnyOptions;
-  checkTaskOptions(kind, options);
+  const asked = given as unknown as AnyOptions;
+  checkTaskOptions(kind, asked);
+  const options = { ...asked, ...placeOf(kind, asked), devices: undefined };
   return after(sourceOf("data", options, options.data, options), (source) => {
-    const { engine, index } = source.examples.device;
+    const { device } = source.examples;
     const { validation: given } = options;
-    const held = given && sourceOf("validation", options, given, { engine, device: index });
+    const held = given && sourceOf("validation", options, given, { device });
     return after(held, (set) => taskOf<O>(options, source, set));
   });
 }
@@ -189,9 +190,10 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     ramps: objective.ramps,
     init: (key, where) => model.init(key, input, where),
     engine: device.engine,
-    device: device.index,
+    device,
     on: device,
   });
+  learner.checkShare("batchSize", batchSize);
   const { params, where } = learner;
   const keys = drawKeys(learner.streams);
   const random = new KeyCounts({ keys: { key: keys.dropout }, counts: ["count"], where });

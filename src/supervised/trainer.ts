@@ -12,7 +12,7 @@ import {
 import { type ArrayTree, Dataset, type ExampleTree, type Transform } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import type { Slot } from "../hooks/index.ts";
-import type { MonitorOptions } from "../learner/index.ts";
+import type { DevicesOption, MonitorOptions } from "../learner/index.ts";
 import {
   consoleSink,
   gradientMonitor,
@@ -98,6 +98,8 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   readonly monitor?: MonitorOptions;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
+  /** Devices that train together, each on an equal part of every batch. Default: 1. */
+  readonly devices?: DevicesOption;
   /** Options of every run's {@link Trainer}. */
   readonly logger?: TrainerOptions["logger"];
   readonly clock?: TrainerOptions["clock"];
@@ -202,7 +204,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     );
   const config = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
-  const { model, params, engine, device, logger, clock, warn, transform } = options;
+  const { model, params, engine, device, devices, logger, clock, warn, transform } = options;
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   type Begun = { readonly task: SupervisedTask<O>; readonly trainer: Trainer };
   let last: Begun | undefined;
@@ -223,6 +225,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
         params,
         engine,
         device,
+        devices,
         transform,
         monitor,
         data,

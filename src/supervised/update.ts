@@ -68,7 +68,7 @@ export function trainProgram(options: TrainProgramOptions) {
         const number = index.add(before);
         const [values, grads, moments] = updateGradients(options, {
           params: now.params,
-          rows: (offset, size) => batchOf(gatherRows(data, order, start.add(offset), size)),
+          rows: (offset, size) => batchOf(learner.shard(gatherRows(data, order, start.add(offset), size))),
           ramps: ramp,
           key: random.foldIn(key, number),
         });

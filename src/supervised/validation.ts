@@ -144,7 +144,7 @@ function validationProgram(
     ({ params }, { data, at, weights, metrics }: ValidationInputs) => {
       const [count, from] = [np.take(at, 0), np.take(at, 1)];
       const [states, results] = repeat(capacity, count, metrics, null, (now, _x, index) => {
-        const batch = batchOf(sliceRows(data, index.mul(size).add(from), size));
+        const batch = batchOf(learner.shard(sliceRows(data, index.mul(size).add(from), size)));
         const inputs = { params, batch, train: false, ramps: weights, metrics: now };
         const [, all, next] = objective.compute(objective.names, inputs);
         const values = treeMap((value: Value) => value.astype("f32"), all);

@@ -193,7 +193,7 @@ const table = {
   parameters: names,
   optimizer: names,
   allow: option.made<NonNullable<RestoreOptions["allow"]>>(
-    'a list of "config", "computedBy", "hooks" and "stopped"',
+    'a list of "config", "computedBy", "devices", "hooks" and "stopped"',
     isList,
     {},
   ),

@@ -2,6 +2,7 @@ import type { Op } from "../trace/op.ts";
 import { defineOp, lacking } from "../trace/op.ts";
 import type { Value } from "../trace/value.ts";
 import { emit1 } from "../trace/value.ts";
+import { hloSharding, hloType } from "../xla/writer.ts";
 import type { None } from "./elementwise-rows.ts";
 import { none } from "./elementwise-rows.ts";
 
@@ -29,3 +30,27 @@ const identityOp: Op<None> = defineOp<None>({
 
 /** The same value under a name of its own, so that a derivative can be taken by this use alone. */
 export const identity = (x: Value): Value => emit1(identityOp, [x], none);
+
+const shardOp: Op<{ readonly axis: number }> = defineOp<{ readonly axis: number }>({
+  name: "shard",
+  cheap: true,
+  type: ([x]) => [x],
+  derivative: ({ params }, [ct]) => [ct && shard(ct, params.axis)],
+  batch: ([x], { axis }) => [shard(x.value, axis + 1)],
+  stablehlo: (w, [x], { inputs, params }) => {
+    if (!w.mesh) return [x];
+    const { type } = inputs[0];
+    return [w.put(`sdy.sharding_constraint ${x} ${hloSharding(type, params.axis)} : ${hloType(type)}`)];
+  },
+  wasm: (_j, [x]) => [x],
+});
+
+/**
+ * The same value, of which each device of a mesh has an equal part along an axis, and computes with that part alone
+ * where it can. On one device it says nothing.
+ */
+export const shard = (x: Value, axis: number): Value => emit1(shardOp, [x], { axis });
+
+/** The axis along which the result of a program is sharded: that of `shard`, where it comes from there. */
+export const shardedAxis = ({ node }: Value): number | undefined =>
+  node.op === (shardOp as Op) ? (node.params as { readonly axis: number }).axis : undefined;

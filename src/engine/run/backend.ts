@@ -13,6 +13,15 @@ export interface Device {
   /** `cpu`, `cuda`, ... as the engine calls it. */
   readonly kind: string;
   readonly description: string;
+  /** Of several devices that work as one. */
+  readonly mesh?: Mesh;
+}
+
+/** Several devices, each of which computes a part of the same programs. */
+export interface Mesh {
+  readonly count: number;
+  /** The optimizer's state is sharded over them. */
+  readonly shardOptimizer: boolean;
 }
 
 /** A buffer's bytes where they lie in this process's memory, for its threads to read. They stay until `release`. */
@@ -37,6 +46,8 @@ export interface CompileRequest {
   readonly flags: Readonly<Record<string, boolean | number | string>>;
   /** Name shown while it is being compiled. */
   readonly name: string;
+  /** On a mesh: the axes along which inputs are sharded over its devices; undefined where each has all of one. */
+  readonly shards?: readonly (number | undefined)[];
 }
 
 /** A compiled program on a device. */
@@ -78,4 +89,8 @@ export interface Backend extends Engine {
   /** Resolves once the numbers have been computed. */
   ready(native: Native): Promise<void>;
   free(native: Native): void;
+  /** Several of its devices as one; an error where there are fewer. Engines with one device have not got it. */
+  mesh?(count: number): Backend;
+  /** On a mesh: the axis along which a buffer is sharded over its devices; undefined where each has all of it. */
+  shardedAxis?(native: Native): number | undefined;
 }

@@ -1,7 +1,7 @@
 import { didYouMean, EspalierError, environmentVariable } from "../../core/index.ts";
 import { wasmBackend } from "../wasm/backend.ts";
 import { xlaBackend, xlaProblem } from "../xla/backend.ts";
-import type { Backend, Device, Engine, EngineName } from "./backend.ts";
+import type { Backend, Device, Engine, EngineName, Mesh } from "./backend.ts";
 
 /** `auto` is xla where a plugin is found, else wasm. */
 export type EngineChoice = EngineName | "auto";
@@ -62,7 +62,8 @@ export function resolveDevice(
   choice: EngineChoice | undefined,
   device: number | Device | undefined,
 ): { backend: Backend; device: Device } {
-  const backend = backendOf(choice ?? (typeof device === "object" ? device.engine : undefined));
+  const own = typeof device === "object" ? device : undefined;
+  const backend = own?.mesh ? meshOf(own.engine, own.mesh.count) : backendOf(choice ?? own?.engine);
   const index = typeof device === "object" ? device.index : (device ?? 0);
   const found = backend.devices[index];
   if (!found)
@@ -70,6 +71,22 @@ export function resolveDevice(
       fix: `it has ${backend.devices.length}: use an index from 0 to ${backend.devices.length - 1}, or list them with devices()`,
     });
   return { backend, device: found };
+}
+
+/** Several devices of an engine as one device, on which programs run in parts. */
+export const meshDevice = (choice: EngineChoice | undefined, { count, shardOptimizer }: Mesh): Device =>
+  meshOf(choice, count).devices[shardOptimizer ? 1 : 0] as Device;
+
+function meshOf(choice: EngineChoice | undefined, count: number): Backend {
+  const backend = backendOf(choice);
+  if (backend.mesh) return backend.mesh(count);
+  throw new EspalierError(
+    "DEVICES_UNAVAILABLE",
+    `${count} devices were asked for, and the ${backend.name} engine has one`,
+    {
+      fix: `leave devices out, or use the xla engine${xlaBackend() ? ': engine: "xla"' : `: ${command()} engine install`}`,
+    },
+  );
 }
 
 /** The command line's name: from a checkout or from an installed package. */

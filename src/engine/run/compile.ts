@@ -65,6 +65,8 @@ interface Specialization {
   readonly donated: readonly number[];
   readonly outputShape: TreeShape;
   readonly outputTypes: readonly TensorType[];
+  /** On a mesh: the axes along which arguments are sharded. */
+  readonly shards: readonly (number | undefined)[] | undefined;
 }
 
 /**
@@ -103,6 +105,7 @@ export function compile<A extends readonly unknown[], const R>(
       if (statics.some((at, i) => !Object.is(args[at], special.statics[i]))) continue;
       if (!matchTree(special.shape, traced, leaves)) continue;
       if (!leaves.every((leaf, i) => leafType(leaf, special.backend) === special.types[i])) continue;
+      if (special.shards?.some((axis, i) => axisOf(leaves[i]) !== axis)) continue;
       if (anywhere && (home(leaves)?.device ?? special.device) !== special.device) continue;
       return special;
     }
@@ -134,6 +137,9 @@ export function compile<A extends readonly unknown[], const R>(
         elsewhere,
         device,
       );
+    leaves.length = 0;
+    flatten(traced, leaves);
+    const shards = device.mesh && leaves.map(axisOf);
     const donated = donatedLeaves(shape, args, statics, options.donate ?? [], name);
     const executable = backend.compile(program, {
       device,
@@ -141,9 +147,8 @@ export function compile<A extends readonly unknown[], const R>(
       deterministic: options.deterministic ?? false,
       flags: options.flags ?? {},
       name: options.name ?? (fn.name || "a program"),
+      ...(shards && { shards: [...shards, ...captured.map(axisOf)] }),
     });
-    leaves.length = 0;
-    flatten(traced, leaves);
     const special: Specialization = {
       shape,
       types,
@@ -155,6 +160,7 @@ export function compile<A extends readonly unknown[], const R>(
       donated,
       outputShape,
       outputTypes: program.outputs.map((output) => output.type),
+      shards,
     };
     known.push(special);
     return special;
@@ -216,6 +222,8 @@ export function compile<A extends readonly unknown[], const R>(
     { get: () => known.length },
   ) as unknown as Compiled<A, R>;
 }
+
+const axisOf = (leaf: unknown): number | undefined => (leaf instanceof Tensor ? leaf.shardedAxis : undefined);
 
 /** The first tensor among the leaves: where it is, the function runs. */
 const home = (leaves: readonly unknown[]): Tensor | undefined =>

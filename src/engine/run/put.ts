@@ -58,6 +58,12 @@ export function put(data: HostArray | Nested, options: PutOptions = {}): Tensor 
   return new Tensor(backend.put(castHost(flat, dtype), type, device), type, device, backend);
 }
 
+/** A tensor on another device: itself where it is there, else a copy. */
+export function onDevice(tensor: Tensor, device: Device): Tensor {
+  if (tensor.device === device) return tensor;
+  return put(tensor.readSync(), { shape: tensor.shape, dtype: tensor.dtype, device });
+}
+
 function flattenNested(data: Nested): { flat: number[]; shape: number[]; dtype: DType } {
   const shape: number[] = [];
   for (let at: Nested | undefined = data; Array.isArray(at); at = at[0] as Nested | undefined)

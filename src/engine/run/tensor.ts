@@ -70,6 +70,11 @@ export class Tensor implements Disposable {
   get isDisposed(): boolean {
     return this.#gone !== "";
   }
+  /** @internal On a mesh: the axis along which it is sharded over the devices; undefined where each has all of it. */
+  get shardedAxis(): number | undefined {
+    const { backend, native } = this.#held;
+    return native === undefined ? undefined : backend.shardedAxis?.(native);
+  }
   /** @internal */
   get backend(): Backend {
     return this.#held.backend;

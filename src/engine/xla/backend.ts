@@ -6,6 +6,7 @@ import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
 import { compileStatus } from "./compile-status.ts";
 import { chooseFlags } from "./flags.ts";
+import { startMesh } from "./mesh.ts";
 import type { Handle, PjrtDevice, PjrtExecutable } from "./pjrt/index.ts";
 import { bufferType, PjrtClient } from "./pjrt/index.ts";
 import type { Plugin } from "./plugin/index.ts";
@@ -62,6 +63,7 @@ export function startXla(plugin: Plugin): Backend {
     description: device.description,
   }));
   const reader = patientReader(client);
+  const meshes = new Map<number, Backend>();
   const native = (device: Device): PjrtDevice => client.devices[device.index] as PjrtDevice;
   return {
     name: "xla",
@@ -85,6 +87,11 @@ export function startXla(plugin: Plugin): Backend {
         : undefined,
     ready: (buffer) => client.awaitBufferAsync(buffer as Handle),
     free: (buffer) => client.destroyBuffer(buffer as Handle),
+    mesh: (count) => {
+      const mesh = meshes.get(count) ?? startMesh(client, count);
+      meshes.set(count, mesh);
+      return mesh;
+    },
   };
 }
 
@@ -121,21 +128,26 @@ function compileProgram(
   request: CompileRequest,
   device: PjrtDevice,
 ): Executable {
-  // Compilers of other platforms may not know the CPU's flags.
-  const given = Object.fromEntries(
-    Object.entries(request.flags).filter(
-      ([name]) => client.platform === "cpu" || !name.startsWith("xla_cpu_"),
-    ),
-  );
   const module = writeModule(
     program,
     client.platform === "cpu" ? { smallLoops: true } : { aliases: aliasDonated(program, request.donated) },
   );
-  const flags = { ...chooseFlags(client.platform, program, request.deterministic), ...given };
-  const executable = shared(client, module, { flags, device, name: request.name });
+  const flags = flagsFor(client.platform, program, request);
+  const executable = compileShared(client, module, { flags, device, name: request.name });
   return {
     run: (inputs, outputs) => executable.execute(inputs as readonly Handle[], outputs as Handle[]),
   };
+}
+
+/** The compiler's flags for a program: those that suit it, and those that were given. */
+export function flagsFor(
+  platform: string,
+  program: Program,
+  { flags, deterministic }: CompileRequest,
+): CompileRequest["flags"] {
+  // Compilers of other platforms may not know the CPU's flags.
+  const given = Object.entries(flags).filter(([name]) => platform === "cpu" || !name.startsWith("xla_cpu_"));
+  return { ...chooseFlags(platform, program, deterministic), ...Object.fromEntries(given) };
 }
 
 const compiled = new Map<string, WeakRef<PjrtExecutable>>();
@@ -144,14 +156,19 @@ const dropped = new FinalizationRegistry<string>((key) => {
 });
 
 /** Compiles a module, or takes the program that was compiled from the same text and is still in use. */
-function shared(
+export function compileShared(
   client: PjrtClient,
   module: string,
-  { flags, device, name }: Pick<CompileRequest, "flags" | "name"> & { readonly device: PjrtDevice },
+  {
+    flags,
+    device,
+    name,
+  }: Pick<CompileRequest, "flags" | "name"> & { readonly device: PjrtDevice | readonly PjrtDevice[] },
 ): PjrtExecutable {
+  const ids = "id" in device ? device.id : device.map(({ id }) => id);
   const key = hex(
     sha256()
-      .update(JSON.stringify([client.path, device.id, flags]))
+      .update(JSON.stringify([client.path, ids, flags]))
       .update(module)
       .digest(),
   );
@@ -163,13 +180,19 @@ function shared(
   return executable;
 }
 
-/** Pairs each donated input with an output of the same type that no other input has taken. */
-function aliasDonated(program: Program, donated: readonly boolean[]): Map<number, number> {
+/** Pairs each donated input with an output of the same type that no other input has taken, and that `fits`. */
+export function aliasDonated(
+  program: Program,
+  donated: readonly boolean[],
+  fits: (input: number, output: number) => boolean = () => true,
+): Map<number, number> {
   const aliases = new Map<number, number>();
   const taken = new Set<number>();
   program.inputs.forEach((input, i) => {
     if (!donated[i]) return;
-    const at = program.outputs.findIndex((output, k) => output.type === input.type && !taken.has(k));
+    const at = program.outputs.findIndex(
+      (output, k) => output.type === input.type && !taken.has(k) && fits(i, k),
+    );
     if (at < 0) return;
     taken.add(at);
     aliases.set(i, at);

@@ -37,6 +37,8 @@ interface Shared {
   /** Functions beside the main one. */
   readonly functions: string[];
   readonly smallLoops: boolean;
+  /** The program is for several devices. */
+  readonly mesh: boolean;
 }
 
 /** Writes the operations of one function or region as StableHLO text. */
@@ -46,7 +48,7 @@ export class HloWriter {
   readonly #shared: Shared;
   readonly #indent: string;
 
-  constructor(shared: Shared = { next: 0, functions: [], smallLoops: false }, indent = "    ") {
+  constructor(shared: Shared = { next: 0, functions: [], smallLoops: false, mesh: false }, indent = "    ") {
     this.#shared = shared;
     this.#indent = indent;
   }
@@ -54,6 +56,11 @@ export class HloWriter {
   /** True if the compiler turns a small loop into one kernel. */
   get smallLoops(): boolean {
     return this.#shared.smallLoops;
+  }
+
+  /** True in a program for several devices, in which shardings mean something. */
+  get mesh(): boolean {
+    return this.#shared.mesh;
   }
 
   /** A name no other value has. */
@@ -164,6 +171,10 @@ export class HloWriter {
   }
 }
 
+/** How an array lies on the devices of the mesh: sharded along one axis, or whole on each of them. */
+export const hloSharding = ({ shape }: TensorType, axis: number | undefined): string =>
+  `<@mesh, [${shape.map((_, i) => (i === axis ? '{"data"}' : "{}")).join(", ")}]>`;
+
 /** A number as StableHLO writes it; not-finite floats by their bits. */
 export function literal(value: number, dtype: DType): string {
   if (dtype === "bool") return value ? "true" : "false";
@@ -185,25 +196,40 @@ export interface ModuleOptions {
   readonly aliases?: ReadonlyMap<number, number>;
   /** True if the compiler turns a small loop into one kernel: that of the CPU does. */
   readonly smallLoops?: boolean;
+  /** Devices that it runs on together, and the axes along which inputs and outputs are sharded over them. */
+  readonly mesh?: {
+    readonly count: number;
+    readonly inputs: readonly (number | undefined)[];
+    readonly outputs: readonly (number | undefined)[];
+  };
 }
 
 /** The StableHLO module of a program. */
 export function writeModule(program: Program, options: ModuleOptions = {}): string {
-  const { aliases, smallLoops = false } = options;
+  const { aliases, smallLoops = false, mesh } = options;
   const functions: string[] = [];
-  const writer = new HloWriter({ next: 0, functions, smallLoops });
+  const writer = new HloWriter({ next: 0, functions, smallLoops, mesh: mesh !== undefined });
+  const sharding = (type: TensorType, axis: number | undefined): string =>
+    `sdy.sharding = #sdy.sharding${hloSharding(type, axis)}`;
   const args = program.inputs.map((input, i) => {
     const name = `%arg${i}`;
     writer.bind(input, name);
     const alias = aliases?.get(i);
-    const attribute = alias === undefined ? "" : ` {tf.aliasing_output = ${alias} : i32}`;
-    return `${name}: ${hloType(input.type)}${attribute}`;
+    const attributes = [
+      ...(alias === undefined ? [] : [`tf.aliasing_output = ${alias} : i32`]),
+      ...(mesh ? [sharding(input.type, mesh.inputs[i])] : []),
+    ];
+    return `${name}: ${hloType(input.type)}${attributes.length > 0 ? ` {${attributes.join(", ")}}` : ""}`;
   });
   const results = writer.program(program);
   const types = program.outputs.map((output) => hloType(output.type)).join(", ");
+  const outputs = program.outputs.map(
+    ({ type }, i) => `${hloType(type)}${mesh ? ` {${sharding(type, mesh.outputs[i])}}` : ""}`,
+  );
   const lines = [
     "module @espalier {",
-    `  func.func public @main(${args.join(", ")}) -> (${types}) {`,
+    ...(mesh ? [`  sdy.mesh @mesh = <["data"=${mesh.count}]>`] : []),
+    `  func.func public @main(${args.join(", ")}) -> (${outputs.join(", ")}) {`,
     ...writer.lines,
     `    return ${results.join(", ")} : ${types}`,
     "  }",

@@ -85,8 +85,9 @@ export function learnProgram(options: LearnOptions) {
     (first, { batches, at, ramps, key }: DqnInputs) => {
       const [count, before] = [np.take(at, 0), np.take(at, 1)];
       const xs = { batch: batches, ramps: learner.rates.stacks(ramps, capacity) };
-      return repeat(capacity, count, first, xs, (now, { batch, ramps }, index) => {
+      return repeat(capacity, count, first, xs, (now, { batch: drawn, ramps }, index) => {
         const number = index.add(before);
+        const batch = learner.shard(drawn);
         const wanted = targetValues(options, now.params, now.target, batch);
         const rows: TransitionTargets = { ...batch, target: wanted, valid: np.onesLike(wanted) };
         const [metrics, grads] = gradientsOf((params) => {

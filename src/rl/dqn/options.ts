@@ -1,6 +1,11 @@
 import { EspalierError, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
 import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
-import { checkMonitor, type MonitorOptions, type RateInputs } from "../../learner/index.ts";
+import {
+  checkMonitor,
+  type DevicesOption,
+  type MonitorOptions,
+  type RateInputs,
+} from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Optimizer } from "../../optim/index.ts";
@@ -57,6 +62,8 @@ export interface DqnOptions {
   readonly seed?: number;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
+  /** Devices that train together, each on an equal part of every batch. Default: 1. */
+  readonly devices?: DevicesOption;
   readonly deterministic?: boolean;
 }
 
@@ -84,6 +91,7 @@ export const sharedOptions = {
   seed: rows.checkedElsewhere.seed,
   engine: rows.checkedElsewhere.engine,
   device: rows.checkedElsewhere.device,
+  devices: rows.checkedElsewhere.devices,
   deterministic: rows.flag,
 } satisfies Partial<OptionTable<DqnOptions>>;
 

@@ -81,6 +81,7 @@ export function dqnTask(options: DqnOptions): DqnTask {
     ramps: objective.ramps,
     init: (key, where) => policy.init(key, where),
   });
+  learner.checkShare("batchSize", settings.batchSize);
   // It begins as the learning network, and shares its tensors until one of them moves.
   const target = new TensorState<Params>("target", learner.params.getState(), {
     ...learner.stateOptions,

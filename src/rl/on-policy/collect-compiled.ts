@@ -267,7 +267,7 @@ function rollOut(
   losses: readonly string[],
   { params, env, stats, key, ramps, shares }: RollOutInputs,
 ) {
-  const { sizes, layout, transforms, policy } = setup;
+  const { sizes, layout, transforms, policy, learner } = setup;
   const { steps, segment } = sizes;
   const stepKeys = np.reshape(random.splitKeys(key, steps * 2), [steps / segment, segment, 2, 2]);
   const step = (
@@ -308,7 +308,7 @@ function rollOut(
       const [after, part] = scan(step, now, chunk);
       return [after, { table: part, memory: now.memory }] as const;
     },
-    env,
+    learner.shard(env),
     stepKeys,
   );
   const flat = np.reshape(table, [steps, sizes.rows, layout.collected.width]);

@@ -87,7 +87,7 @@ export function learn(setup: OnPolicySetup, inputs: LearnInputs): Learned {
 
   /** One update from minibatch `m`, which is update `index` of the rollout. */
   const update = (now: LearnState, shuffled: Rollout, m: Value, index: (m: Value) => Value) => {
-    const batch = minibatchOf(setup, shuffled, m);
+    const batch = learner.shard(minibatchOf(setup, shuffled, m));
     const number = index(m).sub(from);
     const [next, metrics] = minibatchUpdate(setup, {
       evaluate,

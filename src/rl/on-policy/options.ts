@@ -7,7 +7,12 @@ import {
   option,
 } from "../../core/index.ts";
 import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
-import { checkMonitor, type MonitorOptions, type RateInputs } from "../../learner/index.ts";
+import {
+  checkMonitor,
+  type DevicesOption,
+  type MonitorOptions,
+  type RateInputs,
+} from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Optimizer } from "../../optim/index.ts";
@@ -78,6 +83,11 @@ export interface OnPolicyOptions {
   readonly maxEpochs?: number;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
+  /**
+   * Devices that train together: each learns from an equal part of every minibatch, and steps an equal part of
+   * environments that are compiled. Default: 1.
+   */
+  readonly devices?: DevicesOption;
   readonly deterministic?: boolean;
 }
 
@@ -102,6 +112,7 @@ export const sharedOptions = {
   seed: rows.checkedElsewhere.seed,
   engine: rows.checkedElsewhere.engine,
   device: rows.checkedElsewhere.device,
+  devices: rows.checkedElsewhere.devices,
   policy: rows.policy,
 } satisfies Partial<OptionTable<OnPolicyOptions>>;
 

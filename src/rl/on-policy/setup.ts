@@ -65,6 +65,8 @@ export function setUp(options: OnPolicyOptions): OnPolicySetup {
     ramps,
     init: (key, where) => policy.init(key, where),
   });
+  learner.checkShare(`a minibatch's number of ${sizes.segment === 1 ? "steps" : "segments"}`, sizes.batch);
+  if (isCompiled(env)) learner.checkShare("the number of environments", env.count);
   const { device, params } = learner;
   const parallel = !(device.engine === "xla" && device.kind === "cpu");
   const layout = layoutOf({

@@ -72,7 +72,7 @@ const cleanrl: DqnSettings = { ...resolveOptions("dqn", {}, settingRows), policy
 export interface DqnAgentOptions
   extends Omit<EnvironmentOptions, "compiled">,
     Partial<DqnSettings>,
-    Pick<DqnOptions, "losses" | "lesson" | "monitor" | "params" | "deterministic">,
+    Pick<DqnOptions, "losses" | "lesson" | "monitor" | "params" | "deterministic" | "devices">,
     Partial<Pick<TrainingConfig, "onNonFinite">> {
   /** Default: 0. */
   readonly seed?: number;
@@ -88,6 +88,7 @@ const taskRows = {
   seed: sharedOptions.seed,
   engine: sharedOptions.engine,
   device: sharedOptions.device,
+  devices: sharedOptions.devices,
   deterministic: sharedOptions.deterministic,
 };
 const { compiled: _, ...vectorRows } = environmentRows;

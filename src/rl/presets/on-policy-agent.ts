@@ -22,7 +22,7 @@ import {
 export interface OnPolicyAgentOptions
   extends EnvironmentOptions,
     Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "lesson" | "monitor" | "params">,
-    Pick<OnPolicyOptions, "maxEpochs" | "deterministic">,
+    Pick<OnPolicyOptions, "maxEpochs" | "deterministic" | "devices">,
     Partial<Pick<TrainingConfig, "onNonFinite">> {
   /** Further losses. */
   readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
@@ -44,6 +44,7 @@ export const taskRows = {
   seed: sharedOptions.seed,
   engine: sharedOptions.engine,
   device: sharedOptions.device,
+  devices: sharedOptions.devices,
   deterministic: sharedOptions.deterministic,
 };
 

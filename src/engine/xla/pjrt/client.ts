@@ -19,8 +19,8 @@ import type { BufferMemory } from "./read.ts";
 export interface ProgramRequest {
   /** Compiler flags of this program alone. */
   readonly flags?: Readonly<Record<string, FlagValue>>;
-  /** The device it will run on. Default: the client's first one. */
-  readonly device?: PjrtDevice;
+  /** The device it will run on, or several, by the shardings in its text. Default: the client's first one. */
+  readonly device?: PjrtDevice | readonly PjrtDevice[];
   /** Inputs that calls never take over, whatever the module's aliasing attributes say. */
   readonly nonDonatable?: readonly number[];
 }
@@ -79,7 +79,9 @@ export class PjrtClient {
   compile(module: string, request: ProgramRequest = {}): PjrtExecutable {
     this.#checkOpen();
     const code = Buffer.from(module);
-    const options = encodeCompileOptions(request.device?.id, request.flags ?? {});
+    const { device } = request;
+    const ids = isSeveral(device) ? device.map(({ id }) => id) : device?.id;
+    const options = encodeCompileOptions(ids, request.flags ?? {});
     const block = Block.struct();
     block.setPointer(SUBJECT, this.#handle);
     block.pointTo(compile.program, encodeProgram(code));
@@ -88,6 +90,7 @@ export class PjrtClient {
     const handle = this.#api.call("clientCompile", block, "XLA_COMPILE").pointer(compile.executable);
     const executable = new PjrtExecutable(this.#api, handle, {
       nonDonatable: request.nonDonatable ?? [],
+      devices: isSeveral(device) ? device.length : 1,
       onClose: () => this.#programs.delete(handle),
     });
     this.#programs.set(handle, new WeakRef(executable));
@@ -186,6 +189,9 @@ export class PjrtClient {
       throw new EspalierError("XLA_RUNTIME", "this XLA client is closed", { fix: "open another one" });
   }
 }
+
+const isSeveral = (device: ProgramRequest["device"]): device is readonly PjrtDevice[] =>
+  Array.isArray(device);
 
 function encodeProgram(code: Uint8Array): Block {
   const format = Buffer.from("mlir");

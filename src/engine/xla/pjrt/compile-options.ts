@@ -6,21 +6,26 @@ import { namedValue, namedValueType } from "./layout.ts";
 export type FlagValue = boolean | number | string;
 
 /**
- * Encodes a `CompileOptionsProto` for one program on one device.
+ * Encodes a `CompileOptionsProto` for one program on one device, or on several: then XLA partitions it by the shardings
+ * in its text (Shardy), one part for each device.
  *
  * Flags go into the program's own options: an unknown name there is an error from the compiler, while an
  * unknown name in the environment variable XLA_FLAGS ends the process.
  */
 export function encodeCompileOptions(
-  deviceId: number | undefined,
+  deviceId: number | readonly number[] | undefined,
   flags: Readonly<Record<string, FlagValue>>,
 ): Uint8Array {
   const out = new ProtoWriter(256);
+  const ids = deviceId === undefined ? [] : typeof deviceId === "number" ? [deviceId] : deviceId;
+  const partitioned = ids.length > 1;
   const build = out.begin(3);
-  out.integer(1, deviceId ?? -1); // device_ordinal
+  out.integer(1, partitioned ? -1 : (ids[0] ?? -1)); // device_ordinal
   out.integer(4, 1); // num_replicas
-  out.integer(5, 1); // num_partitions
-  if (deviceId !== undefined) writeDeviceAssignment(out, deviceId);
+  out.integer(5, Math.max(1, ids.length)); // num_partitions
+  if (partitioned) out.boolean(6, true); // use_spmd_partitioning
+  if (ids.length > 0) writeDeviceAssignment(out, ids);
+  if (partitioned) out.boolean(19, true); // use_shardy_partitioner
   out.end(build);
   for (const [name, value] of Object.entries(flags)) {
     const flag = out.begin(7);
@@ -36,14 +41,16 @@ export function encodeCompileOptions(
   return Uint8Array.from(out.bytes());
 }
 
-/** `DeviceAssignmentProto` of one replica of one computation on one device. */
-function writeDeviceAssignment(out: ProtoWriter, deviceId: number): void {
+/** `DeviceAssignmentProto` of one replica, each of whose parts has a device. */
+function writeDeviceAssignment(out: ProtoWriter, ids: readonly number[]): void {
   const assignment = out.begin(9);
   out.integer(1, 1);
-  out.integer(2, 1);
-  const computation = out.begin(3);
-  out.integer(1, deviceId);
-  out.end(computation);
+  out.integer(2, ids.length);
+  for (const id of ids) {
+    const computation = out.begin(3);
+    out.integer(1, id);
+    out.end(computation);
+  }
   out.end(assignment);
 }
 

@@ -9,12 +9,16 @@ const HIGH = 2 ** 32;
 export interface ExecutableOptions {
   /** Inputs that a call never takes over, whatever the module's aliasing says. */
   readonly nonDonatable: readonly number[];
+  /** Devices that it runs on, each with inputs and outputs of its own. */
+  readonly devices: number;
   readonly onClose: () => void;
 }
 
-/** A compiled program on its device. Everything a call needs is laid out once, here. */
+/** A compiled program on its device, or on several. Everything a call needs is laid out once, here. */
 export class PjrtExecutable {
+  /** Outputs of a call, over all devices. */
   readonly outputCount: number;
+  readonly #devices: number;
   /** Size of the machine code, where the plugin tells it. */
   readonly generatedCodeBytes: number | undefined;
   readonly #api: PjrtApi;
@@ -26,13 +30,14 @@ export class PjrtExecutable {
   readonly #onClose: () => void;
   #handle: Handle;
 
-  constructor(api: PjrtApi, handle: Handle, { nonDonatable, onClose }: ExecutableOptions) {
+  constructor(api: PjrtApi, handle: Handle, { nonDonatable, devices, onClose }: ExecutableOptions) {
     this.#api = api;
     this.#handle = handle;
     this.#onClose = onClose;
+    this.#devices = devices;
     this.#execute = api.functions.loadedExecutableExecute;
     const inner = api.query("loadedExecutableExecutable", handle).pointer(RESULT);
-    this.outputCount = api.query("executableNumOutputs", inner).pointer(RESULT);
+    this.outputCount = devices * api.query("executableNumOutputs", inner).pointer(RESULT);
     this.generatedCodeBytes = codeBytes(api, inner);
     api.query("executableDestroy", inner);
 
@@ -42,12 +47,13 @@ export class PjrtExecutable {
     options.setPointer(executeOptions.nonDonatableCount, nonDonatable.length);
     this.#block.setPointer(SUBJECT, handle);
     this.#block.pointTo(execute.options, options);
-    this.#block.setPointer(execute.deviceCount, 1);
-    this.#block.pointTo(execute.outputLists, listOf(this.#outputs));
+    this.#block.setPointer(execute.deviceCount, devices);
+    this.#block.pointTo(execute.outputLists, listsOf(this.#outputs, devices, this.outputCount));
   }
 
   /**
-   * Starts the program on `inputs` and writes the handles of its results to `outputs`, without waiting for it.
+   * Starts the program on `inputs` and writes the handles of its results to `outputs`, without waiting for it. Of
+   * several devices these are all of the first, then all of the second, and so on.
    * The caller owns the outputs. Inputs that the module aliases to outputs are used up, but their handles still
    * have to be destroyed.
    */
@@ -81,16 +87,17 @@ export class PjrtExecutable {
   #resize(count: number): void {
     if (this.#handle === 0) throw freed("the program");
     this.#inputs = new Block(count * 8);
-    this.#block.pointTo(execute.argumentLists, listOf(this.#inputs));
-    this.#block.setPointer(execute.argumentCount, count);
+    this.#block.pointTo(execute.argumentLists, listsOf(this.#inputs, this.#devices, count));
+    this.#block.setPointer(execute.argumentCount, count / this.#devices);
     this.#inputCount = count;
   }
 }
 
-/** PJRT takes one list for each device; there is one device. */
-function listOf(list: Block): Block {
-  const lists = new Block(8);
-  lists.pointTo(0, list);
+/** PJRT takes one list for each device: they stand in one block, one behind the other. */
+function listsOf(all: Block, devices: number, count: number): Block {
+  const lists = new Block(devices * 8);
+  lists.pointTo(0, all);
+  for (let i = 1; i < devices; i++) lists.setPointer(i * 8, all.address + (i * count * 8) / devices);
   return lists;
 }
 
