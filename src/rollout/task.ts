@@ -416,7 +416,10 @@ class Reference {
     this.state = new TensorState<Params>("reference", this.#first(), learner.stateOptions);
     this.#score = compileUpdate(
       { updates: {}, reads: { params: this.state } },
-      ({ params }, arrays: Readonly<Record<string, Value>>) => [{}, options.fields(params, arrays)],
+      ({ params }, arrays: Readonly<Record<string, Value>>) => [
+        {},
+        options.fields(params, learner.shard(arrays)),
+      ],
       learner.compileOptions("the reference"),
     );
   }

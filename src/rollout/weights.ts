@@ -4,9 +4,10 @@ import {
   isPlainObject,
   leafPaths,
   type TreeShape,
+  treeMap,
   unflatten,
 } from "../core/index.ts";
-import { type HostArray, put, read, type Tensor, type TensorType } from "../engine/index.ts";
+import { type HostArray, onDevice, put, read, type Tensor, type TensorType } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { NamedArrays } from "./rollout.ts";
 
@@ -44,7 +45,10 @@ export class WeightsReceiver {
       const names = leafPaths(flatten(weights, leaves));
       const tensors = leaves as readonly Tensor[];
       compare(paths, this.#types, names, (name) => tensors[names.indexOf(name)]?.shape);
-      return weights as Params<Tensor>;
+      const { device } = this.#where;
+      if (typeof device !== "object") return weights as Params<Tensor>;
+      // Those of a trainer on several devices are on all of them.
+      return treeMap((tensor: Tensor) => onDevice(tensor, device), weights) as Params<Tensor>;
     }
     compare(paths, this.#types, Object.keys(given), (name) => given[name]?.shape);
     const tensors = paths.map((path, i) => {
