@@ -46,6 +46,20 @@ export const systemTimers: Timers = {
   },
 };
 
+/** Resolves after some milliseconds, or when the signal is aborted. */
+export function pause(timers: Timers, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = timers.after(milliseconds, done);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
 export interface QueueOptions {
   /** Messages that may wait. One more is refused: "full". Default: that of the queue, or any number. */
   readonly capacity?: number;
@@ -64,11 +78,12 @@ export interface MessageQueue {
   /**
    * Delivers messages to `take`, at most `ahead` of them unacknowledged by all consumers together. A message may come
    * more than once. Consumers of one queue share its messages; with `alone` there is one consumer, and those before it,
-   * who are dead, hold nothing back. Resolves to a function that ends it.
+   * who are dead, hold nothing back. `each` of them are sent to this consumer at once. Default: `ahead`. Resolves to a
+   * function that ends it.
    */
   consume(
     take: (delivery: Delivery) => void,
-    options: { readonly ahead: number; readonly alone?: boolean },
+    options: { readonly ahead: number; readonly each?: number; readonly alone?: boolean },
   ): Promise<() => Promise<void>>;
   /** Messages that wait, those which are delivered and not acknowledged included. */
   length(): Promise<number>;

@@ -6,7 +6,7 @@
  */
 import own from "../../package.json" with { type: "json" };
 import { EspalierError, node } from "../core/index.ts";
-import type { Broker, BrokerValues } from "./broker.ts";
+import { type Broker, type BrokerValues, pause } from "./broker.ts";
 
 /** A run as the trainer describes it to workers and evaluators. */
 export interface RunDescription {
@@ -108,6 +108,21 @@ export async function joinRun(broker: Broker, run: string): Promise<RunDescripti
       { fix: `install the same version on both machines: npm install espalier@${found.version}` },
     );
   return found;
+}
+
+/** As {@link joinRun}, for one who may come before the trainer: waits some seconds for a run that goes on. */
+export async function awaitRun(
+  broker: Broker,
+  run: string,
+  { seconds, warn }: { readonly seconds: number; readonly warn: (text: string) => void },
+): Promise<RunDescription> {
+  const until = broker.timers.now() + seconds * 1000;
+  for (let said = false; ; said = true) {
+    const found = await findRun(broker, run);
+    if (found?.state === "running" || broker.timers.now() >= until) return joinRun(broker, run);
+    if (!said) warn(`run "${run}" has no trainer yet; waiting for it at most ${seconds} s`);
+    await pause(broker.timers, 250);
+  }
 }
 
 /** Those who take part in a run now. */

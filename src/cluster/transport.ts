@@ -36,14 +36,21 @@ import {
   type Weights,
   type WorkerLink,
 } from "../rollout/index.ts";
-import type { Broker, BrokerValues, Delivery, MessageQueue, Timers } from "./broker.ts";
 import {
+  type Broker,
+  type BrokerValues,
+  type Delivery,
+  type MessageQueue,
+  pause,
+  type Timers,
+} from "./broker.ts";
+import {
+  awaitRun,
   checkClusterName,
   decode,
   describeRun,
   encode,
   findRun,
-  joinRun,
   leaseSeconds,
   Membership,
   partOf,
@@ -464,6 +471,12 @@ export class ClusterLink implements WorkerLink {
     this.#settings = settings;
   }
 
+  /** Rollouts that were sent, the id of its weights, and how many updates they are behind. */
+  get numbers(): Readonly<Record<"rollouts" | "weightId" | "staleness", number>> {
+    const staleness = Math.max(0, this.#announcedId - this.#weightId);
+    return { rollouts: this.#sent, weightId: this.#weightId, staleness };
+  }
+
   #open(): Promise<OpenedLink> {
     this.#opening ??= this.#connect().catch((error: unknown) => {
       this.#opening = undefined;
@@ -476,7 +489,10 @@ export class ClusterLink implements WorkerLink {
     const { run, name, connect } = this.#settings;
     const broker = await connect();
     try {
-      const description = await this.#findRun(broker);
+      const description = await awaitRun(broker, run, {
+        seconds: this.#settings.patience ?? 60,
+        warn: this.#settings.warn,
+      });
       const weights = await broker.values(partOf(run, "weights"));
       const ends = [
         weights.watch((key, bytes) => this.#heard(key, bytes)),
@@ -487,11 +503,7 @@ export class ClusterLink implements WorkerLink {
       const rollouts = await broker.queue(partOf(run, "rollouts"), { acknowledgeWithin });
       const member = await Membership.join(broker, run, { kind: "worker", name }, () => ({
         doing: this.#weightId < 0 ? "waits for weights" : "rolls out",
-        numbers: {
-          rollouts: this.#sent,
-          weightId: this.#weightId,
-          staleness: Math.max(0, this.#announcedId - this.#weightId),
-        },
+        numbers: this.numbers,
       }));
       if (description.state === "ended") this.#end();
       this.#opened = { broker, weights, pieces, rollouts, member, ends };
@@ -499,19 +511,6 @@ export class ClusterLink implements WorkerLink {
     } catch (error) {
       await broker.close();
       throw error;
-    }
-  }
-
-  /** The run's description, which its trainer may yet have to write. */
-  async #findRun(broker: Broker): ReturnType<typeof joinRun> {
-    const { run, warn, patience: seconds = 60 } = this.#settings;
-    const until = broker.timers.now() + seconds * 1000;
-    for (let said = false; ; said = true) {
-      const found = await findRun(broker, run);
-      if (found && found.state === "running") return joinRun(broker, run);
-      if (broker.timers.now() >= until) return joinRun(broker, run);
-      if (!said) warn(`run "${run}" has no trainer yet; waiting for it at most ${seconds} s`);
-      await pause(broker.timers, 250);
     }
   }
 
@@ -803,20 +802,6 @@ class Incoming {
 function backOff(tries: number, salt: number): number {
   const most = Math.min(100 * 2 ** tries, 5000);
   return most * (0.75 + 0.25 * Math.abs(Math.sin(salt + 7 * tries)));
-}
-
-/** Resolves after some milliseconds, or when the signal is aborted. */
-function pause(timers: Timers, milliseconds: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      cancel();
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const cancel = timers.after(milliseconds, done);
-    signal?.addEventListener("abort", done, { once: true });
-  });
 }
 
 /** The work's result, or the signal's reason as soon as it is aborted; the work goes on then, unheard. */

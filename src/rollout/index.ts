@@ -9,7 +9,14 @@ export {
   LoggingHook,
   MetricsHook,
 } from "./hooks.ts";
-export { isWorkerProcess, type WorkerProcesses, type WorkerStart, workerProcesses } from "./processes.ts";
+export { makeWorker } from "./process-main.ts";
+export {
+  isWorkerProcess,
+  type WorkerProcesses,
+  type WorkerStart,
+  workerProcesses,
+  workerVariable,
+} from "./processes.ts";
 export type { ReplayCounts } from "./replay.ts";
 export type {
   GeneratorRequest,

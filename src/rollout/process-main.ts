@@ -63,8 +63,9 @@ export interface ProcessWorker {
   run(options: { readonly signal: AbortSignal }): Promise<unknown>;
 }
 
-async function makeWorker(
-  { module, export: name, start }: StartMessage,
+/** The worker that an export of a module makes. */
+export async function makeWorker(
+  { module, export: name, start }: Pick<StartMessage, "module" | "export" | "start">,
   link: WorkerLink,
 ): Promise<ProcessWorker> {
   const exports = (await import(module)) as Readonly<Record<string, unknown>>;

@@ -346,7 +346,7 @@ function commandFor(given: string): Command {
 export const isWorkerProcess = (): boolean => environmentVariable(workerVariable) !== undefined;
 
 /** Set in worker processes, to their name. */
-const workerVariable = "ESPALIER_WORKER";
+export const workerVariable = "ESPALIER_WORKER";
 
 interface Ending {
   /** Undefined where a signal ended it. */

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { type Command, Option } from "commander";
+import { EspalierError, numberText, printable } from "../core/index.ts";
+import { countOf, numberOf } from "./options.ts";
+import { programFor, runAgain, thisProgram } from "./run-again.ts";
+
+interface WorkerOptions {
+  readonly run: string;
+  readonly servers?: string;
+  readonly name?: string;
+  readonly module?: string;
+  readonly count: string;
+  readonly wait: string;
+  readonly engine?: "wasm" | "xla";
+}
+
+/** Milliseconds between two lines about what it does. */
+const interval = 10_000;
+
+/** `espalier worker`. */
+export function registerWorker(program: Command): void {
+  program
+    .command("worker")
+    .description("make rollouts for a run that is trained on this or another machine")
+    .requiredOption("--run <name>", "the run: natsTransport({ run })")
+    .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
+    .option("--name <text>", "the beginning of its name (default: this machine's)")
+    .option("--module <file>", "the file that makes workers, instead of the one that the run names")
+    .option("--count <n>", "workers, each a process of its own", "1")
+    .option("--wait <seconds>", "how long to wait for the run's trainer", "60")
+    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
+    .addHelpText(
+      "after",
+      `
+Start it in the project's directory: the module that the trainer names is imported from there. It works until the run
+ends (exit code 0), and leaves on SIGTERM or Ctrl-C (143, 130). A trainer or a server that is away for a while is
+waited for.
+
+Examples:
+  espalier worker --run maze
+  NATS_URL=nats://trainer:4222 NATS_TOKEN=... espalier worker --run maze --count 8`,
+    )
+    .action(async (options: WorkerOptions) => {
+      const count = countOf("--count", options.count);
+      if (options.engine) process.env.ESPALIER_ENGINE = options.engine;
+      if (count > 1) await runMany(count);
+      else await runOne(options);
+    });
+}
+
+/** As many processes of this command as were asked for, each with one worker. */
+async function runMany(count: number): Promise<void> {
+  const [node, ...rest] = thisProgram();
+  const given = process.argv.slice(2);
+  const args = given.filter((arg, i) => !/^--count(=|$)/.test(arg) && given[i - 1] !== "--count");
+  const children = Array.from({ length: count }, () =>
+    spawn(node, [...rest, ...args, "--count", "1"], { stdio: "inherit" }),
+  );
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.on(signal, () => {
+      for (const child of children) child.kill(signal);
+    });
+  const ends = await Promise.all(children.map((child) => once(child, "exit")));
+  const failed = ends.map(([code, signal]) => (signal ? 1 : Number(code))).filter((code) => code !== 0);
+  process.exitCode = failed[0] ?? 0;
+}
+
+async function runOne({ run, servers, name, module, wait }: WorkerOptions): Promise<void> {
+  const { natsBroker, runClusterWorker, workerModule } = await import("../cluster/index.ts");
+  const patience = numberOf("--wait", wait, 0, 86_400, "seconds");
+  const warn = (text: string): void => console.error(text);
+  const connect = () => natsBroker({ ...(servers !== undefined && { servers }), patience, warn });
+  const request = { connect, run, patience, warn, ...(module !== undefined && { module }) };
+  const { url } = await workerModule(request);
+  const self = thisProgram();
+  const other = programFor(fileURLToPath(url), self);
+  if (other !== self) {
+    process.exitCode = await runAgain(other, process.argv.slice(2));
+    return;
+  }
+  const leaving = new AbortController();
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)
+    process.once(signal, () => {
+      process.exitCode = code;
+      leaving.abort(new EspalierError("WORKER_LEAVES", `it was told to leave: ${signal}`));
+      process.once(signal, () => process.exit(code));
+    });
+  let timer: NodeJS.Timeout | undefined;
+  const began = performance.now();
+  try {
+    const sent = await runClusterWorker({
+      ...request,
+      signal: leaving.signal,
+      ...(name !== undefined && { name }),
+      joined: (link, own) => {
+        console.log(`${own} works for run "${printable(run)}"`);
+        timer = setInterval(() => {
+          const { rollouts, weightId, staleness } = link.numbers;
+          const rate = rollouts / ((performance.now() - began) / 1000);
+          console.log(
+            `${rollouts} rollouts, ${numberText(rate)} a second; weights ${weightId}, ${staleness} updates behind`,
+          );
+        }, interval);
+      },
+    });
+    const why = leaving.signal.aborted ? "it was told to leave" : `run "${printable(run)}" has ended`;
+    console.log(`${sent} rollouts; ${why}`);
+  } finally {
+    clearInterval(timer);
+  }
+}

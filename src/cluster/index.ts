@@ -1,0 +1,33 @@
+/** Past one machine: rollout workers, evaluators and ranks over a message server. Head: transport.ts. */
+export type { Broker, BrokerValues, Delivery, MessageQueue, Timers } from "./broker.ts";
+export { type NatsEvaluationsOptions, natsEvaluations } from "./evaluations.ts";
+export { type EvaluatorEvent, type EvaluatorOptions, runEvaluator } from "./evaluator.ts";
+export {
+  awaitRun,
+  forgetRun,
+  joinRun,
+  leaseSeconds,
+  listMembers,
+  listRuns,
+  type Member,
+  Membership,
+  partOf,
+  type RunDescription,
+} from "./members.ts";
+export { type NatsOptions, natsBroker } from "./nats.ts";
+export {
+  findNatsServer,
+  installNatsServer,
+  type NatsServer,
+  type NatsServerOptions,
+  type ServerAddress,
+  serverIn,
+  startNatsServer,
+} from "./server.ts";
+export {
+  type NatsLinkOptions,
+  type NatsTransportOptions,
+  natsLink,
+  natsTransport,
+} from "./transport.ts";
+export { memberName, moduleUrl, runClusterWorker, workerModule } from "./worker.ts";
