@@ -719,7 +719,7 @@ async function wholeMessage(
 
 function rolloutOf(message: Uint8Array): Rollout {
   // Messages lie in memory that others share: a rollout that waits does not keep all of it.
-  const { header, arrays } = unpackArrays(message.slice());
+  const { header, arrays } = unpackArrays(new Uint8Array(message));
   return { ...(header as Omit<Rollout, "arrays">), arrays };
 }
 

@@ -83,7 +83,8 @@ const withNaN = (_: string, value: unknown): unknown =>
 
 /** The header and the arrays of a message of {@link packArrays}, which share its memory where it is aligned. */
 export function unpackArrays(given: Uint8Array): { readonly header: unknown; readonly arrays: NamedArrays } {
-  const message = given.byteOffset % 8 === 0 ? given : given.slice();
+  // A Buffer's slice would not copy.
+  const message = given.byteOffset % 8 === 0 ? given : new Uint8Array(given);
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const length = view.getUint32(0, true);
   const start = view.getUint32(4, true);
