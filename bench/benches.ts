@@ -18,5 +18,6 @@ export const benches: Readonly<Record<string, Bench>> = {
   rl: { title: "Reinforcement learning on a CPU", load: () => import("./rl.ts") },
   "rl-gpu": { title: "Reinforcement learning on a GPU", load: () => import("./rl-gpu.ts") },
   rollout: { title: "Rollout workers on a CPU", load: () => import("./rollout.ts") },
+  cluster: { title: "Past one machine", load: () => import("./cluster.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };

@@ -27,6 +27,7 @@ const ROOMS = [
   "rl",
   "language",
   "rollout",
+  "cluster",
   "config",
   "dashboard",
   "cli",
@@ -71,6 +72,10 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   rl: [...COMPUTING, ...FILES, ...PROCESSES],
   language: ["node:fs", "node:path", "node:url", "node:worker_threads"],
   rollout: [...COMPUTING, ...FILES, ...PROCESSES],
+  cluster: [
+    ...[...COMPUTING, ...FILES, ...PROCESSES, ...NETWORK],
+    ...["@nats-io/transport-node", "@nats-io/jetstream"],
+  ],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
   testing: COMPUTING,
 };

@@ -12,6 +12,7 @@ export const peerLabels = {
   torchPpo: "PPO in PyTorch",
   jaxPpo: "PPO in JAX",
   sb3: "Stable-Baselines3",
+  nats: "bare NATS",
 } as const;
 export type PeerName = keyof typeof peerLabels;
 

@@ -41,6 +41,8 @@ const kinds: Readonly<Record<PeerName, PeerKind>> = {
   memory: {},
   // Node's own file functions.
   plain: {},
+  // NATS's own client.
+  nats: {},
   summaryWriter: {
     python: ["torch==2.15.0", "tensorboard==2.21.0", "numpy"],
     note: "about 3 GB with the CUDA libraries that PyTorch brings",

@@ -1,0 +1,79 @@
+// The other side of a figure: a process on another machine (a network namespace where there are some), which moves what
+// the bench asks for. `node side.ts KIND URL TOKEN`; the parent's messages over standard input say how many, where that matters.
+import { createInterface } from "node:readline";
+import { jetstream } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { natsLink } from "../../src/cluster/index.ts";
+import { chunkBytes, inFlight, pieces, receivers, weightBytes } from "./sizes.ts";
+
+const [kind, servers = "", token = ""] = process.argv.slice(2);
+const options = { servers, token, run: "bench" };
+
+/** Rollouts of 100 kB, as fast as they are taken, by so many links as bare NATS has messages in flight. */
+async function oursSend(): Promise<void> {
+  const arrays = { x: { data: new Uint8Array(chunkBytes).fill(7), shape: [chunkBytes] } };
+  const send = async (_: unknown, i: number): Promise<void> => {
+    const name = `sender-${i}`;
+    const link = natsLink({ ...options, name });
+    await link.receive({ wait: true });
+    for (let n = 0; ; n++)
+      await link.send({
+        ...{ id: `${name}/${n}`, worker: name, weightId: 0, lesson: "", arrays },
+        ...{ episodes: 0, return: 0, positive: 0 },
+      });
+  };
+  await Promise.all(Array.from({ length: inFlight }, send));
+}
+
+/** The same by NATS's own client: a message is sent when another was stored. */
+async function bareSend(): Promise<void> {
+  const client = jetstream(await connect({ servers, token }));
+  const bytes = new Uint8Array(chunkBytes).fill(7);
+  let n = 0;
+  for await (const line of createInterface({ input: process.stdin })) {
+    let left = Number(line);
+    const send = async (): Promise<void> => {
+      while (left-- > 0) await client.publish("bare.chunks", bytes, { msgID: `bare/${n++}` });
+    };
+    await Promise.all(Array.from({ length: inFlight }, send));
+  }
+}
+
+/** Workers that take weights, and say so by a rollout. */
+async function oursReceive(): Promise<void> {
+  const receive = async (_: unknown, i: number): Promise<void> => {
+    const name = `receiver-${i}`;
+    const link = natsLink({ ...options, name });
+    for (let n = 0; ; n++) {
+      const weights = await link.receive({ wait: true });
+      if (!weights) return;
+      await link.send({
+        ...{ id: `${name}/${n}`, worker: name, weightId: weights.id, lesson: "", arrays: {} },
+        ...{ episodes: 0, return: 0, positive: 0 },
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: receivers }, receive));
+}
+
+/** Subscribers of NATS's own client that put pieces together, and say so by a message. */
+async function bareReceive(): Promise<void> {
+  for (let i = 0; i < receivers; i++) {
+    const connection = await connect({ servers, token });
+    const whole = new Uint8Array(weightBytes);
+    let had = 0;
+    connection.subscribe("bare.weights", {
+      callback: (_, { data }) => {
+        whole.set(data, (had * weightBytes) / pieces);
+        if (++had < pieces) return;
+        had = 0;
+        connection.publish("bare.done");
+      },
+    });
+    await connection.flush();
+  }
+  console.log("ready");
+}
+
+const kinds: Readonly<Record<string, () => Promise<void>>> = { oursSend, bareSend, oursReceive, bareReceive };
+await kinds[kind ?? ""]?.();
