@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { RolloutWorker, type WorkerStart } from "../../src/doors/rollout.ts";
 import { hostRandom } from "../../src/engine/index.ts";
@@ -13,6 +13,7 @@ export const points = 4;
  * kills it knows what must not be lost.
  */
 export function worker({ name, link, options: { directory } }: WorkerStart<{ readonly directory: string }>) {
+  mkdirSync(directory, { recursive: true });
   return new RolloutWorker({
     name,
     weights: link,

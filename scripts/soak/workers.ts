@@ -148,7 +148,7 @@ export async function soakWorkers(options: WorkerSoakOptions): Promise<WorkerSoa
 }
 
 /** The rollout, unless it takes longer than so many seconds. */
-async function within<T>(seconds: number, rollout: Promise<T>): Promise<T> {
+export async function within<T>(seconds: number, rollout: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const stuck = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -159,7 +159,8 @@ async function within<T>(seconds: number, rollout: Promise<T>): Promise<T> {
   return Promise.race([rollout, stuck]).finally(() => clearTimeout(timer));
 }
 
-const acknowledgedIn = (directory: string): readonly string[] =>
+/** Ids that workers wrote down once they were acknowledged. */
+export const acknowledgedIn = (directory: string): readonly string[] =>
   readdirSync(directory).flatMap((name) =>
     readFileSync(join(directory, name), "utf8").split("\n").slice(0, -1),
   );
