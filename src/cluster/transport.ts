@@ -145,6 +145,8 @@ const piecesSeconds = 3600;
 const pieceBytes = 512 * 1024;
 /** Milliseconds after which a trainer without workers says so. */
 const patience = 10_000;
+/** Milliseconds after which a transport that nobody uses, and nobody closed, says that it keeps the program alive. */
+const forgottenAfter = 180_000;
 
 /** The trainer's end once it is connected. */
 interface Opened {
@@ -171,6 +173,7 @@ export class ClusterTransport implements Transport {
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
   #timers: Timers | undefined;
+  #forgotten: () => void = () => undefined;
   #version = 0;
   #weightId = 0;
 
@@ -339,6 +342,7 @@ export class ClusterTransport implements Transport {
   async take(options: { readonly signal?: AbortSignal } = {}): Promise<Rollout | undefined> {
     if (this.#state === "closed" || options.signal?.aborted) return undefined;
     const { broker, pieces } = await this.#open();
+    this.#forgotten();
     const silence = this.#sayThatNobodyWorks(broker.timers);
     const staysAlive = setInterval(() => undefined, 2 ** 30);
     let rollout: Rollout | undefined;
@@ -355,7 +359,17 @@ export class ClusterTransport implements Transport {
       for (const key of taken.pieces) pieces.delete(key).catch(() => undefined); // They expire by themselves.
     }
     this.#makeRoom(broker);
+    this.#sayThatItIsOpen(broker.timers);
     return rollout;
+  }
+
+  /** A program that has trained does not end while its transport is open. */
+  #sayThatItIsOpen(timers: Timers): void {
+    const { run, warn } = this.#settings;
+    this.#forgotten();
+    this.#forgotten = timers.after(forgottenAfter, () =>
+      warn(`run "${run}" has taken no rollout for minutes; if it is over, close its task or transport`),
+    );
   }
 
   #sayThatNobodyWorks(timers: Timers): () => void {
@@ -374,6 +388,7 @@ export class ClusterTransport implements Transport {
   async #close(): Promise<void> {
     const opening = this.#opening;
     this.#state = "closed";
+    this.#forgotten();
     this.#queue.close();
     const opened = await opening?.catch(() => undefined);
     if (!opened) return;
