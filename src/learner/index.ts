@@ -9,6 +9,7 @@ export {
 } from "./gradient-step.ts";
 export { KeyCounts } from "./keys.ts";
 export { type AverageOptions, Learner, repeat } from "./learner.ts";
+export { compileRankUpdate, type RankSum } from "./rank-update.ts";
 export type { RateInputs } from "./rates.ts";
 export {
   compileUpdate,

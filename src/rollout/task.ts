@@ -35,6 +35,7 @@ import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts"
 import type { Stateful, StateTree } from "../state/index.ts";
 import {
   frozenStates,
+  type RankGroup,
   type Report,
   type Request,
   type Segment,
@@ -44,6 +45,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../trainer/index.ts";
+import { rankLearnProgram, sharedReport } from "./rank-learn.ts";
 import { batchOf, type ReplayCounts, RolloutReplay } from "./replay.ts";
 import type { NamedArrays, Rollout, RolloutGenerator, Transport, WorkerLink } from "./rollout.ts";
 import { arraysOf, checkSameModel } from "./weights.ts";
@@ -239,11 +241,14 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     ...objective.components,
   });
 
+  /** Ranks that share each batch; the main one has the rollouts. Undefined for one process. */
+  let ranks: RankGroup | undefined;
   const trainAdds = { batches: 1, updates: 1, samples: batchSize };
   const rollout: Segment = { phase: "rollout", repeats: 1, adds: {}, fusesWithNext: false, maxFuse: 1 };
   const epoch = (at: Counters): readonly Segment[] => {
     const chunks = objective.chunks("train", advanceCounters(at, {}, 1), trainAdds, updates);
-    const train = { phase: "train", adds: trainAdds, fusesWithNext: false, maxFuse: updates } as const;
+    const maxFuse = ranks ? 1 : updates;
+    const train = { phase: "train", adds: trainAdds, fusesWithNext: false, maxFuse } as const;
     return [rollout, ...chunks.map((repeats): Segment => ({ ...train, repeats }))];
   };
 
@@ -282,6 +287,42 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       );
     }
     return rolloutReport(learner, seen, before, replay);
+  };
+
+  const rankProgramFor = objective.perSet((evaluate, names) => {
+    const made = new WeakMap<RankGroup, ReturnType<typeof rankLearnProgram<B, O>>>();
+    return (of: RankGroup) => {
+      const { losses } = options;
+      const program = made.get(of) ?? rankLearnProgram(learner, of, batchSize, { losses, names, evaluate });
+      made.set(of, program);
+      return program;
+    };
+  });
+  const learnOn = async (
+    group: RankGroup,
+    { at: counters }: Span,
+    ramps: Request["ramps"],
+  ): Promise<Report> => {
+    const before = keys.counts.updates % 2 ** 31;
+    const key = hostRandom.hostFoldIn(keys.keys.replay, keys.counts.updates);
+    const isMain = group.rank === 0 && replay.available > 0;
+    const batch = await group.broadcast(
+      "batch",
+      isMain ? batchOf(replay.draw(batchSize, key), batchSize) : null,
+    );
+    if (!batch) return { metrics: {}, exhausted: 0 };
+    const { update, numbers } = rankProgramFor(objective.active("train", counters, trainAdds))(group);
+    const placed = Object.entries(batch).map(
+      ([name, { data, shape }]) => [name, put(data, { ...learner.where, shape })] as const,
+    );
+    const at = Int32Array.of(before);
+    const { metrics, applied } = await update(
+      { batch: Object.fromEntries(placed), at, ramps: numbers.tensor(ramps, 1), key: keys.keys.losses },
+      { at },
+    );
+    for (const [, tensor] of placed) tensor.dispose();
+    keys.counts.updates++;
+    return { metrics, ...(applied !== null && { applied }), nonFinite: learner.nonFinite.report(before) };
   };
 
   const programFor = objective.perSet((evaluate) => ({
@@ -334,8 +375,10 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     ...(options.about && { about: options.about }),
     average: (average) => learner.average(average),
     hooks: objective.hooks as readonly TrainerHook[],
-    begin: ({ config, warn: say }) => {
+    trainsOnRanks: true,
+    begin: ({ config, warn: say, ranks: group }) => {
       warn = say;
+      ranks = group && group.ranks > 1 ? group : undefined;
       const streams = learner.begin(config, keys.counts.updates > 0);
       if (!streams) return;
       keys.restart(keysOf(streams));
@@ -344,7 +387,12 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     },
     run: ({ spans, count, ramps, signal, at }) => {
       const [span] = spans as readonly [Span];
-      return span.segment.phase === "rollout" ? collect(at, signal) : learn(span, count, ramps);
+      if (span.segment.phase === "train")
+        return ranks ? learnOn(ranks, span, ramps) : learn(span, count, ramps);
+      if (!ranks) return collect(at, signal);
+      const group = ranks;
+      const own = group.rank === 0 ? collect(at, signal) : Promise.resolve(undefined);
+      return own.then((report) => sharedReport(group, learner, report));
     },
     ...(generator &&
       examples !== undefined && {

@@ -49,6 +49,11 @@ export interface SetMetric<S = unknown, O = Value, Y = Value> {
   /** `weight` has the first axes of the targets; undefined where the data has none. */
   add(state: S, outputs: O, y: Y, weight?: Value): S;
   value(state: S): Value | Readonly<Record<string, Value>>;
+  /**
+   * True where its value may be taken of the sum of the states of parts of a set: for training batches of which several
+   * ranks have parts. Default: false, and such batches do not report it.
+   */
+  readonly sums?: boolean;
 }
 
 /** Metrics by name. */
@@ -121,6 +126,7 @@ const ratio = (a: Value, b: Value): Value => a.div(np.where(np.equal(b, 0), 1, b
 
 /** A metric that is a weighted mean over labels. */
 const labelMean = (of: (outputs: Value, labels: Labels) => Value, skip?: number): SetMetric<Sums> => ({
+  sums: true,
   init: noSums,
   add: ({ sum, count }, outputs, y, weight) => {
     const labels = labelsOf(outputs, y, weight, skip);
@@ -262,6 +268,7 @@ function classScores(
     multiLabel,
   } = resolveOptions(kind, options, averageTable);
   return {
+    sums: true,
     init: (set) => {
       const classes = multiLabel ? (set.outputs.shape.at(-1) as number) : classesOf(set);
       if (average === "binary" && positive >= classes)
@@ -367,6 +374,7 @@ export function confusionMatrix(options: ConfusionMatrixOptions = {}): Confusion
   const settings = resolveOptions("confusionMatrix", options, table);
   return {
     names: settings.names,
+    sums: true,
     init: (set) => {
       const classes = classesOf(set);
       if (settings.names && settings.names.length !== classes)
@@ -511,7 +519,8 @@ type NumberSums = {
 };
 
 /** As scikit-learn's: of each output by itself, then the mean over outputs. */
-const ofNumbers = (value: (sums: NumberSums) => Value): SetMetric<NumberSums> => ({
+const ofNumbers = (value: (sums: NumberSums) => Value, sums = false): SetMetric<NumberSums> => ({
+  sums,
   init: ({ outputs }) => {
     const none = () => np.zeros([outputs.shape.length > 1 ? (outputs.shape.at(-1) as number) : 1]);
     return { count: none(), absolute: none(), squared: none(), mean: none(), apart: none() };
@@ -542,11 +551,11 @@ const ofNumbers = (value: (sums: NumberSums) => Value): SetMetric<NumberSums> =>
 });
 
 /** The mean absolute error. */
-export const mae = (): SetMetric<NumberSums> => ofNumbers(({ absolute, count }) => ratio(absolute, count));
+export const mae = (): SetMetric<NumberSums> => ofNumbers(({ absolute, count }) => ratio(absolute, count), true);
 
 /** The root of the mean squared error. */
 export const rmse = (): SetMetric<NumberSums> =>
-  ofNumbers(({ squared, count }) => np.sqrt(ratio(squared, count)));
+  ofNumbers(({ squared, count }) => np.sqrt(ratio(squared, count)), true);
 
 /** The share of the targets' variance that the outputs explain: 1 is exact, 0 is no better than the mean. */
 export const r2 = (): SetMetric<NumberSums> =>

@@ -16,7 +16,7 @@ import {
   type Tensor,
   type Value,
 } from "../engine/index.ts";
-import { KeyCounts, Learner, placeOf, type TensorState } from "../learner/index.ts";
+import { KeyCounts, Learner, placeOf, type RankSum, type TensorState } from "../learner/index.ts";
 import { inBf16, Moments, type Params } from "../nn/index.ts";
 import { findValue, type OptimizerState } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
@@ -55,6 +55,7 @@ import {
   type SupervisedData,
   type SupervisedOptions,
 } from "./options.ts";
+import { rankProgram } from "./rank-update.ts";
 import { TableProvider } from "./tracker.ts";
 import { type Rows, trainProgram } from "./update.ts";
 import { type HeldOut, heldArrays, sliceRows, validation } from "./validation.ts";
@@ -247,15 +248,21 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   };
   if (length > 0) evalShape(() => objective.setMetrics.start(length));
 
-  const capacityOf = (batches: BatchGroup): number => feed.capacity(batches, loops ? maxFuse : 1);
+  /** The ranks that share each update's rows; undefined for one process. */
+  let ranks: RankSum | undefined;
+  const capacityOf = (batches: BatchGroup): number => feed.capacity(batches, loops && !ranks ? maxFuse : 1);
   let moments: readonly number[] | undefined;
   const programsFor = objective.perSet((names) => {
-    const programs = new Map<BatchGroup, ReturnType<typeof trainProgram>>();
+    const programs = new Map<BatchGroup, ReturnType<typeof trainProgram | typeof rankProgram>>();
+    let of = ranks;
     return (batches: BatchGroup) => {
+      if (of !== ranks) programs.clear();
+      of = ranks;
       moments ??= momentPositions(model, params.specs, input);
       const capacity = capacityOf(batches);
       const set = { learner, objective, names, batches, batchSize, batchOf, capacity, loops, moments };
-      const program = programs.get(batches) ?? trainProgram(set);
+      const make = () => (ranks ? rankProgram(set, ranks, feedOptions.size) : trainProgram(set));
+      const program = programs.get(batches) ?? make();
       programs.set(batches, program);
       return program;
     };
@@ -273,7 +280,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     span: Span,
     batches: BatchGroup,
     rows: UpdateRows,
-  ): Report => {
+  ): Report | Promise<Report> => {
     const { data, order, from, count, ended } = rows;
     const end = ended && { exhausted: count };
     if (count === 0) {
@@ -284,17 +291,13 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     at[0] = count;
     at[1] = from;
     at[2] = random.counts.count % 2 ** 31;
-    const { values, applied } = program({
-      data,
-      order,
-      at,
-      ramps: numbers.tensor(ramps, asked),
-      key: random.tensor("key"),
+    const inputs = { data, order, at, ramps: numbers.tensor(ramps, asked), key: random.tensor("key") };
+    return after(program(inputs), ({ values, applied }) => {
+      const nonFinite = learner.nonFinite.report(at[2] as number);
+      random.counts.count += count;
+      feed.advance(batches, count, values.loss);
+      return { metrics: values, ...(applied !== null && { applied }), nonFinite, ...end };
     });
-    const nonFinite = learner.nonFinite.report(at[2]);
-    random.counts.count += count;
-    feed.advance(batches, count, values.loss);
-    return { metrics: values, ...(applied !== null && { applied }), nonFinite, ...end };
   };
 
   const tables = new TableProvider(options.metrics ?? {});
@@ -339,8 +342,16 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
       Object.assign(components, learner.components);
     },
     hooks: [...(objective.hooks as readonly TrainerHook[]), ...(held ? tables.hooks : [])],
+    trainsOnRanks: true,
     begin: (started) => {
       warn = started.warn;
+      ranks = started.ranks && started.ranks.ranks > 1 ? started.ranks : undefined;
+      const { others } = objective.setMetrics;
+      if (ranks && others.length > 0)
+        warn(
+          `${kind}: training batches do not report ${others.join(", ")}, because states of ranks cannot be added; ` +
+            "validation does",
+        );
       if (options.precision === "bf16" && !narrow)
         warn(
           `${kind}: precision is "bf16", which the engine ${device.engine} does not have, so that it computes in f32; ` +

@@ -74,10 +74,23 @@ export class SetMetrics {
     });
   }
 
+  /** The states that are sums, so that those of parts of a set can be added. */
+  sums(states: MetricStates): MetricStates {
+    const sums = this.#metrics.filter(([, metric]) => metric.sums);
+    return Object.fromEntries(sums.map(([name]) => [name, states[name] as ExampleTree<Value>]));
+  }
+
+  /** Names of metrics whose states are no sums. */
+  get others(): readonly string[] {
+    return this.#metrics.flatMap(([name, metric]) => (metric.sums ? [] : [name]));
+  }
+
+  /** Of those metrics that have a state here. */
   values(states: MetricStates): SetValues {
     const numbers: Record<string, Value> = {};
     const tables: Record<string, Value> = {};
     for (const [name, metric] of this.#metrics) {
+      if (!(name in states)) continue;
       const given: unknown = metric.value(states[name] as ExampleTree<Value>);
       const named = given instanceof Value ? { [name]: given } : inside(name, given);
       for (const [full, value] of Object.entries(named)) {

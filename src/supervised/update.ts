@@ -3,18 +3,26 @@ import type { BatchGroup, ExampleTree } from "../data/index.ts";
 import { np, random, scan, type Value, type ValueLike } from "../engine/index.ts";
 import { compileUpdate, firstNonFinite, gradientsOf, type Learner, repeat } from "../learner/index.ts";
 import { Moments, type Params } from "../nn/index.ts";
+import type { OptimizerState } from "../optim/index.ts";
 import type { AnyBatch, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
 import type { MetricStates } from "./tracker.ts";
 
 type Values = Readonly<Record<string, Value>>;
 type Gradients = readonly [values: Values, grads: Params];
 /** What goes on from one micro-batch to the next: states of metrics, and running moments of layers. */
-interface Carry {
+export interface Carry {
   readonly metrics: MetricStates;
   readonly moments: readonly Value[];
 }
-/** Gradients of a micro-batch, and what goes on. */
-type Step = readonly [...Gradients, after: Carry];
+/** Gradients of a micro-batch, or of several, and what goes on. */
+export type Step = readonly [...Gradients, after: Carry];
+
+/** The rows of an update that one rank of several has, in micro-batches of `size`. */
+export interface RankPart {
+  readonly size: number;
+  readonly from: number;
+  readonly rows: number;
+}
 
 /** Rows of examples while tracing. Without targets those follow from the inputs. */
 export type Rows = {
@@ -58,7 +66,7 @@ export type ProgramInputs = {
  * called for one update or for many, so that the bits are the same.
  */
 export function trainProgram(options: TrainProgramOptions) {
-  const { learner, capacity, batches, batchOf, moments: positions = [] } = options;
+  const { learner, capacity, batches } = options;
   const program = compileUpdate(
     { updates: learner.states },
     (states, { data, order, at, ramps, key }: ProgramInputs) => {
@@ -66,29 +74,60 @@ export function trainProgram(options: TrainProgramOptions) {
       return repeat(capacity, count, states, learner.rates.stacks(ramps, capacity), (now, ramp, index) => {
         const start = index.mul(batches.size).add(from);
         const number = index.add(before);
-        const [values, grads, moments] = updateGradients(options, {
-          params: now.params,
-          rows: (offset, size) => batchOf(learner.shard(gatherRows(data, order, start.add(offset), size))),
-          ramps: ramp,
-          key: random.foldIn(key, number),
-        });
-        const next = learner.applyGradients(now, ramp, values, grads, ({ params, applied }) => {
-          // An update that was left out moves no moments either.
-          const old = leavesAt(now.params, positions);
-          const reached = (value: Value, i: number): Value =>
-            applied ? np.where(np.equal(applied, 0), old[i] as Value, value) : value;
-          return withLeaves(params, positions, moments.map(reached));
-        });
-        const first = firstNonFinite(now.first, next.finite, number);
-        return [
-          { params: next.params, state: next.state, first },
-          { values: next.values, applied: next.applied ?? null },
-        ] as const;
+        const inputs = updateInputs(options, now.params, { data, order, ramp, key, start, number });
+        return applyUpdate(options, now, ramp, number, updateGradients(options, inputs));
       });
     },
     learner.compileOptions("the training program"),
   );
   return { program, numbers: learner.rampNumbers(capacity) };
+}
+
+interface UpdateRows {
+  readonly data: Rows;
+  readonly order: Value;
+  readonly ramp: Values;
+  readonly key: Value;
+  /** The update's first entry of the order, and its index in the run. */
+  readonly start: Value;
+  readonly number: Value;
+}
+
+/** Inside a program: the inputs of one update. */
+export function updateInputs(
+  { learner, batchOf }: TrainProgramOptions,
+  params: Params,
+  { data, order, ramp, key, start, number }: UpdateRows,
+): UpdateInputs {
+  return {
+    params,
+    rows: (offset, size) => batchOf(learner.shard(gatherRows(data, order, start.add(offset), size))),
+    ramps: ramp,
+    key: random.foldIn(key, number),
+  };
+}
+
+/** Inside a program: one step of the optimizer, by the gradients of an update. */
+export function applyUpdate(
+  { learner, objective, moments: positions = [] }: TrainProgramOptions,
+  now: { readonly params: Params; readonly state: OptimizerState; readonly first: Value },
+  ramp: Values,
+  number: Value,
+  [values, grads, { metrics, moments }]: Step,
+) {
+  const all = { ...values, ...objective.setMetrics.values(metrics).numbers };
+  const next = learner.applyGradients(now, ramp, all, grads, ({ params, applied }) => {
+    // An update that was left out moves no moments either.
+    const old = leavesAt(now.params, positions);
+    const reached = (value: Value, i: number): Value =>
+      applied ? np.where(np.equal(applied, 0), old[i] as Value, value) : value;
+    return withLeaves(params, positions, moments.map(reached));
+  });
+  const first = firstNonFinite(now.first, next.finite, number);
+  return [
+    { params: next.params, state: next.state, first },
+    { values: next.values, applied: next.applied ?? null },
+  ] as const;
 }
 
 /** The examples that `size` entries of an order from `start` on name. */
@@ -97,7 +136,7 @@ function gatherRows(data: Rows, order: Value, start: Value, size: number): Rows 
   return treeMap((array: Value) => np.take(array, rows, { axis: 0 }), data);
 }
 
-interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
+export interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
   /** The examples from one within the update on. */
   readonly rows: (offset: Value | number, size: number) => AnyBatch;
   readonly ramps: Values;
@@ -105,13 +144,15 @@ interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
 }
 
 /**
- * Gradients of one batch, or of several micro-batches as if they were one: each is weighted by its examples, or by its
- * share of what a loss counts (tokens that are not masked, weights of examples).
+ * Inside a program: gradients of one batch, or of several micro-batches as if they were one: each is weighted by its
+ * examples, or by its share of what a loss counts (tokens that are not masked, weights of examples). Of a part of the
+ * update the gradients and values are the part's share of the whole.
  */
-function updateGradients(
+export function updateGradients(
   { objective, names, batchSize, batches, loops, moments: positions = [] }: TrainProgramOptions,
   inputs: UpdateInputs,
-): readonly [...Gradients, moments: readonly Value[]] {
+  part: RankPart = { size: batchSize, from: 0, rows: batches.size },
+): Step {
   const rows = batches.size;
   let carry: Carry = {
     metrics: objective.setMetrics.start(rows),
@@ -139,20 +180,16 @@ function updateGradients(
     const scaledGrads = treeMap((grad: Value) => grad.mul(factors.grads), grads);
     return [Object.fromEntries(scaledValues), scaledGrads, after];
   };
-  const finished = ([values, grads]: Gradients, { metrics, moments }: Carry) =>
-    [{ ...values, ...objective.setMetrics.values(metrics).numbers }, grads, moments] as const;
   const parts = [
-    { size: batchSize, count: Math.floor(rows / batchSize) },
-    { size: rows % batchSize, count: 1 },
+    { size: part.size, count: Math.floor(part.rows / part.size) },
+    { size: part.rows % part.size, count: 1 },
   ].filter(({ size, count }) => size > 0 && count > 0);
-  if (parts.length === 1 && parts[0]?.count === 1) {
-    const [values, grads, after] = of(inputs.key, 0, rows, carry);
-    return finished([values, grads], after);
-  }
+  if (parts.length === 1 && parts[0]?.count === 1 && part.rows === rows)
+    return of(inputs.key, 0, rows, carry);
   // Targets and weights of the whole update; the inputs are not gathered for it.
   const counts = objective.counts(inputs.rows(0, rows));
   const totals = Object.keys(counts).length > 0 ? counts : undefined;
-  let [offset, index] = [0, 0];
+  let [offset, index] = [part.from, part.from / part.size];
   const sums = parts.map(({ size, count }): Gradients => {
     const [from, first] = [offset, index];
     offset += size * count;
@@ -170,7 +207,7 @@ function updateGradients(
     carry = after;
     return totals ? [values, grads] : scaled([values, grads], size / rows);
   });
-  return finished(sums.reduce(added), carry);
+  return [...sums.reduce(added), carry];
 }
 
 /** Parts of totals; nothing has no part. */

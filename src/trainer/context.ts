@@ -29,6 +29,7 @@ export function contextOf(run: Run): RunContext {
     clock,
     random,
     rank: config.rank,
+    sharesState: run.ranks !== undefined,
     sampleUnit: task.sampleUnit,
     signal: ending.signal,
     get settings() {
@@ -74,12 +75,17 @@ export function contextOf(run: Run): RunContext {
     },
     snapshot: (names) => snapshotOf(run, names),
     stop: (reason) => ending.stop(reason),
+    get endAsked() {
+      const { outcome, reason, exitCode } = ending;
+      return outcome && { outcome, reason, exitCode };
+    },
     endTogether: (agree) => {
       ending.together = agree;
       return ({ outcome, reason = "", exitCode }) => {
         if (ending.decided) return;
         if (outcome === "interrupted") ending.interrupt(reason, exitCode);
         else if (outcome === "stopped") ending.stop(reason);
+        else if (outcome === "completed") ending.complete(reason);
       };
     },
     interventions: {
@@ -93,6 +99,7 @@ export function contextOf(run: Run): RunContext {
         return run.progress.earlierModel;
       },
       putBack: async (states, measured) => {
+        if (run.ranks && !measured) throw mainOnly();
         const components = componentsOf(run);
         for (const [name, state] of Object.entries(states)) await components[name]?.setState(state);
         run.progress.statesPutBack(measured);
@@ -104,6 +111,11 @@ export function contextOf(run: Run): RunContext {
   };
   return context;
 }
+
+const mainOnly = (): EspalierError =>
+  new EspalierError("RANKS_PUT_BACK", "a hook puts back earlier parameters on the main rank alone", {
+    fix: "leave that hook out where ranks train together: skipNonFinite leaves out updates on all of them",
+  });
 
 /** The moving parts as they are now, with the components that a hook in the background reads. */
 function freeze(run: Run, context: RunContext, reads: readonly string[]): object | Promise<object> {
@@ -191,7 +203,7 @@ function copied(state: StateTree): StateTree {
  * the seed, the number of ranks, when validation happens, the ramps, and the task's own. Left out is what never changes
  * a bit: the run's name, how far it goes, how work is cut, what is printed.
  */
-export function settingsOf({ config, task }: Pick<Run, "config" | "task">): Settings {
+export function settingsOf({ config, task, ranks }: Pick<Run, "config" | "task" | "ranks">): Settings {
   const ramps = Object.entries(task.ramps).map(([name, ramp]) => {
     // Checkpoints have had these texts since before metrics were named in full.
     let text = ramp.describe();
@@ -200,7 +212,8 @@ export function settingsOf({ config, task }: Pick<Run, "config" | "task">): Sett
   });
   return {
     seed: config.seed,
-    ranks: config.ranks,
+    // Ranks that share their state save what one process would.
+    ranks: ranks ? 1 : config.ranks,
     ...(task.validate && { validate: config.validate.describe() }),
     ramps: Object.fromEntries(ramps),
     task: task.settings ?? {},

@@ -134,11 +134,15 @@ export interface TrainerContext extends HookContext {
   readonly timings: PhaseTimings;
   /** How long each hook's calls took so far. */
   readonly hookTimings: readonly HookTiming[];
+  /** True where several ranks hold the same state, which the main one saves for all. */
+  readonly sharesState: boolean;
   /** In `onError` and after it: the failure. */
   readonly error: unknown;
   /** In `onTrainingEnd`: how the run ended, and why. */
   readonly outcome: Outcome | undefined;
   readonly reason: string | undefined;
+  /** @internal How and why the run is to end; undefined while it goes on. */
+  readonly endAsked: EndingReason | undefined;
   /** @internal Lets ranks end at the same position. Returns a function that ends this rank because another one does. */
   endTogether(agree: Agree): (why: EndingReason) => void;
 }

@@ -2,7 +2,7 @@
 export { type TrainingConfig, trainingConfig, trainingConfigTable } from "./config.ts";
 export { type EarlyStoppingOptions, earlyStopping } from "./early-stopping.ts";
 export { type EmaHookOptions, emaHook } from "./ema-hook.ts";
-export { Ending, type EndingReason, type EndPosition, laterOf } from "./ending.ts";
+export { type Agree, Ending, type EndingReason, type EndPosition, laterOf } from "./ending.ts";
 export {
   type Outcome,
   type PhaseTiming,
@@ -17,6 +17,7 @@ export {
 } from "./events.ts";
 export { ReportValues } from "./metrics.ts";
 export { stoppedIn, withoutStop } from "./progress.ts";
+export type { RankGroup } from "./ranks.ts";
 export {
   type CheckpointRecord,
   type EvaluationScores,

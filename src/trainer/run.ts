@@ -18,6 +18,7 @@ import {
 import { FiniteWatch } from "./finite.ts";
 import { EpochMeans, NewestMetrics, type ReportValues } from "./metrics.ts";
 import { Progress } from "./progress.ts";
+import { checkRanks, type RankGroup } from "./ranks.ts";
 import { checkTask, firstCounters, type Segment, segmentsOf, type Task, taskFailed } from "./task.ts";
 import type { TrainerOptions } from "./trainer.ts";
 
@@ -33,6 +34,8 @@ import type { TrainerOptions } from "./trainer.ts";
  */
 export class Run {
   readonly config: TrainingConfig;
+  /** Ranks that train together and hold the same state; undefined for one process, or ranks with states of their own. */
+  readonly ranks: RankGroup | undefined;
   readonly task: Task;
   readonly clock: Clock;
   readonly warn: (text: string) => void;
@@ -61,8 +64,10 @@ export class Run {
     this.clock = clock;
     this.warn = (text) => warn(printableText(text));
     this.ending = new Ending(this.warn);
-    this.config = trainingConfig(options.config);
+    this.ranks = options.ranks;
+    this.config = trainingConfig(withRanks(options));
     this.task = checkTask(options.task);
+    checkRanks(this.task, this.ranks);
     this.random = new RandomStreams(this.config.seed);
     this.means = new EpochMeans(this.task.ramps);
     this.ramps = new RampInputs(this.task.ramps);
@@ -84,7 +89,8 @@ export class Run {
       ...(logger && { logger }),
     });
     try {
-      for (const hook of [...(this.task.hooks ?? []), ...(options.hooks ?? [])]) this.register(hook);
+      const given = [...(this.task.hooks ?? []), ...(options.hooks ?? []), ...(this.ranks?.hooks ?? [])];
+      for (const hook of given) this.register(hook);
     } catch (error) {
       this.hooks.clear(); // Those before it have been set up.
       throw error;
@@ -169,6 +175,13 @@ export class Run {
     const { counters, done } = this.progress;
     return counters.epochs > counters.epoch || this.#epochRepeats === 0 ? 0 : done / this.#epochRepeats;
   }
+}
+
+/** The configuration with the group's numbers. The main rank's clock decides for all when a run has taken its seconds. */
+function withRanks({ config, ranks }: TrainerOptions): Partial<TrainingConfig> | undefined {
+  if (!ranks) return config;
+  const main = ranks.rank === 0 ? {} : { maxSeconds: Number.POSITIVE_INFINITY };
+  return { ...config, rank: ranks.rank, ranks: ranks.ranks, ...main };
 }
 
 /** The phase an event belongs to: by itself, so that a resumed run says the same. `onBatchesEnd` is in that of its call. */

@@ -6,6 +6,7 @@ import { type Counters, noCounters, type Ramp } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { TrainerHook } from "./events.ts";
+import type { RankGroup } from "./ranks.ts";
 
 // The contract of tasks, and the checks of what they give.
 
@@ -127,11 +128,14 @@ export interface Task {
   readonly hooks?: readonly TrainerHook[];
   /** Keeps a moving average of the parameters, as the component `ema`, from the first update on: for `emaHook`. */
   average?(options: AverageOptions): void;
+  /** True where ranks can train it together: it sums its gradients by the `ranks` that `begin` gets. */
+  readonly trainsOnRanks?: boolean;
   /** Called once, before `onTrainingStart`. `warn` takes messages that do not stop the run. */
   begin?(run: {
     readonly config: TrainingConfig;
     readonly random: RandomStreams;
     readonly warn: (text: string) => void;
+    readonly ranks?: RankGroup | undefined;
   }): void | Promise<void>;
   /** Called once, when all work is done and before `onTrainingEnd`; not where the run has failed. */
   end?(): void | Promise<void>;

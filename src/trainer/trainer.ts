@@ -13,6 +13,7 @@ import type { TrainingConfig } from "./config.ts";
 import { componentsOf, settingsOf } from "./context.ts";
 import { catchSignals } from "./ending.ts";
 import type { Outcome, PhaseTimings, TrainerEvent, TrainerEvents, TrainerHook } from "./events.ts";
+import type { RankGroup } from "./ranks.ts";
 import { Run } from "./run.ts";
 import { type Settings, type Task, taskFailed } from "./task.ts";
 import { TrainingLoop } from "./training-loop.ts";
@@ -29,6 +30,8 @@ export interface TrainerOptions {
   readonly logger?: HookLogger;
   /** Takes messages that do not stop the run. Default: standard error. */
   readonly warn?: (text: string) => void;
+  /** Ranks that train the task together; `rank` and `ranks` of the configuration are theirs. See `trainOnRanks`. */
+  readonly ranks?: RankGroup | undefined;
 }
 
 /**
@@ -96,7 +99,7 @@ export class Trainer extends HostOfHooks<TrainerEvents, TrainerHook> {
 
   constructor(options: TrainerOptions) {
     super();
-    checkNames("Trainer", options, ["task", "config", "hooks", "clock", "logger", "warn"]);
+    checkNames("Trainer", options, ["task", "config", "hooks", "clock", "logger", "warn", "ranks"]);
     this.#run = new Run(options);
   }
 
@@ -201,8 +204,8 @@ export class Trainer extends HostOfHooks<TrainerEvents, TrainerHook> {
   }
 
   #begin(): Promise<void> {
-    const { task, config, random, warn } = this.#run;
-    this.#begun ??= (async () => task.begin?.({ config, random, warn }))();
+    const { task, config, random, warn, ranks } = this.#run;
+    this.#begun ??= (async () => task.begin?.({ config, random, warn, ranks }))();
     return this.#begun;
   }
 

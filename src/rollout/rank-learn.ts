@@ -1,0 +1,108 @@
+import { treeMap } from "../core/index.ts";
+import { np, put, random, read, type Value } from "../engine/index.ts";
+import {
+  compileRankUpdate,
+  firstNonFinite,
+  gradientsOf,
+  type Learner,
+  type RankSum,
+} from "../learner/index.ts";
+import { asLoss, type Evaluate, type Loss, type LossFunction, shareName } from "../losses/index.ts";
+import type { RankGroup, Report } from "../trainer/index.ts";
+
+/** The losses of a task, and those of them that are active. */
+interface RankLosses<B extends object, O> {
+  readonly losses: readonly (Loss<B, O> | LossFunction<B, O>)[];
+  readonly names: readonly string[];
+  readonly evaluate: Evaluate<B>;
+}
+
+/** Inputs of an update. */
+interface RankInputs {
+  readonly batch: Readonly<Record<string, Value>>;
+  /** i32[1]: updates before. */
+  readonly at: Value;
+  readonly ramps: Value | null;
+  readonly key: Value;
+}
+
+/**
+ * Compiles updates of which each rank has a part of the units, as equal as can be. Losses count as in one batch: each
+ * part has its share of what a loss counts, or of the units.
+ */
+export function rankLearnProgram<B extends object, O>(
+  learner: Learner,
+  ranks: RankSum,
+  units: number,
+  { losses, names, evaluate }: RankLosses<B, O>,
+) {
+  const start = (rank: number): number => Math.floor((units * rank) / ranks.ranks);
+  const active = losses.map((loss) => asLoss<B, O>(loss)).filter(({ name }) => names.includes(name));
+  const shareOf =
+    (rank: number) =>
+    (
+      params: Parameters<Evaluate<B>>[0],
+      { batch, at, key }: RankInputs,
+      ramps: Readonly<Record<string, Value>>,
+    ) => {
+      const [from, size] = [start(rank), start(rank + 1) - start(rank)];
+      const rows = (value: Value): Value => {
+        const rest = value.shape.slice(1);
+        return np.dynamicSlice(value, [from, ...rest.map(() => 0)], [size, ...rest]);
+      };
+      const part = treeMap(rows, batch) as unknown as B;
+      const shares = active.map(({ name, count }): readonly [string, Value] => {
+        if (!count) return [name, np.full([], size / units)];
+        const total = count(batch as unknown as B).astype("f32");
+        return [
+          name,
+          count(part)
+            .astype("f32")
+            .div(np.where(np.equal(total, 0), 1, total)),
+        ];
+      });
+      const factors = Object.fromEntries(shares);
+      const weights = {
+        ...ramps,
+        ...Object.fromEntries(shares.map(([name, share]) => [shareName(name), share])),
+      };
+      const own = random.foldIn(random.foldIn(key, np.take(at, 0)), rank);
+      const [metrics, grads] = gradientsOf((now) => {
+        const { loss, metrics } = evaluate(now, part, weights, { train: true, key: own });
+        return [loss, metrics] as const;
+      }, params);
+      const scaled = Object.entries(metrics).map(([name, value]) => {
+        const owner = names.find((one) => name.startsWith(`${one}.`)) ?? "";
+        return [name, name === "loss" ? value : value.mul(factors[owner] ?? size / units)] as const;
+      });
+      return { grads, metrics: Object.fromEntries(scaled) as Readonly<Record<string, Value>> };
+    };
+  const update = compileRankUpdate(learner, ranks, {
+    name: "the training program",
+    gradients: shareOf(ranks.rank),
+    ...(start(ranks.rank + 1) === start(ranks.rank) && { shapes: shareOf(ranks.ranks - 1) }),
+    apply: (now, { grads, metrics }, ramps, { at }: { readonly at: Value }) => {
+      const next = learner.applyGradients(now, ramps, metrics, grads);
+      const first = firstNonFinite(now.first, next.finite, np.take(at, 0));
+      const result = { metrics: next.values, applied: next.applied ?? null };
+      return [
+        { params: next.params, state: next.state, first },
+        treeMap((value: Value) => np.expandDims(value, 0), result),
+      ] as const;
+    },
+  });
+  return { update, numbers: learner.rampNumbers(1) };
+}
+
+/** The main rank's report on all ranks: it alone has rollouts. */
+export async function sharedReport(
+  ranks: RankGroup,
+  { where }: Learner,
+  own: Report | undefined,
+): Promise<Report> {
+  const numbers = own && { metrics: await read(own.metrics), counted: own.counted };
+  const { metrics, counted } = await ranks.broadcast("rollouts", numbers);
+  if (own) return own;
+  const placed = Object.entries(metrics).map(([name, values]) => [name, put(values, where)]);
+  return { metrics: Object.fromEntries(placed), ...(counted && { counted }) };
+}
