@@ -174,6 +174,8 @@ export class ClusterTransport implements Transport {
   #closing: Promise<void> | undefined;
   #timers: Timers | undefined;
   #forgotten: () => void = () => undefined;
+  /** Revisions of the pieces and the head of weights. */
+  readonly #revisions = new Map<string, number>();
   #version = 0;
   #weightId = 0;
 
@@ -321,9 +323,18 @@ export class ClusterTransport implements Transport {
     const pieces = cut(message, Math.min(pieceBytes, broker.maxPayload), version);
     const head = { ...version, id: weights.id, pieces: pieces.length, bytes: message.length } satisfies Head;
     const put = (key: string, bytes: Uint8Array): Promise<void> =>
-      this.#until(broker, "weights", async () => void (await values.put(key, bytes)));
+      this.#until(broker, "weights", () => this.#putNext(values, key, bytes));
     await Promise.all(pieces.map((piece, i) => put(`piece.${i}`, piece)));
     await put("head", encode(head));
+  }
+
+  /** Puts a value over the one that is known: an earlier put that was given up and arrives late is refused then. */
+  async #putNext(values: BrokerValues, key: string, bytes: Uint8Array): Promise<void> {
+    for (;;) {
+      const revision = await values.put(key, bytes, { revision: this.#revisions.get(key) ?? 0 });
+      this.#revisions.set(key, revision ?? (await values.get(key))?.revision ?? 0);
+      if (revision !== undefined) return;
+    }
   }
 
   /** Repeats what the broker did not answer, until it does or this is closed. */
