@@ -30,11 +30,17 @@ export * from "./transform/index.ts";
 export { loadWasm } from "./wasm/backend.ts";
 export { startXla } from "./xla/backend.ts";
 export {
+  cacheDirectory,
   findPlugins,
   type InstallOptions,
+  installedFiles,
+  installPackageFile,
   installPlugin,
   type Plugin,
   type PluginKind,
   pluginAt,
+  type Surroundings,
+  thisMachine,
+  verifyFile,
   verifyPlugin,
 } from "./xla/plugin/index.ts";

@@ -1,6 +1,7 @@
 import { node } from "../../../core/index.ts";
 import { cachedPlugins } from "./install.ts";
 import { cudaLibraryPaths } from "./libraries.ts";
+import { cacheDirectory } from "./package-file.ts";
 import { listFolder, sitePackages } from "./pip.ts";
 
 export type PluginKind = "cpu" | "cuda" | "tpu";
@@ -35,12 +36,9 @@ export function thisMachine(): Surroundings {
   return { env: process.env, home: node.os.homedir() };
 }
 
-/** Directory of installed plugins: ESPALIER_CACHE, or `espalier` in the user's cache directory. */
-export function pluginDirectory({ env, home }: Surroundings): string {
-  const cache =
-    env.ESPALIER_CACHE || node.path.join(env.XDG_CACHE_HOME || node.path.join(home, ".cache"), "espalier");
-  return node.path.join(cache, "plugins");
-}
+/** Directory of installed plugins. */
+export const pluginDirectory = (surroundings: Surroundings): string =>
+  node.path.join(cacheDirectory(surroundings), "plugins");
 
 /** Directories of Python packages that hold plugins, preferred ones first. */
 const inPackages: readonly (readonly [PluginKind, string])[] = [

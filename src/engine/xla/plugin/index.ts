@@ -1,3 +1,17 @@
-export { findPlugins, type Plugin, type PluginKind, pluginAt, type Surroundings } from "./find.ts";
-export { type InstallOptions, installPlugin, verifyPlugin } from "./install.ts";
+export {
+  findPlugins,
+  type Plugin,
+  type PluginKind,
+  pluginAt,
+  type Surroundings,
+  thisMachine,
+} from "./find.ts";
+export { installPlugin, verifyPlugin } from "./install.ts";
 export { type Preloaded, preloadLibraries } from "./libraries.ts";
+export {
+  cacheDirectory,
+  type InstallOptions,
+  installedFiles,
+  installPackageFile,
+  verifyFile,
+} from "./package-file.ts";

@@ -6,6 +6,8 @@ export interface PipOptions {
   readonly signal?: AbortSignal | undefined;
   /** For tests: where programs are looked for, and the like. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** What can be done where there is no pip. */
+  readonly withoutPip?: string | undefined;
 }
 
 /** The ways to call pip, in the order they are tried. */
@@ -30,7 +32,7 @@ export async function downloadWheel(requirement: string, folder: string, options
     );
   }
   throw new EspalierError("PIP_MISSING", "neither python3 -m pip nor pip3 nor pip runs here", {
-    fix: "install Python 3 with pip, or name a plugin file with ESPALIER_XLA_PLUGIN; the wasm engine needs neither",
+    fix: ["install Python 3 with pip", options.withoutPip].filter(Boolean).join(", or "),
   });
 }
 

@@ -10,7 +10,7 @@ export interface Extracted {
   readonly version: string;
 }
 
-/** Copies the shared library at `member` of a wheel to `target`, checked against the wheel's RECORD. */
+/** Copies the shared library or program at `member` of a wheel to `target`, checked against the wheel's RECORD. */
 export async function extractLibrary(
   wheel: string,
   member: string,
@@ -41,7 +41,7 @@ export function promisedHash(record: string, member: string): string | undefined
 const ELF = [0x7f, 0x45, 0x4c, 0x46];
 const MACH_O = [0xcf, 0xfa, 0xed, 0xfe];
 
-/** Copies an entry to a file as it is unpacked and returns its sha256; refuses what is not a shared library. */
+/** Copies an entry to a file as it is unpacked and returns its sha256; refuses what is not a library or program. */
 async function copy(entry: ZipEntry, target: string, signal: AbortSignal | undefined): Promise<string> {
   const hash = node.crypto.createHash("sha256");
   await node.streamPromises.pipeline(
@@ -62,7 +62,7 @@ async function* watched(entry: ZipEntry, hash: Hash): AsyncIterable<Uint8Array> 
     hash.update(chunk);
     yield chunk;
   }
-  if (first) throw invalid(`${entry.name} is not a shared library`);
+  if (first) throw invalid(`${entry.name} is not a shared library or program`);
 }
 
 async function readText(entry: ZipEntry): Promise<string> {

