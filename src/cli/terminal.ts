@@ -13,8 +13,8 @@ export interface Surroundings {
   openStore(location: string): Promise<StatsStore>;
   /** Resolves after this many milliseconds, or when the signal is aborted. */
   pause(milliseconds: number, signal: AbortSignal): Promise<void>;
-  /** Aborted by Ctrl-C. `stop` gives Ctrl-C its usual meaning back. */
-  interrupts(): { readonly signal: AbortSignal; stop(): void };
+  /** Aborted by Ctrl-C, or by the signals given. `stop` gives them their usual meaning back. */
+  interrupts(signals?: readonly NodeJS.Signals[]): { readonly signal: AbortSignal; stop(): void };
 }
 
 /** The process as it is. */
@@ -37,11 +37,16 @@ export function thisProcess(): Surroundings {
     openStore: async (location) =>
       (await import("../metrics/index.ts")).openStatsStore(location, { create: false }),
     pause: (milliseconds, signal) => wait(milliseconds, undefined, { signal }).catch(() => undefined),
-    interrupts: () => {
+    interrupts: (signals = ["SIGINT"]) => {
       const controller = new AbortController();
       const abort = (): void => controller.abort();
-      process.once("SIGINT", abort);
-      return { signal: controller.signal, stop: () => void process.off("SIGINT", abort) };
+      for (const name of signals) process.once(name, abort);
+      return {
+        signal: controller.signal,
+        stop: () => {
+          for (const name of signals) process.off(name, abort);
+        },
+      };
     },
   };
 }
@@ -51,6 +56,8 @@ export interface Output {
   readonly isTTY: boolean;
   /** Of the terminal; undefined elsewhere. */
   readonly columns: number | undefined;
+  /** Of the terminal. */
+  readonly rows?: number | undefined;
   /** Resolves when there is room for more. */
   write(text: string | Uint8Array): Promise<void>;
   /** Aborted when its reader has gone, as `head` does: then there is nothing left to do. */
@@ -72,6 +79,9 @@ export function outputTo(stream: NodeJS.WriteStream): Output {
     },
     get columns() {
       return stream.isTTY ? stream.columns : undefined;
+    },
+    get rows() {
+      return stream.isTTY ? stream.rows : undefined;
     },
     gone: gone.signal,
     write: (text) =>
