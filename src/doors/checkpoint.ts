@@ -20,12 +20,15 @@ export {
   type ReadableFile,
   readHeader,
   readTensor,
+  type S3StoreOptions,
   type SavedCheckpoint,
   type Snapshot,
   type StoredCheckpoint,
   type StoreLock,
+  s3Store,
   saveWeights,
   snapshot,
   snapshotOf,
+  storeAt,
 } from "../checkpoint/index.ts";
 export { firstDifference, flattenState } from "../state/index.ts";
