@@ -1,4 +1,4 @@
-import { type Clock, EspalierError, node, systemClock } from "../core/index.ts";
+import { type Clock, EspalierError, systemClock } from "../core/index.ts";
 import type { Stateful } from "../state/index.ts";
 import {
   Checkpoint,
@@ -14,7 +14,7 @@ import { type RestoreOptions, restoreFrom } from "./restore.ts";
 import { type BestRule, bestFirst, checkKeep, expendable, type Keep, unmetRule } from "./retention.ts";
 import { type CheckpointMetadata, checkMetadata, type FiledMetadata, writeSnapshot } from "./save.ts";
 import { type Snapshot, snapshot } from "./snapshot.ts";
-import { localStore } from "./store/local-store.ts";
+import { entryAt } from "./store/address.ts";
 import type { CheckpointStore, StoreLock } from "./store/store.ts";
 
 // The steps of a save and of a restore, and the file of each. The hook (hook/) calls both at its times.
@@ -173,11 +173,11 @@ export class CheckpointManager {
     await this.#writing;
   }
 
-  /** Opens a checkpoint of the store by its name, or any other by its path. */
+  /** Opens a checkpoint of the store by its name, or any other by its path or address. */
   async load(nameOrPath: string): Promise<Checkpoint> {
     if (!/[/\\]/.test(nameOrPath)) return Checkpoint.open(this.store, nameOrPath);
-    const path = node.path.resolve(nameOrPath);
-    return Checkpoint.open(localStore(node.path.dirname(path)), node.path.basename(path));
+    const { store, name } = entryAt(nameOrPath);
+    return Checkpoint.open(store, name);
   }
 
   /**

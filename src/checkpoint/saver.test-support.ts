@@ -1,11 +1,11 @@
 import { Holder, somebody } from "./fakes.test-support.ts";
-import { localStore } from "./index.ts";
+import { storeAt } from "./index.ts";
 import { CheckpointManager } from "./manager.ts";
 
 // A process that saves over and over until it is killed, and tells of each beginning and end.
 const [directory = "", first = "1"] = process.argv.slice(2);
 const manager = new CheckpointManager({
-  store: localStore(directory),
+  store: storeAt(directory),
   keep: { last: 2 },
   computedBy: async () => somebody,
 });

@@ -23,7 +23,10 @@ export function registerEvaluate(program: Command): void {
   program
     .command("evaluate")
     .description("play episodes with the policy of a checkpoint and print how good it is")
-    .argument("<checkpoint>", "its path or file: URI; of a directory of checkpoints the newest whole one")
+    .argument(
+      "<checkpoint>",
+      "its path, file: URI or address on S3; of a directory of checkpoints the newest whole one",
+    )
     .option("--env <name>", "the environment, instead of the one it was trained on")
     .option(
       "--module <file>",

@@ -3,8 +3,8 @@ import {
   type CheckpointStore,
   type Json,
   type Keep,
-  localStore,
   snapshot,
+  storeAt,
 } from "../checkpoint/index.ts";
 import {
   badOption,
@@ -329,7 +329,7 @@ export class CheckpointHook extends PeriodicHook<SavedContext> {
     const settings = resolveOptions("CheckpointHook", options, checkpointTable);
     super(periodOf("checkpoint", settings));
     const { directory, keep } = settings;
-    const store = settings.store ?? (directory === undefined ? undefined : localStore(directory));
+    const store = settings.store ?? (directory === undefined ? undefined : storeAt(directory));
     if (store === undefined)
       throw badOption(
         "CheckpointHook",

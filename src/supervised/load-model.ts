@@ -9,14 +9,13 @@
  *     predict(rows)
  *       rows -> transform.inputs -> arrays -> batches of 2^n rows -> model -> rows cut off -> transform.decode
  */
-import { Checkpoint, CheckpointManager, localStore, openCheckpoint } from "../checkpoint/index.ts";
+import { Checkpoint, CheckpointManager, openCheckpoint, storeAt } from "../checkpoint/index.ts";
 import {
   checkOptions,
   EspalierError,
   flatten,
   isPlainObject,
   leafPaths,
-  node,
   type OptionTable,
   option,
   shown,
@@ -189,16 +188,10 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
   };
 }
 
-/** The path of a path or a `file:` URL. */
-export const pathOf = (from: string | URL): string =>
-  String(from).startsWith("file:") ? node.url.fileURLToPath(from) : String(from);
-
 async function openAt(from: string | URL, which: "best" | "last"): Promise<Checkpoint> {
-  const path = pathOf(from);
-  const best =
-    which === "best" && (await new CheckpointManager({ store: localStore(node.path.resolve(path)) }).best());
+  const best = which === "best" && (await new CheckpointManager({ store: storeAt(from) }).best());
   // A checkpoint itself holds no others: it is what was asked for.
-  return best || openCheckpoint(path);
+  return best || openCheckpoint(from);
 }
 
 /** The part of a manifest that tells how to use its model. */

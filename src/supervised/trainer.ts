@@ -1,4 +1,10 @@
-import { checkpointHook, openCheckpoint, type ResumeOptions, resumeTrainer } from "../checkpoint/index.ts";
+import {
+  checkpointHook,
+  isOnS3,
+  openCheckpoint,
+  type ResumeOptions,
+  resumeTrainer,
+} from "../checkpoint/index.ts";
 import {
   badOption,
   checkNames,
@@ -37,7 +43,6 @@ import {
   withoutStop,
 } from "../trainer/index.ts";
 import { after, isStreamed, loading, sampleOf } from "./feed.ts";
-import { pathOf } from "./load-model.ts";
 import type { Metrics } from "./metrics.ts";
 import type { LossInput, TargetsOf } from "./objective.ts";
 import {
@@ -164,8 +169,8 @@ const table = {
   trainingConfig: anything<Partial<SupervisedConfig>>("an object such as { epochs: 10, batchSize: 32 }"),
   hooks: anything<TrainerHook | readonly TrainerHook[]>("a hook, or a list of hooks"),
   checkpointDir: option.made<string>(
-    'the name of a directory, such as "runs/mnist"',
-    (value) => typeof value === "string" && value.trim() !== "",
+    'a directory of this machine, such as "runs/mnist"; checkpoints alone go to S3 by hooks: checkpointHook({ directory })',
+    (value) => typeof value === "string" && value.trim() !== "" && !isOnS3(value),
     {},
   ),
   automatic: option.group<AutomaticParts>(
@@ -261,7 +266,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       return task.test(await examplesOf(data, transform), trainer.result?.counters);
     }
     if (transform && !transform.fitted) {
-      const checkpoint = await openCheckpoint(pathOf(resumeFrom), warn);
+      const checkpoint = await openCheckpoint(resumeFrom, warn);
       await transform.setState(await checkpoint.state("transform"));
     }
     const { task, trainer } = await start({ trainData: data, progress: false }, []);
@@ -458,7 +463,7 @@ async function restore(
   options: ResumeOptions = {},
 ): Promise<void> {
   if (typeof from === "string" || from instanceof URL) {
-    await resumeTrainer(trainer, pathOf(from), options);
+    await resumeTrainer(trainer, from, options);
     return;
   }
   const { components } = trainer;

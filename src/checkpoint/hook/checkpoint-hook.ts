@@ -12,7 +12,7 @@ import type { Checkpoint } from "../checkpoint.ts";
 import type { Json } from "../json.ts";
 import type { RestoreOptions } from "../restore.ts";
 import { checkKeep, type Keep } from "../retention.ts";
-import { localStore } from "../store/local-store.ts";
+import { storeAt } from "../store/address.ts";
 import type { CheckpointStore } from "../store/store.ts";
 import { CheckpointKeeper } from "./keeper.ts";
 
@@ -119,8 +119,11 @@ const saveEvents = [
 
 /** Copies saved checkpoints elsewhere. */
 export interface Publication {
-  /** A store that gets a copy, or a function that files a checkpoint and gives its address. */
-  readonly to: CheckpointStore | ((checkpoint: Checkpoint) => Promise<string>);
+  /**
+   * A store that gets a copy, or its address (`s3://models/published`, a path), or a function that files a checkpoint and
+   * gives its address.
+   */
+  readonly to: string | CheckpointStore | ((checkpoint: Checkpoint) => Promise<string>);
   /** Asked whenever a checkpoint has been saved: due where one of its times lies since the one before. */
   readonly schedule: Schedule;
 }
@@ -130,8 +133,9 @@ export interface CheckpointHookOptions
   extends Pick<RestoreOptions, "mode" | "parameters" | "optimizer" | "allow"> {
   /** Default: `checkpoint`. */
   readonly name?: string;
-  /** The place of checkpoints: a store, or a directory. Runs of several ranks need a directory that all see. */
+  /** The place of checkpoints: a store. */
   readonly store?: CheckpointStore;
+  /** The place of checkpoints: a directory, or an address as `s3://bucket/run`. All ranks of a run must see it. */
   readonly directory?: string;
   /** Seconds for which ranks wait for each other. Default: 600. */
   readonly patience?: number;
@@ -171,7 +175,7 @@ const table = {
     {},
   ),
   directory: option.made<string>(
-    'a directory: "runs/mnist", or "." for the current one',
+    'a directory, "runs/mnist", or "." for the current one, or an address, "s3://bucket/run"',
     (value) => typeof value === "string" && value.trim() !== "",
     {},
   ),
@@ -203,9 +207,15 @@ const table = {
   timeBudget: option.number({ min: 0 }),
 } satisfies OptionTable<CheckpointHookOptions>;
 
+/** A publication whose address has been resolved. */
+export interface PublicationSettings extends Publication {
+  readonly to: Exclude<Publication["to"], string>;
+}
+
 /** The options of a checkpoint hook, checked and completed. */
 export interface CheckpointSettings extends Settings<typeof table> {
   readonly store: CheckpointStore;
+  readonly publish: readonly PublicationSettings[];
   readonly schedule: Schedule;
   readonly on: SaveEvent;
 }
@@ -233,8 +243,12 @@ function settingsOf(options: CheckpointHookOptions): CheckpointSettings {
       `"${name}" is not primary, and is to restore (onStart: "${onStart}")`,
       "give onStart to the primary checkpoint hook",
     );
-  const store = given.store ?? localStore(directory as string);
-  return { ...given, store, schedule, on: given.on ?? eventOf(schedule) };
+  const store = given.store ?? storeAt(directory as string);
+  const publish = given.publish.map(({ to, ...rest }) => ({
+    ...rest,
+    to: typeof to === "string" ? storeAt(to) : to,
+  }));
+  return { ...given, store, publish, schedule, on: given.on ?? eventOf(schedule) };
 }
 
 /**

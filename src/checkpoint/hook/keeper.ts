@@ -15,7 +15,7 @@ import type { CheckpointMetadata } from "../save.ts";
 import { type Snapshot, snapshotOf } from "../snapshot.ts";
 import { nodeFileSystem } from "../store/file-system.ts";
 import { systemProcesses } from "../store/lock.ts";
-import type { CheckpointSettings, Publication } from "./checkpoint-hook.ts";
+import type { CheckpointSettings, PublicationSettings } from "./checkpoint-hook.ts";
 import { compileOptionsOf } from "./open-checkpoint.ts";
 import { isPublishing, publish } from "./publish.ts";
 import { openManager, restoreRun } from "./start-run.ts";
@@ -111,7 +111,7 @@ export class CheckpointKeeper {
   /** Freezes the run as it is now, when the write before is done. Gives the function that writes it. */
   async #freeze(
     context: TrainerContext,
-    due: readonly Publication[],
+    due: readonly PublicationSettings[],
   ): Promise<(() => Promise<void>) | undefined> {
     await this.#writing;
     if (this.#off) return undefined;
@@ -132,7 +132,7 @@ export class CheckpointKeeper {
     manager: CheckpointManager,
     frozen: Snapshot,
     metadata: () => Promise<CheckpointMetadata>,
-    due: readonly Publication[],
+    due: readonly PublicationSettings[],
     slots: SlotAccess,
   ): Promise<void> {
     try {
@@ -217,15 +217,15 @@ const prefixed = (metrics: Readonly<Record<string, number>>): Readonly<Record<st
  * none: the counters at the last save, and the states of schedules. Seconds are left out: no two runs share them.
  */
 class PublishMarks implements Stateful {
-  readonly #publications: readonly Publication[];
+  readonly #publications: readonly PublicationSettings[];
   #saved: Counters | undefined;
 
-  constructor(publications: readonly Publication[]) {
+  constructor(publications: readonly PublicationSettings[]) {
     this.#publications = publications;
   }
 
   /** The publications that are due for a checkpoint at these counters, which counts as the last from now on. */
-  take(counters: Counters): readonly Publication[] {
+  take(counters: Counters): readonly PublicationSettings[] {
     const since = this.#saved ?? nothingDone(counters);
     this.#saved = counters;
     return this.#publications.filter(({ schedule }) => schedule.due({ counters, since }));

@@ -6,10 +6,11 @@ import { CheckpointManager } from "../manager.ts";
 import type { Manifest } from "../manifest.ts";
 import { partName, ranksOf } from "../ranks/ranked-store.ts";
 import type { RestoreOptions } from "../restore.ts";
-import { localStore } from "../store/local-store.ts";
+import { entryAt, storeAt } from "../store/address.ts";
 
 /**
- * Opens the checkpoint at a path, or the newest whole one of the run directory there.
+ * Opens the checkpoint at an address, a path, a `file:` URI or `s3://bucket/prefix`, or the newest whole one of the run
+ * directory there.
  *
  * @example
  * ```ts
@@ -17,20 +18,20 @@ import { localStore } from "../store/local-store.ts";
  * ```
  */
 export async function openCheckpoint(
-  path: string,
+  address: string | URL,
   warn: (text: string) => void = () => undefined,
 ): Promise<Checkpoint> {
-  const at = node.path.resolve(path);
-  const parent = localStore(node.path.dirname(at));
+  const { store: parent, name: own } = entryAt(address);
   try {
-    return await Checkpoint.open(parent, node.path.basename(at));
+    return await Checkpoint.open(parent, own);
   } catch (error) {
     if (!(error instanceof EspalierError) || !["CHECKPOINT_MISSING", "STORE_NAME"].includes(error.code))
       throw error;
   }
-  const ranks = await ranksOf(parent, node.path.basename(at));
+  const store = storeAt(address);
+  const at = store.location;
+  const ranks = await ranksOf(parent, own);
   if (ranks > 1) throw ofRanks(`${at} is a checkpoint`, ranks, at);
-  const store = localStore(at);
   const newest = await latestWhole(store, warn);
   if (newest) return newest;
   for (const { name } of [...(await listCheckpoints(store))].reverse()) {
@@ -40,7 +41,7 @@ export async function openCheckpoint(
   const beside = (await listCheckpoints(parent).catch(() => [])).map(({ name }) => name);
   throw new EspalierError(
     "CHECKPOINT_MISSING",
-    `there is no whole checkpoint at ${at}${didYouMean(node.path.basename(at), beside)}`,
+    `there is no whole checkpoint at ${at}${didYouMean(own, beside)}`,
     {
       fix: `give the directory of a checkpoint, or a directory that holds some${beside.length > 0 ? `; in ${parent.location} there are ${someOf(beside)}` : ""}`,
     },
@@ -62,8 +63,9 @@ export interface ResumeOptions extends Pick<RestoreOptions, "mode" | "parameters
 }
 
 /**
- * Restores a trainer that has not begun from the checkpoint at a path, or from the newest whole one of the run
- * directory there. A {@link checkpointHook} of that trainer leaves it as it is and saves from there on.
+ * Restores a trainer that has not begun from the checkpoint at an address, as {@link openCheckpoint} takes it, or from
+ * the newest whole one of the run directory there. A {@link checkpointHook} of that trainer leaves it as it is and saves
+ * from there on.
  *
  * @example
  * ```ts
@@ -74,12 +76,12 @@ export interface ResumeOptions extends Pick<RestoreOptions, "mode" | "parameters
  */
 export async function resumeTrainer(
   trainer: Pick<Trainer, "components" | "settings" | "config">,
-  path: string,
+  address: string | URL,
   options: ResumeOptions = {},
 ): Promise<Manifest> {
   const { warn, ...given } = options;
-  const checkpoint = await openCheckpoint(path, warn);
-  const store = localStore(node.path.dirname(checkpoint.path));
+  const checkpoint = await openCheckpoint(address, warn);
+  const { store } = entryAt(checkpoint.path);
   const manager = new CheckpointManager({ store, ...(warn && { warn }) });
   return manager.restore(trainer.components, checkpoint, {
     ...given,

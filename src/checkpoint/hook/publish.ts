@@ -1,10 +1,11 @@
-import { EspalierError, node } from "../../core/index.ts";
+import { EspalierError } from "../../core/index.ts";
 import { Checkpoint, checkpointName } from "../checkpoint.ts";
 import type { CheckpointManager } from "../manager.ts";
 import type { ComponentRecord, Manifest } from "../manifest.ts";
 import { writeManifest } from "../save.ts";
+import { uriOf } from "../store/address.ts";
 import type { CheckpointStore, CheckpointWriter, StoredCheckpoint } from "../store/store.ts";
-import type { Publication } from "./checkpoint-hook.ts";
+import type { PublicationSettings } from "./checkpoint-hook.ts";
 
 /** Bytes that are on their way at once. */
 const piece = 8 * 1024 * 1024;
@@ -13,7 +14,7 @@ const piece = 8 * 1024 * 1024;
 export async function publish(
   manager: CheckpointManager,
   name: string,
-  to: Publication["to"],
+  to: PublicationSettings["to"],
 ): Promise<string> {
   const { store } = manager;
   const stop = manager.use(name);
@@ -89,6 +90,3 @@ async function isSame(store: CheckpointStore, name: string, { components }: Mani
   const there = await Checkpoint.open(store, name);
   return JSON.stringify(there.manifest.components) === JSON.stringify(components);
 }
-
-const uriOf = (path: string): string =>
-  node.path.isAbsolute(path) ? node.url.pathToFileURL(path).href : path;

@@ -78,7 +78,7 @@ interface Verified {
 
 /** Reads and hashes every byte of a checkpoint, or of all in a store. */
 export async function verify(path: string): Promise<Verified> {
-  const found = locate(path);
+  const found = await locate(path);
   const manager = new CheckpointManager({ store: found.store });
   const names = found.kind === "store" ? (await manager.list()).map(({ name }) => name) : [found.name];
   if (names.length === 0)

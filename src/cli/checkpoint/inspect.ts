@@ -145,7 +145,7 @@ function storeText(location: string, found: readonly ListedCheckpoint[]): string
 
 /** The text that `inspect PATH` prints: of a checkpoint everything but its numbers, of a directory its checkpoints. */
 export async function inspect(path: string, asJson: boolean): Promise<string> {
-  const found = locate(path);
+  const found = await locate(path);
   if (found.kind !== "checkpoint") {
     const store = found.kind === "ranks" ? found.parts : found.store;
     const listed = await inspectStore(store);

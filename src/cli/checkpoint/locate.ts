@@ -4,7 +4,9 @@ import {
   anyRanksStore,
   Checkpoint,
   type CheckpointStore,
+  entryAt,
   type Header,
+  isOnS3,
   localStore,
   type PartedStore,
   readHeader,
@@ -25,8 +27,9 @@ export type Located =
     }
   | { readonly kind: "store"; readonly store: PartedStore };
 
-/** Looks at a path. A directory with a manifest is a checkpoint, any other may hold some. */
-export function locate(path: string): Located {
+/** Looks at a path, or an address on S3. A directory with a manifest is a checkpoint, any other may hold some. */
+export async function locate(path: string): Promise<Located> {
+  if (isOnS3(path)) return locateOnS3(path);
   const full = resolve(path);
   if (!existsSync(full)) throw missing(path, full);
   if (!statSync(full).isDirectory()) {
@@ -46,6 +49,17 @@ export function locate(path: string): Located {
       parts: localStore(full),
     };
   return { kind: "store", store: anyRanksStore(full) };
+}
+
+async function locateOnS3(address: string): Promise<Located> {
+  const { store: parent, name } = entryAt(address);
+  if ((await parent.list()).includes(name))
+    return { kind: "checkpoint", store: anyRanksStore(parent.location), name };
+  const store = anyRanksStore(address);
+  if ((await store.list()).length > 0) return { kind: "store", store };
+  throw new EspalierError("CHECKPOINT_MISSING", `there are no checkpoints at ${address}`, {
+    fix: "give the address of a checkpoint, or of a store of checkpoints",
+  });
 }
 
 /** A checkpoint whose manifest is gone still is one, to be told what is wrong with it. */
@@ -74,7 +88,7 @@ export async function openCheckpoint(path: string): Promise<{
   readonly checkpoint: Checkpoint;
   readonly store: CheckpointStore;
 }> {
-  const found = locate(path);
+  const found = await locate(path);
   if (found.kind === "checkpoint")
     return { checkpoint: await Checkpoint.open(found.store, found.name), store: found.store };
   const names = [...(await (found.kind === "ranks" ? found.parts : found.store).list())].sort();
@@ -92,8 +106,8 @@ export async function openCheckpoint(path: string): Promise<{
 }
 
 /** The store at a path, refusing paths that lead elsewhere. */
-export function openStore(path: string): PartedStore {
-  const found = locate(path);
+export async function openStore(path: string): Promise<PartedStore> {
+  const found = await locate(path);
   if (found.kind === "store") return found.store;
   throw new EspalierError("STORE_EXPECTED", `${path} is one checkpoint, not a directory of checkpoints`, {
     fix: `give the directory it lies in: ${found.store.location}`,

@@ -22,7 +22,7 @@ export interface PruneOptions {
 export async function prune(path: string, options: PruneOptions): Promise<string> {
   const keep = parseKeep(options);
   const { dryRun = false } = options;
-  const store = openStore(path);
+  const store = await openStore(path);
   const notes: string[] = [];
   const manager = new CheckpointManager({
     store: dryRun ? untouched(store) : store,

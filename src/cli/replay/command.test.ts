@@ -211,6 +211,6 @@ describe("bad input", () => {
     expect((await replay([path("notes.replay")])).error).toMatch(
       /notes\.replay is not a replay.*REPLAY_INVALID/s,
     );
-    expect((await replay(["s3://bucket/a.replay"])).error).toMatch(/REPLAY_URI/);
+    expect((await replay(["gs://bucket/a.replay"])).error).toMatch(/REPLAY_URI/);
   });
 });

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
+import { isOnS3 } from "../../checkpoint/index.ts";
 import { EspalierError, numberText, printable } from "../../core/index.ts";
 import type { Environment, Replay, ReplayVerdict } from "../../rl/index.ts";
 import { countOf, numberOf } from "../options.ts";
@@ -52,7 +53,10 @@ export function registerReplay(program: Command, around: ReplaySurroundings = th
   program
     .command("replay")
     .description("watch a recorded episode, or make a film of it")
-    .argument("<replay>", "a replay, its file: URI, or a directory of replays, of which the newest is taken")
+    .argument(
+      "<replay>",
+      "a replay, its file: URI or address on S3, or a directory of replays, of which the newest is taken",
+    )
     .option("--speed <times>", "how fast: 1 is 30 steps a second", "1")
     .option("--svg <file>", "write an animated SVG instead")
     .option("--gif <file>", "write an animated GIF instead")
@@ -96,7 +100,7 @@ async function replay(
   if (await ranElsewhere(options.module, around.self, around.args)) return;
   // Environments bring the engine along: other commands start faster without.
   const rl = await import("../../rl/index.ts");
-  const { path, among } = locateReplay(rl.replayPath(from));
+  const { path, among } = isOnS3(from) ? { path: from, among: 1 } : locateReplay(rl.replayPath(from));
   const recorded = await rl.readReplay(path);
   const make = (): Environment => environmentOf(recorded, options.module, rl.makeEnvironment);
   const verdict = closing(make(), (environment) => rl.verifyReplay(recorded, environment));

@@ -2,7 +2,7 @@ import { openCheckpoint } from "../../checkpoint/index.ts";
 import { checkOptions, EspalierError, type OptionTable, option } from "../../core/index.ts";
 import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import { type EnvironmentSource, spacesOf } from "../environments/registry.ts";
-import { describedIn, type Player, type PlayerState, pathOf, playerIn } from "../evaluation/player.ts";
+import { describedIn, type Player, type PlayerState, playerIn } from "../evaluation/player.ts";
 import { hasMasks, PolicySteps } from "../evaluation/policy-steps.ts";
 import * as rows from "../option-rows.ts";
 import type { Policy } from "../policies/policy.ts";
@@ -157,8 +157,8 @@ export interface LoadActorOptions extends ActorOptions {
 }
 
 /**
- * Loads the policy of a checkpoint by a path or a `file:` URI; of a directory of checkpoints, that of the newest
- * complete one. Neither the training's code nor its environment is needed.
+ * Loads the policy of a checkpoint by a path, a `file:` URI or `s3://bucket/prefix`; of a directory of checkpoints,
+ * that of the newest complete one. Neither the training's code nor its environment is needed.
  *
  * @example
  * ```ts
@@ -175,7 +175,7 @@ export async function loadActor<A extends SpaceValue = SpaceValue>(
     env: option.made<EnvironmentSource>("the name of an environment", () => true, {}),
   });
   const { env, ...rest } = options;
-  const checkpoint = await openCheckpoint(pathOf(String(address)));
+  const checkpoint = await openCheckpoint(address);
   const described = describedIn(checkpoint);
   const source = env ?? described.environment;
   const spaces = described.spaces ?? (source && (await spacesOf(source)));

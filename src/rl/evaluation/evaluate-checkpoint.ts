@@ -1,10 +1,10 @@
-import { type Checkpoint, type Manifest, openCheckpoint } from "../../checkpoint/index.ts";
-import { EspalierError, node, systemClock } from "../../core/index.ts";
+import { type Checkpoint, type Manifest, openCheckpoint, uriOf } from "../../checkpoint/index.ts";
+import { EspalierError, systemClock } from "../../core/index.ts";
 import { openStatsStore } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type EnvironmentSource, environmentMaker, spacesOf } from "../environments/registry.ts";
 import type { PolicySpaces } from "../policies/policy.ts";
-import { type DescribedPlayer, describedIn, pathOf, playerIn } from "./player.ts";
+import { type DescribedPlayer, describedIn, playerIn } from "./player.ts";
 import { insertEvaluation, openRun } from "./publish.ts";
 import {
   checkSuites,
@@ -44,8 +44,8 @@ export interface CheckpointEvaluation {
 }
 
 /**
- * Evaluates a checkpoint by its address: a path, or a `file:` URI; of a directory of checkpoints the newest complete
- * one. Policy and environment are those that the run's settings describe in its manifest.
+ * Evaluates a checkpoint by its address: a path, a `file:` URI or `s3://bucket/prefix`; of a directory of checkpoints the
+ * newest complete one. Policy and environment are those that the run's settings describe in its manifest.
  *
  * @example
  * ```ts
@@ -58,7 +58,7 @@ export async function evaluateCheckpoint(
   options: CheckpointEvaluationOptions = {},
 ): Promise<CheckpointEvaluation> {
   const { episodes = 10, seed, suites, env, store, run, ...rest } = options;
-  const checkpoint = await openCheckpoint(pathOf(address));
+  const checkpoint = await openCheckpoint(address);
   const { path, manifest } = checkpoint;
   const described = describedIn(checkpoint);
   const played = checkSuites(
@@ -76,7 +76,7 @@ export async function evaluateCheckpoint(
     episodes,
     seed: seed ?? evaluationSeed(described.seed),
   });
-  const uri = node.url.pathToFileURL(path).href;
+  const uri = uriOf(path);
   if (store !== undefined) {
     const opened = await openStatsStore(store);
     try {

@@ -1,3 +1,4 @@
+import { isStoreAddress } from "../../checkpoint/index.ts";
 import {
   checkOptions,
   EspalierError,
@@ -9,7 +10,6 @@ import {
 import { ownFile, tsxFor } from "../../engine/index.ts";
 import { openStatsStore, type StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
-import { isFileAddress } from "./player.ts";
 import { openRun } from "./publish.ts";
 import type { SuiteResult, Suites } from "./suites.ts";
 
@@ -162,7 +162,7 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
   }
 
   return {
-    opens: isFileAddress,
+    opens: isStoreAddress,
     submit: async (job) => {
       const run = await openRun(await store(), job.run, systemClock);
       const entry: Entry = {

@@ -121,7 +121,7 @@ describe("replays in a directory", () => {
       /no replay .*none.*REPLAY_MISSING/s,
     );
     await expect(readReplay(directory)).rejects.toThrow(/REPLAY_UNREADABLE/);
-    await expect(readReplay("s3://bucket/a.replay")).rejects.toThrow(/does not lead to a file.*REPLAY_URI/s);
+    await expect(readReplay("gs://bucket/a.replay")).rejects.toThrow(/does not lead to a file.*REPLAY_URI/s);
   });
 });
 

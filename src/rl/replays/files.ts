@@ -1,4 +1,11 @@
-import type { CheckpointStore } from "../../checkpoint/index.ts";
+import {
+  type CheckpointStore,
+  entryAt,
+  isOnS3,
+  readObject,
+  uriOf,
+  writeObject,
+} from "../../checkpoint/index.ts";
 import { EspalierError, node } from "../../core/index.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
 import type { Replay } from "./replay.ts";
@@ -17,8 +24,9 @@ export interface WriteReplayOptions {
 }
 
 /**
- * Writes a replay to a directory, or to a checkpoint store, where it appears complete or not at all. In a directory it
- * is `NAME.replay`, and several processes may write at once; in a store it is the entry NAME.
+ * Writes a replay to a directory, to `s3://bucket/prefix`, or to a checkpoint store, where it appears complete or not at
+ * all. In a directory and on S3 it is `NAME.replay`, and several processes may write at once; in a store it is the entry
+ * NAME.
  *
  * @example
  * ```ts
@@ -32,17 +40,20 @@ export async function writeReplay(
 ): Promise<StoredReplay> {
   const name = fileName(options.name ?? nameOf(replay));
   const bytes = encodeReplay(replay);
-  const path =
-    typeof to === "string" ? await intoDirectory(to, name, bytes) : await intoStore(to, name, bytes);
-  return {
-    path,
-    uri: node.path.isAbsolute(path) ? node.url.pathToFileURL(path).href : path,
-    bytes: bytes.length,
-  };
+  const path = await written(to, name, bytes);
+  return { path, uri: uriOf(path), bytes: bytes.length };
+}
+
+async function written(to: string | CheckpointStore, name: string, bytes: Uint8Array): Promise<string> {
+  if (typeof to !== "string") return intoStore(to, name, bytes);
+  if (!isOnS3(to)) return intoDirectory(to, name, bytes);
+  const address = `${to.replace(/\/$/, "")}/${name}${REPLAY_SUFFIX}`;
+  await writeObject(address, bytes);
+  return address;
 }
 
 /**
- * Reads a replay: a path, a `file:` URI, or a name in a store.
+ * Reads a replay: a path, a `file:` URI, an address on S3, or a name in a store.
  *
  * @example
  * ```ts
@@ -50,14 +61,20 @@ export async function writeReplay(
  * ```
  */
 export async function readReplay(from: string | URL, store?: CheckpointStore): Promise<Replay> {
-  if (store) return fromStore(store, fileName(String(from)));
-  const path = replayPath(from);
+  const address = String(from);
+  if (store) return fromStore(store, fileName(address));
+  const onS3 = isOnS3(address);
+  if (onS3 && !address.endsWith(REPLAY_SUFFIX)) {
+    const entry = entryAt(address);
+    return fromStore(entry.store, entry.name);
+  }
+  const path = onS3 ? address : replayPath(from);
   try {
-    return decodeReplay(await node.fs.promises.readFile(path), String(from));
+    return decodeReplay(await (onS3 ? readObject(path) : node.fs.promises.readFile(path)), address);
   } catch (cause) {
-    if (cause instanceof EspalierError) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const gone = code === "ENOENT" || code === "ENOTDIR";
+    const { code = "", message } = cause as NodeJS.ErrnoException;
+    const gone = ["ENOENT", "ENOTDIR", "FILE_MISSING"].includes(code);
+    if (cause instanceof EspalierError && !gone) throw cause;
     throw new EspalierError(
       gone ? "REPLAY_MISSING" : "REPLAY_UNREADABLE",
       gone ? `there is no replay ${from}` : `${from} cannot be read: ${message}`,
@@ -75,7 +92,7 @@ export function replayPath(from: string | URL): string {
     return node.url.fileURLToPath(text);
   } catch (cause) {
     throw new EspalierError("REPLAY_URI", `${text} does not lead to a file of this machine`, {
-      fix: "give a path or a file: URI; what lies elsewhere is to be copied here first",
+      fix: "give a path, a file: URI or an address on S3; what lies elsewhere is to be copied here first",
       cause,
     });
   }
