@@ -13,6 +13,7 @@ import { RankMeeting } from "../ranks/meeting.ts";
 import { defaultPatience } from "../ranks/ranked-store.ts";
 import type { CheckpointMetadata } from "../save.ts";
 import { type Snapshot, snapshotOf } from "../snapshot.ts";
+import { isOnS3 } from "../store/address.ts";
 import { nodeFileSystem } from "../store/file-system.ts";
 import { systemProcesses } from "../store/lock.ts";
 import type { CheckpointSettings, PublicationSettings } from "./checkpoint-hook.ts";
@@ -83,7 +84,11 @@ export class CheckpointKeeper {
     const { outcome, config, reason } = context;
     if (this.#off || outcome === "failed") return;
     if (config.ranks > 1 && outcome !== "completed" && (!this.#meeting || this.#meeting.failure)) {
-      const why = this.#meeting?.failure ?? "only the primary checkpoint hook saves the end of several ranks";
+      const why =
+        this.#meeting?.failure ??
+        (this.#settings.primary
+          ? "ranks agree on where they end through a directory, and a store on S3 has none"
+          : "only the primary checkpoint hook saves the end of several ranks");
       this.#warn(
         `no last checkpoint was saved after "${reason}": ${why}. The run goes on from the newest that there is.`,
       );
@@ -160,7 +165,7 @@ export class CheckpointKeeper {
   #meet(context: TrainerContext): void {
     const { directory, primary, patience = defaultPatience } = this.#settings;
     const { rank, ranks } = context.config;
-    if (ranks === 1 || !primary || directory === undefined) return;
+    if (ranks === 1 || !primary || directory === undefined || isOnS3(directory)) return;
     const machine = { fs: nodeFileSystem, processes: systemProcesses() };
     const root = node.path.resolve(directory);
     const meeting = new RankMeeting({ ...machine, root, rank, ranks, patience, warn: this.#warn });

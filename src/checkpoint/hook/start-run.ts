@@ -1,11 +1,12 @@
-import { didYouMean, EspalierError, node } from "../../core/index.ts";
+import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { TrainerContext, TrainingConfig } from "../../trainer/index.ts";
 import { Checkpoint, latestWhole } from "../checkpoint.ts";
 import { CheckpointManager } from "../manager.ts";
-import { checkRanks, rankedStore } from "../ranks/ranked-store.ts";
+import { checkRanks, rankedIn } from "../ranks/ranked-store.ts";
 import type { RestoreMode } from "../restore.ts";
-import { localStore } from "../store/local-store.ts";
+import { entryAt } from "../store/address.ts";
+import { isS3Store } from "../store/s3-store.ts";
 import type { CheckpointStore } from "../store/store.ts";
 import type { CheckpointSettings } from "./checkpoint-hook.ts";
 import { compileOptionsOf, openCheckpoint, someOf } from "./open-checkpoint.ts";
@@ -22,12 +23,8 @@ export async function openManager(
   // Before the store is locked, so that no rank waits for one that has been refused.
   if (onStart !== "fresh") await checkRanks(settings.store, config.ranks);
   if (config.ranks > 1 && isPath(onStart)) {
-    const path = node.path.resolve(onStart);
-    await checkRanks(
-      localStore(node.path.dirname(path)),
-      config.ranks,
-      (name) => name === node.path.basename(path),
-    );
+    const entry = entryAt(onStart);
+    await checkRanks(entry.store, config.ranks, (name) => name === entry.name);
   }
   const manager = new CheckpointManager({
     store,
@@ -68,14 +65,15 @@ function checkUnits(units: readonly string[], counted: readonly string[]): void 
 
 function storeOf(settings: CheckpointSettings, { rank, ranks }: TrainingConfig): CheckpointStore {
   if (ranks === 1) return settings.store;
-  const { directory, patience, publish } = settings;
-  if (directory === undefined || publish.length > 0)
+  const { directory, patience, publish, store } = settings;
+  const shared = directory !== undefined || isS3Store(store);
+  if (!shared || publish.length > 0)
     throw new EspalierError(
       "CHECKPOINT_RANKS",
-      `checkpointHook: the run has ${ranks} ranks, and ${directory === undefined ? "a store of its own" : "publishes"}`,
-      { fix: "give a directory that all ranks see, and publish by hand" },
+      `checkpointHook: the run has ${ranks} ranks, and ${shared ? "publishes" : "a store of its own"}`,
+      { fix: "give a directory that all ranks see, or one on S3, and publish by hand" },
     );
-  return rankedStore(directory, { rank, ranks, ...(patience !== undefined && { patience }) });
+  return rankedIn(store, { rank, ranks, ...(patience !== undefined && { patience }) });
 }
 
 /**
@@ -150,8 +148,8 @@ async function named(
 ): Promise<Checkpoint> {
   if (isPath(onStart)) {
     if (ranks === 1) return openCheckpoint(onStart, warn);
-    const path = node.path.resolve(onStart);
-    return Checkpoint.open(rankedStore(node.path.dirname(path), { rank, ranks }), node.path.basename(path));
+    const { store, name } = entryAt(onStart);
+    return Checkpoint.open(rankedIn(store, { rank, ranks }), name);
   }
   const there = (await manager.list()).map(({ name }) => name);
   if (there.includes(onStart)) return manager.load(onStart);

@@ -1,5 +1,6 @@
 import { EspalierError, isPlainObject, node } from "../../core/index.ts";
 import { Checkpoint, isCheckpointName, type PartedStore } from "../checkpoint.ts";
+import { storeAt } from "../store/address.ts";
 import {
   type FileSystem,
   fileFailure,
@@ -10,7 +11,8 @@ import {
 } from "../store/file-system.ts";
 import { localStore, writeCheckpoint } from "../store/local-store.ts";
 import { type Processes, type ProcessIdentity, systemProcesses, takeLock } from "../store/lock.ts";
-import type { CheckpointStore, CheckpointWriter, StoredCheckpoint, StoreLock } from "../store/store.ts";
+import { isS3Store, type S3Store } from "../store/s3-store.ts";
+import type { CheckpointStore, CheckpointWriter, StoreLock } from "../store/store.ts";
 
 // Checkpoints that several ranks write together into a directory that all of them see:
 //
@@ -28,6 +30,16 @@ import type { CheckpointStore, CheckpointWriter, StoredCheckpoint, StoreLock } f
 //   the others   wait until NAME is there
 //
 // meeting.ts has ranks end at the same place, so that they can save the end of a run too.
+//
+// On S3 they share no directory, and nothing can be renamed. There each rank has a store of its own:
+//
+//   PREFIX/NAME                            the part of rank 0, with ranks.json: how many ranks, which session
+//   PREFIX/.ranks/rank-0001/NAME.SESSION   the part of rank 1
+//   PREFIX/.ranks/session                  a number that rank 0 draws when it locks the store: parts that were written
+//                                          under another one are of an earlier start, and do not count
+//
+//   rank 0       waits until the others have committed their parts, then commits its own: that is the whole
+//   the others   commit their parts, and wait until the whole is there. They remove parts that belong to none
 
 /** Seconds for which ranks wait for each other. */
 export const defaultPatience = 600;
@@ -41,12 +53,18 @@ export interface Machine {
   readonly processes: Processes;
 }
 
-interface RankedStoreOptions extends Partial<Machine> {
+interface RankOptions {
   readonly rank: number;
   readonly ranks: number;
   /** Seconds for which ranks wait for each other. Default: 600. */
   readonly patience?: number;
 }
+
+interface RankedStoreOptions extends RankOptions, Partial<Machine> {}
+
+/** The store of one rank of several, in a store that all of them see: a directory, or on S3. */
+export const rankedIn = (store: CheckpointStore, options: RankOptions): PartedStore =>
+  isS3Store(store) ? rankedOnS3(store, options) : rankedStore(store.location, options);
 
 /**
  * The store of one rank of several. It opens the rank's own parts; a checkpoint is whole if the parts of all are. Each
@@ -140,12 +158,7 @@ async function beginPart(part: Part): Promise<CheckpointWriter> {
     await until(
       patience,
       async () => (await missing()).length === 0,
-      async () => {
-        const lost = (await missing()).join(", ");
-        return new EspalierError("RANKS_MISSING", `${final}: rank ${lost} of ${ranks} wrote no part of it`, {
-          fix: "see what became of that process; the checkpoints before this one are whole",
-        });
-      },
+      async () => lostRanks(final, await missing(), ranks),
     );
     await fs.syncDirectory(shared);
     await fs.rename(shared, final);
@@ -196,10 +209,7 @@ async function awaitMain(root: string, patience: number, machine: Machine): Prom
   await until(
     patience,
     () => isMainThere(root, machine),
-    async () =>
-      new EspalierError("RANKS_MISSING", `rank 0 has not taken ${root}`, {
-        fix: "start rank 0 too, with the same directory",
-      }),
+    async () => notTaken(root),
   );
 }
 
@@ -231,18 +241,152 @@ export async function until(
   seconds: number,
   holds: () => Promise<boolean>,
   late: () => Promise<Error>,
+  pause = 20,
 ): Promise<void> {
   const end = performance.now() + seconds * 1000;
   while (!(await holds())) {
     if (performance.now() > end) throw await late();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
+/** Milliseconds between two looks at a store on S3. */
+const pauseOnS3 = 250;
+const sessionKey = ".ranks/session";
+/** The file of rank 0's part that says where the parts of the others are. */
+const ranksFile = "ranks.json";
+
+interface RanksRecord {
+  readonly ranks: number;
+  readonly session: string;
+}
+
+const storeOfRank = (store: S3Store, rank: number): S3Store =>
+  rank === 0 ? store : store.below(`.ranks/${partName(rank)}`);
+
+/** The part of a rank, by the name of the whole. */
+function partOnS3(store: S3Store, rank: number): Pick<CheckpointStore, "path" | "open"> {
+  const own = storeOfRank(store, rank);
+  if (rank === 0) return { path: own.path, open: own.open };
+  const named = async (name: string): Promise<string> =>
+    `${name}.${(await recordOf(store, name))?.session ?? ""}`;
+  return {
+    path: own.path,
+    open: async (name) => ({ file: async (file) => (await own.open(await named(name))).file(file) }),
+  };
+}
+
+/** What rank 0 says of a checkpoint's parts. Undefined for a checkpoint of one rank. */
+async function recordOf(store: S3Store, name: string): Promise<RanksRecord | undefined> {
+  try {
+    const file = await (await store.open(name)).file(ranksFile);
+    return JSON.parse(new TextDecoder().decode(await file.read(0, file.size))) as RanksRecord;
+  } catch (error) {
+    if (error instanceof EspalierError && ["FILE_MISSING", "STORE_NAME"].includes(error.code))
+      return undefined;
+    throw error;
+  }
+}
+
+function rankedOnS3(store: S3Store, options: RankOptions): PartedStore {
+  const { rank, ranks, patience = defaultPatience } = options;
+  const own = storeOfRank(store, rank);
+  const parts = Array.from({ length: ranks }, (_, r) => partOnS3(store, r));
+  const readSession = async (): Promise<string | undefined> => {
+    const there = await store.objects.list(sessionKey);
+    return there.length > 0 ? new TextDecoder().decode(await store.objects.whole(sessionKey)) : undefined;
+  };
+
+  async function lockMain(holder?: string): Promise<StoreLock> {
+    const held = await store.lock(holder);
+    const session = node.crypto.randomBytes(6).toString("hex");
+    await store.objects.put(sessionKey, session).catch(async (error: unknown) => {
+      await held.release().catch(() => undefined);
+      throw error;
+    });
+    const begin = async (name: string): Promise<CheckpointWriter> => {
+      const writer = await held.begin(name);
+      const missing = async (): Promise<readonly number[]> => {
+        const others = Array.from({ length: ranks - 1 }, (_, r) => r + 1);
+        const lists = await Promise.all(others.map((r) => storeOfRank(store, r).list()));
+        return others.filter((r) => !lists[r - 1]?.includes(`${name}.${session}`));
+      };
+      const commit = async (): Promise<void> => {
+        await until(
+          patience,
+          async () => (await missing()).length === 0,
+          async () => lostRanks(store.path(name), await missing(), ranks),
+          pauseOnS3,
+        );
+        const file = await writer.file(ranksFile);
+        await file.write(new TextEncoder().encode(JSON.stringify({ ranks, session } satisfies RanksRecord)));
+        await file.close();
+        await writer.commit();
+      };
+      return { ...writer, commit };
+    };
+    return { ...held, begin };
+  }
+
+  async function lockRank(holder?: string): Promise<StoreLock> {
+    const held = await own.lock(holder);
+    const begin = async (name: string): Promise<CheckpointWriter> => {
+      let session: string | undefined;
+      await until(
+        patience,
+        async () => {
+          session = await readSession();
+          return session !== undefined;
+        },
+        async () => notTaken(store.location),
+        pauseOnS3,
+      );
+      const whole = await store.list();
+      for (const part of await own.list()) {
+        const at = part.lastIndexOf(".");
+        const [of, by] = [part.slice(0, at), part.slice(at + 1)];
+        if (!whole.includes(of) || (await recordOf(store, of))?.session !== by) await held.remove(part);
+      }
+      const writer = await held.begin(`${name}.${session}`);
+      const commit = async (): Promise<void> => {
+        await writer.commit();
+        await until(
+          2 * patience,
+          async () => {
+            if ((await recordOf(store, name))?.session === session) return true;
+            if ((await readSession()) !== session) throw givenUp(store.path(name));
+            return false;
+          },
+          async () => givenUp(store.path(name)),
+          pauseOnS3,
+        );
+      };
+      return { ...writer, commit };
+    };
+    // Rank 0 decides what is removed: parts without a whole are removed as the next one is begun.
+    return { ...held, begin, remove: async () => undefined };
+  }
+
+  const lock = rank === 0 ? lockMain : lockRank;
+  const at = parts[rank] as (typeof parts)[number];
+  return { location: store.location, list: store.list, ...at, lock, partsOf: async () => parts };
+}
+
+const lostRanks = (path: string, lost: readonly number[], ranks: number): EspalierError =>
+  new EspalierError("RANKS_MISSING", `${path}: rank ${lost.join(", ")} of ${ranks} wrote no part of it`, {
+    fix: "see what became of that process; the checkpoints before this one are whole",
+  });
+
+const notTaken = (location: string): EspalierError =>
+  new EspalierError("RANKS_MISSING", `rank 0 has not taken ${location}`, {
+    fix: "start rank 0 too, with the same directory",
+  });
+
 /** The number of ranks that wrote a checkpoint: 1 where it has no parts. Parts that are lost count too. */
 export async function ranksOf(store: Pick<CheckpointStore, "path">, name: string): Promise<number> {
+  if (isS3Store(store)) return (await recordOf(store, name))?.ranks ?? 1;
   const path = store.path(name);
-  // Stores other than directories are for one rank.
+  // Other stores are for one rank.
   const names = node.path.isAbsolute(path) ? await nodeFileSystem.list(path).catch(() => []) : [];
   const parts = names.filter((part) => /^rank-\d{4,}$/.test(part));
   if (parts.length === 0) return 1;
@@ -263,8 +407,10 @@ export async function checkRanks(
   here: number,
   looked: (name: string) => boolean = isCheckpointName,
 ): Promise<void> {
-  for (const name of (await store.list()).filter(looked)) {
-    const saved = await ranksOf(store, name);
+  const names = (await store.list()).filter(looked);
+  const counts = await Promise.all(names.map((name) => ranksOf(store, name)));
+  for (const [i, name] of names.entries()) {
+    const saved = counts[i] as number;
     // With several on both sides the settings are compared, with everything else.
     if (here === 1 ? saved === 1 : saved >= here) continue;
     const path = store.path(name);
@@ -279,8 +425,8 @@ export async function checkRanks(
 }
 
 /**
- * Checkpoints in a directory, whether one process or several ranks wrote them, to be read, verified and removed as
- * wholes. Of several ranks the states are those of rank 0; verifying looks at the parts of all.
+ * Checkpoints in a directory or on S3, whether one process or several ranks wrote them, to be read, verified and removed
+ * as wholes. Of several ranks the states are those of rank 0; verifying looks at the parts of all.
  *
  * @example
  * ```ts
@@ -288,25 +434,40 @@ export async function checkRanks(
  * ```
  */
 export function anyRanksStore(directory: string): PartedStore {
-  const whole = localStore(directory);
-  const partOf = (name: string, rank: number) => ({
-    path: () => node.path.join(whole.path(name), partName(rank)),
-    open: (): Promise<StoredCheckpoint> => localStore(whole.path(name)).open(partName(rank)),
-  });
+  const whole = storeAt(directory);
+  const partOf = (name: string, rank: number): Pick<CheckpointStore, "path" | "open"> =>
+    isS3Store(whole)
+      ? partOnS3(whole, rank)
+      : {
+          path: () => node.path.join(whole.path(name), partName(rank)),
+          open: () => localStore(whole.path(name)).open(partName(rank)),
+        };
   return {
     ...whole,
-    open: async (name) => ((await ranksOf(whole, name)) === 1 ? whole.open(name) : partOf(name, 0).open()),
+    open: async (name) =>
+      (await ranksOf(whole, name)) === 1 ? whole.open(name) : partOf(name, 0).open(name),
     partsOf: async (name) => {
       const ranks = await ranksOf(whole, name);
       return ranks === 1 ? [whole] : Array.from({ length: ranks }, (_, rank) => partOf(name, rank));
     },
-    lock: async (holder) => ({
-      ...(await whole.lock(holder)),
-      begin: async () => {
-        throw new EspalierError("STORE_READ_ONLY", `${whole.location} is open for reading and removing`, {
-          fix: "write with localStore",
-        });
-      },
-    }),
+    lock: async (holder) => {
+      const held = await whole.lock(holder);
+      return {
+        ...held,
+        begin: async () => {
+          throw new EspalierError("STORE_READ_ONLY", `${whole.location} is open for reading and removing`, {
+            fix: "write with localStore or s3Store",
+          });
+        },
+        remove: async (name) => {
+          const record = isS3Store(whole) ? await recordOf(whole, name) : undefined;
+          await held.remove(name);
+          for (let rank = 1; isS3Store(whole) && record && rank < record.ranks; rank++) {
+            const part = await storeOfRank(whole, rank).lock(holder);
+            await part.remove(`${name}.${record.session}`).finally(() => part.release());
+          }
+        },
+      };
+    },
   };
 }
