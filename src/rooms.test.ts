@@ -59,7 +59,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // sha256 in plain JavaScript, for browsers.
   core: ["node:crypto", "@noble/hashes"],
   engine: [...COMPUTING, ...FILES, ...PROCESSES, "koffi", "@jax-js/jax"],
-  checkpoint: [...COMPUTING, ...FILES, ...PROCESSES],
+  checkpoint: [...COMPUTING, ...FILES, ...PROCESSES, "@aws-sdk/client-s3"],
   metrics: [
     ...[...COMPUTING, ...FILES, ...PROCESSES, ...NETWORK],
     ...["@photostructure/sqlite", "kysely", "pg", "picocolors"],
@@ -80,7 +80,11 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   testing: COMPUTING,
 };
 
-const PACKAGES = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+const PACKAGES = Object.keys({
+  ...manifest.dependencies,
+  ...manifest.optionalDependencies,
+  ...manifest.peerDependencies,
+});
 const BUILTINS = new Set(builtinModules);
 
 /** What is wrong with the imports of the file at `path`, relative to src/. */
