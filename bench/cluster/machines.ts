@@ -29,6 +29,12 @@ export async function clusterOfBench(machines: number): Promise<ClusterOfBench> 
   const server = await startNatsServer({ directory, port: 0, host });
   const url = `nats://${host}:${server.port}`;
   const children: ChildProcess[] = [];
+  // A peer is ended by its bench; what it started ends with it.
+  const killAll = (): void => {
+    for (const child of children) child.kill("SIGKILL");
+  };
+  process.once("exit", killAll);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
   return {
     url,
     token: server.token as string,
@@ -46,7 +52,8 @@ export async function clusterOfBench(machines: number): Promise<ClusterOfBench> 
       return child;
     },
     stop: async () => {
-      for (const child of children) child.kill("SIGKILL");
+      process.removeListener("exit", killAll);
+      killAll();
       await server.stop();
       made?.remove();
       rmSync(directory, { recursive: true, force: true });

@@ -76,4 +76,5 @@ async function bareReceive(): Promise<void> {
 }
 
 const kinds: Readonly<Record<string, () => Promise<void>>> = { oursSend, bareSend, oursReceive, bareReceive };
-await kinds[kind ?? ""]?.();
+// The trainer's end of the transport is its end.
+await kinds[kind ?? ""]?.().catch(() => process.exit());

@@ -76,3 +76,6 @@ async function weights(): Promise<Case> {
 }
 
 await serve(() => "@nats-io/transport-node 3.4.0", { experience, weights });
+
+// What was started keeps the process alive.
+process.exit();

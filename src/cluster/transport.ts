@@ -143,6 +143,8 @@ const acknowledgeWithin = 30_000;
 const piecesSeconds = 3600;
 /** Bytes of a piece of weights: smaller ones are sent to many workers at once, side by side. */
 const pieceBytes = 512 * 1024;
+/** Milliseconds for which a place is kept for a worker that was told of it. */
+const grantLasts = 5000;
 /** Milliseconds after which a trainer without workers says so. */
 const patience = 10_000;
 /** Milliseconds after which a transport that nobody uses, and nobody closed, says that it keeps the program alive. */
@@ -164,8 +166,9 @@ export class ClusterTransport implements Transport {
   readonly #session: number;
   /** Rollouts in the queue that are to be acknowledged, by id. */
   readonly #deliveries = new Map<string, { delivery: Delivery; pieces: readonly string[] }>();
-  /** Workers that found the queue full, in their order. */
+  /** Workers that wait for room, in their order, and those that were told of some and have not used it, with the time. */
   readonly #waiting = new Set<string>();
+  readonly #granted = new Map<string, number>();
   /** Workers, and when they were heard of last. */
   readonly #workers = new Map<string, number>();
   #accepting: Promise<void> = Promise.resolve();
@@ -224,7 +227,10 @@ export class ClusterTransport implements Transport {
           if (kind === "worker") this.#workers.set(name, broker.timers.now());
         }),
         broker.listen(`${run}.left`, (name) => this.#workers.delete(String(decode(name)))),
-        broker.listen(`${run}.waiting`, (name) => this.#makeRoom(broker, String(decode(name)))),
+        broker.listen(`${run}.waiting`, (name) => {
+          this.#waiting.add(String(decode(name)));
+          this.#makeRoom(broker);
+        }),
         await rollouts.consume((delivery) => this.#accept(delivery, pieces), {
           ahead: capacity,
           alone: true,
@@ -281,8 +287,8 @@ export class ClusterTransport implements Transport {
       return;
     }
     try {
-      const { message, keys } = await wholeMessage(delivery.bytes, pieces);
-      const rollout = rolloutOf(message);
+      const { rollout, from, keys } = await readRollout(delivery.bytes, pieces);
+      this.#granted.delete(from);
       this.#deliveries.set(id, { delivery, pieces: keys });
       await this.#queue.put(rollout);
     } catch (error) {
@@ -304,14 +310,18 @@ export class ClusterTransport implements Transport {
     });
   }
 
-  /** One place is free, or a worker waits for one: the first in line hears of it. */
-  #makeRoom(broker: Broker, waiting?: string): void {
-    if (waiting !== undefined) this.#waiting.add(waiting);
-    if (this.#queue.counts.queued >= this.#settings.capacity) return;
-    const [first] = this.#waiting;
-    if (first === undefined) return;
-    this.#waiting.delete(first);
-    broker.announce(`${this.#settings.run}.room.${first}`, encode(first));
+  /** Tells the first in line, and those after them, as long as there is room. */
+  #makeRoom(broker: Broker): void {
+    const now = broker.timers.now();
+    for (const [name, at] of this.#granted) if (now - at > grantLasts) this.#granted.delete(name);
+    const { run, capacity } = this.#settings;
+    for (const name of this.#waiting) {
+      const free = capacity - this.#queue.counts.queued - this.#granted.size;
+      if (free <= 0) return;
+      this.#waiting.delete(name);
+      this.#granted.set(name, now);
+      broker.announce(`${run}.room.${name}`, encode({ plenty: free > capacity / 2 } satisfies Room));
+    }
   }
 
   async publish(weights: Weights): Promise<void> {
@@ -480,6 +490,8 @@ export class ClusterLink implements WorkerLink {
   #sending: Promise<unknown> = Promise.resolve();
   /** Called where the trainer says that there is room. */
   #room: (() => void) | undefined;
+  /** The queue was full, and the trainer has not said since that there is plenty of room: it is asked before sending. */
+  #crowded = false;
   #incoming: Incoming | undefined;
   #state: "open" | "ended" = "open";
   #opening: Promise<OpenedLink> | undefined;
@@ -522,7 +534,10 @@ export class ClusterLink implements WorkerLink {
       const weights = await broker.values(partOf(run, "weights"));
       const ends = [
         weights.watch((key, bytes) => this.#heard(key, bytes)),
-        broker.listen(`${run}.room.${name}`, () => this.#room?.()),
+        broker.listen(`${run}.room.${name}`, (bytes) => {
+          this.#crowded = !(decode(bytes) as Room).plenty;
+          this.#room?.();
+        }),
         await watchRun(broker, run, ({ state }) => state === "ended" && this.#end()),
       ];
       const pieces = await broker.values(partOf(run, "pieces"), { seconds: piecesSeconds });
@@ -648,10 +663,12 @@ export class ClusterLink implements WorkerLink {
     const { broker, rollouts } = opened;
     const { warn, run, name } = this.#settings;
     const { arrays, ...header } = rollout;
-    const message = packArrays(header, arrays);
+    const message = packArrays({ rollout: header, from: name } satisfies RolloutHeader, arrays);
     let whole: Uint8Array | undefined;
     for (let tries = 0, full = 0; !signal.aborted; ) {
       try {
+        // A full queue would take the bytes for nothing.
+        if (this.#crowded) await this.#askForRoom(broker, signal);
         whole ??= await this.#inOneMessage(rollout.id, message, opened, signal);
         const answer = await rollouts.put(rollout.id, whole);
         if (answer !== "full") {
@@ -659,24 +676,28 @@ export class ClusterLink implements WorkerLink {
           return;
         }
         tries = 0;
+        // The place that was announced is free once the broker has heard of it, too.
+        if (this.#crowded) await pause(broker.timers, Math.min(5 * ++full, 500), signal);
+        this.#crowded = true;
       } catch (error) {
         if (signal.aborted) break;
         if (tries++ === 0) warn(printableText(`rollout ${rollout.id} waits: ${String(error)}`));
         await pause(broker.timers, backOff(tries, this.#sent), signal);
         if ((await findRun(broker, run).catch(() => undefined))?.state === "ended") this.#end();
-        continue;
       }
-      // The first tries after room was announced come quickly: the place is free once the broker has heard of it.
-      if (full++ % 4 === 0) {
-        const heard = new Promise<void>((resolve) => {
-          this.#room = resolve;
-        });
-        broker.announce(`${run}.waiting`, encode(name));
-        await Promise.race([heard, pause(broker.timers, 2000 + backOff(full, this.#sent), signal)]);
-        this.#room = undefined;
-      } else await pause(broker.timers, 5 * full, signal);
     }
     signal.throwIfAborted();
+  }
+
+  /** Waits in line until the trainer says that there is room. A trainer that is away is not waited for. */
+  async #askForRoom(broker: Broker, signal: AbortSignal): Promise<void> {
+    const { run, name } = this.#settings;
+    const told = new Promise<void>((resolve) => {
+      this.#room = resolve;
+    });
+    broker.announce(`${run}.waiting`, encode(name));
+    await Promise.race([told, pause(broker.timers, 2000 + backOff(3, this.#sent), signal)]);
+    this.#room = undefined;
   }
 
   /** The rollout as one message: a large one lies in pieces beside the queue, and the message says where. */
@@ -718,35 +739,46 @@ const isUnanswered = (error: unknown): boolean =>
 /** Milliseconds between two looks at the broker for weights that were not heard of. */
 const lookAgain = 3000;
 
-/** A message that stands for a rollout in pieces. */
+/** What the trainer tells a worker that waits. */
+interface Room {
+  /** There is so much room that it need not ask again. */
+  readonly plenty: boolean;
+}
+
+/** The header of a rollout's message. */
+interface RolloutHeader {
+  readonly rollout: Omit<Rollout, "arrays">;
+  /** The link that sent it. */
+  readonly from: string;
+}
+
+/** The header of a message that stands for a rollout in pieces. */
 interface InPieces {
   readonly pieces: readonly string[];
   readonly bytes: number;
 }
 
-/** The message of a rollout, put together where it came in pieces. */
-async function wholeMessage(
-  bytes: Uint8Array,
+/** The rollout of a message, put together where it came in pieces. */
+async function readRollout(
+  message: Uint8Array,
   values: BrokerValues,
-): Promise<{ readonly message: Uint8Array; readonly keys: readonly string[] }> {
-  const { header } = unpackArrays(bytes);
-  const { pieces } = header as Partial<InPieces>;
-  if (!pieces) return { message: bytes, keys: [] };
-  const whole = new Uint8Array((header as InPieces).bytes);
+): Promise<{ readonly rollout: Rollout; readonly from: string; readonly keys: readonly string[] }> {
+  // A copy: messages lie in memory that others share, which a rollout that waits would keep.
+  const { header, arrays } = unpackArrays(new Uint8Array(message));
+  if ("rollout" in (header as RolloutHeader | InPieces)) {
+    const { rollout, from } = header as RolloutHeader;
+    return { rollout: { ...rollout, arrays }, from, keys: [] };
+  }
+  const { pieces: keys, bytes } = header as InPieces;
+  const whole = new Uint8Array(bytes);
   let at = 0;
-  for (const piece of await Promise.all(pieces.map((key) => values.get(key)))) {
-    if (!piece) throw new Error(`a piece of it is gone after ${at} of ${whole.length} bytes`);
+  for (const piece of await Promise.all(keys.map((key) => values.get(key)))) {
+    if (!piece) throw new Error(`a piece of it is gone after ${at} of ${bytes} bytes`);
     whole.set(piece.bytes, at);
     at += piece.bytes.length;
   }
-  if (at !== whole.length) throw new Error(`it has ${at} of ${whole.length} bytes`);
-  return { message: whole, keys: pieces };
-}
-
-function rolloutOf(message: Uint8Array): Rollout {
-  // Messages lie in memory that others share: a rollout that waits does not keep all of it.
-  const { header, arrays } = unpackArrays(new Uint8Array(message));
-  return { ...(header as Omit<Rollout, "arrays">), arrays };
+  if (at !== bytes) throw new Error(`it has ${at} of ${bytes} bytes`);
+  return { ...(await readRollout(whole, values)), keys };
 }
 
 /** One publication of weights: by which trainer's process, and the how-manieth of it. */
