@@ -76,6 +76,7 @@ export {
 export {
   type CheckpointEvaluationOptions,
   evaluateCheckpoint,
+  evaluateJob,
 } from "./evaluation/evaluate-checkpoint.ts";
 export {
   type EvaluationHookOptions,
@@ -87,9 +88,13 @@ export {
 } from "./evaluation/play.ts";
 export { type Player, spacesSetting } from "./evaluation/player.ts";
 export {
+  type EvaluationJob,
+  type EvaluationOutcome,
   type EvaluationQueue,
   processQueue,
+  SubmittedJobs,
 } from "./evaluation/process-queue.ts";
+export { insertEvaluation, openRun } from "./evaluation/publish.ts";
 export {
   allScores,
   evaluateSuites,

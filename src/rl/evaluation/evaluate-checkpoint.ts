@@ -5,7 +5,8 @@ import { RandomStreams } from "../../random/index.ts";
 import { type EnvironmentSource, environmentMaker, spacesOf } from "../environments/registry.ts";
 import type { PolicySpaces } from "../policies/policy.ts";
 import { type DescribedPlayer, describedIn, playerIn } from "./player.ts";
-import { insertEvaluation, openRun } from "./publish.ts";
+import type { EvaluationJob, EvaluationOutcome } from "./process-queue.ts";
+import { episodeRecorder, insertEvaluation, openRun, writeRecorded } from "./publish.ts";
 import {
   checkSuites,
   type EvaluateOptions,
@@ -88,6 +89,23 @@ export async function evaluateCheckpoint(
     }
   }
   return { path, uri, manifest, results };
+}
+
+/** Evaluates the checkpoint of a job and writes the replays that it asks for. Its scores are filed by others. */
+export async function evaluateJob(
+  { checkpoint, suites, episodes, seed, deterministic, replays, counters, run }: EvaluationJob,
+  options: Pick<EvaluateOptions, "engine" | "signal"> = {},
+): Promise<Required<Pick<EvaluationOutcome, "results" | "replays">>> {
+  const recorder = episodeRecorder(replays?.episodes ?? 0);
+  const { record } = recorder;
+  const { results } = await evaluateCheckpoint(checkpoint, {
+    ...{ suites, episodes, seed, deterministic, record },
+    ...options,
+  });
+  return {
+    results: results.map(({ suite, scores }) => ({ suite, scores })),
+    replays: replays ? await writeRecorded(replays.to, recorder.episodes, counters, run) : [],
+  };
 }
 
 /** The seed of a run's evaluations: of a stream of their own, which moves no other. */

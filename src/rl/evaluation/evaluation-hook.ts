@@ -63,7 +63,10 @@ export interface EvaluationHookOptions {
   readonly run?: string;
   /** Files each episode in the stats store, too. Default: false. */
   readonly fileEpisodes?: boolean;
-  /** Records the first episodes of each suite, for `espalier replay`. Not with `remote`. */
+  /**
+   * Records the first episodes of each suite, for `espalier replay`. With `remote` the evaluators write them, where the
+   * queue's do: the directory is one that all machines share, or an address such as s3://bucket/replays.
+   */
   readonly replays?: ReplayOptions;
   /**
    * Provides the slot `evaluationScores`, as one hook does. Others log by themselves if they are inline, and file their
@@ -166,6 +169,12 @@ export function evaluationHook(options: EvaluationHookOptions): TrainerHook {
       onFailure,
       onBatchesEnd: (context) => remote.collect(context),
     };
+    // At the beginning, where nothing is lost: a queue that cannot be reached then is a mistake.
+    const begin: TrainerHook = {
+      name: `${name}.begin`,
+      onFailure: options.onFailure ?? "stop",
+      onTrainingStart: () => remote.open(),
+    };
     const end: TrainerHook = {
       name: `${name}.end`,
       onFailure,
@@ -176,7 +185,7 @@ export function evaluationHook(options: EvaluationHookOptions): TrainerHook {
       onRegister: (host) => remote.begin(host),
       onUnregister: () => remote.close(),
       [on]: (context: TrainerContext) => remote.submit(context),
-      children: [results, end],
+      children: [...(queue.begin ? [begin] : []), results, end],
     };
   }
   const local = new LocalEvaluations(settings);
@@ -202,8 +211,12 @@ function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
     );
   if (options.fileEpisodes && !store)
     throw badOption(kind, "fileEpisodes is true, and there is no store", "give a stats store: store");
-  if (replays && mode === "remote")
-    throw badOption(kind, "a remote evaluation records no replays", "leave replays out, or evaluate here");
+  if (replays && mode === "remote" && !queue?.recordsReplays)
+    throw badOption(
+      kind,
+      "the evaluators of this queue record no replays",
+      "leave replays out, or evaluate here",
+    );
   if (!primary && mode === "background" && !store && !replays)
     throw badOption(
       kind,

@@ -1,4 +1,4 @@
-import { checkOptions, EspalierError, type OptionTable, option } from "../../core/index.ts";
+import { checkOptions, EspalierError, nextTurn, type OptionTable, option } from "../../core/index.ts";
 import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import { Stream } from "../../random/index.ts";
 import { type Environment, lessonOf } from "../environments/environment.ts";
@@ -182,7 +182,13 @@ export async function playEpisodes(options: PlayOptions): Promise<readonly Episo
     };
     const results: EpisodeResult[] = [];
     for (let i = 0; i < count; i++) begin(i, i);
+    let turn = performance.now();
     while (playing.some((episode) => episode !== undefined)) {
+      // Timers and signals of the process have their turns: a policy on wasm leaves them none.
+      if (performance.now() - turn > 100) {
+        await new Promise<void>((resolve) => nextTurn(resolve));
+        turn = performance.now();
+      }
       signal?.throwIfAborted();
       const actions = await policy.act(inputs);
       for (let i = 0; i < count; i++) {

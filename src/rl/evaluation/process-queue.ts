@@ -28,18 +28,22 @@ export interface EvaluationJob {
   /** The step that results are filed under, and the counters of the checkpoint. */
   readonly step: number;
   readonly counters: Counters;
+  /** Records the first episodes of each suite: in the directory or the store of this address. */
+  readonly replays?: { readonly to: string; readonly episodes: number };
 }
 
-/** The outcome of a job: scores of its suites, or the failure. */
+/** The outcome of a job: scores of its suites, or the failure; both where scores could not be filed. */
 export interface EvaluationOutcome {
   readonly job: EvaluationJob;
   readonly results?: readonly Pick<SuiteResult, "suite" | "scores">[];
+  /** Where recorded episodes lie. */
+  readonly replays?: readonly { readonly path: string; readonly uri: string | null }[];
   readonly failure?: Error;
 }
 
 /**
- * Has checkpoints evaluated elsewhere: in other processes, in a cluster. Results come back through the stats store, as
- * rows that name the checkpoint.
+ * Has checkpoints evaluated elsewhere: in other processes ({@link processQueue}), on other machines (`natsEvaluations`).
+ * Either files a row for each suite, which names the checkpoint, in the stats store that it is told of.
  *
  * @example
  * ```ts
@@ -53,8 +57,12 @@ export interface EvaluationQueue {
    * from where the run saved it. Default: true for all.
    */
   opens?(address: string): boolean;
-  /** Takes a job. Resolves once it is safe with the queue, not when it is done. */
-  submit(job: EvaluationJob): Promise<void>;
+  /** True if its evaluators record replays. Default: false. */
+  readonly recordsReplays?: boolean;
+  /** Called at the beginning of a run, before its jobs. Rejects where nobody could take them. */
+  begin?(): Promise<void>;
+  /** Takes a job. Resolves once it is safe with the queue, not when it is done; rejects when the signal is aborted. */
+  submit(job: EvaluationJob, options?: { readonly signal?: AbortSignal }): Promise<void>;
   /**
    * Returns the outcomes of a run's jobs since the last call, in the order in which they were submitted. With `wait`,
    * when all of them are done or the signal is aborted.
@@ -99,13 +107,6 @@ const optionTable = {
   ),
 } satisfies OptionTable<ProcessQueueOptions>;
 
-/** A job of the queue. */
-interface Entry {
-  readonly job: EvaluationJob;
-  readonly done: Promise<void>;
-  outcome: EvaluationOutcome | undefined;
-}
-
 /**
  * Evaluates checkpoints in processes of their own on this machine: each gets the checkpoint's address, and reports
  * through the stats store. One that fails or is killed is the failure of its job; others go on.
@@ -119,7 +120,7 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
   checkOptions("processQueue", options, optionTable);
   const { store: location, env = {}, processes = 1, started } = options;
   const program = options.program ?? espalierProgram();
-  const entries: Entry[] = [];
+  const submitted = new SubmittedJobs();
   const running = new Set<EvaluatorProcess>();
   const queued: { readonly resolve: () => void; readonly reject: (why: Error) => void }[] = [];
   let free = processes;
@@ -165,36 +166,69 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
     opens: isStoreAddress,
     submit: async (job) => {
       const run = await openRun(await store(), job.run, systemClock);
-      const entry: Entry = {
-        job,
-        outcome: undefined,
-        done: perform(job, run).then((outcome) => {
-          entry.outcome = outcome;
-        }),
-      };
-      entries.push(entry);
+      const done = submitted.add(job);
+      void perform(job, run).then(done);
     },
-    results: async (run, { wait = false, signal } = {}) => {
-      const own = entries.filter(({ job }) => job.run === run);
-      if (wait) await untilDone(own, signal);
-      const outcomes: EvaluationOutcome[] = [];
-      // In order: one that is done waits for those before it.
-      for (const entry of own) {
-        if (entry.outcome === undefined) break;
-        outcomes.push(entry.outcome);
-        entries.splice(entries.indexOf(entry), 1);
-      }
-      return outcomes;
-    },
+    results: (run, options) => submitted.results(run, options),
     close: async () => {
       for (const { reject } of queued.splice(0)) reject(new Error("it was cancelled"));
-      entries.length = 0;
+      submitted.clear();
       await Promise.all([...running].map((evaluator) => evaluator.stop()));
       const closing = opened;
       opened = undefined;
       await (await closing?.catch(() => undefined))?.close();
     },
   };
+}
+
+/** A job of a queue. */
+interface Entry {
+  readonly job: EvaluationJob;
+  readonly done: Promise<void>;
+  outcome: EvaluationOutcome | undefined;
+}
+
+/** The jobs of a queue, in the order in which they were submitted, until their outcomes are taken. */
+export class SubmittedJobs {
+  readonly #entries: Entry[] = [];
+
+  /** Returns the function that takes the job's outcome. Without one the job is removed. */
+  add(job: EvaluationJob): (outcome?: EvaluationOutcome) => void {
+    let settle = (): void => undefined;
+    const done = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const entry: Entry = { job, done, outcome: undefined };
+    this.#entries.push(entry);
+    return (outcome) => {
+      entry.outcome = outcome;
+      if (!outcome) this.#remove(entry);
+      settle();
+    };
+  }
+
+  /** {@link EvaluationQueue.results}. */
+  results: EvaluationQueue["results"] = async (run, { wait = false, signal } = {}) => {
+    const own = this.#entries.filter(({ job }) => job.run === run);
+    if (wait) await untilDone(own, signal);
+    const outcomes: EvaluationOutcome[] = [];
+    // In order: one that is done waits for those before it.
+    for (const entry of own) {
+      if (entry.outcome === undefined) break;
+      outcomes.push(entry.outcome);
+      this.#remove(entry);
+    }
+    return outcomes;
+  };
+
+  clear(): void {
+    this.#entries.length = 0;
+  }
+
+  #remove(entry: Entry): void {
+    const at = this.#entries.indexOf(entry);
+    if (at >= 0) this.#entries.splice(at, 1);
+  }
 }
 
 async function untilDone(entries: readonly Entry[], signal: AbortSignal | undefined): Promise<void> {

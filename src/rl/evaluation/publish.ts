@@ -14,7 +14,7 @@ import { allScores, type SuiteResult } from "./suites.ts";
 
 /** Options of the replays that evaluations record. */
 export interface ReplayOptions {
-  /** Directory of the recorded episodes. */
+  /** Directory of the recorded episodes; for `remote` also the address of a store. */
   readonly directory: string;
   /** Every how many evaluations episodes are recorded, from the first on. Default: 1. */
   readonly every?: number;
@@ -108,7 +108,7 @@ export class ResultPublisher {
 }
 
 /** Writes recorded episodes, named after the step, the suite and their number. */
-async function writeRecorded(
+export async function writeRecorded(
   directory: string,
   recorded: readonly RecordedEpisode[],
   counters: Counters,
@@ -140,7 +140,7 @@ export async function insertEvaluation(
     checkpoint,
   }: {
     readonly step: number;
-    readonly results: readonly SuiteResult[];
+    readonly results: readonly (Pick<SuiteResult, "suite" | "scores"> & Partial<SuiteResult>)[];
     /** The address of the checkpoint that was evaluated. */
     readonly checkpoint?: string;
   },
@@ -152,7 +152,7 @@ export async function insertEvaluation(
     await store.add(
       run,
       "episode",
-      results.flatMap(({ suite, episodes }) =>
+      results.flatMap(({ suite, episodes = [] }) =>
         episodes.map(({ return: total, length, terminated, lesson, seed }) => ({
           step,
           return: total,

@@ -1,3 +1,4 @@
+import { isOnS3 } from "../../checkpoint/index.ts";
 import { EspalierError, node } from "../../core/index.ts";
 import type { HookHost } from "../../hooks/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -5,6 +6,7 @@ import {
   type CheckpointRecord,
   evaluationScores,
   latestCheckpoint,
+  latestReplay,
   type TrainerContext,
 } from "../../trainer/index.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
@@ -24,8 +26,9 @@ export class RemoteEvaluations {
   #submitted = -1;
   #due = -1;
   #missed = false;
-  /** Evaluations that could not be done, in this process. */
+  /** Evaluations that could not be done, and those that were submitted, in this process. */
   #failed = 0;
+  #count = 0;
 
   constructor(settings: EvaluationSettings, queue: EvaluationQueue) {
     this.#settings = settings;
@@ -39,6 +42,12 @@ export class RemoteEvaluations {
     this.#due = -1;
     this.#missed = false;
     this.#failed = 0;
+    this.#count = 0;
+  }
+
+  /** Opens the queue, where it has to be. */
+  async open(): Promise<void> {
+    await this.#queue.begin?.();
   }
 
   /** Submits the newest published checkpoint; if none was published, the newest saved one. */
@@ -56,7 +65,7 @@ export class RemoteEvaluations {
 
   async #send(record: CheckpointRecord, context: TrainerContext): Promise<void> {
     const { name } = this.#settings;
-    const { state } = context;
+    const { state, signal } = context;
     const found = this.#addressOf(record);
     if (found.uri === this.#newest) return; // It is evaluated already.
     const { suites, episodes, deterministic, seed = evaluationSeed(state.seed) } = this.#settings;
@@ -70,19 +79,29 @@ export class RemoteEvaluations {
       run: this.#run(state),
       step: found.counters.steps,
       counters: found.counters,
+      ...this.#replays(),
     };
     const release = record.use?.() ?? (() => undefined);
     this.#jobs.set(job.id, release);
     try {
-      await this.#queue.submit(job);
+      await this.#queue.submit(job, { signal });
     } catch (error) {
       this.#release(job);
+      if (signal.aborted) return; // The run ends at once.
       this.#newest = found.uri; // It is counted once.
-      this.#count(1, context);
+      this.#countFailed(1, context);
       throw failed(job, error);
     }
     this.#newest = found.uri;
     this.#submitted = found.counters.steps;
+  }
+
+  /** What the next job records, where that is due. */
+  #replays(): Pick<EvaluationJob, "replays"> {
+    const { directory, every = 1, episodes = 1 } = this.#settings.replays ?? {};
+    if (directory === undefined || this.#count++ % every !== 0) return {};
+    const to = isOnS3(directory) ? directory : node.path.resolve(directory);
+    return { replays: { to, episodes } };
   }
 
   /** The published checkpoint, or the one that the run saved if evaluators cannot open that address. */
@@ -110,7 +129,7 @@ export class RemoteEvaluations {
     if (this.#jobs.size === 0) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(patience * 1000)]);
     const outcomes = await this.#queue.results(this.#run(state), wait ? { wait, signal: limit } : {});
-    const left = this.#jobs.size - outcomes.length;
+    const left = this.#jobs.size - outcomes.filter(({ job }) => this.#jobs.has(job.id)).length;
     const lost =
       left > 0 &&
       new EspalierError(
@@ -118,7 +137,7 @@ export class RemoteEvaluations {
         `${name}: ${left} ${left === 1 ? "evaluation has" : "evaluations have"} not come back and ${left === 1 ? "is" : "are"} cancelled`,
         { fix: `look at the evaluators, or wait longer for them than ${patience} s: patience` },
       );
-    if (lost) this.#count(left, context);
+    if (lost) this.#countFailed(left, context);
     this.#publish(outcomes, context, lost ? [lost] : []);
   }
 
@@ -135,20 +154,22 @@ export class RemoteEvaluations {
   ): void {
     const { slots } = context;
     const failures = [...before];
-    for (const { job, results, failure } of outcomes) {
+    for (const { job, results, replays = [], failure } of outcomes) {
       this.#release(job);
       const { checkpoint, counters } = job;
-      if (!results) failures.push(failed(job, failure));
-      else if (this.#settings.primary)
-        slots.set(evaluationScores, { scores: allScores(results), counters, checkpoint });
+      if (!results || failure) failures.push(failed(job, failure));
+      if (!results || !this.#settings.primary) continue;
+      slots.set(evaluationScores, { scores: allScores(results), counters, checkpoint });
+      // One after the other: metrics file each of them.
+      for (const replay of replays) slots.set(latestReplay, { ...replay, counters });
     }
-    if (failures.length > before.length) this.#count(failures.length - before.length, context);
+    if (failures.length > before.length) this.#countFailed(failures.length - before.length, context);
     for (const error of failures.slice(1)) this.#warn(error.message);
     if (failures[0]) throw failures[0];
   }
 
   /** Counts evaluations that could not be done, as the metric `health/evaluations.failed`. */
-  #count(more: number, { log }: TrainerContext): void {
+  #countFailed(more: number, { log }: TrainerContext): void {
     this.#failed += more;
     log({ "evaluations.failed": this.#failed }, "health");
   }
