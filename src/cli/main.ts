@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 import { registerCheckpoint } from "./checkpoint/command.ts";
+import { registerCluster } from "./cluster/command.ts";
 import { registerEngine } from "./engine/command.ts";
 import { registerEvaluate } from "./evaluate.ts";
+import { registerEvaluator } from "./evaluator.ts";
 import { registerFindRate } from "./lr-find.ts";
 import { createProgram, describeFailure, type RegisterCommand } from "./program.ts";
 import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
 import { registerRuns } from "./runs/command.ts";
+import { registerWorker } from "./worker.ts";
 
 // The `espalier` program. Each command registers itself and has its chapter:
 //
@@ -15,8 +18,10 @@ import { registerRuns } from "./runs/command.ts";
 //   prove-resume FILE                          prove-resume/ command -> prove.ts -> process.ts -> part.ts in child processes
 //   runs | show | export | tail | why          runs/         read a stats store
 //   evaluate CHECKPOINT                        evaluate.ts
+//   evaluator --run NAME                       evaluator.ts
 //   lr-find FILE                               lr-find.ts
 //   replay FILE                                replay/
+//   cluster up | status | forget | install     cluster/      up.ts starts a NATS server and watches it
 //
 // Shared: options.ts (typed numbers), terminal.ts (output, colours, Ctrl-C), text.ts (tables, times), run-again.ts
 // (the command once more, with a loader of TypeScript).
@@ -26,8 +31,11 @@ const commands: readonly RegisterCommand[] = [
   (program) => registerProveResume(program),
   (program) => registerRuns(program),
   (program) => registerEvaluate(program),
+  (program) => registerEvaluator(program),
   (program) => registerFindRate(program),
   (program) => registerReplay(program),
+  (program) => registerWorker(program),
+  (program) => registerCluster(program),
 ];
 
 const program = createProgram(commands);

@@ -73,14 +73,15 @@ export async function loadModule(
 
 /** Runs the command once more by another program, and gives its exit code. */
 export async function runAgain([node, ...rest]: Self, args: readonly string[]): Promise<number> {
-  // Ctrl-C reaches both: the other one decides how it ends.
+  const child = spawn(node, [...rest, ...args], { stdio: "inherit" });
+  // Ctrl-C reaches both: the other one decides how it ends. SIGTERM reaches this one alone.
   const wait = (): void => undefined;
-  process.on("SIGINT", wait);
+  const pass = (): void => void child.kill("SIGTERM");
+  process.on("SIGINT", wait).on("SIGTERM", pass);
   try {
-    const child = spawn(node, [...rest, ...args], { stdio: "inherit" });
     const [code] = (await once(child, "close")) as [number | null];
     return code ?? 1;
   } finally {
-    process.off("SIGINT", wait);
+    process.off("SIGINT", wait).off("SIGTERM", pass);
   }
 }

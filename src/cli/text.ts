@@ -11,11 +11,11 @@ export function headedTable(
 }
 
 /** JSON in which NaN and infinity keep their names, as strings: JSON has no numbers for them. */
-export const jsonText = (value: unknown): string =>
+export const jsonText = (value: unknown, indent = 2): string =>
   JSON.stringify(
     value,
     (_name, part: unknown) => (typeof part === "number" && !Number.isFinite(part) ? String(part) : part),
-    2,
+    indent,
   );
 
 const two = (number: number): string => String(number).padStart(2, "0");

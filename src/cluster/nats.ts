@@ -34,7 +34,7 @@ export interface NatsOptions {
   /** Addresses: "nats://host:4222", or several of one cluster. Default: NATS_URL, else nats://127.0.0.1:4222. */
   readonly servers?: string | readonly string[];
   /** Default: NATS_TOKEN; or NATS_USER with NATS_PASSWORD, NATS_NKEY (a file with a seed), NATS_CREDS (a file). */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Files of TLS. Default: NATS_CA, NATS_CERT, NATS_KEY. */
   readonly tls?: {
     readonly caFile?: string;
@@ -181,7 +181,7 @@ class NatsBroker implements Broker {
           throw unanswered(address, "a message was not stored", cause);
         }
       },
-      consume: async (take, { ahead, alone = false }) => {
+      consume: async (take, { ahead, each = ahead, alone = false }) => {
         const config = {
           durable_name: "takers",
           ack_policy: "explicit",
@@ -192,7 +192,7 @@ class NatsBroker implements Broker {
         await answered(address, () => manager.consumers.add(stream, config));
         const consumer = await answered(address, () => client.consumers.get(stream, "takers"));
         const messages = await consumer.consume({
-          max_messages: ahead,
+          max_messages: each,
           callback: (message) => take(delivery(message)),
         });
         return async () => void (await messages.close());

@@ -1,0 +1,141 @@
+import { hostname } from "node:os";
+import { fileURLToPath } from "node:url";
+import { type Command, Option } from "commander";
+import type { EvaluatorEvent } from "../cluster/index.ts";
+import { EspalierError, numberText, printable } from "../core/index.ts";
+import { countOf, numberOf } from "./options.ts";
+import { ranElsewhere, thisProgram } from "./run-again.ts";
+import { durationText, jsonText } from "./text.ts";
+
+interface EvaluatorOptions {
+  readonly run: string;
+  readonly servers?: string;
+  readonly name?: string;
+  readonly module?: string;
+  readonly engine?: "wasm" | "xla";
+  readonly jobs?: string;
+  readonly wait: string;
+  readonly json?: boolean;
+}
+
+/** `espalier evaluator`. */
+export function registerEvaluator(program: Command): void {
+  program
+    .command("evaluator")
+    .description("evaluate checkpoints of a run that is trained on this or another machine")
+    .requiredOption("--run <name>", "the run: natsEvaluations({ run })")
+    .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
+    .option("--name <text>", "the beginning of its name (default: this machine's)")
+    .option(
+      "--module <file>",
+      "import this first: it registers environments of your own (default: the module that the run names)",
+    )
+    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
+    .option("--jobs <n>", "leave after so many evaluations (default: when the run ends)")
+    .option("--wait <seconds>", "how long to wait for the run's trainer", "60")
+    .option("--json", "print a line of JSON for each evaluation")
+    .addHelpText(
+      "after",
+      `
+It takes one checkpoint at a time, which it has to be able to read: from a directory that the machines share, or from
+s3://. It works until the run ends (exit code 0), and leaves on SIGTERM or Ctrl-C (143, 130): another evaluator gets
+what it had begun. A trainer or a server that is away for a while is waited for.
+
+Examples:
+  espalier evaluator --run maze
+  espalier evaluator --run maze --module ./my-environment.mts --engine wasm
+  NATS_URL=nats://trainer:4222 NATS_TOKEN=... espalier evaluator --run maze --jobs 1 --json`,
+    )
+    .action(evaluate);
+}
+
+async function evaluate(options: EvaluatorOptions): Promise<void> {
+  const { run, servers, engine } = options;
+  const patience = numberOf("--wait", options.wait, 0, 86_400, "seconds");
+  const jobs = options.jobs === undefined ? undefined : countOf("--jobs", options.jobs);
+  // Needed here alone: other commands start faster without.
+  const { awaitRun, memberName, moduleUrl, natsBroker, runEvaluator } = await import("../cluster/index.ts");
+  const { workerVariable } = await import("../rollout/index.ts");
+  const name = memberName(options.name ?? hostname());
+  // The module may train where it is not a worker's process.
+  process.env[workerVariable] = name;
+  const again = (file: string | undefined) => ranElsewhere(file, thisProgram(), process.argv.slice(2));
+  if (await again(options.module)) return;
+  const warn = (text: string): void => console.error(text);
+  const broker = await natsBroker({ ...(servers !== undefined && { servers }), patience, warn });
+  const leaving = leaveOnSignals();
+  const say = (event: EvaluatorEvent | Left): void =>
+    console.log(options.json ? jsonText(plain(event), 0) : printable(lineOf(event, name, run), 2000));
+  try {
+    const { module } = await awaitRun(broker, run, { seconds: patience, warn });
+    if (module !== undefined && options.module === undefined) {
+      const url = await Promise.resolve(module)
+        .then(moduleUrl)
+        .catch(() => undefined);
+      if (!url) warn(`the run's module ${module} is not here: environments that it registers are not known`);
+      else if (await again(fileURLToPath(url))) return;
+    }
+    const left = await runEvaluator({
+      ...{ broker, run, name, patience, warn, told: say, signal: leaving },
+      ...(jobs !== undefined && { jobs }),
+      ...(engine && { engine }),
+    });
+    say({ kind: "left", ...left });
+  } finally {
+    await broker.close();
+  }
+}
+
+/** Aborted by SIGTERM and Ctrl-C; a second one ends the process. */
+function leaveOnSignals(): AbortSignal {
+  const leaving = new AbortController();
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)
+    process.once(signal, () => {
+      process.exitCode = code;
+      leaving.abort(new EspalierError("EVALUATOR_LEAVES", `it was told to leave: ${signal}`));
+      process.once(signal, () => process.exit(code));
+    });
+  return leaving.signal;
+}
+
+/** The evaluator has left the run. */
+interface Left {
+  readonly kind: "left";
+  readonly why: "ended" | "stopped" | "jobs";
+  readonly jobs: number;
+}
+
+/** What happened, in one line. */
+function lineOf(event: EvaluatorEvent | Left, name: string, run: string): string {
+  if (event.kind === "joined") return `${name} waits for checkpoints of run "${run}"`;
+  if (event.kind === "left") {
+    const why = { ended: `run "${run}" has ended`, stopped: "it was told to leave", jobs: "that was all" };
+    return `${event.jobs} evaluated; ${why[event.why]}`;
+  }
+  const { kind, job, seconds, results = [], replays = [], failure } = event;
+  const scores = results.map(
+    ({ suite, scores }) => `${suite}.return ${numberText(scores.return ?? Number.NaN, { digits: 5 })}`,
+  );
+  const what = {
+    done: [...scores, ...(replays.length > 0 ? [`${replays.length} replays`] : [])].join(", "),
+    failed: `failed: ${failure?.message.split("\n")[0]}`,
+    returned: "given back",
+    cancelled: "not wanted any more",
+  };
+  return `step ${job.step}: ${what[kind]} (${durationText(1000 * seconds)}, ${job.checkpoint})`;
+}
+
+/** The same for programs. */
+function plain(event: EvaluatorEvent | Left): unknown {
+  if (event.kind === "joined" || event.kind === "left") return event;
+  const { kind, job, seconds, results, replays, failure } = event;
+  return {
+    ...{ kind, id: job.id, step: job.step, checkpoint: job.checkpoint, seconds },
+    ...(results && { scores: Object.fromEntries(results.map(({ suite, scores }) => [suite, scores])) }),
+    ...(replays && { replays: replays.map(({ uri, path }) => uri ?? path) }),
+    ...(failure && { error: failure.message }),
+  };
+}
