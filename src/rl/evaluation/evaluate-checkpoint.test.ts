@@ -68,8 +68,8 @@ describe("what cannot be evaluated", () => {
     const directory = await saved("CartPole-v1");
     const evaluate = (options: Parameters<typeof evaluateCheckpoint>[1], address = directory) =>
       evaluateCheckpoint(address, options);
-    await expect(evaluate({}, "s3://bucket/run")).rejects.toThrow(
-      /s3:\/\/bucket\/run cannot be opened from here/,
+    await expect(evaluate({}, "gs://bucket/run")).rejects.toThrow(
+      /gs:\/\/bucket\/run cannot be opened from here/,
     );
     await expect(evaluate({}, `${directory}/nothing`)).rejects.toMatchObject({ code: "CHECKPOINT_MISSING" });
     await expect(evaluate({ suites: {} })).rejects.toThrow(/suites is empty/);
