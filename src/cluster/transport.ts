@@ -603,7 +603,8 @@ export class ClusterLink implements WorkerLink {
         found = await weights.get("head");
         if (!found) return;
         const head = decode(found.bytes) as Head;
-        if (this.#incoming?.isWhole(head)) return;
+        if (this.#incoming?.isOf(head)) this.#incoming.head = head;
+        if (this.#incoming?.isWhole(head)) return this.#take(this.#incoming);
         const incoming = new Incoming(head);
         const pieces = await Promise.all(
           Array.from({ length: head.pieces }, (_, i) => weights.get(`piece.${i}`)),
