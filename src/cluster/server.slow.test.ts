@@ -76,7 +76,8 @@ describe.skipIf(!program)("a NATS server", () => {
     const second = await first.restart();
     expect([second.url, second.token]).toEqual([first.url, first.token]);
     expect(second.pid).not.toBe(first.pid);
-    await first.stop(); // Of what has ended: the other goes on.
+    await first.stop(); // Of what has ended: the other goes on, and can be found.
+    expect(await serverIn(first.directory)).toMatchObject({ pid: second.pid });
     await connected(second, async (broker) => {
       const kept = await (await broker.values("test")).get("a");
       expect([...(kept?.bytes ?? [])]).toEqual([1, 2, 3]);

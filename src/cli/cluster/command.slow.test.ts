@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -131,6 +131,21 @@ describe.skipIf(!program)("espalier cluster up", () => {
     expect(await lineWith("worker")).toContain("maze");
     child.kill("SIGINT");
     expect(await closed).toEqual([0, null]);
+    expect(await serverIn(directory)).toBeUndefined();
+    expect(existsSync(join(directory, "server.json"))).toBe(false);
+  });
+
+  it("gives a server up that ends again and again", async () => {
+    const directory = servers.directory();
+    const running = espalier("cluster", "up", "--port", "0", "--directory", directory);
+    let last = 0;
+    for (let kills = 0; kills < 3; kills++) {
+      const pid = (): Promise<number> => serverIn(directory).then((server) => server?.pid ?? last);
+      await expect.poll(pid, { timeout: 30_000 }).not.toBe(last);
+      last = await pid();
+      process.kill(last, "SIGKILL");
+    }
+    expect(await running).toMatchObject({ code: "CLUSTER_SERVER_FAILED" });
     expect(await serverIn(directory)).toBeUndefined();
   });
 
