@@ -13,7 +13,8 @@
  *     one whose sending was acknowledged is taken: none is lost
  *     rollouts of one worker are taken in their order, those aside that the server stored or delivered again
  *     the queue is never longer than its capacity, at the server and at the trainer, and is empty at the end
- *     weights are those of one version; at the end the newest, at every worker
+ *     weights are those of one version, never older than those before, or than those that were there as the worker
+     started; at the end the newest, at every worker
  *          no process fails, but for one that cannot join the run as it starts
  */
 import { EspalierError } from "../core/index.ts";
@@ -105,7 +106,9 @@ function planOf(
   seed: number,
 ): Plan {
   const drawn = faultKinds.filter(() => random.chance(0.4));
-  const rolloutTime = random.between(4000, 12_000);
+  const rolloutTime = random.between(3000, 8000);
+  // Some trainers publish so often that workers read weights while the next are written.
+  const isHasty = random.chance(0.1);
   const perSecond = (1000 * workers) / (1.5 * rolloutTime);
   return {
     kinds: kinds ?? (seed % 10 === 0 ? [] : drawn),
@@ -113,11 +116,11 @@ function planOf(
     rolloutTime,
     rolloutSize: random.chance(0.15) ? 2500 : 16 + random.below(400),
     weightsSize: 100 + random.below(600),
-    rollouts: Math.max(2, Math.round(perSecond * random.between(1, 4))),
-    learnTime: random.between(100, 2000),
+    rollouts: Math.max(2, Math.round(perSecond * (isHasty ? 0.2 : random.between(0.5, 3)))),
+    learnTime: isHasty ? 10 : random.between(100, 1500),
     maxStaleness: 2 + random.below(30),
     checkpoints: 1 + random.below(4),
-    faultsEnd: random.between(15_000, 30_000),
+    faultsEnd: random.between(8000, 20_000),
     remembers: random.chance(0.3) ? random.between(100, 5000) : 600_000,
   };
 }
@@ -171,6 +174,8 @@ class SimulatedRun {
   #epochs = 0;
   /** Ids of weights by the number that they are filled with, which tells all publications apart. */
   readonly #published: number[] = [];
+  /** The newest that the server has, and the last of all. */
+  #stored = -1;
   #last: number | undefined;
   readonly #workers: SimulatedWorker[] = [];
   readonly #acknowledged = new Set<string>();
@@ -378,6 +383,7 @@ class SimulatedRun {
         third: arrayOf(filled, 7),
       },
     });
+    this.#stored = filled;
   }
 
   async #take(life: Life): Promise<Rollout | undefined> {
@@ -433,10 +439,18 @@ class SimulatedRun {
     });
     // A machine is up to twice as slow as the fastest.
     const slowness = random.between(1, 2);
+    const stored = this.#stored;
     let weights = await link.receive({ wait: true });
     worker.state = "works";
-    for (let n = 0; this.#phase === "training" && weights; n++) {
+    let newest = stored;
+    const check = (weights: Weights): number => {
       const filled = this.#checkWeights(weights, name);
+      if (filled < newest) throw new Error(`${name} receives weights ${filled} after ${newest} were there`);
+      newest = filled;
+      return filled;
+    };
+    for (let n = 0; this.#phase === "training" && weights; n++) {
+      const filled = check(weights);
       await pause(broker, slowness * rolloutTime * random.between(0.7, 1.3));
       const id = `${name}/${n}`;
       await link.send({
@@ -452,8 +466,7 @@ class SimulatedRun {
       this.#acknowledged.add(id);
       weights = (await link.receive()) ?? weights;
     }
-    while (weights && this.#checkWeights(weights, name) !== this.#last)
-      weights = await link.receive({ wait: true });
+    while (weights && check(weights) !== this.#last) weights = await link.receive({ wait: true });
     if (!weights) throw new Error(`${name} receives no weights any more`);
     await link.close();
     worker.state = "left";

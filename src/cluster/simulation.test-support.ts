@@ -237,11 +237,25 @@ export interface ServerOptions {
   readonly faults: Readonly<Faults>;
 }
 
+/** Requests, and what is sent without an answer. */
+const messageKinds = ["open", "put", "set", "get", "announce", "watch", "deliver", "acknowledge"] as const;
+type MessageKind = (typeof messageKinds)[number];
+
+export interface Traffic {
+  messages: number;
+  bytes: number;
+}
+
+const noTraffic = (): Record<MessageKind, Traffic> =>
+  Object.fromEntries(messageKinds.map((kind) => [kind, { messages: 0, bytes: 0 }])) as ReturnType<
+    typeof noTraffic
+  >;
+
 /** What passed through a server. */
 export interface ServerCounts {
-  /** Messages and bytes by their kind: "put in", "get out" (the answer), "deliver out", ... */
-  readonly messages: Record<string, number>;
-  readonly bytes: Record<string, number>;
+  /** Messages to the server and from it, and their bytes, by their kind. Answers have the kind of the request. */
+  readonly in: Record<MessageKind, Traffic>;
+  readonly out: Record<MessageKind, Traffic>;
   /** Puts that a full queue refused. */
   refused: number;
   /** Requests that were given up, and deliveries of messages. */
@@ -282,8 +296,8 @@ export class SimulatedServer {
   /** Counts crashes. A message to a server that has crashed since is lost. */
   life = 0;
   readonly counts: ServerCounts = {
-    messages: {},
-    bytes: {},
+    in: noTraffic(),
+    out: noTraffic(),
     refused: 0,
     unanswered: 0,
     deliveries: 0,
@@ -340,10 +354,9 @@ export class SimulatedServer {
   }
 
   count(way: "in" | "out", kind: MessageKind, bytes: number): void {
-    const { messages, bytes: all } = this.counts;
-    const name = `${kind} ${way}`;
-    messages[name] = (messages[name] ?? 0) + 1;
-    all[name] = (all[name] ?? 0) + bytes;
+    const traffic = this.counts[way][kind];
+    traffic.messages++;
+    traffic.bytes += bytes;
   }
 
   /** Counts bytes that are stored, or removed where they are less than 0. */
@@ -366,9 +379,6 @@ export class SimulatedServer {
         client.push(kind, bytes.length, () => heard(key, bytes), random.chance(isWatch ? 0 : overtaken));
   }
 }
-
-/** Requests, and what is sent without an answer. */
-type MessageKind = "open" | "put" | "set" | "get" | "announce" | "watch" | "deliver" | "acknowledge";
 
 /** One who hears announcements or watches values. */
 interface Listener {
