@@ -210,10 +210,10 @@ async function removeLeftovers(objects: S3Objects): Promise<readonly string[]> {
 
 /** Removes a checkpoint: first out of sight, then its files, in the end that it was begun. */
 async function clear(objects: S3Objects, name: string, token: string): Promise<void> {
-  const folder = `${name}/${token}/`;
+  const [folder, mark] = [`${name}/${token}/`, `.committed/${name}/${token}.`];
   const removeAll = async (begin: string): Promise<void> =>
     objects.remove((await objects.list(begin)).map(({ key }) => key));
-  await removeAll(`.committed/${folder.slice(0, -1)}.`);
+  await removeAll(mark);
   await objects.abortUploads(folder);
   await removeAll(folder);
   await objects.remove([begun(name, token)]);
