@@ -247,6 +247,7 @@ export class Connection {
     const client = new sdk.S3Client({
       forcePathStyle: this.#settings.pathStyle ?? elsewhere !== undefined,
       requestHandler: timeouts,
+      followRegionRedirects: true,
       // Requests are signed with the sha256 of their bodies already; older servers know no other checksums.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",

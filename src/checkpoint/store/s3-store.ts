@@ -76,8 +76,9 @@ export interface S3Store extends CheckpointStore {
 export const isS3Store = (store: object): store is S3Store => "objects" in store;
 
 /**
- * Checkpoints in a bucket of S3, or of a server that speaks its protocol (MinIO, Ceph, R2). A checkpoint is listed once it is
- * whole. Endpoint and credentials come from the environment where they are not given. It needs `@aws-sdk/client-s3`.
+ * Checkpoints in a bucket of S3, or of a server that speaks its protocol (MinIO, Ceph, R2). A checkpoint is listed once
+ * it is whole. Endpoint and credentials come from the environment where they are not given. It needs
+ * `@aws-sdk/client-s3`.
  *
  * @example
  * ```ts
