@@ -15,7 +15,7 @@ export function registerCheckpoint(program: Command): void {
   checkpoint
     .command("inspect")
     .description("what a checkpoint holds, or which checkpoints a directory does")
-    .argument("<path>", "a checkpoint, or a directory of checkpoints")
+    .argument("<path>", "a checkpoint, or a directory of checkpoints, by path or address on S3")
     .option("--json", "print JSON")
     .action(async (path: string, options: { readonly json?: boolean }) => {
       console.log(await inspect(path, options.json === true));
@@ -24,7 +24,7 @@ export function registerCheckpoint(program: Command): void {
   checkpoint
     .command("verify")
     .description("read every byte and say what is damaged; exit code 1 if anything is")
-    .argument("<path>", "a checkpoint, or a directory of checkpoints")
+    .argument("<path>", "a checkpoint, or a directory of checkpoints, by path or address on S3")
     .action(async (path: string) => {
       const { text, damaged } = await verify(path);
       console.log(printableText(text));
@@ -56,7 +56,7 @@ export function registerCheckpoint(program: Command): void {
   checkpoint
     .command("prune")
     .description("remove the checkpoints of a directory that no rule keeps; the newest always stays")
-    .argument("<store>", "a directory of checkpoints")
+    .argument("<store>", "a directory of checkpoints, by path or address on S3")
     .option("--last <k>", "keep the newest k")
     .option(
       "--best <metric:min|max:k>",
