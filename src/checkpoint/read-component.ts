@@ -75,8 +75,8 @@ export async function readComponent(
       const part = bytes.subarray(entry.start - from, entry.end - from);
       if (leaves.get(name)?.kind === "array") values.set(name, toHost(entry, new Uint8Array(part)));
       else {
-        const device = options.placed(name)?.device;
-        const on = device && { device };
+        const present = options.placed(name);
+        const on = present && { device: present.device, axis: present.shardedAxis };
         values.set(name, put(toHost(entry, part), { ...typeOf(entry), ...on }));
       }
     }

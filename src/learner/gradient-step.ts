@@ -38,6 +38,8 @@ export interface GradientStep {
   readonly grads: Params;
   /** Reported values of the update. `loss` is the one that must be finite. */
   readonly values: Values;
+  /** Where the devices of a mesh share the optimizer's state: gives a value of it its part, and parameters whole. */
+  readonly placed?: { state(value: Value): Value; params(value: Value): Value } | undefined;
 }
 
 export interface GradientStepResult {
@@ -52,9 +54,12 @@ export interface GradientStepResult {
 
 /** Inside a program: one step of the optimizer, the statistics that `monitor` asks for, and the check of finite numbers. */
 export function applyGradients(step: GradientStep): GradientStepResult {
-  const { optimizer, monitor, params: before, rates, grads, values } = step;
-  const { updates, state } = optimizer.update(grads, step.state, before, rates);
-  const after = applyUpdates(before, updates);
+  const { optimizer, monitor, params: before, rates, grads, values, placed } = step;
+  const next = optimizer.update(grads, step.state, before, rates);
+  const { updates } = next;
+  const state = placed ? treeMap(placed.state, next.state) : next.state;
+  const whole = (now: Value, old: Value): Value => (now === old || !placed ? now : placed.params(now));
+  const after = treeMap(whole, applyUpdates(before, updates), before);
   const applied = appliedIn(step.state, state);
   const norm = monitor.gradients === undefined ? clippingNorm(state, applied) : undefined;
   const asked = statistics(monitor, { optimizer, rates, grads, before, after, updates });

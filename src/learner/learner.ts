@@ -7,6 +7,7 @@ import {
   onDevice,
   put,
   scan,
+  shard,
   type Tensor,
   type Value,
 } from "../engine/index.ts";
@@ -18,7 +19,7 @@ import type { Stateful, StateTree } from "../state/index.ts";
 import { checkShare, type DevicesOption, placeOf } from "./devices.ts";
 import { applyGradients, type GradientStepResult, type MonitorOptions } from "./gradient-step.ts";
 import { RampNumbers, type RateInputs, type RateRamps, rateRamps } from "./rates.ts";
-import { type DeviceState, sharded, shardedAxis, TensorState } from "./tensor-state.ts";
+import { type DeviceState, shardAxis, TensorState } from "./tensor-state.ts";
 
 /**
  * The state of every task that trains by gradients: parameters, the optimizer's state, its rates, and the index of the
@@ -82,22 +83,27 @@ export class Learner {
     return new TensorState("optimizer", this.#initState(), { ...this.stateOptions, sharded });
   }
 
+  /** Inside a program, where the devices of a mesh share the optimizer's state: how values of it and parameters lie. */
+  get #placed() {
+    const { mesh } = this.device;
+    if (!mesh?.shardOptimizer) return undefined;
+    return {
+      state: (x: Value): Value => shard(x, shardAxis(x.type, mesh.count) ?? null),
+      params: (x: Value): Value => shard(x, null),
+    };
+  }
+
   #initProgram(): () => OptimizerState<Tensor> {
     const { packing } = this.params;
     const { optimizer } = this.#options;
-    const { mesh } = this.device;
+    const placed = this.#placed;
     const averages = this.#average !== undefined;
-    const placed = (state: OptimizerState): OptimizerState =>
-      mesh?.shardOptimizer
-        ? treeMap((x: Value) => sharded(x, shardedAxis(x.type, mesh.count)), state)
-        : state;
     const init = compile(
       (arrays: readonly Value[]): OptimizerState => {
         const params = packing.unpack(arrays);
         const state = optimizer.init(params);
-        return placed(
-          averages ? { optimizer: state, average: treeMap(wide, params) as OptimizerState } : state,
-        );
+        const all = averages ? { optimizer: state, average: treeMap(wide, params) as OptimizerState } : state;
+        return placed ? treeMap(placed.state, all) : all;
       },
       { ...this.where, name: "init" },
     );
@@ -171,7 +177,7 @@ export class Learner {
     const { mesh } = this.device;
     if (!mesh) return batch;
     const divides = ({ shape: [n = 0] }: Value): boolean => n > 0 && n % mesh.count === 0;
-    return treeMap((x: Value) => sharded(x, divides(x) ? 0 : undefined), batch);
+    return treeMap((x: Value) => (divides(x) ? shard(x, 0) : x), batch);
   }
 
   /** Refuses a number of rows that the devices cannot share equally. */
@@ -208,7 +214,9 @@ export class Learner {
     const { optimizer, monitor = {} } = this.#options;
     const rates = this.rates.rates(ramps);
     const inner = this.#average ? (state.optimizer as OptimizerState) : state;
-    const stepped = applyGradients({ optimizer, monitor, params, state: inner, rates, grads, values });
+    const placed = this.#placed;
+    const given = { optimizer, monitor, params, state: inner, rates, grads, values, placed };
+    const stepped = applyGradients(given);
     const next = { ...stepped, params: finish(stepped) };
     if (!this.#average) return next;
     const decay = np.full([], this.#average.decay);
@@ -216,7 +224,8 @@ export class Learner {
     const average = treeMap(
       (old: Value, now: Value) => {
         const moved = old.mul(decay).add(wide(now).mul(np.subtract(1, decay)));
-        return applied ? np.where(applied.equal(1), moved, old) : moved;
+        const kept = applied ? np.where(applied.equal(1), moved, old) : moved;
+        return placed ? placed.state(kept) : kept;
       },
       state.average,
       next.params,

@@ -135,7 +135,7 @@ export class Packing<T> {
     this.groups = [
       ...[...together.values()].map((leaves) => ({ leaves, alone: leaves.length === 1 })),
       ...alone.map((leaf) => {
-        const axis = devices && shardedAxis(this.types[leaf] as TensorType, devices);
+        const axis = devices && shardAxis(this.types[leaf] as TensorType, devices);
         return { leaves: [leaf], alone: true, axis };
       }),
     ];
@@ -183,13 +183,13 @@ export class Packing<T> {
 }
 
 /** The axis along which some devices share an array: the first that they divide. Undefined for small ones. */
-export function shardedAxis({ shape, size }: TensorType, devices: number): number | undefined {
+export function shardAxis({ shape, size }: TensorType, devices: number): number | undefined {
   const axis = size > small ? shape.findIndex((n) => n % devices === 0) : -1;
   return axis < 0 ? undefined : axis;
 }
 
 /** Inside a program: the value, sharded along an axis if there is one. */
-export const sharded = (value: Value, axis: number | undefined): Value =>
+const sharded = (value: Value, axis: number | undefined): Value =>
   axis === undefined ? value : shard(value, axis);
 
 export interface TensorStateOptions {
@@ -322,9 +322,7 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
         `it is built unlike the present one: ${describeDifference(shape, this.packing.shape)}`,
       );
     const paths = leafPaths(shape);
-    const leaves = given.map((leaf, i) =>
-      this.#placed(leaf, this.packing.types[i] as TensorType, paths[i] as string),
-    );
+    const leaves = given.map((leaf, i) => this.#placed(leaf, i, paths[i] as string));
     this.#free();
     this.#take(leaves, true);
     // One of its own that comes back leaves it as it was then.
@@ -337,7 +335,8 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
     this.#borrowed = borrowed && !this.donated;
   }
 
-  #placed(leaf: unknown, type: TensorType, path: string): Tensor {
+  #placed(leaf: unknown, i: number, path: string): Tensor {
+    const type = this.packing.types[i] as TensorType;
     if (leaf instanceof Tensor && leaf.type === type && leaf.device === this.#device) return leaf;
     const data = leaf instanceof Tensor ? (leaf.type === type ? leaf.readSync() : undefined) : leaf;
     if (ArrayBuffer.isView(data) && (data as HostArray).length === type.size)
@@ -345,6 +344,7 @@ export class TensorState<T> implements Stateful, DeviceState<T> {
         shape: type.shape,
         dtype: type.dtype,
         device: this.#device,
+        axis: this.packing.groups.find(({ leaves }) => leaves.includes(i))?.axis,
       });
     const found = ArrayBuffer.isView(leaf) ? `${(leaf as HostArray).length} numbers` : String(leaf);
     throw this.#mismatch(`${path} is ${found}, and the present one ${type.text}`);

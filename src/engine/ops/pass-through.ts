@@ -31,12 +31,12 @@ const identityOp: Op<None> = defineOp<None>({
 /** The same value under a name of its own, so that a derivative can be taken by this use alone. */
 export const identity = (x: Value): Value => emit1(identityOp, [x], none);
 
-const shardOp: Op<{ readonly axis: number }> = defineOp<{ readonly axis: number }>({
+const shardOp: Op<{ readonly axis: number | null }> = defineOp<{ readonly axis: number | null }>({
   name: "shard",
   cheap: true,
   type: ([x]) => [x],
   derivative: ({ params }, [ct]) => [ct && shard(ct, params.axis)],
-  batch: ([x], { axis }) => [shard(x.value, axis + 1)],
+  batch: ([x], { axis }) => [shard(x.value, axis === null ? null : axis + 1)],
   stablehlo: (w, [x], { inputs, params }) => {
     if (!w.mesh) return [x];
     const { type } = inputs[0];
@@ -47,10 +47,12 @@ const shardOp: Op<{ readonly axis: number }> = defineOp<{ readonly axis: number 
 
 /**
  * The same value, of which each device of a mesh has an equal part along an axis, and computes with that part alone
- * where it can. On one device it says nothing.
+ * where it can; with `null` each has all of it. On one device it says nothing.
  */
-export const shard = (x: Value, axis: number): Value => emit1(shardOp, [x], { axis });
+export const shard = (x: Value, axis: number | null): Value => emit1(shardOp, [x], { axis });
 
 /** The axis along which the result of a program is sharded: that of `shard`, where it comes from there. */
 export const shardedAxis = ({ node }: Value): number | undefined =>
-  node.op === (shardOp as Op) ? (node.params as { readonly axis: number }).axis : undefined;
+  node.op === (shardOp as Op)
+    ? ((node.params as { readonly axis: number | null }).axis ?? undefined)
+    : undefined;

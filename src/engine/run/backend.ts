@@ -24,6 +24,10 @@ export interface Mesh {
   readonly shardOptimizer: boolean;
 }
 
+/** A device in messages: `xla:0`, or `xla:0-3` for several that work as one. */
+export const deviceText = ({ engine, index, mesh }: Device): string =>
+  `${engine}:${mesh ? `0-${mesh.count - 1}` : index}`;
+
 /** A buffer's bytes where they lie in this process's memory, for its threads to read. They stay until `release`. */
 export interface HostMemory {
   readonly address: number;
@@ -70,7 +74,8 @@ export interface Backend extends Engine {
   compile(program: Program, request: CompileRequest): Executable;
   /** The program as the engine reads it, for people. */
   text(program: Program): string;
-  put(data: HostArray, type: TensorType, device: Device): Native;
+  /** Copies numbers to a device. On a mesh to all of it, or sharded along an axis. */
+  put(data: HostArray, type: TensorType, device: Device, axis?: number): Native;
   /** A copy of the numbers; waits for them without holding up the event loop for long. */
   read(native: Native, type: TensorType): Promise<HostArray>;
   /** The same, holding the event loop until they are there. */

@@ -24,6 +24,8 @@ export interface PutOptions {
   readonly dtype?: DType;
   readonly engine?: EngineChoice;
   readonly device?: number | Device;
+  /** @internal On a mesh: the axis along which its devices share the tensor. Default: each has all of it. */
+  readonly axis?: number | undefined;
 }
 
 /**
@@ -55,7 +57,7 @@ export function put(data: HostArray | Nested, options: PutOptions = {}): Tensor 
   if (lacking)
     throw userError("DTYPE_UNSUPPORTED", `put: ${lacking}`, 'convert: put(data, { dtype: "f32" })');
   const type = tensorType(dtype, shape);
-  return new Tensor(backend.put(castHost(flat, dtype), type, device), type, device, backend);
+  return new Tensor(backend.put(castHost(flat, dtype), type, device, options.axis), type, device, backend);
 }
 
 /** A tensor on another device: itself where it is there, else a copy. */

@@ -2,7 +2,7 @@ import { EspalierError } from "../../core/index.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Shape, TensorType } from "../trace/type.ts";
-import type { Backend, Device, HostMemory, Native } from "./backend.ts";
+import { type Backend, type Device, deviceText, type HostMemory, type Native } from "./backend.ts";
 import type { HostArray } from "./host.ts";
 import { type Held, noteMade, release, releaseSome, releaseSoon, turnIfDue } from "./memory.ts";
 
@@ -172,6 +172,6 @@ export class Tensor implements Disposable {
   }
 
   toString(): string {
-    return `Tensor(${this.type.text} on ${this.device.engine}:${this.device.index})`;
+    return `Tensor(${this.type.text} on ${deviceText(this.device)})`;
   }
 }

@@ -13,7 +13,7 @@ import { userError } from "../trace/location.ts";
 import { type Program, programOf } from "../trace/program.ts";
 import { type TensorType, tensorType } from "../trace/type.ts";
 import { placeholder, Value, withTrace } from "../trace/value.ts";
-import type { Backend, Device } from "./backend.ts";
+import { type Backend, type Device, deviceText } from "./backend.ts";
 import { castHost, dtypeOf, type HostArray, isHostArray } from "./host.ts";
 import { Tensor } from "./tensor.ts";
 
@@ -166,7 +166,7 @@ export function argumentName(
 export function misplaced(argument: string, tensor: Tensor, device: Device): EspalierError {
   return userError(
     "DEVICE_MISMATCH",
-    `${argument} is on ${tensor.device.engine}:${tensor.device.index}, but the function runs on ${device.engine}:${device.index}`,
+    `${argument} is on ${deviceText(tensor.device)}, but the function runs on ${deviceText(device)}`,
     "put all tensors it takes or uses on one device: put(data, { engine, device })",
   );
 }

@@ -72,11 +72,15 @@ export function startMesh(main: PjrtClient, count: number): Backend {
     lacks: () => undefined,
     text: (program) => writeModule(program),
     compile: (program, request) => compileProgram(client, natives, program, request),
-    put: (data, type): Parts => {
+    put: (data, type, _device, axis): Parts => {
       const bytes = toBytes(data, type.dtype);
-      const one = (device: PjrtDevice): Handle =>
-        client.bufferFromHost(bytes, bufferType[type.dtype], type.shape, device);
-      return { handles: natives.map(one), axis: undefined, run: 0 };
+      const run = runOf(type, axis, count);
+      const shape = type.shape.map((n, i) => (i === axis ? n / count : n));
+      const one = (device: PjrtDevice, d: number): Handle => {
+        const part = axis === undefined ? bytes : partOf(bytes, run, run * count, d);
+        return client.bufferFromHost(part, bufferType[type.dtype], shape, device);
+      };
+      return { handles: natives.map(one), axis, run };
     },
     read: (native, type) => read(native as Parts, type),
     readSync: (native, type) => readSync(native as Parts, type),
@@ -137,6 +141,16 @@ function compileProgram(
 /** Bytes of an array that lie together on one device where it is sharded along an axis. */
 function runOf({ shape, bytes }: TensorType, axis: number | undefined, count: number): number {
   return axis === undefined ? 0 : bytes / count / shape.slice(0, axis).reduce((all, n) => all * n, 1);
+}
+
+/** The part of an array's bytes that device `d` has: `run` bytes of each period. */
+function partOf(bytes: Uint8Array, run: number, period: number, d: number): Uint8Array {
+  const part = new Uint8Array((bytes.length / period) * run);
+  for (let at = 0; at * period < bytes.length; at++) {
+    const from = at * period + d * run;
+    part.set(bytes.subarray(from, from + run), at * run);
+  }
+  return part;
 }
 
 /** Ways to bring a tensor to the host, whole. */

@@ -172,7 +172,7 @@ export class HloWriter {
 }
 
 /** How an array lies on the devices of the mesh: sharded along one axis, or whole on each of them. */
-export const hloSharding = ({ shape }: TensorType, axis: number | undefined): string =>
+export const hloSharding = ({ shape }: TensorType, axis: number | null | undefined): string =>
   `<@mesh, [${shape.map((_, i) => (i === axis ? '{"data"}' : "{}")).join(", ")}]>`;
 
 /** A number as StableHLO writes it; not-finite floats by their bits. */

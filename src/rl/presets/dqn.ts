@@ -8,7 +8,7 @@ import {
   type Settings,
 } from "../../core/index.ts";
 import type { Device, EngineChoice } from "../../engine/index.ts";
-import { checkMonitor } from "../../learner/index.ts";
+import { checkMonitor, placeOf } from "../../learner/index.ts";
 import { adam } from "../../optim/index.ts";
 import { isRamp, linear, type Ramp } from "../../schedule/index.ts";
 import type { TrainingConfig } from "../../trainer/index.ts";
@@ -117,6 +117,7 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
   if (isRange(settings.epsilon))
     checkOptions(`${kind}: epsilon`, settings.epsilon, epsilonRange.members ?? {});
   checkMonitor(kind, options.monitor ?? {});
+  placeOf(kind, options);
   const known = knownEnvironment(kind, options);
   if (known) {
     checkActions(kind, known);

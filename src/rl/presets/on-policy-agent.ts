@@ -1,5 +1,5 @@
 import type { Device, EngineChoice } from "../../engine/index.ts";
-import { checkMonitor } from "../../learner/index.ts";
+import { checkMonitor, placeOf } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { linear, type Ramp } from "../../schedule/index.ts";
 import type { TrainingConfig } from "../../trainer/index.ts";
@@ -70,6 +70,7 @@ export function onPolicyAgent<S extends OnPolicySettings>(
 ): Agent<OnPolicyTask, S> {
   const { env, engine, seed, lesson, curriculum, updateEpochs, segment, onNonFinite } = options;
   checkMonitor(kind, options.monitor ?? {});
+  placeOf(kind, options);
   const known = knownEnvironment(kind, options);
   if (known) {
     const policy = policyFor(kind, settings.policy, known, settings.normalizeObservations);

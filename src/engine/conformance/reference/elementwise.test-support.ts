@@ -108,6 +108,7 @@ export const elementwiseReferences: Readonly<Record<string, Reference>> = {
   popcount: unary(bitCount),
   stopGradient: unary((x) => x),
   identity: unary((x) => x),
+  shard: unary((x) => x),
   materialize: unary((x) => x),
   add: binary((x, y) => x + y),
   sub: binary((x, y) => x - y),

@@ -115,6 +115,10 @@ export const unarySamples: Readonly<Record<string, SampleMaker>> = {
   not: ofTypes("i32", "u32", "u8", "bool"),
   popcount: ofTypes("i32", "u32", "u8"),
   identity: together(floatsFrom({ low: -1, high: 1 }), ofTypes("i32", "bool")),
+  shard: (random, float) => [
+    { inputs: [random.numbers(float, [4, 3])], params: { axis: 0 } },
+    { inputs: [random.numbers("i32", [3, 4])], params: { axis: 1 } },
+  ],
   materialize: together(floatsFrom({ low: -1, high: 1 }), ofTypes("i32", "bool")),
   // Its derivative is no derivative of its values; it has cases of its own.
   stopGradient: (random, dtype) => [

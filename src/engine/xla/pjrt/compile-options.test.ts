@@ -13,6 +13,13 @@ describe("encodeCompileOptions", () => {
     expect(hex(encodeCompileOptions(2, {}))).toBe("1a10080220012801" + "4a08080110011a020802");
   });
 
+  it("asks for one partition on each of several devices, by Shardy", () => {
+    // device_ordinal -1, num_partitions 2, use_spmd_partitioning, device_assignment {1, 2, {[0]}, {[3]}}, field 19
+    expect(hex(encodeCompileOptions([0, 3], {}))).toBe(
+      "1a2208ffffffffffffffffff01200128023001" + "4a0c080110021a0208001a020803" + "980101",
+    );
+  });
+
   it("gives each flag the field of its type", () => {
     const flags = (value: boolean | number | string) =>
       hex(encodeCompileOptions(undefined, { f: value })).slice(34);
