@@ -114,7 +114,7 @@ function planOf(
     kinds: kinds ?? (seed % 10 === 0 ? [] : drawn),
     capacity: Math.max(4, Math.round(perSecond * random.between(0.2, 2))),
     rolloutTime,
-    rolloutSize: random.chance(0.15) ? 2500 : 16 + random.below(400),
+    rolloutSize: random.chance(0.25) ? 2500 : 16 + random.below(400),
     weightsSize: 100 + random.below(600),
     rollouts: Math.max(2, Math.round(perSecond * (isHasty ? 0.2 : random.between(0.5, 3)))),
     learnTime: isHasty ? 10 : random.between(100, 1500),
@@ -158,6 +158,8 @@ interface Checkpoint {
 interface SimulatedWorker {
   readonly name: string;
   readonly broker: SimulatedBroker;
+  /** Starts another process in its place. */
+  readonly again: () => void;
   state: ProcessState;
 }
 
@@ -178,6 +180,7 @@ class SimulatedRun {
   #stored = -1;
   #last: number | undefined;
   readonly #workers: SimulatedWorker[] = [];
+  #places: number;
   readonly #acknowledged = new Set<string>();
   readonly #taken = new Set<string>();
   #killed = 0;
@@ -186,6 +189,7 @@ class SimulatedRun {
 
   constructor(options: SimulatedRunOptions) {
     this.#options = options;
+    this.#places = options.workers;
     this.#simulation = new Simulation(options.seed, options.log);
     this.#random = this.#simulation.random;
     this.#plan = planOf(this.#random, options.workers, options.faults, options.seed);
@@ -230,7 +234,7 @@ class SimulatedRun {
       taken: this.#taken.size,
       duplicates: this.#lives.reduce((sum, { transport }) => sum + transport.stats.duplicates, 0),
       epochs: this.#epochs,
-      killed: this.#killed,
+      killed: this.#killed - this.#unconnected,
       unconnected: this.#unconnected,
       recovery: this.#recovery,
       server: this.#server.counts,
@@ -247,9 +251,8 @@ class SimulatedRun {
     await this.#until("two more epochs", recoversWithin, () => this.#epochs >= epochs);
     this.#recovery = (simulation.now - now) / 1000;
     this.#goTo("finishing");
-    const { workers } = this.#options;
-    for (const late of [0, 1, 2])
-      simulation.after(500 + 8000 * late, () => this.#startWorker(workers + late, 0));
+    for (const late of [500, 8500, 16_500])
+      simulation.after(late, () => this.#startWorker(this.#places++, 0));
     await simulation.wait(17_000);
     await this.#until("all workers have the last weights and left", endsWithin, () =>
       this.#workers.every(({ state }) => state === "left" || state === "killed"),
@@ -329,6 +332,7 @@ class SimulatedRun {
   #kill(process: Life | SimulatedWorker, milliseconds: number, again: () => void): void {
     if (process.state === "killed" || process.state === "left") return;
     process.state = "killed";
+    this.#killed++;
     process.broker.kill();
     this.#simulation.after(milliseconds, again);
   }
@@ -384,6 +388,11 @@ class SimulatedRun {
       },
     });
     this.#stored = filled;
+    // Workers that come late, and do no more than to receive them.
+    if (this.#random.chance(0.5))
+      this.#simulation.after(this.#random.chance(0.5) ? 0 : this.#random.between(0, 4000), () =>
+        this.#startWorker(this.#places++, 0, "reads"),
+      );
   }
 
   async #take(life: Life): Promise<Rollout | undefined> {
@@ -412,22 +421,25 @@ class SimulatedRun {
   }
 
   /** A process in one of the places of workers. Another one takes the place after it. */
-  #startWorker(place: number, process: number): void {
-    if (this.#phase === "over") return;
+  #startWorker(place: number, process: number, does: "works" | "reads" = "works"): void {
+    if (this.#phase === "over" || (this.#phase === "finishing" && does === "reads")) return;
     const random = this.#random;
     const name = `w${place}-${process}`;
     const isFar = random.chance(0.2);
     const link: LinkOptions = isFar
       ? { latency: random.between(20, 150), jitter: 10, speed: random.between(50, 500) }
       : { latency: random.between(0.1, 1), jitter: 0.2, speed: 1250 };
-    const worker: SimulatedWorker = { name, broker: this.#server.connect(name, link), state: "starts" };
+    const worker: SimulatedWorker = {
+      name,
+      broker: this.#server.connect(name, link),
+      again: () => this.#startWorker(place, process + 1, does),
+      state: "starts",
+    };
     this.#workers[place] = worker;
-    this.#work(worker).catch((error: unknown) =>
-      this.#failed(worker, error, () => this.#startWorker(place, process + 1)),
-    );
+    this.#work(worker, does).catch((error: unknown) => this.#failed(worker, error, worker.again));
   }
 
-  async #work(worker: SimulatedWorker): Promise<void> {
+  async #work(worker: SimulatedWorker, does: "works" | "reads"): Promise<void> {
     const { name, broker } = worker;
     const { rolloutTime, rolloutSize } = this.#plan;
     const random = this.#random;
@@ -449,7 +461,7 @@ class SimulatedRun {
       newest = filled;
       return filled;
     };
-    for (let n = 0; this.#phase === "training" && weights; n++) {
+    for (let n = 0; this.#phase === "training" && does === "works" && weights; n++) {
       const filled = check(weights);
       await pause(broker, slowness * rolloutTime * random.between(0.7, 1.3));
       const id = `${name}/${n}`;
@@ -466,7 +478,8 @@ class SimulatedRun {
       this.#acknowledged.add(id);
       weights = (await link.receive()) ?? weights;
     }
-    while (weights && check(weights) !== this.#last) weights = await link.receive({ wait: true });
+    while (weights && check(weights) !== this.#last && does === "works")
+      weights = await link.receive({ wait: true });
     if (!weights) throw new Error(`${name} receives no weights any more`);
     await link.close();
     worker.state = "left";
@@ -516,13 +529,11 @@ class SimulatedRun {
         }),
       workers: () =>
         times(Math.ceil(this.#options.workers * random.between(0.02, 0.4)), 5000, (length) => {
-          const place = random.below(this.#workers.length);
-          const worker = this.#workers[place];
-          if (worker) this.#killWorker(worker, place, length);
+          const worker = this.#workers[random.below(this.#options.workers)];
+          if (worker) this.#kill(worker, length, worker.again);
         }),
       trainer: () =>
         times(1 + random.below(3), 3000, (length) => {
-          this.#killed++;
           this.#kill(this.#life, length, () => this.#startTrainer());
         }),
       server: () => times(1 + random.below(3), 8000, (length) => server.crash(length)),
@@ -545,22 +556,18 @@ class SimulatedRun {
         shares.doubledWithin = random.between(10, 20_000);
       },
       stragglers: () => {
-        shares.stragglers = random.between(0.0005, 0.02);
+        shares.stragglers = random.between(0.002, 0.06);
       },
     };
     for (const kind of kinds) plans[kind]();
     simulation.at(faultsBegin, () => {
       server.faults = { ...noFaults, ...shares };
     });
+    // What is only a hint may be lost at any time.
     simulation.at(faultsEnd, () => {
-      server.faults = noFaults;
+      const { announcements, watched, overtaken } = server.faults;
+      server.faults = { ...noFaults, announcements, watched, overtaken };
     });
-  }
-
-  #killWorker(worker: SimulatedWorker, place: number, milliseconds: number): void {
-    this.#killed++;
-    const process = Number(worker.name.split("-")[1]);
-    this.#kill(worker, milliseconds, () => this.#startWorker(place, process + 1));
   }
 }
 
