@@ -15,6 +15,8 @@ export {
   type RunDescription,
 } from "./members.ts";
 export { type NatsOptions, natsBroker } from "./nats.ts";
+export type { RankMember, Ranks } from "./rank-group.ts";
+export { type RanksOptions, trainOnRanks } from "./ranks.ts";
 export {
   findNatsServer,
   installNatsServer,

@@ -11,6 +11,9 @@ export {
   natsEvaluations,
   natsLink,
   natsTransport,
+  type Ranks,
+  type RanksOptions,
   runEvaluator,
   startNatsServer,
+  trainOnRanks,
 } from "../cluster/index.ts";
