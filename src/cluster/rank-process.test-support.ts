@@ -20,7 +20,7 @@ export interface RankProcess {
 
 /** A line of such a process. */
 export interface RankLine {
-  readonly event: "update" | "end" | "failed" | "said";
+  readonly event: "ready" | "update" | "end" | "failed" | "said";
   readonly rank?: number;
   readonly ranks?: number;
   readonly updates?: number;
@@ -48,6 +48,8 @@ async function train(ranks?: RankGroup): Promise<void> {
     batchSize: 32 / options.parts,
     accumulate: options.parts,
     engine: options.engine,
+    // Ranks do one update in a call, and XLA rounds Adam's numbers differently in a loop.
+    maxFuse: 1,
   });
   const here = { rank: ranks?.rank ?? 0, ranks: ranks?.ranks ?? 1 };
   const tell: TrainerHook = {
@@ -77,6 +79,10 @@ async function train(ranks?: RankGroup): Promise<void> {
   say({ event: "end", ...here, outcome, updates: counters.updates, hashes });
 }
 
+say({ event: "ready" });
+// So that all of a group begin at once, however long each took to start.
+await new Promise((resolve) => process.stdin.once("data", resolve));
+process.stdin.pause();
 try {
   if (options.ranks) await trainOnRanks({ ...options.ranks, warn }, train);
   else await train();

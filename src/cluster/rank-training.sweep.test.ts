@@ -22,7 +22,7 @@ import type { Ranks } from "./rank-group.ts";
 import { MemoryServer } from "./ranks.test-support.ts";
 import { type RanksOptions, trainOnRanks } from "./ranks.ts";
 
-/** Shares of ranks that are powers of two are exact. XLA computes others to rounding, because it joins products and sums. */
+/** With shares that are powers of two ranks are exact; others XLA computes to rounding, as it joins products and sums. */
 interface Case {
   readonly options: () => Omit<SupervisedOptions, "batchSize">;
   readonly exact: boolean;
@@ -108,8 +108,9 @@ describe.each(sweepEngines())("ranks on %s", (engine) => {
   describe.each(Object.entries(cases))("with %s", (_, { options, exact }) => {
     it.each(counts)("%i of them compute what one process does in as many micro-batches", async (count) => {
       const cuts = [{ batchSize: 24 / count, accumulate: count }, { batchSize: 24 }];
-      const make = (cut: object) => supervisedTask({ ...options(), engine, batchSize: 24, ...cut });
-      const one = await trained({ task: make(cuts[0] as object), config: { ...config, fuse: false } });
+      const make = (cut: object) =>
+        supervisedTask({ ...options(), engine, maxFuse: 1, batchSize: 24, ...cut });
+      const one = await trained({ task: make(cuts[0] as object), config });
       for (const cut of engine === "wasm" ? cuts : cuts.slice(1)) {
         const all = await onRanks(count, () => ({ task: make(cut), config }));
         expect(new Set(all.map(({ hashes }) => JSON.stringify(hashes))).size).toBe(1);

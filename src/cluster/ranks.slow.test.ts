@@ -10,13 +10,12 @@ import { requireNats, type TestServer, testServers } from "./server.test-support
 const program = requireNats();
 const servers = testServers();
 const script = fileURLToPath(new URL("./rank-process.test-support.ts", import.meta.url));
-const engine = testEngines().at(-1) ?? "wasm";
-const whole = { engine, epochs: 4, parts: 2 } as const;
+const whole = { engine: "wasm", epochs: 4, parts: 2 } as const;
 
 /** Starts a process. `seen` resolves with the first line of a kind that is wanted; `lines` with all when it has ended. */
 function started(options: RankProcess) {
   const child = spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(options)], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "inherit"],
   });
   // One that a failed test leaves behind would train for ever.
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -39,7 +38,8 @@ function started(options: RankProcess) {
     const there = lines.find(is);
     return there ? Promise.resolve(there) : new Promise((found) => wanted.push({ is, found }));
   };
-  return { pid: child.pid as number, seen, ended, kill: (signal: NodeJS.Signals) => child.kill(signal) };
+  const go = (): void => void child.stdin.write("go\n");
+  return { pid: child.pid as number, seen, ended, go, kill: (signal: NodeJS.Signals) => child.kill(signal) };
 }
 
 let runs = 0;
@@ -53,19 +53,25 @@ const connection = (
   run: `run-${runs}`,
   ranks,
   grace: 1,
-  gather: 1,
+  gather: 3,
   patience: 120,
   ...more,
 });
 
-/** Starts processes of a new run. */
-function launched(count: number, ranks: RanksOptions, more: Partial<RankProcess> = {}) {
-  return Array.from({ length: count }, () => started({ ...whole, ...more, ranks }));
+/** Starts processes of a run, and has them begin when all are there. */
+async function launched(count: number, ranks: RanksOptions | undefined, more: Partial<RankProcess> = {}) {
+  const all = Array.from({ length: count }, () => started({ ...whole, ...more, ...(ranks && { ranks }) }));
+  await Promise.all(all.map((one) => one.seen(({ event }) => event === "ready")));
+  for (const one of all) one.go();
+  return all;
 }
 
 const lastOf = async (one: ReturnType<typeof started>): Promise<RankLine | undefined> =>
   (await one.ended).lines.at(-1);
-const alone = async (): Promise<RankLine | undefined> => lastOf(started(whole));
+async function alone(engine: RankProcess["engine"] = "wasm"): Promise<RankLine | undefined> {
+  const [one] = await launched(1, undefined, { engine });
+  return one && lastOf(one);
+}
 const isUpdate =
   (updates: number) =>
   (line: RankLine): boolean =>
@@ -76,12 +82,13 @@ async function rankOf(all: readonly ReturnType<typeof started>[], rank: number, 
   return all[found.findIndex((line) => line.rank === rank)] as ReturnType<typeof started>;
 }
 
-describe.skipIf(!program)("ranks that are processes, over a NATS server", () => {
+describe.skipIf(!program)("ranks that are processes, over a NATS server", { timeout: 300_000 }, () => {
   it("compute what one process does in as many micro-batches, bit for bit, also when the server is killed", async () => {
     runs++;
     const server = await servers.start();
-    const expected = await alone();
-    const all = launched(2, connection(server, 2), { directory: servers.directory() });
+    const engine = testEngines().at(-1) ?? "wasm";
+    const expected = await alone(engine);
+    const all = await launched(2, connection(server, 2), { directory: servers.directory(), engine });
     await all[0]?.seen(isUpdate(6));
     await server.kill();
     await server.restart();
@@ -96,7 +103,7 @@ describe.skipIf(!program)("ranks that are processes, over a NATS server", () => 
     runs++;
     const server = await servers.start();
     const directory = servers.directory();
-    const all = launched(3, connection(server, { min: 1, max: 3 }), { directory, epochs: 6 });
+    const all = await launched(3, connection(server, { min: 1, max: 3 }), { directory, epochs: 6 });
     const killed = await rankOf(all, lost, 18);
     killed.kill("SIGKILL");
     const left = all.filter((one) => one !== killed);
@@ -119,7 +126,7 @@ describe.skipIf(!program)("ranks that are processes, over a NATS server", () => 
     const server = await servers.start();
     const directory = servers.directory();
     const expected = await alone();
-    const all = launched(2, connection(server, 2), { directory });
+    const all = await launched(2, connection(server, 2), { directory });
     (await rankOf(all, 1, 10)).kill("SIGTERM");
     const ends = await Promise.all(all.map((one) => one.ended));
     const lasts = ends.map(({ lines }) => lines.at(-1));
@@ -130,14 +137,14 @@ describe.skipIf(!program)("ranks that are processes, over a NATS server", () => 
     expect(readdirSync(directory).filter((name) => name.endsWith(String(at).padStart(6, "0")))).toHaveLength(
       1,
     );
-    for (const one of launched(2, connection(server, 2), { directory }))
+    for (const one of await launched(2, connection(server, 2), { directory }))
       expect((await lastOf(one))?.hashes).toEqual(expected?.hashes);
   });
 
   it("name the one that does not come within the patience", async () => {
     runs++;
     const server = await servers.start();
-    const all = launched(2, connection(server, 2, { patience: 4 }), { epochs: 100_000 });
+    const all = await launched(2, connection(server, 2, { patience: 4 }), { epochs: 100_000 });
     const stopped = await rankOf(all, 1, 10);
     stopped.kill("SIGSTOP");
     const { lines } = await (all.find((one) => one !== stopped) as ReturnType<typeof started>).ended;
