@@ -19,7 +19,7 @@ import { latestCheckpoint, Trainer, type TrainerHook } from "../../trainer/index
 import { Holder, somebody } from "../fakes.test-support.ts";
 import { hashesOf } from "../hook/runs.test-support.ts";
 import { CheckpointManager, checkpointHook, type Keep, resumeTrainer, s3Store, storeAt } from "../index.ts";
-import { anyRanksStore } from "../ranks/ranked-store.ts";
+import { anyRanksStore, rankedIn } from "../ranks/ranked-store.ts";
 import type { RankOptions } from "../ranks/ranks.test-support.ts";
 import { type S3Server, startS3 } from "./s3-server.test-support.ts";
 import type { S3StoreOptions } from "./s3-store.ts";
@@ -405,7 +405,12 @@ describe("processes", { timeout: 300_000 }, () => {
     expect((await checkpointCommand("inspect", at("ranks"))).text).toMatch(
       /epoch-0003-update-000012 \(2 ranks\)/,
     );
-    expect((await launched("ranks")).map((told) => told?.resumedAt)).toEqual([8, 8]);
+    for (const rank of [0, 1]) {
+      const ranked = new CheckpointManager({ store: rankedIn(storeAt(at("ranks")), { rank, ranks: 2 }) });
+      const latest = await ranked.latest();
+      expect(latest?.name).toBe(kept[0]);
+      expect(await latest?.state("trainer")).toBeDefined();
+    }
     // A run of one rank is refused.
     const alone = started("../ranks/ranks.test-support.ts", [
       JSON.stringify({ directory: at("ranks"), rank: 0, ranks: 1 } satisfies RankOptions),
