@@ -693,11 +693,13 @@ export class ClusterLink implements WorkerLink {
   /** Waits in line until the trainer says that there is room. A trainer that is away is not waited for. */
   async #askForRoom(broker: Broker, signal: AbortSignal): Promise<void> {
     const { run, name } = this.#settings;
-    const told = new Promise<void>((resolve) => {
-      this.#room = resolve;
-    });
+    const told = new AbortController();
+    const tell = (): void => told.abort();
+    this.#room = tell;
+    signal.addEventListener("abort", tell, { once: true });
     broker.announce(`${run}.waiting`, encode(name));
-    await Promise.race([told, pause(broker.timers, 2000 + backOff(3, this.#sent), signal)]);
+    await pause(broker.timers, 2000 + backOff(3, this.#sent), told.signal);
+    signal.removeEventListener("abort", tell);
     this.#room = undefined;
   }
 
