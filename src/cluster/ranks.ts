@@ -27,12 +27,13 @@ import {
   toStandardError,
 } from "../core/index.ts";
 import { type Broker, type BrokerValues, pause } from "./broker.ts";
-import { checkClusterName, decode, encode, leaseSeconds, Membership, partOf } from "./members.ts";
+import { checkClusterName, type Doing, decode, encode, leaseSeconds, Membership, partOf } from "./members.ts";
 import { type NatsOptions, natsBroker, natsRows } from "./nats.ts";
 import { answered, Group, type GroupRecord, type Parts, type RankMember, type Ranks } from "./rank-group.ts";
+import { connectionOf } from "./transport.ts";
 
 /** Options of {@link trainOnRanks}: those of a connection, and of the group. */
-export interface RanksOptions extends Omit<NatsOptions, "patience"> {
+export interface RanksOptions extends NatsOptions {
   /** The run's name, the same on all ranks. */
   readonly run: string;
   /** The number of ranks; or the fewest and the most, for a run that goes on when some are lost. */
@@ -108,34 +109,21 @@ export async function trainOnRanks<T>(
       "give a function: async (ranks) => { ... }",
     );
   const limits = typeof ranks === "number" ? { min: ranks, max: ranks } : ranks;
-  const { servers, token, tls, replicas } = options;
-  const connection = Object.entries({ servers, token, tls, replicas, warn }).filter(
-    ([, value]) => value !== undefined,
-  );
-  const broker = settings.broker ?? (await natsBroker(Object.fromEntries(connection)));
+  const broker = settings.broker ?? (await natsBroker(connectionOf(options)));
   let group: Group | undefined;
-  let member: Membership | undefined;
+  const doing: Doing = () => ({
+    doing: group ? `rank ${group.rank} of ${group.ranks}` : "waiting for other ranks",
+    numbers: group ? { rank: group.rank, updates: group.updates } : {},
+  });
+  let joined: Joined | undefined;
   try {
-    const session = node.crypto.randomBytes(6).toString("hex");
-    const name =
-      settings.name ??
-      `${node.os
-        .hostname()
-        .replace(/[^A-Za-z0-9_-]/g, "-")
-        .slice(0, 40)}-${session}`;
-    member = await Membership.join(broker, run, { kind: "rank", name }, () => ({
-      doing: group ? `rank ${group.rank} of ${group.ranks}` : "waiting for other ranks",
-      numbers: group ? { rank: group.rank, updates: group.updates } : {},
-    }));
-    const { host, pid } = member.about;
+    joined = await join(broker, settings, doing);
     const parts: Parts = {
       ...settings,
+      ...joined,
       broker,
       limits,
       warn: (text) => warn(printableText(text)),
-      self: { name, host, pid, session, version: own.version },
-      members: await broker.values(partOf(run, "members"), { seconds: leaseSeconds }),
-      values: await broker.values(partOf(run, "ranks")),
     };
     for (let left = 0; ; left = group.generation) {
       group = new Group(parts, await form(parts, left));
@@ -145,13 +133,47 @@ export async function trainOnRanks<T>(
       parts.warn(`${withoutFix(ended.lost)}; the ranks that are left go on from the last checkpoint`);
     }
   } finally {
-    await member?.leave();
+    await joined?.member.leave();
     if (!settings.broker) await broker.close();
   }
 }
 
 const withoutFix = (error: EspalierError): string =>
   error.message.split(` [${error.code}]`)[0] ?? error.message;
+
+/** What one has who has joined a run. */
+interface Joined extends Pick<Parts, "self" | "members" | "values"> {
+  readonly member: Membership;
+}
+
+/** Joins a run, and tries again while the server does not answer. */
+async function join(
+  broker: Broker,
+  { run, name: given, patience }: Pick<Parts, "run" | "patience"> & { readonly name: string | undefined },
+  doing: Doing,
+): Promise<Joined> {
+  const session = node.crypto.randomBytes(6).toString("hex");
+  const host = node.os
+    .hostname()
+    .replace(/[^A-Za-z0-9_-]/g, "-")
+    .slice(0, 40);
+  const name = given ?? `${host}-${session}`;
+  const began = broker.timers.now();
+  for (let unanswered = false; ; await pause(broker.timers, 500))
+    try {
+      const members = await broker.values(partOf(run, "members"), { seconds: leaseSeconds });
+      const values = await broker.values(partOf(run, "ranks"));
+      const member = await Membership.join(broker, run, { kind: "rank", name }, doing);
+      const { host, pid } = member.about;
+      return { member, members, values, self: { name, host, pid, session, version: own.version } };
+    } catch (error) {
+      const { code } = error as EspalierError;
+      // One that was not answered may have taken the name.
+      const again = code === "CLUSTER_NO_ANSWER" || (unanswered && code === "CLUSTER_NAME_TAKEN");
+      if (!again || broker.timers.now() - began >= patience * 1000) throw error;
+      unanswered = true;
+    }
+}
 
 /** Milliseconds between two looks at who is there: at first, and after some seconds. */
 const lookEvery = [50, 500] as const;
