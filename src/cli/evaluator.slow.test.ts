@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { checkpointHook } from "../checkpoint/index.ts";
+import { startS3 } from "../checkpoint/store/s3-server.test-support.ts";
 import { natsBroker, natsEvaluations } from "../cluster/index.ts";
 import { describeRun, encode, listMembers } from "../cluster/members.ts";
 import { requireNats, type TestServer, testServers } from "../cluster/server.test-support.ts";
@@ -13,7 +14,7 @@ import { here, makeDrift } from "../rl/evaluation/evaluation.test-support.ts";
 import { folder, WalkTask, walkRun } from "../rl/evaluation/run.test-support.ts";
 import { type EvaluationQueue, evaluateCheckpoint, evaluationHook, ppo, readReplay } from "../rl/index.ts";
 import { every, noCounters } from "../schedule/index.ts";
-import type { TrainerHook } from "../trainer/index.ts";
+import { latestReplay, type ReplayRecord, type TrainerHook } from "../trainer/index.ts";
 
 const program = requireNats();
 const servers = testServers();
@@ -174,6 +175,50 @@ describe.skipIf(!program)("espalier evaluator", patience, () => {
     expect(played(log)).toEqual([first.child.pid, second.child.pid]);
     expect([...first.lines, ...second.lines].filter(({ kind }) => kind === "done")).toHaveLength(1);
     await queue.close();
+  });
+
+  it("reads checkpoints from S3 and writes replays there", async () => {
+    const server = await servers.start();
+    const s3 = await startS3();
+    onTestFinished(() => s3.close());
+    for (const [name, value] of Object.entries(s3.env)) vi.stubEnv(name, value);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const evaluator = start(["--run", "walk"], server, s3.env);
+    const task = new WalkTask(makeDrift, here("makeDrift"));
+    const seen: ReplayRecord[] = [];
+    const evaluation = evaluationHook({
+      ...{
+        player: task.player,
+        suites: { drift: { env: here("makeDrift") } },
+        schedule: every({ epochs: 1 }),
+      },
+      ...{ mode: "remote", queue: natsEvaluations({ ...connected(server), run: "walk" }) },
+      replays: { directory: "s3://models/replays" },
+    });
+    const sees: TrainerHook = {
+      name: "sees",
+      onTrainingStart: () => undefined,
+      onRegister: (host) =>
+        host.observe({
+          provided: (slot, value) =>
+            void (slot.name === latestReplay.name && seen.push(value as ReplayRecord)),
+        }),
+    };
+    const saves = checkpointHook({ directory: "s3://models/walk" });
+    const { outcome, hookFailures } = await walkRun(task, [evaluation, saves, sees], {
+      epochs: 1,
+    }).trainer.train();
+    expect([outcome, hookFailures]).toEqual(["completed", []]);
+    expect(await evaluator.ended).toBe(0);
+    expect(evaluator.lines.find(({ kind }) => kind === "done")).toMatchObject({
+      checkpoint: "s3://models/walk/epoch-0001-update-000002",
+      replays: [expect.stringMatching(/^s3:\/\/models\/replays\/step-.*\.replay$/)],
+    });
+    expect((await readReplay(seen[0]?.uri ?? "")).about).toMatchObject({
+      run: "walk",
+      suite: "drift",
+      step: 2,
+    });
   });
 
   it("gives its job back on SIGTERM, and another has it before anybody could have missed it", async () => {

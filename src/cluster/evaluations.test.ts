@@ -501,6 +501,25 @@ describe("what does not fit", () => {
     await expect(evaluator("a").running).rejects.toMatchObject({ code: "CLUSTER_VERSION" });
   });
 
+  it("is a server that refuses: the run ends before it has begun", async () => {
+    const refused = new EspalierError("CLUSTER_REFUSED", "wrong token");
+    const queue = new ClusterEvaluations({
+      ...{ run: "walk", capacity: 1, submitWithin: 1, connect: () => Promise.reject(refused) },
+    });
+    const task = new WalkTask(makeDrift, here("makeDrift"));
+    const evaluation = evaluationHook({
+      ...{ player: task.player, suites, schedule: every({ epochs: 1 }), mode: "remote", queue },
+    });
+    const epochs: number[] = [];
+    const counts: TrainerHook = {
+      name: "counts",
+      onEpochStart: ({ counters }) => void epochs.push(counters.epochs),
+    };
+    const { trainer } = walkRun(task, [evaluation, counts]);
+    await expect(trainer.train()).rejects.toThrow(/evaluation\.begin.*wrong token \[CLUSTER_REFUSED\]/s);
+    expect(epochs).toEqual([]);
+  });
+
   it("is replays of a queue whose evaluators record none", () => {
     const { player } = new WalkTask(makeDrift, here("makeDrift"));
     const queue = { submit: async () => undefined, results: async () => [], close: async () => undefined };

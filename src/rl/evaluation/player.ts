@@ -102,7 +102,18 @@ export async function playerIn(
   const reads = ["params", ...(checkpoint.components.includes(normalizer) ? [normalizer] : [])];
   const state: Record<string, StateTree> = {};
   for (const name of reads) state[name] = await checkpoint.state(name);
-  return { player: { policy: await storedPolicy(policy, spaces), reads }, state };
+  return { player: { policy: await knownPolicy(policy, spaces), reads }, state };
+}
+
+/** The policy that was made last: compiled programs stay with it, for the next checkpoint of its run. */
+let newest: { readonly key: string; readonly policy: Policy } | undefined;
+
+async function knownPolicy(spec: PolicySpec, spaces: PolicySpaces): Promise<Policy> {
+  const key = JSON.stringify([spec, spacesSetting(spaces)], (_, value: unknown) =>
+    typeof value === "number" ? String(value) : value,
+  );
+  if (newest?.key !== key) newest = { key, policy: await storedPolicy(spec, spaces) };
+  return newest.policy;
 }
 
 /** True for a path or a `file:` URI, which `evaluateCheckpoint` can open. */
