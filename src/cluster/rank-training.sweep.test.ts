@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { checkpointHook, memoryStore } from "../checkpoint/index.ts";
 import { treeLeaves } from "../core/index.ts";
-import { np, type Tensor, type Value } from "../engine/index.ts";
+import { np, put, type Tensor, type Value } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
+import type { Loss } from "../losses/index.ts";
 import type { Params } from "../nn/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
+import { rolloutTask } from "../rollout/index.ts";
+import { largestGenerator } from "../rollout/largest.test-support.ts";
 import { cosine, every } from "../schedule/index.ts";
 import { hashState } from "../state/index.ts";
 import {
@@ -103,28 +106,30 @@ function onRanks(
 
 describe.each(sweepEngines())("ranks on %s", (engine) => {
   const config = { epochs: 4, seed: 3 };
-  const counts = engine === "wasm" ? [2, 3] : [2];
 
   describe.each(Object.entries(cases))("with %s", (_, { options, exact }) => {
-    it.each(counts)("%i of them compute what one process does in as many micro-batches", async (count) => {
-      const cuts = [{ batchSize: 24 / count, accumulate: count }, { batchSize: 24 }];
-      const make = (cut: object) =>
-        supervisedTask({ ...options(), engine, maxFuse: 1, batchSize: 24, ...cut });
-      const one = await trained({ task: make(cuts[0] as object), config });
-      for (const cut of engine === "wasm" ? cuts : cuts.slice(1)) {
-        const all = await onRanks(count, () => ({ task: make(cut), config }));
-        expect(new Set(all.map(({ hashes }) => JSON.stringify(hashes))).size).toBe(1);
-        const [{ result, hashes, params }] = all as [Trained, ...Trained[]];
-        if (exact || engine === "wasm") expect(hashes).toEqual(one.hashes);
-        params.forEach((number, i) => {
-          expect(number).toBeCloseTo(one.params[i] as number, 5);
-        });
-        expect(result.counters.updates).toBe(8);
-        expect(Object.keys(result.metrics)).toEqual(Object.keys(one.result.metrics));
-        for (const [name, value] of Object.entries(one.result.metrics))
-          expect(result.metrics[name]).toBeCloseTo(value, 5);
-      }
-    });
+    it.each(engine === "wasm" ? (exact ? [2, 3] : [3]) : [2])(
+      "%i of them compute what one process does in as many micro-batches",
+      async (count) => {
+        const cuts = [{ batchSize: 24 / count, accumulate: count }, { batchSize: 24 }];
+        const make = (cut: object) =>
+          supervisedTask({ ...options(), engine, maxFuse: 1, batchSize: 24, ...cut });
+        const one = await trained({ task: make(cuts[0] as object), config });
+        for (const cut of engine === "wasm" && exact ? cuts : cuts.slice(1)) {
+          const all = await onRanks(count, () => ({ task: make(cut), config }));
+          expect(new Set(all.map(({ hashes }) => JSON.stringify(hashes))).size).toBe(1);
+          const [{ result, hashes, params }] = all as [Trained, ...Trained[]];
+          if (exact || engine === "wasm") expect(hashes).toEqual(one.hashes);
+          params.forEach((number, i) => {
+            expect(number).toBeCloseTo(one.params[i] as number, 5);
+          });
+          expect(result.counters.updates).toBe(8);
+          expect(Object.keys(result.metrics)).toEqual(Object.keys(one.result.metrics));
+          for (const [name, value] of Object.entries(one.result.metrics))
+            expect(result.metrics[name]).toBeCloseTo(value, 5);
+        }
+      },
+    );
   });
 });
 
@@ -248,3 +253,71 @@ describeInSample("a trainer with ranks", () => {
     expect(said.filter((text) => text.includes("auc")).length).toBe(2);
   });
 });
+
+describeInSample("a task of rollouts on ranks", () => {
+  const unevenly: Loss<{ readonly numbers: Value }, Value> = {
+    name: "size",
+    count: ({ numbers }) => np.sum(np.greater(numbers, 0)),
+    term: ({ outputs, batch: { numbers } }) => {
+      const mask = np.greater(numbers, 0).astype("f32");
+      const loss = np.sum(np.square(outputs).mul(mask)).div(np.sum(mask));
+      return { loss, metrics: { absolute: np.sum(np.abs(outputs).mul(mask)).div(np.sum(mask)) } };
+    },
+  };
+  /** Learns to give nothing, from rollouts of the problem of the largest number. */
+  const shrinking = () => {
+    const inner = largestGenerator();
+    let calls = 0;
+    const generator = {
+      ...inner,
+      rollout: (request: Parameters<typeof inner.rollout>[0]) => {
+        calls++;
+        return inner.rollout(request);
+      },
+    };
+    const task = rolloutTask({
+      init: (_, where) => ({
+        w: put(
+          Float32Array.from({ length: 16 }, (_, i) => i / 8),
+          { shape: [4, 4], ...where },
+        ),
+      }),
+      forward: (params, { numbers }: { readonly numbers: Value }) => np.matmul(numbers, params.w as Value),
+      losses: [unevenly],
+      optimizer: optim.adam({ learningRate: 0.05 }),
+      batchSize: 16,
+      updates: 3,
+      maxReuse: 4,
+      engine: "wasm",
+      generator,
+    });
+    return { task, calls: () => calls };
+  };
+
+  it.each([2, 3])(
+    "learns what one process learns, from the main rank's rollouts (%i ranks)",
+    async (count) => {
+      const one = shrinking();
+      const expected = await trained({ task: one.task, config: { epochs: 4 } });
+      const made: { readonly rank: number; readonly calls: () => number }[] = [];
+      const all = await onRanks(count, ({ rank }) => {
+        const { task, calls } = shrinking();
+        made.push({ rank, calls });
+        return { task, config: { epochs: 4 } };
+      });
+      for (const { rank, calls } of made) expect(calls()).toBe(rank === 0 ? one.calls() : 0);
+      for (const { result, hashes, params } of all) {
+        expect(hashes.params).toBe(all[0]?.hashes.params);
+        params.forEach((number, i) => {
+          expect(number).toBeCloseTo(expected.params[i] as number, 5);
+        });
+        const { seconds: _, ...counters } = result.counters;
+        expect(counters).toEqual(expect.objectContaining(withoutSeconds(expected.result)));
+        for (const [name, value] of Object.entries(expected.result.metrics))
+          expect([name, result.metrics[name]]).toEqual([name, expect.closeTo(value, 4)]);
+      }
+    },
+  );
+});
+
+const withoutSeconds = ({ counters: { seconds: _, ...counters } }: TrainingResult) => counters;
