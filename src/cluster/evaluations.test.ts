@@ -246,7 +246,7 @@ describe("an evaluator", () => {
     const { trainer, evaluator, simulation } = started();
     const queue = trainer();
     await queue.submit(job(1));
-    for (const name of ["a", "b", "c", "d"]) {
+    for (const name of ["a", "b", "c", "d", "e", "f"]) {
       let began = false;
       const leaver = evaluator(name, {
         evaluate: (...given) => {
@@ -283,11 +283,11 @@ describe("an evaluator", () => {
 });
 
 describe("a job", () => {
-  it("that evaluators die of is a failure after three", async () => {
+  it("that evaluators die of is a failure after five", async () => {
     const { trainer, evaluator } = started();
     const queue = trainer();
     await queue.submit(job(1));
-    for (const name of ["a", "b", "c"]) {
+    for (const name of ["a", "b", "c", "d", "e"]) {
       let began = false;
       const mortal = evaluator(name, {
         evaluate: (...given) => {
@@ -298,12 +298,12 @@ describe("a job", () => {
       await until(() => began);
       mortal.broker.kill();
     }
-    evaluator("d", { evaluate: stepAsReturn });
+    evaluator("f", { evaluate: stepAsReturn });
     const [outcome] = await all(queue);
     expect(outcome?.failure).toMatchObject({
       code: "EVALUATOR_FAILED",
       message: expect.stringMatching(
-        /evaluator d on .*: 3 evaluators have died of it: a, b, c .*\n.*espalier evaluate \/nowhere\/1/s,
+        /evaluator f on .*: 5 evaluators have died with it: a, b, c, d, e .*\n.*espalier evaluate \/nowhere\/1/s,
       ),
     });
     await queue.close();
@@ -475,7 +475,7 @@ describe("on a bad network", () => {
       await simulation.run(() => isOver || simulation.now > 3_600_000);
       expect(outcomes.map((one) => one.job.step)).toEqual(steps);
       for (const { job: done, results, failure } of outcomes) {
-        // A job may meet three that are killed: then they are named, and none of them lives.
+        // A job may meet five that are killed: then they are named, and none of them lives.
         const named = failure?.message.match(/evaluator-\d+(?=,| \[)/g) ?? [];
         expect([named.length, results?.[0]?.scores.return]).toEqual(
           failure ? [3, undefined] : [0, done.step],

@@ -10,7 +10,7 @@
  *       close     SESSION is deleted ▶   values RUN=evaluation-records             ▶     stops playing its jobs
  *
  * An evaluator that dies stops extending: its claim ends, the job is delivered again, and another plays it. The record of
- * a job names those who began it: after three that did not come back, the job is a failure. Outcomes are values under
+ * a job names those who began it: after five that did not come back, the job is a failure. Outcomes are values under
  * the job's key, so that writing one twice changes nothing, and the trainer takes each once. Only the trainer files
  * scores in a stats store: evaluators need none.
  */

@@ -5,7 +5,7 @@
  *     until the run ends, the signal is aborted, or it did as many jobs as it was asked for:
  *       take a job                      of a session that is over, or with an outcome: acknowledge it, nothing else
  *       claim it                        another plays it: leave it, it is delivered again if that one dies
- *       three began it and died of it:  its outcome is a failure
+ *       five began it and died:         its outcome is a failure
  *       play                            meanwhile extend it, renew the claim, look whether the trainer still wants it
  *       write the outcome, acknowledge the job
  *     leave; a job that it plays is given back
@@ -57,8 +57,8 @@ export interface EvaluatorOptions {
 
 /** Milliseconds between two words of an evaluator about its job. */
 const extendEvery = 5000;
-/** Evaluators that may die of a job. */
-const attempts = 3;
+/** Evaluators that may die while they have a job. Some are killed for other reasons. */
+const attempts = 5;
 /** Jobs that all evaluators of a run may have at once. */
 const ahead = 1000;
 
@@ -271,6 +271,6 @@ function inWords(cause: unknown, { checkpoint }: EvaluationJob, name: string): E
 }
 
 const abandoned = ({ checkpoint }: EvaluationJob, begun: readonly string[]): EspalierError =>
-  new EspalierError("EVALUATOR_FAILED", `${begun.length} evaluators have died of it: ${begun.join(", ")}`, {
+  new EspalierError("EVALUATOR_FAILED", `${begun.length} evaluators have died with it: ${begun.join(", ")}`, {
     fix: `look for what ends them, often memory: espalier evaluate ${checkpoint}`,
   });
