@@ -12,12 +12,10 @@
 import { EspalierError } from "../core/index.ts";
 import type { Broker } from "./broker.ts";
 
-/** What goes with the bytes of a rank: plain values, the same for all. */
-export type Note = string | number | boolean | null | { readonly [key: string]: Note | undefined };
-
 /** What a rank has from another one. */
 export interface Received<N> {
   readonly bytes: Uint8Array;
+  /** What goes with them: a value that JSON can hold, the same for all. */
   readonly note: N | undefined;
 }
 
@@ -60,7 +58,7 @@ const ahead = 8;
 const firstWait = 200;
 const longestWait = 2000;
 
-export class RankExchange<N extends Note> {
+export class RankExchange<N> {
   readonly #options: ExchangeOptions;
   readonly #size: number;
   readonly #stop: () => void;

@@ -70,7 +70,7 @@ export function compileRankUpdate<G, I extends WithRamps, A, R>(
   );
   const step = compileUpdate(
     { updates: learner.states },
-    (now, { sums, applied }: { readonly sums: Value; readonly applied: A }) => {
+    (now, { sums, applied }: { readonly sums: readonly Value[]; readonly applied: A }) => {
       const { tree, ramps } = (packing as SumPacking<Summed<G>>).unpack(sums);
       return apply(now, tree, ramps, applied);
     },
@@ -87,9 +87,9 @@ export function compileRankUpdate<G, I extends WithRamps, A, R>(
   };
   return async (inputs, applied) => {
     packing ??= new SumPacking(evalShape(share(shapes ?? gradients), learner.params.specs, inputs));
-    const sums = put(await ranks.sum(name, await own(inputs, packing)), learner.where);
+    const sums = packing.place(await ranks.sum(name, await own(inputs, packing)), learner.where);
     const result = step({ sums, applied } as Parameters<typeof step>[0]);
-    sums.dispose();
+    for (const sum of sums) sum.dispose();
     return result as Fetch<R>;
   };
 }
@@ -122,19 +122,27 @@ class SumPacking<T> {
     return this.#dtype === "f64" ? new Float64Array(length) : new Float32Array(length);
   }
 
+  /** Inside a program. */
   pack(tree: T): Value {
     const leaves: unknown[] = [];
     flatten(tree, leaves);
     return np.concatenate((leaves as readonly Value[]).map((leaf) => leaf.astype(this.#dtype).reshape([-1])));
   }
 
-  unpack(array: Value): T {
+  /** The leaves on the device, each in an array of its own, as one process has them: slices may be rounded differently. */
+  place(array: Float32Array | Float64Array, where: Learner["where"]): readonly Tensor[] {
     let from = 0;
-    const leaves = this.#types.map(({ shape, dtype, size }) => {
-      const part = np.dynamicSlice(array, [from], [size]).reshape(shape).astype(dtype);
+    return this.#types.map(({ shape, size }) => {
       from += size;
-      return part;
+      return put(array.subarray(from - size, from), { ...where, shape });
     });
-    return unflatten(this.#shape, leaves) as T;
+  }
+
+  /** Inside a program: the tree of such leaves. */
+  unpack(leaves: readonly Value[]): T {
+    return unflatten(
+      this.#shape,
+      this.#types.map(({ dtype }, i) => (leaves[i] as Value).astype(dtype)),
+    ) as T;
   }
 }
