@@ -33,6 +33,9 @@ Examples:
   espalier show RUN              a run's curves, the time its hooks took, its health
   espalier evaluate CHECKPOINT   how good a policy is, by playing episodes with it
   espalier replay FILE           a recorded episode, in the terminal or as a film
+  espalier cluster up            a server for runs on several machines, and who takes part in them
+  espalier worker --run NAME     rollouts for a run that is trained elsewhere
+  espalier evaluator --run NAME  evaluations of its checkpoints
   espalier help engine           what a command takes`,
     );
   for (const register of commands) register(program);

@@ -335,7 +335,8 @@ function commandFor(given: string): Command {
 }
 
 /**
- * True in a process that {@link workerProcesses} started: for a program that trains and exports its worker in one file.
+ * True in a process that {@link workerProcesses}, `espalier worker` or `espalier evaluator` started: for a program that
+ * trains and exports its worker in one file.
  *
  * @example
  * ```ts
