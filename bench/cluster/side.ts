@@ -9,7 +9,7 @@ import { chunkBytes, inFlight, pieces, receivers, weightBytes } from "./sizes.ts
 const [kind, servers = "", token = ""] = process.argv.slice(2);
 const options = { servers, token, run: "bench" };
 
-/** Rollouts of 100 kB, as fast as they are taken, by so many links as bare NATS has messages in flight. */
+/** Rollouts of 100 kB, as fast as they are taken, by as many workers as bare NATS has senders. */
 async function oursSend(): Promise<void> {
   const arrays = { x: { data: new Uint8Array(chunkBytes).fill(7), shape: [chunkBytes] } };
   const send = async (_: unknown, i: number): Promise<void> => {
@@ -25,17 +25,18 @@ async function oursSend(): Promise<void> {
   await Promise.all(Array.from({ length: inFlight }, send));
 }
 
-/** The same by NATS's own client: a message is sent when another was stored. */
+/** The same by NATS's own client: as many senders, each with a connection, and a message when the last was stored. */
 async function bareSend(): Promise<void> {
-  const client = jetstream(await connect({ servers, token }));
+  const connections = await Promise.all(Array.from({ length: inFlight }, () => connect({ servers, token })));
+  const clients = connections.map((connection) => jetstream(connection));
   const bytes = new Uint8Array(chunkBytes).fill(7);
   let n = 0;
   for await (const line of createInterface({ input: process.stdin })) {
     let left = Number(line);
-    const send = async (): Promise<void> => {
+    const send = async (client: (typeof clients)[number]): Promise<void> => {
       while (left-- > 0) await client.publish("bare.chunks", bytes, { msgID: `bare/${n++}` });
     };
-    await Promise.all(Array.from({ length: inFlight }, send));
+    await Promise.all(clients.map(send));
   }
 }
 

@@ -1,4 +1,4 @@
-/** Bytes of a chunk of experience, and how many are on the way at once. */
+/** Bytes of a chunk of experience, and senders, each of which has one on the way. */
 export const chunkBytes = 100_000;
 export const inFlight = 32;
 
