@@ -107,6 +107,7 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
   readonly devices?: DevicesOption;
   /** Options of every run's {@link Trainer}. */
   readonly logger?: TrainerOptions["logger"];
+  readonly ranks?: TrainerOptions["ranks"];
   readonly clock?: TrainerOptions["clock"];
   readonly warn?: TrainerOptions["warn"];
 }
@@ -180,6 +181,7 @@ const table = {
   taskSpec: anything<TaskSpecOptions>('an object such as { modality: "vision" }'),
   transform: anything<Transform<unknown>>("a transform, such as columns({ x, y })"),
   logger: anything<NonNullable<TrainerOptions["logger"]>>("a logger"),
+  ranks: anything<NonNullable<TrainerOptions["ranks"]>>("ranks of trainOnRanks"),
   clock: anything<NonNullable<TrainerOptions["clock"]>>("a clock"),
   warn: anything<NonNullable<TrainerOptions["warn"]>>("a function"),
 } satisfies OptionTable<SupervisedTrainerOptions<ExampleTree<Value>, ExampleTree<Value>, unknown>>;
@@ -209,7 +211,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     );
   const config = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
-  const { model, params, engine, device, devices, logger, clock, warn, transform } = options;
+  const { model, params, engine, device, devices, logger, ranks, clock, warn, transform } = options;
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   type Begun = { readonly task: SupervisedTask<O>; readonly trainer: Trainer };
   let last: Begun | undefined;
@@ -247,6 +249,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
         config: coreConfig(config),
         hooks: withProgress(all, logger ? (progress ?? false) : progress),
         ...(logger && { logger }),
+        ...(ranks && { ranks }),
         ...(clock && { clock }),
         ...(warn && { warn }),
       }),
@@ -293,7 +296,9 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       last = starting instanceof Promise ? await starting : starting;
       const { trainer } = last;
       const { resumeFrom, resume } = inputs;
-      if (resumeFrom !== undefined) await restore(trainer, resumeFrom, { ...resume, ...(warn && { warn }) });
+      // The main rank's state is sent to the others.
+      if (resumeFrom !== undefined && (ranks?.rank ?? 0) === 0)
+        await restore(trainer, resumeFrom, { ...resume, ...(warn && { warn }) });
       return trainer.train();
     },
     validate: async (inputs = {}) => {

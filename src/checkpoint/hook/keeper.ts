@@ -53,6 +53,7 @@ export class CheckpointKeeper {
 
   /** Locks the store, and restores where that is asked for. */
   async start(context: TrainerContext): Promise<void> {
+    if (isSavedElsewhere(context)) return;
     const manager = await this.#opened(context);
     const restored = await restoreRun(this.#settings, manager, context, this.#warn);
     if (restored) {
@@ -67,7 +68,7 @@ export class CheckpointKeeper {
 
   /** Freezes the run once all hooks of this event have run, and writes it while training goes on. */
   save(context: TrainerContext): void {
-    if (this.#off) return;
+    if (this.#off || isSavedElsewhere(context)) return;
     // Before any hook freezes the run: a run that resumes from this event goes on after it.
     const due = this.marks.take(context.counters);
     context.afterEvent(async () => {
@@ -82,8 +83,13 @@ export class CheckpointKeeper {
    */
   async end(context: TrainerContext): Promise<void> {
     const { outcome, config, reason } = context;
-    if (this.#off || outcome === "failed") return;
-    if (config.ranks > 1 && outcome !== "completed" && (!this.#meeting || this.#meeting.failure)) {
+    if (this.#off || outcome === "failed" || isSavedElsewhere(context)) return;
+    if (
+      config.ranks > 1 &&
+      !context.sharesState &&
+      outcome !== "completed" &&
+      (!this.#meeting || this.#meeting.failure)
+    ) {
       const why =
         this.#meeting?.failure ??
         (this.#settings.primary
@@ -165,7 +171,8 @@ export class CheckpointKeeper {
   #meet(context: TrainerContext): void {
     const { directory, primary, patience = defaultPatience } = this.#settings;
     const { rank, ranks } = context.config;
-    if (ranks === 1 || !primary || directory === undefined || isOnS3(directory)) return;
+    if (ranks === 1 || context.sharesState || !primary || directory === undefined || isOnS3(directory))
+      return;
     const machine = { fs: nodeFileSystem, processes: systemProcesses() };
     const root = node.path.resolve(directory);
     const meeting = new RankMeeting({ ...machine, root, rank, ranks, patience, warn: this.#warn });
@@ -178,6 +185,9 @@ export class CheckpointKeeper {
     return this.#manager;
   }
 }
+
+/** True where the main rank saves for this one. */
+const isSavedElsewhere = ({ sharesState, rank }: TrainerContext): boolean => sharesState && rank > 0;
 
 /**
  * The metadata of a checkpoint of this moment. Its metrics are the newest of batches and rollouts, and those that hooks

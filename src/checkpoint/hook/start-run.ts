@@ -1,6 +1,6 @@
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
-import type { TrainerContext, TrainingConfig } from "../../trainer/index.ts";
+import type { TrainerContext } from "../../trainer/index.ts";
 import { Checkpoint, latestWhole } from "../checkpoint.ts";
 import { CheckpointManager } from "../manager.ts";
 import { checkRanks, rankedIn } from "../ranks/ranked-store.ts";
@@ -14,17 +14,19 @@ import { compileOptionsOf, openCheckpoint, someOf } from "./open-checkpoint.ts";
 /** Locks the store for a run; with `fresh` it refuses one that has checkpoints. */
 export async function openManager(
   settings: CheckpointSettings,
-  { config, clock, counters }: TrainerContext,
+  context: TrainerContext,
   warn: (text: string) => void,
 ): Promise<CheckpointManager> {
+  const { config, clock, counters } = context;
+  const ranks = ranksOf(context);
   const { keep, onStart, on } = settings;
-  const store = storeOf(settings, config);
+  const store = storeOf(settings, config.rank, ranks);
   checkUnits(Object.keys(keep?.every ?? {}), Object.keys(counters));
   // Before the store is locked, so that no rank waits for one that has been refused.
-  if (onStart !== "fresh") await checkRanks(settings.store, config.ranks);
-  if (config.ranks > 1 && isPath(onStart)) {
+  if (onStart !== "fresh") await checkRanks(settings.store, ranks);
+  if (ranks > 1 && isPath(onStart)) {
     const entry = entryAt(onStart);
-    await checkRanks(entry.store, config.ranks, (name) => name === entry.name);
+    await checkRanks(entry.store, ranks, (name) => name === entry.name);
   }
   const manager = new CheckpointManager({
     store,
@@ -46,6 +48,9 @@ export async function openManager(
   );
 }
 
+/** Ranks that save parts of their own: one where all hold the same state. */
+const ranksOf = ({ config, sharesState }: TrainerContext): number => (sharesState ? 1 : config.ranks);
+
 const isPath = (onStart: string): boolean => /[/\\]/.test(onStart);
 
 const savedEarly = (on: string): string =>
@@ -63,7 +68,7 @@ function checkUnits(units: readonly string[], counted: readonly string[]): void 
       );
 }
 
-function storeOf(settings: CheckpointSettings, { rank, ranks }: TrainingConfig): CheckpointStore {
+function storeOf(settings: CheckpointSettings, rank: number, ranks: number): CheckpointStore {
   if (ranks === 1) return settings.store;
   const { directory, patience, publish, store } = settings;
   const shared = directory !== undefined || isS3Store(store);
@@ -105,12 +110,12 @@ export async function restoreRun(
 async function toRestore(
   { onStart, mode = "exact" }: CheckpointSettings,
   manager: CheckpointManager,
-  { counters, config }: TrainerContext,
+  context: TrainerContext,
   warn: (text: string) => void,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly mode: RestoreMode } | undefined> {
   if (onStart === "fresh") return undefined;
   // A run that was restored before it began, by `resumeFrom` or by hand, stays where it is.
-  if (onStart === "resume" && hasBegun(counters)) return undefined;
+  if (onStart === "resume" && hasBegun(context.counters)) return undefined;
   if (onStart === "resume" || mode !== "exact") {
     const checkpoint = await newestOf(manager, warn);
     if (checkpoint && onStart !== "resume")
@@ -118,7 +123,7 @@ async function toRestore(
     if (checkpoint) return { checkpoint, mode: "exact" };
     if (onStart === "resume") return undefined;
   }
-  return { checkpoint: await named(onStart, manager, config, warn), mode };
+  return { checkpoint: await named(onStart, manager, context, warn), mode };
 }
 
 /** The newest whole checkpoint. Beside damaged ones no run starts fresh: there would be two runs in one directory. */
@@ -143,9 +148,11 @@ async function newestOf(
 async function named(
   onStart: string,
   manager: CheckpointManager,
-  { rank, ranks }: TrainingConfig,
+  context: TrainerContext,
   warn: (text: string) => void,
 ): Promise<Checkpoint> {
+  const { rank } = context.config;
+  const ranks = ranksOf(context);
   if (isPath(onStart)) {
     if (ranks === 1) return openCheckpoint(onStart, warn);
     const { store, name } = entryAt(onStart);
