@@ -141,9 +141,10 @@ export class Group implements Ranks {
       return this.#state instanceof EspalierError ? { lost: this.#state } : { result };
     } catch (error) {
       if (this.#state instanceof EspalierError) return { lost: this.#state };
-      const [what] = String(error instanceof Error ? error.message : error).split("\n");
+      const cause = rankError(error) ?? error;
+      const [what] = String(cause instanceof Error ? cause.message : cause).split("\n");
       await this.#change({ state: "failed", reason: `${this.#named(this.rank)} has failed: ${what}` });
-      throw error;
+      throw cause;
     } finally {
       this.#exchanges.close();
     }
@@ -305,6 +306,12 @@ export class Group implements Ranks {
     if (this.#state === "running") this.#state = error;
     return error;
   }
+}
+
+/** The error of ranks that a failed hook was caused by. */
+function rankError(error: unknown): EspalierError | undefined {
+  if (!(error instanceof EspalierError)) return undefined;
+  return error.code.startsWith("RANK") ? error : rankError(error.cause);
 }
 
 const rankLost = (reason: string): EspalierError =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkpointHook, memoryStore } from "../checkpoint/index.ts";
-import { treeLeaves } from "../core/index.ts";
+import { type CheckpointStore, checkpointHook, memoryStore } from "../checkpoint/index.ts";
+import { type EspalierError, treeLeaves } from "../core/index.ts";
 import { np, put, type Tensor, type Value } from "../engine/index.ts";
 import { sweepEngines } from "../engine/run/engines.test-support.ts";
 import type { Loss } from "../losses/index.ts";
@@ -230,6 +230,65 @@ describeInSample("a trainer with ranks", () => {
     const [one, two] = await onRanks(2, setUp, { warn: (text) => void said.push(text) });
     expect(one?.hashes).toEqual(two?.hashes);
     expect(said).toEqual([expect.stringMatching(/^rank 1 has other parameters than rank 0 after 5 updates/)]);
+  });
+
+  /** Three processes, of which the one that is rank `lost` is killed after 8 updates. Gives how the others end. */
+  async function killing(lost: number, stores: readonly CheckpointStore[]) {
+    const server = new MemoryServer();
+    const quick = { run: "test", gather: 0.2, grace: 0, patience: 30, warn: () => undefined };
+    const ends = stores.map((store) => {
+      const broker = server.connect();
+      const begun: number[] = [];
+      const training = trainOnRanks({ ...quick, ranks: { min: 1, max: 3 }, broker }, (ranks) => {
+        const dies: TrainerHook = {
+          name: "dies",
+          ranks: "all",
+          onTrainingStart: ({ counters }) => void begun.push(counters.updates),
+          onBatchEnd: ({ counters }) => {
+            if (ranks.ranks < 3 || ranks.rank !== lost || counters.updates !== 8) return undefined;
+            broker.kill();
+            return new Promise(() => undefined);
+          },
+        };
+        const save = checkpointHook({ store, schedule: every({ updates: 3 }), keep: { last: 2 } });
+        return trained({ task: task(), config: { epochs: 4 }, hooks: [dies, save], ranks });
+      });
+      return training.then(
+        ({ result, hashes }) => ({ begun, updates: result.counters.updates, hashes }),
+        (error: EspalierError) => ({ begun, code: error.code }),
+      );
+    });
+    return (await Promise.all(ends.map((end) => Promise.race([end, over(ends, 2)])))).filter(
+      (end) => end !== undefined,
+    );
+  }
+  /** Resolves to nothing when so many have ended. */
+  async function over(all: readonly Promise<unknown>[], count: number): Promise<undefined> {
+    let ended = 0;
+    await new Promise<void>((resolve) => {
+      for (const one of all) void one.then(() => ++ended >= count && setImmediate(resolve));
+    });
+    return undefined;
+  }
+
+  it("goes on from the last checkpoint with the ranks that are left", async () => {
+    const store = memoryStore();
+    const found = await killing(1, [store, store, store]);
+    expect(found).toHaveLength(2);
+    for (const { begun, updates, hashes } of found as readonly {
+      begun: number[];
+      updates: number;
+      hashes: object;
+    }[]) {
+      expect([begun, updates]).toEqual([[0, 6], 20]);
+      expect(hashes).toEqual((found[0] as { readonly hashes: object }).hashes);
+    }
+  });
+
+  it("does not begin anew where the main rank is lost with its checkpoints", async () => {
+    const found = await killing(0, [memoryStore(), memoryStore(), memoryStore()]);
+    const codes = found.map((end) => ("code" in end ? end.code : "none"));
+    expect(codes.sort()).toEqual(["RANKS_CHECKPOINT", "RANK_FAILED"]);
   });
 
   it("refuses ranks that train otherwise, and tasks that cannot", async () => {
