@@ -74,6 +74,8 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
     counters,
     since: options.since && { ...noCounters, ...options.since },
     rank: config.rank,
+    sharesState: false,
+    endAsked: undefined,
     slots: openSlots(options.slots ?? []),
     log: (given, category) => void logged.push({ hook: "", values: given, category, counters }),
     clock,
