@@ -89,6 +89,8 @@ type Numbers = Float32Array | Float64Array;
 const nothing = new Uint8Array(0);
 /** The name of the last exchange. */
 const ended = "end";
+/** Milliseconds after which a group that waits for nobody looks whether others have taken its place. */
+const lookAfter = 5000;
 
 export class Group implements Ranks {
   readonly rank: number;
@@ -109,9 +111,11 @@ export class Group implements Ranks {
   readonly #gone = new Map<number, number>();
   #state: "running" | "over" | EspalierError = "running";
   #looking: Promise<void> | undefined;
+  #looked: number;
 
   constructor(parts: Parts, record: GroupRecord) {
     this.#parts = parts;
+    this.#looked = parts.broker.timers.now();
     this.members = record.members;
     this.generation = record.generation;
     this.ranks = record.members.length;
@@ -220,6 +224,7 @@ export class Group implements Ranks {
     if (this.#state instanceof EspalierError) throw this.#state;
     const asked = this.asked();
     const all = await this.#exchanges.exchange(name, bytesFor, asked);
+    if (this.#parts.broker.timers.now() - this.#looked > lookAfter) await this.#look(() => [], 0, name);
     const notes = all.map((one, from) => (from === this.rank ? asked : one?.note));
     const from = notes.findIndex((note) => note !== undefined);
     const why = notes[from];
@@ -270,6 +275,7 @@ export class Group implements Ranks {
     if (record === undefined || !leases) return this.#gone.clear();
     if (record?.generation !== this.generation || record.state !== "running") throw this.#over(record, name);
     const now = broker.timers.now();
+    this.#looked = now;
     for (let rank = 0; rank < this.ranks; rank++) {
       if (leases.includes(`rank.${this.members[rank]?.name}`)) this.#gone.delete(rank);
       else if (!this.#gone.has(rank)) this.#gone.set(rank, now);

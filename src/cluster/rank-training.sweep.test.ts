@@ -193,6 +193,12 @@ describeInSample("a trainer with ranks", () => {
     expect((await store.list()).length).toBe(1);
   });
 
+  it("trains nothing where the main rank's hook stops it at the start", async () => {
+    const stop: TrainerHook = { name: "stops", onTrainingStart: ({ stop }) => stop("not today") };
+    for (const { result } of await onRanks(2, () => ({ task: task(), hooks: [stop] })))
+      expect([result.outcome, result.counters.updates]).toEqual(["stopped", 0]);
+  });
+
   it("ends at the limits that one process ends at", async () => {
     for (const { result } of await onRanks(2, () => ({ task: task(), config: { epochs: 9, maxUpdates: 7 } })))
       expect([result.outcome, result.counters.updates]).toEqual(["completed", 7]);

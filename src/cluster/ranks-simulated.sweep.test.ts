@@ -18,6 +18,8 @@ async function simulated(seed: number) {
   let saved = 0;
   const sums = new Map<string, Set<number>>();
   const ends: string[] = [];
+  /** When each group did its first step. */
+  const began = new Map<number, number>();
   const killed = new Set<number>();
   let running = 0;
   const start = (i: number): void => {
@@ -40,6 +42,11 @@ async function simulated(seed: number) {
         sums.set(key, (sums.get(key) ?? new Set()).add(sum.reduce((a, b) => a + b)));
         const everybody = (ranks.ranks * (ranks.ranks + 1)) / 2;
         expect(sum[7]).toBe(everybody * (at + 1) * 8);
+        // A group that others have taken the place of ends: soon, for it does not look all the time.
+        const { generation } = ranks as unknown as { readonly generation: number };
+        if (!began.has(generation)) began.set(generation, simulation.now);
+        const next = began.get(generation + 1) ?? simulation.now;
+        expect(simulation.now - next).toBeLessThan(6000);
         at++;
         if (ranks.rank === 0 && at % 5 === 0) saved = Math.max(saved, at);
       }
@@ -63,7 +70,7 @@ async function simulated(seed: number) {
   if (random.chance(0.5))
     simulation.after(random.between(500, 8000), () => server.crash(random.between(500, 15_000)));
   await simulation.run(() => simulation.now > 32_000 && running === 0);
-  return { ends, sums, now: simulation.now };
+  return { ends, sums, groups: began.size };
 }
 
 describe("ranks in virtual time, among faults", () => {

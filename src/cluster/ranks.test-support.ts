@@ -18,8 +18,11 @@ export class MemoryServer {
   readonly tables = new Map<string, { readonly entries: Map<string, Entry>; readonly seconds: number }>();
   readonly listeners = new Map<string, Set<Listener>>();
   readonly maxPayload: number;
+  /** Announced. */
   bytes = 0;
   revision = 0;
+  /** How often each key of each values was put. */
+  readonly puts = new Map<string, number>();
 
   constructor({ maxPayload = 2 ** 20 } = {}) {
     this.maxPayload = maxPayload;
@@ -75,6 +78,7 @@ export class MemoryBroker implements Broker {
       put: (key, bytes, { revision } = {}) =>
         answer(() => {
           if (revision !== undefined && (find(key)?.revision ?? 0) !== revision) return undefined;
+          server.puts.set(`${name} ${key}`, (server.puts.get(`${name} ${key}`) ?? 0) + 1);
           entries.set(key, { bytes, revision: ++server.revision, at: performance.now(), by: this });
           return server.revision;
         }),

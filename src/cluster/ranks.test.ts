@@ -168,23 +168,26 @@ describe("a group of ranks", () => {
 
 describe("a group of { min, max } ranks", () => {
   /** Processes that can be killed; each reports the groups that it was in. */
-  function processes(count: number, server: MemoryServer, ranks: RanksOptions["ranks"]) {
+  function processes(server: MemoryServer, max: number) {
     const groups: string[][] = [];
-    const brokers = Array.from({ length: count }, () => server.connect());
+    const brokers = Array.from({ length: 3 }, () => server.connect());
     const start = (i: number, train: (ranks: Ranks) => Promise<unknown>): Promise<unknown> => {
       const mine: string[] = [];
       groups[i] = mine;
       const broker = brokers[i] ?? server.connect();
-      return trainOnRanks({ ...quick, gather: 0.3, ranks, broker, name: `p${i}` }, (group) => {
-        mine.push(`${group.rank}/${group.ranks}`);
-        return train(group);
-      });
+      return trainOnRanks(
+        { ...quick, gather: 0.3, ranks: { min: 1, max }, broker, name: `p${i}` },
+        (group) => {
+          mine.push(`${group.rank}/${group.ranks}`);
+          return train(group);
+        },
+      );
     };
     return { groups, brokers, start };
   }
 
   it("goes on with those who are left, in their order", async () => {
-    const { groups, brokers, start } = processes(3, new MemoryServer(), { min: 1, max: 3 });
+    const { groups, brokers, start } = processes(new MemoryServer(), 3);
     const train = (i: number) => async (ranks: Ranks) => {
       if (ranks.ranks === 3 && i === 0) {
         brokers[0]?.kill();
@@ -201,12 +204,12 @@ describe("a group of { min, max } ranks", () => {
 
   it("takes in one who waits when it forms again, and not before", async () => {
     const server = new MemoryServer();
-    const { groups, brokers, start } = processes(3, server, { min: 1, max: 2 });
-    const isWaiting = (): boolean => server.tables.get("test=ranks")?.entries.has("wait.p2") ?? false;
+    const { groups, brokers, start } = processes(server, 2);
+    /** The one who waits has looked longer than it would wait for others. */
+    const hasLooked = (): boolean => (server.puts.get("test=ranks wait.p2") ?? 0) >= 12;
     const train = (i: number) => async (ranks: Ranks) => {
-      if (!groups[2]?.length) {
-        while (!(await ranks.broadcast("waits", isWaiting())));
-        for (let turn = 0; turn < 10; turn++) await ranks.barrier(`turn ${turn}`);
+      if (ranks.members.some(({ name }) => name === "p1")) {
+        while (!(await ranks.broadcast("waits", hasLooked())));
         expect(groups[2]).toEqual([]);
         if (i === 1) {
           brokers[1]?.kill();
