@@ -551,7 +551,8 @@ const ofNumbers = (value: (sums: NumberSums) => Value, sums = false): SetMetric<
 });
 
 /** The mean absolute error. */
-export const mae = (): SetMetric<NumberSums> => ofNumbers(({ absolute, count }) => ratio(absolute, count), true);
+export const mae = (): SetMetric<NumberSums> =>
+  ofNumbers(({ absolute, count }) => ratio(absolute, count), true);
 
 /** The root of the mean squared error. */
 export const rmse = (): SetMetric<NumberSums> =>
