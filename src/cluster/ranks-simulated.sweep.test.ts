@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { EspalierError } from "../core/index.ts";
-import { inSample } from "../sweep.test-support.ts";
+import { describeInSample, inSample } from "../sweep.test-support.ts";
+import type { Broker } from "./broker.ts";
 import { trainOnRanks } from "./ranks.ts";
-import { noFaults, SimulatedServer, Simulation } from "./simulation.test-support.ts";
+import { noFaults, type SimulatedBroker, SimulatedServer, Simulation } from "./simulation.test-support.ts";
 
 const faults = { ...noFaults, announcements: 0.05, watched: 0.05, overtaken: 0.1, stragglers: 0.01 };
 
@@ -81,4 +82,62 @@ describe("ranks in virtual time, among faults", () => {
     expect(ends.filter((end) => end !== "completed at 40")).toEqual([]);
     expect(ends.length).toBeGreaterThan(0);
   });
+});
+
+describeInSample("one who comes while a group cannot be heard", () => {
+  /** Two that train; a third comes after 3 s; `fault` happens after 5 s. Gives what happened, in order. */
+  async function threeOf(
+    seed: number,
+    steps: number,
+    fault: (server: SimulatedServer, brokers: Broker[]) => void,
+  ) {
+    const simulation = new Simulation(seed);
+    const server = new SimulatedServer(simulation);
+    const brokers = [0, 1, 2].map((i) => server.connect(`process-${i}`));
+    const events: { readonly who: number; readonly what: string; readonly at: number }[] = [];
+    let running = 3;
+    const start = (i: number): void => {
+      const note = (what: string): void => void events.push({ who: i, what, at: simulation.now });
+      const options = { run: "test", ranks: { min: 1, max: 2 }, name: `p${i}`, warn: () => undefined };
+      const given = { ...options, broker: brokers[i] as Broker, grace: 5, gather: 1, patience: 300 };
+      void trainOnRanks(given, async (ranks) => {
+        note("begins");
+        for (let step = 0; step < steps; step++) {
+          await simulation.wait(100);
+          await ranks.barrier(`step ${step}`);
+        }
+      })
+        .then(() => note("completes"))
+        .catch((error: unknown) => simulation.fail(error))
+        .finally(() => running--);
+    };
+    start(0);
+    start(1);
+    simulation.after(3000, () => start(2));
+    simulation.after(5000, () => fault(server, brokers));
+    await simulation.run(() => running === 0);
+    return events.map(({ who, what, at }) => ({ event: `${who} ${what}`, at }));
+  }
+
+  it.each([1, 2, 3, 4])("waits while leases come back after a crash of the server, seed %i", async (seed) => {
+    const events = await threeOf(seed, 200, (server) => server.crash(12_000));
+    const order = events.map(({ event }) => event);
+    expect(order.indexOf("2 begins")).toBeGreaterThan(order.indexOf("0 completes"));
+    expect(order.filter((event) => event.endsWith("begins"))).toHaveLength(3);
+  });
+
+  it.each([1, 2, 3, 4])(
+    "takes their place when they stay away, and they notice when they are back, seed %i",
+    async (seed) => {
+      const events = await threeOf(seed, 1000, (_, brokers) => {
+        for (const broker of brokers.slice(0, 2)) (broker as SimulatedBroker).cut(40_000);
+      });
+      const order = events.map(({ event }) => event);
+      // The two come back after 45 s, and begin again when the third has done its 100 s.
+      const third = order.indexOf("2 completes");
+      expect(order.indexOf("2 begins")).toBeLessThan(third);
+      expect(order.indexOf("0 completes")).toBeGreaterThan(third);
+      expect(order.filter((event) => event === "0 begins" || event === "1 begins")).toHaveLength(4);
+    },
+  );
 });

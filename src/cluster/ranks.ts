@@ -204,7 +204,11 @@ async function form(parts: Parts, left: number): Promise<GroupRecord> {
     await answered(() => values.put(`wait.${self.name}`, encode({ ...self, after } satisfies Waiting)));
     const there = await answered(async () => new Set(await members.keys()));
     const all = await answered(() => waitingIn(values));
-    if (stored === undefined || !there || !all) continue;
+    if (stored === undefined || !there || !all) {
+      // Nobody is gone because the server is away.
+      occupied = timers.now();
+      continue;
+    }
     const isThere = ({ name }: RankMember): boolean => there.has(`rank.${name}`);
     // Ranks keep their order, so that the main one stays it; those who are new come after them, by name.
     const before = (one: RankMember): number =>
