@@ -114,7 +114,10 @@ export class RankExchange<N> {
     if (missing().length === 0 && !this.#otherName(come, name)) return Promise.resolve();
     return new Promise<void>((resolve, reject) => {
       let cancel: () => void = () => undefined;
+      let state: "waiting" | "settled" = "waiting";
       const settle = (end: () => void): void => {
+        if (state === "settled") return;
+        state = "settled";
         cancel();
         this.#waiting = undefined;
         end();

@@ -91,6 +91,8 @@ const nothing = new Uint8Array(0);
 const ended = "end";
 /** Milliseconds after which a group that waits for nobody looks whether others have taken its place. */
 const lookAfter = 5000;
+/** Seconds in which a rank that fails tells the others. Where that fails too, they find that it is gone. */
+const tellWithin = 10;
 
 export class Group implements Ranks {
   readonly rank: number;
@@ -147,7 +149,8 @@ export class Group implements Ranks {
       if (this.#state instanceof EspalierError) return { lost: this.#state };
       const cause = rankError(error) ?? error;
       const [what] = String(cause instanceof Error ? cause.message : cause).split("\n");
-      await this.#change({ state: "failed", reason: `${this.#named(this.rank)} has failed: ${what}` });
+      const reason = `${this.#named(this.rank)} has failed: ${what}`;
+      await this.#change({ state: "failed", reason }, tellWithin);
       throw cause;
     } finally {
       this.#exchanges.close();
@@ -197,6 +200,7 @@ export class Group implements Ranks {
     const sum = numbersLike(own, start(rank + 1) - start(rank));
     for (let from = 0; from < ranks; from++) {
       const one = from === rank ? part(rank) : numbersIn(own, parts[from] as Received<unknown>);
+      if (one.length !== sum.length) throw otherLength(name, rank, from);
       for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (one[i] as number);
     }
     const sums = await this.#exchange(`${name}: sums`, () => bytesOf(sum));
@@ -251,10 +255,10 @@ export class Group implements Ranks {
   }
 
   /** Changes the record of this group while it is running. Gives the record that counts; undefined if nobody answers. */
-  async #change(by: Partial<GroupRecord>): Promise<GroupRecord | undefined> {
-    const { broker, values, patience } = this.#parts;
+  async #change(by: Partial<GroupRecord>, within = this.#parts.patience): Promise<GroupRecord | undefined> {
+    const { broker, values } = this.#parts;
     const began = broker.timers.now();
-    for (; broker.timers.now() - began <= patience * 1000; await pause(broker.timers, 100)) {
+    for (; broker.timers.now() - began <= within * 1000; await pause(broker.timers, 100)) {
       const found = await this.#record();
       if (found === null) return undefined;
       if (!found) continue;
@@ -324,6 +328,15 @@ const rankLost = (reason: string): EspalierError =>
   new EspalierError("RANK_LOST", reason, {
     fix: "start that process again; with ranks: { min, max } a run goes on with fewer ranks",
   });
+
+const otherLength = (name: string, rank: number, from: number): EspalierError =>
+  new EspalierError(
+    "RANKS_DIVERGED",
+    `"${name}": the arrays of rank ${rank} and rank ${from} differ in length`,
+    {
+      fix: "sum arrays of the same length on all ranks",
+    },
+  );
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);

@@ -82,6 +82,11 @@ describe("a group of ranks", () => {
     expect(server.bytes).toBeLessThan(2 * 4 * length * 1.3);
   });
 
+  it("refuses to sum arrays of different lengths", async () => {
+    const settled = await onRanks(2, (ranks) => ranks.sum("numbers", new Float32Array(8 + 4 * ranks.rank)));
+    expect(errorsOf(settled).map(({ code }) => code)).toContain("RANKS_DIVERGED");
+  });
+
   it("says which rank is elsewhere in the program", async () => {
     const found = errorsOf(await onRanks(2, (ranks) => ranks.barrier(ranks.rank === 0 ? "left" : "right")));
     for (const error of found) expect(error.code).toMatch(/^(RANKS_DIVERGED|RANK_FAILED)$/);

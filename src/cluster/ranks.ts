@@ -125,11 +125,14 @@ export async function trainOnRanks<T>(
       limits,
       warn: (text) => warn(printableText(text)),
     };
-    for (let left = 0; ; left = group.generation) {
-      group = new Group(parts, await form(parts, left));
-      const ended = await group.during(train);
+    for (let left = 0; ; ) {
+      const formed = new Group(parts, await form(parts, left));
+      group = formed;
+      const ended = await formed.during(train);
+      group = undefined;
+      left = formed.generation;
       if ("result" in ended) return ended.result;
-      if (limits.min === limits.max) throw ended.lost;
+      if (typeof ranks === "number") throw ended.lost;
       parts.warn(`${withoutFix(ended.lost)}; the ranks that are left go on from the last checkpoint`);
     }
   } finally {
@@ -211,8 +214,9 @@ async function form(parts: Parts, left: number): Promise<GroupRecord> {
     }
     const isThere = ({ name }: RankMember): boolean => there.has(`rank.${name}`);
     // Ranks keep their order, so that the main one stays it; those who are new come after them, by name.
-    const before = (one: RankMember): number =>
-      (record?.members ?? []).findIndex(({ session }) => session === one.session) >>> 0;
+    const order = (record?.members ?? []).map(({ session }) => session);
+    const before = ({ session }: RankMember): number =>
+      order.includes(session) ? order.indexOf(session) : order.length;
     const waiting = all
       .filter((one) => one.after === after && isThere(one))
       .sort((a, b) => before(a) - before(b) || (a.name < b.name ? -1 : 1));
@@ -221,15 +225,13 @@ async function form(parts: Parts, left: number): Promise<GroupRecord> {
     const names = waiting.map(({ session }) => session).join();
     if (names !== known) changed = timers.now();
     known = names;
-    // Those of the group before who have not left it yet. Where it has not been broken, their leases may be back.
+    // Those of the group before who have not left it yet. Where it is not broken, their leases may come back.
     const still = (record?.members ?? []).filter(
       (one) => isThere(one) && !isIn(waiting, one) && !record?.lost?.includes(one.session),
     );
     if (still.length > 0) occupied = timers.now();
     const settled = record?.state === "running" ? parts.grace : 0;
-    const free =
-      isIn(waiting, self) &&
-      (record?.members.every((one) => isIn(waiting, one)) || elapsed(occupied) >= settled);
+    const free = record?.members.every((one) => isIn(waiting, one)) || elapsed(occupied) >= settled;
     const late = elapsed(began) >= parts.patience;
     const enough =
       waiting.length >= limits.max || (waiting.length >= limits.min && elapsed(changed) >= parts.gather);
