@@ -1,4 +1,6 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../checkpoint/hook/runs.test-support.ts";
 import { type CheckpointStore, checkpointHook, memoryStore } from "../checkpoint/index.ts";
 import { type EspalierError, treeLeaves } from "../core/index.ts";
 import { np, put, type Tensor, type Value } from "../engine/index.ts";
@@ -18,6 +20,7 @@ import {
   f1,
   type SupervisedOptions,
   supervisedTask,
+  supervisedTrainer,
 } from "../supervised/index.ts";
 import { describeInSample } from "../sweep.test-support.ts";
 import { Trainer, type TrainerHook, type TrainerOptions, type TrainingResult } from "../trainer/index.ts";
@@ -88,21 +91,21 @@ async function trained(options: TrainerOptions): Promise<Trained> {
   return { result, hashes, params };
 }
 
-/** Trains on some ranks in this process; each has a task of its own. */
-function onRanks(
+/** Runs `train` on some ranks in this process. */
+function inGroup<T>(
   count: number,
-  setUp: (ranks: Ranks) => TrainerOptions,
+  train: (ranks: Ranks) => Promise<T>,
   options: Partial<RanksOptions> = {},
-) {
+): Promise<T[]> {
   const server = new MemoryServer();
   const quick = { run: "test", ranks: count, gather: 0, grace: 0, patience: 30, warn: () => undefined };
-  const given = { ...quick, ...options };
-  return Promise.all(
-    Array.from({ length: count }, () =>
-      trainOnRanks({ ...given, broker: server.connect() }, (ranks) => trained({ ...setUp(ranks), ranks })),
-    ),
-  );
+  const one = (): Promise<T> => trainOnRanks({ ...quick, ...options, broker: server.connect() }, train);
+  return Promise.all(Array.from({ length: count }, one));
 }
+
+/** Trains on some ranks in this process; each has a task of its own. */
+const onRanks = (count: number, setUp: (ranks: Ranks) => TrainerOptions, options?: Partial<RanksOptions>) =>
+  inGroup(count, (ranks) => trained({ ...setUp(ranks), ranks }), options);
 
 describe.each(sweepEngines())("ranks on %s", (engine) => {
   const config = { epochs: 4, seed: 3 };
@@ -295,6 +298,23 @@ describeInSample("a trainer with ranks", () => {
     const found = await killing(0, [memoryStore(), memoryStore(), memoryStore()]);
     const codes = found.map((end) => ("code" in end ? end.code : "none"));
     expect(codes.sort()).toEqual(["RANKS_CHECKPOINT", "RANK_FAILED"]);
+  });
+
+  it("is part of supervisedTrainer: the main rank writes one directory, and another run goes on from it", async () => {
+    const checkpointDir = temporaryDirectory();
+    const train = (epochs: number, options: object, inputs: object) =>
+      inGroup(2, (ranks) => {
+        const trainingConfig = { epochs, batchSize: 10, learningRate: 0.01 };
+        const given = { model: full().model, trainingConfig, engine: "wasm", warn: () => undefined } as const;
+        const trainer = supervisedTrainer({ ...given, ...options, ranks });
+        return trainer.train({ trainData: data, progress: false, ...inputs });
+      });
+    for (const { counters } of await train(2, { checkpointDir }, {})) expect(counters.updates).toBe(10);
+    const written = ["metrics.jsonl", "epoch-0002-update-000010"];
+    expect(readdirSync(checkpointDir)).toEqual(expect.arrayContaining(written));
+    for (const { counters } of await train(3, { checkpointDir }, {})) expect(counters.updates).toBe(15);
+    const without = { resumeFrom: checkpointDir, resume: { allow: ["hooks"] } };
+    for (const { counters } of await train(4, {}, without)) expect(counters.updates).toBe(20);
   });
 
   it("refuses ranks that train otherwise, and tasks that cannot", async () => {
