@@ -24,7 +24,7 @@ const workers = [1, 2].map(() =>
   spawn(process.execPath, [...process.execArgv, file], { env, stdio: "inherit" }),
 );
 
-const over = { epochs: 400 };
+const over = { epochs: 200 };
 const task = policyTask({
   ...game,
   transport: natsTransport({ servers, token, run: "poles" }),
@@ -44,4 +44,4 @@ await task.close(); // the run has ended: its workers leave
 for (const [code] of await Promise.all(workers.map((worker) => once(worker, "exit")))) assert.equal(code, 0);
 await server.stop();
 rmSync(directory, { recursive: true });
-assert.ok(mean >= 475, `the mean return is ${mean}`);
+assert.ok(mean >= 150, `the mean return is ${mean}`); // 500 is the best; 18-impala.ts trains twice as long
