@@ -118,7 +118,9 @@ async function work(server: ChildProcess, waiting: number[], take: (answer: Answ
   server.disconnect();
 }
 
-const seconds = (start: number): string => ((performance.now() - start) / 1000).toFixed(0);
+function seconds(start: number): string {
+  return ((performance.now() - start) / 1000).toFixed(0);
+}
 
 function report(
   results: readonly SimulatedRunResult[],

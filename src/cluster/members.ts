@@ -139,7 +139,8 @@ export type Doing = () => Pick<Member, "doing" | "numbers">;
 
 /**
  * The lease of a member: it takes the name, which nobody else may have meanwhile, and renews it until it leaves. A server
- * that is away for a while, or restarted, is told again.
+ * that is away for a while, or restarted, is told again. One that did not reach the server for longer than its lease may
+ * find that another has the name.
  */
 export class Membership {
   readonly #broker: Broker;
@@ -147,7 +148,11 @@ export class Membership {
   readonly #key: string;
   readonly #doing: Doing;
   readonly #about: Pick<Member, "kind" | "name" | "host" | "pid">;
-  #state: "member" | "left" = "member";
+  /** Tells this member from others on the same machine. */
+  readonly #mark = Math.random().toString(16).slice(2, 10).padEnd(8, "0");
+  readonly #lost: (holder: Member) => void;
+  #state: "member" | "lost" | "left" = "member";
+  #revision = 0;
   #cancel: () => void = () => undefined;
 
   static async join(
@@ -155,27 +160,33 @@ export class Membership {
     run: string,
     { kind, name }: Pick<Member, "kind" | "name">,
     doing: Doing,
+    lost: (holder: Member) => void = () => undefined,
   ): Promise<Membership> {
     checkClusterName(kind, name);
     const values = await broker.values(partOf(run, "members"), { seconds: leaseSeconds });
-    const member = new Membership(broker, values, { kind, name, ...thisProcess() }, doing);
-    if (!(await member.#renew({ revision: 0 }))) {
-      const holder = await values.get(member.#key);
-      const { host = "another machine", pid = 0 } = holder ? (decode(holder.bytes) as Member) : {};
+    const member = new Membership(broker, values, { kind, name, ...thisProcess() }, doing, lost);
+    const holder = await member.#renew();
+    if (holder)
       throw new EspalierError(
         "CLUSTER_NAME_TAKEN",
-        `run "${run}" has a ${kind} "${name}" already: process ${pid} on ${host}`,
+        `run "${run}" has a ${kind} "${name}" already: process ${holder.pid} on ${holder.host}`,
         {
           fix: `end that one, or give another name; if it was killed, its name is free after ${leaseSeconds} seconds`,
         },
       );
-    }
     member.#keep();
     return member;
   }
 
-  private constructor(broker: Broker, values: BrokerValues, about: Membership["about"], doing: Doing) {
+  private constructor(
+    broker: Broker,
+    values: BrokerValues,
+    about: Membership["about"],
+    doing: Doing,
+    lost: (holder: Member) => void,
+  ) {
     this.#broker = broker;
+    this.#lost = lost;
     this.#values = values;
     this.#key = `${about.kind}.${about.name}`;
     this.#about = about;
@@ -186,27 +197,45 @@ export class Membership {
     return this.#about;
   }
 
-  async #renew(options?: { readonly revision: number }): Promise<number | undefined> {
-    return this.#values.put(this.#key, encode({ ...this.#about, ...this.#doing() }), options);
+  /** Renews the lease over the one that is known. Gives the member that has it instead, if there is one. */
+  async #renew(): Promise<Member | undefined> {
+    for (;;) {
+      const bytes = encode({ ...this.#about, ...this.#doing(), mark: this.#mark });
+      const revision = await this.#values.put(this.#key, bytes, { revision: this.#revision });
+      const found = revision === undefined ? await this.#values.get(this.#key) : undefined;
+      const holder = found && (decode(found.bytes) as Member & { readonly mark: string });
+      if (holder && holder.mark !== this.#mark) return holder;
+      this.#revision = revision ?? found?.revision ?? 0;
+      if (revision !== undefined) return undefined;
+    }
+  }
+
+  /** Renews the lease now. False where another has the name: then this is no member any more. */
+  async renew(): Promise<boolean> {
+    const holder = this.#state === "member" ? await this.#renew() : undefined;
+    if (holder && this.#state === "member") {
+      this.#state = "lost";
+      this.#lost(holder);
+    }
+    return this.#state === "member";
   }
 
   #keep(): void {
     this.#cancel = this.#broker.timers.after((leaseSeconds / 3) * 1000, () => {
-      // A renewal that fails is followed by the next; the broker says by itself that the server is away.
-      this.#renew()
-        .catch(() => undefined)
-        .then(() => {
-          if (this.#state === "member") this.#keep();
-        });
+      if (this.#state !== "member") return;
+      // One without an answer is not waited for: the lease would be over before the next. The broker says by itself
+      // that the server is away.
+      this.renew().catch(() => undefined);
+      this.#keep();
     });
   }
 
   /** Gives the name back. */
   async leave(): Promise<void> {
-    if (this.#state === "left") return;
+    const isMember = this.#state === "member";
     this.#state = "left";
     this.#cancel();
-    await this.#values.delete(this.#key).catch(() => undefined);
+    if (isMember) await this.#values.delete(this.#key).catch(() => undefined);
   }
 }
 

@@ -69,6 +69,7 @@ const faultKinds = [
   "slow links",
   "workers",
   "trainer",
+  "two trainers",
   "server",
   "disk",
   "losses",
@@ -157,6 +158,7 @@ interface Checkpoint {
 
 interface SimulatedWorker {
   readonly name: string;
+  readonly link: LinkOptions;
   readonly broker: SimulatedBroker;
   /** Starts another process in its place. */
   readonly again: () => void;
@@ -172,12 +174,14 @@ class SimulatedRun {
   /** The run's time: training, then the last weights are published, then all that is left is taken, and it is over. */
   #phase: "training" | "finishing" | "over" = "training";
   readonly #lives: Life[] = [];
+  /** The one that is to train now. */
+  #life!: Life;
   #checkpoint: Checkpoint | undefined;
   #epochs = 0;
   /** Ids of weights by the number that they are filled with, which tells all publications apart. */
   readonly #published: number[] = [];
-  /** The newest that the server has, and the last of all. */
-  #stored = -1;
+  /** In which order they were stored, by the same numbers; and the last of all. */
+  readonly #stored = new Map<number, number>();
   #last: number | undefined;
   readonly #workers: SimulatedWorker[] = [];
   #places: number;
@@ -259,6 +263,9 @@ class SimulatedRun {
     );
     const [queue] = this.#server.queues.values();
     await this.#until("the queue is empty", endsWithin, () => queue?.length === 0);
+    await this.#until("there is one trainer", endsWithin, () =>
+      this.#lives.every((life) => life === this.#life || life.state === "killed"),
+    );
     this.#goTo("over");
     for (const id of this.#acknowledged)
       if (!this.#taken.has(id)) throw new Error(`rollout ${id} was acknowledged and never taken`);
@@ -266,8 +273,14 @@ class SimulatedRun {
     simulation.note("closed");
   }
 
-  get #life(): Life {
-    return this.#lives.at(-1) as Life;
+  #isCurrent(life: Life): void {
+    this.#life = life;
+    if (this.#phase !== "training") this.#goTo(this.#phase);
+  }
+
+  /** One that works, though another was started. */
+  get #olderTrainer(): Life | undefined {
+    return this.#lives.find((life) => life.state === "works" && life !== this.#life);
   }
 
   #goTo(phase: "finishing" | "over"): void {
@@ -296,7 +309,7 @@ class SimulatedRun {
       `${this.#epochs} epochs, ${this.#acknowledged.size} acknowledged, ${this.#taken.size} taken`,
       `${working.length} workers, such as ${working.slice(0, 3).map(({ name }) => name)}`,
       `queues: ${queues}`,
-      `trainer.${this.#lives.length - 1}: ${this.#life.state}, ${JSON.stringify(this.#life.transport.stats)}`,
+      `trainer.${this.#life.number}: ${this.#life.state}, ${JSON.stringify(this.#life.transport.stats)}`,
     ].join("; ");
   }
 
@@ -315,15 +328,24 @@ class SimulatedRun {
       ...{ stop: new AbortController(), state: "starts" },
     };
     this.#lives.push(life);
+    this.#life = life;
     this.#simulation.note(`trainer.${number} starts`);
     this.#train(life).catch((error: unknown) => this.#failed(life, error, () => this.#startTrainer()));
   }
 
   /** A process has ended with an error. It is started again where that was because it could not join the run. */
   #failed(process: Life | SimulatedWorker, error: unknown, again: () => void): void {
-    const isUnreached = error instanceof EspalierError && startsAgain.includes(error.code);
-    if (process.state === "starts" && isUnreached) {
-      this.#simulation.note(`${process.broker.name} did not join the run: ${error.code}`);
+    const code = error instanceof EspalierError ? error.code : "";
+    const { name } = process.broker;
+    const isDisplaced = code === "CLUSTER_RUN_TAKEN";
+    if ("transport" in process && (isDisplaced || code === "CLUSTER_NAME_TAKEN") && this.#olderTrainer) {
+      // One of two is enough: the one that was cut off, where it is back before another could replace it.
+      this.#simulation.note(`${name} ends: another has the run`);
+      process.state = "killed";
+      void process.transport.close();
+      if (process === this.#life) this.#isCurrent(this.#olderTrainer);
+    } else if (isDisplaced || (process.state === "starts" && startsAgain.includes(code))) {
+      this.#simulation.note(`${name} is not in the run: ${code}`);
       this.#unconnected++;
       this.#kill(process, 1000, again);
     } else this.#simulation.fail(error);
@@ -351,19 +373,23 @@ class SimulatedRun {
       if (isNew) used.add(rollout.id);
       return isNew;
     };
-    for (let epoch = 1; this.#phase === "training"; epoch++) {
+    // One that another has replaced does not know.
+    const trains = (): boolean =>
+      this.#phase === "training" || (life !== this.#life && this.#phase !== "over");
+    for (let epoch = 1; trains(); epoch++) {
       replay.expire(updates);
       await this.#publish(life, updates);
       life.state = "works";
-      for (let seen = 0; seen < rollouts && this.#phase === "training"; ) {
+      for (let seen = 0; seen < rollouts && trains(); ) {
         const rollout = await this.#take(life);
         if (rollout && accept(rollout)) seen++;
       }
       replay.draw(replay.available, Uint32Array.of(this.#options.seed, updates));
       await pause(broker, learnTime);
       updates++;
+      this.#simulation.note(`an epoch of trainer.${life.number}`);
+      if (life !== this.#life) continue;
       this.#epochs++;
-      this.#simulation.note(`epoch ${this.#epochs} by trainer.${life.number}`);
       if (epoch % checkpoints === 0)
         this.#checkpoint = { updates, replay: replay.getState(), used: new Set(used) };
     }
@@ -387,7 +413,7 @@ class SimulatedRun {
         third: arrayOf(filled, 7),
       },
     });
-    this.#stored = filled;
+    this.#stored.set(filled, this.#stored.size);
     // Workers that come late, and do no more than to receive them.
     if (this.#random.chance(0.5))
       this.#simulation.after(this.#random.chance(0.5) ? 0 : this.#random.between(0, 4000), () =>
@@ -400,9 +426,10 @@ class SimulatedRun {
     const rollout = await transport.take({ signal: life.stop.signal });
     if (life.state === "killed") return new Promise(() => undefined);
     const { queued } = transport.stats;
-    const { capacity } = this.#plan;
+    // What one trainer acknowledges while another has it makes room for more.
+    const capacity = this.#plan.capacity * (this.#plan.kinds.includes("two trainers") ? 2 : 1);
     const stored = this.#server.counts.longest;
-    if (queued > capacity || stored > capacity)
+    if (queued > capacity || stored > this.#plan.capacity)
       throw new Error(`${queued} rollouts wait at the trainer, ${stored} at the server: ${capacity} may`);
     if (!rollout) return undefined;
     const { id, worker } = rollout;
@@ -431,6 +458,7 @@ class SimulatedRun {
       : { latency: random.between(0.1, 1), jitter: 0.2, speed: 1250 };
     const worker: SimulatedWorker = {
       name,
+      link,
       broker: this.#server.connect(name, link),
       again: () => this.#startWorker(place, process + 1, does),
       state: "starts",
@@ -451,14 +479,17 @@ class SimulatedRun {
     });
     // A machine is up to twice as slow as the fastest.
     const slowness = random.between(1, 2);
-    const stored = this.#stored;
+    let newest = this.#stored.size - 1;
     let weights = await link.receive({ wait: true });
     worker.state = "works";
-    let newest = stored;
     const check = (weights: Weights): number => {
       const filled = this.#checkWeights(weights, name);
-      if (filled < newest) throw new Error(`${name} receives weights ${filled} after ${newest} were there`);
-      newest = filled;
+      const order = this.#stored.get(filled) ?? newest;
+      if (order < newest)
+        throw new Error(
+          `${name} receives weights ${filled}, the ${order}th, after the ${newest}th were there`,
+        );
+      newest = order;
       return filled;
     };
     for (let n = 0; this.#phase === "training" && does === "works" && weights; n++) {
@@ -520,7 +551,7 @@ class SimulatedRun {
         }),
       "slow links": () =>
         times(1 + random.below(3), 10_000, (length) => {
-          const slowed = some(random.between(0.05, 0.5)).map(({ broker }) => ({ broker, link: broker.link }));
+          const slowed = some(random.between(0.05, 0.5));
           simulation.note(`${slowed.length} links are slow for ${Math.round(length)} ms`);
           for (const { broker } of slowed) broker.link = { latency: 400, jitter: 300, speed: 2 };
           simulation.after(length, () => {
@@ -534,8 +565,18 @@ class SimulatedRun {
         }),
       trainer: () =>
         times(1 + random.below(3), 3000, (length) => {
-          this.#kill(this.#life, length, () => this.#startTrainer());
+          if (!this.#olderTrainer) this.#kill(this.#life, length, () => this.#startTrainer());
         }),
+      "two trainers": () => {
+        // It is cut off for longer than its lease, and somebody starts another; it does not know when it is back.
+        simulation.at(random.between(faultsBegin, 5000), () => {
+          const { broker, state, number } = this.#life;
+          if (state !== "works") return;
+          simulation.note(`trainer.${number} is cut off, and another starts`);
+          broker.cut(random.between(13_000, 20_000));
+          this.#startTrainer();
+        });
+      },
       server: () => times(1 + random.below(3), 8000, (length) => server.crash(length)),
       disk: () =>
         times(1, 8000, (length) => {

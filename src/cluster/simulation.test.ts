@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { type BrokerScene, brokerConformance } from "./broker.test-support.ts";
 import type { Broker, Delivery } from "./broker.ts";
 import { simulateRun } from "./simulated-run.test-support.ts";
-import { noFaults, type ServerOptions, SimulatedServer, Simulation } from "./simulation.test-support.ts";
+import {
+  noFaults,
+  type ServerOptions,
+  type SimulatedBroker,
+  SimulatedServer,
+  Simulation,
+} from "./simulation.test-support.ts";
+import { ClusterLink, ClusterTransport } from "./transport.ts";
 
 /** Runs a test as what happens in a simulation. */
 async function simulated(
@@ -203,6 +210,65 @@ describe("faults of the simulated server", () => {
       },
       {},
     );
+  });
+});
+
+describe("a transport on the simulated server", () => {
+  const trainerOn = (broker: SimulatedBroker, session: number): ClusterTransport =>
+    new ClusterTransport({
+      run: "r",
+      capacity: 4,
+      session,
+      connect: async () => broker,
+      warn: () => undefined,
+    });
+  const workerOn = (broker: SimulatedBroker): ClusterLink =>
+    new ClusterLink({ run: "r", name: broker.name, connect: async () => broker, warn: () => undefined });
+  const weights = (id: number, length: number) => ({
+    id,
+    arrays: { w: { data: new Float32Array(length).fill(id), shape: [length] } },
+  });
+
+  it("brings weights over a link that needs longer for all of them than requests wait", async () => {
+    await simulated(
+      1,
+      async (server, simulation) => {
+        const transport = trainerOn(server.connect("trainer"), 1);
+        await transport.publish(weights(1, 20_000));
+        // A second for each of twenty pieces; an answer is waited for five.
+        const link = workerOn(server.connect("slow", { latency: 50, jitter: 10, speed: 4 }));
+        expect((await link.receive({ wait: true }))?.id).toBe(1);
+        expect(simulation.now).toBeLessThan(60_000);
+        await transport.close();
+      },
+      { maxPayload: 4096 },
+    );
+  });
+
+  it("ends for a trainer that another has replaced, which changes nothing for that one", async () => {
+    await simulated(2, async (server, simulation) => {
+      const [cut, other] = [server.connect("cut"), server.connect("other")];
+      const [old, transport] = [trainerOn(cut, 1), trainerOn(other, 2)];
+      await old.publish(weights(7, 4));
+      const link = workerOn(server.connect("worker"));
+      await link.receive({ wait: true });
+      cut.cut(20_000);
+      const publishing = old.publish(weights(8, 4)).catch((error: unknown) => error);
+      const taking = old.take().catch((error: unknown) => error);
+      await transport.publish(weights(3, 4));
+      await simulation.wait(30_000);
+      expect(await taking).toMatchObject({ code: "CLUSTER_RUN_TAKEN" });
+      expect(await publishing).toMatchObject({ code: "CLUSTER_RUN_TAKEN" });
+      await old.close();
+      expect((await link.receive())?.id).toBe(3);
+      const late = workerOn(server.connect("late"));
+      expect((await late.receive({ wait: true }))?.id).toBe(3);
+      const rollout = { worker: "late", lesson: "walk", episodes: 1, return: 1, positive: 1, arrays: {} };
+      await late.send({ id: "late/0", weightId: 3, ...rollout });
+      expect((await transport.take())?.id).toBe("late/0");
+      await transport.close();
+      expect(await late.receive({ wait: true })).toBeUndefined();
+    });
   });
 });
 

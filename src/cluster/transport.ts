@@ -16,6 +16,7 @@
  */
 import {
   EspalierError,
+  nameWords,
   type OptionTable,
   option,
   printableText,
@@ -52,6 +53,7 @@ import {
   encode,
   findRun,
   leaseSeconds,
+  type Member,
   Membership,
   partOf,
   watchRun,
@@ -172,7 +174,7 @@ export class ClusterTransport implements Transport {
   /** Workers, and when they were heard of last. */
   readonly #workers = new Map<string, number>();
   #accepting: Promise<void> = Promise.resolve();
-  #state: "idle" | "open" | "closed" = "idle";
+  #state: "idle" | "open" | "lost" | "closed" = "idle";
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
   #timers: Timers | undefined;
@@ -198,6 +200,11 @@ export class ClusterTransport implements Transport {
     for (const [name, heard] of this.#workers)
       if (this.#state === "closed" || now - heard > leaseSeconds * 1000) this.#workers.delete(name);
     return this.#workers.size;
+  }
+
+  /** True where rollouts are no longer for this trainer. */
+  get #isOver(): boolean {
+    return this.#state === "closed" || this.#state === "lost";
   }
 
   /** Connects, once. A failure is that of the call that needed it; the next call tries again. */
@@ -260,7 +267,10 @@ export class ClusterTransport implements Transport {
     const until = broker.timers.now() + (leaseSeconds + 3) * 1000;
     for (let said = false; ; ) {
       try {
-        return await Membership.join(broker, run, { kind: "trainer", name: "trainer" }, doing);
+        return await Membership.join(broker, run, { kind: "trainer", name: "trainer" }, doing, (other) => {
+          if (this.#state === "open") this.#state = "lost";
+          this.#queue.fail(runTaken(run, other));
+        });
       } catch (error) {
         const taken = error instanceof EspalierError && error.code === "CLUSTER_NAME_TAKEN";
         if (!taken || broker.timers.now() > until) throw error;
@@ -278,7 +288,7 @@ export class ClusterTransport implements Transport {
 
   async #acceptNext(delivery: Delivery, pieces: BrokerValues): Promise<void> {
     const { id } = delivery;
-    if (this.#state === "closed") return;
+    if (this.#isOver) return;
     if (this.#queue.knows(id)) {
       await this.#queue.put({ id } as Rollout); // Counted, no more.
       const waiting = this.#deliveries.get(id);
@@ -293,7 +303,7 @@ export class ClusterTransport implements Transport {
       await this.#queue.put(rollout);
     } catch (error) {
       this.#deliveries.delete(id);
-      if (isUnanswered(error)) return delivery.release();
+      if (isUnanswered(error) || this.#isOver) return delivery.release();
       // Nobody can use it, and it must not come again and again.
       if (this.#state === "open")
         this.#settings.warn(printableText(`a rollout is dropped: ${String(error)}`));
@@ -304,7 +314,7 @@ export class ClusterTransport implements Transport {
   /** Tells the broker that rollouts in the queue are not forgotten, until this is closed. */
   #keepExtending(broker: Broker): void {
     broker.timers.after(acknowledgeWithin / 3, () => {
-      if (this.#state === "closed") return;
+      if (this.#isOver) return;
       for (const { delivery } of this.#deliveries.values()) delivery.extend();
       this.#keepExtending(broker);
     });
@@ -327,30 +337,34 @@ export class ClusterTransport implements Transport {
   async publish(weights: Weights): Promise<void> {
     checkWeights(weights);
     const message = packArrays({ id: weights.id }, weights.arrays);
-    const { broker, weights: values } = await this.#open();
+    const { broker, member, weights: values } = await this.#open();
     const version = { session: this.#session, number: ++this.#version };
     this.#weightId = weights.id;
     const pieces = cut(message, Math.min(pieceBytes, broker.maxPayload), version);
     const head = { ...version, id: weights.id, pieces: pieces.length, bytes: message.length } satisfies Head;
     const put = (key: string, bytes: Uint8Array): Promise<void> =>
-      this.#until(broker, "weights", () => this.#putNext(values, key, bytes));
+      this.#until(broker, "weights", () => this.#putNext(values, key, bytes, member));
     await Promise.all(pieces.map((piece, i) => put(`piece.${i}`, piece)));
     await put("head", encode(head));
   }
 
-  /** Puts a value over the one that is known: an earlier put that was given up and arrives late is refused then. */
-  async #putNext(values: BrokerValues, key: string, bytes: Uint8Array): Promise<void> {
+  /**
+   * Puts a value over the one that is known: an earlier put that was given up and arrives late is refused then, and so
+   * is a trainer that another has replaced.
+   */
+  async #putNext(values: BrokerValues, key: string, bytes: Uint8Array, member: Membership): Promise<void> {
     for (;;) {
       const revision = await values.put(key, bytes, { revision: this.#revisions.get(key) ?? 0 });
       this.#revisions.set(key, revision ?? (await values.get(key))?.revision ?? 0);
       if (revision !== undefined) return;
+      if (!(await member.renew())) this.#queue.checkOpen();
     }
   }
 
   /** Repeats what the broker did not answer, until it does or this is closed. */
   async #until(broker: Broker, what: string, work: () => Promise<void>): Promise<void> {
     for (let tries = 0; ; tries++) {
-      if (this.#state === "closed") throw transportClosed();
+      this.#queue.checkOpen();
       try {
         return await work();
       } catch (error) {
@@ -415,17 +429,28 @@ export class ClusterTransport implements Transport {
     if (!opened) return;
     const { run, description } = this.#settings;
     const { broker, member, ends } = opened;
-    await describeRun(broker, { run, state: "ended", ...description }).catch((error: unknown) =>
-      this.#settings.warn(printableText(`run "${run}" is not marked as ended: ${String(error)}`)),
-    );
+    // The run of a trainer that another has replaced is that one's.
+    const isOwn = await member.renew().catch(() => true);
+    if (isOwn)
+      await describeRun(broker, { run, state: "ended", ...description }).catch((error: unknown) =>
+        this.#settings.warn(printableText(`run "${run}" is not marked as ended: ${String(error)}`)),
+      );
     for (const end of ends) await end();
     // What is left is of no use to anybody.
-    for (const part of ["rollouts", "pieces", "weights"])
-      await broker.remove(partOf(run, part)).catch(() => undefined);
+    if (isOwn)
+      for (const part of ["rollouts", "pieces", "weights"])
+        await broker.remove(partOf(run, part)).catch(() => undefined);
     await member.leave();
     await broker.close();
   }
 }
+
+const runTaken = (run: string, { host, pid }: Member): EspalierError =>
+  new EspalierError(
+    "CLUSTER_RUN_TAKEN",
+    `run "${run}" has another trainer now: process ${pid} on ${host} took it while this one did not reach the server`,
+    { fix: "end one of them; training goes on from the last checkpoint" },
+  );
 
 /** What a worker's end is made from. */
 export interface ClusterLinkSettings {
@@ -492,6 +517,8 @@ export class ClusterLink implements WorkerLink {
   #room: (() => void) | undefined;
   /** The queue was full, and the trainer has not said since that there is plenty of room: it is asked before sending. */
   #crowded = false;
+  /** Of the times that it waits: a thousand workers do not all come back at once. */
+  readonly #salt: number;
   #incoming: Incoming | undefined;
   #state: "open" | "ended" = "open";
   #opening: Promise<OpenedLink> | undefined;
@@ -507,6 +534,7 @@ export class ClusterLink implements WorkerLink {
     checkClusterName("run", settings.run);
     checkClusterName("worker", settings.name);
     this.#settings = settings;
+    this.#salt = nameWords(settings.name)[0] % 1000;
   }
 
   /** Rollouts that were sent, the id of its weights, and how many updates they are behind. */
@@ -597,25 +625,27 @@ export class ClusterLink implements WorkerLink {
     const { timers } = broker;
     if (timers.now() - this.#looked < lookAgain) return;
     this.#looked = timers.now();
+    let incoming: Incoming | undefined;
     for (let tries = 0; tries < 20 && !signal.aborted && this.#state === "open"; tries++) {
-      let found: Awaited<ReturnType<BrokerValues["get"]>>;
       try {
-        found = await weights.get("head");
+        const found = await weights.get("head");
         if (!found) return;
         const head = decode(found.bytes) as Head;
         if (this.#incoming?.isOf(head)) this.#incoming.head = head;
         if (this.#incoming?.isWhole(head)) return this.#take(this.#incoming);
-        const incoming = new Incoming(head);
-        const pieces = await Promise.all(
-          Array.from({ length: head.pieces }, (_, i) => weights.get(`piece.${i}`)),
-        );
-        for (const piece of pieces) if (piece) incoming.add(piece.bytes);
+        // Those that were read before stay: a slow link does not begin again.
+        if (!incoming?.isOf(head)) incoming = new Incoming(head);
+        for (let next = incoming.missing(readAtOnce); next.length > 0; ) {
+          const pieces = await Promise.all(next.map((i) => weights.get(`piece.${i}`)));
+          const added = pieces.filter((piece) => piece && incoming?.add(piece.bytes));
+          next = added.length < next.length ? [] : incoming.missing(readAtOnce);
+        }
         if (incoming.isWhole(head)) return this.#take(incoming);
       } catch (error) {
         if (this.#newest.current === undefined && tries > 5) throw error;
       }
       // Newer ones are being written, or the broker is away.
-      await pause(timers, backOff(tries, this.#received));
+      await pause(timers, backOff(tries, this.#salt));
     }
   }
 
@@ -683,7 +713,7 @@ export class ClusterLink implements WorkerLink {
       } catch (error) {
         if (signal.aborted) break;
         if (tries++ === 0) warn(printableText(`rollout ${rollout.id} waits: ${String(error)}`));
-        await pause(broker.timers, backOff(tries, this.#sent), signal);
+        await pause(broker.timers, backOff(tries, this.#salt), signal);
         if ((await findRun(broker, run).catch(() => undefined))?.state === "ended") this.#end();
       }
     }
@@ -698,7 +728,7 @@ export class ClusterLink implements WorkerLink {
     this.#room = tell;
     signal.addEventListener("abort", tell, { once: true });
     broker.announce(`${run}.waiting`, encode(name));
-    await pause(broker.timers, 2000 + backOff(3, this.#sent), told.signal);
+    await pause(broker.timers, 2000 + backOff(3, this.#salt), told.signal);
     signal.removeEventListener("abort", tell);
     this.#room = undefined;
   }
@@ -741,6 +771,8 @@ const isUnanswered = (error: unknown): boolean =>
 
 /** Milliseconds between two looks at the broker for weights that were not heard of. */
 const lookAgain = 3000;
+/** Pieces that are asked for at once: all would not come in time over a slow link. */
+const readAtOnce = 4;
 
 /** What the trainer tells a worker that waits. */
 interface Room {
@@ -840,11 +872,18 @@ class Incoming {
     return this.isOf(head) && (this.taken || this.#pieces.size === head.pieces);
   }
 
-  /** Takes a piece, unless it is of another version. */
-  add(piece: Uint8Array): void {
-    if (this.taken || !this.isOf(versionOf(piece))) return;
+  /** Takes a piece. False where it is of another version. */
+  add(piece: Uint8Array): boolean {
+    if (this.taken || !this.isOf(versionOf(piece))) return false;
     const view = new DataView(piece.buffer, piece.byteOffset, pieceHeader);
     this.#pieces.set(view.getUint32(8, true), piece);
+    return true;
+  }
+
+  /** Some of the pieces that are not here. */
+  missing(most: number): readonly number[] {
+    const all = Array.from({ length: this.head?.pieces ?? 0 }, (_, i) => i);
+    return all.filter((i) => !this.#pieces.has(i)).slice(0, most);
   }
 
   /** All bytes, once they are whole. */

@@ -81,6 +81,8 @@ const withoutNaN = (_: string, value: unknown): unknown =>
 const withNaN = (_: string, value: unknown): unknown =>
   typeof value === "object" && value !== null && "$number" in value ? Number(value.$number) : value;
 
+const decoder = new TextDecoder();
+
 /** The header and the arrays of a message of {@link packArrays}, which share its memory where it is aligned. */
 export function unpackArrays(given: Uint8Array): { readonly header: unknown; readonly arrays: NamedArrays } {
   // A Buffer's slice would not copy.
@@ -88,7 +90,8 @@ export function unpackArrays(given: Uint8Array): { readonly header: unknown; rea
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const length = view.getUint32(0, true);
   const start = view.getUint32(4, true);
-  const text = new TextDecoder().decode(message.subarray(lengths, lengths + length));
-  const { header, layout } = JSON.parse(text, withNaN) as { header: unknown; layout: ArrayLayout };
+  const text = decoder.decode(message.subarray(lengths, lengths + length));
+  const revive = text.includes('"$number"') ? withNaN : undefined;
+  const { header, layout } = JSON.parse(text, revive) as { header: unknown; layout: ArrayLayout };
   return { header, arrays: arraysIn(layout, message.subarray(start)) };
 }
