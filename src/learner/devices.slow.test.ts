@@ -1,46 +1,45 @@
 import { Worker } from "node:worker_threads";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { temporaryDirectory } from "../checkpoint/hook/runs.test-support.ts";
 import { checkpointHook, localStore } from "../checkpoint/index.ts";
 import { treeLeaves } from "../core/index.ts";
-import { characterTokenizer, fromArrays } from "../data/index.ts";
-import { type HostArray, put, read, type Tensor } from "../engine/index.ts";
+import { fromArrays } from "../data/index.ts";
+import { type HostArray, np, put, read, type Tensor, type Value } from "../engine/index.ts";
 import { requirePlugin } from "../engine/xla/plugin/require-plugin.ts";
-import { grpoLoss, referenceKlLoss, type TextLesson } from "../language/index.ts";
+import { asLoss } from "../losses/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { dqnTask } from "../rl/dqn/task.ts";
 import { ppo } from "../rl/index.ts";
-import { smallTask } from "../rl/on-policy/on-policy.test-support.ts";
+import { smallTask, type Where } from "../rl/on-policy/on-policy.test-support.ts";
 import { vectorEnvironment } from "../rl/vector/vector-environment.ts";
-import { languageTask, textRollouts } from "../rollout/index.ts";
+import { rolloutTask } from "../rollout/index.ts";
+import { largestGenerator } from "../rollout/largest.test-support.ts";
 import { every, never } from "../schedule/index.ts";
 import { hashState, type StateTree } from "../state/index.ts";
-import { accuracy, f1, supervisedTask, supervisedTrainer } from "../supervised/index.ts";
+import { accuracy, supervisedTask, supervisedTrainer } from "../supervised/index.ts";
 import type { SupervisedOptions } from "../supervised/options.ts";
 import { type Task, Trainer, type TrainerHook, type TrainingConfig } from "../trainer/index.ts";
 import type { DevicesOption } from "./devices.ts";
+import { Learner } from "./learner.ts";
 
 const plugin = requirePlugin();
 
-/** 70 examples: 4 batches of 16, and one of 6, which 4 devices cannot share. */
-const examples = {
-  x: { data: Float32Array.from({ length: 70 * 12 }, (_, i) => Math.sin(i * 1.7)), shape: [70, 12] },
-  y: Int32Array.from({ length: 70 }, (_, i) => (i * i) % 3),
-};
+const examplesOf = (count: number) => ({
+  x: { data: Float32Array.from({ length: count * 12 }, (_, i) => Math.sin(i * 1.7)), shape: [count, 12] },
+  y: Int32Array.from({ length: count }, (_, i) => (i * i) % 3),
+});
+const examples = examplesOf(64);
 
-/** Dropout, accumulation, clipping, metrics of batches and of whole sets, validation, an average of the parameters. */
+/** A task with dropout and clipping. */
 const supervised = (devices: DevicesOption | undefined, more: Partial<SupervisedOptions> = {}) =>
   supervisedTask({
     engine: "xla",
     model: nn.sequential([nn.dense(64), nn.tanh, nn.dropout(0.2), nn.dense(40), nn.tanh, nn.dense(3)]),
     optimizer: optim.chain(optim.clipByGlobalNorm(1), optim.adam({ learningRate: 0.01 })),
     data: examples,
-    validation: examples,
     loss: nn.crossEntropy,
-    metrics: { accuracy, f1: f1() },
     batchSize: 16,
-    accumulate: 2,
     seed: 1,
     devices,
     ...more,
@@ -54,47 +53,65 @@ const train = (task: Task, config: Partial<TrainingConfig> = {}, hooks: readonly
     warn: () => {},
   }).train();
 
-const numbersIn = async (task: Task, component = "params"): Promise<number[]> => {
-  const state = (await task.components[component]?.getState()) as Readonly<Record<string, Tensor>>;
-  const arrays: readonly HostArray[] = await read(treeLeaves<Tensor>(state));
-  return arrays.flatMap((array) => [...array]);
-};
+const leavesOf = async (task: Task, component: string): Promise<readonly Tensor[]> =>
+  treeLeaves<Tensor>((await task.components[component]?.getState()) as Readonly<Record<string, Tensor>>);
 
-/** The distance between parameters, as a share of their norm. */
+/** The distance between states, as a share of their norm. */
 const distance = async (a: Task, b: Task, component = "params"): Promise<number> => {
-  const [x, y] = [await numbersIn(a, component), await numbersIn(b, component)];
+  const numbers = async (task: Task): Promise<number[]> => {
+    const arrays: readonly HostArray[] = await read(await leavesOf(task, component));
+    return arrays.flatMap((array) => [...array]);
+  };
+  const [x, y] = [await numbers(a), await numbers(b)];
   return Math.hypot(...x.map((n, i) => n - (y[i] as number))) / Math.hypot(...x);
 };
 
-const hashOf = async (task: Task): Promise<string> =>
-  hashState(
-    Object.fromEntries(
-      await Promise.all(
-        Object.entries(task.components).map(async ([name, part]) => [name, await part.getState()]),
-      ),
-    ) as StateTree,
-  );
+const hashOf = async ({ components }: Task): Promise<string> => {
+  const states = Object.entries(components).map(async ([name, part]) => [name, await part.getState()]);
+  return hashState(Object.fromEntries(await Promise.all(states)) as StateTree);
+};
 
-describe.skipIf(!plugin)("several devices", () => {
-  it.each([2, 4])("%i learn from examples what one does", async (count) => {
-    const [one, several] = [supervised(undefined), supervised(count)];
-    const [alone, together] = [await train(one), await train(several)];
-    expect(await distance(one, several)).toBeLessThan(1e-5);
-    expect(await distance(one, several, "optimizer")).toBeLessThan(1e-5);
-    for (const [name, value] of Object.entries(alone.metrics))
-      expect(together.metrics[name], name).toBeCloseTo(value, 4);
-    expect(Object.keys(together.metrics).sort()).toEqual(Object.keys(alone.metrics).sort());
-    // Predictions and tests run there too, also of tensors that are on one device.
+/** The numbers of rows that tasks share among their devices: results would be the same if they did not. */
+const shares = vi.spyOn(Learner.prototype, "shard");
+const sharedRows = (): number[] => {
+  const rows = shares.mock.calls.map(([batch]) => treeLeaves<Value>(batch as never)[0]?.shape[0] ?? 0);
+  return [...new Set(rows)].sort((a, b) => a - b);
+};
+afterEach(() => void shares.mockClear());
+
+describe.skipIf(!plugin)("several devices", { timeout: 300_000 }, () => {
+  it("learn from examples what one does", async () => {
+    const made = (devices: number | undefined) =>
+      supervised(devices, {
+        // 4 batches of 16, and one of 6, which 4 devices cannot share.
+        data: examplesOf(70),
+        accumulate: 2,
+        validation: examplesOf(32),
+        metrics: { accuracy },
+      });
+    const one = made(undefined);
+    const alone = await train(one);
+    // Tensors of one device are taken, too.
     const rows = put(examples.x.data.slice(0, 24), { shape: [2, 12], engine: "xla" });
-    const [a, b] = [await one.predict(rows).read(), await several.predict(rows).read()];
-    a.forEach((n, i) => {
-      expect(b[i]).toBeCloseTo(n, 4);
-    });
-    expect((await several.test(examples)).accuracy).toBeCloseTo((await one.test(examples)).accuracy ?? 0, 4);
+    const expected = await one.predict(rows).read();
+    for (const count of [2, 4]) {
+      const several = made(count);
+      const together = await train(several);
+      expect(await distance(one, several)).toBeLessThan(1e-5);
+      expect(await distance(one, several, "optimizer")).toBeLessThan(1e-5);
+      expect(Object.keys(together.metrics)).toEqual(Object.keys(alone.metrics));
+      for (const [name, value] of Object.entries(alone.metrics))
+        expect(together.metrics[name], name).toBeCloseTo(value, 4);
+      const predicted = await several.predict(rows).read();
+      expected.forEach((n, i) => {
+        expect(predicted[i]).toBeCloseTo(n, 4);
+      });
+    }
+    // Micro-batches of 16 and the rest, and the targets of whole updates.
+    expect(sharedRows()).toEqual([6, 16, 32]);
   });
 
   it("learn from examples that are streamed, and from parameters of one device", async () => {
-    const { params } = supervised(undefined, { seed: 9 });
     const made = (devices: number) =>
       supervisedTask({
         model: nn.mlp({ hidden: [32], out: 3 }),
@@ -107,8 +124,8 @@ describe.skipIf(!plugin)("several devices", () => {
     await train(one);
     await train(two);
     expect(await distance(one, two)).toBeLessThan(1e-5);
-    const given = supervised(2, { params });
-    expect(await distance(given, supervised(undefined, { seed: 9 }))).toBe(0);
+    const before = supervised(undefined, { seed: 9 });
+    expect(await distance(supervised(2, { params: before.params }), before)).toBe(0);
   });
 
   it("one device is what it was, said or not", async () => {
@@ -121,14 +138,14 @@ describe.skipIf(!plugin)("several devices", () => {
   it("share the optimizer's state, and compute the same", async () => {
     const [whole, shared] = [supervised(4), supervised({ count: 4, shardOptimizer: true })];
     for (const task of [whole, shared]) {
-      task.average?.({ decay: 0.9, validate: true });
+      task.average?.({ decay: 0.9, validate: false });
       await train(task);
     }
     for (const name of ["params", "optimizer", "ema"])
       expect(await distance(whole, shared, name)).toBeLessThan(1e-6);
     const axes = async (task: Task, name: string) => {
-      const leaves = treeLeaves<Tensor>((await task.components[name]?.getState()) as never);
-      return leaves.filter(({ size }) => size > 1024).map(({ shardedAxis }) => shardedAxis);
+      const large = (await leavesOf(task, name)).filter(({ size }) => size > 1024);
+      return large.map(({ shardedAxis }) => shardedAxis);
     };
     // Weights of the second layer, [64, 40]: in two moments of Adam, and in the average.
     expect([await axes(shared, "optimizer"), await axes(shared, "ema")]).toEqual([[0, 0], [0]]);
@@ -145,10 +162,10 @@ describe.skipIf(!plugin)("several devices", () => {
     const whole = supervised(devices);
     await train(whole);
     const store = localStore(temporaryDirectory());
-    for (const maxUpdates of [4, undefined]) {
+    for (const maxUpdates of [7, undefined]) {
       const task = supervised(devices);
       const hook = checkpointHook({ store, schedule: every({ updates: 100 }) });
-      await train(task, { ...(maxUpdates && { maxUpdates }), validateAtEnd: false }, [hook]);
+      await train(task, { ...(maxUpdates && { maxUpdates }) }, [hook]);
       if (!maxUpdates) expect(await hashOf(task)).toBe(await hashOf(whole));
     }
   });
@@ -161,7 +178,7 @@ describe.skipIf(!plugin)("several devices", () => {
       [1, 4],
     ] as const) {
       const store = localStore(temporaryDirectory());
-      await train(supervised(first), { maxUpdates: 5 }, [checkpointHook({ store })]);
+      await train(supervised(first), { maxUpdates: 8 }, [checkpointHook({ store })]);
       const refused = train(supervised(second), {}, [checkpointHook({ store })]);
       await expect(refused).rejects.toMatchObject({
         cause: {
@@ -181,34 +198,42 @@ describe.skipIf(!plugin)("several devices", () => {
     const busy: Worker[] = [];
     for (let i = 0; i < 100; i++) {
       if (i === 50) busy.push(new Worker("for (;;) Math.random();", { eval: true }));
-      const task = supervised(4, { model, metrics: {}, accumulate: 1 });
-      await train(task, { epochs: 2, validate: never(), validateAtEnd: false });
+      const task = supervised(4, { model });
+      await train(task, { epochs: 2, validate: never() });
       seen.add(await hashOf(task));
     }
     for (const worker of busy) await worker.terminate();
     expect(seen.size).toBe(1);
-  }, 300_000);
-
-  it.each([
-    ["compiled", 2],
-    ["compiled", 4],
-    ["ordinary", 2],
-  ] as const)("PPO with %s environments on %i learns what it does on one", async (where, count) => {
-    const [one, several] = [smallTask(where, "xla"), smallTask(where, "xla", { devices: count })];
-    const [alone, together] = [await train(one), await train(several)];
-    expect(await distance(one, several)).toBeLessThan(1e-5);
-    for (const [name, value] of Object.entries(alone.metrics))
-      expect(together.metrics[name], name).toBeCloseTo(value, 3);
   });
 
+  it.each([
+    ["compiled", [2, 4]],
+    ["ordinary", [2]],
+  ] as const satisfies readonly (readonly [Where, readonly number[]])[])(
+    "PPO with %s environments learns what it does on one",
+    async (where, counts) => {
+      const one = smallTask(where, "xla");
+      const alone = await train(one, { epochs: 3 });
+      for (const count of counts) {
+        const several = smallTask(where, "xla", { devices: count });
+        const together = await train(several, { epochs: 3 });
+        expect(await distance(one, several)).toBeLessThan(1e-5);
+        for (const [name, value] of Object.entries(alone.metrics))
+          expect(together.metrics[name], name).toBeCloseTo(value, 3);
+      }
+      expect(sharedRows()).toEqual(where === "compiled" ? [4, 32] : [32]);
+    },
+  );
+
   it("an agent on 2 trains, is evaluated and acts", async () => {
-    const agent = ppo({ env: "CartPole-v1", seed: 1, devices: 2, engine: "xla" });
+    const policy = { encoder: { kind: "mlp", hidden: [8] } } as const;
+    const agent = ppo({ env: "CartPole-v1", seed: 1, devices: 2, engine: "xla", policy });
     await agent.train({ steps: 1024 });
     expect((await agent.evaluate({ episodes: 2 })).return).toBeGreaterThan(5);
     expect([0, 1]).toContain((await agent.actor<number>()).act([0, 0, 0.1, 0.5]));
   });
 
-  it("DQN on 2 and 4 learns what it does on one", async () => {
+  it("DQN learns what it does on one", async () => {
     const made = (devices: DevicesOption) =>
       dqnTask({
         env: vectorEnvironment({ make: "CartPole-v1", count: 2 }),
@@ -225,36 +250,27 @@ describe.skipIf(!plugin)("several devices", () => {
       expect(await distance(one, several)).toBeLessThan(1e-5);
       expect(await distance(one, several, "target")).toBeLessThan(1e-5);
     }
+    expect(sharedRows()).toEqual([32]);
   });
 
-  it("a language model on 2 learns from rollouts what it does on one", async () => {
-    const tokenizer = characterTokenizer("\nabc=");
-    const model = nn.transformer({
-      ...{ vocabulary: tokenizer.vocabulary, width: 16, layers: 1, heads: 2, context: 6 },
-    });
-    const lesson: TextLesson = {
-      name: "echo",
-      problem: (random) => {
-        const letter = random.pick(["a", "b", "c"]);
-        return { prompt: `${letter}=`, answer: letter };
-      },
-    };
+  it("rollouts teach what they do on one, and a generator elsewhere gets the parameters", async () => {
     const made = (devices: DevicesOption) =>
-      languageTask({
-        model,
-        losses: [grpoLoss(), referenceKlLoss()],
-        // Not Adam: it makes steps of the rounding of gradients that are 0, as that of the keys' bias.
+      rolloutTask({
+        init: (_key, where) => ({ w: put(examples.x.data.slice(0, 16), { ...where, shape: [4, 4] }) }),
+        forward: (params, { numbers }: { readonly numbers: Value }) => np.matmul(numbers, params.w as Value),
+        losses: [asLoss((outputs: Value) => np.mean(np.square(outputs.sub(1))), "size")],
         optimizer: optim.sgd({ learningRate: 0.1 }),
-        generator: textRollouts({
-          ...{ model, tokenizer, lessons: [lesson], length: 2, prompts: 8, group: 4, heldOut: 0 },
-          engine: "xla",
-        }),
-        ...{ batchSize: 4, updates: 2, examples: 8, seed: 5, engine: "xla", devices },
+        reference: {
+          fields: (params, { numbers }) => ({ old: np.matmul(numbers as Value, params.w as Value) }),
+        },
+        ...{ generator: largestGenerator(), batchSize: 8, updates: 2, examples: 8, engine: "xla", devices },
       });
     const [one, two] = [made(1), made(2)];
     await train(one, { epochs: 2 });
     await train(two, { epochs: 2 });
     expect(await distance(one, two)).toBeLessThan(1e-5);
+    // Batches, and rollouts whose fields the reference adds.
+    expect(sharedRows()).toEqual([8, 16]);
   });
 
   it("supervisedTrainer takes them too", async () => {
@@ -290,6 +306,9 @@ describe.skipIf(!plugin)("several devices", () => {
     );
     expect(() => smallTask("ordinary", "xla", { devices: 3 })).toThrow(
       failure("OPTION_INVALID", /minibatch's number of steps is 32/),
+    );
+    expect(() => ppo({ env: "CartPole-v1", devices: 17, engine: "xla" })).toThrow(
+      failure("DEVICES_UNAVAILABLE", /17/),
     );
   });
 });

@@ -35,6 +35,10 @@ describe.skipIf(!plugin)("several CPU devices as one", () => {
     const [a, b] = [await one.read(), await several.read()];
     expect(Math.hypot(...a.map((x, i) => x - (b[i] as number))) / Math.hypot(...a)).toBeLessThan(1e-6);
     expect((await others.read())[4]).toBeCloseTo((await losses.read())[4] as number, 6);
+    expect(sharded.lower(...inputs({ device: on(count) }))).toMatch(
+      new RegExp(`"data"=${count}.*sdy.sharding_constraint .* <@mesh, \\[\\{"data"\\}, \\{\\}\\]>`, "s"),
+    );
+    expect(sharded.lower(...inputs({ engine: "xla" }))).not.toContain("sdy");
     // A mesh has a program of its own, and gives the same bits again.
     const [again] = sharded(...inputs({ device: on(count) }));
     expect([await again.read(), sharded.programs]).toEqual([b, 1]);

@@ -70,7 +70,10 @@ export function startMesh(main: PjrtClient, count: number): Backend {
     description: `${count} devices, ${client.platform}`,
     devices,
     lacks: () => undefined,
-    text: (program) => writeModule(program),
+    text: (program) => {
+      const outputs = program.outputs.map(shardedAxis);
+      return writeModule(program, { mesh: { count, inputs: [], outputs } });
+    },
     compile: (program, request) => compileProgram(client, natives, program, request),
     put: (data, type, _device, axis): Parts => {
       const bytes = toBytes(data, type.dtype);
