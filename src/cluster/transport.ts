@@ -634,13 +634,17 @@ export class ClusterLink implements WorkerLink {
         if (this.#incoming?.isOf(head)) this.#incoming.head = head;
         if (this.#incoming?.isWhole(head)) return this.#take(this.#incoming);
         // Those that were read before stay: a slow link does not begin again.
-        if (!incoming?.isOf(head)) incoming = new Incoming(head);
-        for (let next = incoming.missing(readAtOnce); next.length > 0; ) {
-          const pieces = await Promise.all(next.map((i) => weights.get(`piece.${i}`)));
-          const added = pieces.filter((piece) => piece && incoming?.add(piece.bytes));
-          next = added.length < next.length ? [] : incoming.missing(readAtOnce);
+        const read: Incoming = incoming?.isOf(head) ? incoming : new Incoming(head);
+        incoming = read;
+        const add = async (i: number): Promise<boolean> => {
+          const piece = await weights.get(`piece.${i}`);
+          return piece !== undefined && read.add(piece.bytes);
+        };
+        for (let next = read.missing(readAtOnce); next.length > 0; ) {
+          const added = await Promise.all(next.map(add));
+          next = added.includes(false) ? [] : read.missing(readAtOnce);
         }
-        if (incoming.isWhole(head)) return this.#take(incoming);
+        if (read.isWhole(head)) return this.#take(read);
       } catch (error) {
         if (this.#newest.current === undefined && tries > 5) throw error;
       }
