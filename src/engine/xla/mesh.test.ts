@@ -86,12 +86,19 @@ describe.skipIf(!plugin)("several CPU devices as one", () => {
     expect(results.map(({ shardedAxis }) => shardedAxis)).toEqual(Array(4).fill(undefined));
   });
 
-  it("runs many programs at a time that wait for nobody, on more devices than there are cores", async () => {
-    const device = on(16);
-    const sum = compile((x: Value, by: Value) => np.sum(np.square(shard(x, 0)).mul(by)));
-    const x = put(new Float32Array(64).fill(1), { shape: [32, 2], device });
-    const all = Array.from({ length: 60 }, (_, i) => sum(x, put(Float32Array.of(i), { shape: [], device })));
-    expect(await Promise.all(all.map((each) => each.item()))).toEqual(all.map((_, i) => 64 * i));
+  it("runs many programs at a time, on more devices than there are cores, with products for all threads", async () => {
+    const device = on(8);
+    const sum = compile((x: Value, w: Value, by: Value) => {
+      const parts = [1, 2, 3, 4, 5, 6].map((i) => np.sum(np.matmul(shard(x, 0).mul(by.add(i)), w)));
+      return parts.reduce((a, b) => a.add(b));
+    });
+    const x = put(new Float32Array(512 * 512).fill(1 / 64), { shape: [512, 512], device });
+    const w = put(new Float32Array(512 * 512).fill(1 / 64), { shape: [512, 512], device });
+    const all = Array.from({ length: 8 }, (_, i) =>
+      sum(x, w, put(Float32Array.of(i), { shape: [], device })),
+    );
+    const found = await Promise.all(all.map((each) => each.item()));
+    expect(found).toEqual(all.map((_, i) => (512 ** 3 * (6 * i + 21)) / 4096));
   });
 
   it("refuses more devices than can work together, and an engine that has one", () => {

@@ -39,9 +39,6 @@ const mostOnCpu = 16;
  */
 const threadsPerDevice = 4;
 
-/** Seconds after which XLA takes a collective for stuck and ends the process. Parts of a long step may be far apart. */
-const stuckAfter = 7 * 24 * 60 * 60;
-
 /** The first `count` devices of a plugin, which `main` runs, as one. */
 export function startMesh(main: PjrtClient, count: number): Backend {
   const onCpu = main.platform === "cpu";
@@ -112,18 +109,14 @@ function compileProgram(
   request: CompileRequest,
 ): Executable {
   const count = devices.length;
-  const onCpu = client.platform === "cpu";
   const inputs = program.inputs.map((_, i) => request.shards?.[i]);
   const axes = program.outputs.map(shardedAxis);
   const fits = (input: number, output: number): boolean => inputs[input] === axes[output];
   const module = writeModule(program, {
     mesh: { count, inputs, outputs: axes },
-    ...(!onCpu && { aliases: aliasDonated(program, request.donated, fits) }),
+    ...(client.platform !== "cpu" && { aliases: aliasDonated(program, request.donated, fits) }),
   });
-  const flags = {
-    ...flagsFor(client.platform, program, request),
-    ...(onCpu && { xla_cpu_collective_call_terminate_timeout_seconds: stuckAfter }),
-  };
+  const flags = flagsFor(client.platform, program, request);
   const executable = compileShared(client, module, { flags, device: devices, name: request.name });
   const runs = program.outputs.map(({ type }, i) => runOf(type, axes[i], count));
   const [given, found]: [Handle[], Handle[]] = [[], []];
