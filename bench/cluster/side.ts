@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { natsLink } from "../../src/cluster/index.ts";
-import { chunkBytes, inFlight, pieces, receivers, weightBytes } from "./sizes.ts";
+import { chunkBytes, inFlight, pieces, weightBytes } from "./sizes.ts";
 
 const [kind, servers = "", token = ""] = process.argv.slice(2);
 const options = { servers, token, run: "bench" };
@@ -40,39 +40,36 @@ async function bareSend(): Promise<void> {
   }
 }
 
-/** Workers that take weights, and say so by a rollout. */
+/** A worker that takes weights, and says so by a rollout. */
 async function oursReceive(): Promise<void> {
-  const receive = async (_: unknown, i: number): Promise<void> => {
-    const name = `receiver-${i}`;
-    const link = natsLink({ ...options, name });
-    for (let n = 0; ; n++) {
-      const weights = await link.receive({ wait: true });
-      if (!weights) return;
-      await link.send({
-        ...{ id: `${name}/${n}`, worker: name, weightId: weights.id, lesson: "", arrays: {} },
-        ...{ episodes: 0, return: 0, positive: 0 },
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: receivers }, receive));
+  const name = `receiver-${process.pid}`;
+  const link = natsLink({ ...options, name });
+  for (let n = 0; ; n++) {
+    const weights = await link.receive({ wait: true });
+    if (!weights) return;
+    await link.send({
+      ...{ id: `${name}/${n}`, worker: name, weightId: weights.id, lesson: "", arrays: {} },
+      ...{ episodes: 0, return: 0, positive: 0 },
+    });
+  }
 }
 
-/** Subscribers of NATS's own client that put pieces together, and say so by a message. */
+/** A subscriber of NATS's own client that puts pieces together, and says so by a message. */
 async function bareReceive(): Promise<void> {
-  for (let i = 0; i < receivers; i++) {
-    const connection = await connect({ servers, token });
-    const whole = new Uint8Array(weightBytes);
-    let had = 0;
-    connection.subscribe("bare.weights", {
-      callback: (_, { data }) => {
-        whole.set(data, (had * weightBytes) / pieces);
-        if (++had < pieces) return;
-        had = 0;
-        connection.publish("bare.done");
-      },
-    });
-    await connection.flush();
-  }
+  const connection = await connect({ servers, token });
+  let whole = new Uint8Array(weightBytes);
+  let had = 0;
+  connection.subscribe("bare.weights", {
+    callback: (_, { data }) => {
+      // As weights that are used while the next ones come.
+      if (had === 0) whole = new Uint8Array(weightBytes);
+      whole.set(data, (had * weightBytes) / pieces);
+      if (++had < pieces) return;
+      had = 0;
+      connection.publish("bare.done");
+    },
+  });
+  await connection.flush();
   console.log("ready");
 }
 

@@ -35,7 +35,7 @@ async function weights(): Promise<Subject> {
     await transport.publish({ id: id++, arrays });
     for (let i = 0; i < receivers; i++) await transport.take();
   };
-  cluster.start(0, "./side.ts", "oursReceive", servers, token);
+  for (let i = 0; i < receivers; i++) cluster.start(0, "./side.ts", "oursReceive", servers, token);
   await once();
   return {
     run: (times) =>

@@ -56,8 +56,10 @@ async function weights(): Promise<Case> {
       if (--left === 0) done();
     },
   });
-  const child = start(0, "./side.ts", "bareReceive", servers, token);
-  if (child.stdout) await once(child.stdout, "data");
+  const children = Array.from({ length: receivers }, () =>
+    start(0, "./side.ts", "bareReceive", servers, token),
+  );
+  await Promise.all(children.map(({ stdout }) => stdout && once(stdout, "data")));
   const message = new Uint8Array(weightBytes).fill(3);
   const size = weightBytes / pieces;
   const run = async (count: number): Promise<void> => {

@@ -143,8 +143,8 @@ export interface ClusterTransportSettings {
 const acknowledgeWithin = 30_000;
 /** Seconds for which pieces of a large rollout are kept for the trainer. */
 const piecesSeconds = 3600;
-/** Bytes of a piece of weights: smaller ones are sent to many workers at once, side by side. */
-const pieceBytes = 512 * 1024;
+/** Bytes of a piece of weights. Somewhat below a power of two, to which NATS's client would round a message up. */
+const pieceBytes = 480 * 1024;
 /** Milliseconds for which a place is kept for a worker that was told of it. */
 const grantLasts = 5000;
 /** Milliseconds after which a trainer without workers says so. */
@@ -341,7 +341,7 @@ export class ClusterTransport implements Transport {
     const version = { session: this.#session, number: ++this.#version };
     this.#weightId = weights.id;
     const pieces = cut(message, Math.min(pieceBytes, broker.maxPayload), version);
-    const head = { ...version, id: weights.id, pieces: pieces.length, bytes: message.length } satisfies Head;
+    const head = { ...version, id: weights.id, pieces: pieces.length } satisfies Head;
     const put = (key: string, bytes: Uint8Array): Promise<void> =>
       this.#until(broker, "weights", () => this.#putNext(values, key, bytes, member));
     await Promise.all(pieces.map((piece, i) => put(`piece.${i}`, piece)));
@@ -677,7 +677,6 @@ export class ClusterLink implements WorkerLink {
   #take(incoming: Incoming): void {
     this.#incoming = incoming;
     if (incoming.taken) return;
-    incoming.taken = true;
     const { header, arrays } = unpackArrays(incoming.message());
     const { id } = header as { readonly id: number };
     this.#announcedId = id;
@@ -830,11 +829,10 @@ interface Version {
 interface Head extends Version {
   readonly id: number;
   readonly pieces: number;
-  readonly bytes: number;
 }
 
-/** Bytes before those of a piece: session, number, index, position of its bytes in the message. */
-const pieceHeader = 16;
+/** Bytes before those of a piece: session, number, index, position of its bytes in the message, bytes of the message. */
+const pieceHeader = 20;
 
 function cut(message: Uint8Array, most: number, { session, number }: Version): Uint8Array[] {
   const room = most - pieceHeader;
@@ -842,7 +840,7 @@ function cut(message: Uint8Array, most: number, { session, number }: Version): U
     const part = message.subarray(i * room, (i + 1) * room);
     const piece = new Uint8Array(pieceHeader + part.length);
     const view = new DataView(piece.buffer);
-    [session, number, i, i * room].forEach((value, at) => {
+    [session, number, i, i * room, message.length].forEach((value, at) => {
       view.setUint32(4 * at, value, true);
     });
     piece.set(part, pieceHeader);
@@ -855,10 +853,11 @@ function versionOf(piece: Uint8Array): Version {
   return { session: view.getUint32(0, true), number: view.getUint32(4, true) };
 }
 
-/** Pieces of one version of weights as they come. */
+/** One version of weights, as its pieces come. */
 class Incoming {
   readonly #version: Version;
-  readonly #pieces = new Map<number, Uint8Array>();
+  readonly #here = new Set<number>();
+  #message: Uint8Array | undefined;
   head: Head | undefined;
   taken = false;
 
@@ -873,32 +872,33 @@ class Incoming {
 
   /** True where these are the weights of the head, and all pieces are here. */
   isWhole(head: Head): boolean {
-    return this.isOf(head) && (this.taken || this.#pieces.size === head.pieces);
+    return this.isOf(head) && this.#here.size === head.pieces;
   }
 
-  /** Takes a piece. False where it is of another version. */
+  /** Takes a piece. False where it is of another version. Copied at once: what the client holds is freed. */
   add(piece: Uint8Array): boolean {
-    if (this.taken || !this.isOf(versionOf(piece))) return false;
+    if (!this.isOf(versionOf(piece))) return false;
     const view = new DataView(piece.buffer, piece.byteOffset, pieceHeader);
-    this.#pieces.set(view.getUint32(8, true), piece);
+    const index = view.getUint32(8, true);
+    if (this.#here.has(index)) return true;
+    this.#message ??= new Uint8Array(view.getUint32(16, true));
+    this.#message.set(piece.subarray(pieceHeader), view.getUint32(12, true));
+    this.#here.add(index);
     return true;
   }
 
   /** Some of the pieces that are not here. */
   missing(most: number): readonly number[] {
     const all = Array.from({ length: this.head?.pieces ?? 0 }, (_, i) => i);
-    return all.filter((i) => !this.#pieces.has(i)).slice(0, most);
+    return all.filter((i) => !this.#here.has(i)).slice(0, most);
   }
 
-  /** All bytes, once they are whole. */
+  /** All bytes, once: who takes them has them alone. */
   message(): Uint8Array {
-    const whole = new Uint8Array(this.head?.bytes ?? 0);
-    for (const piece of this.#pieces.values()) {
-      const view = new DataView(piece.buffer, piece.byteOffset, pieceHeader);
-      whole.set(piece.subarray(pieceHeader), view.getUint32(12, true));
-    }
-    this.#pieces.clear();
-    return whole;
+    const message = this.#message ?? new Uint8Array();
+    this.taken = true;
+    this.#message = undefined;
+    return message;
   }
 }
 
