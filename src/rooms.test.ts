@@ -76,6 +76,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     ...[...COMPUTING, ...FILES, ...PROCESSES, ...NETWORK],
     ...["@nats-io/transport-node", "@nats-io/jetstream"],
   ],
+  config: [...COMPUTING, ...FILES, "node:module", "yaml"],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
   testing: COMPUTING,
 };
@@ -101,7 +102,7 @@ function faults(path: string, source: string): string[] {
       name.startsWith(".") ? relativeFault(path, name) : packageFault(path, name),
     ),
     ...(path === "cli/main.ts" ? [] : sideEffects(path, source)),
-    ...(room === "cli" ? [] : loadedOfNode(path, source)),
+    ...(room === "cli" || room === "config" ? [] : loadedOfNode(path, source)),
   ];
 }
 

@@ -63,7 +63,7 @@ Examples:
       if (engine) setEngine(engine);
       const { task, config = {} } = await loadSetup(file);
       const curve = await findLearningRate(task, { ...range, config }).catch(async (cause) => {
-        throw (await twoCopies(task, cause)) ?? cause;
+        throw (await twoCopies(task.components, cause)) ?? cause;
       });
       if (svg !== undefined) writeFileSync(svg, curve.svg());
       console.log(options.json ? jsonText(curve) : curve.text());

@@ -9,10 +9,12 @@ import { createProgram, describeFailure, type RegisterCommand } from "./program.
 import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
 import { registerRuns } from "./runs/command.ts";
+import { registerTrain } from "./train.ts";
 import { registerWorker } from "./worker.ts";
 
 // The `espalier` program. Each command registers itself and has its chapter:
 //
+//   train FILE | resume RUN                   train.ts      a run from a file: ../config/
 //   engine list | install | check             engine/       list.ts starts every plugin in a process of its own
 //   checkpoint inspect | verify | diff | prune checkpoint/  locate.ts finds out what a path is
 //   prove-resume FILE                          prove-resume/ command -> prove.ts -> process.ts -> part.ts in child processes
@@ -26,6 +28,7 @@ import { registerWorker } from "./worker.ts";
 // Shared: options.ts (typed numbers), terminal.ts (output, colours, Ctrl-C), text.ts (tables, times), run-again.ts
 // (the command once more, with a loader of TypeScript).
 const commands: readonly RegisterCommand[] = [
+  (program) => registerTrain(program),
   (program) => registerEngine(program),
   (program) => registerCheckpoint(program),
   (program) => registerProveResume(program),

@@ -42,7 +42,8 @@ export type OptionTable<O extends object = Readonly<Record<string, unknown>>> = 
 };
 
 /** Any table. */
-type Rows = Readonly<Record<string, Option>>;
+export type OptionRows = Readonly<Record<string, Option>>;
+type Rows = OptionRows;
 
 /** Options after checking: those with a default, and required ones, are always there. */
 export type Settings<T extends Rows> = {
@@ -59,18 +60,88 @@ export interface OptionWording {
   readonly invalid?: string;
 }
 
+/** One thing that is wrong with options. */
+export interface OptionProblem {
+  /** The option, with those that it lies in: ["normalize", "rewards"]. */
+  readonly path: readonly string[];
+  readonly error: EspalierError;
+}
+
+/** What a check found: the options that were given, and all that is wrong with them. */
+export interface CheckedOptions {
+  readonly given: object;
+  readonly problems: readonly OptionProblem[];
+}
+
+const found = new WeakMap<EspalierError, CheckedOptions>();
+
+/** All that the check which threw this error found. A configuration file shows every problem, with its place. */
+export const checkedOptions = (error: unknown): CheckedOptions | undefined =>
+  error instanceof EspalierError ? found.get(error) : undefined;
+
+/**
+ * Stands for a value that could not be made: every option accepts it, so that those beside it are checked, and nothing
+ * is made with it.
+ */
+export const notMade = Symbol("not made");
+
 /** Refuses options that the table does not have, and values that they cannot have. `undefined` means left out. */
 export function checkOptions(kind: string, given: object, table: Rows, wording: OptionWording = {}): void {
-  checkNames(kind, given, Object.keys(table), wording);
-  const values = given as Readonly<Record<string, unknown>>;
-  for (const [name, row] of Object.entries(table)) {
-    const value = values[name];
-    if (value === undefined && !row.required) continue;
-    if (row.members && typeof value === "object" && value !== null)
-      checkOptions(`${kind}: ${name}`, value, row.members, wording);
-    checkValue(kind, name, value, row, wording);
+  if (reading) throw new TableRead(table);
+  const problems = optionProblems(kind, given, table, wording);
+  const [first] = problems;
+  if (first) {
+    found.set(first.error, { given, problems });
+    throw first.error;
+  }
+  if (Object.values(given).includes(notMade)) throw new EspalierError("OPTION_NOT_MADE", `${kind}: not made`);
+}
+
+class TableRead {
+  readonly table: Rows;
+  constructor(table: Rows) {
+    this.table = table;
   }
 }
+let reading = false;
+
+/** The options that a function takes: the table that it checks them by. Undefined where it has none. */
+export function optionsOf(maker: (...args: never[]) => unknown): Rows | undefined {
+  reading = true;
+  try {
+    const made = (maker as (...args: unknown[]) => unknown)({});
+    if (made instanceof Promise) made.catch(() => undefined);
+  } catch (error) {
+    if (error instanceof TableRead) return error.table;
+  } finally {
+    reading = false;
+  }
+  return undefined;
+}
+
+/** All that is wrong with options, in the order of the table, what it does not have first. */
+export function optionProblems(
+  kind: string,
+  given: object,
+  table: Rows,
+  wording: OptionWording = {},
+): OptionProblem[] {
+  const problems = unknownNames(kind, given, Object.keys(table), wording);
+  if (!isOptions(given)) return problems;
+  for (const [name, row] of Object.entries(table)) {
+    const value = given[name];
+    if (value === notMade || (value === undefined && !row.required)) continue;
+    const error = valueProblem(kind, name, value, row, wording);
+    const inner =
+      row.members && isOptions(value) ? optionProblems(`${kind}: ${name}`, value, row.members, wording) : [];
+    problems.push(...inner.map(({ path, error }) => ({ path: [name, ...path], error })));
+    if (error) problems.push({ path: [name], error });
+  }
+  return problems;
+}
+
+const isOptions = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Refuses a single value that is not what its row says. */
 export function checkValue(
@@ -80,10 +151,21 @@ export function checkValue(
   row: Option,
   wording: OptionWording = {},
 ): void {
-  if (row.accepts(value)) return;
+  const error = valueProblem(kind, name, value, row, wording);
+  if (error) throw error;
+}
+
+function valueProblem(
+  kind: string,
+  name: string,
+  value: unknown,
+  row: Option,
+  wording: OptionWording,
+): EspalierError | undefined {
+  if (row.accepts(value)) return undefined;
   const words = row.schema?.enum as readonly string[] | undefined;
   const hint = words && typeof value === "string" ? didYouMean(value, words) : "";
-  throw new EspalierError(
+  return new EspalierError(
     wording.invalid ?? "OPTION_INVALID",
     value === undefined
       ? `${kind}: ${name} is missing`
@@ -278,24 +360,32 @@ export function checkNames(
   known: readonly string[],
   wording: OptionWording = {},
 ): void {
-  if (typeof options !== "object" || options === null || Array.isArray(options))
-    throw new EspalierError(
-      wording.invalid ?? "OPTION_INVALID",
-      `${kind}: its options are ${shown(options)}`,
-      {
-        fix: known.length === 0 ? "leave them out" : `give an object: { ${known[0]}: ... }`,
-      },
-    );
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new EspalierError(
-        wording.unknown ?? "OPTION_UNKNOWN",
-        `${kind}: there is no option "${name}"${didYouMean(name, known)}`,
-        {
-          fix:
-            known.length === 0 ? `${kind} has no options` : `the options of ${kind} are ${known.join(", ")}`,
-        },
-      );
+  const [first] = unknownNames(kind, options, known, wording);
+  if (first) throw first.error;
+}
+
+function unknownNames(
+  kind: string,
+  options: object,
+  known: readonly string[],
+  wording: OptionWording,
+): OptionProblem[] {
+  if (!isOptions(options)) {
+    const fix = known.length === 0 ? "leave them out" : `give an object: { ${known[0]}: ... }`;
+    const text = `${kind}: its options are ${shown(options)}`;
+    return [{ path: [], error: new EspalierError(wording.invalid ?? "OPTION_INVALID", text, { fix }) }];
+  }
+  const fix =
+    known.length === 0 ? `${kind} has no options` : `the options of ${kind} are ${known.join(", ")}`;
+  return Object.keys(options)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const text = `${kind}: there is no option "${name}"${didYouMean(name, known)}`;
+      return {
+        path: [name],
+        error: new EspalierError(wording.unknown ?? "OPTION_UNKNOWN", text, { fix }),
+      };
+    });
 }
 
 /** A size: a whole number from 1 on. */

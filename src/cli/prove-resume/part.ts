@@ -42,7 +42,7 @@ export async function runPart(request: PartRequest, tell: (message: PartMessage)
     metrics,
     validation = {},
   } = await trainer.train().catch(async (error) => {
-    throw (await twoCopies(options.task, error)) ?? error;
+    throw (await twoCopies(options.task.components, error)) ?? error;
   });
   const hashes: Record<string, string> = {};
   for (const [name, component] of Object.entries(trainer.components))
@@ -148,8 +148,11 @@ const invalid = (what: string): EspalierError =>
  * Two copies of the package in one process do not know each other's tensors, which comes to light in errors that
  * name neither. Gives the error to throw instead where a task's states hold such tensors.
  */
-export async function twoCopies(task: Task, cause: unknown): Promise<EspalierError | undefined> {
-  for (const component of Object.values(task.components ?? {}))
+export async function twoCopies(
+  components: Task["components"] | undefined,
+  cause: unknown,
+): Promise<EspalierError | undefined> {
+  for (const component of Object.values(components ?? {}))
     if (hasForeignTensor(await Promise.resolve(component.getState()).catch(() => null)))
       return new EspalierError(
         "ESPALIER_TWICE",

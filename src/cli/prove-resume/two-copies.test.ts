@@ -12,13 +12,13 @@ const taskWith = (state: unknown): Task =>
 it("finds tensors of another copy of the package, wherever they stand", async () => {
   class Tensor {}
   const cause = new Error("is no tensor");
-  const found = await twoCopies(taskWith({ layers: [{ w: new Tensor() }] }), cause);
+  const found = await twoCopies(taskWith({ layers: [{ w: new Tensor() }] }).components, cause);
   expect(found).toMatchObject({ code: "ESPALIER_TWICE", cause, fix: expect.stringContaining(".mts") });
 });
 
 it("has nothing to say against our own, nor against states that cannot be had", async () => {
   const own = { w: put([1], { engine: "wasm" }), n: [1, null, Float32Array.of(1)] };
-  expect(await twoCopies(taskWith(own), undefined)).toBeUndefined();
+  expect(await twoCopies(taskWith(own).components, undefined)).toBeUndefined();
   const failing = { components: { a: { getState: async () => Promise.reject(new Error("no")) } } };
-  expect(await twoCopies(failing as unknown as Task, undefined)).toBeUndefined();
+  expect(await twoCopies((failing as unknown as Task).components, undefined)).toBeUndefined();
 });

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import type { PreparedRun } from "../config/index.ts";
+import { amountText } from "../core/index.ts";
+import type { TrainingResult } from "../trainer/index.ts";
+import { callName, programFor, runAgain, type Self, thisProgram } from "./run-again.ts";
+import { jsonText } from "./text.ts";
+
+interface TrainOptions {
+  readonly set: readonly string[];
+  readonly engine?: "wasm" | "xla";
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+interface ResumeOptions extends TrainOptions {
+  readonly runs: string;
+}
+
+const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
+
+/** The option `--set` of all commands that take a configuration. */
+export const overrideOption = (): Option =>
+  new Option("-s, --set <path=value>", "another value than the file's, as training.epochs=3; may be repeated")
+    .argParser(collect)
+    .default([] as readonly string[], "none");
+
+/** `espalier train FILE` and `espalier resume RUN`. */
+export function registerTrain(program: Command): void {
+  const command = (name: string, does: string): Command =>
+    program
+      .command(name)
+      .description(does)
+      .addOption(overrideOption())
+      .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
+      .option("-q, --quiet", "show problems alone")
+      .option("--json", "print the result as JSON, and no progress");
+
+  command("train", "train the run of a configuration, in a directory of its own")
+    .argument("<file>", "run.yaml, run.json, or run.ts with: export default runConfig({ ... })")
+    .addHelpText(
+      "after",
+      `
+Ctrl-C ends the run in good order, with a checkpoint: espalier resume goes on from there.
+Exit codes: 0 completed or stopped by a hook, 1 failed, 130 interrupted.
+
+Examples:
+  espalier train run.yaml
+  espalier train run.yaml --set task.learningRate=1e-3 --set training.seed=2
+  espalier train run.ts --engine wasm --quiet`,
+    )
+    .action(async (file: string, options: TrainOptions) => {
+      if (await ranByLoader(file)) return;
+      const { createRun } = await import("../config/index.ts");
+      await trainRun(() => createRun(file, startOf(options)), options);
+    });
+
+  command("resume", "go on with a run from its newest whole checkpoint")
+    .argument("<run>", "its directory, its id, the beginning of it, or its name (the newest of that name)")
+    .option("--runs <directory>", "where runs are", "runs")
+    .addHelpText(
+      "after",
+      `
+The configuration is the run's own, as its directory has it.
+
+Examples:
+  espalier resume cartpole
+  espalier resume runs/cartpole-20260131-120000-a1b2c3 --set training.epochs=20`,
+    )
+    .action(async (run: string, options: ResumeOptions) => {
+      const { findRunDirectory, readRecord, reopenRun } = await import("../config/index.ts");
+      const directory = findRunDirectory(run, options.runs);
+      if (await ranByLoader(resolve(directory, readRecord(directory).source))) return;
+      await trainRun(() => reopenRun(directory, startOf(options)), options);
+    });
+}
+
+const startOf = ({ set, engine, quiet, json }: TrainOptions) => ({
+  overrides: engine ? [...set, `engine=${engine}`] : set,
+  quiet: quiet === true || json === true,
+});
+
+/** True where the whole command ran in another process, which can import TypeScript as this configuration needs. */
+export async function ranByLoader(file: string, self: Self = thisProgram()): Promise<boolean> {
+  const needs = /\.(ya?ml|json)$/i.test(file) ? mentionsTypeScript(file) : file;
+  const other = needs === undefined ? self : programFor(needs, self);
+  if (other === self) return false;
+  process.exitCode = await runAgain(other, process.argv.slice(2));
+  return true;
+}
+
+/** A TypeScript file that a configuration uses, by its path; undefined where it uses none. */
+function mentionsTypeScript(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return undefined; // Reading it for good says what is wrong.
+  }
+  const name = /(?:^|[\s"'[{,])(\.{0,2}\/[^\s"'#,\]}]+\.[mc]?tsx?)(?=["'#\s,\]}]|$)/m.exec(text)?.[1];
+  const found = name === undefined ? undefined : join(dirname(resolve(file)), name);
+  try {
+    if (found !== undefined) readFileSync(found);
+    return found;
+  } catch {
+    return undefined;
+  }
+}
+
+async function trainRun(start: () => Promise<PreparedRun>, { quiet, json }: TrainOptions): Promise<void> {
+  const { twoCopies } = await import("./prove-resume/part.ts");
+  const run = await start();
+  if (!json && !quiet) console.log(`${run.id}\n  ${run.directory}`);
+  let result: TrainingResult;
+  try {
+    result = await run.train();
+  } catch (error) {
+    throw (await twoCopies(run.trainer.components, error)) ?? error;
+  }
+  const { outcome, reason, counters, metrics, validation, timings } = result;
+  if (json) {
+    const { id, directory } = run;
+    const seconds = timings.seconds;
+    console.log(jsonText({ id, directory, outcome, reason, counters, metrics, validation, seconds }));
+  } else if (!quiet) {
+    const why = reason === undefined ? "" : ` (${reason})`;
+    console.log(`${outcome}${why} after ${amountText(counters.updates, "updates")}`);
+    const next = outcome === "interrupted" ? `resume ${run.id}` : `show ${run.id}`;
+    console.log(`next: ${callName(thisProgram())} ${next}`);
+  }
+}

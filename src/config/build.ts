@@ -1,0 +1,163 @@
+import { checkedOptions, EspalierError, errorText, notMade, printable } from "../core/index.ts";
+import { resolveName } from "./names.ts";
+import type { Path, Problem } from "./source.ts";
+
+/**
+ * A call in a file: the function `use` with the other members as its options, as `checkpointHook({ keep })` in a program.
+ * `args` are arguments that come before them, as the width of `nn.dense`.
+ */
+export interface Call {
+  readonly use: string;
+  readonly args?: readonly unknown[];
+  readonly [option: string]: unknown;
+}
+
+/** A value that is not called: `{ get: nn.crossEntropy }`; `{ get: task.player }` is part of the run. */
+export interface Reference {
+  readonly get: string;
+}
+
+/**
+ * Makes the values of a configuration: every call, from the innermost outwards, wherever it stands. The functions check
+ * their options themselves, so that a file accepts what a program accepts; what they found is noted with its path, and
+ * values around one that could not be made are still checked.
+ */
+export class Builder {
+  readonly problems: Problem[] = [];
+  /** Parts of the run that `get` can name. */
+  readonly parts = new Map<string, unknown>();
+  readonly #base: string;
+  /** Options that were put together here, and where they are written. */
+  readonly #paths = new WeakMap<object, Path>();
+  /** What was made of a value: an alias in a file stands for the same thing. */
+  readonly #made = new Map<object, unknown>();
+
+  /** Names of files begin at the directory `base`. */
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  /** The value with all its calls made; `notMade` where something in it is wrong. A value without calls is itself. */
+  async make(value: unknown, path: Path): Promise<unknown> {
+    if (!holdsCall(value)) {
+      this.#remember(value, path);
+      return value;
+    }
+    if (!this.#made.has(value)) this.#made.set(value, await this.#make(value, path));
+    return this.#made.get(value);
+  }
+
+  /** A member of a list of hooks or sinks, where a name alone is a call without options. */
+  item(value: unknown, path: Path): Promise<unknown> {
+    return typeof value === "string" ? this.make({ use: value }, path) : this.make(value, path);
+  }
+
+  #remember(value: unknown, path: Path): void {
+    if (!isPlain(value) || this.#paths.has(value)) return;
+    this.#paths.set(value, path);
+    for (const name of Object.keys(value)) this.#remember(ownValue(value, name), [...path, name]);
+  }
+
+  async #make(value: object, path: Path): Promise<unknown> {
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      for (const [i, item] of value.entries()) items.push(await this.make(item, [...path, i]));
+      return items.includes(notMade) ? notMade : items;
+    }
+    if (isReference(value)) return this.#get(value, path);
+    const { use, args, ...given } = value as Call;
+    const options: Record<string, unknown> = {};
+    for (const [name, member] of Object.entries(given))
+      options[name] = await this.make(member, [...path, name]);
+    this.#paths.set(options, path);
+    const isWhole = !Object.values(options).includes(notMade);
+    if (!("use" in value)) return isWhole ? options : notMade;
+    const before = await this.make(args ?? [], [...path, "args"]);
+    const maker = await this.attempt([...path, "use"], () => {
+      if (typeof use !== "string") throw new EspalierError("CONFIG_NAME", "its name is not a text");
+      return resolveName(use, this.#base);
+    });
+    if (maker === notMade) return notMade;
+    if (before !== notMade && !Array.isArray(before)) {
+      this.problems.push({ path: [...path, "args"], message: "args is not a list" });
+      return notMade;
+    }
+    const made = await this.attempt(
+      path,
+      () => call(use, maker, before === notMade ? undefined : (before as unknown[]), options),
+      isWhole && before !== notMade,
+    );
+    return isWhole && before !== notMade ? made : notMade;
+  }
+
+  async #get({ get }: Reference, path: Path): Promise<unknown> {
+    const [part = "", ...members] = String(get).split(".");
+    if (!this.parts.has(part))
+      return this.attempt([...path, "get"], () => resolveName(String(get), this.#base));
+    const whole = this.parts.get(part);
+    const found = members.reduce<unknown>(
+      (value, name) => (value as Record<string, unknown> | undefined)?.[name],
+      whole,
+    );
+    if (whole === notMade || found !== undefined) return whole === notMade ? notMade : found;
+    this.problems.push({ path: [...path, "get"], message: `the run's ${part} has no ${members.join(".")}` });
+    return notMade;
+  }
+
+  /** The result, or `notMade` with the problem noted. Of work that is not `isWhole` only what checks found counts. */
+  async attempt(path: Path, work: () => unknown, isWhole = true): Promise<unknown> {
+    try {
+      return await work();
+    } catch (error) {
+      const checked = checkedOptions(error);
+      const at = checked && this.#paths.get(checked.given);
+      if (checked && at)
+        for (const problem of checked.problems) this.#note([...at, ...problem.path], problem.error);
+      else if (isWhole) this.#note(path, error);
+      return notMade;
+    }
+  }
+
+  #note(path: Path, error: unknown): void {
+    const isOurs = error instanceof EspalierError;
+    const message = isOurs ? errorText(error) : error instanceof Error ? error.message : String(error);
+    this.problems.push({ path, message: printable(message, 2000), fix: isOurs ? error.fix : undefined });
+  }
+}
+
+function call(use: string, maker: unknown, args: unknown[] | undefined, options: object): unknown {
+  const hasOptions = Object.keys(options).length > 0;
+  if (typeof maker !== "function") {
+    if (!hasOptions && (args ?? []).length === 0 && typeof maker === "object") return maker;
+    throw new EspalierError("CONFIG_NAME", `${printable(use)} is not a function, and takes no options`);
+  }
+  if (args === undefined) return undefined;
+  const all = hasOptions ? [...args, options] : args;
+  // One that is given nothing gets its options empty: a function may look into them.
+  const given = all.length === 0 && maker.length > 0 ? [{}] : all;
+  const isClass = /^class\b/.test(Function.prototype.toString.call(maker));
+  return isClass ? Reflect.construct(maker, given) : maker(...given);
+}
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+const isReference = (value: object): value is Reference =>
+  "get" in value && typeof value.get === "string" && Object.keys(value).length === 1;
+
+/** True where a call or a reference stands in the value, at any depth of plain objects and lists. */
+function holdsCall(value: unknown, seen = new Set<unknown>()): value is object {
+  if (typeof value !== "object" || value === null || seen.has(value)) return false;
+  seen.add(value);
+  if (Array.isArray(value)) return value.some((item) => holdsCall(item, seen));
+  if (!isPlain(value)) return false;
+  if (typeof ownValue(value, "use") === "string" || isReference(value)) return true;
+  return Object.keys(value).some((name) => holdsCall(ownValue(value, name), seen));
+}
+
+/** A member that is no getter. */
+const ownValue = (value: object, name: string): unknown =>
+  Object.getOwnPropertyDescriptor(value, name)?.value;

@@ -1,0 +1,16 @@
+export type { Call, Reference } from "./build.ts";
+export { type CatalogEntry, catalogEntries, type Kind, moduleAt, resolveName } from "./names.ts";
+export { type BuiltRun, buildRun, type RunConfig, readConfig, runConfig, runTable } from "./run-config.ts";
+export {
+  configHash,
+  createRun,
+  findRunDirectory,
+  type PreparedRun,
+  type RunRecord,
+  readRecord,
+  reopenRun,
+  resolvedText,
+  type StartOptions,
+  storedConfig,
+} from "./run-directory.ts";
+export { type ConfigSource, configError, type Path, parseConfig, parseOverride, pathText } from "./source.ts";

@@ -1,0 +1,241 @@
+/**
+ * A run from a file. What happens to `espalier train run.yaml`:
+ *
+ *     read      YAML, JSON or TypeScript, with values changed by --set                              source.ts
+ *     build     every `use` is a call of a function of the package, a file or a package:            names.ts, build.ts
+ *                 engine, imports, task, training, hooks, sinks; all problems at once, with places
+ *     start     a directory of its own: configuration, plan, logs, metrics, checkpoints             run-directory.ts
+ *     train     a `Trainer`, as in a program
+ *
+ * The functions check what they are given, by their own tables of options: what a program accepts, a file accepts.
+ */
+import { readFileSync } from "node:fs";
+import { dirname, extname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { CheckpointHookOptions } from "../checkpoint/index.ts";
+import {
+  EspalierError,
+  isPlainObject,
+  notMade,
+  type OptionTable,
+  option,
+  optionProblems,
+} from "../core/index.ts";
+import { type EngineChoice, setEngine } from "../engine/index.ts";
+import type { MetricsHookOptions, Sink } from "../metrics/index.ts";
+import {
+  type Task,
+  type TrainerHook,
+  type TrainerOptions,
+  type TrainingConfig,
+  trainingConfig,
+} from "../trainer/index.ts";
+import { Builder, type Call } from "./build.ts";
+import { moduleAt } from "./names.ts";
+import { type ConfigSource, configError, parseConfig } from "./source.ts";
+
+/** An agent such as `ppo` gives: it makes its task when a run begins. */
+interface TaskMaker {
+  setup(training: { readonly config: Partial<TrainingConfig> }): TrainerOptions;
+}
+
+/** A run, as a TypeScript file exports it (`export default runConfig({ ... })`), or a YAML or JSON file writes it. */
+export interface RunConfig {
+  /** The run's name. Default: that of the file. */
+  readonly name?: string;
+  /** Files or packages that are imported first: they register environments. */
+  readonly imports?: readonly string[];
+  /** Default: "auto", xla where its plugin is installed. */
+  readonly engine?: EngineChoice;
+  /** What is trained, with its data, model, optimizer and losses: `supervisedTask`, `ppo`, `languageTask`, ... */
+  readonly task: Task | TaskMaker | Call;
+  /** How long, from which seed, when it validates: `TrainingConfig`. */
+  readonly training?: Partial<{ readonly [K in keyof TrainingConfig]: TrainingConfig[K] | Call }>;
+  readonly hooks?: readonly (TrainerHook | Call | string)[];
+  /** Sinks of metrics beside the files of the run's directory. */
+  readonly sinks?: readonly (Sink | Call | string)[];
+  /** Options of the run's `metricsHook`. */
+  readonly metrics?: Omit<MetricsHookOptions, "logger" | "statsStore" | "run" | "name"> | Call;
+  /** Options of the run's `checkpointHook`; false for no checkpoints. Default: every epoch, the last three. */
+  readonly checkpoints?: false | Omit<CheckpointHookOptions, "store" | "directory" | "onStart"> | Call;
+  /** The stats store that all runs share: a SQLite file or a postgres:// address. Default: stats.db beside the runs. */
+  readonly stats?: string | false;
+  /** The directory of all runs. Default: "runs". */
+  readonly directory?: string;
+}
+
+const object = <T>(is: string) => option.made<T>(is, (value) => isPlainObject(value), {});
+const list = (of: string) => option.made<readonly never[]>(`a list of ${of}`, Array.isArray, {});
+
+/** The members of {@link RunConfig}. */
+export const runTable = {
+  name: option.text({ doc: "The run's name. Default: that of the file." }),
+  imports: {
+    ...option.made<readonly string[]>(
+      "a list of files and packages",
+      (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
+      { doc: "Files or packages that are imported first: they register environments." },
+    ),
+    schema: { type: "array", items: { type: "string" } },
+  },
+  engine: option.oneOf(["auto", "xla", "wasm"], { default: "auto", doc: "The engine." }),
+  task: option.made<RunConfig["task"]>("a task, such as { use: ppo, env: CartPole-v1 }", isObject, {
+    required: true,
+    doc: "What is trained, with its data, model, optimizer and losses.",
+  }),
+  training: {
+    ...object("an object such as { epochs: 10 }"),
+    doc: "How long, from which seed, when it validates.",
+  },
+  hooks: { ...list("hooks"), doc: "Hooks of the run." },
+  sinks: { ...list("sinks"), doc: "Sinks of metrics beside the files of the run's directory." },
+  metrics: { ...object("options of metricsHook"), doc: "Options of the run's metricsHook." },
+  checkpoints: option.made<NonNullable<RunConfig["checkpoints"]>>(
+    "false, or options of checkpointHook",
+    (value) => value === false || isObject(value),
+    { doc: "Options of the run's checkpointHook. Default: every epoch, the last three." },
+  ),
+  stats: option.made<string | false>(
+    "false, a SQLite file or a postgres:// address",
+    (value) => value === false || (typeof value === "string" && value !== ""),
+    { doc: "The stats store that all runs share. Default: stats.db beside the runs." },
+  ),
+  directory: option.text({ default: "runs", doc: "The directory of all runs." }),
+} satisfies OptionTable<RunConfig>;
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * A run in a TypeScript file, which `espalier train` takes. Its values are those of a program, or calls as in a YAML file.
+ *
+ * @example
+ * ```ts
+ * export default runConfig({ task: ppo({ env: "CartPole-v1" }), training: { seed: 1 } });
+ * ```
+ */
+export const runConfig = (config: RunConfig): RunConfig => config;
+
+/** A run that was built and has not begun. */
+export interface BuiltRun {
+  readonly name: string;
+  readonly source: ConfigSource;
+  /** The values of the source; those of a file as they are written. */
+  readonly config: RunConfig;
+  readonly trainer: TrainerOptions;
+  readonly sinks: readonly Sink[];
+  readonly metrics: Partial<MetricsHookOptions>;
+  readonly checkpoints: false | Partial<CheckpointHookOptions>;
+}
+
+/** Reads a configuration: YAML, JSON, or a module whose default export is one, or a function that gives one. */
+export async function readConfig(file: string, overrides: readonly string[] = []): Promise<ConfigSource> {
+  const kind = extname(file).toLowerCase();
+  if ([".yaml", ".yml", ".json"].includes(kind)) return parseConfig(readText(file), file, overrides);
+  readText(file);
+  const exports = (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>;
+  const given = exports.default ?? exports.config;
+  const value: unknown = typeof given === "function" ? await given() : given;
+  if (!isPlainObject(value))
+    throw new EspalierError("CONFIG_FILE", `${file} exports no run`, {
+      fix: "write: export default runConfig({ task, training: { epochs: 10 } })",
+    });
+  return { file, value: withOverrides(value, overrides), place: () => file };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new EspalierError("CONFIG_FILE", `${file} cannot be read: ${(cause as Error).message}`, {
+      fix: "give a file: run.yaml, run.json or run.ts",
+      cause,
+    });
+  }
+}
+
+/** Values of a module, with those changed that `--set` names. */
+function withOverrides(value: object, overrides: readonly string[]): unknown {
+  if (overrides.length === 0) return value;
+  const { value: changes } = parseConfig("{}", "--set", overrides);
+  return merged(value, changes);
+}
+
+function merged(value: unknown, changes: unknown): unknown {
+  if (!isPlainObject(value) || !isPlainObject(changes)) return changes;
+  const names = new Set([...Object.keys(value), ...Object.keys(changes)]);
+  const given = value as Readonly<Record<string, unknown>>;
+  const other = changes as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    [...names].map((name) => [name, name in other ? merged(given[name], other[name]) : given[name]]),
+  );
+}
+
+/** Builds the run of a configuration, whose files are named from `base`. All problems are told at once. */
+export async function buildRun(source: ConfigSource, base = dirname(source.file)): Promise<BuiltRun> {
+  const builder = new Builder(base);
+  const { problems } = builder;
+  const given = source.value;
+  if (!isPlainObject(given))
+    throw configError(source, [{ path: [], message: "it is not an object", fix: "begin with task:" }]);
+  const config = given as unknown as RunConfig;
+  for (const { path, error } of optionProblems("the run", config, runTable))
+    problems.push({ path, message: error.message.split(" [")[0] ?? "", fix: error.fix });
+
+  const { engine = "auto", imports = [] } = config;
+  if (["auto", "xla", "wasm"].includes(engine)) setEngine(engine);
+  for (const [i, name] of (Array.isArray(imports) ? imports : []).entries())
+    await builder.attempt(["imports", i], () => import(moduleAt(String(name), base)));
+
+  const name = typeof config.name === "string" ? config.name : nameOf(source.file);
+  const task = await builder.make(config.task, ["task"]);
+  const training = (await builder.make(config.training ?? {}, ["training"])) as Partial<TrainingConfig>;
+  const trainer = await builder.attempt(["task"], () => trainerOf(task, { name, ...training }));
+  if (isPlainObject(training) && trainer === notMade)
+    await builder.attempt(["training"], () => trainingConfig(training));
+  builder.parts.set("task", trainer === notMade ? notMade : (trainer as TrainerOptions).task);
+
+  const items = async (member: "hooks" | "sinks"): Promise<unknown[]> => {
+    const all = config[member];
+    const made: unknown[] = [];
+    for (const [i, one] of (Array.isArray(all) ? all : []).entries()) {
+      const item = await builder.item(one, [member, i]);
+      made.push(item);
+      if (item === notMade || isObject(item) || typeof item === "function") continue;
+      problems.push({
+        path: [member, i],
+        message: `it is no ${member.slice(0, -1)}`,
+        fix: "give { use: NAME }",
+      });
+    }
+    return made;
+  };
+  const hooks = (await items("hooks")) as TrainerHook[];
+  const sinks = (await items("sinks")) as Sink[];
+  const metrics = (await builder.make(config.metrics ?? {}, ["metrics"])) as Partial<MetricsHookOptions>;
+  const checkpoints = (await builder.make(config.checkpoints ?? {}, [
+    "checkpoints",
+  ])) as BuiltRun["checkpoints"];
+  if (problems.length > 0) throw configError(source, problems);
+
+  const options = trainer as TrainerOptions;
+  return {
+    ...{ name, source, config, sinks, metrics, checkpoints },
+    trainer: { ...options, hooks: [...(options.hooks ?? []), ...hooks] },
+  };
+}
+
+const nameOf = (file: string): string => file.replace(/^.*[\\/]/, "").replace(/\.\w+$/, "") || "run";
+
+/** The options of a trainer for a task, or for what makes one. */
+function trainerOf(task: unknown, config: Partial<TrainingConfig>): TrainerOptions | typeof notMade {
+  if (task === notMade || (config as unknown) === notMade) return notMade;
+  if (typeof (task as TaskMaker | undefined)?.setup === "function")
+    return (task as TaskMaker).setup({ config });
+  if (!isObject(task) || typeof (task as Task).epoch !== "function")
+    throw new EspalierError("CONFIG_TASK", "it is no task", {
+      fix: "use supervisedTask, ppo, a2c, dqn, languageTask or policyTask, or a task of your own",
+    });
+  return { task: task as Task, config: trainingConfig(config) };
+}

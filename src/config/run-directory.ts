@@ -1,0 +1,246 @@
+/**
+ * The directory of a run:
+ *
+ *     runs/NAME-20260131-120000-a1b2c3/
+ *       run.json         what it is: its source, versions, the hash of its configuration, how it ended
+ *       config.yaml      the resolved configuration: `espalier resume` and `espalier evaluate` need no other file of it
+ *       plan.txt         the order of its hooks, and why
+ *       run.log          messages and metrics, for people
+ *       metrics.jsonl    metrics, for programs
+ *       heartbeat.json   that it is alive, and where it is
+ *       checkpoints/     the newest whole one is where it goes on
+ *       replays/         recorded episodes
+ *     runs/stats.db      the stats store that all runs share
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { parse, stringify } from "yaml";
+import manifest from "../../package.json" with { type: "json" };
+import { checkpointHook } from "../checkpoint/index.ts";
+import { didYouMean, EspalierError, hex, printable, sha256 } from "../core/index.ts";
+import {
+  consoleSink,
+  jsonlSink,
+  Logger,
+  logFileSink,
+  metricsHook,
+  newRunId,
+  openStatsStore,
+  type StatsStore,
+} from "../metrics/index.ts";
+import { every } from "../schedule/index.ts";
+import { Trainer, type TrainingResult } from "../trainer/index.ts";
+import { type BuiltRun, buildRun, readConfig } from "./run-config.ts";
+import { type ConfigSource, parseConfig } from "./source.ts";
+
+/** The file `run.json`. */
+export interface RunRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly espalier: string;
+  readonly created: string;
+  /** The configuration's file and the directory that names in it begin at, from the run's directory. */
+  readonly source: string;
+  readonly base: string;
+  readonly overrides: readonly string[];
+  /** sha256 of the resolved configuration. */
+  readonly configHash: string;
+  readonly stats: string | false;
+  readonly outcome?: string;
+  readonly reason?: string;
+}
+
+/** A run that is ready to train. */
+export interface PreparedRun {
+  readonly id: string;
+  readonly directory: string;
+  readonly trainer: Trainer;
+  /** Trains to the end, and files how it ended. */
+  train(): Promise<TrainingResult>;
+}
+
+/** How a run is started. */
+export interface StartOptions {
+  readonly overrides?: readonly string[];
+  /** Shows nothing but problems. Default: false. */
+  readonly quiet?: boolean;
+}
+
+/** The resolved configuration as text. What a program made (models, functions) is written by its kind alone. */
+export function resolvedText(config: unknown): string {
+  const seen = new Set<unknown>();
+  const plain = (value: unknown): unknown => {
+    if (typeof value === "function") return `<function ${value.name}>`;
+    if (typeof value !== "object" || value === null) return value;
+    if (seen.has(value)) return "<again>";
+    seen.add(value);
+    if (Array.isArray(value)) return value.map(plain);
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null)
+      return `<${value.constructor?.name ?? "object"}>`;
+    const members = Object.entries(value).map(([name, member]) => [name, plain(member)]);
+    seen.delete(value);
+    return Object.fromEntries(members);
+  };
+  return stringify(plain(config), { aliasDuplicateObjects: false, lineWidth: 0 });
+}
+
+/** sha256 of a resolved configuration. */
+export const configHash = (config: unknown): string => {
+  const hash = sha256();
+  hash.update(new TextEncoder().encode(resolvedText(config)));
+  return hex(hash.digest());
+};
+
+/** Makes a new run of a configuration file: its directory, with everything that it begins with. */
+export async function createRun(file: string, options: StartOptions = {}): Promise<PreparedRun> {
+  const { overrides = [] } = options;
+  const source = await readConfig(file, overrides);
+  const built = await buildRun(source);
+  const { config, name } = built;
+  const root = resolve(config.directory ?? "runs");
+  const id = newRunId(name, Date.now());
+  const directory = join(root, id);
+  mkdirSync(join(directory, "checkpoints"), { recursive: true });
+  const record: RunRecord = {
+    ...{ id, name, espalier: manifest.version, created: new Date().toISOString() },
+    source: relative(directory, resolve(file)),
+    base: relative(directory, dirname(resolve(file))),
+    ...{ overrides, configHash: configHash(config), stats: statsOf(config.stats, root) },
+  };
+  writeFileSync(join(directory, "config.yaml"), resolvedText({ name, ...config }));
+  writeRecord(directory, record);
+  return prepare(directory, record, built, options);
+}
+
+const statsOf = (given: string | false | undefined, root: string): string | false => {
+  if (given === false || given?.includes("://")) return given;
+  return resolve(given ?? join(root, "stats.db"));
+};
+
+/** Goes on with a run from its newest whole checkpoint, by the configuration that it was started with. */
+export async function reopenRun(directory: string, options: StartOptions = {}): Promise<PreparedRun> {
+  const record = readRecord(directory);
+  const source = await storedConfig(directory, record, options.overrides ?? []);
+  const built = await buildRun(source, resolve(directory, record.base));
+  return prepare(directory, record, { ...built, name: record.name }, options);
+}
+
+/** The configuration of a run: that of its directory, or the module that it was, which no file can hold. */
+export async function storedConfig(
+  directory: string,
+  record: RunRecord,
+  overrides: readonly string[] = [],
+): Promise<ConfigSource> {
+  const origin = resolve(directory, record.source);
+  if (/\.(ya?ml|json)$/i.test(origin)) {
+    const file = join(directory, "config.yaml");
+    return parseConfig(readFileSync(file, "utf8"), file, overrides);
+  }
+  const source = await readConfig(origin, [...record.overrides, ...overrides]);
+  if (overrides.length > 0 || configHash(source.value) === record.configHash) return source;
+  throw new EspalierError("CONFIG_CHANGED", `${origin} is another configuration than that of ${record.id}`, {
+    fix: "bring the file back to what it was, or start a new run from it",
+  });
+}
+
+async function prepare(
+  directory: string,
+  record: RunRecord,
+  built: BuiltRun,
+  { quiet = false }: StartOptions,
+): Promise<PreparedRun> {
+  const { id, name } = record;
+  const inside = (file: string): string => join(directory, file);
+  const statsStore: StatsStore | undefined =
+    record.stats === false ? undefined : await openStatsStore(record.stats);
+  const logger = new Logger({
+    sinks: [
+      ...(quiet ? [] : [consoleSink()]),
+      logFileSink(inside("run.log")),
+      jsonlSink(inside("metrics.jsonl")),
+      ...built.sinks,
+    ],
+    spill: inside("spill"),
+  });
+  const { options, own } = { options: built.trainer, own: built.checkpoints };
+  const trainer = new Trainer({
+    ...options,
+    hooks: [
+      ...(options.hooks ?? []),
+      metricsHook({
+        heartbeat: { file: inside("heartbeat.json") },
+        ...built.metrics,
+        ...{ logger, run: { id, name } },
+        ...(statsStore && { statsStore }),
+      }),
+      ...(own === false
+        ? []
+        : [
+            checkpointHook({
+              schedule: every({ seconds: 60 }),
+              keep: { last: 3 },
+              ...own,
+              directory: inside("checkpoints"),
+            }),
+          ]),
+    ],
+  });
+  writeFileSync(inside("plan.txt"), `${trainer.hooks.plan().text}\n`);
+  return {
+    id,
+    directory,
+    trainer,
+    train: async () => {
+      let result: TrainingResult | undefined;
+      try {
+        result = await trainer.train();
+        return result;
+      } finally {
+        const { outcome, reason } = result ?? trainer.result ?? { outcome: "failed", reason: undefined };
+        writeRecord(directory, { ...record, outcome, ...(reason !== undefined && { reason }) });
+        await statsStore?.close();
+      }
+    },
+  };
+}
+
+const writeRecord = (directory: string, record: RunRecord): void =>
+  writeFileSync(join(directory, "run.json"), `${JSON.stringify(record, undefined, 2)}\n`);
+
+/** What a run's directory says of it. */
+export function readRecord(directory: string): RunRecord {
+  try {
+    return parse(readFileSync(join(directory, "run.json"), "utf8")) as RunRecord;
+  } catch (cause) {
+    throw new EspalierError("RUN_MISSING", `${printable(directory)} is no directory of a run`, {
+      fix: "give the directory that espalier train made, with its run.json",
+      cause,
+    });
+  }
+}
+
+/** The directory of a run, by its path, its id, the beginning of its id, or its name (the newest of that name). */
+export function findRunDirectory(run: string, root = "runs"): string {
+  if (existsSync(join(run, "run.json"))) return run;
+  const all = existsSync(root)
+    ? readdirSync(root)
+        .filter((id) => existsSync(join(root, id, "run.json")))
+        .sort()
+    : [];
+  const named = all.filter((id) => id === run || readRecord(join(root, id)).name === run);
+  const found = named.length > 0 ? named.slice(-1) : all.filter((id) => id.startsWith(run));
+  if (found.length === 1) return join(root, found[0] as string);
+  if (found.length > 1)
+    throw new EspalierError("RUN_AMBIGUOUS", `${found.length} runs begin with "${printable(run)}"`, {
+      fix: `give more of the id: ${found.slice(0, 5).join(", ")}`,
+    });
+  const names = all.map((id) => basename(id));
+  throw new EspalierError(
+    "RUN_MISSING",
+    `there is no run "${printable(run)}" in ${root}${didYouMean(run, names)}`,
+    {
+      fix: all.length > 0 ? `there are ${names.slice(-5).join(", ")}` : "espalier train makes one",
+    },
+  );
+}
