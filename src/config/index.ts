@@ -6,6 +6,7 @@ export {
   createRun,
   findRunDirectory,
   type PreparedRun,
+  plannedTrainer,
   type RunRecord,
   readRecord,
   reopenRun,

@@ -23,6 +23,7 @@ import {
   jsonlSink,
   Logger,
   logFileSink,
+  type MetricsHookOptions,
   metricsHook,
   newRunId,
   openStatsStore,
@@ -150,7 +151,7 @@ async function prepare(
   built: BuiltRun,
   { quiet = false }: StartOptions,
 ): Promise<PreparedRun> {
-  const { id, name } = record;
+  const { id } = record;
   const inside = (file: string): string => join(directory, file);
   const statsStore: StatsStore | undefined =
     record.stats === false ? undefined : await openStatsStore(record.stats);
@@ -163,29 +164,7 @@ async function prepare(
     ],
     spill: inside("spill"),
   });
-  const { options, own } = { options: built.trainer, own: built.checkpoints };
-  const trainer = new Trainer({
-    ...options,
-    hooks: [
-      ...(options.hooks ?? []),
-      metricsHook({
-        heartbeat: { file: inside("heartbeat.json") },
-        ...built.metrics,
-        ...{ logger, run: { id, name } },
-        ...(statsStore && { statsStore }),
-      }),
-      ...(own === false
-        ? []
-        : [
-            checkpointHook({
-              schedule: every({ seconds: 60 }),
-              keep: { last: 3 },
-              ...own,
-              directory: inside("checkpoints"),
-            }),
-          ]),
-    ],
-  });
+  const trainer = trainerIn(directory, record, built, { logger, ...(statsStore && { statsStore }) });
   writeFileSync(inside("plan.txt"), `${trainer.hooks.plan().text}\n`);
   return {
     id,
@@ -203,6 +182,44 @@ async function prepare(
       }
     },
   };
+}
+
+/** The trainer of a run, with the hooks that every run has. It writes nothing before it trains. */
+function trainerIn(
+  directory: string,
+  { id, name }: Pick<RunRecord, "id" | "name">,
+  { trainer: options, metrics, checkpoints: own }: BuiltRun,
+  outputs: Pick<MetricsHookOptions, "logger" | "statsStore">,
+): Trainer {
+  return new Trainer({
+    ...options,
+    hooks: [
+      ...(options.hooks ?? []),
+      metricsHook({
+        heartbeat: { file: join(directory, "heartbeat.json") },
+        ...metrics,
+        ...outputs,
+        run: { id, name },
+      }),
+      ...(own === false
+        ? []
+        : [
+            checkpointHook({
+              schedule: every({ seconds: 60 }),
+              keep: { last: 3 },
+              ...own,
+              directory: join(directory, "checkpoints"),
+            }),
+          ]),
+    ],
+  });
+}
+
+/** The trainer that a run would have, for a look at its plan: there is no directory, and nothing is logged. */
+export function plannedTrainer(built: BuiltRun): Trainer {
+  const { name, config } = built;
+  const directory = join(resolve(config.directory ?? "runs"), "planned");
+  return trainerIn(directory, { id: "planned", name }, built, { logger: new Logger({ sinks: [] }) });
 }
 
 const writeRecord = (directory: string, record: RunRecord): void =>

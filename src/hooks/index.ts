@@ -16,6 +16,7 @@ export type {
 } from "./hook.ts";
 export { HostOfHooks } from "./host.ts";
 export { HookManager, type HookManagerOptions } from "./manager.ts";
+export type { HookPlan, PlannedHook } from "./plan.ts";
 export {
   compositeHook,
   loggingHook,

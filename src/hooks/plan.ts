@@ -2,15 +2,26 @@ import { printable, printableText } from "../core/index.ts";
 import type { Counters, Point } from "../schedule/index.ts";
 import { pointsOf } from "./due-index.ts";
 import { type Entry, wants } from "./entry.ts";
-import type { HookContext, HostContext } from "./hook.ts";
+import type { HookContext, HookSettings, HostContext } from "./hook.ts";
 import type { OrderEdge } from "./order.ts";
 
 /** The order in which hooks run, and why. */
 export interface HookPlan {
   readonly order: readonly string[];
   readonly edges: readonly OrderEdge[];
+  /** The hooks in that order. */
+  readonly hooks: readonly PlannedHook[];
   /** Drawn for a terminal. */
   readonly text: string;
+}
+
+/** The part of a hook that says when it runs. */
+export interface PlannedHook extends Pick<HookSettings, "name" | "schedule"> {
+  /** The events that it handles. */
+  readonly events: readonly string[];
+  /** True where its `shouldRun` is asked on top of its schedule. */
+  readonly conditional: boolean;
+  readonly enabled: boolean;
 }
 
 /** Prints the order with the reason for every edge. */
@@ -45,7 +56,12 @@ export function planOf(order: readonly Entry[], edges: readonly OrderEdge[]): Ho
         .trimEnd(),
     )
     .join("\n");
-  return { order: order.map(({ name }) => name), edges, text: text || "no hooks" };
+  const hooks = order.map(({ hook: { name, schedule, shouldRun }, handlers, enabled }) => ({
+    name,
+    ...(schedule && { schedule }),
+    ...{ events: [...handlers.keys()], conditional: shouldRun !== undefined, enabled },
+  }));
+  return { order: order.map(({ name }) => name), edges, hooks, text: text || "no hooks" };
 }
 
 /** The reason for which a hook runs or does not run. */

@@ -36,6 +36,7 @@ export {
 } from "./slots.ts";
 export {
   type Frozen,
+  firstCounters,
   frozenStates,
   type Phase,
   type Report,
@@ -44,6 +45,7 @@ export {
   type Setting,
   type Settings,
   type Span,
+  segmentsOf,
   type Task,
 } from "./task.ts";
 export { Trainer, type TrainerOptions, type TrainingResult, type TrainingSetup } from "./trainer.ts";
