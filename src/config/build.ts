@@ -9,6 +9,8 @@ import type { Path, Problem } from "./source.ts";
 export interface Call {
   readonly use: string;
   readonly args?: readonly unknown[];
+  /** Methods of the result that are called one after the other: `inMemory`, `{ split: [{ train: 0.8, test: 0.2 }] }`. */
+  readonly then?: readonly unknown[];
   readonly [option: string]: unknown;
 }
 
@@ -65,13 +67,14 @@ export class Builder {
       return items.includes(notMade) ? notMade : items;
     }
     if (isReference(value)) return this.#get(value, path);
-    const { use, args, ...given } = value as Call;
+    const { use, args, then = [], ...given } = value as Call;
     const options: Record<string, unknown> = {};
     for (const [name, member] of Object.entries(given))
       options[name] = await this.make(member, [...path, name]);
     this.#paths.set(options, path);
     const isWhole = !Object.values(options).includes(notMade);
     if (!("use" in value)) return isWhole ? options : notMade;
+    const steps = await this.make(then, [...path, "then"]);
     const before = await this.make(args ?? [], [...path, "args"]);
     const maker = await this.attempt([...path, "use"], () => {
       if (typeof use !== "string") throw new EspalierError("CONFIG_NAME", "its name is not a text");
@@ -82,12 +85,31 @@ export class Builder {
       this.problems.push({ path: [...path, "args"], message: "args is not a list" });
       return notMade;
     }
+    const isMade = isWhole && before !== notMade && steps !== notMade;
     const made = await this.attempt(
       path,
       () => call(use, maker, before === notMade ? undefined : (before as unknown[]), options),
-      isWhole && before !== notMade,
+      isMade,
     );
-    return isWhole && before !== notMade ? made : notMade;
+    if (!isMade || made === notMade) return notMade;
+    return this.#follow(made, steps, [...path, "then"]);
+  }
+
+  /** The result of methods that are called one after the other, each on what the one before gave. */
+  async #follow(made: unknown, steps: unknown, path: Path): Promise<unknown> {
+    let value = made;
+    for (const [i, step] of [steps].flat().entries()) {
+      const [name = "", given = []] =
+        typeof step === "string" ? [step] : (Object.entries((step ?? {}) as object)[0] ?? []);
+      value = await this.attempt([...path, i], () => {
+        const member = (value as Readonly<Record<string, unknown>>)[name];
+        if (member === undefined)
+          throw new EspalierError("CONFIG_NAME", `there is no ${printable(name)} of what was made before`);
+        return typeof member === "function" ? member.apply(value, [given].flat()) : member;
+      });
+      if (value === notMade) return notMade;
+    }
+    return value;
   }
 
   async #get({ get }: Reference, path: Path): Promise<unknown> {

@@ -42,7 +42,7 @@ type Names = Readonly<Partial<Record<Door, readonly string[]>>>;
  */
 export const catalog: Readonly<Record<Kind, Names>> = {
   task: {
-    "espalier/supervised": ["supervisedTask"],
+    "espalier/supervised": ["supervisedTask", "supervisedTrainer"],
     "espalier/rl": ["a2c", "dqn", "dqnTask", "onPolicyTask", "ppo"],
     "espalier/rollout": ["languageTask", "policyTask", "rolloutTask"],
   },

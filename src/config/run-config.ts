@@ -34,9 +34,13 @@ import { Builder, type Call } from "./build.ts";
 import { moduleAt } from "./names.ts";
 import { type ConfigSource, configError, parseConfig } from "./source.ts";
 
-/** An agent such as `ppo` gives: it makes its task when a run begins. */
+/** What `ppo` and `supervisedTrainer` give: it makes its task when a run begins. */
 interface TaskMaker {
-  setup(training: { readonly config: Partial<TrainingConfig> }): TrainerOptions;
+  setup(training: {
+    readonly config: Partial<TrainingConfig>;
+    readonly trainData?: never;
+    readonly valData?: never;
+  }): TrainerOptions | Promise<TrainerOptions>;
 }
 
 /** A run, as a TypeScript file exports it (`export default runConfig({ ... })`), or a YAML or JSON file writes it. */
@@ -47,6 +51,10 @@ export interface RunConfig {
   readonly imports?: readonly string[];
   /** Default: "auto", xla where its plugin is installed. */
   readonly engine?: EngineChoice;
+  /** Values by name, which others use: `{ get: NAME }`, `{ get: NAME.member }`. */
+  readonly define?: Readonly<Record<string, unknown>>;
+  /** Data of a `supervisedTrainer`; a `supervisedTask` has its own. */
+  readonly data?: { readonly train: unknown; readonly validation?: unknown } | Call;
   /** What is trained, with its data, model, optimizer and losses: `supervisedTask`, `ppo`, `languageTask`, ... */
   readonly task: Task | TaskMaker | Call;
   /** How long, from which seed, when it validates: `TrainingConfig`. */
@@ -79,6 +87,8 @@ export const runTable = {
     schema: { type: "array", items: { type: "string" } },
   },
   engine: option.oneOf(["auto", "xla", "wasm"], { default: "auto", doc: "The engine." }),
+  define: { ...object("values by name"), doc: "Values by name, which others use: { get: NAME }." },
+  data: { ...object("{ train, validation }"), doc: "Data of a supervisedTrainer." },
   task: option.made<RunConfig["task"]>("a task, such as { use: ppo, env: CartPole-v1 }", isObject, {
     required: true,
     doc: "What is trained, with its data, model, optimizer and losses.",
@@ -189,9 +199,12 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
     await builder.attempt(["imports", i], () => import(moduleAt(String(name), base)));
 
   const name = typeof config.name === "string" ? config.name : nameOf(source.file);
+  for (const [part, value] of Object.entries(isPlainObject(config.define) ? config.define : {}))
+    builder.parts.set(part, await builder.make(value, ["define", part]));
+  const data = await builder.make(config.data, ["data"]);
   const task = await builder.make(config.task, ["task"]);
   const training = (await builder.make(config.training ?? {}, ["training"])) as Partial<TrainingConfig>;
-  const trainer = await builder.attempt(["task"], () => trainerOf(task, { name, ...training }));
+  const trainer = await builder.attempt(["task"], () => trainerOf(task, training, data, name));
   if (isPlainObject(training) && trainer === notMade)
     await builder.attempt(["training"], () => trainingConfig(training));
   builder.parts.set("task", trainer === notMade ? notMade : (trainer as TrainerOptions).task);
@@ -229,13 +242,26 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
 const nameOf = (file: string): string => file.replace(/^.*[\\/]/, "").replace(/\.\w+$/, "") || "run";
 
 /** The options of a trainer for a task, or for what makes one. */
-function trainerOf(task: unknown, config: Partial<TrainingConfig>): TrainerOptions | typeof notMade {
-  if (task === notMade || (config as unknown) === notMade) return notMade;
-  if (typeof (task as TaskMaker | undefined)?.setup === "function")
-    return (task as TaskMaker).setup({ config });
+async function trainerOf(
+  task: unknown,
+  training: Partial<TrainingConfig>,
+  data: unknown,
+  name: string,
+): Promise<TrainerOptions | typeof notMade> {
+  if ([task, training, data].includes(notMade)) return notMade;
+  const config = { name, ...training };
+  if (typeof (task as TaskMaker | undefined)?.setup === "function") {
+    const { train, validation } = (data ?? {}) as { readonly train?: never; readonly validation?: never };
+    const given = { ...(train !== undefined && { trainData: train, valData: validation }) };
+    return (task as TaskMaker).setup({ config, ...given });
+  }
   if (!isObject(task) || typeof (task as Task).epoch !== "function")
     throw new EspalierError("CONFIG_TASK", "it is no task", {
-      fix: "use supervisedTask, ppo, a2c, dqn, languageTask or policyTask, or a task of your own",
+      fix: "use supervisedTask, supervisedTrainer, ppo, a2c, dqn, languageTask or policyTask, or a task of your own",
+    });
+  if (data !== undefined)
+    throw new EspalierError("CONFIG_TASK", "data is for a supervisedTrainer", {
+      fix: "give it to the task: task: { use: supervisedTask, data: { get: ... } }",
     });
   return { task: task as Task, config: trainingConfig(config) };
 }

@@ -47,9 +47,13 @@ export interface RunRecord {
   /** sha256 of the resolved configuration. */
   readonly configHash: string;
   readonly stats: string | false;
+  /** Filed in the stats store beside the run's settings: of which sweep it is a trial. */
+  readonly labels?: Labels;
   readonly outcome?: string;
   readonly reason?: string;
 }
+
+type Labels = NonNullable<NonNullable<MetricsHookOptions["run"]>["labels"]>;
 
 /** A run that is ready to train. */
 export interface PreparedRun {
@@ -65,6 +69,8 @@ export interface StartOptions {
   readonly overrides?: readonly string[];
   /** Shows nothing but problems. Default: false. */
   readonly quiet?: boolean;
+  /** Of a new run: values that are filed in the stats store beside its settings. */
+  readonly labels?: Labels;
 }
 
 /** The resolved configuration as text. What a program made (models, functions) is written by its kind alone. */
@@ -108,6 +114,7 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
     source: relative(directory, resolve(file)),
     base: relative(directory, dirname(resolve(file))),
     ...{ overrides, configHash: configHash(config), stats: statsOf(config.stats, root) },
+    ...(options.labels && { labels: options.labels }),
   };
   writeFileSync(join(directory, "config.yaml"), resolvedText({ name, ...config }));
   writeRecord(directory, record);

@@ -15,7 +15,7 @@ import {
   type OptionTable,
   option,
 } from "../core/index.ts";
-import { type ArrayTree, Dataset, type ExampleTree, type Transform } from "../data/index.ts";
+import { type ArrayTree, Dataset, type ExampleTree, type Tokenizer, type Transform } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import type { Slot } from "../hooks/index.ts";
 import type { DevicesOption, MonitorOptions } from "../learner/index.ts";
@@ -39,6 +39,7 @@ import {
   Trainer,
   type TrainerHook,
   type TrainerOptions,
+  type TrainingConfig,
   type TrainingResult,
   withoutStop,
 } from "../trainer/index.ts";
@@ -99,6 +100,8 @@ export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
    * the component `transform`.
    */
   readonly transform?: Transform<unknown>;
+  /** The tokenizer that made the tokens, kept as the component `tokenizer`: `loadModel` gives it back. */
+  readonly tokenizer?: Tokenizer;
   /** Norms that are reported of every update beside its losses and metrics. */
   readonly monitor?: MonitorOptions;
   readonly engine?: EngineChoice;
@@ -140,6 +143,10 @@ export interface SupervisedTrainer<O = Value> {
   readonly config: SupervisedConfig;
   /** Starts a new run, from the beginning or from `resumeFrom`. */
   train(inputs: TrainInputs): Promise<TrainingResult>;
+  /** The options of a {@link Trainer} for a new run, for commands that train themselves; `config` counts before the trainer's. */
+  setup(
+    inputs: Pick<TrainInputs, "trainData" | "valData"> & { readonly config?: Partial<TrainingConfig> },
+  ): Promise<TrainerOptions>;
   /**
    * Losses and metrics of the validation data of the last run, or of `data`, without training: no events, and all state
    * stays as it is. With `data` and `resumeFrom` there need be no run: parameters come from that checkpoint.
@@ -209,15 +216,20 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       "automatic is given, and nothing is set up without checkpointDir",
       'give checkpointDir: "runs/mnist" too, or leave automatic out',
     );
-  const config = supervisedConfig(options.trainingConfig);
+  const ownConfig = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
-  const { model, params, engine, device, devices, logger, ranks, clock, warn, transform } = options;
+  const { model, params, engine, device, devices, logger, ranks, clock, warn, transform, tokenizer } =
+    options;
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   type Begun = { readonly task: SupervisedTask<O>; readonly trainer: Trainer };
+  type Parts = TrainerOptions & { readonly task: SupervisedTask<O> };
   let last: Begun | undefined;
 
-  /** At once where the data is arrays, so that the run can be stopped from then on. */
-  const start = (inputs: TrainInputs, given?: readonly TrainerHook[]): Begun | Promise<Begun> => {
+  const partsOf = (
+    inputs: TrainInputs,
+    given?: readonly TrainerHook[],
+    config = ownConfig,
+  ): Parts | Promise<Parts> => {
     const { trainData, valData, progress } = inputs;
     const metrics: object = options.metrics ?? strategy?.metrics ?? {};
     const tables = valData !== undefined && Object.values(metrics).some(isTable);
@@ -234,6 +246,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
         device,
         devices,
         transform,
+        tokenizer,
         monitor,
         data,
         ...(validation && { validation }),
@@ -242,20 +255,20 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
         empty: config.onEmpty === "finish" ? "skip" : "error",
         // The overloads tell data that is streamed by its type.
       } as StreamedOptions<X, Y, O>) as SupervisedTask<O> | Promise<SupervisedTask<O>>;
-    const trainerOf = (task: SupervisedTask<O>): Begun => ({
+    const optionsOf = (task: SupervisedTask<O>): Parts => ({
       task,
-      trainer: new Trainer({
-        task,
-        config: coreConfig(config),
-        hooks: withProgress(all, logger ? (progress ?? false) : progress),
-        ...(logger && { logger }),
-        ...(ranks && { ranks }),
-        ...(clock && { clock }),
-        ...(warn && { warn }),
-      }),
+      config: coreConfig(config),
+      hooks: withProgress(all, logger ? (progress ?? false) : progress),
+      ...(logger && { logger }),
+      ...(ranks && { ranks }),
+      ...(clock && { clock }),
+      ...(warn && { warn }),
     });
-    return after(after(runData(trainData, valData, transform, config.batchSize), taskOf), trainerOf);
+    return after(after(runData(trainData, valData, transform, config.batchSize), taskOf), optionsOf);
   };
+  /** At once where the data is arrays, so that the run can be stopped from then on. */
+  const start = (inputs: TrainInputs, given?: readonly TrainerHook[]): Begun | Promise<Begun> =>
+    after(partsOf(inputs, given), (parts) => ({ task: parts.task, trainer: new Trainer(parts) }));
   const run = () => {
     if (last) return last;
     throw new EspalierError("NOT_TRAINED", "supervisedTrainer: there has been no run yet", {
@@ -289,7 +302,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
   };
 
   return {
-    config,
+    config: ownConfig,
     train: async (inputs) => {
       checkNames("train", inputs, ["trainData", "valData", "resumeFrom", "resume", "progress"]);
       const starting = start(inputs);
@@ -300,6 +313,11 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       if (resumeFrom !== undefined && (ranks?.rank ?? 0) === 0)
         await restore(trainer, resumeFrom, { ...resume, ...(warn && { warn }) });
       return trainer.train();
+    },
+    setup: async ({ config: more, ...inputs }) => {
+      checkNames("setup", inputs, ["trainData", "valData"]);
+      const config = supervisedConfig({ ...options.trainingConfig, ...more });
+      return partsOf({ ...inputs, progress: false }, undefined, config);
     },
     validate: async (inputs = {}) => {
       checkNames("validate", inputs, ["data", "resumeFrom"]);
