@@ -9,7 +9,14 @@ import {
   checkpointHook,
   localStore,
 } from "../checkpoint/index.ts";
-import { columns, fromIterable, label, standardize } from "../data/index.ts";
+import {
+  byteTokenizer,
+  characterTokenizer,
+  columns,
+  fromIterable,
+  label,
+  standardize,
+} from "../data/index.ts";
 import { np, put, spec, type Value } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import { adam } from "../optim/index.ts";
@@ -53,6 +60,16 @@ const fails = (work: Promise<unknown>, code: string, text: RegExp) =>
   );
 
 describe("a loaded model", () => {
+  it("has the tokenizer of its training, and a run goes on with no other", async () => {
+    const tokenizer = characterTokenizer("01");
+    const { task, directory } = await trained({ tokenizer });
+    const loaded = await loadModel(directory, on);
+    expect(loaded.tokenizer?.recipe).toEqual(tokenizer.recipe);
+    const kept = task.components.tokenizer;
+    await kept?.setState(tokenizer.recipe);
+    await fails(Promise.resolve(kept?.setState(byteTokenizer().recipe)), "STATE_MISMATCH", /tokenizer/);
+  });
+
   it("is built from the checkpoint alone, and gives what the task gives", async () => {
     const { task, directory } = await trained();
     const expected = await task.predict(data.x).read();

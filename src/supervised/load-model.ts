@@ -5,7 +5,7 @@
  *       checkpoint   the newest whole one of the run, or the best           openAt
  *       model        from the recipe in its manifest, or given by the caller
  *       params       the component `params` or `ema`, compared with the model
- *       transform    the component `transform`, as it was fitted
+ *       transform    the component `transform`, as it was fitted; the component `tokenizer`
  *     predict(rows)
  *       rows -> transform.inputs -> arrays -> batches of 2^n rows -> model -> rows cut off -> transform.decode
  */
@@ -29,7 +29,9 @@ import {
   type ExampleTree,
   type ExampleValue,
   ExampleWriter,
+  type Tokenizer,
   type Transform,
+  tokenizerFrom,
   transformFrom,
 } from "../data/index.ts";
 import {
@@ -77,6 +79,8 @@ export interface LoadedModel<P = unknown> {
   readonly params: Params<Tensor>;
   /** The transform that was fitted in training, where there was one. */
   readonly transform: Transform | undefined;
+  /** The tokenizer that training was given, where there was one. */
+  readonly tokenizer: Tokenizer | undefined;
   readonly checkpoint: Checkpoint;
   /**
    * A prediction for each input: what the transform makes of the model's outputs, a label or a number in its own unit;
@@ -132,6 +136,8 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
   if (about.input) check(about.input);
   const state = checkpoint.components.includes("transform") && (await checkpoint.state("transform"));
   const transform = state ? transformFrom(state) : undefined;
+  const recipe = checkpoint.components.includes("tokenizer") && (await checkpoint.state("tokenizer"));
+  const tokenizer = recipe ? await tokenizerFrom(recipe) : undefined;
 
   const program = compile((p: Params, x: ExampleTree<Value>) => model.apply(p, x), {
     engine: beside.device.engine,
@@ -181,6 +187,7 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
     model: model as Model,
     params,
     transform,
+    tokenizer,
     checkpoint,
     predict,
     predictOne: async (input) => (await predict([input]))[0] as P,

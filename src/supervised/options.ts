@@ -6,7 +6,15 @@ import {
   option,
   resolveOptions,
 } from "../core/index.ts";
-import type { ArrayInput, ArrayTree, DataLoader, Dataset, Example, ExampleTree } from "../data/index.ts";
+import type {
+  ArrayInput,
+  ArrayTree,
+  DataLoader,
+  Dataset,
+  Example,
+  ExampleTree,
+  Tokenizer,
+} from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
 import {
   checkMonitor,
@@ -63,6 +71,8 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
   readonly workers?: number;
   /** The transform that made the examples of rows, kept as the component `transform`. */
   readonly transform?: Stateful | undefined;
+  /** The tokenizer that made the tokens, kept as the component `tokenizer` for those who use the model. */
+  readonly tokenizer?: Tokenizer | undefined;
   /**
    * The element type of activations and products on xla. Parameters, the optimizer, sums, softmax, norms and losses are
    * f32 either way. Default: "f32".
@@ -130,6 +140,11 @@ export const commonRows = {
   loss: anything<AnyOptions["loss"]>("a loss, such as nn.mse, or a list of losses"),
   metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
   params: anything<Params<Tensor>>("parameters"),
+  tokenizer: option.made<Tokenizer>(
+    "a tokenizer with its recipe, such as byteTokenizer()",
+    (value) => (value as Tokenizer | null)?.recipe !== undefined,
+    {},
+  ),
   monitor: anything<MonitorOptions>("{ gradients: true }"),
   engine: anything<EngineChoice>("an engine"),
   device: anything<number | Device>("a device"),

@@ -5,6 +5,7 @@ import {
   type ExampleTree,
   type Placement,
   placeArrays,
+  type Tokenizer,
 } from "../data/index.ts";
 import {
   compile,
@@ -21,7 +22,7 @@ import { inBf16, Moments, type Params } from "../nn/index.ts";
 import { findValue, type OptimizerState } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import { type Adds, advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
-import type { Stateful } from "../state/index.ts";
+import { type Stateful, sameState } from "../state/index.ts";
 import {
   frozenStates,
   type Report,
@@ -244,6 +245,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     data: loader,
     keys: random,
     ...(options.transform && { transform: options.transform }),
+    ...(options.tokenizer && { tokenizer: keptTokenizer(options.tokenizer) }),
     ...objective.components,
   };
   if (length > 0) evalShape(() => objective.setMetrics.start(length));
@@ -389,6 +391,17 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     predict: (x) => predictor(params.now, placeArrays(`${kind}: predict`, x, where).tree) as Fetch<O>,
   };
 }
+
+/** A tokenizer as a component: its recipe. A run goes on with the same one alone. */
+const keptTokenizer = ({ recipe }: Tokenizer): Stateful => ({
+  getState: () => recipe,
+  setState: async (state) => {
+    if (await sameState(state, recipe)) return;
+    throw new EspalierError("STATE_MISMATCH", "the tokenizer is another one than that of the saved run", {
+      fix: "give the tokenizer of the same text or file, or start a new run",
+    });
+  },
+});
 
 /** Keys of the task's own random streams. */
 const drawKeys = (streams: RandomStreams) => ({
