@@ -4,7 +4,11 @@ import { registerCluster } from "./cluster/command.ts";
 import { registerEngine } from "./engine/command.ts";
 import { registerEvaluate } from "./evaluate.ts";
 import { registerEvaluator } from "./evaluator.ts";
+import { registerGenerate } from "./generate.ts";
 import { registerFindRate } from "./lr-find.ts";
+import { registerNew } from "./new.ts";
+import { registerPlan } from "./plan/command.ts";
+import { registerPredict } from "./predict.ts";
 import { createProgram, describeFailure, type RegisterCommand } from "./program.ts";
 import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
@@ -15,10 +19,13 @@ import { registerWorker } from "./worker.ts";
 // The `espalier` program. Each command registers itself and has its chapter:
 //
 //   train FILE | resume RUN                   train.ts      a run from a file: ../config/
+//   plan FILE                                  plan/         timeline.ts asks schedules when hooks run
 //   engine list | install | check             engine/       list.ts starts every plugin in a process of its own
 //   checkpoint inspect | verify | diff | prune checkpoint/  locate.ts finds out what a path is
 //   prove-resume FILE                          prove-resume/ command -> prove.ts -> process.ts -> part.ts in child processes
 //   runs | show | export | tail | why          runs/         read a stats store
+//   new DIR                                    new.ts        a project from examples/templates/
+//   predict | generate CHECKPOINT|RUN          predict.ts, generate.ts
 //   evaluate CHECKPOINT                        evaluate.ts
 //   evaluator --run NAME                       evaluator.ts
 //   lr-find FILE                               lr-find.ts
@@ -29,10 +36,14 @@ import { registerWorker } from "./worker.ts";
 // (the command once more, with a loader of TypeScript).
 const commands: readonly RegisterCommand[] = [
   (program) => registerTrain(program),
+  (program) => registerPlan(program),
   (program) => registerEngine(program),
   (program) => registerCheckpoint(program),
   (program) => registerProveResume(program),
   (program) => registerRuns(program),
+  (program) => registerNew(program),
+  (program) => registerPredict(program),
+  (program) => registerGenerate(program),
   (program) => registerEvaluate(program),
   (program) => registerEvaluator(program),
   (program) => registerFindRate(program),

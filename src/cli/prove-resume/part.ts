@@ -126,7 +126,8 @@ export async function loadSetup(file: string): Promise<TrainerOptions> {
   return options as TrainerOptions;
 }
 
-async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
+/** Imports a module by its path. */
+export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
   } catch (cause) {

@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
+import { createProgram } from "../program.ts";
+import { captured } from "../runs/runs.test-support.ts";
+import { thisProcess } from "../terminal.ts";
+import { registerPlan } from "./command.ts";
+
+const { path } = testDirectory();
+
+async function plan(yaml: string, ...args: readonly string[]) {
+  writeFileSync(path("run.yaml"), yaml);
+  const out = captured();
+  const around = { ...thisProcess(), out };
+  const program = createProgram([(parent) => registerPlan(parent, around)]);
+  await program.parseAsync(["plan", path("run.yaml"), ...args], { from: "user" });
+  return out.text();
+}
+
+const cartpole = (hooks = "") => `
+engine: wasm
+task: { use: ppo, env: CartPole-v1, totalSteps: 20000 }
+directory: ${path("runs")}
+${hooks === "" ? "" : `hooks:${hooks}`}
+`;
+
+describe("espalier plan", () => {
+  it("prints the order with reasons and a timeline, and writes nothing", async () => {
+    const hooks = `
+  - use: evaluationHook
+    player: { get: task.player }
+    suites: { cartpole: { env: CartPole-v1 } }
+    schedule: { use: every, epochs: 20 }`;
+    const text = await plan(cartpole(hooks));
+    expect(text).toMatch(/79 epochs, 1,580 batches, 1,580 updates, 20,224 samples/);
+    expect(text).toMatch(/checkpoint .*after evaluation \(checkpoint wants "evaluation.scores"\)/);
+    expect(text).toMatch(/evaluation +\.{12}#\.{12}#\.{12}#\.* +onEpochEnd 3 times: epochs 20, 40, 60\n/);
+    expect(text).toMatch(/checkpoint +\?{50} +every 60 seconds, by the clock/);
+    expect(existsSync(path("runs"))).toBe(false);
+    expect(readdirSync(path("."))).toEqual(["run.yaml"]);
+  });
+
+  it("prints JSON, of as many epochs as asked for, with values of --set", async () => {
+    const text = await plan(
+      cartpole(),
+      "--json",
+      "--epochs",
+      "10",
+      "--set",
+      "checkpoints.schedule.use=every",
+      "--set",
+      "checkpoints.schedule.epochs=4",
+    );
+    const { order, complete, end, hooks } = JSON.parse(text);
+    expect(order).toContain("checkpoint");
+    expect({ complete, epochs: end.epochs }).toEqual({ complete: false, epochs: 10 });
+    const checkpoint = hooks.find(({ name }: { readonly name: string }) => name === "checkpoint");
+    expect(checkpoint).toMatchObject({
+      schedule: "every 4 epochs",
+      unit: "epochs",
+      events: [{ event: "onEpochEnd", times: 2 }],
+    });
+  });
+
+  it("tells mistakes with their places, as train does", async () => {
+    await expect(plan("task: { use: pppo }\n")).rejects.toMatchObject({
+      message: expect.stringMatching(/run\.yaml:1:.*ppo/s),
+    });
+  });
+});

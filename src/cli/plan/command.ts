@@ -1,0 +1,170 @@
+import type { Command } from "commander";
+import {
+  amountText,
+  countText,
+  EspalierError,
+  printable,
+  printableText,
+  tableLines,
+} from "../../core/index.ts";
+import type { HookPlan } from "../../hooks/index.ts";
+import type { Task, Trainer } from "../../trainer/index.ts";
+import { countOf } from "../options.ts";
+import { type Style, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
+import { jsonText } from "../text.ts";
+import { overrideOption, ranByLoader } from "../train.ts";
+import type { EventTimes, HookTimes, Layout } from "./timeline.ts";
+
+interface PlanOptions {
+  readonly set: readonly string[];
+  readonly epochs?: string;
+  readonly json?: boolean;
+}
+
+/** Epochs that are laid out where no number is given: of a run without an end, these. */
+const MOST_EPOCHS = 10_000;
+/** Parts of a run that a bar shows. */
+const WIDTH = 50;
+
+/** `espalier plan FILE`. */
+export function registerPlan(program: Command, around: Surroundings = thisProcess()): void {
+  program
+    .command("plan")
+    .description("a dry run of a configuration: the order of its hooks with reasons, and when each runs")
+    .argument("<file>", "run.yaml, run.json, run.ts with a run, or a file that exports a training set-up")
+    .addOption(overrideOption())
+    .option("--epochs <n>", `lay out this many epochs (default: the whole run, ${MOST_EPOCHS} at most)`)
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Nothing is trained and nothing is written. What only the run can know is marked: the clock, conditions on metrics.
+Exit codes: 0, or 1 where the configuration has a mistake.
+
+Examples:
+  espalier plan run.yaml
+  espalier plan run.yaml --set training.epochs=100
+  espalier plan run.yaml --json`,
+    )
+    .action(async (file: string, options: PlanOptions) => {
+      const most = options.epochs === undefined ? MOST_EPOCHS : countOf("--epochs", options.epochs);
+      if (await ranByLoader(file)) return;
+      const plan = await readPlan(file, options.set, most);
+      const style = styleFor(around.out, around.env, false);
+      await around.out.write(`${options.json ? jsonText(planJson(plan)) : planText(plan, style)}\n`);
+    });
+}
+
+interface RunPlan {
+  readonly name: string;
+  readonly order: HookPlan;
+  readonly layout: Layout;
+  readonly hooks: readonly HookTimes[];
+}
+
+/** Builds the run of a file and asks its hooks when they run. */
+async function readPlan(file: string, overrides: readonly string[], most: number): Promise<RunPlan> {
+  const [{ layOut, timeline }, { trainer, task }] = await Promise.all([
+    import("./timeline.ts"),
+    trainerOf(file, overrides),
+  ]);
+  try {
+    const order = trainer.hooks.plan();
+    const layout = layOut(task, trainer.config, most);
+    const width = Math.max(1, Math.min(WIDTH, layout.end.batches));
+    const hooks = order.hooks.map((hook) => timeline(hook, layout, width));
+    return { name: trainer.config.name, order, layout, hooks };
+  } finally {
+    await trainer.hooks.close();
+  }
+}
+
+async function trainerOf(
+  file: string,
+  overrides: readonly string[],
+): Promise<{ readonly trainer: Trainer; readonly task: Task }> {
+  const { buildRun, plannedTrainer, readConfig } = await import("../../config/index.ts");
+  const setup = /\.(ya?ml|json)$/i.test(file) ? undefined : await setupOf(file);
+  if (setup) {
+    if (overrides.length > 0)
+      throw new EspalierError("OPTION_INVALID", "--set changes configurations, and this is a set-up", {
+        fix: `change ${file} itself, or write it as a run: export default runConfig({ ... })`,
+      });
+    const { Trainer } = await import("../../trainer/index.ts");
+    return { trainer: new Trainer(setup), task: setup.task };
+  }
+  const built = await buildRun(await readConfig(file, overrides));
+  return { trainer: plannedTrainer(built), task: built.trainer.task };
+}
+
+/** The training set-up that a module exports as `setup`, as `espalier prove-resume` takes it. */
+async function setupOf(file: string) {
+  const { importFile, loadSetup } = await import("../prove-resume/part.ts");
+  return (await importFile(file)).setup === undefined ? undefined : loadSetup(file);
+}
+
+const planJson = ({ name, order, layout, hooks }: RunPlan): unknown => ({
+  name,
+  order: order.order,
+  edges: order.edges,
+  end: layout.end,
+  complete: layout.complete,
+  hooks,
+});
+
+/** The text that `espalier plan` prints. */
+function planText({ name, order, layout, hooks }: RunPlan, { colors }: Style): string {
+  const { end, complete, events } = layout;
+  const counted = ["epochs", "batches", "updates", "samples"].flatMap((unit) =>
+    end[unit] ? [amountText(end[unit], unit)] : [],
+  );
+  const per = end.batches / Math.max(1, hooks[0]?.bar.length ?? 1);
+  const validations = events.onValidationEnd.length;
+  return printableText(
+    [
+      colors.bold(printable(name)),
+      `  ${complete ? "" : "the first "}${counted.join(", ")}; ${validations === 0 ? "no validation" : amountText(validations, "validations")}`,
+      "",
+      colors.bold("order of hooks"),
+      ...order.text.split("\n").map((line) => `  ${line}`),
+      "",
+      colors.bold("timeline"),
+      ...tableLines(
+        hooks.map((hook) => [hook.name, hook.bar, whenText(hook)]),
+        { longest: 1000 },
+      ).map((line) => `  ${line.trimEnd()}`),
+      colors.dim(
+        `  a letter is ${per === 1 ? "1 batch" : `${Number(per.toFixed(1))} batches`}: # it runs, ? it may run, . it does not`,
+      ),
+    ].join("\n"),
+  );
+}
+
+/** `onEpochEnd 4 times: epochs 40, 80, 120, 160`. */
+function whenText({ events, unit, schedule }: HookTimes): string {
+  const parts = events.map((each) => timesText(each, schedule === undefined ? undefined : unit));
+  const unforeseen = new Set(events.flatMap((each) => each.unforeseen));
+  for (const unit of unforeseen)
+    parts.push(`${schedule}, ${unit === "seconds" ? "by the clock" : `as the run counts ${unit}`}`);
+  return parts.filter((part) => part !== "").join("; ") || "never";
+}
+
+function timesText(times: EventTimes, unit: string | undefined): string {
+  const { event, moments, atMost, more, maybe } = times;
+  const count = times.times + maybe;
+  if (count === 0) return "";
+  if (atMost && unit === undefined) return `${event} after each call`;
+  const often = count === 1 ? "once" : `${countText(count)} times`;
+  const bound = more ? "more than " : maybe > 0 ? "asked " : atMost && count > 1 ? "at most " : "";
+  return `${event} ${bound}${often}${unit === undefined || maybe > 0 ? "" : `: ${momentsText(moments, times, unit)}`}`;
+}
+
+/** Moments that are named before a hook's last one. */
+const NAMED = 4;
+
+function momentsText(moments: EventTimes["moments"], { times, last }: EventTimes, unit: string): string {
+  const at = (counters: Record<string, number>): string => countText(counters[unit] ?? 0);
+  const named = moments.slice(0, NAMED).map(at);
+  const final = last && times > NAMED ? [times > NAMED + 1 ? `..., ${at(last)}` : at(last)] : [];
+  return `${unit} ${[...named, ...final].join(", ")}`;
+}
