@@ -344,8 +344,9 @@ export class ClusterTransport implements Transport {
     const head = { ...version, id: weights.id, pieces: pieces.length } satisfies Head;
     const put = (key: string, bytes: Uint8Array): Promise<void> =>
       this.#until(broker, "weights", () => this.#putNext(values, key, bytes, member));
-    await Promise.all(pieces.map((piece, i) => put(`piece.${i}`, piece)));
-    await put("head", encode(head));
+    // The head goes right behind them: who reads it before all are stored finds others, and looks again.
+    const stored = pieces.map((piece, i) => put(`piece.${i}`, piece));
+    await Promise.all([...stored, put("head", encode(head))]);
   }
 
   /**
