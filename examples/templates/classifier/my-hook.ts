@@ -8,17 +8,22 @@ export function warnWhenPoor({
   readonly least?: number;
   readonly after?: number;
 } = {}): TrainerHook {
+  let warn: (text: string) => void = () => {};
   let warned = false;
   return {
     name: "warn when poor",
     schedule: every({ epochs: 1 }),
-    onValidationEnd({ state, counters, log, warn }) {
+    onRegister(host) {
+      warn = host.warn;
+    },
+    onValidationEnd({ state, counters, log }) {
       const accuracy = state.validation?.accuracy;
       if (accuracy === undefined) return;
       log({ "accuracy.missing": Math.max(0, least - accuracy) });
-      if (warned || accuracy >= least || counters.epoch < after) return;
+      const epochs = counters.epoch + 1; // this one is at its end
+      if (warned || accuracy >= least || epochs < after) return;
       warned = true;
-      warn(`the accuracy is ${accuracy.toFixed(2)} after ${counters.epoch} epochs, below ${least}`);
+      warn(`the accuracy is ${accuracy.toFixed(2)} after ${epochs} epochs, below ${least}`);
     },
   };
 }

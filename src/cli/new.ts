@@ -1,0 +1,108 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Command, Option } from "commander";
+import manifest from "../../package.json" with { type: "json" };
+import { EspalierError } from "../core/index.ts";
+import { jsonText } from "./text.ts";
+
+const kinds = ["agent", "classifier", "language"] as const;
+type ProjectKind = (typeof kinds)[number];
+
+interface NewOptions {
+  readonly kind: ProjectKind;
+  readonly json?: boolean;
+}
+
+/** `espalier new DIR`. */
+export function registerNew(program: Command): void {
+  program
+    .command("new")
+    .description("make a project: an environment or a data set, a hook with its test, and a run")
+    .argument("<directory>", "where; it may be there, if it is empty")
+    .addOption(new Option("-k, --kind <kind>", "what it trains").choices(kinds).default("agent"))
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+agent       a small game of its own, and PPO that learns to play it
+classifier  a CSV file, and a model of its rows
+language    a text file, and a small transformer of its characters
+
+Examples:
+  espalier new my-agent
+  espalier new my-model --kind classifier`,
+    )
+    .action((directory: string, { kind, json }: NewOptions) => {
+      const made = newProject(directory, kind);
+      if (json) return console.log(jsonText(made));
+      const { name, files } = made;
+      console.log([`${name}, a project with`, ...files.map((file) => `  ${file}`)].join("\n"));
+      const inside = relative(process.cwd(), made.directory);
+      const steps = [...(inside ? [`cd ${inside}`] : []), "npm install", "npm test", "npm start"];
+      console.log(`next: ${steps.join(" && ")}`);
+    });
+}
+
+/** A project that was made. */
+export interface NewProject {
+  readonly name: string;
+  readonly directory: string;
+  readonly files: readonly string[];
+}
+
+/** Makes a project from its template, with its name and this version of the package filled in. */
+export function newProject(path: string, kind: ProjectKind): NewProject {
+  const directory = resolve(path);
+  if (existsSync(directory) && filesIn(directory).length > 0)
+    throw new EspalierError("PROJECT_EXISTS", `${path} is there already, and not empty`, {
+      fix: "give a directory that is not there yet, or an empty one",
+    });
+  const name = projectName(basename(directory));
+  mkdirSync(directory, { recursive: true });
+  cpSync(templateOf(kind), directory, { recursive: true });
+  // npm would not pack them under their own names.
+  for (const [from, to] of [
+    ["_package.json", "package.json"],
+    ["_gitignore", ".gitignore"],
+  ] as const)
+    renameSync(join(directory, from), join(directory, to));
+  for (const file of ["package.json", "run.yaml", "README.md"]) {
+    const text = readFileSync(join(directory, file), "utf8");
+    const filled = text.replace(/\bNAME\b/g, name).replace(/\bVERSION\b/g, manifest.version);
+    writeFileSync(join(directory, file), filled);
+  }
+  const files = (readdirSync(directory, { recursive: true }) as string[]).filter((file) => file !== "test");
+  return { name, directory, files: files.sort() };
+}
+
+function filesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (cause) {
+    throw new EspalierError("PROJECT_EXISTS", `${directory} is no directory`, {
+      fix: "give a directory that is not there yet",
+      cause,
+    });
+  }
+}
+
+/** A name that npm accepts and that reads as plain text in YAML: `My Agent` is `my-agent`. */
+const projectName = (text: string): string => {
+  const name = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  return /^[a-z]/.test(name) && !["null", "true", "false"].includes(name) ? name : `project-${name || "new"}`;
+};
+
+/** The directory of a template: in the package's examples, above this file in the sources and in the build. */
+function templateOf(kind: ProjectKind): string {
+  for (const up of ["../..", "..", "../../.."]) {
+    const found = fileURLToPath(new URL(`${up}/examples/templates/${kind}`, import.meta.url));
+    if (existsSync(found)) return found;
+  }
+  throw new EspalierError("TEMPLATE_MISSING", `the package has no template "${kind}"`, {
+    fix: `install espalier@${manifest.version} again`,
+  });
+}
