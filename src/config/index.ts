@@ -15,3 +15,17 @@ export {
   storedConfig,
 } from "./run-directory.ts";
 export { type ConfigSource, configError, type Path, parseConfig, parseOverride, pathText } from "./source.ts";
+export {
+  type MemberResult,
+  type Parameter,
+  type PlannedSweep,
+  planSweep,
+  type RunSweepOptions,
+  ranked,
+  runSweep,
+  type Sweep,
+  type SweepMember,
+  type SweepOptions,
+  type Trial,
+  trainMember,
+} from "./sweep.ts";

@@ -33,6 +33,7 @@ import {
 import { Builder, type Call } from "./build.ts";
 import { moduleAt } from "./names.ts";
 import { type ConfigSource, configError, parseConfig } from "./source.ts";
+import type { SweepOptions } from "./sweep.ts";
 
 /** What `ppo` and `supervisedTrainer` give: it makes its task when a run begins. */
 interface TaskMaker {
@@ -70,6 +71,8 @@ export interface RunConfig {
   readonly stats?: string | false;
   /** The directory of all runs. Default: "runs". */
   readonly directory?: string;
+  /** What `espalier sweep` tries. Training ignores it. */
+  readonly sweep?: SweepOptions;
 }
 
 const object = <T>(is: string) => option.made<T>(is, (value) => isPlainObject(value), {});
@@ -111,6 +114,7 @@ export const runTable = {
     { doc: "The stats store that all runs share. Default: stats.db beside the runs." },
   ),
   directory: option.text({ default: "runs", doc: "The directory of all runs." }),
+  sweep: { ...object<SweepOptions>("options of a sweep"), doc: "What `espalier sweep` tries." },
 } satisfies OptionTable<RunConfig>;
 
 function isObject(value: unknown): boolean {

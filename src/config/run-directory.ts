@@ -75,19 +75,20 @@ export interface StartOptions {
 
 /** The resolved configuration as text. What a program made (models, functions) is written by its kind alone. */
 export function resolvedText(config: unknown): string {
-  const seen = new Set<unknown>();
+  const around = new Set<unknown>();
   const plain = (value: unknown): unknown => {
     if (typeof value === "function") return `<function ${value.name}>`;
     if (typeof value !== "object" || value === null) return value;
-    if (seen.has(value)) return "<again>";
-    seen.add(value);
-    if (Array.isArray(value)) return value.map(plain);
+    if (around.has(value)) return "<again>";
     const prototype = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null)
+    if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null)
       return `<${value.constructor?.name ?? "object"}>`;
-    const members = Object.entries(value).map(([name, member]) => [name, plain(member)]);
-    seen.delete(value);
-    return Object.fromEntries(members);
+    around.add(value);
+    const members = Array.isArray(value)
+      ? value.map(plain)
+      : Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]));
+    around.delete(value);
+    return members;
   };
   return stringify(plain(config), { aliasDuplicateObjects: false, lineWidth: 0 });
 }
@@ -121,7 +122,8 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
   return prepare(directory, record, built, options);
 }
 
-const statsOf = (given: string | false | undefined, root: string): string | false => {
+/** The stats store of runs in the directory `root`. */
+export const statsOf = (given: string | false | undefined, root: string): string | false => {
   if (given === false || given?.includes("://")) return given;
   return resolve(given ?? join(root, "stats.db"));
 };
@@ -194,7 +196,7 @@ async function prepare(
 /** The trainer of a run, with the hooks that every run has. It writes nothing before it trains. */
 function trainerIn(
   directory: string,
-  { id, name }: Pick<RunRecord, "id" | "name">,
+  { id, name, labels }: Pick<RunRecord, "id" | "name" | "labels">,
   { trainer: options, metrics, checkpoints: own }: BuiltRun,
   outputs: Pick<MetricsHookOptions, "logger" | "statsStore">,
 ): Trainer {
@@ -206,7 +208,7 @@ function trainerIn(
         heartbeat: { file: join(directory, "heartbeat.json") },
         ...metrics,
         ...outputs,
-        run: { id, name },
+        run: { id, name, ...(labels && { labels }) },
       }),
       ...(own === false
         ? []

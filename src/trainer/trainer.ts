@@ -142,6 +142,14 @@ export class Trainer extends HostOfHooks<TrainerEvents, TrainerHook> {
   }
 
   /**
+   * Pauses the run after the work under way, as a signal does: it ends as interrupted, without a last validation, and one
+   * that is resumed from its checkpoint goes on exactly there.
+   */
+  interrupt(reason: string): void {
+    this.#run.ending.interrupt(reason);
+  }
+
+  /**
    * Trains to the end: once a trainer. Resolves with the result of a run that was completed, stopped or interrupted;
    * rejects with the failure, after `onError` and `onTrainingEnd`.
    */

@@ -10,6 +10,7 @@ import {
 } from "../../trainer/index.ts";
 import { type GradientMonitorOptions, gradientMonitor } from "../health/gradient-monitor.ts";
 import { checkPlaces } from "../health/heartbeat.ts";
+import type { Json } from "../json.ts";
 import type { Logger } from "../logger/index.ts";
 import type { StatsStore } from "../store/stats-store.ts";
 import type { MachineProbe } from "./meters.ts";
@@ -38,6 +39,12 @@ export interface LookOptions {
   readonly schedule?: Schedule;
 }
 
+interface RunNames {
+  readonly id?: string;
+  readonly name?: string;
+  readonly labels?: { readonly [name: string]: Json };
+}
+
 /** Options of {@link metricsHook}. */
 export interface MetricsHookOptions {
   /** Gets everything; a function where the hook serves several runs, because a logger is closed with its run. */
@@ -49,8 +56,11 @@ export interface MetricsHookOptions {
   readonly statsStore?: StatsStore;
   /** Default: `metrics`. */
   readonly name?: string;
-  /** The run. Default: a new id, kept by resumed runs, and the name of the training config. */
-  readonly run?: { readonly id?: string; readonly name?: string };
+  /**
+   * The run. Default: a new id, kept by resumed runs, and the name of the training config. Labels are filed beside its
+   * settings, by their names.
+   */
+  readonly run?: RunNames;
   /** Logs metrics of every batch and rollout, and the ramps in use. Default: true. */
   readonly batches?: boolean;
   /** Watches gradients: a `gradientMonitor` with these options comes with this hook. Default: false. */
@@ -75,7 +85,7 @@ export interface MetricsHookSettings {
   readonly makeLogger: () => Logger;
   readonly statsStore: StatsStore | undefined;
   readonly name: string;
-  readonly run: { readonly id?: string; readonly name?: string };
+  readonly run: RunNames;
   readonly batches: boolean;
   readonly gradients: GradientMonitorOptions | undefined;
   readonly system: { readonly schedule: Schedule; readonly probe?: () => MachineProbe } | undefined;
@@ -199,7 +209,7 @@ class Lifecycle {
     const runName = run.name ?? state.run;
     const id = run.id ?? this.#id ?? newRunId(runName, clock.wall());
     this.#id = id;
-    const info = { id, name: runName, startedAt: clock.wall(), config };
+    const info = { id, name: runName, startedAt: clock.wall(), config: { ...config, ...run.labels } };
     logger.open(hasBegun(counters) ? { ...info, resumedAt: counters } : info);
     const warn = (text: string): void => host.warn(`${name}: ${text}`);
     const recorder = new RunRecorder({ settings: this.#settings, logger, store, id, warn, context });
@@ -290,6 +300,7 @@ const hookOptions = {
         {},
       ),
       name: option.text({}),
+      labels: option.made("an object of JSON values", isObject, {}),
     },
     {},
   ),
