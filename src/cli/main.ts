@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 import { registerCheckpoint } from "./checkpoint/command.ts";
 import { registerCluster } from "./cluster/command.ts";
+import { registerCompletion } from "./completion.ts";
+import { registerDoctor } from "./doctor.ts";
 import { registerEngine } from "./engine/command.ts";
 import { registerEvaluate } from "./evaluate.ts";
 import { registerEvaluator } from "./evaluator.ts";
 import { registerGenerate } from "./generate.ts";
+import { registerHooks } from "./hooks.ts";
 import { registerFindRate } from "./lr-find.ts";
 import { registerNew } from "./new.ts";
 import { registerPlan } from "./plan/command.ts";
@@ -23,13 +26,16 @@ import { registerWorker } from "./worker.ts";
 //   engine list | install | check             engine/       list.ts starts every plugin in a process of its own
 //   checkpoint inspect | verify | diff | prune checkpoint/  locate.ts finds out what a path is
 //   prove-resume FILE                          prove-resume/ command -> prove.ts -> process.ts -> part.ts in child processes
-//   runs | show | export | tail | why          runs/         read a stats store
+//   runs | show | compare | export | tail | why runs/        read a stats store
 //   new DIR                                    new.ts        a project from examples/templates/
 //   predict | generate CHECKPOINT|RUN          predict.ts, generate.ts
 //   evaluate CHECKPOINT                        evaluate.ts
 //   evaluator --run NAME                       evaluator.ts
 //   lr-find FILE                               lr-find.ts
 //   replay FILE                                replay/
+//   hooks                                      hooks.ts      built-in ones, and those of installed packages
+//   doctor                                     doctor.ts     what is here, and what is to be mended
+//   completion bash | zsh | fish               completion.ts a script made from this program
 //   cluster up | status | forget | install     cluster/      up.ts starts a NATS server and watches it
 //
 // Shared: options.ts (typed numbers), terminal.ts (output, colours, Ctrl-C), text.ts (tables, times), run-again.ts
@@ -50,6 +56,9 @@ const commands: readonly RegisterCommand[] = [
   (program) => registerReplay(program),
   (program) => registerWorker(program),
   (program) => registerCluster(program),
+  (program) => registerHooks(program),
+  (program) => registerDoctor(program),
+  (program) => registerCompletion(program),
 ];
 
 const program = createProgram(commands);

@@ -29,6 +29,7 @@ export { emit, Value } from "./trace/value.ts";
 export * from "./transform/index.ts";
 export { loadWasm } from "./wasm/backend.ts";
 export { startXla } from "./xla/backend.ts";
+export { native } from "./xla/pjrt/library.ts";
 export {
   cacheDirectory,
   findPlugins,

@@ -34,7 +34,7 @@ describe("espalier plan", () => {
     const text = await plan(cartpole(hooks));
     expect(text).toMatch(/79 epochs, 1,580 batches, 1,580 updates, 20,224 samples/);
     expect(text).toMatch(/checkpoint .*after evaluation \(checkpoint wants "evaluation.scores"\)/);
-    expect(text).toMatch(/evaluation +\.{12}#\.{12}#\.{12}#\.* +onEpochEnd 3 times: epochs 20, 40, 60\n/);
+    expect(text).toMatch(/evaluation +\.{12}#\.{12}#\.{11}#\.* +onEpochEnd 3 times: epochs 20, 40, 60\n/);
     expect(text).toMatch(/checkpoint +\?{50} +every 60 seconds, by the clock/);
     expect(existsSync(path("runs"))).toBe(false);
     expect(readdirSync(path("."))).toEqual(["run.yaml"]);

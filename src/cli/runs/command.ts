@@ -4,6 +4,7 @@ import type { StatsStore } from "../../metrics/index.ts";
 import { countOf, numberOf } from "../options.ts";
 import { type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
+import { compareText, readComparison } from "./compare.ts";
 import { exportRun, FORMATS, type Format } from "./export.ts";
 import { listRuns, listText } from "./list.ts";
 import { readShown, shownJson, showText } from "./show.ts";
@@ -19,7 +20,7 @@ interface StoreOptions {
 const RUN = "its id, the beginning of it, or its name (the newest of that name)";
 const METRIC = 'metrics in full, * for any letters: train/loss, "validation/*"';
 
-/** `espalier runs | show | export | tail | why`. */
+/** `espalier runs | show | compare | export | tail | why`. */
 export function registerRuns(program: Command, around: Surroundings = thisProcess()): void {
   const print = (lines: readonly string[]): Promise<void> => around.out.write(`${lines.join("\n")}\n`);
   const reading = <T>(options: StoreOptions, use: (store: StatsStore) => Promise<T>): Promise<T> =>
@@ -79,6 +80,33 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
         await print(options.json ? [jsonText(shownJson(shown))] : showText(shown, now, style(options)));
       });
     });
+
+  command(
+    "compare",
+    "runs side by side: outcome, length, metrics, evaluations, and the settings in which they differ",
+    `  espalier compare mnist 3f2a
+  espalier compare a b c --metric train/loss "validation/*"
+  espalier compare a b --json`,
+  )
+    .argument("<runs...>", `two or more, each by ${RUN}`)
+    .option("--metric <keys...>", METRIC)
+    .option("--json", "print JSON")
+    .action(
+      async (runs: readonly string[], options: StoreOptions & { readonly metric?: readonly string[] }) => {
+        if (runs.length < 2)
+          throw new EspalierError("OPTION_INVALID", "there is one run, and nothing to compare it with", {
+            fix: "give two or more runs; espalier runs lists them",
+          });
+        const { metric } = options;
+        await reading(options, async (store) => {
+          const found = await readComparison(store, runs, {
+            now: around.clock.wall(),
+            ...(metric && { metric }),
+          });
+          await print(options.json ? [jsonText(found)] : compareText(found, style(options)));
+        });
+      },
+    );
 
   command(
     "export",
