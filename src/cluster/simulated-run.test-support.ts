@@ -320,7 +320,8 @@ class SimulatedRun {
       run: "simulated",
       capacity: this.#plan.capacity,
       connect: async () => broker,
-      warn: (text) => this.#simulation.note(`trainer.${number} warns: ${text}`),
+      warn: (text) =>
+        this.#simulation.note(`trainer.${number} warns: ${text.replace(/process \d+ on \S+/, "another")}`),
       session: 1 + this.#random.below(2 ** 31),
     });
     const life: Life = {
@@ -426,8 +427,9 @@ class SimulatedRun {
     const rollout = await transport.take({ signal: life.stop.signal });
     if (life.state === "killed") return new Promise(() => undefined);
     const { queued } = transport.stats;
-    // What one trainer acknowledges while another has it makes room for more.
-    const capacity = this.#plan.capacity * (this.#plan.kinds.includes("two trainers") ? 2 : 1);
+    // What one trainer acknowledges while another has it, or acknowledged before it died, makes room for more.
+    const several = this.#plan.kinds.some((kind) => kind === "two trainers" || kind === "trainer");
+    const capacity = this.#plan.capacity * (several ? 2 : 1);
     const stored = this.#server.counts.longest;
     if (queued > capacity || stored > this.#plan.capacity)
       throw new Error(`${queued} rollouts wait at the trainer, ${stored} at the server: ${capacity} may`);
