@@ -63,6 +63,7 @@ Examples:
       "after",
       `
 The configuration is the run's own, as its directory has it.
+Exit codes: 0 completed or stopped by a hook, 1 failed, 130 interrupted.
 
 Examples:
   espalier resume cartpole

@@ -38,12 +38,16 @@ const once = (at: Counters): Stretch => ({ at, adds: {}, count: 1 });
 const occurrence = ({ at, adds }: Stretch, index: number): Counters =>
   index === 0 ? at : advanceCounters(at, adds, index);
 
-/** Repeats, each adding `adds`, until one of the points is reached: 0 where one is, Infinity where none will be. */
-function repeatsUntil(points: readonly Point[], at: Counters, adds: Adds): number {
+/**
+ * Repeats, each adding `adds`, until one of the points is reached, where `done` of them came after `at`: 0 where one is
+ * reached, Infinity where none will be.
+ */
+function repeatsUntil(points: readonly Point[], at: Counters, adds: Adds, done = 0): number {
   let least = Number.POSITIVE_INFINITY;
   for (const { unit, at: point } of points) {
-    const missing = point - (at[unit] ?? 0);
-    least = Math.min(least, missing <= 0 ? 0 : Math.ceil(missing / (adds[unit] ?? 0)));
+    const each = adds[unit] ?? 0;
+    const missing = point - (at[unit] ?? 0) - done * each;
+    least = Math.min(least, missing <= 0 ? 0 : Math.ceil(missing / each));
   }
   return least;
 }
@@ -166,7 +170,7 @@ export interface HookTimes {
 /** Moments of a hook that are kept. */
 const MOMENTS = 20;
 /** Questions to one schedule that are asked exactly; from there on one for each part of the bar. */
-const MOST_ASKED = 5000;
+const MOST_ASKED = 2000;
 
 const marks = [".", "?", "#"] as const;
 const UNSURE = 1;
@@ -206,14 +210,12 @@ function timesOf(hook: PlannedHook, event: TrainerEvent, layout: Layout, cells: 
   const unforeseen = new Set<string>();
   let [times, maybe, asks, more] = [0, 0, 0, false];
   let last: Counters | undefined;
-  /** It runs at `count` occurrences from `from` on. */
-  const runs = (stretch: Stretch, from: number, count: number, sure: boolean): void => {
+  /** It runs at `count` occurrences from `at` on, the last at `end`. */
+  const runs = (at: Counters, end: Counters, count: number, sure: boolean): void => {
     if (sure) times += count;
     else maybe += count;
-    last = occurrence(stretch, from + count - 1);
-    mark(cell(occurrence(stretch, from)), cell(last), sure ? SURE : UNSURE);
-    for (let i = from; i < from + count && moments.length < MOMENTS; i++)
-      moments.push(occurrence(stretch, i));
+    last = end;
+    mark(cell(at), cell(end), sure ? SURE : UNSURE);
   };
 
   let since = event.endsWith("Start") ? undefined : layout.start;
@@ -221,25 +223,28 @@ function timesOf(hook: PlannedHook, event: TrainerEvent, layout: Layout, cells: 
   for (const stretch of stretches) {
     const { count, adds } = stretch;
     const end = occurrence(stretch, count - 1);
-    if (!schedule) runs(stretch, 0, count, !hook.conditional);
-    else
-      for (let i = 0; i < count; i++) {
-        const at = occurrence(stretch, i);
-        const skip = points ? repeatsUntil(points, at, adds) : 0;
-        for (const { unit } of points ?? []) if (!layout.foreseen.has(unit)) unforeseen.add(unit);
-        if (skip >= count - i) break;
-        i += skip;
-        const now = occurrence(stretch, i);
-        const before: Counters | undefined = i > 0 ? occurrence(stretch, i - 1) : since;
-        const due = isDue(hook, now, before);
-        if (due !== false) runs(stretch, i, 1, due === true && !hook.conditional);
-        if (++asks > MOST_ASKED && batches >= 2) {
-          more = true;
-          i = Math.min(count - 1, i + Math.floor(batches) - 1);
-        }
-        points = pointsOf(hook, occurrence(stretch, i));
-        since = now;
+    if (!schedule) {
+      for (let i = 0; i < count && moments.length < MOMENTS; i++) moments.push(occurrence(stretch, i));
+      runs(stretch.at, end, count, !hook.conditional);
+    }
+    for (let i = 0; schedule && i < count; i++) {
+      const skip = points ? repeatsUntil(points, stretch.at, adds, i) : 0;
+      for (const { unit } of points ?? []) if (!layout.foreseen.has(unit)) unforeseen.add(unit);
+      if (skip >= count - i) break;
+      i += skip;
+      let now = occurrence(stretch, i);
+      const due = isDue(hook, now, i > 0 ? occurrence(stretch, i - 1) : since);
+      if (due !== false) {
+        if (moments.length < MOMENTS) moments.push(now);
+        runs(now, now, 1, due === true && !hook.conditional);
       }
+      if (++asks > MOST_ASKED && batches >= 2) {
+        more = true;
+        i = Math.min(count - 1, i + Math.floor(batches) - 1);
+        now = occurrence(stretch, i);
+      }
+      points = pointsOf(hook, now);
+    }
     since = end;
   }
   const [first, final] = [stretches[0], stretches.at(-1)];

@@ -75,7 +75,8 @@ export function registerReplay(program: Command, around: ReplaySurroundings = th
     .addHelpText(
       "after",
       `
-It is played before anything is shown: exit code 1 where it does not go as it was recorded.
+It is played before anything is shown: exit code 1 where it does not go as it was recorded, 130 where watching
+it was interrupted.
 
 Examples:
   espalier replay runs/maze/replays             the newest one there

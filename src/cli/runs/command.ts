@@ -113,7 +113,9 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     "write a run's metrics to files of another program",
     `  espalier export mnist --to csv
   espalier export mnist --to tensorboard --out logs/mnist
-  espalier export mnist --to jsonl --out - | head`,
+  espalier export mnist --to jsonl --out - | head
+
+Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
   )
     .argument("<run>", RUN)
     .addOption(new Option("--to <format>", "what to write").choices(FORMATS).makeOptionMandatory())
