@@ -40,18 +40,11 @@ async function bareSend(): Promise<void> {
   }
 }
 
-/** A worker that takes weights, and says so by a rollout. */
+/** A worker that takes weights, and says so by a message, as bare NATS does below. */
 async function oursReceive(): Promise<void> {
-  const name = `receiver-${process.pid}`;
-  const link = natsLink({ ...options, name });
-  for (let n = 0; ; n++) {
-    const weights = await link.receive({ wait: true });
-    if (!weights) return;
-    await link.send({
-      ...{ id: `${name}/${n}`, worker: name, weightId: weights.id, lesson: "", arrays: {} },
-      ...{ episodes: 0, return: 0, positive: 0 },
-    });
-  }
+  const connection = await connect({ servers, token });
+  const link = natsLink({ ...options, name: `receiver-${process.pid}` });
+  while (await link.receive({ wait: true })) connection.publish("ours.done");
 }
 
 /** A subscriber of NATS's own client that puts pieces together, and says so by a message. */

@@ -1,3 +1,4 @@
+import { connect } from "@nats-io/transport-node";
 import { natsTransport } from "../../src/cluster/index.ts";
 import type { Subject, TimedFigure } from "../harness/figure.ts";
 import { seconds } from "../harness/stopwatch.ts";
@@ -30,10 +31,22 @@ async function weights(): Promise<Subject> {
   const cluster = await clusterOfBench(1);
   const { url: servers, token } = cluster;
   const transport = natsTransport({ servers, token, run: "bench", capacity: 128 });
+  const connection = await connect({ servers, token });
+  let left = 0;
+  let done = (): void => undefined;
+  connection.subscribe("ours.done", {
+    callback: () => {
+      if (--left === 0) done();
+    },
+  });
   let id = 0;
   const once = async (): Promise<void> => {
+    left = receivers;
+    const all = new Promise<void>((resolve) => {
+      done = resolve;
+    });
     await transport.publish({ id: id++, arrays });
-    for (let i = 0; i < receivers; i++) await transport.take();
+    await all;
   };
   for (let i = 0; i < receivers; i++) cluster.start(0, "./side.ts", "oursReceive", servers, token);
   await once();
@@ -44,6 +57,7 @@ async function weights(): Promise<Subject> {
       }),
     dispose: async () => {
       await transport.close();
+      await connection.close();
       await cluster.stop();
     },
   };
