@@ -38,6 +38,7 @@ const ROOMS = [
 const COMPUTING = [
   ...["node:crypto", "node:events", "node:path", "node:perf_hooks", "node:readline", "node:stream"],
   ...[
+    "node:stream/consumers",
     "node:stream/promises",
     "node:timers/promises",
     "node:url",
