@@ -16,12 +16,14 @@ import { createProgram, describeFailure, type RegisterCommand } from "./program.
 import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
 import { registerRuns } from "./runs/command.ts";
+import { registerSweep } from "./sweep.ts";
 import { registerTrain } from "./train.ts";
 import { registerWorker } from "./worker.ts";
 
 // The `espalier` program. Each command registers itself and has its chapter:
 //
 //   train FILE | resume RUN                   train.ts      a run from a file: ../config/
+//   sweep FILE                                 sweep.ts      runs of one file with other values, each in a child process
 //   plan FILE                                  plan/         timeline.ts asks schedules when hooks run
 //   engine list | install | check             engine/       list.ts starts every plugin in a process of its own
 //   checkpoint inspect | verify | diff | prune checkpoint/  locate.ts finds out what a path is
@@ -42,6 +44,7 @@ import { registerWorker } from "./worker.ts";
 // (the command once more, with a loader of TypeScript).
 const commands: readonly RegisterCommand[] = [
   (program) => registerTrain(program),
+  (program) => registerSweep(program),
   (program) => registerPlan(program),
   (program) => registerEngine(program),
   (program) => registerCheckpoint(program),

@@ -561,6 +561,7 @@ export async function trainMember(
     });
   const interrupt = (): void => trainer.interrupt("the sweep was interrupted");
   signal?.addEventListener("abort", interrupt);
+  if (signal?.aborted) interrupt();
   try {
     const { outcome, reason } = await prepared.train();
     const paused = outcome === "interrupted" && reason === pause;

@@ -1,0 +1,218 @@
+import { spawn } from "node:child_process";
+import { basename } from "node:path";
+import { type Command, Option } from "commander";
+import type { MemberResult, PlannedSweep, Sweep, SweepMember, SweepOptions, Trial } from "../config/index.ts";
+import { amountText, EspalierError, errorText, numberText, printable } from "../core/index.ts";
+import { countOf } from "./options.ts";
+import { callName, type Self, thisProgram } from "./run-again.ts";
+import { statusLine, styleFor, thisProcess } from "./terminal.ts";
+import { headedTable, jsonText } from "./text.ts";
+import { overrideOption, ranByLoader } from "./train.ts";
+
+interface SweepCommandOptions {
+  readonly set: readonly string[];
+  readonly trials?: string;
+  readonly method?: NonNullable<SweepOptions["method"]>;
+  readonly metric?: string;
+  readonly direction?: NonNullable<SweepOptions["direction"]>;
+  readonly seeds?: string;
+  readonly parallel: string;
+  readonly engine?: "wasm" | "xla";
+  readonly resume?: boolean;
+  readonly json?: boolean;
+}
+
+/** The message of a process that trained a run. */
+type MemberMessage = { readonly result: MemberResult } | { readonly failed: string };
+
+/** `espalier sweep FILE`. */
+export function registerSweep(program: Command): void {
+  program
+    .command("sweep")
+    .description("train a configuration with other values, and compare the runs by a metric")
+    .argument("<file>", "a configuration with a member sweep: { metric, parameters }")
+    .addOption(overrideOption())
+    .option("--trials <n>", "how many combinations are tried (default: 20; of a grid, all)")
+    .addOption(new Option("--method <name>", "how they are chosen").choices(["grid", "random", "halving"]))
+    .option("--metric <key>", "what is compared, as validation/loss: the last value of a run")
+    .addOption(new Option("--direction <way>", "which is better").choices(["minimize", "maximize"]))
+    .option("--seeds <n>", "runs of each combination, with seeds of their own")
+    .option("--parallel <n>", "runs at once, each in a process of its own", "1")
+    .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
+    .option("--resume", "go on with the newest sweep of this configuration")
+    .option("--json", "print all trials as JSON")
+    .addHelpText(
+      "after",
+      `
+The configuration says what is tried; --set changes other values:
+  sweep:
+    metric: validation/loss
+    method: halving            # grid, random (the default), or halving: the best third goes on at each rung
+    trials: 20
+    parameters:
+      task.learningRate: { from: 1e-5, to: 1e-2, scale: log }
+      task.batchSize: [16, 32, 64]
+
+Ctrl-C pauses the runs under way with checkpoints: --resume goes on exactly there. The sweep's directory has
+trials.json, and optuna.log, which Optuna's JournalStorage reads.
+Exit codes: 0 done, 1 where no trial succeeded, 130 interrupted.
+
+Examples:
+  espalier sweep run.yaml
+  espalier sweep run.yaml --trials 27 --method halving --parallel 4
+  espalier sweep run.yaml --resume`,
+    )
+    .action(async (file: string, options: SweepCommandOptions) => {
+      const parallel = countOf("--parallel", options.parallel, 1, 256);
+      const changes = changesOf(options);
+      if (await ranByLoader(file)) return;
+      const { planSweep, runSweep } = await import("../config/index.ts");
+      const { set, engine, resume, json } = options;
+      const overrides = engine ? [...set, `engine=${engine}`] : set;
+      const planned = await planSweep(file, overrides, changes, resume);
+      await sweepWith(planned, { runSweep, parallel, json: json === true, file });
+    });
+
+  program
+    .command("sweep-run", { hidden: true })
+    .description("train one run of a sweep in this process")
+    .argument("<member>", "JSON")
+    .action(async (member: string) => {
+      // A message of the parent asks for an end, and so does its death.
+      const ended = new AbortController();
+      for (const event of ["message", "disconnect"]) process.on(event, () => ended.abort());
+      const tell = (message: MemberMessage): void => {
+        if (process.connected) process.send?.(message, () => process.disconnect());
+      };
+      try {
+        const { trainMember } = await import("../config/index.ts");
+        tell({ result: await trainMember(JSON.parse(member) as SweepMember, ended.signal) });
+      } catch (error) {
+        tell({ failed: error instanceof EspalierError ? errorText(error) : String(error) });
+        process.exitCode = 1;
+      }
+    });
+}
+
+function changesOf({ trials, seeds, method, metric, direction }: SweepCommandOptions): Partial<SweepOptions> {
+  return {
+    ...(trials !== undefined && { trials: countOf("--trials", trials, 1, 10_000) }),
+    ...(seeds !== undefined && { seeds: countOf("--seeds", seeds, 1, 1000) }),
+    ...(method && { method }),
+    ...(metric !== undefined && { metric }),
+    ...(direction && { direction }),
+  };
+}
+
+interface SweepWork {
+  readonly runSweep: typeof import("../config/index.ts")["runSweep"];
+  readonly parallel: number;
+  readonly json: boolean;
+  readonly file: string;
+}
+
+async function sweepWith(
+  planned: PlannedSweep,
+  { runSweep, parallel, json, file }: SweepWork,
+): Promise<void> {
+  const self = thisProgram();
+  const { interrupts } = thisProcess();
+  const interrupt = interrupts(["SIGINT", "SIGTERM", "SIGHUP"]);
+  const status = statusLine(process.stderr);
+  const { trials } = planned.sweep;
+  if (!json) console.log(`${planned.sweep.id}\n  ${planned.directory}`);
+  let sweep: Sweep;
+  try {
+    sweep = await runSweep(planned, {
+      parallel,
+      signal: interrupt.signal,
+      train: (member) => trainInProcess(self, member, interrupt.signal),
+      onChange: (_, what) => status.say(`${what} (of ${trials.length})`),
+    });
+  } finally {
+    status.end();
+    interrupt.stop();
+  }
+  const { ranked } = await import("../config/index.ts");
+  const isOver = sweep.trials.every(({ state }) => state !== "waiting" && state !== "running");
+  const best = ranked(
+    sweep.trials.filter(({ state }) => state === "complete"),
+    sweep.options.direction,
+  );
+  const order = [
+    ...best,
+    ...ranked(
+      sweep.trials.filter((trial) => !best.includes(trial)),
+      sweep.options.direction,
+    ),
+  ];
+  const others = sweep.trials.filter((trial) => !order.includes(trial));
+  if (json) {
+    const { id, options, trials } = sweep;
+    const { metric, direction } = options;
+    console.log(jsonText({ id, directory: planned.directory, metric, direction, best: best[0], trials }));
+  } else for (const line of tableOf(sweep, [...order, ...others])) console.log(line);
+  if (!isOver) {
+    console.error(`interrupted; next: ${callName(self)} sweep ${file} --resume, with the same options`);
+    process.exitCode = 130;
+  } else if (best.length === 0)
+    throw new EspalierError("SWEEP_FAILED", `no trial succeeded: ${sweep.trials[0]?.error ?? ""}`, {
+      fix: "train the configuration by itself to see what is wrong",
+    });
+}
+
+function tableOf({ options }: Sweep, trials: readonly Trial[]): readonly string[] {
+  const { colors } = styleFor(thisProcess().out, process.env, false);
+  const names = Object.keys(options.parameters);
+  const shown = (value: unknown): string =>
+    typeof value === "number" ? numberText(value) : printable(JSON.stringify(value) ?? "", 40);
+  const rows = trials.map(({ number, values, value, state, rungs, members, error }) => [
+    String(number),
+    ...names.map((name) => shown(values[name])),
+    value === undefined ? "" : numberText(value, { digits: 6 }),
+    state === "pruned" ? `ended after ${amountText(Number(Object.keys(rungs).at(-1)), "epochs")}` : state,
+    error === undefined ? basename(members[0]?.run ?? "") : printable(error.split("\n")[0] ?? "", 80),
+  ]);
+  return headedTable(["trial", ...names, options.metric, "state", "run"], rows, colors);
+}
+
+/** Characters of what a process printed that are kept for its error. */
+const keptOutput = 2000;
+
+/**
+ * Trains a run in a process of its own, so that a crash is the failure of one trial. It is in a group of its own: Ctrl-C
+ * reaches this process alone, which tells it, and the run is paused with a checkpoint.
+ */
+function trainInProcess(
+  [node, ...args]: Self,
+  member: SweepMember,
+  signal: AbortSignal,
+): Promise<MemberResult> {
+  const child = spawn(node, [...args, "sweep-run", JSON.stringify(member)], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    detached: true,
+    windowsHide: true,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-keptOutput);
+    });
+  let told: MemberMessage | undefined;
+  child.on("message", (message: MemberMessage) => {
+    told = message;
+  });
+  const end = (): void => {
+    if (child.connected) child.send("end", () => undefined); // One that has just ended needs to hear nothing.
+  };
+  signal.addEventListener("abort", end);
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, killed) => {
+      signal.removeEventListener("abort", end);
+      if (told && "result" in told) return resolve(told.result);
+      const how = killed ?? `exit code ${code}`;
+      reject(new Error(told?.failed ?? `its process ended (${how})\n${output.trim()}`));
+    });
+  });
+}
