@@ -69,7 +69,12 @@ const table = (rows: readonly Row[]): string =>
   ].join("\n");
 
 const cell = (text: string): string =>
-  text.replace(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;").trim();
+  text
+    .replace(/\{@link (\w+)\s*\}/g, "$1")
+    .replace(/\s+/g, " ")
+    .replaceAll("|", "\\|")
+    .replaceAll("<", "&lt;")
+    .trim();
 
 function rowsOf(options: OptionRows, typed: ReadonlyMap<string, Row>, within = ""): Row[] {
   return Object.entries(options).flatMap(([name, { is, doc, required, default: value, members }]) => {
@@ -135,7 +140,7 @@ function isOptions(checker: ts.TypeChecker, type: ts.Type): boolean {
 /** A doc comment's first paragraph, without links. */
 const sentences = (text: string): string =>
   (text.split(/\n\s*\n/)[0] ?? "")
-    .replace(/\{@link (\w+)\}/g, "$1")
+    .replace(/\{@link (\w+)\s*\}/g, "$1")
     .replace(/\s+/g, " ")
     .replace(/[,:]$/, ".");
 

@@ -204,7 +204,7 @@ export const gruParts = (kind: string, width: number): CellParts<GruState> => ({
 
 /**
  * One step of a GRU, with PyTorch's formulas. Parameters: `input.w` [in, 3 * width], `hidden.w` [width, 3 * width],
- * `input.b` and `hidden.b` [3 * width]: PyTorch's `weight_ih`, `weight_hh` (both transposed), `bias_ih`, `bias_hh`.
+ * `input.b` and `hidden.b` `[3 * width]`: PyTorch's `weight_ih`, `weight_hh` (both transposed), `bias_ih`, `bias_hh`.
  *
  * @example
  * ```ts
@@ -254,7 +254,7 @@ export const lstmParts = (kind: string, width: number, forgetBias = 1): CellPart
 
 /**
  * One step of an LSTM, with PyTorch's formulas. Parameters: `input.w` [in, 4 * width], `hidden.w` [width, 4 * width],
- * `input.b` and `hidden.b` [4 * width]: PyTorch's `weight_ih`, `weight_hh` (both transposed), `bias_ih`, `bias_hh`.
+ * `input.b` and `hidden.b` `[4 * width]`: PyTorch's `weight_ih`, `weight_hh` (both transposed), `bias_ih`, `bias_hh`.
  *
  * @example
  * ```ts

@@ -215,7 +215,7 @@ const weights = [
 
 /**
  * A normal distribution for each element of a box with finite bounds, squashed into them by tanh. Parameters are
- * [..., 2k]: k means, then the logarithms of k deviations, both before squashing. A raw action is the number before
+ * `[..., 2k]`: k means, then the logarithms of k deviations, both before squashing. A raw action is the number before
  * squashing, so that densities keep their precision near the bounds. `mode` is the squashed mean.
  *
  * `entropy` has no closed form: it is a Gauss-Hermite quadrature over 16 points, accurate to 1e-4 up to deviations of

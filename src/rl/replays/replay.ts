@@ -20,7 +20,7 @@ export interface Replay {
   readonly agents: number;
   /** Steps. */
   readonly length: number;
-  /** [length, agents, action size]: whole numbers where the space has whole numbers. */
+  /** `[length, agents, action size]`: whole numbers where the space has whole numbers. */
   readonly actions: Float32Array;
   /** The sum of rewards of every agent, and their mean. */
   readonly returns: readonly number[];

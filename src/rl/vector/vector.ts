@@ -49,7 +49,7 @@ export interface VectorEnvironment {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   readonly lessons: readonly string[] | undefined;
-  /** [rows, flat size of the observation space]: see `flatSize`. */
+  /** `[rows, flat size of the observation space]`: see `flatSize`. */
   readonly observations: Float32Array;
   readonly rewards: Float32Array;
   readonly terminated: Uint8Array;
