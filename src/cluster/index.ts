@@ -1,28 +1,24 @@
 /** Past one machine: rollout workers, evaluators and ranks over a message server. Head: transport.ts. */
-export type { Broker, BrokerValues, Delivery, MessageQueue, Timers } from "./broker.ts";
+export type { Broker } from "./broker.ts";
 export { type NatsEvaluationsOptions, natsEvaluations } from "./evaluations.ts";
 export { type EvaluatorEvent, type EvaluatorOptions, runEvaluator } from "./evaluator.ts";
 export {
   awaitRun,
   forgetRun,
-  joinRun,
-  leaseSeconds,
   listMembers,
   listRuns,
   type Member,
   Membership,
-  partOf,
   type RunDescription,
 } from "./members.ts";
 export { type NatsOptions, natsBroker } from "./nats.ts";
-export type { RankMember, Ranks } from "./rank-group.ts";
+export type { Ranks } from "./rank-group.ts";
 export { type RanksOptions, trainOnRanks } from "./ranks.ts";
 export {
   findNatsServer,
   installNatsServer,
   type NatsServer,
   type NatsServerOptions,
-  type ServerAddress,
   serverIn,
   startNatsServer,
 } from "./server.ts";

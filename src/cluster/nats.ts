@@ -426,15 +426,15 @@ function credentials(
   const token = given ?? environmentVariable("NATS_TOKEN");
   if (token) return { token };
   const seed = file("NATS_NKEY");
-  if (seed) return { authenticator: nkeyAuthenticator(trimmed(seed)) };
+  if (seed)
+    return {
+      authenticator: nkeyAuthenticator(new TextEncoder().encode(new TextDecoder().decode(seed).trim())),
+    };
   const creds = file("NATS_CREDS");
   if (creds) return { authenticator: credsAuthenticator(creds) };
   const user = environmentVariable("NATS_USER");
   return user ? { user, pass: environmentVariable("NATS_PASSWORD") ?? "" } : {};
 }
-
-const trimmed = (seed: Uint8Array): Uint8Array =>
-  new TextEncoder().encode(new TextDecoder().decode(seed).trim());
 
 function tlsOptions(given: NatsOptions["tls"]): Partial<NodeConnectionOptions> {
   const caFile = given?.caFile ?? environmentVariable("NATS_CA");

@@ -101,13 +101,7 @@ const optionTable = {
  * ```
  */
 export function natsTransport(options: NatsTransportOptions): Transport {
-  const {
-    run,
-    capacity,
-    module,
-    name,
-    options: given,
-  } = resolveOptions("natsTransport", options, optionTable);
+  const { run, capacity, module, name, ...rest } = resolveOptions("natsTransport", options, optionTable);
   checkClusterName("run", run);
   return new ClusterTransport({
     run,
@@ -116,7 +110,7 @@ export function natsTransport(options: NatsTransportOptions): Transport {
     connect: () => natsBroker(connectionOf(options)),
     description: {
       ...(module !== undefined && { module, name }),
-      ...(given !== undefined && { options: given }),
+      ...(rest.options !== undefined && { options: rest.options }),
     },
   });
 }
@@ -254,16 +248,11 @@ export class ClusterTransport implements Transport {
 
   /** Becomes the run's trainer. One that was killed has the run until its lease ends. */
   async #takeRun(broker: Broker): Promise<Membership> {
-    const { run, warn } = this.#settings;
-    const doing = () => ({
-      doing: "training",
-      numbers: {
-        weightId: this.#weightId,
-        queued: this.#queue.counts.queued,
-        capacity: this.#settings.capacity,
-        taken: this.#queue.counts.taken,
-      },
-    });
+    const { run, capacity, warn } = this.#settings;
+    const doing = () => {
+      const { queued, taken } = this.#queue.counts;
+      return { doing: "training", numbers: { weightId: this.#weightId, queued, capacity, taken } };
+    };
     const until = broker.timers.now() + (leaseSeconds + 3) * 1000;
     for (let said = false; ; ) {
       try {
