@@ -16,6 +16,7 @@ import { createProgram, describeFailure, type RegisterCommand } from "./program.
 import { registerProveResume } from "./prove-resume/command.ts";
 import { registerReplay } from "./replay/command.ts";
 import { registerRuns } from "./runs/command.ts";
+import { registerSchema } from "./schema.ts";
 import { registerSweep } from "./sweep.ts";
 import { registerTrain } from "./train.ts";
 import { registerWorker } from "./worker.ts";
@@ -44,6 +45,7 @@ import { registerWorker } from "./worker.ts";
 // (the command once more, with a loader of TypeScript).
 const commands: readonly RegisterCommand[] = [
   (program) => registerTrain(program),
+  (program) => registerSchema(program),
   (program) => registerSweep(program),
   (program) => registerPlan(program),
   (program) => registerEngine(program),

@@ -25,6 +25,10 @@ export function createProgram(commands: readonly RegisterCommand[]): Command {
       "after",
       `
 Examples:
+  espalier new DIR               a project with an environment or data, a hook, a test and a run.yaml
+  espalier train FILE            the run of a configuration, in a directory of its own
+  espalier resume RUN            the same run, from its newest checkpoint
+  espalier sweep FILE            many runs of it, with values drawn or listed
   espalier doctor                whether everything here works, and how to mend what does not
   espalier plan FILE             the order of a configuration's hooks, and when each runs
   espalier hooks                 the hooks that a configuration can name

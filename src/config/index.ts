@@ -14,6 +14,7 @@ export {
   type StartOptions,
   storedConfig,
 } from "./run-directory.ts";
+export { configSchema } from "./schema.ts";
 export { type ConfigSource, configError, type Path, parseConfig, parseOverride, pathText } from "./source.ts";
 export {
   type MemberResult,

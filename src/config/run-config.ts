@@ -65,7 +65,7 @@ export interface RunConfig {
   readonly sinks?: readonly (Sink | Call | string)[];
   /** Options of the run's `metricsHook`. */
   readonly metrics?: Omit<MetricsHookOptions, "logger" | "statsStore" | "run" | "name"> | Call;
-  /** Options of the run's `checkpointHook`; false for no checkpoints. Default: every epoch, the last three. */
+  /** Options of the run's `checkpointHook`; false for no checkpoints. Default: every minute and at the end, the last three. */
   readonly checkpoints?: false | Omit<CheckpointHookOptions, "store" | "directory" | "onStart"> | Call;
   /** The stats store that all runs share: a SQLite file or a postgres:// address. Default: stats.db beside the runs. */
   readonly stats?: string | false;
@@ -106,7 +106,7 @@ export const runTable = {
   checkpoints: option.made<NonNullable<RunConfig["checkpoints"]>>(
     "false, or options of checkpointHook",
     (value) => value === false || isObject(value),
-    { doc: "Options of the run's checkpointHook. Default: every epoch, the last three." },
+    { doc: "Options of the run's checkpointHook. Default: every minute and at the end, the last three." },
   ),
   stats: option.made<string | false>(
     "false, a SQLite file or a postgres:// address",
