@@ -75,7 +75,7 @@ function project(kind: string): { readonly directory: string; readonly name: str
   expect(scripts.start).toBe("espalier train run.yaml");
   const started = espalier(directory, "train", "run.yaml");
   expect(started.status).toBe(0);
-  expect(started.stdout).toMatch(/^my-\w+-\d{8}-/);
+  expect(started.stdout).toMatch(/^my-\w+-\d{8}-/m);
   return { directory, name: made.name };
 }
 

@@ -52,6 +52,8 @@ Examples:
     )
     .action(async (file: string, options: TrainOptions) => {
       if (await ranByLoader(file)) return;
+      // At once: what it needs takes a moment to load.
+      if (!options.json && !options.quiet) console.log(`reading ${file}`);
       const { createRun } = await import("../config/index.ts");
       await trainRun(() => createRun(file, startOf(options)), options);
     });

@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
 import { EspalierError, printableText } from "../core/index.ts";
 
 /** The way to a value of a configuration: ["hooks", 2, "schedule"]. */
@@ -57,7 +57,15 @@ export function parseConfig(text: string, file: string, overrides: readonly stri
   try {
     value = document.toJS({ maxAliasCount: 1000 });
   } catch (error) {
-    throw unreadable([`${file}: ${(error as Error).message}`]);
+    let start = 0;
+    visit(document, {
+      Alias: (_, alias) => {
+        if (alias.resolve(document)) return undefined;
+        start = alias.range?.[0] ?? 0;
+        return visit.BREAK;
+      },
+    });
+    throw unreadable([`${at(start)}  ${(error as Error).message}`]);
   }
   return {
     file,
