@@ -197,8 +197,9 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
   for (const { path, error } of optionProblems("the run", config, runTable))
     problems.push({ path, message: error.message.split(" [")[0] ?? "", fix: error.fix });
 
-  const { engine = "auto", imports = [] } = config;
-  if (["auto", "xla", "wasm"].includes(engine)) setEngine(engine);
+  const { engine, imports = [] } = config;
+  // Without one, ESPALIER_ENGINE counts.
+  if (engine !== undefined && ["auto", "xla", "wasm"].includes(engine)) setEngine(engine);
   for (const [i, name] of (Array.isArray(imports) ? imports : []).entries())
     await builder.attempt(["imports", i], () => import(moduleAt(String(name), base)));
 
