@@ -270,6 +270,24 @@ describe("a transport on the simulated server", () => {
       expect(await late.receive({ wait: true })).toBeUndefined();
     });
   });
+
+  it("goes on where a late request of an earlier trainer has ended its consumer", async () => {
+    await simulated(3, async (server, simulation) => {
+      const transport = trainerOn(server.connect("trainer"), 1);
+      await transport.publish(weights(1, 4));
+      const earlier = server.connect("earlier");
+      const queue = await earlier.queue("r=rollouts", { acknowledgeWithin: 30_000 });
+      await queue.consume(() => undefined, { ahead: 4, alone: true });
+      earlier.kill();
+      const link = workerOn(server.connect("worker"));
+      await link.receive({ wait: true });
+      const rollout = { worker: "worker", lesson: "walk", episodes: 1, return: 1, positive: 1, arrays: {} };
+      await link.send({ id: "worker/0", weightId: 1, ...rollout });
+      const taken = await Promise.race([transport.take(), simulation.wait(30_000)]);
+      expect(taken).toMatchObject({ id: "worker/0" });
+      await transport.close();
+    });
+  });
 });
 
 describe("a simulated run", () => {

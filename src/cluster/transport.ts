@@ -108,18 +108,14 @@ export function natsTransport(options: NatsTransportOptions): Transport {
     capacity,
     warn: options.warn ?? toStandardError,
     connect: () => natsBroker(connectionOf(options)),
-    description: {
-      ...(module !== undefined && { module, name }),
-      ...(rest.options !== undefined && { options: rest.options }),
-    },
+    description: { ...(module !== undefined && { module, name }), options: rest.options },
   });
 }
 
 /** The options of a connection among others. */
 export function connectionOf(options: NatsOptions): NatsOptions {
-  const { servers, token, tls, replicas, patience, warn } = options;
-  const given = { servers, token, tls, replicas, patience, warn };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const own = Object.entries(options).filter(([name, value]) => name in natsRows && value !== undefined);
+  return Object.fromEntries(own);
 }
 
 /** What a trainer's end is made from. */
@@ -168,6 +164,9 @@ export class ClusterTransport implements Transport {
   /** Workers, and when they were heard of last. */
   readonly #workers = new Map<string, number>();
   #accepting: Promise<void> = Promise.resolve();
+  /** Ends that of the broker; and how many it has delivered. */
+  #consumer: () => Promise<void> = async () => undefined;
+  #delivered = 0;
   #state: "idle" | "open" | "lost" | "closed" = "idle";
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
@@ -232,13 +231,15 @@ export class ClusterTransport implements Transport {
           this.#waiting.add(String(decode(name)));
           this.#makeRoom(broker);
         }),
-        await rollouts.consume((delivery) => this.#accept(delivery, pieces), {
-          ahead: capacity,
-          alone: true,
-        }),
+        () => this.#consumer(),
       ];
+      const accept = (delivery: Delivery): void => this.#accept(delivery, pieces);
+      const consume = async (): Promise<void> => {
+        this.#consumer = await rollouts.consume(accept, { ahead: capacity, alone: true });
+      };
+      await consume();
       if (this.#state === "idle") this.#state = "open";
-      this.#keepExtending(broker);
+      this.#keepDelivered(broker, rollouts, consume);
       return { broker, weights, pieces, member, ends };
     } catch (error) {
       await broker.close();
@@ -261,8 +262,7 @@ export class ClusterTransport implements Transport {
           this.#queue.fail(runTaken(run, other));
         });
       } catch (error) {
-        const taken = error instanceof EspalierError && error.code === "CLUSTER_NAME_TAKEN";
-        if (!taken || broker.timers.now() > until) throw error;
+        if (codeOf(error) !== "CLUSTER_NAME_TAKEN" || broker.timers.now() > until) throw error;
         if (!said) warn(`run "${run}" has a trainer; waiting for its lease to end, if it was killed`);
         said = true;
         await pause(broker.timers, 500);
@@ -272,6 +272,7 @@ export class ClusterTransport implements Transport {
 
   /** A rollout comes, and joins the queue if it was never here. One after the other: they keep their order. */
   #accept(delivery: Delivery, pieces: BrokerValues): void {
+    this.#delivered++;
     this.#accepting = this.#accepting.then(() => this.#acceptNext(delivery, pieces));
   }
 
@@ -292,7 +293,7 @@ export class ClusterTransport implements Transport {
       await this.#queue.put(rollout);
     } catch (error) {
       this.#deliveries.delete(id);
-      if (isUnanswered(error) || this.#isOver) return delivery.release();
+      if (codeOf(error) === "CLUSTER_NO_ANSWER" || this.#isOver) return delivery.release();
       // Nobody can use it, and it must not come again and again.
       if (this.#state === "open")
         this.#settings.warn(printableText(`a rollout is dropped: ${String(error)}`));
@@ -300,12 +301,24 @@ export class ClusterTransport implements Transport {
     }
   }
 
-  /** Tells the broker that rollouts in the queue are not forgotten, until this is closed. */
-  #keepExtending(broker: Broker): void {
-    broker.timers.after(acknowledgeWithin / 3, () => {
+  /**
+   * Tells the broker that rollouts in the queue are not forgotten, until this is closed. Where some are there and none
+   * come, a late request of an earlier trainer has ended the consumer: there has to be another.
+   */
+  #keepDelivered(broker: Broker, rollouts: MessageQueue, consume: () => Promise<void>): void {
+    const delivered = this.#delivered;
+    broker.timers.after(acknowledgeWithin / 3, async () => {
       if (this.#isOver) return;
       for (const { delivery } of this.#deliveries.values()) delivery.extend();
-      this.#keepExtending(broker);
+      if (
+        this.#deliveries.size === 0 &&
+        delivered === this.#delivered &&
+        (await rollouts.length().catch(() => 0)) > 0
+      ) {
+        await this.#consumer();
+        if (!this.#isOver) await consume().catch(() => undefined); // Tried again.
+      }
+      this.#keepDelivered(broker, rollouts, consume);
     });
   }
 
@@ -319,7 +332,7 @@ export class ClusterTransport implements Transport {
       if (free <= 0) return;
       this.#waiting.delete(name);
       this.#granted.set(name, now);
-      broker.announce(`${run}.room.${name}`, encode({ plenty: free > capacity / 2 } satisfies Room));
+      broker.announce(`${run}.room.${name}`, encode(free > capacity / 2 ? "plenty" : "one"));
     }
   }
 
@@ -542,18 +555,15 @@ export class ClusterLink implements WorkerLink {
   }
 
   async #connect(): Promise<OpenedLink> {
-    const { run, name, connect } = this.#settings;
+    const { run, name, connect, patience, warn } = this.#settings;
     const broker = await connect();
     try {
-      const description = await awaitRun(broker, run, {
-        seconds: this.#settings.patience ?? 60,
-        warn: this.#settings.warn,
-      });
+      const description = await awaitRun(broker, run, { seconds: patience ?? 60, warn });
       const weights = await broker.values(partOf(run, "weights"));
       const ends = [
         weights.watch((key, bytes) => this.#heard(key, bytes)),
         broker.listen(`${run}.room.${name}`, (bytes) => {
-          this.#crowded = !(decode(bytes) as Room).plenty;
+          this.#crowded = decode(bytes) !== "plenty"; // Then it need not ask again.
           this.#room?.();
         }),
         await watchRun(broker, run, ({ state }) => state === "ended" && this.#end()),
@@ -647,10 +657,7 @@ export class ClusterLink implements WorkerLink {
   #heard(key: string, bytes: Uint8Array): void {
     if (key !== "head") {
       const version = versionOf(bytes);
-      if (!this.#incoming?.isOf(version)) {
-        // Of others than those that are whole now, or of newer ones before these are whole.
-        this.#incoming = new Incoming(version);
-      }
+      if (!this.#incoming?.isOf(version)) this.#incoming = new Incoming(version);
       this.#incoming.add(bytes);
       return;
     }
@@ -668,9 +675,8 @@ export class ClusterLink implements WorkerLink {
     this.#incoming = incoming;
     if (incoming.taken) return;
     const { header, arrays } = unpackArrays(incoming.message());
-    const { id } = header as { readonly id: number };
-    this.#announcedId = id;
-    this.#newest.set({ id, arrays });
+    this.#announcedId = (header as { readonly id: number }).id;
+    this.#newest.set({ id: this.#announcedId, arrays });
   }
 
   send(rollout: Rollout, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
@@ -759,19 +765,13 @@ export class ClusterLink implements WorkerLink {
 
 const neverAborted = new AbortController().signal;
 
-const isUnanswered = (error: unknown): boolean =>
-  error instanceof EspalierError && error.code === "CLUSTER_NO_ANSWER";
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof EspalierError ? error.code : undefined;
 
 /** Milliseconds between two looks at the broker for weights that were not heard of. */
 const lookAgain = 3000;
 /** Pieces that are asked for at once: all would not come in time over a slow link. */
 const readAtOnce = 4;
-
-/** What the trainer tells a worker that waits. */
-interface Room {
-  /** There is so much room that it need not ask again. */
-  readonly plenty: boolean;
-}
 
 /** The header of a rollout's message. */
 interface RolloutHeader {
@@ -860,7 +860,7 @@ class Incoming {
     return session === this.#version.session && number === this.#version.number;
   }
 
-  /** True where these are the weights of the head, and all pieces are here. */
+  /** True where all pieces of the head's weights are here. */
   isWhole(head: Head): boolean {
     return this.isOf(head) && this.#here.size === head.pieces;
   }
