@@ -19,5 +19,6 @@ export const benches: Readonly<Record<string, Bench>> = {
   "rl-gpu": { title: "Reinforcement learning on a GPU", load: () => import("./rl-gpu.ts") },
   rollout: { title: "Rollout workers on a CPU", load: () => import("./rollout.ts") },
   cluster: { title: "Past one machine", load: () => import("./cluster.ts") },
+  start: { title: "Starting the command", load: () => import("./start.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };

@@ -6,12 +6,13 @@
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "vite";
 import manifest from "../package.json" with { type: "json" };
 import { installedOptions, root } from "./compiler-options.ts";
 import { brokenLinks, type DocProgram, programsIn } from "./doc-programs.ts";
 import { type Check, once, output, runChecks, seconds } from "./installed/checks.ts";
+import { install, pack, tsx } from "./installed/package.ts";
 
 /** Versions of Node that are tried beside the one that runs this, and the oldest and the newest TypeScript. */
 const NODES = ["22", "24", "26"];
@@ -27,10 +28,9 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 let failed = 0;
 const start = performance.now();
 try {
-  const tarball = await step("build and pack", pack);
-  await step("npm install into an empty project", () =>
-    install(project, tarball, `tsx@${manifest.devDependencies.tsx}`),
-  );
+  const { archive: tarball, bytes } = await step("build and pack", () => pack(work));
+  say(`       ${basename(tarball)}: ${(bytes / 1e6).toFixed(2)} MB`);
+  await step("npm install into an empty project", () => install(project, tarball, tsx));
   const engines = await step("engines", enginesHere);
   const all = [...programChecks(engines), ...useChecks(engines), ...packageChecks(tarball)];
   const chosen = all.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
@@ -50,24 +50,6 @@ async function step<T>(name: string, run: () => Promise<T>): Promise<T> {
   const result = await run();
   say(`ok     ${seconds(start)} ${name}`);
   return result;
-}
-
-/** The archive that would be published. */
-async function pack(): Promise<string> {
-  await output(["npm", "run", "build"], { cwd: root });
-  const command = ["npm", "pack", "--json", "--ignore-scripts", "--pack-destination", work];
-  const [{ filename, size }] = JSON.parse(await output(command, { cwd: root }));
-  say(`       ${filename}: ${(size / 1e6).toFixed(2)} MB`);
-  return join(work, filename);
-}
-
-/** A project of its own with these packages: tsx runs TypeScript where Node cannot. */
-async function install(folder: string, ...packages: readonly string[]): Promise<void> {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  await output(["npm", "install", "--no-audit", "--no-fund", "--prefer-offline", ...packages], {
-    cwd: folder,
-  });
 }
 
 /** The engines that can run here, the best first; xla must be among them where it is required. */
