@@ -4,7 +4,6 @@ import { Argument, type Command, type Option } from "commander";
 export function registerCompletion(program: Command): void {
   program
     .command("completion")
-    .description("print a script that completes commands, options and files in a shell")
     .addArgument(new Argument("<shell>", "which").choices(["bash", "zsh", "fish"]))
     .addHelpText(
       "after",

@@ -36,9 +36,6 @@ export interface Patient {
 export function registerDoctor(program: Command, around: Surroundings = thisProcess()): void {
   program
     .command("doctor")
-    .description(
-      "look at Node, engines, disk, permissions and optional parts, and say how to mend what is wrong",
-    )
     .option("--runs <directory>", "where runs are, or will be", "runs")
     .option("--json", "print JSON")
     .addHelpText(

@@ -22,7 +22,6 @@ interface EvaluateOptions {
 export function registerEvaluate(program: Command): void {
   program
     .command("evaluate")
-    .description("play episodes with the policy of a checkpoint and print how good it is")
     .argument(
       "<checkpoint>",
       "its path, file: URI or address on S3; of a directory of checkpoints the newest whole one",

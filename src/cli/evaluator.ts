@@ -22,7 +22,6 @@ interface EvaluatorOptions {
 export function registerEvaluator(program: Command): void {
   program
     .command("evaluator")
-    .description("evaluate checkpoints of a run that is trained on this or another machine")
     .requiredOption("--run <name>", "the run: natsEvaluations({ run })")
     .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
     .option("--name <text>", "the beginning of its name (default: this machine's)")

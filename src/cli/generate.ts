@@ -23,7 +23,6 @@ interface GenerateOptions {
 export function registerGenerate(program: Command): void {
   program
     .command("generate")
-    .description("write text with the transformer of a checkpoint or a run")
     .argument("<checkpoint|run>", checkpointHelp)
     .requiredOption("-p, --prompt <text>", "what the text begins with")
     .option("--tokens <n>", "new tokens, at most; with the prompt they fit into the model's context", "40")

@@ -12,7 +12,6 @@ const KEYWORD = "espalier-hook";
 export function registerHooks(program: Command, around: Surroundings = thisProcess()): void {
   program
     .command("hooks")
-    .description("the hooks that a configuration can name: built-in ones, and those of installed packages")
     .option("--directory <path>", "the project whose packages are looked at", ".")
     .option("--json", "print JSON, with what each option takes")
     .addHelpText(

@@ -19,7 +19,6 @@ interface FindRateOptions {
 export function registerFindRate(program: Command): void {
   program
     .command("lr-find")
-    .description("raise the learning rate until the loss diverges, and print the curve and a rate to try")
     .argument(
       "<file>",
       "exports a training set-up: export const setup: TrainingSetup = () => ({ task, config })",

@@ -18,7 +18,6 @@ interface NewOptions {
 export function registerNew(program: Command): void {
   program
     .command("new")
-    .description("make a project: an environment or a data set, a hook with its test, and a run")
     .argument("<directory>", "where; it may be there, if it is empty")
     .addOption(new Option("-k, --kind <kind>", "what it trains").choices(kinds).default("agent"))
     .option("--json", "print JSON")

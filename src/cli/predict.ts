@@ -20,7 +20,6 @@ interface PredictOptions {
 export function registerPredict(program: Command): void {
   program
     .command("predict")
-    .description("predict the rows of a file with the model of a checkpoint or a run")
     .argument("<checkpoint|run>", checkpointHelp)
     .requiredOption(
       "-i, --input <file>",

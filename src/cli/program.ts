@@ -25,27 +25,12 @@ export function createProgram(commands: readonly RegisterCommand[]): Command {
       "after",
       `
 Examples:
-  espalier new DIR               a project with an environment or data, a hook, a test and a run.yaml
-  espalier train FILE            the run of a configuration, in a directory of its own
-  espalier resume RUN            the same run, from its newest checkpoint
-  espalier sweep FILE            many runs of it, with values drawn or listed
-  espalier doctor                whether everything here works, and how to mend what does not
-  espalier plan FILE             the order of a configuration's hooks, and when each runs
-  espalier hooks                 the hooks that a configuration can name
-  espalier engine list           which engines are here, and which one runs
-  espalier engine install cpu    get the XLA engine for this machine's CPU
-  espalier checkpoint verify DIR whether every checkpoint there is whole
-  espalier prove-resume FILE     whether a killed and resumed run equals an uninterrupted one
-  espalier runs                  the runs that were filed, and how they went
-  espalier show RUN              a run's curves, the time its hooks took, its health
-  espalier compare RUN RUN       runs side by side, and the settings in which they differ
-  espalier evaluate CHECKPOINT   how good a policy is, by playing episodes with it
-  espalier replay FILE           a recorded episode, in the terminal or as a film
-  espalier cluster up            a server for runs on several machines, and who takes part in them
-  espalier worker --run NAME     rollouts for a run that is trained elsewhere
-  espalier evaluator --run NAME  evaluations of its checkpoints
-  espalier completion bash       a script that completes commands and options in a shell
-  espalier help engine           what a command takes`,
+  espalier new my-agent                     a project that trains an agent
+  espalier train run.yaml                   its run; Ctrl-C ends it with a checkpoint
+  espalier resume runs/my-agent-1118-3fa2   and this goes on from there
+  espalier show my-agent                    what it did
+  espalier engine install cpu               get the XLA engine for this machine's CPU
+  espalier help train                       what a command takes`,
     );
   for (const register of commands) register(program);
   return program;

@@ -6,7 +6,6 @@ import { jsonText } from "./text.ts";
 export function registerSchema(program: Command): void {
   program
     .command("schema")
-    .description("print the JSON schema of configurations, with which editors complete and check them")
     .option("--out <file>", "write it to a file")
     .addHelpText(
       "after",

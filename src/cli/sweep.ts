@@ -29,7 +29,6 @@ type MemberMessage = { readonly result: MemberResult } | { readonly failed: stri
 export function registerSweep(program: Command): void {
   program
     .command("sweep")
-    .description("train a configuration with other values, and compare the runs by a metric")
     .argument("<file>", "a configuration with a member sweep: { metric, parameters }")
     .addOption(overrideOption())
     .option("--trials <n>", "how many combinations are tried (default: 20; of a grid, all)")

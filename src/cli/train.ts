@@ -28,16 +28,15 @@ export const overrideOption = (): Option =>
 
 /** `espalier train FILE` and `espalier resume RUN`. */
 export function registerTrain(program: Command): void {
-  const command = (name: string, does: string): Command =>
+  const command = (name: string): Command =>
     program
       .command(name)
-      .description(does)
       .addOption(overrideOption())
       .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
       .option("-q, --quiet", "show problems alone")
       .option("--json", "print the result as JSON, and no progress");
 
-  command("train", "train the run of a configuration, in a directory of its own")
+  command("train")
     .argument("<file>", "run.yaml, run.json, or run.ts with: export default runConfig({ ... })")
     .addHelpText(
       "after",
@@ -58,7 +57,7 @@ Examples:
       await trainRun(() => createRun(file, startOf(options)), options);
     });
 
-  command("resume", "go on with a run from its newest whole checkpoint")
+  command("resume")
     .argument("<run>", "its directory, its id, the beginning of it, or its name (the newest of that name)")
     .option("--runs <directory>", "where runs are", "runs")
     .addHelpText(

@@ -23,7 +23,6 @@ const interval = 10_000;
 export function registerWorker(program: Command): void {
   program
     .command("worker")
-    .description("make rollouts for a run that is trained on this or another machine")
     .requiredOption("--run <name>", "the run: natsTransport({ run })")
     .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
     .option("--name <text>", "the beginning of its name (default: this machine's)")

@@ -8,9 +8,7 @@ import { type PruneOptions, prune } from "./prune.ts";
 
 /** `espalier checkpoint inspect | verify | diff | prune`. */
 export function registerCheckpoint(program: Command): void {
-  const checkpoint = program
-    .command("checkpoint")
-    .description("checkpoints: look into, verify, compare and remove them");
+  const checkpoint = program.command("checkpoint");
 
   checkpoint
     .command("inspect")

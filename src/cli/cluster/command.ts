@@ -25,18 +25,15 @@ export function registerCluster(
 ): void {
   const call = callName(self);
   const print = (lines: readonly string[]): Promise<void> => around.out.write(`${lines.join("\n")}\n`);
-  const cluster = program
-    .command("cluster")
-    .description("a server for runs on several machines, and who is there")
-    .addHelpText(
-      "after",
-      `
+  const cluster = program.command("cluster").addHelpText(
+    "after",
+    `
 Examples:
   espalier cluster install               get the NATS server, once
   espalier cluster up --host 0.0.0.0     start it for other machines; prints how they join, shows who is there
   espalier cluster status                who is there, once
   espalier cluster forget maze           remove what the server keeps of a run`,
-    );
+  );
 
   cluster
     .command("up")

@@ -16,7 +16,7 @@ const isEngine = (name: string): name is EngineName => name === "wasm" || name =
 /** `espalier engine list | install | check`. */
 export function registerEngine(program: Command, self: Self = thisProgram()): void {
   const call = callName(self);
-  const engine = program.command("engine").description("the engines that math runs on");
+  const engine = program.command("engine");
 
   engine
     .command("list")

@@ -30,7 +30,6 @@ const WIDTH = 50;
 export function registerPlan(program: Command, around: Surroundings = thisProcess()): void {
   program
     .command("plan")
-    .description("a dry run of a configuration: the order of its hooks with reasons, and when each runs")
     .argument("<file>", "run.yaml, run.json, run.ts with a run, or a file that exports a training set-up")
     .addOption(overrideOption())
     .option("--epochs <n>", `lay out this many epochs (default: the whole run, ${MOST_EPOCHS} at most)`)

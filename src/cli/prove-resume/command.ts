@@ -23,9 +23,6 @@ interface ProveOptions {
 export function registerProveResume(program: Command, self: Self = thisProgram()): void {
   program
     .command("prove-resume")
-    .description(
-      "train in one go, and again with a kill and a resume, and compare the end states bit for bit",
-    )
     .argument(
       "<file>",
       "exports a training set-up: export const setup: TrainingSetup = () => ({ task, config })",

@@ -52,7 +52,6 @@ const fpsOf = (speed: string): number => FPS * numberOf("--speed", speed, 0.01, 
 export function registerReplay(program: Command, around: ReplaySurroundings = thisTerminal()): void {
   program
     .command("replay")
-    .description("watch a recorded episode, or make a film of it")
     .argument(
       "<replay>",
       "a replay, its file: URI or address on S3, or a directory of replays, of which the newest is taken",

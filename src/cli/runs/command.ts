@@ -26,10 +26,9 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
   const reading = <T>(options: StoreOptions, use: (store: StatsStore) => Promise<T>): Promise<T> =>
     withStore(options.store, around, use);
   const style = (options: StoreOptions) => styleFor(around.out, around.env, options.ascii === true);
-  const command = (name: string, does: string, examples: string): Command =>
+  const command = (name: string, examples: string): Command =>
     program
       .command(name)
-      .description(does)
       .option(
         "--store <location>",
         "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or runs/stats.db)",
@@ -38,7 +37,6 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 
   command(
     "runs",
-    "the runs of a stats store, newest first",
     `  espalier runs                           the newest 20
   espalier runs --metric evaluation/return  with another metric than the loss
   espalier runs --store postgres://db/ml --json`,
@@ -63,7 +61,6 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 
   command(
     "show",
-    "what a run did: summary, curves, time of hooks, evaluations, checkpoints, health",
     `  espalier show mnist
   espalier show mnist --metric train/loss "evaluation/*"
   espalier show 3f2a --json`,
@@ -83,7 +80,6 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 
   command(
     "compare",
-    "runs side by side: outcome, length, metrics, evaluations, and the settings in which they differ",
     `  espalier compare mnist 3f2a
   espalier compare a b c --metric train/loss "validation/*"
   espalier compare a b --json`,
@@ -110,7 +106,6 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 
   command(
     "export",
-    "write a run's metrics to files of another program",
     `  espalier export mnist --to csv
   espalier export mnist --to tensorboard --out logs/mnist
   espalier export mnist --to jsonl --out - | head
@@ -133,7 +128,6 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
 
   command(
     "tail",
-    "print a run's metrics as they come, until it ends; Ctrl-C stops watching",
     `  espalier tail mnist
   espalier tail mnist --metric train/loss --interval 5`,
   )
@@ -154,7 +148,6 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
 
   command(
     "why",
-    "why a hook did or did not run in a past run",
     `  espalier why mnist checkpoint
   espalier why mnist evaluation --at 1200`,
   )
