@@ -2,6 +2,7 @@
 // hook tells another something, and the order that follows from it. Together these two end the run once unseen
 // points have stopped getting better.
 import assert from "node:assert/strict";
+import { realpathSync } from "node:fs";
 import {
   compile,
   every,
@@ -21,7 +22,7 @@ import { supervisedTask } from "espalier/supervised";
 const best = slot<{ readonly loss: number; readonly epoch: number }>("best");
 
 /** As an object: after each validation, remembers the best. */
-const rememberBest: TrainerHook = {
+export const rememberBest: TrainerHook = {
   name: "remember best",
   provides: [best],
   onValidationEnd({ state, slots }) {
@@ -32,7 +33,7 @@ const rememberBest: TrainerHook = {
 };
 
 /** As a class: a periodic hook, which ends the run when the best is too long ago. */
-class Patience extends PeriodicHook<TrainerContext> {
+export class Patience extends PeriodicHook<TrainerContext> {
   readonly needs = [best];
   readonly #epochs: number;
 
@@ -48,7 +49,7 @@ class Patience extends PeriodicHook<TrainerContext> {
 }
 
 /** Few noisy points of a curve: easy to learn by heart, so that unseen points get worse again. */
-const points = compile(
+export const points = compile(
   (seed: number) => {
     const x = random.uniform(random.key(seed), [40, 1]).mul(4).sub(2);
     return { x, y: np.sin(x.mul(2)).add(random.normal(random.key(seed + 100), [40, 1]).mul(0.3)) };
@@ -56,23 +57,25 @@ const points = compile(
   { static: [0] },
 );
 
-const task = supervisedTask({
-  model: nn.mlp({ hidden: [64, 64], out: 1, activation: nn.tanh }),
-  optimizer: optim.adam({ learningRate: 5e-3 }),
-  data: points(3),
-  validation: points(4),
-  loss: nn.mse,
-  batchSize: 20,
-});
+if (realpathSync(process.argv[1] ?? ".") === import.meta.filename) {
+  const task = supervisedTask({
+    model: nn.mlp({ hidden: [64, 64], out: 1, activation: nn.tanh }),
+    optimizer: optim.adam({ learningRate: 5e-3 }),
+    data: points(3),
+    validation: points(4),
+    loss: nn.mse,
+    batchSize: 20,
+  });
 
-// Registered the wrong way round on purpose: the slot puts them right.
-const trainer = new Trainer({ task, config: { epochs: 1000 }, hooks: [new Patience(30), rememberBest] });
-console.log(trainer.hooks.plan().text);
-const { outcome, reason, counters, validation } = await trainer.train();
-console.log(`${outcome} after ${counters.epochs} epochs: ${reason}`);
-console.log(trainer.hooks.explain("patience", "onEpochEnd", { counters }).text);
+  // Registered the wrong way round on purpose: the slot puts them right.
+  const trainer = new Trainer({ task, config: { epochs: 1000 }, hooks: [new Patience(30), rememberBest] });
+  console.log(trainer.hooks.plan().text);
+  const { outcome, reason, counters, validation } = await trainer.train();
+  console.log(`${outcome} after ${counters.epochs} epochs: ${reason}`);
+  console.log(trainer.hooks.explain("patience", "onEpochEnd", { counters }).text);
 
-assert.deepEqual(trainer.hooks.plan().order, ["remember best", "patience"]);
-assert.equal(outcome, "stopped");
-assert.ok(counters.epochs < 1000, "it ended by itself");
-assert.ok((validation?.loss ?? 1) < 0.3, "having learnt the curve");
+  assert.deepEqual(trainer.hooks.plan().order, ["remember best", "patience"]);
+  assert.equal(outcome, "stopped");
+  assert.ok(counters.epochs < 1000, "it ended by itself");
+  assert.ok((validation?.loss ?? 1) < 0.3, "having learnt the curve");
+}

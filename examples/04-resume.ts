@@ -3,14 +3,14 @@
 // in a process of its own.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkpointHook, compile, every, hashState, nn, np, optim, random, Trainer } from "espalier";
 import { supervisedTask } from "espalier/supervised";
 
-const points = compile(() => {
+export const points = compile(() => {
   const x = random.uniform(random.key(7), [256, 1]).mul(4).sub(2);
   return { x, y: np.sin(x.mul(2)) };
 });
@@ -37,7 +37,9 @@ async function hashesOf({ components }: Trainer): Promise<Readonly<Record<string
 }
 
 const [, , second] = process.argv;
-if (second) {
+if (realpathSync(process.argv[1] ?? ".") !== import.meta.filename) {
+  // Imported, by runs/04-resume.yaml.
+} else if (second) {
   // The same call as ever: the hook finds the newest checkpoint and goes on from there.
   const trainer = made(second);
   await trainer.train();

@@ -2,10 +2,11 @@
 // environment that is written in functions of its state (seeds, checkpoints, pictures), a suite that says what is wrong
 // with one, a name by which evaluations, replays and commands find it, and a policy that plays in a loop of one's own.
 import assert from "node:assert/strict";
+import { realpathSync } from "node:fs";
 import { asText, box, defineEnvironment, discrete, ppo, registerEnvironment, wrap } from "espalier/rl";
 import { environmentFaults } from "espalier/testing";
 
-const makeCatch = defineEnvironment({
+export const makeCatch = defineEnvironment({
   name: "Catch",
   observation: box({ shape: [3], low: 0, high: 7 }),
   action: discrete(3), // left, stay, right
@@ -26,34 +27,37 @@ const makeCatch = defineEnvironment({
   }),
 });
 
-// Whether the same seed gives the same episode, a state brings the future back, what is seen lies in its space, ...
-assert.deepEqual(await environmentFaults(makeCatch), []);
-// The same with a mistake in it, by `wrap`, which all wrappers are made with.
-const broken = () => wrap(makeCatch(), { step: (stepped) => ({ ...stepped, reward: Number.NaN }) });
-const faults = await environmentFaults(broken);
-console.log(`of one that is wrong: ${faults[0]}`);
-assert.notEqual(faults.length, 0);
-
 registerEnvironment("Catch", { make: makeCatch });
-const agent = ppo({
-  env: "Catch",
-  ...{ totalSteps: 50_000, environments: 16, rolloutSteps: 64, learningRate: 2e-3, seed: 1 },
-  normalizeObservations: true,
-});
-await agent.train();
-const { return: mean } = await agent.evaluate({ episodes: 100 });
-console.log(`mean return ${mean} over 100 episodes, from -1 to 1`);
 
-// In a game it is the game that calls: it shows what is seen and gets an action.
-const player = await agent.actor<number>();
-const game = makeCatch();
-let { observation } = game.reset({ seed: 3 });
-let caught = 0;
-for (let over = false; !over; ) {
-  const stepped = game.step(player.act(observation));
-  [observation, over, caught] = [stepped.observation, stepped.terminated, stepped.reward];
+if (realpathSync(process.argv[1] ?? ".") === import.meta.filename) {
+  // Whether the same seed gives the same episode, a state brings the future back, what is seen lies in its space, ...
+  assert.deepEqual(await environmentFaults(makeCatch), []);
+  // The same with a mistake in it, by `wrap`, which all wrappers are made with.
+  const broken = () => wrap(makeCatch(), { step: (stepped) => ({ ...stepped, reward: Number.NaN }) });
+  const faults = await environmentFaults(broken);
+  console.log(`of one that is wrong: ${faults[0]}`);
+  assert.notEqual(faults.length, 0);
+
+  const agent = ppo({
+    env: "Catch",
+    ...{ totalSteps: 50_000, environments: 16, rolloutSteps: 64, learningRate: 2e-3, seed: 1 },
+    normalizeObservations: true,
+  });
+  await agent.train();
+  const { return: mean } = await agent.evaluate({ episodes: 100 });
+  console.log(`mean return ${mean} over 100 episodes, from -1 to 1`);
+
+  // In a game it is the game that calls: it shows what is seen and gets an action.
+  const player = await agent.actor<number>();
+  const game = makeCatch();
+  let { observation } = game.reset({ seed: 3 });
+  let caught = 0;
+  for (let over = false; !over; ) {
+    const stepped = game.step(player.act(observation));
+    [observation, over, caught] = [stepped.observation, stepped.terminated, stepped.reward];
+  }
+  const drawing = game.render?.();
+  if (drawing) console.log(asText(drawing, { columns: 16 }));
+  assert.equal(caught, 1, "it catches this one");
+  assert.ok(mean > 0.9, "it catches nearly every ball");
 }
-const drawing = game.render?.();
-if (drawing) console.log(asText(drawing, { columns: 16 }));
-assert.equal(caught, 1, "it catches this one");
-assert.ok(mean > 0.9, "it catches nearly every ball");

@@ -1,6 +1,7 @@
 // Images and text into one model: a picture of a digit and a question about it, yes or no. New ideas: inputs as a tree
 // of arrays, and a model of one's own made of others.
 import assert from "node:assert/strict";
+import { realpathSync } from "node:fs";
 import { nn, np, spec, type Value } from "espalier";
 import { characterTokenizer, glyphs } from "espalier/data";
 import { accuracy, supervisedTrainer } from "espalier/supervised";
@@ -15,7 +16,7 @@ const tokenizer = characterTokenizer(texts.join(""));
 const longest = Math.max(...texts.map((text) => text.length));
 
 /** Each image with one of the questions, and the answer. */
-const asked = (seed: number, count: number) =>
+export const asked = (seed: number, count: number) =>
   glyphs({ count, seed }).map(({ x, y }, { index }) => {
     const text = texts[Math.floor(index / 10) % texts.length] as keyof typeof questions;
     const answer = questions[text](y.data[0] as number);
@@ -33,7 +34,7 @@ const parts = {
 };
 
 /** Features of both, side by side. */
-const model: nn.Model<Inputs> = {
+export const model: nn.Model<Inputs> = {
   kind: "imageAndText",
   layers: parts,
   init: (key, { image, text }, where) => ({
@@ -51,15 +52,17 @@ const model: nn.Model<Inputs> = {
   },
 };
 
-const trainer = supervisedTrainer({
-  model,
-  taskSpec: { modality: "multimodal", strategy: "classification" },
-  metrics: { accuracy },
-  trainingConfig: { epochs: 25, batchSize: 32, learningRate: 3e-3 },
-});
-const { validation } = await trainer.train({
-  trainData: await asked(1, 1500).toArrays(),
-  valData: await asked(2, 300).toArrays(),
-});
-console.log(`${(100 * (validation?.accuracy ?? 0)).toFixed(1)} % of questions about new images answered`);
-assert.ok((validation?.accuracy ?? 0) > 0.85, "it looks and reads");
+if (realpathSync(process.argv[1] ?? ".") === import.meta.filename) {
+  const trainer = supervisedTrainer({
+    model,
+    taskSpec: { modality: "multimodal", strategy: "classification" },
+    metrics: { accuracy },
+    trainingConfig: { epochs: 25, batchSize: 32, learningRate: 3e-3 },
+  });
+  const { validation } = await trainer.train({
+    trainData: await asked(1, 1500).toArrays(),
+    valData: await asked(2, 300).toArrays(),
+  });
+  console.log(`${(100 * (validation?.accuracy ?? 0)).toFixed(1)} % of questions about new images answered`);
+  assert.ok((validation?.accuracy ?? 0) > 0.85, "it looks and reads");
+}

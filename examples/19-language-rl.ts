@@ -1,6 +1,7 @@
 // A language model learns to write words backwards by reinforcement learning. New ideas: problems whose answers can be
 // checked, a worker that makes rollouts, a warm start from given answers, and GRPO.
 import assert from "node:assert/strict";
+import { realpathSync } from "node:fs";
 import { every, never, nn, optim, Trainer } from "espalier";
 import { characterTokenizer } from "espalier/data";
 import { drawProblems, generate, grpoLoss, imitationLoss, textLessons } from "espalier/language";
@@ -13,44 +14,59 @@ const lesson = textLessons.reverse({ length: 3, letters: "abcdef" }); // "r:fab=
 const problems = { model, tokenizer, lessons: [lesson], length: 4 };
 
 // Some words with their answers: the model learns what an answer looks like, and gets some of them right.
-const warmStart = languageTask({
-  model,
-  generator: textRollouts({ ...problems, answers: true, prompts: 64 }),
-  losses: [imitationLoss()],
-  optimizer: optim.adam({ learningRate: 2e-3 }),
-  keepUniform: true,
-  batchSize: 64,
-  examples: 64,
-});
-const warmTrainer = new Trainer({ task: warmStart, config: { epochs: 12, seed: 1, validate: never() } });
-await warmTrainer.train();
+async function trainWarm() {
+  const task = languageTask({
+    model,
+    generator: textRollouts({ ...problems, answers: true, prompts: 64 }),
+    losses: [imitationLoss()],
+    optimizer: optim.adam({ learningRate: 2e-3 }),
+    keepUniform: true,
+    batchSize: 64,
+    examples: 64,
+  });
+  const trainer = new Trainer({ task, config: { epochs: 12, seed: 1, validate: never() } });
+  await trainer.train();
+  return { params: task.params, trainer };
+}
+let warm: ReturnType<typeof trainWarm> | undefined;
 
-// From here on it only hears whether a word is right.
-const task = languageTask({
-  model,
-  params: warmStart.params,
-  generator: textRollouts({ ...problems, prompts: 32, group: 8 }),
-  losses: [grpoLoss()],
-  optimizer: optim.adam({ learningRate: 1e-3 }),
-  batchSize: 16,
-  updates: 2,
-  examples: 64,
-});
-const trainer = new Trainer({ task, config: { epochs: 80, seed: 1, validate: every({ epochs: 20 }) } });
-// Words that training never sees.
-const before = (await warmTrainer.validate())[`${lesson.name}.positive`] as number;
-await trainer.train();
-const after = (await trainer.validate())[`${lesson.name}.positive`] as number;
-console.log(`right: ${(100 * before).toFixed(0)} % after the warm start, ${(100 * after).toFixed(0)} % now`);
+/** The warm start: it is made once. */
+export function warmStart() {
+  warm ??= trainWarm();
+  return warm;
+}
 
-const [{ prompt }] = (await drawProblems(lesson, { count: 1, key: 9, part: "held-out" })) as [
-  { prompt: string },
-];
-const { text } = await generate(model, task.params, prompt, {
-  length: 4,
-  temperature: 0,
-  stop: "\n",
-  tokenizer,
-});
-console.log(`${prompt}${text}`);
-assert.ok(before < 0.7 && after > 0.85, "it writes backwards");
+if (realpathSync(process.argv[1] ?? ".") === import.meta.filename) {
+  const { params, trainer: warmTrainer } = await warmStart();
+  // From here on it only hears whether a word is right.
+  const task = languageTask({
+    model,
+    params,
+    generator: textRollouts({ ...problems, prompts: 32, group: 8 }),
+    losses: [grpoLoss()],
+    optimizer: optim.adam({ learningRate: 1e-3 }),
+    batchSize: 16,
+    updates: 2,
+    examples: 64,
+  });
+  const trainer = new Trainer({ task, config: { epochs: 80, seed: 1, validate: every({ epochs: 20 }) } });
+  // Words that training never sees.
+  const before = (await warmTrainer.validate())[`${lesson.name}.positive`] as number;
+  await trainer.train();
+  const after = (await trainer.validate())[`${lesson.name}.positive`] as number;
+  console.log(
+    `right: ${(100 * before).toFixed(0)} % after the warm start, ${(100 * after).toFixed(0)} % now`,
+  );
+
+  const [{ prompt }] = (await drawProblems(lesson, { count: 1, key: 9, part: "held-out" })) as [
+    { prompt: string },
+  ];
+  const { text } = await generate(model, task.params, prompt, {
+    length: 4,
+    temperature: 0,
+    stop: "\n",
+    tokenizer,
+  });
+  console.log(`${prompt}${text}`);
+  assert.ok(before < 0.7 && after > 0.85, "it writes backwards");
+}

@@ -17,6 +17,8 @@ export interface Call {
 /** A value that is not called: `{ get: nn.crossEntropy }`; `{ get: task.player }` is part of the run. */
 export interface Reference {
   readonly get: string;
+  /** Methods that are called on it, as those of a {@link Call}. */
+  readonly then?: readonly unknown[];
 }
 
 /**
@@ -66,7 +68,11 @@ export class Builder {
       for (const [i, item] of value.entries()) items.push(await this.make(item, [...path, i]));
       return items.includes(notMade) ? notMade : items;
     }
-    if (isReference(value)) return this.#get(value, path);
+    if (isReference(value)) {
+      const found = await this.#get(value, path);
+      const steps = await this.make(value.then ?? [], [...path, "then"]);
+      return found === notMade || steps === notMade ? notMade : this.#follow(found, steps, [...path, "then"]);
+    }
     const { use, args, then = [], ...given } = value as Call;
     const options: Record<string, unknown> = {};
     for (const [name, member] of Object.entries(given))
@@ -168,7 +174,9 @@ const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => 
 };
 
 const isReference = (value: object): value is Reference =>
-  "get" in value && typeof value.get === "string" && Object.keys(value).length === 1;
+  "get" in value &&
+  typeof value.get === "string" &&
+  Object.keys(value).every((name) => name === "get" || name === "then");
 
 /** True where a call or a reference stands in the value, at any depth of plain objects and lists. */
 function holdsCall(value: unknown, seen = new Set<unknown>()): value is object {

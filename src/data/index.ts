@@ -31,7 +31,7 @@ export {
   ExampleWriter,
 } from "./example.ts";
 export { glyphs, tabular, toyLanguage } from "./generated.ts";
-export { type ImageFolderOptions, imageFolder } from "./images.ts";
+export { type ImageExample, type ImageFolderOptions, imageFolder } from "./images.ts";
 export { type BatchGroup, Loader, type LoaderOptions } from "./loader.ts";
 export type { LoadedBatch } from "./loading/batches.ts";
 export { createLoader, DataLoader, type DataLoaderConfig } from "./loading/data-loader.ts";

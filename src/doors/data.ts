@@ -22,6 +22,7 @@ export {
   fromIterable,
   fromModule,
   glyphs,
+  type ImageExample,
   type ImageFolderOptions,
   idx,
   imageFolder,
