@@ -1,4 +1,5 @@
 /** Whether a run is well: its gradients, its losses, whether it is alive, whether it hangs. */
+export type { ControlAction, ControlRecord, ControlRequest, ControlState } from "./control.ts";
 export { gradientMonitor } from "./gradient-monitor.ts";
 export {
   type Heartbeat,
