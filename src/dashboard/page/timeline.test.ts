@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import type { Series } from "../api.ts";
+import { blocksOf, nestHooks, timelineOf, timeTree } from "./timeline.ts";
+
+const series = (key: string, x: readonly number[], mean: readonly (number | null)[]): Series => ({
+  run: "a",
+  key,
+  x,
+  mean,
+  min: mean,
+  max: mean,
+  values: x.length,
+  notFinite: 0,
+});
+
+describe("timeline", () => {
+  it("stacks phases, then hooks by their time, then the rest", () => {
+    const { x, layers } = timelineOf([
+      series("time/hooks/small", [10, 20], [0.05, 0.05]),
+      series("time/phases/train", [10, 20], [0.5, 0.25]),
+      series("time/hooks/large", [10, 20], [0.25, 0.5]),
+      series("time/samplesPerSecond", [10, 20], [900, 900]),
+    ]);
+    expect(x).toEqual([10, 20]);
+    expect(layers.map(({ name, kind }) => [name, kind])).toEqual([
+      ["train", "phase"],
+      ["large", "hook"],
+      ["small", "hook"],
+      ["everything else", "rest"],
+    ]);
+    expect(layers.map(({ base }) => base.map((one) => Number(one.toFixed(6))))).toEqual([
+      [0, 0],
+      [0.5, 0.25],
+      [0.75, 0.75],
+      [0.8, 0.8],
+    ]);
+    expect(layers.at(-1)?.share[0]).toBeCloseTo(0.2);
+  });
+
+  it("keeps the share of the reading before where a series has none, and 0 before its first", () => {
+    const { x, layers } = timelineOf([
+      series("time/phases/train", [1, 3], [0.5, null]),
+      series("time/phases/validation", [2], [0.25]),
+    ]);
+    expect(x).toEqual([1, 2, 3]);
+    expect(layers[0]?.share).toEqual([0.5, 0.5, 0.5]);
+    expect(layers[1]?.share).toEqual([0, 0.25, 0.25]);
+  });
+
+  it("scales a reading in which hooks in the background took more than the time that passed", () => {
+    const { layers } = timelineOf([
+      series("time/phases/train", [1, 2], [1, 0.5]),
+      series("time/hooks/evaluation", [1, 2], [3, 0.25]),
+    ]);
+    expect(layers.map(({ share }) => share)).toEqual([
+      [0.25, 0.5],
+      [0.75, 0.25],
+      [0, 0.25],
+    ]);
+  });
+
+  it("gives the parts of one reading, or of all on average", () => {
+    const timeline = timelineOf([
+      series("time/phases/train", [1, 2], [0.5, 0.25]),
+      series("time/hooks/log", [1, 2], [0.25, 0.5]),
+    ]);
+    const totals = (reading?: number) => timeTree(timeline, reading).map(({ name, total }) => [name, total]);
+    expect(totals(1)).toEqual([
+      ["train", 0.25],
+      ["hooks", 0.5],
+      ["everything else", 0.25],
+    ]);
+    expect(totals()).toEqual([
+      ["train", 0.375],
+      ["hooks", 0.375],
+      ["everything else", 0.25],
+    ]);
+  });
+});
+
+describe("hooks in one another", () => {
+  const hooks = [
+    { name: "metrics.time", total: 3 },
+    { name: "metrics", total: 1 },
+    { name: "metrics.time.probe", total: 2 },
+    { name: "checkpoint.keeper", total: 7 },
+  ];
+
+  it("puts a hook under the nearest one whose name begins its own", () => {
+    const [first, second] = nestHooks(hooks);
+    // There is no hook "checkpoint": its part stands alone.
+    expect(first).toMatchObject({ name: "checkpoint.keeper", total: 7, children: [] });
+    expect(second).toMatchObject({ name: "metrics", own: 1, total: 6 });
+    expect(second?.children).toMatchObject([
+      { name: "metrics.time", own: 3, total: 5, children: [{ name: "metrics.time.probe", total: 2 }] },
+    ]);
+  });
+
+  it("lays them out side by side, with parts below what they belong to", () => {
+    expect(
+      blocksOf(nestHooks(hooks)).map(({ name, from, total, depth }) => [name, from, total, depth]),
+    ).toEqual([
+      ["checkpoint.keeper", 0, 7, 0],
+      ["metrics", 7, 6, 0],
+      ["metrics.time", 7, 5, 1],
+      ["metrics.time.probe", 7, 2, 2],
+    ]);
+  });
+});
