@@ -263,8 +263,8 @@ export interface LiveEvents {
   };
   /** New rows of a kind in the stats store: evaluations, checkpoints, replays, interventions, decisions. */
   readonly event: { readonly run: string; readonly kind: string; readonly rows: readonly unknown[] };
-  /** New lines of the log. */
-  readonly log: { readonly run: string; readonly lines: readonly string[]; readonly to: number };
+  /** New lines of the log, with their offsets as a `LogPart` has them. */
+  readonly log: LogPart & { readonly run: string };
   /** What the run answers to requests, and its state as control sees it. */
   readonly control: {
     readonly run: string;
