@@ -54,7 +54,7 @@ const note: TrainerHook = {
 console.log(
   `PPO learns ${ENVIRONMENT} in ${totalSteps.toLocaleString("en")} steps; 500 is the best there is`,
 );
-const { counters, timings } = await agent.train({
+const { counters, outcome, timings } = await agent.train({
   hooks: ({ player }) => [
     progress,
     evaluationHook({
@@ -69,6 +69,10 @@ const { counters, timings } = await agent.train({
   ],
 });
 
+if (outcome === "interrupted") {
+  console.log(`its checkpoint is in ${join(directory, "checkpoints")}`);
+  process.exit();
+}
 const evaluation = await agent.evaluate({ episodes: 20, seed: 100 });
 const rate = Math.round(counters.samples / timings.seconds);
 await show(replayFrames(await readReplay(found.replay), makeEnvironment(ENVIRONMENT)));

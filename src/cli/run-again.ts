@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { constants } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { EspalierError } from "../core/index.ts";
@@ -79,8 +80,9 @@ export async function runAgain([node, ...rest]: Self, args: readonly string[]): 
   const pass = (): void => void child.kill("SIGTERM");
   process.on("SIGINT", wait).on("SIGTERM", pass);
   try {
-    const [code] = (await once(child, "close")) as [number | null];
-    return code ?? 1;
+    const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
+    // As a shell says it of a program that a signal has ended.
+    return code ?? 128 + constants.signals[signal ?? "SIGTERM"];
   } finally {
     process.off("SIGINT", wait).off("SIGTERM", pass);
   }

@@ -19,6 +19,9 @@ interface WorkerOptions {
 /** Milliseconds between two lines about what it does. */
 const interval = 10_000;
 
+/** Exit codes by the signal that asked for the end. */
+const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
 /** `espalier worker`. */
 export function registerWorker(program: Command): void {
   program
@@ -57,13 +60,16 @@ async function runMany(count: number): Promise<void> {
   const children = Array.from({ length: count }, () =>
     spawn(node, [...rest, ...args, "--count", "1"], { stdio: "inherit" }),
   );
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
+  let asked: number | undefined;
+  for (const [signal, code] of Object.entries(signalCodes))
     process.on(signal, () => {
-      for (const child of children) child.kill(signal);
+      asked ??= code;
+      // Ctrl-C reaches them as well, and a second SIGINT would end them at once.
+      for (const child of children) child.kill("SIGTERM");
     });
   const ends = await Promise.all(children.map((child) => once(child, "exit")));
   const failed = ends.map(([code, signal]) => (signal ? 1 : Number(code))).filter((code) => code !== 0);
-  process.exitCode = failed[0] ?? 0;
+  process.exitCode = asked ?? failed[0] ?? 0;
 }
 
 async function runOne({ run, servers, name, module, wait }: WorkerOptions): Promise<void> {
@@ -80,12 +86,9 @@ async function runOne({ run, servers, name, module, wait }: WorkerOptions): Prom
     return;
   }
   const leaving = new AbortController();
-  for (const [signal, code] of [
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-  ] as const)
+  for (const [signal, code] of Object.entries(signalCodes))
     process.once(signal, () => {
-      process.exitCode = code;
+      process.exitCode ??= code;
       leaving.abort(new EspalierError("WORKER_LEAVES", `it was told to leave: ${signal}`));
       process.once(signal, () => process.exit(code));
     });

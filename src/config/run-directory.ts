@@ -12,7 +12,7 @@
  *       replays/         recorded episodes
  *     runs/stats.db      the stats store that all runs share
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
@@ -118,6 +118,7 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
     ...(options.labels && { labels: options.labels }),
   };
   writeFileSync(join(directory, "config.yaml"), resolvedText({ name, ...config }));
+  // Last: a directory without it, of a process that was killed here, is no run yet.
   writeRecord(directory, record);
   return prepare(directory, record, built, options);
 }
@@ -231,8 +232,12 @@ export function plannedTrainer(built: BuiltRun): Trainer {
   return trainerIn(directory, { id: "planned", name }, built, { logger: new Logger({ sinks: [] }) });
 }
 
-const writeRecord = (directory: string, record: RunRecord): void =>
-  writeFileSync(join(directory, "run.json"), `${JSON.stringify(record, undefined, 2)}\n`);
+/** Writes `run.json` at once or not at all: without it the run could not be resumed. */
+function writeRecord(directory: string, record: RunRecord): void {
+  const file = join(directory, "run.json");
+  writeFileSync(`${file}.new`, `${JSON.stringify(record, undefined, 2)}\n`);
+  renameSync(`${file}.new`, file);
+}
 
 /** What a run's directory says of it. */
 export function readRecord(directory: string): RunRecord {
