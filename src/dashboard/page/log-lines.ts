@@ -1,52 +1,35 @@
-// The part of a log that the page holds: lines with their offsets in the file, and what comes before and after.
+// The part of a log that the page holds: parts that follow one another in the file, oldest first. Offsets are those of
+// the server: a line as it is shown may have other bytes than in the file.
 import type { LogPart } from "../api.ts";
 
-/** Lines from the offset `from` to the offset `to` of a log, each with its own offset. */
-export interface LogLines {
-  readonly lines: readonly { readonly at: number; readonly text: string }[];
-  readonly from: number;
-  readonly to: number;
-}
+export type LogWindow = readonly LogPart[];
 
 /** The most lines that are held, and so are elements of the page. */
 export const mostLines = 5000;
 
-const sizeOf = (text: string): number => encoder.encode(text).length + 1;
-const encoder = new TextEncoder();
-
-/** The newest lines of a part. */
-export const linesOf = (part: LogPart): LogLines => newest({ ...part, lines: placed(part.lines, part.to) });
-
-/** Lines that end at an offset, with their own offsets. */
-function placed(lines: readonly string[], to: number): LogLines["lines"] {
-  let at = to - lines.reduce((sum, text) => sum + sizeOf(text), 0);
-  return lines.map((text) => {
-    const line = { at, text };
-    at += sizeOf(text);
-    return line;
-  });
+/** Adds a newer part. The same where it is held already; undefined where lines before it are missing. */
+export function withNewer(held: LogWindow, part: LogPart): LogWindow | undefined {
+  const end = held.at(-1)?.to;
+  if (end !== undefined && part.to <= end) return held;
+  if (end !== undefined && part.from !== end) return undefined;
+  const parts = [...held, part];
+  // The oldest go, where there are too many.
+  for (let count = countLines(parts); parts.length > 1 && count > mostLines; )
+    count -= parts.shift()?.lines.length ?? 0;
+  return parts.length > 1 ? parts : [{ ...part, lines: part.lines.slice(-mostLines) }];
 }
 
-/**
- * Adds new lines that end at the offset `to`: only those that are not held already. Undefined where lines before them
- * are missing.
- */
-export function withNewer(held: LogLines, lines: readonly string[], to: number): LogLines | undefined {
-  if (to <= held.to) return held;
-  const added = placed(lines, to);
-  if ((added[0]?.at ?? to) > held.to) return undefined;
-  return newest({ ...held, lines: [...held.lines, ...added.filter(({ at }) => at >= held.to)], to });
+/** Adds an older part. The newest go, where there are too many. */
+export function withOlder(held: LogWindow, part: LogPart): LogWindow {
+  if (part.to !== held[0]?.from) return held;
+  const parts = [part, ...held];
+  for (let count = countLines(parts); parts.length > 1 && count > mostLines; )
+    count -= parts.pop()?.lines.length ?? 0;
+  return parts.length > 1 ? parts : [{ ...part, lines: part.lines.slice(-mostLines) }];
 }
 
-/** Adds older lines. Where that makes too many, the newest are let go. */
-export function withOlder(held: LogLines, part: LogPart): LogLines {
-  if (part.to > held.from) return held;
-  const lines = [...placed(part.lines, part.to), ...held.lines];
-  const kept = lines.slice(0, mostLines);
-  return { lines: kept, from: part.from, to: lines[mostLines]?.at ?? held.to };
-}
+const countLines = (parts: LogWindow): number => parts.reduce((sum, { lines }) => sum + lines.length, 0);
 
-function newest(held: LogLines): LogLines {
-  const lines = held.lines.slice(-mostLines);
-  return lines.length === held.lines.length ? held : { ...held, lines, from: lines[0]?.at ?? held.to };
-}
+/** All lines, each with a name that stays its own while it is held. */
+export const linesIn = (held: LogWindow): readonly { readonly key: string; readonly text: string }[] =>
+  held.flatMap(({ lines, from }) => lines.map((text, i) => ({ key: `${from}-${i}`, text })));

@@ -1,0 +1,141 @@
+// The tab "Checkpoints": what was saved, what lies in it, whether it is whole, and what is never deleted.
+import { useState } from "preact/hooks";
+import type { CheckpointDetail, CheckpointSummary, RunDetail, Verified } from "../api.ts";
+import { isReport, send, session, useApi } from "./client.ts";
+import { formatBytes, formatNumber, formatTime } from "./format.ts";
+import { apiOf, Button, Loaded, Table, useList } from "./table.tsx";
+
+export function CheckpointsView({ run }: { run: RunDetail }) {
+  const answer = useList<CheckpointSummary>(run.id, "checkpoints", "checkpoint");
+  const [chosen, choose] = useState<string | undefined>(undefined);
+  const [verdicts, setVerdicts] = useState<Readonly<Record<string, string>>>({});
+  const verify = async (name: string) => {
+    setVerdicts((before) => ({ ...before, [name]: "being read…" }));
+    const found = await send<Verified>("POST", apiOf(run.id, "checkpoints", name, "verify"), {});
+    const said = found?.whole ? "whole" : (found?.problem ?? "not verified");
+    setVerdicts((before) => ({ ...before, [name]: said }));
+  };
+  const protect = async (name: string, on: boolean) => {
+    await send("POST", apiOf(run.id, "checkpoints", name, "protect"), { protected: on });
+    answer.reload();
+  };
+  const off = session.value?.control !== true;
+  return (
+    <>
+      {off && !isReport && (
+        <p class="note">
+          Verifying and protecting need the address with the token that `espalier dashboard` printed.
+        </p>
+      )}
+      <Loaded answer={answer}>
+        {(rows) => (
+          <>
+            <Table
+              caption="Checkpoints"
+              rows={rows}
+              keyOf={({ name }) => name}
+              empty="No checkpoint is here."
+              columns={[
+                { title: "Name", cell: ({ name }) => name },
+                { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
+                { title: "Saved", cell: ({ at }) => formatTime(at) },
+                { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
+                { title: "Metrics", cell: ({ metrics }) => <Numbers of={metrics} /> },
+                {
+                  title: "Actions",
+                  cell: ({ name, protected: kept }) => (
+                    <span class="buttons">
+                      <Button
+                        expanded={chosen === name}
+                        label={`Inspect ${name}`}
+                        on={() => choose(chosen === name ? undefined : name)}
+                      >
+                        Inspect
+                      </Button>
+                      {!isReport && (
+                        <>
+                          <Button off={off} label={`Verify ${name}`} on={() => verify(name)}>
+                            Verify
+                          </Button>
+                          <Button
+                            off={off}
+                            pressed={kept}
+                            label={`Protect ${name}`}
+                            on={() => protect(name, !kept)}
+                          >
+                            {kept ? "Protected" : "Protect"}
+                          </Button>
+                        </>
+                      )}
+                      <span aria-live="polite">{verdicts[name]}</span>
+                    </span>
+                  ),
+                },
+              ]}
+            />
+            {chosen !== undefined && <Inside path={apiOf(run.id, "checkpoints", chosen)} name={chosen} />}
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+/** Names and numbers on one line. */
+const Numbers = ({ of }: { of: Readonly<Record<string, number>> }) => (
+  <>
+    {Object.entries(of)
+      .map(([name, value]) => `${name} ${formatNumber(value)}`)
+      .join(", ")}
+  </>
+);
+
+/** Counters and components of a checkpoint; tensors and values of each component unfold. */
+function Inside({ path, name }: { path: string; name: string }) {
+  const answer = useApi<CheckpointDetail>(path);
+  return (
+    <section class="panel" aria-label={`Inside ${name}`}>
+      <h3>{name}</h3>
+      <Loaded answer={answer}>
+        {({ counters, components }) => (
+          <>
+            <p>
+              <Numbers of={counters} />
+            </p>
+            {components.map((component) => (
+              <details key={component.name}>
+                <summary>
+                  {component.name}, {formatBytes(component.bytes)}, {component.tensors.length} tensors
+                </summary>
+                <p class="note break">sha256 {component.sha256}</p>
+                {component.tensors.length > 0 && (
+                  <Table
+                    caption={`Tensors of ${component.name}`}
+                    rows={component.tensors}
+                    keyOf={({ path: of }) => of}
+                    columns={[
+                      { title: "Tensor", cell: ({ path: of }) => of },
+                      { title: "Type", cell: ({ dtype }) => dtype },
+                      { title: "Shape", cell: ({ shape }) => `[${shape.join(", ")}]` },
+                    ]}
+                  />
+                )}
+                {Object.keys(component.values).length > 0 && (
+                  <Table
+                    caption={`Values of ${component.name}`}
+                    rows={Object.entries(component.values)}
+                    keyOf={([key]) => key}
+                    columns={[
+                      { title: "Value", cell: ([key]) => key },
+                      { title: "Is", cell: ([, value]) => <span class="break">{value}</span> },
+                    ]}
+                  />
+                )}
+              </details>
+            ))}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,145 @@
+// The tab "Replays": recorded episodes, played as pictures. A picture is an SVG document in an image, where it can
+// neither run scripts nor request anything.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Film, ReplaySummary, RunDetail } from "../api.ts";
+import { useApi } from "./client.ts";
+import { formatNumber, formatTime } from "./format.ts";
+import { apiOf, Button, Loaded, Table, useList } from "./table.tsx";
+
+export function ReplaysView({ run }: { run: RunDetail }) {
+  const answer = useList<ReplaySummary>(run.id, "replays", "replay");
+  const [chosen, choose] = useState<string | undefined>(undefined);
+  return (
+    <Loaded answer={answer}>
+      {(rows) => (
+        <>
+          {chosen !== undefined && (
+            <Player key={chosen} path={apiOf(run.id, "replays", chosen)} name={chosen} />
+          )}
+          <Table
+            caption="Replays"
+            rows={rows}
+            keyOf={({ name }) => name}
+            empty="No episode was recorded."
+            columns={[
+              { title: "Replay", cell: ({ name }) => name },
+              { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
+              { title: "Recorded", cell: ({ at }) => formatTime(at) },
+              { title: "Length", number: true, cell: ({ steps }) => formatNumber(steps) },
+              { title: "Return", number: true, cell: (row) => formatNumber(row.return) },
+              {
+                title: "Watch",
+                cell: ({ name }) => (
+                  <Button label={`Watch ${name}`} on={() => choose(name)}>
+                    Watch
+                  </Button>
+                ),
+              },
+            ]}
+          />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Player({ path, name }: { path: string; name: string }) {
+  const answer = useApi<Film>(path);
+  return (
+    <section class="panel" aria-label={`Replay ${name}`}>
+      <h3>{name}</h3>
+      <Loaded answer={answer}>
+        {(film) =>
+          film.frames.length === 0 ? (
+            <p class="note">It has no pictures.</p>
+          ) : (
+            <Frames film={film} name={name} />
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+const speeds = [0.25, 0.5, 1, 2, 4, 8];
+
+/** Space plays and pauses, the arrow keys go from picture to picture, Home and End to the first and last. */
+function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
+  const last = frames.length - 1;
+  const [frame, setFrame] = useState(0);
+  const [playing, setPlaying] = useState(true);
+  const [speed, setSpeed] = useState(1);
+  const passed = useRef(0);
+  useEffect(() => {
+    if (!playing) return;
+    let [request, before] = [0, performance.now()];
+    const tick = (time: number) => {
+      passed.current += ((time - before) / 1000) * fps * speed;
+      before = time;
+      const steps = Math.floor(passed.current);
+      passed.current -= steps;
+      if (steps > 0) setFrame((now) => Math.min(last, now + steps));
+      request = requestAnimationFrame(tick);
+    };
+    request = requestAnimationFrame(tick);
+    return () => cancelAnimationFrame(request);
+  }, [playing, speed, fps, last]);
+  useEffect(() => {
+    if (frame === last) setPlaying(false);
+  }, [frame, last]);
+
+  const play = () => {
+    if (frame === last) setFrame(0);
+    setPlaying(!playing || frame === last);
+  };
+  const show = (next: number) => {
+    setPlaying(false);
+    setFrame(Math.max(0, Math.min(last, next)));
+  };
+  const keys: Readonly<Record<string, () => void>> = {
+    " ": play,
+    ArrowLeft: () => show(frame - 1),
+    ArrowRight: () => show(frame + 1),
+    Home: () => show(0),
+    End: () => show(last),
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const of = event.target as HTMLElement;
+    const act = keys[event.key];
+    if (!act || of.tagName === "SELECT" || (event.key === " " && of.tagName === "BUTTON")) return;
+    event.preventDefault();
+    act();
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a group of controls without a legend.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the player takes keys.
+    <div class="player" role="group" aria-label="Player" tabIndex={0} onKeyDown={onKeyDown}>
+      <img
+        src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(frames[frame] ?? "")}`}
+        alt={`Frame ${frame + 1} of ${frames.length} of ${name}`}
+      />
+      <div class="toolbar">
+        <Button on={play}>{playing ? "Pause" : "Play"}</Button>
+        <input
+          class="grow"
+          type="range"
+          min={0}
+          max={last}
+          value={frame}
+          aria-label="Frame"
+          aria-valuetext={`Frame ${frame + 1} of ${frames.length}`}
+          onInput={(event) => show(Number(event.currentTarget.value))}
+        />
+        <output>{`${frame + 1} / ${frames.length}`}</output>
+        <label>
+          Speed{" "}
+          <select value={speed} onChange={(event) => setSpeed(Number(event.currentTarget.value))}>
+            {speeds.map((times) => (
+              <option key={times} value={times}>{`${times}×`}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </div>
+  );
+}
