@@ -88,9 +88,13 @@ export const asApiError = (error: unknown): ApiError =>
   error instanceof ApiFailure ? error.error : { code: "page", message: String(error) };
 
 /** Asks for a path of the API: `get<RunDetail>("/api/runs/7f3a")`. Throws an `ApiFailure`. */
-export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return request<T>("GET", path, undefined, signal);
+export function get<T>(path: string): Promise<T> {
+  // Views that want the same at the same time share a request.
+  const shared = asked.get(path) ?? request("GET", path).finally(() => asked.delete(path));
+  asked.set(path, shared);
+  return shared as Promise<T>;
 }
+const asked = new Map<string, Promise<unknown>>();
 
 /** Sends with the token. A failure is shown to the user, and the answer is undefined then. */
 export async function send<T>(
@@ -106,24 +110,19 @@ export async function send<T>(
   }
 }
 
-async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   if (report) return fromReport<T>(report, path);
-  let response: Response;
-  try {
-    response = await fetch(`.${path}`, {
-      method,
-      headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
+  const sent =
+    body === undefined
+      ? { method, headers }
+      : { method, headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(`.${path}`, sent).catch(() => {
     throw new ApiFailure({
       code: "unreachable",
       message: "The dashboard does not answer.",
       fix: "See whether `espalier dashboard` still runs, then reload this page.",
     });
-  }
+  });
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer as T;
   const said = (answer as { error?: ApiError } | undefined)?.error;
@@ -174,21 +173,23 @@ export interface Answer<T> {
  * const { data, error } = useApi<LogPart>(`/api/runs/${run}/log`);
  */
 export function useApi<T>(path: string | undefined): Answer<T> {
-  const [asked, ask] = useState(0);
+  const [times, ask] = useState(0);
   const lost = reconnects.value;
   const [state, setState] = useState<{ path?: string | undefined; data?: T; error?: ApiError }>({});
   useEffect(() => {
     if (path === undefined) return;
-    const stop = new AbortController();
+    let current = true;
     const settle = (answer: { data?: T; error?: ApiError }) => {
-      if (!stop.signal.aborted) setState({ path, ...answer });
+      if (current) setState({ path, ...answer });
     };
     liveOpened
-      .then(() => get<T>(path, stop.signal))
+      .then(() => get<T>(path))
       .then((data) => settle({ data }))
       .catch((error) => settle({ error: asApiError(error) }));
-    return () => stop.abort();
-  }, [path, asked, lost]);
+    return () => {
+      current = false;
+    };
+  }, [path, times, lost]);
   const current = state.path === path ? state : {};
   return {
     data: current.data,

@@ -26,6 +26,8 @@ export interface View {
   readonly smoothing: number;
   /** The visible part of the axis. */
   readonly zoom: readonly [from: number, to: number] | undefined;
+  /** The counter that the zoom is on, or `time`: charts over another one show all. */
+  readonly zoomOn: string;
   readonly metricFilter: string;
   /** Categories whose charts are folded away. */
   readonly folded: readonly string[];
@@ -46,6 +48,7 @@ const defaults: View = {
   log: false,
   smoothing: 0,
   zoom: undefined,
+  zoomOn: "",
   metricFilter: "",
   folded: [],
   theme: "auto",
@@ -55,7 +58,7 @@ const defaults: View = {
 export function parseView(fragment: string): View {
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
   const texts = (name: string) => [...new Set(given.getAll(name).filter((one) => one !== ""))];
-  const text = (name: "tab" | "search" | "sort" | "spark" | "metricFilter") =>
+  const text = (name: "tab" | "zoomOn" | "search" | "sort" | "spark" | "metricFilter") =>
     given.get(name) || defaults[name];
   const zoom = (given.get("zoom") ?? "").split(",").map(Number);
   const [from = Number.NaN, to = Number.NaN] = zoom;
@@ -75,6 +78,7 @@ export function parseView(fragment: string): View {
     log: given.get("log") === "1",
     smoothing: smoothing > 0 ? Math.min(smoothing, 0.99) : 0,
     zoom: Number.isFinite(from) && Number.isFinite(to) && from < to ? [from, to] : undefined,
+    zoomOn: text("zoomOn"),
     metricFilter: text("metricFilter"),
     folded: texts("folded"),
     theme: theme === "light" || theme === "dark" ? theme : "auto",

@@ -1,0 +1,503 @@
+// The list of runs: search, tags, sorting, spark lines, and what can be done with the selected ones.
+import { signal, useComputed } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { memo } from "preact/compat";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Marks, RunSummary, Sparks } from "../api.ts";
+import { get, isReport, now, onLive, send, session } from "./client.ts";
+import { formatAge, formatDuration, formatNumber, formatTime } from "./format.ts";
+import { runs, runsError, stateSigns, takeRuns } from "./runs.ts";
+import { formatView, setView, view } from "./view.ts";
+
+/** Rows that are made at once; more come when the end of the list is near. */
+const page = 500;
+
+const columns = {
+  name: { title: "Run", of: (run: RunSummary) => run.name.toLowerCase() },
+  state: { title: "State", of: (run: RunSummary) => run.state },
+  progress: { title: "Progress", of: (run: RunSummary) => run.progress ?? -1 },
+  counters: { title: "Counters", of: (run: RunSummary) => Math.max(0, ...Object.values(run.counters)) },
+  heartbeat: { title: "Heartbeat", of: (run: RunSummary) => run.heartbeat ?? 0 },
+  started: { title: "Started", of: (run: RunSummary) => run.startedAt },
+  duration: { title: "Duration", of: (run: RunSummary) => (run.endedAt ?? now.peek()) - run.startedAt },
+} as const;
+
+/** The runs that the view asks for, in its order. */
+export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
+  const { search, tags, showArchived, hidden, sort } = view.value;
+  const words = search.toLowerCase().split(/\s+/);
+  const found = [...all].filter((run) => {
+    if (hidden.includes(run.id) || (run.archived && !showArchived)) return false;
+    const text = [run.name, run.id, run.state, ...run.tags].join("\n").toLowerCase();
+    return words.every((word) => text.includes(word)) && tags.every((tag) => run.tags.includes(tag));
+  });
+  const column = columns[sort.replace(/^-/, "") as keyof typeof columns] ?? columns.started;
+  const sign = sort.startsWith("-") ? -1 : 1;
+  return found.sort((a, b) => {
+    const [x, y] = [column.of(a), column.of(b)];
+    return x < y ? -sign : x > y ? sign : 0;
+  });
+}
+
+export function RunsList() {
+  const all = runs.value;
+  const [limit, setLimit] = useState(page);
+  const { runs: selected, hidden, search, tags, showArchived, sort, spark } = view.value;
+  if (!all)
+    return runsError.value ? (
+      <p class="note" role="alert">
+        {runsError.value.message} {runsError.value.fix}
+      </p>
+    ) : (
+      <p class="note">Loading the runs …</p>
+    );
+  const rows = listed(all.values());
+  const archived = [...all.values()].filter((run) => run.archived).length;
+  return (
+    <>
+      <search class="toolbar">
+        <input
+          type="search"
+          aria-label="Search runs"
+          placeholder="Search name, id, tag or state (/)"
+          value={search}
+          onInput={(event) => setView({ search: event.currentTarget.value })}
+        />
+        <label class="narrow-only">
+          Sort by{" "}
+          <select value={sort} onChange={(event) => setView({ sort: event.currentTarget.value })}>
+            {Object.entries(columns).flatMap(([id, { title }]) => [
+              <option key={id} value={id}>{`${title}, ascending`}</option>,
+              <option key={`-${id}`} value={`-${id}`}>{`${title}, descending`}</option>,
+            ])}
+          </select>
+        </label>
+        <label>
+          Spark line of{" "}
+          <input
+            type="text"
+            class="metric"
+            value={spark}
+            onChange={(event) => setView({ spark: event.currentTarget.value.trim() || "train/loss" })}
+          />
+        </label>
+        <label>
+          <input
+            type="checkbox"
+            checked={showArchived}
+            onChange={() => setView({ showArchived: !showArchived })}
+          />{" "}
+          Archived ({archived})
+        </label>
+        {hidden.length > 0 && (
+          <button type="button" onClick={() => setView({ hidden: [] })}>
+            Show {hidden.length} hidden
+          </button>
+        )}
+        {tags.map((tag) => (
+          <TagButton key={tag} tag={tag} />
+        ))}
+      </search>
+      {selected.length > 0 && <Selection selected={selected.flatMap((id) => all.get(id) ?? [])} />}
+      <p class="visually-hidden" role="status">
+        {rows.length} of {all.size} runs
+      </p>
+      {rows.length === 0 ? (
+        <p class="note">
+          {all.size === 0
+            ? `No runs yet in ${session.value?.directory ?? "the directory of runs"}. Start one with: espalier train RUN.yaml`
+            : "No run fits the search, the tags and what is hidden or archived."}
+        </p>
+      ) : (
+        <table class="runs">
+          <thead>
+            <tr>
+              <th scope="col">
+                <input
+                  type="checkbox"
+                  aria-label="Select all runs in the list"
+                  checked={rows.every((run) => selected.includes(run.id))}
+                  onChange={(event) =>
+                    setView({ runs: event.currentTarget.checked ? rows.map((run) => run.id) : [] }, false)
+                  }
+                />
+              </th>
+              {Object.entries(columns).map(([id, { title }]) => (
+                <Column key={id} id={id} title={title} sort={sort} />
+              ))}
+              <th scope="col">{spark}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, limit).map((run) => (
+              <Row key={run.id} run={run} selected={selected.includes(run.id)} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {rows.length > limit && (
+        <button type="button" onClick={() => setLimit(limit + page)}>
+          Show more: {rows.length - limit} left
+        </button>
+      )}
+    </>
+  );
+}
+
+function Column({ id, title, sort }: { readonly id: string; readonly title: string; readonly sort: string }) {
+  const order = sort === id ? "ascending" : sort === `-${id}` ? "descending" : undefined;
+  const sign = { ascending: " ▲", descending: " ▼", none: "" }[order ?? "none"];
+  return (
+    <th scope="col" {...(order ? { "aria-sort": order } : {})}>
+      <button type="button" onClick={() => setView({ sort: order === "descending" ? id : `-${id}` })}>
+        {title}
+        <span aria-hidden="true">{sign}</span>
+      </button>
+    </th>
+  );
+}
+
+/** A row is made anew only when its run or its selection changed: a heartbeat of one leaves the others. */
+const Row = memo(({ run, selected }: { readonly run: RunSummary; readonly selected: boolean }) => (
+  <tr class={run.archived ? "archived" : ""}>
+    <td>
+      <input
+        type="checkbox"
+        aria-label={`Select ${run.name} ${run.id}`}
+        checked={selected}
+        onChange={() => {
+          const { runs: before } = view.peek();
+          setView({ runs: selected ? before.filter((id) => id !== run.id) : [...before, run.id] }, false);
+        }}
+      />
+    </td>
+    <th scope="row">
+      <a href={`#run=${encodeURIComponent(run.id)}`} onClick={(event) => follow(event, run.id)}>
+        {run.name}
+      </a>
+      <small class="id">{run.id}</small>
+      {run.sweep && <small> sweep {run.sweep}</small>}
+      {run.tags.map((tag) => (
+        <TagButton key={tag} tag={tag} />
+      ))}
+    </th>
+    <td data-label="State">
+      <State run={run} />
+    </td>
+    <td data-label="Progress">
+      <Progress run={run} />
+    </td>
+    <td data-label="Counters" class="number">
+      {countersText(run)}
+    </td>
+    <td data-label="Heartbeat">{run.heartbeat !== undefined && <Age at={run.heartbeat} />}</td>
+    <td data-label="Started">{formatTime(run.startedAt)}</td>
+    <td data-label="Duration">
+      <Duration run={run} />
+    </td>
+    <td data-label="Spark">
+      <Spark run={run} />
+    </td>
+  </tr>
+));
+
+/** A plain click keeps the rest of the view; others, as for a new tab, are the browser's. */
+function follow(event: MouseEvent, run: string): void {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  setView({ run, runs: [], zoom: undefined });
+}
+
+export const State = ({ run }: { readonly run: RunSummary }) => (
+  <span class={`state ${run.state}`} title={run.reason}>
+    <span aria-hidden="true">{stateSigns[run.state]}</span> {run.state}
+  </span>
+);
+
+export const Progress = ({ run }: { readonly run: RunSummary }) =>
+  run.progress === undefined ? null : (
+    <span class="progress">
+      <progress aria-label={`Progress of ${run.name}`} max={1} value={run.progress} />{" "}
+      {Math.floor(run.progress * 100)}%
+    </span>
+  );
+
+export const countersText = (run: RunSummary): string =>
+  Object.entries(run.counters)
+    .map(([name, count]) => `${name} ${formatNumber(count)}`)
+    .join(" · ");
+
+export const Age = ({ at }: { readonly at: number }) => <>{formatAge(now.value - at)}</>;
+
+export const Duration = ({ run }: { readonly run: RunSummary }) => (
+  <>
+    {formatDuration(
+      (run.endedAt ?? (run.state === "lost" ? run.heartbeat : undefined) ?? now.value) - run.startedAt,
+    )}
+  </>
+);
+
+export function TagButton({ tag }: { readonly tag: string }) {
+  const tags = useComputed(() => view.value.tags).value;
+  const on = tags.includes(tag);
+  const next = on ? tags.filter((one) => one !== tag) : [...tags, tag];
+  return (
+    <button
+      type="button"
+      class="tag"
+      aria-pressed={on}
+      title={`Only runs tagged ${tag}`}
+      onClick={() => setView({ tags: next })}
+    >
+      {tag}
+    </button>
+  );
+}
+
+function Selection({ selected }: { readonly selected: readonly RunSummary[] }) {
+  const ids = selected.map((run) => run.id);
+  return (
+    <fieldset class="toolbar selection" aria-label="Selected runs">
+      <strong>{selected.length} selected</strong>
+      <a class="button" href={formatView({ ...view.value, run: ids[0], runs: ids, tab: "charts" })}>
+        Overlay in charts
+      </a>
+      <RunActions selected={selected} />
+      <button type="button" onClick={() => setView({ runs: [] }, false)}>
+        Clear selection
+      </button>
+    </fieldset>
+  );
+}
+
+/** What can be done with runs: hide, archive, tag, delete. All but hiding need the token. */
+export function RunActions({ selected }: { readonly selected: readonly RunSummary[] }) {
+  const [dialog, setDialog] = useState<"tags" | "delete">();
+  if (isReport || selected.length === 0) return null;
+  const allowed = session.value?.control === true;
+  const guard = allowed
+    ? {}
+    : { disabled: true, title: "Needs the token: open the link that `espalier dashboard` printed." };
+  const archived = selected.every((run) => run.archived);
+  const close = () => setDialog(undefined);
+  return (
+    <span class="buttons">
+      <button
+        type="button"
+        onClick={() =>
+          setView(
+            {
+              hidden: [...new Set([...view.peek().hidden, ...selected.map((run) => run.id)])],
+              runs: view.peek().run === undefined ? [] : view.peek().runs,
+            },
+            false,
+          )
+        }
+      >
+        Hide
+      </button>
+      <button type="button" {...guard} onClick={() => void mark(selected, () => ({ archived: !archived }))}>
+        {archived ? "Restore" : "Archive"}
+      </button>
+      <button type="button" {...guard} onClick={() => setDialog("tags")}>
+        Tags …
+      </button>
+      <button type="button" class="danger" {...guard} onClick={() => setDialog("delete")}>
+        Delete …
+      </button>
+      {dialog === "tags" && <TagsDialog selected={selected} onClose={close} />}
+      {dialog === "delete" && <DeleteDialog selected={selected} onClose={close} />}
+    </span>
+  );
+}
+
+async function mark(selected: readonly RunSummary[], marks: (run: RunSummary) => Marks): Promise<void> {
+  for (const run of selected) {
+    const marked = await send<RunSummary>(
+      "POST",
+      `/api/runs/${encodeURIComponent(run.id)}/marks`,
+      marks(run),
+    );
+    if (marked) takeRuns([marked]);
+  }
+}
+
+interface DialogProps {
+  readonly selected: readonly RunSummary[];
+  readonly onClose: () => void;
+}
+
+/** Tags that all selected runs have, to be changed: others of a run stay. */
+function TagsDialog({ selected, onClose }: DialogProps) {
+  const common = (selected[0]?.tags ?? []).filter((tag) => selected.every((run) => run.tags.includes(tag)));
+  const [text, setText] = useState(common.join(", "));
+  const save = () => {
+    const wanted = [...new Set(text.split(",").map((tag) => tag.trim()))].filter((tag) => tag !== "");
+    void mark(selected, (run) => ({
+      tags: [...new Set([...run.tags.filter((tag) => !common.includes(tag)), ...wanted])],
+    }));
+    onClose();
+  };
+  return (
+    <Dialog
+      title={`Tags of ${selected.length === 1 ? selected[0]?.name : `${selected.length} runs`}`}
+      onClose={onClose}
+    >
+      <form method="dialog" onSubmit={save}>
+        <label>
+          Tags, with commas between{" "}
+          <input type="text" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <p class="buttons">
+          <button type="submit">Save</button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+function DeleteDialog({ selected, onClose }: DialogProps) {
+  const [text, setText] = useState("");
+  const wanted = selected.length === 1 ? (selected[0]?.id ?? "") : `${selected.length} runs`;
+  const remove = async () => {
+    onClose();
+    const gone: string[] = [];
+    for (const { id } of selected) {
+      const path = `/api/runs/${encodeURIComponent(id)}?confirm=${encodeURIComponent(id)}`;
+      if (await send("DELETE", path)) gone.push(id);
+    }
+    takeRuns([], gone);
+    const { run, runs: others } = view.peek();
+    setView({
+      run: run && gone.includes(run) ? undefined : run,
+      runs: others.filter((id) => !gone.includes(id)),
+    });
+  };
+  return (
+    <Dialog title={`Delete ${selected.length === 1 ? selected[0]?.name : wanted}?`} onClose={onClose}>
+      <form method="dialog" onSubmit={() => void remove()}>
+        <p>Metrics, checkpoints, replays and logs are deleted for good. Type “{wanted}” to confirm.</p>
+        <label>
+          Confirm{" "}
+          <input
+            type="text"
+            autocomplete="off"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <p class="buttons">
+          <button type="submit" class="danger" disabled={text.trim() !== wanted}>
+            Delete
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+interface DialogBoxProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A dialog over the page, with its focus kept inside. */
+export function Dialog({ title, onClose, children }: DialogBoxProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => element.current?.showModal(), []);
+  return (
+    <dialog ref={element} aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+// Spark lines are asked for together, and only for rows in sight.
+const sparks = signal<Sparks>({});
+const sparkRows = new Map<Element, string>();
+const inSight = new Set<string>();
+const sparksDue = new Set<string>();
+let sparkKey = "";
+let sparkTimer: ReturnType<typeof setTimeout> | undefined;
+const sparkSight =
+  typeof IntersectionObserver === "undefined"
+    ? undefined
+    : new IntersectionObserver((entries) => {
+        for (const { target, isIntersecting } of entries) {
+          const id = sparkRows.get(target) ?? "";
+          if (isIntersecting) inSight.add(id);
+          else inSight.delete(id);
+          if (isIntersecting && !Object.hasOwn(sparks.peek(), id)) sparksDue.add(id);
+        }
+        askSparks(20);
+      });
+// Live updates of the list carry no metrics: runs that move are asked for again, slowly.
+onLive("runs", ({ changed }) => {
+  for (const run of changed) sparksDue.add(run.id);
+  askSparks(10_000);
+});
+
+function askSparks(delay: number): void {
+  if (sparkTimer && delay > 1000) return;
+  clearTimeout(sparkTimer);
+  sparkTimer = setTimeout(async () => {
+    sparkTimer = undefined;
+    const due = [...sparksDue].filter((id) => inSight.has(id)).slice(0, 100);
+    if (due.length === 0 || isReport) return;
+    for (const id of due) sparksDue.delete(id);
+    const key = sparkKey;
+    const query = new URLSearchParams([["key", key], ...due.map((id) => ["run", id])]);
+    const found = await get<Sparks>(`/api/sparks?${query}`).catch((): Sparks => ({}));
+    const none = Object.fromEntries(due.map((id) => [id, []]));
+    if (key === sparkKey) sparks.value = { ...sparks.peek(), ...none, ...found };
+    if (sparksDue.size > 0) askSparks(20);
+  }, delay);
+}
+
+function Spark({ run }: { readonly run: RunSummary }) {
+  const element = useRef<HTMLSpanElement>(null);
+  const key = useComputed(() => view.value.spark).value;
+  const values = useComputed(() => sparks.value[run.id]).value ?? [];
+  useEffect(() => {
+    const own = element.current;
+    if (!own) return;
+    if (key !== sparkKey) {
+      sparkKey = key;
+      sparks.value = {};
+    }
+    sparkRows.set(own, run.id);
+    sparkSight?.observe(own);
+    return () => {
+      sparkSight?.unobserve(own);
+      sparkRows.delete(own);
+      inSight.delete(run.id);
+    };
+  }, [run.id, key]);
+  const finite = values.filter((value) => value !== null);
+  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  const at = (value: number, i: number) =>
+    `${((i / Math.max(1, values.length - 1)) * 118 + 1).toFixed(1)},${(22 - ((value - low) / (high - low || 1)) * 20).toFixed(1)}`;
+  const points = values.flatMap((value, i) => (value === null ? [] : [at(value, i)]));
+  return (
+    <span class="spark" ref={element}>
+      {finite.length > 0 && (
+        <svg
+          viewBox="0 0 120 24"
+          role="img"
+          aria-label={`${key} of ${run.name}: last ${formatNumber(finite.at(-1))}`}
+        >
+          <polyline points={points.join(" ")} />
+        </svg>
+      )}
+      <small>{formatNumber(finite.at(-1))}</small>
+    </span>
+  );
+}

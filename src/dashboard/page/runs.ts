@@ -1,0 +1,82 @@
+// The runs that the page knows: asked for once, then kept by increments.
+import { signal } from "@preact/signals";
+import type { ApiError, LiveEvents, MetricSummary, RunDetail, RunState, RunSummary } from "../api.ts";
+import { asApiError, get, isReport, liveOpened, notify, onLive, reconnects } from "./client.ts";
+
+/** Runs by id, newest first; undefined until they were answered. */
+export const runs = signal<ReadonlyMap<string, RunSummary> | undefined>(undefined);
+export const runsError = signal<ApiError | undefined>(undefined);
+
+async function load(): Promise<void> {
+  try {
+    await liveOpened;
+    const found = await get<readonly RunSummary[]>("/api/runs");
+    runs.value = new Map(found.map((run) => [run.id, run]));
+    runsError.value = undefined;
+  } catch (error) {
+    if (!isReport) runsError.value = asApiError(error);
+  }
+}
+
+/** Takes over runs that were answered or came live. New ones come first. */
+export function takeRuns(changed: readonly RunSummary[], gone: readonly string[] = []): void {
+  const before = runs.peek() ?? new Map<string, RunSummary>();
+  const added = changed.filter((run) => !before.has(run.id)).sort((a, b) => b.startedAt - a.startedAt);
+  const next = new Map([...added.map((run) => [run.id, run] as const), ...before]);
+  for (const run of changed) next.set(run.id, run);
+  for (const id of gone) next.delete(id);
+  runs.value = next;
+}
+
+/** Asks for the runs and follows their changes, for as long as the page is open. */
+export function followRuns(): void {
+  onLive("runs", ({ changed, gone }) => takeRuns(changed, gone));
+  onLive("metrics", takeMetrics);
+  // Runs at once, and again whenever the live connection came back.
+  reconnects.subscribe(() => void load());
+}
+
+/** Runs in full, by id: those that were opened or overlaid. */
+export const details = signal<ReadonlyMap<string, RunDetail>>(new Map());
+
+/** Asks for runs in full. Those that are there already stay until the answer. */
+export async function openDetails(ids: readonly string[]): Promise<void> {
+  await liveOpened;
+  const ask = async (id: string) => {
+    try {
+      const found = await get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`);
+      details.value = new Map(details.peek()).set(id, found);
+      // A report has no list.
+      if (!runs.peek()?.has(id)) takeRuns([found]);
+    } catch (error) {
+      notify(asApiError(error));
+    }
+  };
+  await Promise.all(ids.map(ask));
+}
+
+/** Adds the metrics that a run logs for the first time. */
+function takeMetrics({ run: id, series }: LiveEvents["metrics"]): void {
+  const run = details.peek().get(id);
+  const known = new Set(run?.metrics.map((metric) => metric.key));
+  const added = Object.keys(series).filter((key) => !known.has(key));
+  if (!run || added.length === 0) return;
+  const metrics = added.map((key): MetricSummary => {
+    const [category = key, ...name] = key.split("/");
+    const like = run.metrics.find((one) => one.category === category) ?? run.metrics[0];
+    const last = series[key]?.value.at(-1) ?? null;
+    return { key, category, name: name.join("/"), axis: like?.axis ?? "steps", points: 0, last };
+  });
+  details.value = new Map(details.peek()).set(id, { ...run, metrics: [...run.metrics, ...metrics] });
+}
+
+/** A state as a sign and words: colour alone would not reach everybody. */
+export const stateSigns: Readonly<Record<RunState, string>> = {
+  running: "▶",
+  paused: "⏸",
+  completed: "✔",
+  stopped: "■",
+  interrupted: "⚡",
+  failed: "✖",
+  lost: "?",
+};

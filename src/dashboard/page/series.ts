@@ -1,0 +1,101 @@
+// Curves of charts: points that stand for one value or many, joined from a whole view, a finer part of it and live values.
+import type { Series } from "../api.ts";
+
+type Values = (number | null)[];
+
+/** Points in order of x. `weight` is the number of values that a point stands for. */
+export interface Curve {
+  readonly x: number[];
+  readonly min: Values;
+  readonly max: Values;
+  readonly mean: Values;
+  readonly weight: number[];
+}
+
+export const emptyCurve = (): Curve => ({ x: [], min: [], max: [], mean: [], weight: [] });
+
+/** The curve of a server's answer, with x counted from `origin`. */
+export function curveOf(series: Series, origin = 0): Curve {
+  const weight = series.x.length === 0 ? 1 : series.values / series.x.length;
+  return {
+    x: series.x.map((x) => x - origin),
+    min: [...series.min],
+    max: [...series.max],
+    mean: [...series.mean],
+    weight: series.x.map(() => weight),
+  };
+}
+
+/** Adds a live value at the end. Returns false for one that the curve has already. */
+export function append(curve: Curve, x: number, value: number | null): boolean {
+  if (x <= (curve.x.at(-1) ?? Number.NEGATIVE_INFINITY)) return false;
+  curve.x.push(x);
+  for (const values of [curve.min, curve.max, curve.mean]) values.push(value);
+  curve.weight.push(1);
+  return true;
+}
+
+/** Halves the points of a curve with more than twice the limit: each new one stands for two neighbours. */
+export function thin(curve: Curve, limit: number): Curve {
+  if (curve.x.length <= 2 * limit) return curve;
+  const thinned = emptyCurve();
+  for (let i = 0; i < curve.x.length; i += 2) {
+    const both = [i, Math.min(i + 1, curve.x.length - 1)];
+    const finite = both.filter((j) => curve.mean[j] !== null);
+    const of = (values: Values) => finite.map((j) => values[j] ?? 0);
+    const weights = finite.map((j) => curve.weight[j] ?? 1);
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    const mean = of(curve.mean).reduce((sum, value, j) => sum + (value * (weights[j] ?? 1)) / total, 0);
+    thinned.x.push(curve.x[both[1] ?? i] ?? 0);
+    thinned.min.push(finite.length === 0 ? null : Math.min(...of(curve.min)));
+    thinned.max.push(finite.length === 0 ? null : Math.max(...of(curve.max)));
+    thinned.mean.push(finite.length === 0 ? null : mean);
+    thinned.weight.push(total || 1);
+  }
+  return thin(thinned, limit);
+}
+
+/** A curve with the points of a finer one in the part that the finer one covers. */
+export function refine(whole: Curve, part: Curve | undefined): Curve {
+  const [first, last] = [part?.x[0], part?.x.at(-1)];
+  if (part === undefined || first === undefined || last === undefined) return whole;
+  const before = whole.x.findIndex((x) => x >= first);
+  const after = whole.x.findIndex((x) => x > last);
+  const join = <T>(coarse: readonly T[], fine: readonly T[]) => [
+    ...coarse.slice(0, before < 0 ? coarse.length : before),
+    ...fine,
+    ...(after < 0 ? [] : coarse.slice(after)),
+  ];
+  return {
+    x: join(whole.x, part.x),
+    min: join(whole.min, part.min),
+    max: join(whole.max, part.max),
+    mean: join(whole.mean, part.mean),
+    weight: join(whole.weight, part.weight),
+  };
+}
+
+/**
+ * The exponential moving average with a factor from 0 to 1, without the pull to zero of its first values. Null stays
+ * null and is passed over.
+ */
+export function smooth(values: readonly (number | null)[], factor: number): Values {
+  let [average, remaining] = [0, 1];
+  return values.map((value) => {
+    if (value === null) return null;
+    average = average * factor + value * (1 - factor);
+    remaining *= factor;
+    return average / (1 - remaining);
+  });
+}
+
+/** The newest, smallest and largest value. Undefined without a finite one. */
+export function extremes(curve: Curve): { last: number; min: number; max: number } | undefined {
+  let found: { last: number; min: number; max: number } | undefined;
+  curve.mean.forEach((last, i) => {
+    const [min, max] = [curve.min[i], curve.max[i]];
+    if (last === null || min == null || max == null) return;
+    found = { last, min: Math.min(min, found?.min ?? min), max: Math.max(max, found?.max ?? max) };
+  });
+  return found;
+}
