@@ -57,7 +57,9 @@ export async function restoreFrom(
       names.map(async (name) => [name, tensorsOf(await (components[name] as Stateful).getState())] as const),
     ),
   );
-  const missing = nameDifferences(names, chosen ?? checkpoint.components, checkpoint);
+  const missing = nameDifferences(names, chosen ?? checkpoint.components, checkpoint).filter(
+    ({ name }) => !components[name]?.optional,
+  );
   const isHook = ({ name }: { readonly name: string }): boolean =>
     mode === "exact" && name.startsWith("hook.");
   const problems = [

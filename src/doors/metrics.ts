@@ -1,5 +1,10 @@
 /** Metrics beyond the front door: more sinks, the stats store, monitors of a run's health, and the types of all. */
 export {
+  type ControlRecord,
+  type ControlRequest,
+  type ControlState,
+  controlHook,
+  controlJournal,
   declareMetric,
   gradientMonitor,
   type Heartbeat,

@@ -12,6 +12,7 @@ import type { Stateful } from "../state/index.ts";
 import { DueIndex, pointsOf } from "./due-index.ts";
 import type { Entry, HookTiming } from "./entry.ts";
 import type {
+  ContextOf,
   EventName,
   EventTable,
   Hook,
@@ -128,6 +129,29 @@ export class HookManager<E extends EventTable> {
   /** Keeps a hook from running until it is enabled again; its state stays. False where there is no such hook. */
   disable(hook: Hook<E> | string): boolean {
     return this.#registry.setEnabled(nameOf(hook), false);
+  }
+
+  /** Has all schedules asked anew when they are due next: one of them has changed its mind. */
+  refresh(): void {
+    this.#registry.touch();
+  }
+
+  /**
+   * Calls a hook whatever its schedule and predicate say: its handler of the first of these events that it handles. Its
+   * failure is treated as its `onFailure` says. False where there is no such handler, or the hook does not run here.
+   */
+  async runNow(
+    hook: Hook<E> | string,
+    events: readonly EventName<E>[],
+    host: HostContext<ContextOf<E>>,
+  ): Promise<boolean> {
+    const name = nameOf(hook);
+    const entry = this.#registry.entries.find((each) => each.name === name);
+    const event = events.find((each) => entry?.handlers.has(each));
+    if (!entry?.enabled || event === undefined || (host.rank !== 0 && entry.hook.ranks !== "all"))
+      return false;
+    await this.#runner.call(entry, event, host);
+    return true;
   }
 
   /** Removes all hooks. */

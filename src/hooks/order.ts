@@ -58,10 +58,11 @@ function edgesBetween(hooks: readonly HookSettings[]): Omit<Ordered<unknown>, "o
       [hook.wants, "wants"],
     ] as const)
       for (const slot of slots ?? []) {
-        const provider = providers.get(slot.name);
-        if (provider === undefined && verb === "needs") throw noProvider(hook, slot.name, hooks);
-        if (provider !== undefined && provider !== hook.name)
-          edges.push({ first: provider, next: hook.name, why: `${hook.name} ${verb} "${slot.name}"` });
+        const found = providers.get(slot.name) ?? [];
+        if (found.length === 0 && verb === "needs") throw noProvider(hook, slot.name, hooks);
+        for (const provider of found)
+          if (provider !== hook.name)
+            edges.push({ first: provider, next: hook.name, why: `${hook.name} ${verb} "${slot.name}"` });
       }
     for (const other of hook.after ?? [])
       if (names.has(other))
@@ -75,18 +76,19 @@ function edgesBetween(hooks: readonly HookSettings[]): Omit<Ordered<unknown>, "o
   return { edges, doubts };
 }
 
-function providersOf(hooks: readonly HookSettings[]): ReadonlyMap<string, string> {
-  const providers = new Map<string, string>();
+function providersOf(hooks: readonly HookSettings[]): ReadonlyMap<string, readonly string[]> {
+  const providers = new Map<string, readonly string[]>();
   for (const hook of hooks)
-    for (const { name, conflict } of hook.provides ?? []) {
-      const other = providers.get(name);
-      if (other !== undefined)
+    for (const { name, conflict, shared } of hook.provides ?? []) {
+      const others = providers.get(name) ?? [];
+      const [other] = others;
+      if (other !== undefined && !shared)
         throw new EspalierError(
           "SLOT_PROVIDED_TWICE",
           `the hooks "${other}" and "${hook.name}" both provide the slot "${name}"`,
           { fix: conflict ?? "let one of them provide it; a slot has one owner" },
         );
-      providers.set(name, hook.name);
+      providers.set(name, [...others, hook.name]);
     }
   return providers;
 }

@@ -123,6 +123,11 @@ export class Runner {
     } catch (cause) {
       return this.#failed(entry, event, cause);
     }
+    return this.call(entry, event, context);
+  }
+
+  /** Calls a hook that runs, or has it called in the background. */
+  call(entry: Entry, event: string, context: HostContext): unknown {
     if (entry.hook.background)
       return this.background.launch(entry, event, context, entry.hook.background.reads);
     return this.#call(entry, event, entry.viewOf(context, event));

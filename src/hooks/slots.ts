@@ -16,6 +16,8 @@ export interface Slot<T = unknown> {
   readonly saved: boolean;
   /** Reduces a value to the part that is saved: no two runs share seconds, or paths. */
   save?(value: T): T;
+  /** True where several hooks may provide it: its value is the newest of theirs. */
+  readonly shared?: boolean;
   /** The fix that the error names where two hooks provide it. */
   readonly conflict?: string | undefined;
   /** Never set: carries the type. */
@@ -28,6 +30,8 @@ export interface SlotOptions<T = unknown> {
   readonly saved?: boolean;
   /** Reduces a value to the part that is saved. Default: all of it. */
   readonly save?: (value: T) => T;
+  /** Several hooks may provide it: its value is the newest of theirs. Default: false. */
+  readonly shared?: boolean;
   /** The fix that the error names where two hooks provide it. */
   readonly conflict?: string;
 }
@@ -42,8 +46,8 @@ export interface SlotOptions<T = unknown> {
  * ```
  */
 export function slot<T>(name: string, options: SlotOptions<T> = {}): Slot<T> {
-  const { saved = true, save, conflict } = options;
-  return { name, saved, ...(save && { save }), ...(conflict && { conflict }) };
+  const { saved = true, save, shared, conflict } = options;
+  return { name, saved, ...(save && { save }), ...(shared && { shared }), ...(conflict && { conflict }) };
 }
 
 /** A hook's access to the slots it declared. */

@@ -25,6 +25,8 @@ export interface Stateful {
    * cannot be judged by the present one: `setState` alone decides whether it fits.
    */
   readonly varies?: boolean;
+  /** True where a checkpoint without it is one of a run in which it was as it is at the beginning. */
+  readonly optional?: boolean;
   getState(): StateTree | Promise<StateTree>;
   setState(state: StateTree): void | Promise<void>;
 }

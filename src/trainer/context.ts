@@ -3,7 +3,7 @@ import { Tensor } from "../engine/index.ts";
 import type { HostContext } from "../hooks/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import type { TrainerContext, TrainerState, Values } from "./events.ts";
+import type { TrainerContext, TrainerEvent, TrainerState, Values } from "./events.ts";
 import { storedName } from "./metrics.ts";
 import type { Run } from "./run.ts";
 import { type Frozen, learnedBy, modelOf, type Settings } from "./task.ts";
@@ -105,12 +105,30 @@ export function contextOf(run: Run): RunContext {
         run.progress.statesPutBack(measured);
       },
       scaleRamp: (name, factor) => run.ramps.scale(name, factor),
+      setRamp: (name, value, factor) => run.ramps.set(name, value, factor),
+      ramps: () => run.ramps.at(run.progress.counters),
+      hooks: run.hooks,
+      runHook: (name) => run.hooks.runNow(name, afterWork, context),
+      standStill: async (work) => {
+        const began = clock.now();
+        await work().finally(() => run.progress.leaveOut(clock.now() - began));
+      },
       watchNonFinite: () => run.finite.watch(),
     },
     freeze: (reads) => freeze(run, context, reads),
   };
   return context;
 }
+
+/** Events at which work has been done, in the order of the loop. */
+const afterWork: readonly TrainerEvent[] = [
+  "onBatchEnd",
+  "onBatchesEnd",
+  "onRolloutEnd",
+  "onTrainPhaseEnd",
+  "onValidationEnd",
+  "onEpochEnd",
+];
 
 const mainOnly = (): EspalierError =>
   new EspalierError("RANKS_PUT_BACK", "a hook puts back earlier parameters on the main rank alone", {

@@ -1,6 +1,6 @@
 import { didYouMean, EspalierError, nextTurn } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
-import { advanceCounters, type Ramp } from "../schedule/index.ts";
+import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts";
 import { nextSpans } from "./fuse.ts";
 import { countedIn, ReportValues } from "./metrics.ts";
 import type { Run } from "./run.ts";
@@ -150,6 +150,13 @@ function checkReport({ count }: Request, { metrics, exhausted }: Report): void {
 
 type Arrays = Readonly<Record<string, Float32Array>>;
 
+/** A ramp at a moment: the value in use, the one that stands for its own, and the factor that it is scaled by. */
+export interface RampValue {
+  readonly value: number;
+  readonly set: number | undefined;
+  readonly factor: number;
+}
+
 /** The task's ramps as inputs of a call: their value at every repeat, in arrays that are reused. */
 export class RampInputs {
   readonly #ramps: readonly (readonly [string, Ramp])[];
@@ -159,6 +166,8 @@ export class RampInputs {
   readonly #views = new Map<number, Arrays>();
   /** Factors of ramps that a hook has scaled. */
   readonly #factors = new Map<string, number>();
+  /** Values that stand for a ramp's own, each with the factor that the ramp had when it was set. */
+  readonly #set = new Map<string, { readonly value: number; readonly factor: number }>();
 
   constructor(ramps: Readonly<Record<string, Ramp>>) {
     this.#ramps = Object.entries(ramps);
@@ -166,12 +175,44 @@ export class RampInputs {
 
   /** From the next call on a ramp has this many times its value. The factor is no part of the run's state. */
   scale(name: string, factor: number): void {
+    this.#check(name);
+    this.#factors.set(name, factor);
+  }
+
+  /**
+   * From the next call on a ramp has this value; undefined: its own again. Scaled later, it is this value that is scaled:
+   * `factor` is what the ramp was scaled by when it was set, by default what it is scaled by now.
+   */
+  set(name: string, value: number | undefined, factor = this.#factors.get(name) ?? 1): void {
+    this.#check(name);
+    if (value === undefined) this.#set.delete(name);
+    else if (Number.isFinite(Math.fround(value))) this.#set.set(name, { value, factor });
+    else throw notFinite(name, value);
+  }
+
+  /** The ramps at these counters, with what was set and by which factor they are scaled. */
+  at(counters: Counters): Readonly<Record<string, RampValue>> {
+    return Object.fromEntries(
+      this.#ramps.map(([name, ramp]) => {
+        const value = this.#valueOf(name, ramp, counters);
+        return [name, { value, set: this.#set.get(name)?.value, factor: this.#factors.get(name) ?? 1 }];
+      }),
+    );
+  }
+
+  #check(name: string): void {
     const names = this.#ramps.map(([each]) => each);
     if (!names.includes(name))
       throw new EspalierError("RAMP_UNKNOWN", `the task has no ramp "${name}"${didYouMean(name, names)}`, {
         fix: `its ramps are ${names.join(", ") || "none"}`,
       });
-    this.#factors.set(name, factor);
+  }
+
+  #valueOf(name: string, ramp: Ramp, counters: Counters): number {
+    const factor = this.#factors.get(name) ?? 1;
+    const set = this.#set.get(name);
+    if (set === undefined) return ramp.at(counters) * factor;
+    return factor === set.factor ? set.value : set.value * (factor / set.factor);
   }
 
   /** Each ramp at the counters before every repeat. Seconds stand still within a call. */
@@ -183,8 +224,8 @@ export class RampInputs {
       for (let i = 0; i < repeats; i++, row++) {
         const counters = i === 0 ? at : advanceCounters(at, segment.adds, i);
         for (const [name, ramp] of this.#ramps) {
-          const value = ramp.at(counters) * (this.#factors.get(name) ?? 1);
-          if (!Number.isFinite(value)) throw notFinite(name, value, counters.batches);
+          const value = this.#valueOf(name, ramp, counters);
+          if (!Number.isFinite(value)) throw notFinite(name, value, ` after ${counters.batches} batches`);
           (arrays[name] as Float32Array)[row] = value;
         }
       }
@@ -227,7 +268,7 @@ export class RampInputs {
 
 const none: Arrays = Object.freeze({});
 
-const notFinite = (name: string, value: number, batches: number): EspalierError =>
-  new EspalierError("RAMP_NOT_FINITE", `the ramp "${name}" is ${value} after ${batches} batches`, {
+const notFinite = (name: string, value: number, when = ""): EspalierError =>
+  new EspalierError("RAMP_NOT_FINITE", `the ramp "${name}" is ${value}${when}`, {
     fix: "mend the ramp, so that it is a finite number at all counters",
   });

@@ -1,9 +1,10 @@
 import type { Tensor } from "../engine/index.ts";
-import type { EventName, Hook, HookContext, HookTiming } from "../hooks/index.ts";
+import type { EventName, Hook, HookContext, HookManager, HookTiming } from "../hooks/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
+import type { RampValue } from "./dispatch.ts";
 import type { Agree, EndingReason } from "./ending.ts";
 import type { Frozen, Phase, Settings, Task } from "./task.ts";
 
@@ -101,6 +102,23 @@ export interface Interventions {
   readonly earlierModel: boolean;
   /** From the next update on a ramp of the task has this many times its value. The hook's state has to remember it. */
   scaleRamp(name: string, factor: number): void;
+  /**
+   * From the next update on a ramp of the task has this value; undefined: its own again. The hook's state has to
+   * remember it, with the factor that the ramp was scaled by then: scaled later, it is this value that is scaled.
+   * Default: the factor of now.
+   */
+  setRamp(name: string, value: number | undefined, factor?: number): void;
+  /** The task's ramps at the counters of now: the value in use, the one that was set, the factor. */
+  ramps(): Readonly<Record<string, RampValue>>;
+  /** The manager of the run's hooks. */
+  readonly hooks: HookManager<TrainerEvents>;
+  /**
+   * Calls a hook now, whatever its schedule says: its handler of the event under way, or else of the first event after
+   * work that it handles. False where it handles none of them, is disabled, or runs on other ranks.
+   */
+  runHook(name: string): Promise<boolean>;
+  /** Waits for work while the run stands still: that time does not count as the run's. */
+  standStill(work: () => Promise<void>): Promise<void>;
   /**
    * Leaves updates that are not finite to this hook, whatever `onNonFinite` says. Returns a function that waits for the
    * device and tells the counters of the first since it was asked before; undefined where all were finite.

@@ -85,6 +85,11 @@ export class Progress {
     this.#origin = this.#parts.now() - this.counters.seconds * 1000;
   }
 
+  /** Time that has passed, in milliseconds, does not count. */
+  leaveOut(milliseconds: number): void {
+    this.#origin += milliseconds;
+  }
+
   /** Seconds of the run at a reading of the clock. */
   secondsAt(now: number): number {
     return (now - this.#origin) / 1000;

@@ -49,12 +49,20 @@ export type ReplayRecord = {
   readonly counters: Counters;
 };
 
-/** A hook's interference with the run. */
+/** An interference with the run. */
 export type InterventionRecord = {
-  /** The hook. */
+  /** The hook, or the person who asked for it. */
   readonly who: string;
   readonly what: string;
   readonly reason: string;
+  readonly counters: Counters;
+  /** Stored beside the reason. */
+  readonly details?: Readonly<Record<string, string | number | null>>;
+};
+
+/** The run stands still, or goes on again. */
+export type PauseRecord = {
+  readonly paused: boolean;
   readonly counters: Counters;
 };
 
@@ -90,6 +98,14 @@ export const gradientHealth = slot<GradientHealth>("gradients.health");
 /** The last rollout's figures: tasks of reinforcement learning provide them. */
 export const rolloutStats = slot<RolloutStats>("rollout.stats");
 /** The newest interference with the run, for the stats store. Not part of the run's state. */
-export const latestIntervention = slot<InterventionRecord>("intervention.latest", { saved: false });
+export const latestIntervention = slot<InterventionRecord>("intervention.latest", {
+  saved: false,
+  shared: true,
+});
+/**
+ * Whether the run is paused: provided when it begins and when it ends, and every few seconds between, so that those who
+ * say that a run is alive, or that it hangs, know. Not part of the run's state.
+ */
+export const latestPause = slot<PauseRecord>("run.paused", { saved: false });
 /** The newest recorded episode. Not part of the run's state: it lies somewhere else in each run. */
 export const latestReplay = slot<ReplayRecord>("replay.latest", { saved: false });

@@ -4,8 +4,20 @@
  *     control/requests/ID.json   a request, put there whole (written beside, renamed): a ControlRequest with id, who, at
  *     control/state.json         what the run is doing and what can be told to it: a ControlState, replaced as it changes
  *     control/journal.jsonl      one ControlRecord a line: what was applied or refused, at which counters
+ *
+ * The files and what may stand in them are here; what a run does with requests is in control-hook.ts.
  */
+import {
+  EspalierError,
+  errorText,
+  isPlainObject,
+  node,
+  option,
+  optionProblems,
+  printable,
+} from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
+import type { Outcome } from "../../trainer/index.ts";
 
 /** What a run can be told. */
 export type ControlAction =
@@ -23,9 +35,17 @@ export type ControlRequest = ControlAction & {
   readonly at: number;
 };
 
+/** A file among the requests that is none: its name stands for its id. */
+export interface UnreadableRequest {
+  readonly action: "unreadable";
+  readonly id: string;
+  readonly who: string;
+  readonly at: number;
+}
+
 /** What became of a request. */
 export interface ControlRecord {
-  readonly request: ControlRequest;
+  readonly request: ControlRequest | UnreadableRequest;
   readonly outcome: "applied" | "refused";
   /** Why it was refused, or what was done. */
   readonly message: string;
@@ -38,6 +58,8 @@ export interface ControlRecord {
 /** What a run is doing, and what can be told to it. */
 export interface ControlState {
   readonly state: "running" | "paused" | "ended";
+  /** How it ended. */
+  readonly outcome?: Outcome;
   readonly pid: number;
   /** Milliseconds since 1970 at which this was written. */
   readonly wall: number;
@@ -48,4 +70,210 @@ export interface ControlState {
   /** Hooks that `checkpoint` and `evaluate` run; empty where there are none. */
   readonly checkpoints: readonly string[];
   readonly evaluations: readonly string[];
+}
+
+/** A request as it was read, or why it is none. */
+export type ReadRequest = { readonly file: string } & (
+  | { readonly request: ControlRequest; readonly problem?: undefined }
+  | { readonly request: UnreadableRequest; readonly problem: string }
+);
+
+/** Bytes of a request: far more than any needs. */
+const largest = 16_384;
+
+/** The files of a run's directory through which it is controlled. */
+export class ControlFiles {
+  readonly #requests: string;
+  readonly #journal: string;
+  /** Where the state is. */
+  readonly state: string;
+
+  constructor(directory: string) {
+    const { join } = node.path;
+    this.#requests = join(directory, "control", "requests");
+    this.#journal = join(directory, "control", "journal.jsonl");
+    this.state = join(directory, "control", "state.json");
+  }
+
+  /** Makes the directories. */
+  begin(): void {
+    node.fs.mkdirSync(this.#requests, { recursive: true });
+  }
+
+  /** The names of requests that wait. Files that are still being written have other names. */
+  async waiting(): Promise<readonly string[]> {
+    const names = await node.fs.promises.readdir(this.#requests);
+    return names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
+  }
+
+  /** Reads a request, whatever lies there. */
+  read(file: string): ReadRequest {
+    const { fs } = node;
+    const path = node.path.join(this.#requests, file);
+    const id = file.slice(0, -".json".length);
+    let problem: string;
+    try {
+      const found = fs.lstatSync(path);
+      if (!found.isFile()) problem = "it is no file";
+      else if (found.size > largest)
+        problem = `it has ${found.size} bytes, and a request has ${largest} at most`;
+      else {
+        const request: unknown = JSON.parse(fs.readFileSync(path, "utf8"));
+        const found = problemOf(request, id);
+        if (found === undefined) return { file, request: request as ControlRequest };
+        problem = found;
+      }
+    } catch (cause) {
+      problem = `it cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+    }
+    const request = { action: "unreadable", id: printable(id, 100), who: "unknown", at: 0 } as const;
+    return { file, request, problem: printable(problem, 500) };
+  }
+
+  /** Removes a request that was answered. */
+  remove(file: string): void {
+    node.fs.rmSync(node.path.join(this.#requests, file), { force: true });
+  }
+
+  /** The journal's records, in order. A line that a crash left incomplete is none. */
+  records(warn: (text: string) => void): readonly ControlRecord[] {
+    return recordsIn(this.#journal, warn);
+  }
+
+  /** Adds a record behind all others, and waits until it is on the disk. */
+  append(record: ControlRecord): void {
+    const { fs } = node;
+    const file = fs.openSync(this.#journal, "a+");
+    try {
+      // What a crash left incomplete would make this line unreadable.
+      const { size } = fs.fstatSync(file);
+      const last = Buffer.alloc(1);
+      if (size > 0) fs.readSync(file, last, 0, 1, size - 1);
+      fs.writeSync(file, `${size > 0 && last[0] !== 10 ? "\n" : ""}${JSON.stringify(record)}\n`);
+      fs.fsyncSync(file);
+    } finally {
+      fs.closeSync(file);
+    }
+  }
+
+  /** Replaces all records at once. */
+  rewrite(records: readonly ControlRecord[]): void {
+    const beside = `${this.#journal}.${process.pid}.tmp`;
+    node.fs.writeFileSync(beside, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+    node.fs.renameSync(beside, this.#journal);
+  }
+
+  /** Puts the journal of an earlier run aside. */
+  setAside(wall: number): void {
+    node.fs.renameSync(this.#journal, this.#journal.replace(/\.jsonl$/, `-${wall}.jsonl`));
+  }
+
+  /** How the run before ended; undefined where it did not, or there was none. */
+  outcomeBefore(): Outcome | undefined {
+    try {
+      const { state, outcome } = JSON.parse(node.fs.readFileSync(this.state, "utf8")) as ControlState;
+      return state === "ended" ? outcome : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/**
+ * What a run was told, as its directory has it: `controlHook({ replay })` does it again.
+ *
+ * @example
+ * ```ts
+ * const hook = controlHook({ replay: controlJournal("runs/cartpole-20260131-120000-a1b2c3") });
+ * ```
+ */
+export const controlJournal = (directory: string): readonly ControlRecord[] =>
+  new ControlFiles(directory).records((text) => {
+    throw new EspalierError("CONTROL_JOURNAL", text, {
+      fix: "bring back the journal as the run wrote it: control/journal.jsonl",
+    });
+  });
+
+function recordsIn(file: string, warn: (text: string) => void): readonly ControlRecord[] {
+  let text: string;
+  try {
+    text = node.fs.readFileSync(file, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw cause;
+  }
+  const lines = text.split("\n");
+  lines.pop(); // The end of the last line, or what a crash left of one.
+  return lines.flatMap((line, i) => {
+    let record: unknown;
+    try {
+      record = JSON.parse(line);
+    } catch {
+      // As a line that is no record.
+    }
+    if (isRecord(record)) return [record];
+    warn(`${file}: line ${i + 1} is no record, and is left out: ${printable(line, 80)}`);
+    return [];
+  });
+}
+
+/** True for records of a journal. */
+export function isRecord(value: unknown): value is ControlRecord {
+  const { request, outcome, counters } = (isPlainObject(value) ? value : {}) as Partial<ControlRecord>;
+  return (
+    (outcome === "applied" || outcome === "refused") &&
+    Number.isSafeInteger(counters?.batches) &&
+    typeof request?.id === "string" &&
+    (request.action === "unreadable" || outcome === "refused" || problemOf(request, request.id) === undefined)
+  );
+}
+
+const isText = (value: unknown, longest: number): boolean =>
+  typeof value === "string" && value !== "" && value.length <= longest;
+const name = option.made("a name", (value) => isText(value, 200), { required: true });
+const common = {
+  id: option.made(
+    "the name of its file: letters, digits, - and _, 100 at most",
+    (value) => typeof value === "string" && /^[\w-]{1,100}$/.test(value),
+    { required: true },
+  ),
+  who: option.made("a text of 200 characters at most", (value) => isText(value, 200), { required: true }),
+  at: option.number({ min: 0, required: true }),
+  action: option.oneOf(["pause", "resume", "stop", "checkpoint", "evaluate", "set", "enable", "disable"], {
+    required: true,
+  }),
+};
+const value = option.made(
+  "a number that 32 bits hold, or null",
+  (given) => given === null || (typeof given === "number" && Number.isFinite(Math.fround(given))),
+  { required: true },
+);
+const hook = { ...common, hook: name };
+const tables: Readonly<Record<string, Parameters<typeof optionProblems>[2]>> = {
+  set: { ...common, ramp: name, value },
+  enable: hook,
+  disable: hook,
+};
+
+/** The reason for which a value is no request; undefined where it is one. */
+function problemOf(request: unknown, id: string): string | undefined {
+  if (!isPlainObject(request)) return "it is no object";
+  const { action, id: own } = request as Partial<ControlRequest>;
+  const table = tables[String(action)] ?? common;
+  const problems = optionProblems("request", request, table).map(({ error }) => errorText(error));
+  if (own !== id) problems.push("its id is not the name of its file");
+  return problems.length === 0 ? undefined : problems.join("; ");
+}
+
+/** A request in words: "set learningRate to 0.01". */
+export function actionText(request: ControlRequest | UnreadableRequest): string {
+  switch (request.action) {
+    case "set":
+      return `set ${request.ramp} to ${request.value ?? "its own value"}`;
+    case "enable":
+    case "disable":
+      return `${request.action} ${request.hook}`;
+    default:
+      return request.action;
+  }
 }

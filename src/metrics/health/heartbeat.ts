@@ -1,6 +1,6 @@
 import { badOption, type Clock, checkNames, EspalierError, shown, systemClock } from "../../core/index.ts";
 import { type Counters, every, type Schedule } from "../../schedule/index.ts";
-import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
+import { latestPause, type PauseRecord, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
 import type { HeartbeatRow, StatsStore } from "../store/stats-store.ts";
 
 // How others know that a run is alive:
@@ -94,7 +94,7 @@ export function checkPlaces(kind: string, file: unknown, statsStore: unknown): v
  * Writes the newest of what it is given, one at a time: what comes while one is being written takes the place of what
  * waited before. A failure is told once and then forgotten.
  */
-class NewestWriter<T> {
+export class NewestWriter<T> {
   readonly #write: (item: T) => unknown;
   readonly #failed: (cause: unknown) => void;
   #next: { readonly item: T } | undefined;
@@ -133,7 +133,7 @@ class NewestWriter<T> {
 }
 
 /** Replaces a file at once: a reader finds the old one or the new one, whole. */
-async function replace(file: string, content: object): Promise<void> {
+export async function replace(file: string, content: object): Promise<void> {
   const { mkdir, rename, writeFile } = process.getBuiltinModule("node:fs/promises");
   const { dirname } = process.getBuiltinModule("node:path");
   const beside = `${file}.${process.pid}.tmp`;
@@ -190,6 +190,13 @@ export function heartbeatHook(options: HeartbeatHookOptions): TrainerHook {
       clock = host.clock;
       warn = (text) => host.warn(`${name}: ${text}`);
       heart = undefined;
+      host.observe({
+        provided: (slot, value) => {
+          if (slot.name !== latestPause.name) return;
+          const { paused, counters } = value as PauseRecord;
+          void heart?.beat(counters, paused ? "paused" : "train");
+        },
+      });
     },
     // Handling these events does not keep batches from being fused.
     onBatchesEnd: (context) => beat(context),

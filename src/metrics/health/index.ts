@@ -1,5 +1,12 @@
 /** Whether a run is well: its gradients, its losses, whether it is alive, whether it hangs. */
-export type { ControlAction, ControlRecord, ControlRequest, ControlState } from "./control.ts";
+export {
+  type ControlAction,
+  type ControlRecord,
+  type ControlRequest,
+  type ControlState,
+  controlJournal,
+} from "./control.ts";
+export { type ControlHookOptions, controlHook } from "./control-hook.ts";
 export { gradientMonitor } from "./gradient-monitor.ts";
 export {
   type Heartbeat,

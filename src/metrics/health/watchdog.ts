@@ -2,6 +2,8 @@ import { badOption, option, resolveOptions } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
+  latestPause,
+  type PauseRecord,
   type TrainerContext,
   type TrainerEvent,
   type TrainerHook,
@@ -79,6 +81,14 @@ export function watchdogHook(options: WatchdogOptions): TrainerHook {
     }),
     onRegister: (host) => {
       warn = (text) => host.warn(`${name}: ${text}`);
+      // A run that somebody has paused does not hang.
+      host.observe({
+        provided: (slot, value) => {
+          if (slot.name !== latestPause.name) return;
+          const { paused, counters } = value as PauseRecord;
+          board.mark(paused ? "off" : "other", "onBatchEnd", counters);
+        },
+      });
     },
     onUnregister: async () => {
       const ending = stop?.();

@@ -6,6 +6,8 @@ import {
   evaluationScores,
   type LatestMetrics,
   latestMetrics,
+  latestPause,
+  type PauseRecord,
   type Phase,
   type TrainerContext,
   type Values,
@@ -71,6 +73,9 @@ export class RunRecorder {
     if (slot.name === evaluationScores.name) {
       const { scores, counters } = value as EvaluationScores;
       this.#log.log(scores, counters, "evaluation");
+    } else if (slot.name === latestPause.name) {
+      const { context } = this.#parts;
+      this.beat(context, (value as PauseRecord).paused ? "paused" : context.state.phase);
     }
     this.#parts.store?.provided(slot, value);
   }
@@ -84,8 +89,8 @@ export class RunRecorder {
     if (this.#machine) this.#log.log(this.#machine.read(), counters, "system");
   }
 
-  beat({ counters, state, outcome }: TrainerContext): void {
-    void this.#heartbeat?.beat(counters, outcome ?? state.phase);
+  beat({ counters, state, outcome }: TrainerContext, phase: string = outcome ?? state.phase): void {
+    void this.#heartbeat?.beat(counters, phase);
   }
 
   /** Logs what is left and closes the logger: everything is written or given up when it resolves. */

@@ -1,12 +1,13 @@
 import { type Clock, EspalierError, manualClock, node } from "../../core/index.ts";
 import { put, type Tensor } from "../../engine/index.ts";
-import type { Slot, SlotAccess } from "../../hooks/index.ts";
+import { HookManager, type Slot, type SlotAccess } from "../../hooks/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
 import { firstDifference, type Stateful, type StateTree } from "../../state/index.ts";
 import {
   type TrainerContext,
   type TrainerEvent,
+  type TrainerEvents,
   type TrainerHook,
   type TrainerState,
   type TrainingConfig,
@@ -113,6 +114,11 @@ export function hookContext(options: HookContextOptions = {}): LoneContext {
       },
       earlierModel: false,
       scaleRamp: () => undefined,
+      setRamp: () => undefined,
+      ramps: () => ({}),
+      hooks: new HookManager<TrainerEvents>({ events: trainerEvents }),
+      runHook: async () => false,
+      standStill: (work) => work(),
       watchNonFinite: () => async () => undefined,
     },
     atEnd: false,
