@@ -395,7 +395,7 @@ class Plot {
       const values = u.data[4 * i + 4];
       if (isHidden(line) || !values) return [];
       let at = under ? u.cursor.idxs?.[4 * i + 4] : values.length - 1;
-      while (!under && at && values[at] == null) at -= 1;
+      while (!under && at != null && at > 0 && values[at] == null) at -= 1;
       const [x, value] = at == null ? [] : [u.data[0][at], values[at]];
       if (x === undefined || value === undefined) return [];
       const step =
