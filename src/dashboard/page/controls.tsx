@@ -109,8 +109,8 @@ const focus = (element: HTMLElement | null): void => element?.focus();
 function NameField({ off }: { off: boolean }) {
   const id = useId();
   return (
-    <span class="field">
-      <label for={id}>Your name</label>
+    <label for={id}>
+      Your name
       <input
         id={id}
         size={12}
@@ -119,7 +119,7 @@ function NameField({ off }: { off: boolean }) {
         defaultValue={storedName()}
         onChange={(event) => localStorage.setItem(nameKey, event.currentTarget.value.trim())}
       />
-    </span>
+    </label>
   );
 }
 

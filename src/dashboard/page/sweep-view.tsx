@@ -39,8 +39,8 @@ function Trials({ sweep, run }: { sweep: Sweep; run: string }) {
   return (
     <>
       <Plot sweep={sweep} run={run} />
-      <label>
-        Order{" "}
+      <label class="toolbar">
+        Order
         <select
           value={largest ? "largest" : "smallest"}
           onChange={(event) => setLargest(event.currentTarget.value === "largest")}
@@ -74,13 +74,17 @@ function Trials({ sweep, run }: { sweep: Sweep; run: string }) {
           ...parameters.map((name) => ({
             title: name,
             number: true,
-            cell: ({ values }: Sweep["trials"][number]) => values[name] ?? "",
+            cell: ({ values }: Sweep["trials"][number]) => shortened(values[name] ?? ""),
           })),
         ]}
       />
     </>
   );
 }
+
+/** A long number in few digits; words as they are. */
+const shortened = (value: string): string =>
+  value.length > 8 && Number.isFinite(Number(value)) ? formatNumber(Number(value)) : value;
 
 const [width, height, margin] = [720, 220, 50];
 
@@ -118,7 +122,7 @@ function Plot({ sweep, run }: { sweep: Sweep; run: string }) {
           </text>
           {ticks.map(({ label, at }) => (
             <text key={label} x={x(i) + 4} y={y(at) + (at > 0.5 ? -4 : 12)} class="tick">
-              {label.length > 12 ? formatNumber(Number(label)) : label}
+              {shortened(label)}
             </text>
           ))}
         </g>

@@ -58,7 +58,7 @@ function Shares({ run, series, axis }: { run: string; series: readonly Series[];
           Average
         </Button>
       </div>
-      <Flame blocks={blocksOf(timeTree(timeline, reading))} />
+      <Flame blocks={blocksOf(timeTree(timeline, reading))} order={timeline.layers.map(({ name }) => name)} />
     </>
   );
 }
@@ -88,9 +88,11 @@ function useGrowing(run: string, series: readonly Series[], axis: "step" | "time
   return grown;
 }
 
-const hue = (i: number): string => `var(--curve-${i % 8})`;
-const colorOf = (name: string, kind: string, order: readonly string[]): string =>
-  kind === "rest" ? "var(--grid)" : hue(Math.max(0, order.indexOf(name)));
+/** A layer has the same colour in both pictures; what is no layer, and the rest, have none. */
+function colorOf(name: string, kind: string, order: readonly string[]): string {
+  const at = order.indexOf(name);
+  return kind === "rest" || at === -1 ? "var(--line)" : `var(--curve-${at % 8})`;
+}
 
 /** Layers over readings, stacked: each column is a reading. */
 function Stack({ timeline: { x, layers }, reading }: { timeline: Timeline; reading: number | undefined }) {
@@ -125,8 +127,7 @@ function Stack({ timeline: { x, layers }, reading }: { timeline: Timeline; readi
 }
 
 /** Blocks as wide as their share, those within one another below. */
-function Flame({ blocks }: { blocks: readonly Block[] }) {
-  const order = blocks.map(({ name }) => name);
+function Flame({ blocks, order }: { blocks: readonly Block[]; order: readonly string[] }) {
   const depth = Math.max(...blocks.map((block) => block.depth)) + 1;
   return (
     <ul class="flame" style={{ height: `${depth * 1.75}rem` }} aria-label="Shares of time">
