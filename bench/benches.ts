@@ -19,6 +19,7 @@ export const benches: Readonly<Record<string, Bench>> = {
   "rl-gpu": { title: "Reinforcement learning on a GPU", load: () => import("./rl-gpu.ts") },
   rollout: { title: "Rollout workers on a CPU", load: () => import("./rollout.ts") },
   cluster: { title: "Past one machine", load: () => import("./cluster.ts") },
+  dashboard: { title: "The dashboard", load: () => import("./dashboard.ts") },
   start: { title: "Starting the command", load: () => import("./start.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };

@@ -74,7 +74,7 @@ export type FigureEngine = "xla" | "wasm" | "host";
 export type TimeUnit = "us" | "ms" | "s";
 /** Work a second instead of time; a step is a frame. */
 export type RateUnit = "frames/s";
-export type CountUnit = "MB" | "ms" | "s" | "tensors" | "return" | "%";
+export type CountUnit = "MB" | "kB" | "ms" | "s" | "frames/s" | "tensors" | "return" | "%";
 
 interface AnyFigure {
   readonly name: string;
