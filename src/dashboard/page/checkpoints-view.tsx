@@ -4,10 +4,11 @@ import type { CheckpointDetail, CheckpointSummary, RunDetail, Verified } from ".
 import { isReport, send, session, useApi } from "./client.ts";
 import { formatBytes, formatNumber, formatTime } from "./format.ts";
 import { apiOf, Button, Loaded, Table, useList } from "./table.tsx";
+import { setView, view } from "./view.ts";
 
 export function CheckpointsView({ run }: { run: RunDetail }) {
   const answer = useList<CheckpointSummary>(run.id, "checkpoints", "checkpoint");
-  const [chosen, choose] = useState<string | undefined>(undefined);
+  const chosen = view.value.item;
   const [verdicts, setVerdicts] = useState<Readonly<Record<string, string>>>({});
   const verify = async (name: string) => {
     setVerdicts((before) => ({ ...before, [name]: "being read…" }));
@@ -48,7 +49,7 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
                       <Button
                         expanded={chosen === name}
                         label={`Inspect ${name}`}
-                        on={() => choose(chosen === name ? undefined : name)}
+                        on={() => setView({ item: chosen === name ? "" : name })}
                       >
                         Inspect
                       </Button>
@@ -73,7 +74,7 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
                 },
               ]}
             />
-            {chosen !== undefined && <Inside path={apiOf(run.id, "checkpoints", chosen)} name={chosen} />}
+            {chosen !== "" && <Inside path={apiOf(run.id, "checkpoints", chosen)} name={chosen} />}
           </>
         )}
       </Loaded>

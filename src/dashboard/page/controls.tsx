@@ -58,9 +58,14 @@ export function Controls({ run }: { run: RunDetail }) {
             </Button>
             <NameField off={off} />
           </div>
-          {Object.entries(state.ramps).map(([ramp, { value, set }]) => (
-            <RampForm key={ramp} run={run} ramp={ramp} value={value} set={set} off={off} />
-          ))}
+          {Object.keys(state.ramps).length > 0 && (
+            <details open={matchMedia("(min-width: 50rem)").matches}>
+              <summary>Scheduled numbers</summary>
+              {Object.entries(state.ramps).map(([ramp, { value, set }]) => (
+                <RampForm key={ramp} run={run} ramp={ramp} value={value} set={set} off={off} />
+              ))}
+            </details>
+          )}
         </>
       )}
       <Answers run={run.id} />

@@ -6,10 +6,11 @@ import { Answers, canSteer, tell } from "./controls.tsx";
 import { formatNumber } from "./format.ts";
 import { controlOf } from "./steering.ts";
 import { apiOf, Button, Loaded, Table, Text } from "./table.tsx";
+import { setView, view } from "./view.ts";
 
 export function HooksView({ run }: { run: RunDetail }) {
   const answer = useApi<Hooks>(apiOf(run.id, "hooks"));
-  const [asked, ask] = useState<string | undefined>(undefined);
+  const asked = view.value.item;
   const told = controlOf(run)?.hooks ?? {};
   const enabled = (hook: Hooks["hooks"][number]): boolean => told[hook.name]?.enabled ?? hook.enabled;
   return (
@@ -45,7 +46,7 @@ export function HooksView({ run }: { run: RunDetail }) {
                     <Button
                       expanded={asked === hook.name}
                       label={`Why ${hook.name} ran or did not`}
-                      on={() => ask(asked === hook.name ? undefined : hook.name)}
+                      on={() => setView({ item: asked === hook.name ? "" : hook.name })}
                     >
                       Why
                     </Button>
@@ -55,7 +56,7 @@ export function HooksView({ run }: { run: RunDetail }) {
             ]}
           />
           <Answers run={run.id} />
-          {asked !== undefined && <Reasons run={run.id} hook={asked} />}
+          {asked !== "" && <Reasons run={run.id} hook={asked} />}
           <h3>Plan</h3>
           <Text>{plan ?? "The plan lies in the run's directory, which is not here."}</Text>
         </>

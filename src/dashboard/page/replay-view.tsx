@@ -5,17 +5,16 @@ import type { Film, ReplaySummary, RunDetail } from "../api.ts";
 import { useApi } from "./client.ts";
 import { formatNumber, formatTime } from "./format.ts";
 import { apiOf, Button, Loaded, Table, useList } from "./table.tsx";
+import { setView, view } from "./view.ts";
 
 export function ReplaysView({ run }: { run: RunDetail }) {
   const answer = useList<ReplaySummary>(run.id, "replays", "replay");
-  const [chosen, choose] = useState<string | undefined>(undefined);
+  const chosen = view.value.item;
   return (
     <Loaded answer={answer}>
       {(rows) => (
         <>
-          {chosen !== undefined && (
-            <Player key={chosen} path={apiOf(run.id, "replays", chosen)} name={chosen} />
-          )}
+          {chosen !== "" && <Player key={chosen} path={apiOf(run.id, "replays", chosen)} name={chosen} />}
           <Table
             caption="Replays"
             rows={rows}
@@ -30,7 +29,7 @@ export function ReplaysView({ run }: { run: RunDetail }) {
               {
                 title: "Watch",
                 cell: ({ name }) => (
-                  <Button label={`Watch ${name}`} on={() => choose(name)}>
+                  <Button label={`Watch ${name}`} on={() => setView({ item: name })}>
                     Watch
                   </Button>
                 ),

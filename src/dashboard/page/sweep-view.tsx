@@ -38,7 +38,9 @@ function Trials({ sweep, run }: { sweep: Sweep; run: string }) {
   });
   return (
     <>
-      <Plot sweep={sweep} run={run} />
+      <div class="scroll-x">
+        <Plot sweep={sweep} run={run} />
+      </div>
       <label class="toolbar">
         Order
         <select

@@ -10,6 +10,8 @@ export interface View {
   /** Runs that are selected in the list, and overlaid in charts and comparisons. */
   readonly runs: readonly string[];
   readonly tab: string;
+  /** What is open within the tab: a checkpoint, a replay, a hook. Another run or tab closes it. */
+  readonly item: string;
   readonly search: string;
   /** Only runs with all of these tags. */
   readonly tags: readonly string[];
@@ -38,6 +40,7 @@ const defaults: View = {
   run: undefined,
   runs: [],
   tab: "charts",
+  item: "",
   search: "",
   tags: [],
   showArchived: false,
@@ -58,7 +61,7 @@ const defaults: View = {
 export function parseView(fragment: string): View {
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
   const texts = (name: string) => [...new Set(given.getAll(name).filter((one) => one !== ""))];
-  const text = (name: "tab" | "zoomOn" | "search" | "sort" | "spark" | "metricFilter") =>
+  const text = (name: "tab" | "item" | "zoomOn" | "search" | "sort" | "spark" | "metricFilter") =>
     given.get(name) || defaults[name];
   const zoom = (given.get("zoom") ?? "").split(",").map(Number);
   const [from = Number.NaN, to = Number.NaN] = zoom;
@@ -68,6 +71,7 @@ export function parseView(fragment: string): View {
     run: given.get("run") || undefined,
     runs: texts("runs"),
     tab: text("tab"),
+    item: text("item"),
     search: text("search"),
     tags: texts("tags"),
     showArchived: given.get("showArchived") === "1",
@@ -111,26 +115,28 @@ export const view = signal<View>(parseView(inBrowser ? location.hash : ""));
  */
 export function setView(patch: Partial<View>, step?: boolean): void {
   const before = view.peek();
-  view.value = { ...before, ...patch };
+  const inside = "run" in patch || "tab" in patch ? { item: "" } : {};
+  view.value = { ...before, ...inside, ...patch };
   const moved = "run" in patch || "tab" in patch || "runs" in patch;
   if (step ?? moved) {
-    writeUrl();
-    history.pushState(null, "", address());
+    // The entry that is left keeps the view that it had.
+    writeUrl(before);
+    history.pushState(null, "", address(view.peek()));
   } else {
     // A browser refuses more than about a hundred changes of the URL in ten seconds: a drag makes more.
-    later ??= setTimeout(writeUrl, 200);
+    later ??= setTimeout(() => writeUrl(view.peek()), 200);
   }
 }
 
 let later: ReturnType<typeof setTimeout> | undefined;
 
-function writeUrl(): void {
+function writeUrl(shown: View): void {
   clearTimeout(later);
   later = undefined;
-  history.replaceState(null, "", address());
+  history.replaceState(null, "", address(shown));
 }
 
-const address = () => formatView(view.peek()) || location.pathname + location.search;
+const address = (shown: View) => formatView(shown) || location.pathname + location.search;
 
 if (inBrowser)
   addEventListener("popstate", () => {

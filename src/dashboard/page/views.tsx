@@ -58,6 +58,10 @@ export function RunTabs({ run }: { run: RunDetail }) {
     setView({ tab: shown[next]?.id ?? "charts" });
     (list.current?.children[next] as HTMLElement | undefined)?.focus();
   };
+  // On a narrow page the list scrolls.
+  useEffect(() => {
+    list.current?.children[at]?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [at]);
   if (!chosen) return null;
   return (
     <>
@@ -96,7 +100,20 @@ function Groups({
     <div class="charts">
       {groups.map(
         ([title, keys]) =>
-          keys.length > 0 && <MetricChart key={title} runs={[run.id]} keys={keys} title={title} />,
+          keys.length > 0 && (
+            <div key={title}>
+              <MetricChart runs={[run.id]} keys={keys} title={title} />
+              {keys.length > 1 && (
+                <p class="legend">
+                  {keys.map((key, i) => (
+                    <small key={key}>
+                      <span class={`swatch curve-${i % 8}`} /> {key.slice(key.search(/[./][^./]*$/) + 1)}
+                    </small>
+                  ))}
+                </p>
+              )}
+            </div>
+          ),
       )}
     </div>
   );
