@@ -78,6 +78,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     ...["@nats-io/transport-node", "@nats-io/jetstream"],
   ],
   config: [...COMPUTING, ...FILES, "node:module", "yaml"],
+  dashboard: [...COMPUTING, ...FILES, ...NETWORK, "node:child_process"],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
   testing: COMPUTING,
 };
@@ -103,7 +104,7 @@ function faults(path: string, source: string): string[] {
       name.startsWith(".") ? relativeFault(path, name) : packageFault(path, name),
     ),
     ...(path === "cli/main.ts" ? [] : sideEffects(path, source)),
-    ...(room === "cli" || room === "config" ? [] : loadedOfNode(path, source)),
+    ...(["cli", "config", "dashboard"].includes(room ?? "") ? [] : loadedOfNode(path, source)),
   ];
 }
 
@@ -173,9 +174,13 @@ function roomOf(path: string): string | undefined {
 }
 
 function sourceFiles(): readonly string[] {
-  return readdirSync(fileURLToPath(new URL(".", import.meta.url)), { recursive: true, encoding: "utf8" })
-    .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => path.endsWith(".ts") && !/\.test(-d|-support)?\.ts$/.test(path));
+  return (
+    readdirSync(fileURLToPath(new URL(".", import.meta.url)), { recursive: true, encoding: "utf8" })
+      .map((path) => path.replaceAll("\\", "/"))
+      // The dashboard's page is another program: vite bundles it for browsers, with packages of its own.
+      .filter((path) => !path.startsWith("dashboard/page/"))
+      .filter((path) => path.endsWith(".ts") && !/\.test(-d|-support)?\.ts$/.test(path))
+  );
 }
 
 describe("rooms", () => {

@@ -15,7 +15,15 @@ export {
   storedConfig,
 } from "./run-directory.ts";
 export { configSchema } from "./schema.ts";
-export { type ConfigSource, configError, type Path, parseConfig, parseOverride, pathText } from "./source.ts";
+export {
+  type ConfigSource,
+  configError,
+  type Path,
+  parseConfig,
+  parseOverride,
+  pathText,
+  runSettings,
+} from "./source.ts";
 export {
   type MemberResult,
   type Parameter,

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
 import { EspalierError, printableText } from "../core/index.ts";
 
@@ -138,4 +140,21 @@ export function configError(source: ConfigSource, problems: readonly Problem[]):
     .filter((line) => !seen.has(line) && seen.add(line));
   const count = lines.length === 1 ? "a problem" : `${lines.length} problems`;
   return new EspalierError("CONFIG_INVALID", `${source.file} has ${count}\n  ${lines.join("\n  ")}`);
+}
+
+/**
+ * The settings of a run by their paths: those of the configuration in its directory where it has one, else those that it
+ * filed. What runs are compared by.
+ */
+export function runSettings(directory: string | undefined, filed: unknown): ReadonlyMap<string, string> {
+  const file = directory === undefined ? undefined : join(directory, "config.yaml");
+  const leaves = new Map<string, string>();
+  const collect = (value: unknown, path: string): void => {
+    if (typeof value === "object" && value !== null && Object.keys(value).length > 0)
+      for (const [name, part] of Object.entries(value)) collect(part, path === "" ? name : `${path}.${name}`);
+    else if (path !== "") leaves.set(path, typeof value === "string" ? value : JSON.stringify(value));
+  };
+  if (file === undefined || !existsSync(file)) collect(filed, "");
+  else collect(parseConfig(readFileSync(file, "utf8"), file).value, "");
+  return leaves;
 }

@@ -11,6 +11,8 @@ export interface RunInfo {
   readonly startedAt: number;
   /** Settings of the run: hyperparameters for those who file them. */
   readonly config: Json;
+  /** Counters at which it ends, whichever comes first: `{ epochs: 20 }`. */
+  readonly limits?: Readonly<Record<string, number>>;
   /** Counters at which a resumed run goes on. What happened after them comes again. */
   readonly resumedAt?: Counters;
   /**

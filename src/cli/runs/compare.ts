@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { amountText, countText, numberText, printable } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
@@ -84,24 +83,10 @@ const namesOf = (maps: readonly ReadonlyMap<string, unknown>[]): readonly string
 const directionOf = (key: string): "min" | "max" =>
   /loss|error|perplexity|divergence|mae$|mse$|kl$|seconds|bytes/i.test(key) ? "min" : "max";
 
-/**
- * The settings of a run by their paths: those of the configuration in its directory, which is beside a store that is a
- * file; else those that it filed.
- */
+/** The settings of a run: its directory is beside a store that is a file. */
 async function settingsOf(run: RunSummary, location: string): Promise<ReadonlyMap<string, string>> {
-  const file = join(dirname(location), run.id, "config.yaml");
-  const leaves = new Map<string, string>();
-  const collect = (value: unknown, path: string): void => {
-    if (typeof value === "object" && value !== null && Object.keys(value).length > 0)
-      for (const [name, part] of Object.entries(value)) collect(part, path === "" ? name : `${path}.${name}`);
-    else if (path !== "") leaves.set(path, typeof value === "string" ? value : JSON.stringify(value));
-  };
-  if (location.includes("://") || !existsSync(file)) collect(run.config, "");
-  else {
-    const { parseConfig } = await import("../../config/index.ts");
-    collect(parseConfig(readFileSync(file, "utf8"), file, []).value, "");
-  }
-  return leaves;
+  const { runSettings } = await import("../../config/index.ts");
+  return runSettings(location.includes("://") ? undefined : join(dirname(location), run.id), run.config);
 }
 
 /** The lines that `espalier compare` prints. */

@@ -93,6 +93,22 @@ interface Goal {
   readonly total: number;
 }
 
+/** The limits of a run that has any. */
+export function goalsOf({
+  epochs,
+  maxUpdates,
+  maxSamples,
+  maxSeconds,
+}: TrainerContext["config"]): readonly Goal[] {
+  const goals: readonly Goal[] = [
+    { unit: "epochs", total: epochs },
+    { unit: "updates", total: maxUpdates },
+    { unit: "samples", total: maxSamples },
+    { unit: "seconds", total: maxSeconds },
+  ];
+  return goals.filter(({ total }) => Number.isFinite(total));
+}
+
 /** Measures how far a run is, its rate and the time left: by the goal that it will reach first. */
 export class ProgressMeter {
   readonly #goals: readonly Goal[];
@@ -104,14 +120,7 @@ export class ProgressMeter {
 
   /** Rates are those of this process: what happened before does not count. */
   constructor(context: TrainerContext) {
-    const { epochs, maxUpdates, maxSamples, maxSeconds } = context.config;
-    const goals: readonly Goal[] = [
-      { unit: "epochs", total: epochs },
-      { unit: "updates", total: maxUpdates },
-      { unit: "samples", total: maxSamples },
-      { unit: "seconds", total: maxSeconds },
-    ];
-    this.#goals = goals.filter(({ total }) => Number.isFinite(total));
+    this.#goals = goalsOf(context.config);
     this.#done = this.#goals.map(() => 0);
     this.#last = positionOf(context);
   }

@@ -13,7 +13,7 @@ import { checkPlaces } from "../health/heartbeat.ts";
 import type { Json } from "../json.ts";
 import type { Logger } from "../logger/index.ts";
 import type { StatsStore } from "../store/stats-store.ts";
-import type { MachineProbe } from "./meters.ts";
+import { goalsOf, type MachineProbe } from "./meters.ts";
 import { newRunId, RunRecorder } from "./run-recorder.ts";
 import { StoreRecorder } from "./store-recorder.ts";
 
@@ -209,7 +209,8 @@ class Lifecycle {
     const runName = run.name ?? state.run;
     const id = run.id ?? this.#id ?? newRunId(runName, clock.wall());
     this.#id = id;
-    const info = { id, name: runName, startedAt: clock.wall(), config: { ...config, ...run.labels } };
+    const limits = Object.fromEntries(goalsOf(context.config).map(({ unit, total }) => [unit, total]));
+    const info = { id, name: runName, startedAt: clock.wall(), config: { ...config, ...run.labels }, limits };
     logger.open(hasBegun(counters) ? { ...info, resumedAt: counters } : info);
     const warn = (text: string): void => host.warn(`${name}: ${text}`);
     const recorder = new RunRecorder({ settings: this.#settings, logger, store, id, warn, context });

@@ -182,8 +182,23 @@ const evaluatedCheckpoints: Migration = {
   statements: () => ["alter table evaluations add column checkpoint text"],
 };
 
+/** Marks that people give runs, and how long a run is meant to be. */
+const marksAndLimits: Migration = {
+  name: "marks and limits of runs",
+  statements: ({ integer }) => [
+    "alter table runs add column tags text",
+    `alter table runs add column archived ${integer}`,
+    "alter table runs add column limits text",
+  ],
+};
+
 /** The first leads to version 1. */
-export const migrations: readonly Migration[] = [runsAndMetrics, eventsAndHooks, evaluatedCheckpoints];
+export const migrations: readonly Migration[] = [
+  runsAndMetrics,
+  eventsAndHooks,
+  evaluatedCheckpoints,
+  marksAndLimits,
+];
 
 /** The tables of a stats store, as kysely sees them. Both databases have the same. */
 export interface Tables {
@@ -216,6 +231,11 @@ interface RunsTable {
   reason: string | null;
   config: string;
   resumes: number;
+  /** A JSON list. Null where there are none. */
+  tags: string | null;
+  archived: number | null;
+  /** Counters at which the run ends, as JSON. Null where that was not said. */
+  limits: string | null;
 }
 
 /** Where inserting into a run stands: small, because every window changes it. */

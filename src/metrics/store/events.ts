@@ -128,6 +128,23 @@ export async function listEvents<K extends PlainEvent>(
   });
 }
 
+/** How many events of each kind a run has. */
+export async function countEvents(
+  tables: Kysely<Tables>,
+  run: number,
+): Promise<Readonly<Record<RunEventKind, number>>> {
+  const count = async (table: EventTable<PlainEvent>["table"] | "hook_decisions"): Promise<number> => {
+    const rows = tables.selectFrom(table).where("run", "=", run);
+    const counted = await rows.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirst();
+    return counted?.count ?? 0;
+  };
+  const plain = Object.entries(eventTables).map(
+    async ([kind, { table }]) => [kind, await count(table)] as const,
+  );
+  const counts = Object.fromEntries(await Promise.all(plain)) as Record<PlainEvent, number>;
+  return { ...counts, decision: await count("hook_decisions") };
+}
+
 /**
  * Adds decisions about hooks, within a transaction. One that says the same as the newest of its hook and event extends
  * that one. What the newest covers already is the same told again, and changes nothing.

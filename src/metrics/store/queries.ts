@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, sql } from "kysely";
 import { EspalierError } from "../../core/index.ts";
 import type { Tables } from "./database.ts";
-import type { MetricRow, SeriesChoice } from "./stats-store.ts";
-import { readValue } from "./stored-values.ts";
+import type { Bucket, BucketChoice, MetricRow, SeriesChoice } from "./stats-store.ts";
+import { forms, readValue } from "./stored-values.ts";
 
 // Queries about a run's metrics: all values of one, the newest of each, those after a place.
 
@@ -75,6 +75,55 @@ function thinned(
     .orderBy("nth")
     .execute();
 }
+
+/** Values of a metric in parts of equal width along its axis, those without values left out. */
+export async function buckets(
+  tables: Kysely<Tables>,
+  run: number,
+  key: string,
+  { from, to, points, axis = "step" }: BucketChoice,
+): Promise<readonly Bucket[]> {
+  if (!(Number.isSafeInteger(points) && points > 0 && points <= 10_000))
+    throw new EspalierError("STATS_CHOICE_INVALID", `a series cannot have ${points} points`, {
+      fix: "give a whole number from 1 to 10,000",
+    });
+  const keys = [...(await keysOf(tables, run, key)).keys()];
+  if (keys.length === 0) return [];
+  const x = sql.ref<number>(axis === "time" ? "m.wall" : "m.step");
+  const numbers = (db: Pick<Kysely<Tables>, "selectFrom">) =>
+    db
+      .selectFrom("metric_blocks as b")
+      .innerJoin("metrics as m", "m.block", "b.id")
+      .where("b.run", "=", run)
+      .where("m.key", "in", keys)
+      .where("m.form", "in", [forms.number, forms.nan, forms.minusZero])
+      .$if(from !== undefined, (query) => query.where(x, ">=", from as number))
+      .$if(to !== undefined, (query) => query.where(x, "<=", to as number));
+  const [extent] = await numbers(tables)
+    .select(({ fn }) => [fn.min<number | null>(x).as("low"), fn.max<number | null>(x).as("high")])
+    .execute();
+  if (extent?.low == null || extent.high == null) return [];
+  const { low, high } = extent;
+  // The last value belongs to the last part.
+  const width = (high - low) / points || 1;
+  const part = sql<number>`floor((${x} - ${low}) / ${width})`;
+  const nth = sql<number>`case when ${part} >= ${points} then ${points} - 1 else ${part} end`;
+  const finite = sql<number | null>`case when m.value between ${-largest} and ${largest} then m.value end`;
+  return numbers(tables)
+    .select(({ fn }) => [
+      fn.max<number>(x).as("x"),
+      fn.min(finite).as("min"),
+      fn.max(finite).as("max"),
+      fn.avg<number | null>(finite).as("mean"),
+      fn.countAll<number>().as("count"),
+      sql<number>`count(*) - count(${finite})`.as("notFinite"),
+    ])
+    .groupBy(nth)
+    .orderBy("x")
+    .execute();
+}
+
+const largest = Number.MAX_VALUE;
 
 /** Points of every metric in every block of a run: from the sums of those that are sealed, counted in the one that is not. */
 const sumsOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number) =>

@@ -26,7 +26,7 @@ sweepStores("a stats store", ({ location, open }) => {
           reason: undefined,
         },
         ...{ config: { rate: 0.1, layers: [1, { wide: true }], none: null }, resumes: 0, counters: {} },
-        heartbeat: undefined,
+        ...{ heartbeat: undefined, limits: {}, tags: [], archived: false },
       });
       await store.endRun("a", { outcome: "failed", reason: "the loss is NaN", counters: at(7) });
       expect(await store.run("a")).toMatchObject({

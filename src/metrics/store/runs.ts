@@ -5,7 +5,7 @@ import type { Json } from "../json.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
 import type { Tables } from "./database.ts";
 import { unknownRun } from "./insert-metrics.ts";
-import type { RunRow } from "./stats-store.ts";
+import type { RunMarks, RunRow } from "./stats-store.ts";
 import { jsonOf, numbersOf, storable } from "./stored-values.ts";
 
 // Runs: how they begin, go on and end, what is removed when one goes on from an earlier point, and how they are found.
@@ -20,6 +20,7 @@ export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<vo
     ended_at: null,
     reason: null,
     config: jsonOf(run.config),
+    limits: run.limits ? jsonOf(run.limits) : null,
   };
   const counters = jsonOf(resumedAt ?? {});
   const known = await tables.selectFrom("runs").selectAll().where("id", "=", id).executeTakeFirst();
@@ -66,6 +67,57 @@ export async function endRun(
     .executeTakeFirst();
   if (!ended) throw unknownRun(id);
   await setCounters(tables, ended.number, jsonOf(counters));
+}
+
+/** Changes the marks of a run, within a transaction. */
+export async function markRun(
+  tables: Kysely<Tables>,
+  run: number,
+  { tags, archived }: RunMarks,
+): Promise<void> {
+  const marks = {
+    ...(tags && { tags: jsonOf(tags.map(storable)) }),
+    ...(archived !== undefined && { archived: archived ? 1 : 0 }),
+  };
+  if (Object.keys(marks).length > 0)
+    await tables.updateTable("runs").set(marks).where("number", "=", run).execute();
+}
+
+/** Removes a run within a transaction, but for its metrics, which are many: `removeOrphans` does. */
+export async function deleteRun(tables: Kysely<Tables>, run: number): Promise<void> {
+  for (const table of [...repeated, "interventions", "hook_decisions", "hook_timings"] as const)
+    await tables.deleteFrom(table).where("run", "=", run).execute();
+  await tables.deleteFrom("run_heads").where("run", "=", run).execute();
+  await tables.deleteFrom("runs").where("number", "=", run).execute();
+}
+
+/** Blocks whose values are removed in one transaction. */
+const together = 50;
+
+/** Removes some metrics of runs that are no more, within a transaction. False where none are left. */
+export async function removeOrphans(tables: Kysely<Tables>): Promise<boolean> {
+  const runs = tables.selectFrom("runs").select("number");
+  const blocks = await tables
+    .selectFrom("metric_blocks")
+    .select("id")
+    .where("run", "not in", runs)
+    .limit(together)
+    .execute();
+  const ids = blocks.map(({ id }) => id);
+  if (ids.length === 0) {
+    await tables.deleteFrom("metric_keys").where("run", "not in", runs).execute();
+    return false;
+  }
+  for (const table of ["metrics", "metric_sums"] as const)
+    await tables.deleteFrom(table).where("block", "in", ids).execute();
+  await tables.deleteFrom("metric_blocks").where("id", "in", ids).execute();
+  return true;
+}
+
+/** The last place that was given in a run. */
+export async function placeOf(tables: Kysely<Tables>, run: number): Promise<number> {
+  const head = tables.selectFrom("run_heads").select("places").where("run", "=", run);
+  return (await head.executeTakeFirst())?.places ?? 0;
 }
 
 const setCounters = (tables: Kysely<Tables>, run: number, counters: string) =>
@@ -238,4 +290,7 @@ const runRow = (row: Found): RunRow => ({
   resumes: row.resumes,
   counters: numbersOf(JSON.parse(row.counters) as object),
   heartbeat: row.heartbeat ?? undefined,
+  limits: numbersOf(JSON.parse(row.limits ?? "{}") as object),
+  tags: JSON.parse(row.tags ?? "[]") as string[],
+  archived: row.archived === 1,
 });

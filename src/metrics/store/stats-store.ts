@@ -8,6 +8,7 @@ import type { Database } from "./database.ts";
 //
 //   openStatsStore(location)     opens the database (sqlite.ts, postgres.ts) and migrates its tables (database.ts)
 //   startRun, endRun             a row in runs; a resumed run removes what comes again        runs.ts
+//   mark, deleteRun              tags, whether it is archived; away with all of it            runs.ts
 //   addMetrics, addMetricsNow    rows in metrics, in blocks, each record once                 insert-metrics.ts
 //   add, setHookTimings          events and decisions, each once                              events.ts
 //   series, latest, since, ...   queries                                                      queries.ts, runs.ts
@@ -78,6 +79,16 @@ export interface RunRow {
   readonly counters: Readonly<Record<string, number>>;
   /** The newest heartbeat, if there is one. */
   readonly heartbeat: number | undefined;
+  /** Counters at which it ends, where they are known. */
+  readonly limits: Readonly<Record<string, number>>;
+  readonly tags: readonly string[];
+  readonly archived: boolean;
+}
+
+/** Marks that a person gives a run. What is left out stays as it is. */
+export interface RunMarks {
+  readonly tags?: readonly string[];
+  readonly archived?: boolean;
 }
 
 /** A value of a metric at a step. */
@@ -187,6 +198,29 @@ export interface SeriesChoice {
   readonly points?: number;
 }
 
+/** Which part of a series is summarized, in how many buckets. */
+export interface BucketChoice {
+  /** The first and the last place on the axis. Default: those of the series. */
+  readonly from?: number;
+  readonly to?: number;
+  /** The most buckets, of equal width. */
+  readonly points: number;
+  /** Steps, or milliseconds since 1970. Default: "step". */
+  readonly axis?: "step" | "time";
+}
+
+/** Values of a metric that lie near each other. */
+export interface Bucket {
+  /** The place of the last of them on the axis. */
+  readonly x: number;
+  /** Of those that are finite. Null where none is. */
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly mean: number | null;
+  readonly count: number;
+  readonly notFinite: number;
+}
+
 /**
  * Where what runs did is kept and asked for: a SQLite file or a Postgres database, with one schema. Many processes may
  * write at once. All of its functions reject with an EspalierError whose code begins with STATS_.
@@ -202,6 +236,10 @@ export interface StatsStore {
    */
   startRun(run: RunInfo): Promise<void>;
   endRun(run: string, ending: RunEnding): Promise<void>;
+  /** Changes what a person has marked a run with. */
+  mark(run: string, marks: RunMarks): Promise<void>;
+  /** Removes a run and all that is filed of it. */
+  deleteRun(run: string): Promise<void>;
   /**
    * Files records. The same record twice is filed once, whatever other records come with it, so that a call
    * that may have failed can be made again. Records are the same where all of them is: metric, step, value, count
@@ -230,8 +268,15 @@ export interface StatsStore {
   metrics(run: string): Promise<readonly { readonly key: string; readonly points: number }[]>;
   /** By step, then as they came. */
   series(run: string, key: string, choice?: SeriesChoice): Promise<readonly MetricRow[]>;
+  /**
+   * The numbers of a metric in buckets of equal width, computed by the database. Buckets without values are left out,
+   * and so are texts and histograms.
+   */
+  buckets(run: string, key: string, choice: BucketChoice): Promise<readonly Bucket[]>;
   /** The newest of every metric: the furthest on its axis, of several there the one that came last. */
   latest(run: string): Promise<readonly MetricRow[]>;
+  /** The place of what came last: `since` goes on from there. */
+  place(run: string): Promise<number>;
   /** Everything after a place in the order in which it came; `next` is the place to ask from again. */
   since(
     run: string,
@@ -240,6 +285,8 @@ export interface StatsStore {
   ): Promise<{ readonly rows: readonly MetricRow[]; readonly next: number }>;
   /** As they came. */
   list<K extends RunEventKind>(run: string, kind: K): Promise<readonly RunEvents[K][]>;
+  /** How many there are of each kind. */
+  counts(run: string): Promise<Readonly<Record<RunEventKind, number>>>;
   hookTimings(run: string): Promise<readonly HookTimingRow[]>;
   close(): Promise<void>;
 }

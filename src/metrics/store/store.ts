@@ -1,10 +1,28 @@
 import type { Kysely } from "kysely";
 import { type Clock, EspalierError } from "../../core/index.ts";
 import { type Database, patiently, type Tables } from "./database.ts";
-import { addDecisions, addEvents, listDecisions, listEvents, listTimings, setTimings } from "./events.ts";
+import {
+  addDecisions,
+  addEvents,
+  countEvents,
+  listDecisions,
+  listEvents,
+  listTimings,
+  setTimings,
+} from "./events.ts";
 import { newMemory, type RunMemory } from "./insert-metrics.ts";
-import { countMetrics, latest, series, since } from "./queries.ts";
-import { endRun, findRun, listRuns, numberOf, startRun } from "./runs.ts";
+import { buckets, countMetrics, latest, series, since } from "./queries.ts";
+import {
+  deleteRun,
+  endRun,
+  findRun,
+  listRuns,
+  markRun,
+  numberOf,
+  placeOf,
+  removeOrphans,
+  startRun,
+} from "./runs.ts";
 import type { DecisionRow, RunEventKind, RunEvents, StatsStore } from "./stats-store.ts";
 
 /** The store on a database that has its tables. */
@@ -48,6 +66,13 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
       memories.delete(run.id);
     },
     endRun: (run, ending) => change("filing the end of a run", (db) => endRun(db, run, ending, clock.wall())),
+    mark: (run, marks) => changeRun("marking a run", run, (db, number) => markRun(db, number, marks)),
+    async deleteRun(run) {
+      await changeRun("removing a run", run, (db, number) => deleteRun(db, number));
+      memories.delete(run);
+      // A few at a time: other processes write meanwhile, and what a crash leaves behind goes the next time.
+      while (await attempt("removing metrics", () => tables.transaction().execute(removeOrphans)));
+    },
     async addMetrics(run, records) {
       check(filing);
       if (records.length === 0) return;
@@ -76,7 +101,10 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
     metrics: (run) => query("listing metrics", run, (number) => countMetrics(tables, number)),
     series: (run, key, choice = {}) =>
       query("reading a metric", run, (number) => series(tables, number, key, choice)),
+    buckets: (run, key, choice) =>
+      query("reading a metric", run, (number) => buckets(tables, number, key, choice)),
     latest: (run) => query("reading metrics", run, (number) => latest(tables, number)),
+    place: (run) => query("reading metrics", run, (number) => placeOf(tables, number)),
     since: (run, place, limit) =>
       query("reading metrics", run, (number) => since(tables, number, place, limit)),
     list: <K extends RunEventKind>(run: string, kind: K) =>
@@ -88,6 +116,7 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
             readonly RunEvents[K][]
           >,
       ),
+    counts: (run) => query("counting events", run, (number) => countEvents(tables, number)),
     hookTimings: (run) => query("listing hook timings", run, (number) => listTimings(tables, number)),
     close() {
       closing ??= database.close().catch((error: unknown) => {

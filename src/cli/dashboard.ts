@@ -1,0 +1,81 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { amountText, EspalierError } from "../core/index.ts";
+import { countOf } from "./options.ts";
+import { type Surroundings, thisProcess } from "./terminal.ts";
+
+interface DashboardCommandOptions {
+  readonly runs: string;
+  readonly store?: string;
+  readonly host: string;
+  readonly port?: string;
+  readonly token?: string;
+}
+
+/** `espalier dashboard`. */
+export function registerDashboard(program: Command, around: Surroundings = thisProcess()): void {
+  program
+    .command("dashboard")
+    .option("--runs <directory>", "where runs are", "runs")
+    .option(
+      "--store <location>",
+      "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or stats.db in --runs)",
+    )
+    .option(
+      "--host <address>",
+      "where it listens; others than 127.0.0.1 can be reached from outside",
+      "127.0.0.1",
+    )
+    .option("--port <n>", "its port; 0: a free one (default: 6006, or the next that is free)")
+    .option("--token <token>", "what control needs, 16 characters or more (default: a new one)")
+    .addHelpText(
+      "after",
+      `
+The address that it prints has the token, with which the page may steer runs; without it the page only shows them. On
+another address than 127.0.0.1 nothing is shown without the token. Ctrl-C ends it.
+
+Examples:
+  espalier dashboard
+  espalier dashboard --runs /data/runs --port 8080
+  espalier dashboard --store postgres://me@db/training
+  espalier dashboard --host 0.0.0.0 --token "$DASHBOARD_TOKEN"`,
+    )
+    .action((options: DashboardCommandOptions) => dashboard(options, around));
+}
+
+async function dashboard(options: DashboardCommandOptions, around: Surroundings): Promise<void> {
+  const { out, env, interrupts } = around;
+  const { runs: directory, host, token } = options;
+  const port = options.port === undefined ? undefined : countOf("--port", options.port, 0, 65_535);
+  const location = options.store ?? (env.ESPALIER_STORE || join(directory, "stats.db"));
+  if (!location.includes("://") && !existsSync(location))
+    throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
+      fix: "give the directory of runs as --runs, or the store that they were told to file in as --store",
+    });
+  const { startDashboard } = await import("../dashboard/index.ts");
+  const { signal, stop } = interrupts(["SIGINT", "SIGTERM"]);
+  const store = await around.openStore(location);
+  try {
+    const count = (await store.runs()).length;
+    const server = await startDashboard({
+      ...{ store, directory, host },
+      ...(port !== undefined && { port }),
+      ...(token !== undefined && { token }),
+    });
+    try {
+      await out.write(
+        `${amountText(count, "runs")} in ${store.location}\n${server.url}#token=${server.token}\nCtrl-C ends it\n`,
+      );
+      await new Promise<void>((done) => {
+        if (signal.aborted) done();
+        signal.addEventListener("abort", () => done());
+      });
+    } finally {
+      await server.close();
+    }
+  } finally {
+    stop();
+    await store.close();
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * Runs as the page shows them: rows of the stats store, joined with what their directories say.
+ *
+ *     runs/ID/          the directory of a run, with its run.json
+ *     runs/SWEEP/ID/    that of a trial
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { runSettings } from "../config/index.ts";
+import { isAlive, type MetricRow, type RunRow, readHeartbeat, type StatsStore } from "../metrics/index.ts";
+import type {
+  Comparison,
+  ControlState,
+  MetricSummary,
+  RunDetail,
+  RunState,
+  RunSummary,
+  Series,
+  Sparks,
+} from "./api.ts";
+import { inside, invalid } from "./safety.ts";
+
+/** Where runs are. */
+export interface Runs {
+  readonly store: StatsStore;
+  /** The directory of runs. */
+  readonly directory: string;
+}
+
+/** All runs, newest first. */
+export async function listRuns(runs: Runs): Promise<readonly RunSummary[]> {
+  return (await runs.store.runs()).map((row) => summaryOf(runs, row));
+}
+
+/** A run by its id alone: what names a run in an address is never a pattern. */
+export async function rowOf({ store }: Runs, id: string): Promise<RunRow> {
+  const row = await store.run(id);
+  if (row.id !== id) throw invalid("a run is named by its id", `write ${row.id}`);
+  return row;
+}
+
+/** The run of a row in short. */
+export function summaryOf(runs: Runs, row: RunRow): RunSummary {
+  const sweep = sweepOf(row);
+  const directory = row.outcome === "running" ? directoryOf(runs, row) : undefined;
+  const beat = newestBeat(row, directory);
+  const state = stateOf(row, directory);
+  return {
+    ...{ id: row.id, name: row.name, state, startedAt: row.startedAt },
+    ...(row.reason !== undefined && { reason: row.reason }),
+    ...(row.endedAt !== undefined && { endedAt: row.endedAt }),
+    ...(beat !== undefined && { heartbeat: beat }),
+    ...{ resumes: row.resumes, counters: row.counters, tags: row.tags, archived: row.archived },
+    ...progressOf(row),
+    ...(sweep && { sweep: sweep.id }),
+  };
+}
+
+/** The directory of a run; undefined where it has none here. */
+export function directoryOf({ directory }: Pick<Runs, "directory">, row: RunRow): string | undefined {
+  const sweep = sweepOf(row);
+  const found = inside(directory, row.id) ?? (sweep && inside(directory, sweep.id, row.id));
+  return found !== undefined && existsSync(`${found}/run.json`) ? found : undefined;
+}
+
+/** The sweep that a run is a trial of, by its labels. */
+export function sweepOf({ config }: RunRow): { readonly id: string; readonly trial: number } | undefined {
+  const { sweep } = (config ?? {}) as {
+    readonly sweep?: { readonly id?: unknown; readonly trial?: unknown };
+  };
+  return typeof sweep?.id === "string" ? { id: sweep.id, trial: Number(sweep.trial) } : undefined;
+}
+
+function stateOf(row: RunRow, directory: string | undefined): RunState {
+  if (row.outcome !== "running") return row.outcome;
+  if (!isRunAlive(row, directory)) return "lost";
+  return directory !== undefined && readControl(directory)?.state === "paused" ? "paused" : "running";
+}
+
+/** Milliseconds without a sign of life after which a run without a directory counts as lost, as `isAlive` has it. */
+const PATIENCE = 120_000;
+
+/** True where the process of a run is there, as far as can be seen. */
+export function isRunAlive(row: RunRow, directory: string | undefined): boolean {
+  if (row.outcome !== "running") return false;
+  const beat = directory === undefined ? undefined : heartbeatIn(directory);
+  if (beat) return isAlive(beat);
+  // One that has just begun has not beaten yet.
+  return Date.now() - Math.max(row.heartbeat ?? 0, row.startedAt) < PATIENCE;
+}
+
+function newestBeat(row: RunRow, directory: string | undefined): number | undefined {
+  const wall = (directory === undefined ? undefined : heartbeatIn(directory))?.wall ?? 0;
+  const newest = Math.max(wall, row.heartbeat ?? 0);
+  return newest > 0 ? newest : undefined;
+}
+
+function heartbeatIn(directory: string): ReturnType<typeof readHeartbeat> {
+  try {
+    return readHeartbeat(`${directory}/heartbeat.json`);
+  } catch {
+    return undefined; // Damaged: the rows of the store are what is left.
+  }
+}
+
+/** What a run can be told, as its directory says; undefined where nothing listens. */
+export function readControl(directory: string): ControlState | undefined {
+  try {
+    const state = JSON.parse(readFileSync(`${directory}/control/state.json`, "utf8")) as ControlState | null;
+    return typeof state?.state === "string" ? state : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The share of the limit that is reached first. */
+function progressOf({ outcome, limits, counters }: RunRow): { readonly progress?: number } {
+  if (outcome === "completed") return { progress: 1 };
+  const shares = Object.entries(limits).flatMap(([unit, total]) =>
+    total > 0 ? [(counters[unit] ?? 0) / total] : [],
+  );
+  return shares.length > 0 ? { progress: Math.min(1, Math.max(...shares)) } : {};
+}
+
+/** A run in full. */
+export async function readDetail(runs: Runs, id: string): Promise<RunDetail> {
+  const { store } = runs;
+  const row = await rowOf(runs, id);
+  const directory = directoryOf(runs, row);
+  const control = directory === undefined ? undefined : readControl(directory);
+  const file = directory === undefined ? undefined : inside(directory, "config.yaml");
+  return {
+    ...summaryOf(runs, row),
+    config: file === undefined ? JSON.stringify(row.config, undefined, 2) : readFileSync(file, "utf8"),
+    settings: Object.fromEntries(runSettings(directory, row.config)),
+    metrics: await readMetrics(store, id),
+    events: await store.counts(id),
+    hasDirectory: directory !== undefined,
+    ...(control && { control }),
+  };
+}
+
+/** The metrics of a run, with their newest values. */
+async function readMetrics(store: StatsStore, id: string): Promise<readonly MetricSummary[]> {
+  const points = new Map((await store.metrics(id)).map((each) => [each.key, each.points]));
+  return (await store.latest(id)).map((row) => ({
+    ...{ key: row.key, category: row.category, name: row.name, axis: row.axis },
+    ...(row.unit !== undefined && { unit: row.unit }),
+    points: points.get(row.key) ?? 0,
+    ...(row.value !== undefined && { last: finite(row.value) }),
+  }));
+}
+
+/** JSON has no other numbers. */
+export const finite = (value: number | null): number | null =>
+  value !== null && Number.isFinite(value) ? value : null;
+
+/** Which part of metrics is read, and how finely. */
+export interface SeriesQuery {
+  readonly keys: readonly string[];
+  readonly points: number;
+  readonly axis: "step" | "time";
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Metrics of a run over steps or time, thinned by the database. */
+export async function readSeries(
+  { store }: Runs,
+  run: string,
+  asked: SeriesQuery,
+): Promise<readonly Series[]> {
+  const { keys, ...choice } = asked;
+  return Promise.all(
+    keys.map(async (key) => {
+      const buckets = await store.buckets(run, key, choice);
+      const sum = (of: "count" | "notFinite") => buckets.reduce((all, bucket) => all + bucket[of], 0);
+      return {
+        ...{ run, key, x: buckets.map(({ x }) => x) },
+        min: buckets.map(({ min }) => min),
+        max: buckets.map(({ max }) => max),
+        mean: buckets.map(({ mean }) => mean),
+        ...{ values: sum("count"), notFinite: sum("notFinite") },
+      };
+    }),
+  );
+}
+
+/** Values of a spark line. */
+const SPARK_POINTS = 40;
+
+/** One metric of many runs in few values. */
+export async function readSparks({ store }: Runs, key: string, ids: readonly string[]): Promise<Sparks> {
+  const sparks = await Promise.all(
+    ids.map(async (id) => {
+      const buckets = await store.buckets(id, key, { points: SPARK_POINTS });
+      return [id, buckets.map(({ mean }) => mean)] as const;
+    }),
+  );
+  return Object.fromEntries(sparks);
+}
+
+/** Runs side by side. */
+export async function readComparison(runs: Runs, ids: readonly string[]): Promise<Comparison> {
+  const rows = await Promise.all(ids.map((id) => rowOf(runs, id)));
+  const settings = rows.map((row) => runSettings(directoryOf(runs, row), row.config));
+  const metrics = await Promise.all(
+    rows.map(
+      async ({ id }) =>
+        new Map(
+          (await runs.store.latest(id)).flatMap(({ key, value }: MetricRow) =>
+            value === undefined ? [] : [[key, value] as const],
+          ),
+        ),
+    ),
+  );
+  const names = (maps: readonly ReadonlyMap<string, unknown>[]) => [
+    ...new Set(maps.flatMap((map) => [...map.keys()])),
+  ];
+  return {
+    runs: rows.map((row) => summaryOf(runs, row)),
+    settings: Object.fromEntries(
+      names(settings)
+        .map((path) => [path, settings.map((each) => each.get(path) ?? null)] as const)
+        .filter(([, values]) => new Set(values).size > 1),
+    ),
+    metrics: Object.fromEntries(
+      names(metrics).map((key) => [key, metrics.map((each) => finite(each.get(key) ?? null))]),
+    ),
+  };
+}

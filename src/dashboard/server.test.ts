@@ -1,0 +1,86 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { fileRun, fileValue, makeDirectory, serveDashboard } from "./dashboard.test-support.ts";
+
+it("shows runs, their metrics and series", async () => {
+  const { store, directory, get } = await serveDashboard();
+  await fileRun(store, "first", { startedAt: 1, limits: { steps: 20 } });
+  for (let step = 1; step <= 10; step++)
+    await fileValue(store, "first", step, step === 4 ? Number.NaN : step);
+  await fileRun(store, "second", { startedAt: 2, config: { rate: 0.2, sweep: { id: "s", trial: 3 } } });
+  await store.endRun("second", { outcome: "completed", counters: { steps: 3 } as never });
+  makeDirectory(directory, "first", { "config.yaml": "task: { rate: 0.5 }\n" });
+
+  expect(await get("/api/session")).toMatchObject({ control: false, directory });
+  expect(await get("/api/runs")).toMatchObject([
+    { id: "second", state: "completed", progress: 1, sweep: "s" },
+    { id: "first", state: "lost", progress: 0.5, tags: [], archived: false },
+  ]);
+  expect(await get("/api/runs/first")).toMatchObject({
+    config: "task: { rate: 0.5 }\n",
+    settings: { "task.rate": "0.5" },
+    metrics: [{ key: "train/loss", category: "train", name: "loss", axis: "steps", points: 10, last: 10 }],
+    events: { evaluation: 0 },
+    hasDirectory: true,
+  });
+  expect(await get("/api/runs/first/series?key=train/loss&points=5")).toEqual([
+    {
+      ...{ run: "first", key: "train/loss", values: 10, notFinite: 1 },
+      ...{ x: [2, 4, 6, 8, 10], min: [1, 3, 5, 7, 9], max: [2, 3, 6, 8, 10], mean: [1.5, 3, 5.5, 7.5, 9.5] },
+    },
+  ]);
+  expect(await get("/api/sparks?key=train/loss&run=first&run=second")).toEqual({
+    first: [1, 2, 3, null, 5, 6, 7, 8, 9, 10],
+    second: [],
+  });
+  expect(await get("/api/compare?run=first&run=second")).toMatchObject({
+    settings: { "task.rate": ["0.5", null], rate: [null, "0.2"] },
+    metrics: { "train/loss": [10, null] },
+  });
+});
+
+it("sends what is new to those who listen", async () => {
+  const { store, directory, listen, get } = await serveDashboard();
+  await fileRun(store, "a");
+  await fileValue(store, "a", 1, 1);
+  const own = makeDirectory(directory, "a", { "run.log": "one\n" });
+  const listener = await listen("a");
+  // What is filed before the watcher has begun is not news: it is asked for by series.
+  await fileRun(store, "b");
+  expect(await listener.next("runs")).toMatchObject({ changed: [{ id: "b" }], gone: [] });
+  await fileValue(store, "a", 2, Number.POSITIVE_INFINITY);
+  expect(await listener.next("metrics")).toEqual({
+    run: "a",
+    series: { "train/loss": { step: [2], time: [1_800_000_000_002], value: [null] } },
+  });
+  appendFileSync(join(own, "run.log"), "two \x1b[2J\nthr");
+  expect(await listener.next("log")).toEqual({ run: "a", lines: ["two \\x1b[2J"], from: 4, to: 13 });
+  appendFileSync(join(own, "run.log"), "ee\n");
+  expect(await listener.next("log")).toMatchObject({ lines: ["three"] });
+  expect(await get("/api/runs/a/log")).toEqual({ lines: ["one", "two \\x1b[2J", "three"], from: 0, to: 19 });
+  await store.add("a", "evaluation", [{ step: 3, name: "evaluation", scores: { return: 1 }, wall: 1 }]);
+  expect(await listener.next("event")).toMatchObject({
+    kind: "evaluation",
+    rows: [{ scores: { return: 1 } }],
+  });
+});
+
+it("serves the page's files", async () => {
+  const { ask } = await serveDashboard();
+  const page = await ask("/");
+  expect(page).toMatchObject({ status: 200, text: "<!doctype html><title>page</title>" });
+  expect(page.headers).toMatchObject({
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-cache",
+  });
+  const script = "/assets/index-a1B2c3D4.js";
+  const zipped = await ask(script, { headers: { "accept-encoding": "gzip" } });
+  expect(zipped.headers).toMatchObject({
+    "content-encoding": "gzip",
+    "cache-control": expect.stringContaining("immutable"),
+  });
+  const again = await ask(script, { headers: { "if-none-match": String(zipped.headers.etag) } });
+  expect(again.status).toBe(304);
+  expect((await ask("/assets/other.js")).status).toBe(404);
+});

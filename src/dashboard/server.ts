@@ -1,0 +1,299 @@
+/**
+ * The dashboard's server: a page and a JSON API over a stats store and a directory of runs. Read this file first.
+ *
+ *     a request
+ *       checkHost, checkOrigin, the token      safety.ts
+ *       a route of the table below             api.ts says what each answers
+ *         runs, metrics, comparisons           runs.ts
+ *         log, live updates                    live.ts
+ *       else a file of the page                static.ts
+ *     its answer: JSON, events, or a file; a failure is { error: { code, message, fix } }
+ */
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { resolve } from "node:path";
+import manifest from "../../package.json" with { type: "json" };
+import { EspalierError, errorText } from "../core/index.ts";
+import type { RunEventKind, StatsStore } from "../metrics/index.ts";
+import type { ApiError, Session } from "./api.ts";
+import { Live, readLog } from "./live.ts";
+import {
+  directoryOf,
+  listRuns,
+  type Runs,
+  readComparison,
+  readDetail,
+  readSeries,
+  readSparks,
+  rowOf,
+} from "./runs.ts";
+import {
+  checkHost,
+  checkOrigin,
+  hasToken,
+  invalid,
+  isLoopback,
+  pathSegments,
+  readBody,
+  safeHeaders,
+  tokenNeeded,
+} from "./safety.ts";
+import { PageFiles } from "./static.ts";
+
+/** Options of {@link startDashboard}. */
+export interface DashboardOptions {
+  readonly store: StatsStore;
+  /** The directory of runs. */
+  readonly directory: string;
+  /** The address to listen on. Default: 127.0.0.1. */
+  readonly host?: string;
+  /** Default: 6006, or the next that is free. 0: any that is free. */
+  readonly port?: number;
+  /** What control needs, at least 16 characters. Default: made anew. */
+  readonly token?: string;
+  /** The directory of the page's files. Default: the built page. */
+  readonly page?: string;
+}
+
+/** A dashboard that is served. */
+export interface RunningDashboard {
+  /** Without the token. */
+  readonly url: string;
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+/** What a route is given. */
+interface Ask {
+  /** What stands in the path where the route has a `*`. */
+  readonly names: readonly [string, string];
+  readonly query: URLSearchParams;
+  /** The document that was sent with a POST. */
+  readonly body: unknown;
+  /** True where the request had the token. */
+  readonly control: boolean;
+  readonly response: ServerResponse;
+}
+
+type Route = (ask: Ask, dashboard: Dashboard) => unknown;
+
+/** Everything that is answered with JSON, and the live events. */
+const routes: Readonly<Record<string, Route>> = {
+  "GET /api/session": ({ control }, { runs }): Session => ({
+    ...{ version: manifest.version, store: runs.store.location, directory: runs.directory },
+    ...{ control, now: Date.now() },
+  }),
+  "GET /api/runs": (_, { runs }) => listRuns(runs),
+  "GET /api/sparks": ({ query }, { runs }) => readSparks(runs, textOf(query, "key"), query.getAll("run")),
+  "GET /api/runs/*": ({ names: [id] }, { runs }) => readDetail(runs, id),
+  "GET /api/runs/*/series": ({ names: [id], query }, { runs }) => readSeries(runs, id, seriesQuery(query)),
+  "GET /api/runs/*/events": async ({ names: [id], query }, { runs }) =>
+    runs.store.list((await rowOf(runs, id)).id, kindOf(query)),
+  "GET /api/runs/*/log": async ({ names: [id], query }, { runs }) => {
+    const directory = directoryOf(runs, await rowOf(runs, id));
+    const before = numberOf(query, "before");
+    return directory === undefined ? { lines: [], from: 0, to: 0 } : readLog(directory, before);
+  },
+  "GET /api/compare": ({ query }, { runs }) => readComparison(runs, query.getAll("run")),
+  "GET /api/live": ({ query, response }, { live }) => live.listen(response, query.getAll("run")),
+};
+
+/** The status of an error by its code. Others are faults of the server. */
+const statuses: Readonly<Record<string, number>> = {
+  DASHBOARD_REQUEST_INVALID: 400,
+  STATS_CHOICE_INVALID: 400,
+  DASHBOARD_TOKEN_NEEDED: 401,
+  DASHBOARD_FORBIDDEN: 403,
+  DASHBOARD_NOT_FOUND: 404,
+  STATS_UNKNOWN_RUN: 404,
+  RUN_MISSING: 404,
+  CHECKPOINT_MISSING: 404,
+  REPLAY_MISSING: 404,
+  DASHBOARD_METHOD: 405,
+  DASHBOARD_TOO_LARGE: 413,
+  DASHBOARD_TOO_LONG: 414,
+  DASHBOARD_BUSY: 503,
+  STATS_UNAVAILABLE: 503,
+  STATS_BUSY: 503,
+};
+
+interface Dashboard {
+  readonly runs: Runs;
+  readonly live: Live;
+  readonly page: PageFiles;
+  readonly token: string;
+  readonly host: string;
+}
+
+/**
+ * Serves the dashboard.
+ *
+ * @example
+ * ```ts
+ * const store = await openStatsStore("runs/stats.db");
+ * const { url, token, close } = await startDashboard({ store, directory: "runs" });
+ * console.log(`${url}#token=${token}`);
+ * ```
+ */
+export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
+  const { store, host = "127.0.0.1", port } = options;
+  const token = options.token ?? randomBytes(24).toString("base64url");
+  if (token.length < 16)
+    throw new EspalierError("OPTION_INVALID", "the token is too short", {
+      fix: "give 16 characters or more",
+    });
+  const runs = { store, directory: resolve(options.directory) };
+  const live = new Live(runs);
+  const dashboard: Dashboard = { runs, live, token, host, page: new PageFiles(options.page) };
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => {
+    void answer(request, response, dashboard);
+  });
+  const bound = await listen(server, host, port);
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: `http://${shown}:${bound}/`,
+    token,
+    async close() {
+      live.close();
+      const closed = new Promise<void>((done) => server.close(() => done()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The port that is tried first, and how many after it. */
+const FIRST_PORT = 6006;
+const PORTS = 100;
+
+async function listen(server: Server, host: string, given: number | undefined): Promise<number> {
+  for (let port = given ?? FIRST_PORT; ; port++)
+    try {
+      await new Promise<void>((done, fail) => {
+        server.once("error", fail);
+        server.listen({ port, host }, () => {
+          server.off("error", fail);
+          done();
+        });
+      });
+      return (server.address() as AddressInfo).port;
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      if (code === "EADDRINUSE" && given === undefined && port < FIRST_PORT + PORTS) continue;
+      const why = code === "EADDRINUSE" ? "is taken" : `cannot be had (${code})`;
+      throw new EspalierError("DASHBOARD_ADDRESS", `${host}:${port} ${why}`, {
+        fix: "give another --port, or an address of this machine as --host",
+        cause,
+      });
+    }
+}
+
+/** Answers one request. Never rejects. */
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  dashboard: Dashboard,
+): Promise<void> {
+  // A client that goes away is no failure.
+  response.on("error", () => undefined);
+  for (const [name, value] of Object.entries(safeHeaders)) response.setHeader(name, value);
+  try {
+    checkHost(request, dashboard.host);
+    const { path, query } = pathSegments(request.url ?? "/");
+    if (path[0] !== "api") return await dashboard.page.serve(request, response, path);
+    const method = request.method ?? "GET";
+    const control = hasToken(request, dashboard.token);
+    if (method !== "GET") checkOrigin(request);
+    if (!control && (method !== "GET" || !isLoopback(dashboard.host))) throw tokenNeeded();
+    const [route, names] = routeOf(method, path);
+    const body = method === "POST" ? await readBody(request) : undefined;
+    const answered = await route({ names, query, body, control, response }, dashboard);
+    if (!response.headersSent) sendJson(response, 200, answered);
+  } catch (error) {
+    if (response.headersSent) response.destroy();
+    else sendError(request, response, error);
+  }
+}
+
+function routeOf(method: string, path: readonly string[]): readonly [Route, Ask["names"]] {
+  const fits = (pattern: readonly string[]): boolean =>
+    pattern.length === path.length && pattern.every((part, i) => part === "*" || part === path[i]);
+  const found = Object.keys(routes).filter((name) => fits((name.split(" ")[1] ?? "").split("/").slice(1)));
+  const name = found.find((each) => each.startsWith(`${method} `));
+  const route = name === undefined ? undefined : routes[name];
+  if (!name || !route) {
+    if (found.length > 0) throw new EspalierError("DASHBOARD_METHOD", `${method} cannot be done here`);
+    throw new EspalierError("DASHBOARD_NOT_FOUND", "there is nothing at this address");
+  }
+  const pattern = (name.split(" ")[1] ?? "").split("/").slice(1);
+  const [first = "", second = ""] = path.filter((_, i) => pattern[i] === "*");
+  return [route, [first, second]];
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  const text = JSON.stringify(value, (_name, part: unknown) =>
+    typeof part === "number" && !Number.isFinite(part) ? null : part,
+  );
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+  });
+  response.end(text);
+}
+
+/** Says what was wrong, without a stack. What is left of a request that was not read goes with its connection. */
+function sendError(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const known = error instanceof EspalierError;
+  const fix = known ? error.fix : undefined;
+  const said: ApiError = known
+    ? { code: error.code, message: errorText(error), ...(fix !== undefined && { fix }) }
+    : { code: "DASHBOARD_FAILED", message: "the server failed at this" };
+  if (!request.complete) response.setHeader("connection", "close");
+  sendJson(response, (known && statuses[error.code]) || 500, { error: said });
+}
+
+function textOf(query: URLSearchParams, name: string): string {
+  const text = query.get(name);
+  if (text === null || text === "") throw invalid(`${name} is missing in the query`);
+  return text;
+}
+
+function numberOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  const number = Number(text);
+  if (!Number.isFinite(number)) throw invalid(`${name} is no number`);
+  return number;
+}
+
+/** The most metrics of one request. */
+const MOST_KEYS = 100;
+
+function seriesQuery(query: URLSearchParams): Parameters<typeof readSeries>[2] {
+  const keys = query.getAll("key");
+  if (keys.length > MOST_KEYS) throw invalid(`a request has at most ${MOST_KEYS} keys`);
+  const axis = query.get("axis") ?? "step";
+  if (axis !== "step" && axis !== "time") throw invalid("axis is step or time");
+  const [from, to] = [numberOf(query, "from"), numberOf(query, "to")];
+  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  return { keys, points: numberOf(query, "points") ?? 600, axis, ...range };
+}
+
+const KINDS = [
+  "evaluation",
+  "episode",
+  "replay",
+  "checkpoint",
+  "heartbeat",
+  "decision",
+  "intervention",
+] as const;
+
+function kindOf(query: URLSearchParams): RunEventKind {
+  const kind = textOf(query, "kind");
+  const known = KINDS.find((each) => each === kind);
+  if (known === undefined) throw invalid(`kind is one of ${KINDS.join(", ")}`);
+  return known;
+}
