@@ -62,8 +62,15 @@ function groupMetrics(shown: readonly RunDetail[]): readonly (readonly [string, 
       const line = { run: id, key: metric.key, label: name, colour, startedAt, hides: true };
       group.set(metric.key, { ...metric, lines: [...others, line] });
     }
-  return [...groups].map(([category, group]) => [category, [...group.values()]]);
+  const order = [...first, ...[...groups.keys()].filter((one) => !first.includes(one)).sort()];
+  return order.flatMap((category) => {
+    const group = groups.get(category);
+    return group ? [[category, [...group.values()]] as const] : [];
+  });
 }
+
+/** Categories that people look for come before the others. */
+const first: readonly string[] = ["train", "validation", "evaluation", "rollout"];
 
 function Toolbar() {
   const board = boardOf(view.value.axis);

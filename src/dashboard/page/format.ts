@@ -12,6 +12,11 @@ export function formatNumber(value: number | null | undefined): string {
   return Number(value.toPrecision(5)).toLocaleString("en-US", { maximumSignificantDigits: 5 });
 }
 
+/** A number at an axis, where there is little room: 250K, 1.5M. */
+export const formatTick = (value: number): string =>
+  Math.abs(value) < 1e5 ? formatNumber(value) : compact.format(value);
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 5 });
+
 /** Milliseconds as the two largest units: 850 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d 4 h. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, milliseconds);

@@ -29,7 +29,7 @@ const themes = ["auto", "light", "dark"] as const;
 function Page() {
   const run = useComputed(() => view.value.run).value;
   const [help, setHelp] = useState(false);
-  useKeys(() => setHelp((open) => !open));
+  useKeys(() => setHelp(true));
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
@@ -160,7 +160,7 @@ function Toasts() {
 }
 
 const shortcuts = [
-  ["?", "show or hide this help"],
+  ["?", "show this help"],
   ["/", "search runs, filter metrics"],
   ["l", "list of runs"],
   ["[ and ]", "previous and next run of the list"],
@@ -195,7 +195,7 @@ function Help({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function useKeys(toggleHelp: () => void): void {
+function useKeys(showHelp: () => void): void {
   useEffect(() => {
     const act = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
@@ -207,7 +207,7 @@ function useKeys(toggleHelp: () => void): void {
         return run === undefined ? {} : { run, runs: [] };
       };
       const actions: Record<string, () => void> = {
-        "?": toggleHelp,
+        "?": showHelp,
         "/": () => document.querySelector<HTMLInputElement>('main input[type="search"]')?.focus(),
         l: () => setView({ run: undefined, zoom: undefined }),
         "[": () => setView(neighbour(-1)),

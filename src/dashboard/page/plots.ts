@@ -8,7 +8,7 @@ import { effect } from "@preact/signals";
 import uPlot from "uplot";
 import type { LiveEvents, Series } from "../api.ts";
 import { asApiError, get, liveOpened, notify, onLive, reconnects } from "./client.ts";
-import { formatDuration, formatNumber } from "./format.ts";
+import { formatDuration, formatNumber, formatTick } from "./format.ts";
 import { append, type Curve, curveOf, emptyCurve, extremes, refine, smooth, thin } from "./series.ts";
 import { setView, view } from "./view.ts";
 
@@ -264,7 +264,7 @@ class Plot {
   /** Takes over the view: zoom, scale, smoothing, hidden runs, colours. */
   adopt(): void {
     this.range = this.#wantedRange();
-    if (this.#log !== view.peek().log) this.close();
+    if (this.#log !== view.peek().log) this.#destroy();
     if (this.inSight) this.#board.draw(this);
   }
 
@@ -363,9 +363,9 @@ class Plot {
     const u = this.#plot();
     const tables = this.#lines.map((line, i) => {
       const held = this.#held.get(line);
-      const curve = held && !("asked" in held) ? refine(held.whole, held.part) : emptyCurve();
+      const curve = held && !("asked" in held) ? refine(held.whole, this.range && held.part) : emptyCurve();
       const show = !isHidden(line);
-      for (const series of u.series.slice(4 * i + 1, 4 * i + 5)) series.show = show;
+      for (const at of this.#columns(i)) Object.assign(u.series[at] ?? {}, { show });
       if (show && held && !("asked" in held)) {
         drawn += curve.x.length;
         notFinite += held.notFinite;
@@ -379,7 +379,11 @@ class Plot {
       const smoothed = smoothing > 0 ? smooth(curve.mean, smoothing) : curve.mean;
       return [curve.x, ...[curve.max, curve.min, curve.mean, smoothed].map(usable)] as uPlot.AlignedData;
     });
-    u.setData((tables.length === 1 ? tables[0] : undefined) ?? uPlot.join(tables));
+    const [x = [], ...values] = (tables.length === 1 ? tables[0] : undefined) ?? uPlot.join(tables);
+    const ordered: (typeof values)[number][] = [];
+    for (const [i] of this.#lines.entries())
+      this.#columns(i).forEach((at, j) => (ordered[at - 1] = values[4 * i + j] ?? []));
+    u.setData([x, ...ordered] as uPlot.AlignedData);
     if (notFinite > 0) said.push(`${notFinite} not finite`);
     this.#element.setAttribute("aria-label", `${this.#plotted.title}: ${said.join("; ") || "no values yet"}`);
     this.#element.dataset.points = String(drawn);
@@ -388,13 +392,20 @@ class Plot {
     this.#readOut(u);
   }
 
+  /** Where the parts of a line stand: largest, smallest, mean, smoothed. Bands of all lines come before all lines. */
+  #columns(i: number): readonly [max: number, min: number, mean: number, line: number] {
+    const below = 2 * this.#lines.length;
+    return [2 * i + 1, 2 * i + 2, below + 2 * i + 1, below + 2 * i + 2];
+  }
+
   /** Says the values under the cursor, or the newest ones without a cursor. */
   #readOut(u: uPlot): void {
     const under = u.cursor.left !== undefined && u.cursor.left >= 0;
     const found = this.#lines.flatMap((line, i): Readout[] => {
-      const values = u.data[4 * i + 4];
+      const column = this.#columns(i)[3];
+      const values = u.data[column];
       if (isHidden(line) || !values) return [];
-      let at = under ? u.cursor.idxs?.[4 * i + 4] : values.length - 1;
+      let at = under ? u.cursor.idxs?.[column] : values.length - 1;
       while (!under && at != null && at > 0 && values[at] == null) at -= 1;
       const [x, value] = at == null ? [] : [u.data[0][at], values[at]];
       if (x === undefined || value === undefined) return [];
@@ -406,6 +417,12 @@ class Plot {
   }
 
   close(): void {
+    // Answers that are under way draw nothing any more.
+    this.inSight = false;
+    this.#destroy();
+  }
+
+  #destroy(): void {
     this.#u?.destroy();
     this.#u = undefined;
   }
@@ -421,34 +438,33 @@ class Plot {
       ticks: { show: false },
     };
     const font = "11px system-ui, sans-serif";
-    const series = this.#lines.flatMap((line): uPlot.Series[] => {
-      const own = colour(`--curve-${line.colour % 8}`);
-      const dash = line.colour < 8 ? {} : { dash: [6, 3] };
-      const none = { points: { show: false } };
-      return [
-        { ...none, paths: band, fill: own, alpha: 0.18 },
-        { ...none, paths: () => null },
-        {
-          ...none,
-          width: 1,
-          stroke: own,
-          alpha: 0.35,
-          paths: (u, i, from, to) => (view.peek().smoothing > 0 ? (linear?.(u, i, from, to) ?? null) : null),
-        },
-        {
-          ...dash,
-          stroke: own,
-          // The run in front stands out among several.
-          width: line.hides && this.#lines.length > 1 && line.run === view.peek().run ? 2.5 : 1.5,
-          points: { show: (_, __, from, to) => to - from < 40, size: 5, stroke: own, fill: own },
-        },
-      ];
-    });
+    const none = { points: { show: false } };
+    const own = (line: Line) => colour(`--curve-${line.colour % 8}`);
+    const bands = this.#lines.flatMap((line): uPlot.Series[] => [
+      { ...none, paths: band, fill: own(line), alpha: 0.18 },
+      { ...none, paths: () => null },
+    ]);
+    const lines = this.#lines.flatMap((line): uPlot.Series[] => [
+      {
+        ...none,
+        width: 1,
+        stroke: own(line),
+        alpha: 0.35,
+        paths: (u, i, from, to) => (view.peek().smoothing > 0 ? (linear?.(u, i, from, to) ?? null) : null),
+      },
+      {
+        stroke: own(line),
+        // The run in front stands out among several.
+        width: line.hides && this.#lines.length > 1 && line.run === view.peek().run ? 2.5 : 1.5,
+        points: { show: (_, __, from, to) => to - from < 40, size: 5, stroke: own(line), fill: own(line) },
+        ...(line.colour < 8 ? {} : { dash: [6, 3] }),
+      },
+    ]);
     const u = new uPlot(
       {
         width: this.#element.clientWidth,
         height: this.#element.clientHeight,
-        padding: [8, 12, 0, 0],
+        padding: [8, 20, 0, 0],
         legend: { show: false },
         scales: {
           x: { time: false, range: (_, min, max) => (this.range ? [...this.range] : [min, max]) },
@@ -461,10 +477,10 @@ class Plot {
             font,
             size: 56,
             gap: 4,
-            values: (_, splits) => splits.map((y) => (y === null ? "" : formatNumber(y))),
+            values: (_, splits) => splits.map((y) => (y === null ? "" : formatTick(y))),
           },
         ],
-        series: [{}, ...series],
+        series: [{}, ...bands, ...lines],
         cursor: {
           y: false,
           drag: { x: true, y: false, setScale: false },
@@ -510,7 +526,7 @@ class Plot {
   #select(u: uPlot): void {
     const { left, width } = u.select;
     if (width < 4) return;
-    const zoom = [u.posToVal(left, "x"), u.posToVal(left + width, "x")] as const;
+    const zoom = [Math.round(u.posToVal(left, "x")), Math.round(u.posToVal(left + width, "x"))] as const;
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     setView({ zoom, zoomOn: this.group }, true);
   }
@@ -531,9 +547,10 @@ class Plot {
   /** Brings the run to the front whose curve was clicked. */
   #pick(u: uPlot): void {
     const { left = -1, top = -1, idxs } = u.cursor;
-    let [nearest, distance] = ["", 12];
+    let [nearest, distance] = ["", 30];
     for (const [i, line] of this.#lines.entries()) {
-      const value = u.data[4 * i + 4]?.[idxs?.[4 * i + 4] ?? -1];
+      const column = this.#columns(i)[3];
+      const value = u.data[column]?.[idxs?.[column] ?? -1];
       if (left < 0 || value == null || isHidden(line)) continue;
       const away = Math.abs(u.valToPos(value, "y") - top);
       if (away < distance) [nearest, distance] = [line.run, away];
@@ -552,11 +569,12 @@ class Plot {
     ctx.lineWidth = 1.5 * uPlot.pxRatio;
     ctx.beginPath();
     for (const i of this.#lines.keys()) {
-      const series = u.series[4 * i + 3];
+      const column = this.#columns(i)[2];
+      const series = u.series[column];
       if (!series?.show || this.#log) continue;
       const [from = 0, to = -1] = series.idxs ?? [];
       for (let j = from; j <= to; j += 1) {
-        if (data[4 * i + 3]?.[j] !== null) continue;
+        if (data[column]?.[j] !== null) continue;
         const x = u.valToPos(data[0][j] ?? 0, "x", true);
         ctx.moveTo(x - size, y - size);
         ctx.lineTo(x + size, y + size);
@@ -609,4 +627,4 @@ const timeAxis: uPlot.Axis = {
   space: 70,
   values: (_, splits) => splits.map((x) => formatDuration(x)),
 };
-const stepAxis: uPlot.Axis = { space: 60, values: (_, splits) => splits.map((x) => formatNumber(x)) };
+const stepAxis: uPlot.Axis = { space: 60, values: (_, splits) => splits.map((x) => formatTick(x)) };

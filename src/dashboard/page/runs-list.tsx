@@ -224,6 +224,7 @@ export const Progress = ({ run }: { readonly run: RunSummary }) =>
 
 export const countersText = (run: RunSummary): string =>
   Object.entries(run.counters)
+    .filter(([, count]) => count > 0)
     .map(([name, count]) => `${name} ${formatNumber(count)}`)
     .join(" · ");
 

@@ -42,17 +42,15 @@ export const details = signal<ReadonlyMap<string, RunDetail>>(new Map());
 /** Asks for runs in full. Those that are there already stay until the answer. */
 export async function openDetails(ids: readonly string[]): Promise<void> {
   await liveOpened;
-  const ask = async (id: string) => {
-    try {
-      const found = await get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`);
-      details.value = new Map(details.peek()).set(id, found);
-      // A report has no list.
-      if (!runs.peek()?.has(id)) takeRuns([found]);
-    } catch (error) {
+  const ask = (id: string) =>
+    get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`).catch((error) => {
       notify(asApiError(error));
-    }
-  };
-  await Promise.all(ids.map(ask));
+      return undefined;
+    });
+  const found = (await Promise.all(ids.map(ask))).filter((run) => run !== undefined);
+  details.value = new Map([...details.peek(), ...found.map((run) => [run.id, run] as const)]);
+  // A report has no list.
+  takeRuns(found.filter((run) => !runs.peek()?.has(run.id)));
 }
 
 /** Adds the metrics that a run logs for the first time. */

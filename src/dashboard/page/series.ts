@@ -40,13 +40,13 @@ export function thin(curve: Curve, limit: number): Curve {
   if (curve.x.length <= 2 * limit) return curve;
   const thinned = emptyCurve();
   for (let i = 0; i < curve.x.length; i += 2) {
-    const both = [i, Math.min(i + 1, curve.x.length - 1)];
+    const both = i + 1 < curve.x.length ? [i, i + 1] : [i];
     const finite = both.filter((j) => curve.mean[j] !== null);
     const of = (values: Values) => finite.map((j) => values[j] ?? 0);
     const weights = finite.map((j) => curve.weight[j] ?? 1);
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     const mean = of(curve.mean).reduce((sum, value, j) => sum + (value * (weights[j] ?? 1)) / total, 0);
-    thinned.x.push(curve.x[both[1] ?? i] ?? 0);
+    thinned.x.push(curve.x[both.at(-1) ?? i] ?? 0);
     thinned.min.push(finite.length === 0 ? null : Math.min(...of(curve.min)));
     thinned.max.push(finite.length === 0 ? null : Math.max(...of(curve.max)));
     thinned.mean.push(finite.length === 0 ? null : mean);

@@ -94,6 +94,7 @@ export function formatView(view: View): string {
   const said = new URLSearchParams();
   for (const [name, value] of Object.entries(view)) {
     if (value === undefined || value === defaults[name as keyof View]) continue;
+    if (name === "zoomOn" && view.zoom === undefined) continue;
     if (name === "zoom") said.set(name, String(value));
     else if (Array.isArray(value)) for (const one of value) said.append(name, one);
     else said.set(name, value === true ? "1" : String(value));
