@@ -173,7 +173,7 @@ function RampForm({ run, ramp, value, set, off }: RampProps) {
 }
 
 /** Requests of this page and what became of them, read out as they change. */
-export function Answers({ run }: { run: string }) {
+function Answers({ run }: { run: string }) {
   const own = sent.value.filter((one) => one.run === run).slice(0, 5);
   return (
     <ul class="answers" aria-live="polite" aria-label="Answers of the run">

@@ -2,7 +2,7 @@
 import { useId, useState } from "preact/hooks";
 import type { Hooks, RunDetail, Why } from "../api.ts";
 import { isReport, useApi } from "./client.ts";
-import { Answers, canSteer, tell } from "./controls.tsx";
+import { canSteer, tell } from "./controls.tsx";
 import { formatNumber } from "./format.ts";
 import { controlOf } from "./steering.ts";
 import { apiOf, Button, Loaded, Table, Text } from "./table.tsx";
@@ -34,7 +34,7 @@ export function HooksView({ run }: { run: RunDetail }) {
                   <span class="buttons">
                     {!isReport && (
                       <Button
-                        off={!canSteer(run)}
+                        off={!canSteer(run) || told[hook.name] === undefined}
                         label={`${enabled(hook) ? "Disable" : "Enable"} ${hook.name}`}
                         on={() =>
                           tell(run, { action: enabled(hook) ? "disable" : "enable", hook: hook.name })
@@ -55,7 +55,6 @@ export function HooksView({ run }: { run: RunDetail }) {
               },
             ]}
           />
-          <Answers run={run.id} />
           {asked !== "" && <Reasons run={run.id} hook={asked} />}
           <h3>Plan</h3>
           <Text>{plan ?? "The plan lies in the run's directory, which is not here."}</Text>

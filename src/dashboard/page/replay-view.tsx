@@ -67,6 +67,8 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
   const last = frames.length - 1;
   const [frame, setFrame] = useState(0);
   const [playing, setPlaying] = useState(true);
+  /** As `playing`, but at once: a picture that is due must not follow a key that stops. */
+  const moving = useRef(true);
   const [speed, setSpeed] = useState(1);
   const passed = useRef(0);
   useEffect(() => {
@@ -77,22 +79,26 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
       before = time;
       const steps = Math.floor(passed.current);
       passed.current -= steps;
-      if (steps > 0) setFrame((now) => Math.min(last, now + steps));
-      request = requestAnimationFrame(tick);
+      if (moving.current && steps > 0) setFrame((now) => Math.min(last, now + steps));
+      if (moving.current) request = requestAnimationFrame(tick);
     };
     request = requestAnimationFrame(tick);
     return () => cancelAnimationFrame(request);
   }, [playing, speed, fps, last]);
   useEffect(() => {
-    if (frame === last) setPlaying(false);
+    if (frame === last) move(false);
   }, [frame, last]);
 
+  const move = (on: boolean) => {
+    moving.current = on;
+    setPlaying(on);
+  };
   const play = () => {
     if (frame === last) setFrame(0);
-    setPlaying(!playing || frame === last);
+    move(!playing || frame === last);
   };
   const show = (next: number) => {
-    setPlaying(false);
+    move(false);
     setFrame(Math.max(0, Math.min(last, next)));
   };
   const keys: Readonly<Record<string, () => void>> = {

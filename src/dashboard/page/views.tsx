@@ -145,6 +145,7 @@ function EvaluationsView({ run }: { run: RunDetail }) {
   const lessons = byPrefix(run.metrics, "curriculum");
   return (
     <>
+      {scores.length > 0 && <h3>Scores</h3>}
       <Groups run={run} groups={scores.map(({ key }) => [key, [key]])} />
       {lessons.length > 0 && (
         <>
@@ -185,11 +186,19 @@ function HealthView({ run }: { run: RunDetail }) {
     ["Updates that took effect (share)", named(/^train\/applied$/)],
     ...byPrefix(run.metrics, "gradients"),
     ...byPrefix(run.metrics, "health"),
-    ...byPrefix(run.metrics, "system"),
   ] as const;
-  if (groups.every(([, keys]) => keys.length === 0))
+  const machine = byPrefix(run.metrics, "system");
+  const trains = groups.some(([, keys]) => keys.length > 0);
+  if (!trains && machine.length === 0)
     return <p class="note">This run logged nothing about gradients, health or the machine.</p>;
-  return <Groups run={run} groups={groups} />;
+  return (
+    <>
+      {trains && <h3>Training</h3>}
+      <Groups run={run} groups={groups} />
+      {machine.length > 0 && <h3>Machine</h3>}
+      <Groups run={run} groups={machine} />
+    </>
+  );
 }
 
 /** The resolved configuration, and in what it differs from others. */
