@@ -70,6 +70,14 @@ class Board {
     onLive("metrics", ({ run, series }) => {
       for (const plot of this.#plots.values()) plot.append(run, series);
     });
+    // A run that goes on from a checkpoint logs some steps again: what it had after them is gone.
+    const resumes = new Map<string, number>();
+    onLive("runs", ({ changed }) => {
+      for (const { id, resumes: times } of changed) {
+        if (times > (resumes.get(id) ?? times)) for (const plot of this.#plots.values()) plot.forget(id);
+        resumes.set(id, times);
+      }
+    });
     // What came while the connection was lost is asked for again.
     reconnects.subscribe((times) => {
       if (times > 0) for (const plot of this.#plots.values()) plot.forget();
@@ -268,8 +276,9 @@ class Plot {
     if (this.inSight) this.#board.draw(this);
   }
 
-  forget(): void {
-    this.#held.clear();
+  /** Asks again for the curves of a run, or of all. */
+  forget(run?: string): void {
+    for (const line of this.#lines) if (run === undefined || line.run === run) this.#held.delete(line);
     if (this.inSight) this.#board.ask(this);
   }
 

@@ -9,8 +9,10 @@ import { formatAge, formatDuration, formatNumber, formatTime } from "./format.ts
 import { runs, runsError, stateSigns, takeRuns } from "./runs.ts";
 import { formatView, setView, view } from "./view.ts";
 
-/** Rows that are made at once; more come when the end of the list is near. */
-const page = 500;
+/** Rows that are made at once, before the first is seen; those after them follow when the browser is idle. */
+const rowsAtOnce = 60;
+/** Rows that come by themselves; more come when asked for. */
+const rowsUnasked = 500;
 
 const columns = {
   name: { title: "Run", of: (run: RunSummary) => run.name.toLowerCase() },
@@ -41,7 +43,13 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
 
 export function RunsList() {
   const all = runs.value;
-  const [limit, setLimit] = useState(page);
+  const [limit, setLimit] = useState(rowsAtOnce);
+  const [most, setMost] = useState(rowsUnasked);
+  useEffect(() => {
+    if (!all || limit >= Math.min(most, all.size)) return;
+    const later = requestIdleCallback(() => setLimit(limit + 2 * rowsAtOnce), { timeout: 200 });
+    return () => cancelIdleCallback(later);
+  }, [limit, most, all?.size]);
   const { runs: selected, hidden, search, tags, showArchived, sort, spark } = view.value;
   if (!all)
     return runsError.value ? (
@@ -109,7 +117,7 @@ export function RunsList() {
             : "No run fits the search, the tags and what is hidden or archived."}
         </p>
       ) : (
-        <table class="runs">
+        <table class="runs" aria-rowcount={rows.length + 1}>
           <thead>
             <tr>
               <th scope="col">
@@ -135,9 +143,9 @@ export function RunsList() {
           </tbody>
         </table>
       )}
-      {rows.length > limit && (
-        <button type="button" onClick={() => setLimit(limit + page)}>
-          Show more: {rows.length - limit} left
+      {rows.length > most && limit >= most && (
+        <button type="button" onClick={() => setMost(most + rowsUnasked)}>
+          Show more: {rows.length - most} left
         </button>
       )}
     </>

@@ -59,6 +59,14 @@ it("takes a live value once, however often it comes", () => {
   expect(made.mean).toEqual([1, 2, 3]);
 });
 
+it("takes a late value at its place, unless a point for several has it already", () => {
+  const made = curve(1, 2);
+  expect(append(made, 1.5, 7)).toBe(true);
+  expect(made.x).toEqual([1, 1.5, 2]);
+  expect(made.max).toEqual([1, 7, 2]);
+  expect(append({ ...made, weight: [10, 10, 10] }, 1.7, 7)).toBe(false);
+});
+
 it("puts a finer part in place of the points that it covers", () => {
   const whole = curve(1, 2, 3, 4, 5);
   const part: Curve = { x: [2, 2.5, 3], min: [7, 8, 9], max: [7, 8, 9], mean: [7, 8, 9], weight: [1, 1, 1] };

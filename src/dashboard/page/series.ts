@@ -26,12 +26,15 @@ export function curveOf(series: Series, origin = 0): Curve {
   };
 }
 
-/** Adds a live value at the end. Returns false for one that the curve has already. */
+/** Adds a live value, mostly at the end. Returns false for one that the curve has already. */
 export function append(curve: Curve, x: number, value: number | null): boolean {
-  if (x <= (curve.x.at(-1) ?? Number.NEGATIVE_INFINITY)) return false;
-  curve.x.push(x);
-  for (const values of [curve.min, curve.max, curve.mean]) values.push(value);
-  curve.weight.push(1);
+  let at = curve.x.length;
+  while (at > 0 && (curve.x[at - 1] ?? 0) >= x) at -= 1;
+  // A point for several values has what lies before it.
+  if (at < curve.x.length && (curve.x[at] === x || curve.weight[at] !== 1)) return false;
+  curve.x.splice(at, 0, x);
+  for (const values of [curve.min, curve.max, curve.mean]) values.splice(at, 0, value);
+  curve.weight.splice(at, 0, 1);
   return true;
 }
 
