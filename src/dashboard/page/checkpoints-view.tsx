@@ -41,7 +41,7 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
                 { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
                 { title: "Saved", cell: ({ at }) => formatTime(at) },
                 { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
-                { title: "Metrics", cell: ({ metrics }) => <Numbers of={metrics} /> },
+                { title: "Metrics", cell: ({ metrics }) => numbersText(metrics) },
                 {
                   title: "Actions",
                   cell: ({ name, protected: kept }) => (
@@ -82,14 +82,10 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
   );
 }
 
-/** Names and numbers on one line. */
-const Numbers = ({ of }: { of: Readonly<Record<string, number>> }) => (
-  <>
-    {Object.entries(of)
-      .map(([name, value]) => `${name} ${formatNumber(value)}`)
-      .join(", ")}
-  </>
-);
+const numbersText = (numbers: Readonly<Record<string, number>>): string =>
+  Object.entries(numbers)
+    .map(([name, value]) => `${name} ${formatNumber(value)}`)
+    .join(", ");
 
 /** Counters and components of a checkpoint; tensors and values of each component unfold. */
 function Inside({ path, name }: { path: string; name: string }) {
@@ -100,38 +96,22 @@ function Inside({ path, name }: { path: string; name: string }) {
       <Loaded answer={answer}>
         {({ counters, components }) => (
           <>
-            <p>
-              <Numbers of={counters} />
-            </p>
+            <p>{numbersText(counters)}</p>
             {components.map((component) => (
               <details key={component.name}>
                 <summary>
                   {component.name}, {formatBytes(component.bytes)}, {component.tensors.length} tensors
                 </summary>
                 <p class="note break">sha256 {component.sha256}</p>
-                {component.tensors.length > 0 && (
-                  <Table
-                    caption={`Tensors of ${component.name}`}
-                    rows={component.tensors}
-                    keyOf={({ path: of }) => of}
-                    columns={[
-                      { title: "Tensor", cell: ({ path: of }) => of },
-                      { title: "Type", cell: ({ dtype }) => dtype },
-                      { title: "Shape", cell: ({ shape }) => `[${shape.join(", ")}]` },
-                    ]}
-                  />
-                )}
-                {Object.keys(component.values).length > 0 && (
-                  <Table
-                    caption={`Values of ${component.name}`}
-                    rows={Object.entries(component.values)}
-                    keyOf={([key]) => key}
-                    columns={[
-                      { title: "Value", cell: ([key]) => key },
-                      { title: "Is", cell: ([, value]) => <span class="break">{value}</span> },
-                    ]}
-                  />
-                )}
+                <Table
+                  caption={`Contents of ${component.name}`}
+                  rows={contentsOf(component)}
+                  keyOf={([path]) => path}
+                  columns={[
+                    { title: "Path", cell: ([path]) => path },
+                    { title: "Is", cell: ([, what]) => <span class="break">{what}</span> },
+                  ]}
+                />
               </details>
             ))}
           </>
@@ -140,3 +120,9 @@ function Inside({ path, name }: { path: string; name: string }) {
     </section>
   );
 }
+
+/** Tensors with type and shape, then values. */
+const contentsOf = ({ tensors, values }: CheckpointDetail["components"][number]) => [
+  ...tensors.map(({ path, dtype, shape }) => [path, `${dtype} [${shape.join(", ")}]`] as const),
+  ...Object.entries(values),
+];

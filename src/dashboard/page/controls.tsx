@@ -1,7 +1,7 @@
 // Buttons and forms that tell a run what to do. Nothing changes on the page before the run has confirmed it.
 import { useId, useState } from "preact/hooks";
 import type { ControlAction } from "../../metrics/index.ts";
-import type { RunDetail } from "../api.ts";
+import type { ControlState, RunDetail } from "../api.ts";
 import { isReport, session } from "./client.ts";
 import { formatNumber } from "./format.ts";
 import { controlOf, requestText, type Sent, sent, steer } from "./steering.ts";
@@ -12,10 +12,7 @@ const nameKey = "espalier-name";
 const storedName = (): string => localStorage.getItem(nameKey) || "dashboard";
 
 /** True where requests to the run can be sent, and something listens. */
-export const canSteer = (run: RunDetail): boolean => {
-  const state = controlOf(run);
-  return session.value?.control === true && state !== undefined && state.state !== "ended";
-};
+export const canSteer = (run: RunDetail): boolean => whyNot(run) === undefined;
 
 /** Sends a request in the name that was given last. */
 export const tell = (run: RunDetail, action: ControlAction): void => void steer(run.id, action, storedName());
@@ -29,34 +26,30 @@ export function Controls({ run }: { run: RunDetail }) {
   return (
     <section class="controls" aria-label="Controls">
       {why && <p class="note">{why}</p>}
-      {state && state.state !== "ended" && (
+      {state && why !== ended && (
         <>
           <div class="toolbar">
-            {state.state === "paused" ? (
-              <Button off={off} on={() => tell(run, { action: "resume" })}>
-                Resume
+            {requestsOf(state).map(([text, action, can]) => (
+              <Button
+                key={text}
+                off={off || !can}
+                title={can ? undefined : "The run has no hook for this."}
+                on={() => tell(run, action)}
+              >
+                {text}
               </Button>
-            ) : (
-              <Button off={off} on={() => tell(run, { action: "pause" })}>
-                Pause
-              </Button>
-            )}
+            ))}
             <StopButton run={run} off={off} />
-            <Button
-              off={off || state.checkpoints.length === 0}
-              title={state.checkpoints.length === 0 ? "The run has no checkpoint hook." : undefined}
-              on={() => tell(run, { action: "checkpoint" })}
-            >
-              Checkpoint now
-            </Button>
-            <Button
-              off={off || state.evaluations.length === 0}
-              title={state.evaluations.length === 0 ? "The run has no evaluation hook." : undefined}
-              on={() => tell(run, { action: "evaluate" })}
-            >
-              Evaluate now
-            </Button>
-            <NameField off={off} />
+            <label>
+              Your name{" "}
+              <input
+                size={12}
+                maxLength={100}
+                disabled={off}
+                defaultValue={storedName()}
+                onChange={(event) => localStorage.setItem(nameKey, event.currentTarget.value.trim())}
+              />
+            </label>
           </div>
           {Object.keys(state.ramps).length > 0 && (
             <details open={matchMedia("(min-width: 50rem)").matches}>
@@ -73,11 +66,22 @@ export function Controls({ run }: { run: RunDetail }) {
   );
 }
 
+const ended = "This run has ended.";
+
+/** Buttons: their text, what they tell, and whether the run can do it. */
+function requestsOf({ state, checkpoints, evaluations }: ControlState) {
+  const paused = state === "paused";
+  return [
+    [paused ? "Resume" : "Pause", { action: paused ? "resume" : "pause" }, true],
+    ["Checkpoint now", { action: "checkpoint" }, checkpoints.length > 0],
+    ["Evaluate now", { action: "evaluate" }, evaluations.length > 0],
+  ] as const;
+}
+
 function whyNot(run: RunDetail): string | undefined {
   const state = controlOf(run);
-  if (!state)
-    return "This run cannot be steered: nothing listens. It has ended, or it was started without control.";
-  if (state.state === "ended") return "This run has ended.";
+  if (state?.state === "ended" || (run.state !== "running" && run.state !== "paused")) return ended;
+  if (!state) return "This run cannot be steered: it has said nothing of what it can be told.";
   if (session.value?.control === true) return undefined;
   return "To steer this run, open the address with the token that `espalier dashboard` printed when it started.";
 }
@@ -98,9 +102,7 @@ function StopButton({ run, off }: { run: RunDetail; off: boolean }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand in this row.
     <span class="confirm" role="group" aria-label="Stop this run?">
-      <span>
-        Stop this run? It ends as after its last batch, with a checkpoint if it has a hook for that.
-      </span>
+      Stop this run? It ends after this batch, as at its end.
       <button type="button" class="danger" disabled={off} onClick={() => answer(true)} ref={focus}>
         Stop
       </button>
@@ -110,23 +112,6 @@ function StopButton({ run, off }: { run: RunDetail; off: boolean }) {
 }
 
 const focus = (element: HTMLElement | null): void => element?.focus();
-
-function NameField({ off }: { off: boolean }) {
-  const id = useId();
-  return (
-    <label for={id}>
-      Your name
-      <input
-        id={id}
-        size={12}
-        maxLength={100}
-        disabled={off}
-        defaultValue={storedName()}
-        onChange={(event) => localStorage.setItem(nameKey, event.currentTarget.value.trim())}
-      />
-    </label>
-  );
-}
 
 interface RampProps {
   readonly run: RunDetail;

@@ -1,5 +1,5 @@
 // The tab "Log": the newest lines, those that come, and older ones on scrolling up.
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { LiveEvents, LogPart, RunDetail } from "../api.ts";
 import { asApiError, get, notify, onLive, useApi } from "./client.ts";
 import { type LogWindow, linesIn, withNewer, withOlder } from "./log-lines.ts";
@@ -35,7 +35,8 @@ function Lines({ path, part, came, reload }: LinesProps) {
   const [held, setHeld] = useState<LogWindow>([part]);
   const [follow, setFollow] = useState(true);
   const [search, setSearch] = useState("");
-  const [chosen, choose] = useState(0);
+  /** Which of the lines that were found is looked at; -1 before the first. */
+  const [chosen, choose] = useState(-1);
   const box = useRef<HTMLDivElement>(null);
   const asking = useRef(false);
   /** The distance from the end of the text, kept while older lines are put in front. */
@@ -82,18 +83,16 @@ function Lines({ path, part, came, reload }: LinesProps) {
   };
   const word = search.toLowerCase();
   const matches = word === "" ? [] : lines.filter(({ text }) => text.toLowerCase().includes(word));
-  const at = matches.length === 0 ? undefined : matches[chosen % matches.length]?.key;
+  const at = matches[chosen % matches.length]?.key;
   const find = (event: Event) => {
     event.preventDefault();
-    if (matches.length === 0) return;
-    const next = at !== undefined && follow ? chosen : chosen + 1;
+    const next = matches[(chosen + 1) % matches.length];
+    if (!next) return;
     setFollow(false);
-    choose(next);
-    const line = matches[next % matches.length];
-    box.current?.querySelector(`[data-line="${line?.key}"]`)?.scrollIntoView({ block: "center" });
+    choose(chosen + 1);
+    box.current?.querySelector(`[data-line="${next.key}"]`)?.scrollIntoView({ block: "center" });
   };
   const found = new Set(matches);
-  const id = useId();
   return (
     <>
       <form class="toolbar" onSubmit={find}>
@@ -108,16 +107,17 @@ function Lines({ path, part, came, reload }: LinesProps) {
           />{" "}
           Follow
         </label>
-        <label for={id}>Find</label>
-        <input
-          id={id}
-          type="search"
-          value={search}
-          onInput={(event) => {
-            setSearch(event.currentTarget.value);
-            choose(0);
-          }}
-        />
+        <label>
+          Find{" "}
+          <input
+            type="search"
+            value={search}
+            onInput={(event) => {
+              setSearch(event.currentTarget.value);
+              choose(-1);
+            }}
+          />
+        </label>
         <button type="submit" disabled={matches.length === 0}>
           Next
         </button>
@@ -130,16 +130,16 @@ function Lines({ path, part, came, reload }: LinesProps) {
       <div class="log" ref={box} tabIndex={0} role="log" aria-live="off" aria-label="Log" onScroll={scrolled}>
         {lines.length === 0 && <p class="note">No lines yet.</p>}
         {lines.map((line) => (
-          <div key={line.key} data-line={line.key} class={lineClass(found.has(line), line.key === at)}>
+          <div
+            key={line.key}
+            data-line={line.key}
+            class={found.has(line) ? "match" : undefined}
+            aria-current={line.key === at}
+          >
             {line.text}
           </div>
         ))}
       </div>
     </>
   );
-}
-
-function lineClass(match: boolean, current: boolean): string | undefined {
-  if (!match) return undefined;
-  return current ? "match current" : "match";
 }

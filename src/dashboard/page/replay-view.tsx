@@ -62,7 +62,7 @@ function Player({ path, name }: { path: string; name: string }) {
 
 const speeds = [0.25, 0.5, 1, 2, 4, 8];
 
-/** Space plays and pauses, the arrow keys go from picture to picture, Home and End to the first and last. */
+/** On the slider, space plays and pauses; the arrow keys, Home and End go from picture to picture. */
 function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
   const last = frames.length - 1;
   const [frame, setFrame] = useState(0);
@@ -71,6 +71,8 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
   const moving = useRef(true);
   const [speed, setSpeed] = useState(1);
   const passed = useRef(0);
+  const slider = useRef<HTMLInputElement>(null);
+  useEffect(() => slider.current?.focus(), []);
   useEffect(() => {
     if (!playing) return;
     let [request, before] = [0, performance.now()];
@@ -99,26 +101,10 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
   };
   const show = (next: number) => {
     move(false);
-    setFrame(Math.max(0, Math.min(last, next)));
-  };
-  const keys: Readonly<Record<string, () => void>> = {
-    " ": play,
-    ArrowLeft: () => show(frame - 1),
-    ArrowRight: () => show(frame + 1),
-    Home: () => show(0),
-    End: () => show(last),
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const of = event.target as HTMLElement;
-    const act = keys[event.key];
-    if (!act || of.tagName === "SELECT" || (event.key === " " && of.tagName === "BUTTON")) return;
-    event.preventDefault();
-    act();
+    setFrame(next);
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a group of controls without a legend.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the player takes keys.
-    <div class="player" role="group" aria-label="Player" tabIndex={0} onKeyDown={onKeyDown}>
+    <div class="player">
       <img
         src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(frames[frame] ?? "")}`}
         alt={`Frame ${frame + 1} of ${frames.length} of ${name}`}
@@ -133,6 +119,12 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
           value={frame}
           aria-label="Frame"
           aria-valuetext={`Frame ${frame + 1} of ${frames.length}`}
+          ref={slider}
+          onKeyDown={(event) => {
+            if (event.key !== " ") return;
+            event.preventDefault();
+            play();
+          }}
           onInput={(event) => show(Number(event.currentTarget.value))}
         />
         <output>{`${frame + 1} / ${frames.length}`}</output>
