@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import type { CheckpointDetail, CheckpointSummary, RunDetail, Verified } from "../api.ts";
 import { isReport, send, session, useApi } from "./client.ts";
 import { formatBytes, formatNumber, formatTime } from "./format.ts";
-import { apiOf, Button, Loaded, Table, useList } from "./table.tsx";
+import { apiOf, Button, Loaded, Table, useFresh } from "./table.tsx";
 import { setView, view } from "./view.ts";
 
 export function CheckpointsView({ run }: { run: RunDetail }) {
-  const answer = useList<CheckpointSummary>(run.id, "checkpoints", "checkpoint");
+  const answer = useFresh<readonly CheckpointSummary[]>(run.id, "checkpoints", "checkpoint");
   const chosen = view.value.item;
   const [verdicts, setVerdicts] = useState<Readonly<Record<string, string>>>({});
   const verify = async (name: string) => {

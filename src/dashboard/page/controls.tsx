@@ -61,7 +61,7 @@ export function Controls({ run }: { run: RunDetail }) {
           )}
         </>
       )}
-      <Answers run={run.id} />
+      <Answers run={run} />
     </section>
   );
 }
@@ -158,21 +158,21 @@ function RampForm({ run, ramp, value, set, off }: RampProps) {
 }
 
 /** Requests of this page and what became of them, read out as they change. */
-function Answers({ run }: { run: string }) {
-  const own = sent.value.filter((one) => one.run === run).slice(0, 5);
+function Answers({ run }: { run: RunDetail }) {
+  const own = sent.value.filter((one) => one.run === run.id).slice(0, 5);
   return (
     <ul class="answers" aria-live="polite" aria-label="Answers of the run">
       {own.map((one) => (
         <li key={one.request.id} class={one.record?.outcome ?? "waiting"}>
-          {requestText(one.request)}: {answerText(one)}
+          {requestText(one.request)}: {answerText(one, whyNot(run) === ended)}
         </li>
       ))}
     </ul>
   );
 }
 
-function answerText({ record }: Sent): string {
-  if (!record) return "waiting for the run";
+function answerText({ record }: Sent, late: boolean): string {
+  if (!record) return late ? "the run ended without an answer" : "waiting for the run";
   const message = record.message === "" ? "" : `: ${record.message}`;
   return record.outcome === "refused"
     ? `refused${message}`

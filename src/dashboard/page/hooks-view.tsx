@@ -5,11 +5,11 @@ import { isReport, useApi } from "./client.ts";
 import { canSteer, tell } from "./controls.tsx";
 import { formatNumber } from "./format.ts";
 import { controlOf } from "./steering.ts";
-import { apiOf, Button, Loaded, Table, Text } from "./table.tsx";
+import { apiOf, Button, Loaded, Table, Text, useFresh } from "./table.tsx";
 import { setView, view } from "./view.ts";
 
 export function HooksView({ run }: { run: RunDetail }) {
-  const answer = useApi<Hooks>(apiOf(run.id, "hooks"));
+  const answer = useFresh<Hooks>(run.id, "hooks", "decision");
   const asked = view.value.item;
   const told = controlOf(run)?.hooks ?? {};
   const enabled = (hook: Hooks["hooks"][number]): boolean => told[hook.name]?.enabled ?? hook.enabled;

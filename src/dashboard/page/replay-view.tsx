@@ -4,11 +4,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Film, ReplaySummary, RunDetail } from "../api.ts";
 import { useApi } from "./client.ts";
 import { formatNumber, formatTime } from "./format.ts";
-import { apiOf, Button, Loaded, Table, useList } from "./table.tsx";
+import { apiOf, Button, Loaded, Table, useFresh } from "./table.tsx";
 import { setView, view } from "./view.ts";
 
 export function ReplaysView({ run }: { run: RunDetail }) {
-  const answer = useList<ReplaySummary>(run.id, "replays", "replay");
+  const answer = useFresh<readonly ReplaySummary[]>(run.id, "replays", "replay");
   const chosen = view.value.item;
   return (
     <Loaded answer={answer}>

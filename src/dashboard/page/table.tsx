@@ -120,9 +120,9 @@ export const Text = ({ children }: { children: string }) => (
 export const apiOf = (run: string, ...parts: readonly string[]): string =>
   ["/api/runs", ...[run, ...parts].map(encodeURIComponent)].join("/");
 
-/** A list of a run that is asked for again when an event of a kind comes. */
-export function useList<T>(run: string, part: string, kind: RunEventKind): Answer<readonly T[]> {
-  const answer = useApi<readonly T[]>(apiOf(run, part));
+/** A part of a run that is asked for again when an event of a kind comes. */
+export function useFresh<T>(run: string, part: string, kind: RunEventKind): Answer<T> {
+  const answer = useApi<T>(apiOf(run, part));
   useEffect(
     () => onLive("event", (event) => event.run === run && event.kind === kind && answer.reload()),
     [run, kind],

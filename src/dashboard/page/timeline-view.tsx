@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Hooks, RunDetail, Series } from "../api.ts";
 import { onLive, useApi } from "./client.ts";
 import { formatNumber } from "./format.ts";
-import { apiOf, Button, Loaded, Table } from "./table.tsx";
+import { apiOf, Button, Loaded, Table, useFresh } from "./table.tsx";
 import { type Block, blocksOf, isTimed, nestHooks, type Timeline, timelineOf, timeTree } from "./timeline.ts";
 import { view } from "./view.ts";
 
@@ -14,7 +14,7 @@ export function TimeView({ run }: { run: RunDetail }) {
   const series = useApi<readonly Series[]>(
     keys.length > 0 ? `${apiOf(run.id, "series")}?${query}&points=300&axis=${axis}` : undefined,
   );
-  const hooks = useApi<Hooks>(apiOf(run.id, "hooks"));
+  const hooks = useFresh<Hooks>(run.id, "hooks", "decision");
   return (
     <>
       <h3>Shares of time</h3>

@@ -1,14 +1,15 @@
 // The tabs of a run. Each shows one kind of what the stats store and the run's directory have.
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { ClusterStatus, Comparison, MetricSummary, RunDetail, RunSummary } from "../api.ts";
+import type { ClusterStatus, Comparison, MetricSummary, RunDetail } from "../api.ts";
 import { ChartsView, MetricChart } from "./charts.tsx";
 import { CheckpointsView } from "./checkpoints-view.tsx";
-import { isReport, useApi } from "./client.ts";
+import { isReport, now, useApi } from "./client.ts";
 import { formatAge, formatNumber, formatTime } from "./format.ts";
 import { HooksView } from "./hooks-view.tsx";
 import { LogView } from "./log-view.tsx";
 import { ReplaysView } from "./replay-view.tsx";
+import { runs } from "./runs.ts";
 import { SweepView } from "./sweep-view.tsx";
 import { Loaded, Table, Text, useRows } from "./table.tsx";
 import { TimeView } from "./timeline-view.tsx";
@@ -203,7 +204,6 @@ function HealthView({ run }: { run: RunDetail }) {
 
 /** The resolved configuration, and in what it differs from others. */
 function ConfigurationView({ run }: { run: RunDetail }) {
-  const runs = useApi<readonly RunSummary[]>(isReport ? undefined : "/api/runs");
   const others = view.value.runs.filter((id) => id !== run.id);
   return (
     <>
@@ -218,8 +218,8 @@ function ConfigurationView({ run }: { run: RunDetail }) {
             }}
           >
             <option value="">no other run</option>
-            {runs.data
-              ?.filter(({ id }) => id !== run.id)
+            {[...(runs.value?.values() ?? [])]
+              .filter(({ id }) => id !== run.id)
               .map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name === id ? id : `${name} (${id})`}
@@ -328,12 +328,12 @@ function ClusterView({ run }: { run: RunDetail }) {
   }, []);
   return (
     <Loaded answer={answer}>
-      {({ server, problem, runs }) => (
+      {({ server, problem, runs: shown }) => (
         <>
           {problem !== undefined && <p class="note">{problem}</p>}
           {server !== undefined && <p class="note">{`Server ${server}`}</p>}
-          {runs.length === 0 && problem === undefined && <p class="note">No run uses this server.</p>}
-          {[...runs]
+          {shown.length === 0 && problem === undefined && <p class="note">No run uses this server.</p>}
+          {[...shown]
             .sort((a, b) => Number(b.run === run.id) - Number(a.run === run.id))
             .map((one) => (
               <section key={one.run} aria-label={one.run}>
@@ -354,7 +354,7 @@ function ClusterView({ run }: { run: RunDetail }) {
                     { title: "Doing", cell: ({ doing }) => doing },
                     { title: "Staleness", number: true, cell: ({ staleness }) => formatNumber(staleness) },
                     { title: "Rate /s", number: true, cell: ({ rate }) => formatNumber(rate) },
-                    { title: "Seen", cell: ({ seen }) => formatAge(Date.now() - seen) },
+                    { title: "Seen", cell: ({ seen }) => formatAge(now.value - seen) },
                   ]}
                 />
               </section>
