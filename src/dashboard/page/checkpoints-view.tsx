@@ -41,7 +41,10 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
                 { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
                 { title: "Saved", cell: ({ at }) => formatTime(at) },
                 { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
-                { title: "Metrics", cell: ({ metrics }) => numbersText(metrics) },
+                {
+                  title: "Metrics",
+                  cell: ({ metrics }) => <span class="break">{numbersText(metrics)}</span>,
+                },
                 {
                   title: "Actions",
                   cell: ({ name, protected: kept }) => (

@@ -147,7 +147,7 @@ function EvaluationsView({ run }: { run: RunDetail }) {
   return (
     <>
       {scores.length > 0 && <h3>Scores</h3>}
-      <Groups run={run} groups={scores.map(({ key }) => [key, [key]])} />
+      <Groups run={run} groups={withSpread(scores.map(({ key }) => key))} />
       {lessons.length > 0 && (
         <>
           <h3>Lessons of the curriculum</h3>
@@ -177,6 +177,12 @@ function EvaluationsView({ run }: { run: RunDetail }) {
       </Loaded>
     </>
   );
+}
+
+/** A score and its spread over episodes, `return.min` beside `return`, in one chart. */
+function withSpread(keys: readonly string[]): readonly (readonly [string, string[]])[] {
+  const of = (key: string) => key.replace(/\.(min|max|deviation)$/, "");
+  return [...new Set(keys.map(of))].map((title) => [title, keys.filter((key) => of(key) === title)]);
 }
 
 /** Gradients, updates that were skipped, spikes of the loss, and the machine. */
