@@ -67,6 +67,8 @@ export interface RunConfig {
   readonly metrics?: Omit<MetricsHookOptions, "logger" | "statsStore" | "run" | "name"> | Call;
   /** Options of the run's `checkpointHook`; false for no checkpoints. Default: every minute and at the end, the last three. */
   readonly checkpoints?: false | Omit<CheckpointHookOptions, "store" | "directory" | "onStart"> | Call;
+  /** Takes requests from the run's directory while it trains: see `controlHook`. Default: true. */
+  readonly control?: boolean;
   /** The stats store that all runs share: a SQLite file or a postgres:// address. Default: stats.db beside the runs. */
   readonly stats?: string | false;
   /** The directory of all runs. Default: "runs". */
@@ -108,6 +110,10 @@ export const runTable = {
     (value) => value === false || isObject(value),
     { doc: "Options of the run's checkpointHook. Default: every minute and at the end, the last three." },
   ),
+  control: option.flag({
+    default: true,
+    doc: "Takes requests from the run's directory while it trains: pause, stop, another learning rate.",
+  }),
   stats: option.made<string | false>(
     "false, a SQLite file or a postgres:// address",
     (value) => value === false || (typeof value === "string" && value !== ""),

@@ -8,6 +8,7 @@
  *       run.log          messages and metrics, for people
  *       metrics.jsonl    metrics, for programs
  *       heartbeat.json   that it is alive, and where it is
+ *       control/         what others ask of it while it trains, and its answers
  *       checkpoints/     the newest whole one is where it goes on
  *       replays/         recorded episodes
  *     runs/stats.db      the stats store that all runs share
@@ -20,6 +21,7 @@ import { checkpointHook } from "../checkpoint/index.ts";
 import { didYouMean, EspalierError, hex, printable, sha256 } from "../core/index.ts";
 import {
   consoleSink,
+  controlHook,
   jsonlSink,
   Logger,
   logFileSink,
@@ -198,7 +200,7 @@ async function prepare(
 function trainerIn(
   directory: string,
   { id, name, labels }: Pick<RunRecord, "id" | "name" | "labels">,
-  { trainer: options, metrics, checkpoints: own }: BuiltRun,
+  { trainer: options, metrics, checkpoints: own, config: { control = true } }: BuiltRun,
   outputs: Pick<MetricsHookOptions, "logger" | "statsStore">,
 ): Trainer {
   return new Trainer({
@@ -221,6 +223,7 @@ function trainerIn(
               directory: join(directory, "checkpoints"),
             }),
           ]),
+      ...(control ? [controlHook({ directory })] : []),
     ],
   });
 }
