@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
@@ -7,10 +7,12 @@ import { firstText } from "../checkpoint/diff.ts";
 import { countOf } from "../options.ts";
 import { programFor, type Self, thisProgram } from "../run-again.ts";
 import { statusLine } from "../terminal.ts";
+import { ranByLoader } from "../train.ts";
 import { failedMessage, type PartMessage, type PartRequest } from "./process.ts";
 import { type DoneKill, type Proof, proveResume } from "./prove.ts";
 
 interface ProveOptions {
+  readonly runs: string;
   readonly epochs?: string;
   readonly killAt?: string;
   readonly engine?: "wasm" | "xla";
@@ -25,8 +27,9 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
     .command("prove-resume")
     .argument(
       "<file>",
-      "exports a training set-up: export const setup: TrainingSetup = () => ({ task, config })",
+      "exports a training set-up (export const setup: TrainingSetup = () => ({ task, config })); or a run of espalier train: its directory, its id, the beginning of it, or its name",
     )
+    .option("--runs <directory>", "where runs are", "runs")
     .option("--epochs <n>", "epochs in all, instead of the set-up's")
     .option(
       "--kill-at <batches>",
@@ -36,9 +39,19 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
     .option("--deterministic", "ask for kernels that give the same bits each time, as GPUs need it")
     .option("--keep <directory>", "keep checkpoints and end states there; it must be empty")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExit code 0: the same, bit for bit. 1: they differ, or it failed.")
+    .addHelpText(
+      "after",
+      `
+Of a run its own configuration is trained from the beginning, and what it was told from outside is done again at the
+same batches. Exit code 0: the same, bit for bit. 1: they differ, or it failed.
+
+Examples:
+  espalier prove-resume setup.ts --kill-at 40
+  espalier prove-resume runs/cartpole-20260131-120000-a1b2c3 --epochs 3`,
+    )
     .action(async (file: string, options: ProveOptions) => {
       const proof = await prove(file, options, self);
+      if (!proof) return;
       console.log(options.json ? JSON.stringify(proof, null, 2) : printableText(proofText(proof)));
       if (!proof.exact) process.exitCode = 1;
     });
@@ -65,15 +78,24 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
     });
 }
 
-async function prove(file: string, options: ProveOptions, self: Self): Promise<Proof> {
+/** Undefined where the whole command ran in another process. */
+async function prove(given: string, options: ProveOptions, self: Self): Promise<Proof | undefined> {
   const { epochs, killAt, engine, deterministic, keep } = options;
-  const program = programFor(file, self);
+  const isRun = !/\.[cm]?[jt]sx?$/i.test(given) && !isFile(given);
+  let file = given;
+  if (isRun) {
+    const { findRunDirectory, readRecord } = await import("../../config/index.ts");
+    file = findRunDirectory(given, options.runs);
+    if (await ranByLoader(resolve(file, readRecord(file).source))) return undefined;
+  }
+  const program = isRun ? self : programFor(file, self);
   const directory =
     keep === undefined ? mkdtempSync(join(tmpdir(), "espalier-prove-")) : emptyDirectory(keep);
   const status = statusLine(process.stderr);
   try {
     return await proveResume({
       file: resolve(file),
+      isRun,
       directory,
       program,
       say: status.say,
@@ -85,6 +107,14 @@ async function prove(file: string, options: ProveOptions, self: Self): Promise<P
   } finally {
     status.end();
     if (keep === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
   }
 }
 

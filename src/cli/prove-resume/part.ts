@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CheckpointManager, checkpointHook, isCheckpointHook, localStore } from "../../checkpoint/index.ts";
+import { buildRun, readRecord, storedConfig } from "../../config/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
 import { engine, Tensor } from "../../engine/index.ts";
+import { controlHook, controlJournal, Logger, metricsHook } from "../../metrics/index.ts";
 import { at, never } from "../../schedule/index.ts";
 import { hashState } from "../../state/index.ts";
 import {
@@ -18,7 +20,7 @@ const checkpointName = "prove-resume.checkpoint";
 
 /** Does one part of a proof in this process: trains, from a checkpoint where there is one, and files the end state. */
 export async function runPart(request: PartRequest, tell: (message: PartMessage) => void): Promise<void> {
-  const options = await loadSetup(request.file);
+  const options = await (request.isRun ? runSetup(request.file, request.engine) : loadSetup(request.file));
   const watch = watcher(tell);
   // The set-up's own would go on from what an earlier process left: the proof brings one instead.
   const given = (options.hooks ?? []).filter((hook) => !isCheckpointHook(hook));
@@ -124,6 +126,24 @@ export async function loadSetup(file: string): Promise<TrainerOptions> {
   if (typeof options !== "object" || options === null || !("task" in options))
     throw invalid(`the set-up of ${file} gives no task`);
   return options as TrainerOptions;
+}
+
+/**
+ * The set-up of a run, by the configuration of its directory: what it was told while it trained is done again at the
+ * same batches. Its metrics are gathered and go nowhere.
+ */
+async function runSetup(directory: string, engine: string | undefined): Promise<TrainerOptions> {
+  const record = readRecord(directory);
+  const source = await storedConfig(directory, record, engine === undefined ? [] : [`engine=${engine}`]);
+  const { trainer, metrics } = await buildRun(source, resolve(directory, record.base));
+  return {
+    ...trainer,
+    hooks: [
+      ...(trainer.hooks ?? []),
+      metricsHook({ ...metrics, heartbeat: false, logger: new Logger({ sinks: [] }) }),
+      controlHook({ replay: controlJournal(directory) }),
+    ],
+  };
 }
 
 /** Imports a module by its path. */

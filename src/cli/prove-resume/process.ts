@@ -5,7 +5,11 @@ import type { Course } from "./prove.ts";
 
 /** The work of one process: all of a run, or a part of it that ends in a kill. */
 export interface PartRequest {
+  /** A module that exports a training set-up, or the directory of a run. */
   readonly file: string;
+  readonly isRun?: boolean;
+  /** The engine that is asked for, whatever the run's configuration says. */
+  readonly engine?: string;
   readonly epochs?: number;
   readonly deterministic?: boolean;
   /** The directory of checkpoints, and the batches after which they are taken, beside the one at the end. */

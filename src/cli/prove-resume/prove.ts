@@ -7,7 +7,9 @@ import type { Self } from "../run-again.ts";
 import { type PartDone, type PartProcess, type PartRequest, startPart } from "./process.ts";
 
 interface ProofOptions {
+  /** A module that exports a training set-up, or the directory of a run. */
   readonly file: string;
+  readonly isRun?: boolean;
   /** An empty directory for checkpoints and end states. */
   readonly directory: string;
   readonly program: Self;
@@ -48,16 +50,18 @@ const isTime = (component: string): boolean => component === "time" || component
 
 /** Trains in one go, then with kills and resumes, each in a process of its own, and compares the end states. */
 export async function proveResume(options: ProofOptions): Promise<Proof> {
-  const { file, directory, epochs, deterministic, say } = options;
+  const { file, isRun, engine, directory, epochs, deterministic, say } = options;
   mkdirSync(directory, { recursive: true });
-  const env = options.engine ? { ESPALIER_ENGINE: options.engine } : {};
+  const env = engine ? { ESPALIER_ENGINE: engine } : {};
+  const given = {
+    file,
+    ...(isRun && { isRun }),
+    ...(engine && { engine }),
+    ...(epochs !== undefined && { epochs }),
+    ...(deterministic && { deterministic }),
+  };
   const start = (what: string, rest: Omit<PartRequest, "file">): PartProcess =>
-    startPart(
-      options.program,
-      what,
-      { file, ...(epochs !== undefined && { epochs }), ...(deterministic && { deterministic }), ...rest },
-      env,
-    );
+    startPart(options.program, what, { ...given, ...rest }, env);
 
   say("training in one go");
   const straight = await start("the run in one go", {

@@ -82,8 +82,8 @@ const table = {
  * into a directory every 250 ms.
  *
  * Ramps that were set and hooks that were disabled are part of the run's state. What was applied after the newest
- * checkpoint of a run that was killed is applied again at the same batch when it is resumed; a run that was paused goes
- * on.
+ * checkpoint of a run that was killed is applied again at the same batch when it is resumed, unless it is told otherwise
+ * before; a run that was paused goes on.
  *
  * @example
  * ```ts
@@ -353,8 +353,12 @@ class RunControl {
   ): void {
     const { request, message, outcome } = answer;
     const record = { ...answer, counters: context.counters, wall: this.#clock.wall() };
+    const isNewest = this.#pending.length === 0;
+    // The newest word about a ramp or a hook counts, and nothing comes after a stop.
+    if (outcome === "applied")
+      this.#pending = this.#pending.filter((each) => !replaces(request, each.request));
     try {
-      if (this.#pending.length === 0) this.#files?.append(record);
+      if (isNewest) this.#files?.append(record);
       else this.#files?.rewrite([...this.#past, record, ...this.#pending]);
     } catch (cause) {
       this.#warn(
@@ -577,6 +581,13 @@ class RunControl {
 
 /** True where a signal, another hook or a failure ends the run: a pause ends with it. */
 const isToEnd = ({ endAsked, signal }: TrainerContext): boolean => endAsked !== undefined || signal.aborted;
+
+/** True where a request that is applied takes the place of one of the journal that the run has not come to yet. */
+function replaces(request: ControlRecord["request"], later: ControlRecord["request"]): boolean {
+  if (request.action === "stop") return true;
+  if ("ramp" in request) return "ramp" in later && later.ramp === request.ramp;
+  return "hook" in request && "hook" in later && later.hook === request.hook;
+}
 
 const stopReason = ({ who }: ControlRequest): string => `stopped by ${printable(who)}`;
 
