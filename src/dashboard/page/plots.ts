@@ -135,48 +135,83 @@ class Board {
     this.#waiting.add(plot);
     this.#asking ??= setTimeout(() => {
       this.#asking = undefined;
+      // One request for each run and range; what is seen now comes before what is only near.
       const asked = [...this.#waiting];
       this.#waiting.clear();
-      // One request for each run and range.
       const requests = new Map<string, Request>();
       for (const plot of asked)
         for (const [line, range] of plot.wanted()) {
-          const name = JSON.stringify([line.run, range]);
-          const request = requests.get(name) ?? { line, range, plots: new Map() };
+          const seen = plot.isSeen();
+          const name = JSON.stringify([line.run, range, seen]);
+          const request = requests.get(name) ?? { line, range, seen, plots: new Map() };
           requests.set(name, request);
           request.plots.set(line.key, [...(request.plots.get(line.key) ?? []), plot]);
+          plot.asked(line, range);
         }
-      for (const request of requests.values()) void this.#fetch(request);
+      const [seen, near] = [true, false].map((which) =>
+        [...requests.values()].filter((one) => one.seen === which),
+      );
+      const fetch = (those: readonly Request[] = []) => Promise.all(those.map((one) => this.#fetch(one)));
+      void fetch(seen).then(() => fetch(near));
     }, 5);
   }
 
   async #fetch({ line: { run, startedAt }, range, plots }: Request): Promise<void> {
     const origin = this.axis === "time" ? startedAt : 0;
     const keys = [...plots.keys()];
-    for (const [key, those] of plots) for (const plot of those) plot.asked(run, key, range);
     for (let i = 0; i < keys.length; i += keysTogether) {
       const query = new URLSearchParams({ points: String(points), axis: this.axis });
       if (range) {
         query.set("from", String(Math.floor(range[0] + origin)));
         query.set("to", String(Math.ceil(range[1] + origin)));
       }
-      for (const key of keys.slice(i, i + keysTogether)) query.append("key", key);
+      const together = keys.slice(i, i + keysTogether);
+      for (const key of together) query.append("key", key);
       try {
         await liveOpened;
         const found = await get<readonly Series[]>(`/api/runs/${encodeURIComponent(run)}/series?${query}`);
-        for (const series of found)
-          for (const plot of plots.get(series.key) ?? []) plot.take(run, series, range, origin);
+        const byKey = new Map(found.map((series) => [series.key, series]));
+        for (const key of together)
+          for (const plot of plots.get(key) ?? []) plot.take(run, key, byKey.get(key), range, origin);
       } catch (error) {
+        // Those that come near again are asked for again.
+        for (const key of together) for (const plot of plots.get(key) ?? []) plot.fail(run, key);
         notify(asApiError(error));
       }
     }
   }
 
-  /** Shows a range in all plots over an axis, frame by frame; the URL follows when it rests. */
-  move(group: string, range: Range): void {
-    for (const plot of this.#plots.values()) if (plot.group === group) plot.show(range);
+  /** True while the visible part moves: what is under the cursor is said when it rests. */
+  isMoving = false;
+  readonly #moving = new Set<Plot>();
+
+  /** Shows a range in all plots over an axis, in `first` at once; the URL follows when it rests. */
+  move(group: string, range: Range, first?: Plot): void {
+    this.isMoving = true;
+    for (const plot of this.#plots.values()) {
+      if (plot.group !== group) continue;
+      plot.range = range;
+      if (plot !== first && plot.inSight && plot.isSeen()) this.#moving.add(plot);
+    }
+    first?.show();
+    this.#moveFrame ||= requestAnimationFrame(() => this.#moveSome());
     clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => setView({ zoom: range, zoomOn: group }, false), 150);
+    this.#resting = setTimeout(() => {
+      this.isMoving = false;
+      setView({ zoom: range, zoomOn: group }, false);
+    }, 150);
+  }
+  #moveFrame = 0;
+
+  /** Moves as many plots as a frame has time for. Those that wait longest come first. */
+  #moveSome(): void {
+    const end = performance.now() + 12;
+    for (const plot of this.#moving) {
+      if (performance.now() > end) break;
+      this.#moving.delete(plot);
+      plot.show();
+    }
+    this.#moveFrame = this.#moving.size === 0 ? 0 : requestAnimationFrame(() => this.#moveSome());
   }
 
   /** Moves the visible part by a share of it, and makes it longer by a factor, as keys and buttons do. */
@@ -202,6 +237,8 @@ class Board {
 interface Request {
   readonly line: Line;
   readonly range: Range | undefined;
+  /** True for plots in the viewport, false for those near it. */
+  readonly seen: boolean;
   /** By key, the plots that draw it. */
   readonly plots: Map<string, readonly Plot[]>;
 }
@@ -269,6 +306,11 @@ class Plot {
     this.#board.draw(this);
   }
 
+  isSeen(): boolean {
+    const { top, bottom } = this.#element.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  }
+
   /** Takes over the view: zoom, scale, smoothing, hidden runs, colours. */
   adopt(): void {
     this.range = this.#wantedRange();
@@ -293,23 +335,28 @@ class Plot {
     });
   }
 
-  asked(run: string, key: string, range: Range | undefined): void {
-    const line = this.#line(run, key);
-    const held = line && this.#held.get(line);
+  asked(line: Line, range: Range | undefined): void {
+    const held = this.#held.get(line);
     if (held && !("asked" in held)) held.partRange = range;
-    else if (line) this.#held.set(line, { asked: [] });
+    else this.#held.set(line, { asked: [] });
   }
 
-  take(run: string, series: Series, range: Range | undefined, origin: number): void {
-    const line = this.#line(run, series.key);
+  fail(run: string, key: string): void {
+    const line = this.#line(run, key);
+    if (line && "asked" in (this.#held.get(line) ?? {})) this.#held.delete(line);
+  }
+
+  /** Takes an answer; without a series the run has no such values. */
+  take(run: string, key: string, series: Series | undefined, range: Range | undefined, origin: number): void {
+    const line = this.#line(run, key);
     const held = line && this.#held.get(line);
     if (!line || !held) return;
-    const curve = curveOf(series, origin);
+    const curve = series ? curveOf(series, origin) : emptyCurve();
     if ("asked" in held) {
-      const exact = series.values <= series.x.length;
-      this.#held.set(line, { whole: curve, exact, notFinite: series.notFinite });
+      const exact = series === undefined || series.values <= series.x.length;
+      this.#held.set(line, { whole: curve, exact, notFinite: series?.notFinite ?? 0 });
       for (const [x, value] of held.asked) this.#append(line, x, value);
-      this.#board.ask(this);
+      if (this.inSight) this.#board.ask(this);
     } else if (held.partRange === range) held.part = curve;
     if (this.inSight) this.#board.draw(this);
   }
@@ -350,10 +397,10 @@ class Plot {
       this.#u.setSize({ width, height });
   }
 
-  /** Shows a range at once, without new data: a frame of a pan. */
-  show(range: Range): void {
-    this.range = range;
-    if (this.inSight) this.#u?.setScale("x", { min: range[0], max: range[1] });
+  /** Shows its range at once, without new data: a frame of a pan. */
+  show(): void {
+    const [u, range] = [this.#u, this.range];
+    if (u && range) u.batch(() => u.setScale("x", { min: range[0], max: range[1] }));
   }
 
   visibleRange(): Range | undefined {
@@ -409,6 +456,7 @@ class Plot {
 
   /** Says the values under the cursor, or the newest ones without a cursor. */
   #readOut(u: uPlot): void {
+    if (this.#board.isMoving) return;
     const under = u.cursor.left !== undefined && u.cursor.left >= 0;
     const found = this.#lines.flatMap((line, i): Readout[] => {
       const column = this.#columns(i)[3];
@@ -511,10 +559,6 @@ class Plot {
               setView({ zoom: undefined }, true);
               return null;
             },
-            click: (self) => (event) => {
-              if (Math.abs(event.clientX - this.#downAt) < 3) this.#pick(self);
-              return null;
-            },
           },
         },
         hooks: {
@@ -526,6 +570,10 @@ class Plot {
       undefined,
       this.#element,
     );
+    // Not bound above: uPlot tells of clicks on its legend alone.
+    u.over.addEventListener("click", (event) => {
+      if (Math.abs(event.clientX - this.#downAt) < 3) this.#pick(u);
+    });
     this.#u = u;
     return u;
   }
@@ -546,7 +594,7 @@ class Plot {
     const perPixel = (range[1] - range[0]) / u.over.clientWidth;
     const move = (event: MouseEvent) => {
       const by = (down.clientX - event.clientX) * perPixel;
-      this.#board.move(this.group, [range[0] + by, range[1] + by]);
+      this.#board.move(this.group, [range[0] + by, range[1] + by], this);
     };
     addEventListener("mousemove", move);
     addEventListener("mouseup", () => removeEventListener("mousemove", move), { once: true });
