@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { EspalierError } from "../core/index.ts";
-import { every } from "../schedule/index.ts";
+import { defineSchedule, every } from "../schedule/index.ts";
 import { counted, deferred, failureOf, rejectionOf, type TestHook, testHost } from "./hooks.test-support.ts";
 
 const fails = (): never => {
@@ -376,5 +376,70 @@ describe("a time budget", () => {
     );
     await at("onEpochEnd");
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("runNow", () => {
+  it("calls a hook whatever its schedule and predicate say, in the first of these events that it handles", async () => {
+    const calls: string[] = [];
+    const host = testHost().register({
+      name: "a",
+      schedule: every({ epochs: 100 }),
+      shouldRun: () => false,
+      onEpochEnd: ({ event, counters }) => void calls.push(`${event} ${counters.batches}`),
+    });
+    host.at("onBatchEnd", { batches: 7 });
+    expect(calls).toEqual([]);
+    expect(await host.manager.runNow("a", ["onBatchEnd", "onEpochEnd"], host.context)).toBe(true);
+    expect(calls).toEqual(["onEpochEnd 7"]);
+    expect(host.manager.timings()[0]?.count).toBe(1);
+  });
+
+  it("calls none that is disabled, handles other events, runs on other ranks or is not there", async () => {
+    const called = vi.fn();
+    const host = testHost({ rank: 1 }).register(
+      { name: "main", onBatchEnd: called },
+      { name: "other", ranks: "all", onStart: called },
+      { name: "off", ranks: "all", onBatchEnd: called },
+    );
+    host.manager.disable("off");
+    for (const name of ["main", "other", "off", "nobody"])
+      expect(await host.manager.runNow(name, ["onBatchEnd"], host.context)).toBe(false);
+    expect(called).not.toHaveBeenCalled();
+  });
+
+  it("treats a failure as the hook says", async () => {
+    const host = testHost().register(
+      { name: "stops", onBatchEnd: fails },
+      { name: "warns", onFailure: "warn", onBatchEnd: fails },
+    );
+    const error = await rejectionOf(host.manager.runNow("stops", ["onBatchEnd"], host.context));
+    expect(error.message).toContain('hook "stops" failed in onBatchEnd: disk full');
+    expect(await host.manager.runNow("warns", ["onBatchEnd"], host.context)).toBe(true);
+    expect(host.warnings).toEqual([expect.stringContaining("disk full")]);
+  });
+});
+
+describe("refresh", () => {
+  it("asks schedules again that waited for what is no longer so", () => {
+    let due: number | undefined;
+    const calls: number[] = [];
+    const { manager, at } = testHost().register({
+      name: "a",
+      schedule: defineSchedule({
+        due: ({ counters }) => counters.batches === due,
+        nextDue: () => (due === undefined ? [] : [{ unit: "batches", at: due }]),
+        describe: () => "when it is told",
+      }),
+      onBatchEnd: ({ counters }) => void calls.push(counters.batches),
+    });
+    at("onBatchEnd", { batches: 1 });
+    due = 3;
+    const adds = { batches: 1 };
+    expect(manager.untilDue("onBatchEnd", counted({ batches: 1 }), adds, 10)).toBe(11);
+    manager.refresh();
+    expect(manager.untilDue("onBatchEnd", counted({ batches: 1 }), adds, 10)).toBe(2);
+    for (const batches of [2, 3, 4]) at("onBatchEnd", { batches });
+    expect(calls).toEqual([3]);
   });
 });

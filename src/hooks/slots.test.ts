@@ -64,6 +64,24 @@ describe("a slot", () => {
     ]);
   });
 
+  it("that is shared may be provided by several hooks, and is the newest of theirs", () => {
+    const shared = slot<string>("shared", { shared: true });
+    const seen: unknown[] = [];
+    const provider = (name: string): TestHook => ({
+      name,
+      provides: [shared],
+      onEpochEnd: ({ slots }) => slots.set(shared, name),
+    });
+    const { at, manager } = testHost().register(
+      { name: "reader", needs: [shared], onEpochEnd: ({ slots }) => void seen.push(slots.get(shared)) },
+      provider("first"),
+      provider("second"),
+    );
+    at("onEpochEnd");
+    expect(manager.plan().order).toEqual(["first", "second", "reader"]);
+    expect(seen).toEqual(["second"]);
+  });
+
   it("may be read and set again by its provider", () => {
     const { at } = testHost().register({
       name: "best",

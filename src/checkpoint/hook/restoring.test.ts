@@ -2,6 +2,7 @@ import { rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { every } from "../../schedule/index.ts";
+import type { Stateful } from "../../state/index.ts";
 import type { TrainerHook, TrainingConfig } from "../../trainer/index.ts";
 import { CheckpointManager, localStore, memoryStore } from "../index.ts";
 import { checkpointHook } from "./checkpoint-hook.ts";
@@ -216,6 +217,19 @@ describe("mode exact", () => {
     const whole = trainerOf([]);
     await whole.trainer.train();
     expect(run.task.w).toBe(whole.task.w);
+  });
+
+  it("goes on with a hook whose state is optional, from before there was one", async () => {
+    const store = memoryStore();
+    await trainerOf([checkpointHook({ store })], until(6)).trainer.train();
+    const { state, ...added } = countingHook("new");
+    const optional = { ...(state as Stateful), optional: true };
+    const run = trainerOf([checkpointHook({ store }), { ...added, state: optional }]);
+    await run.trainer.train();
+    expect(run.warnings).toEqual([]);
+    // Left out, it is missed.
+    const without = trainerOf([checkpointHook({ store })]);
+    await expect(without.trainer.train()).rejects.toThrow(/"hook.new" is not in this run/);
   });
 
   it("does not mind what changes no bits: the name, how far it goes, how work is cut", async () => {

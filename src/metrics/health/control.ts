@@ -277,3 +277,24 @@ export function actionText(request: ControlRequest | UnreadableRequest): string 
       return request.action;
   }
 }
+
+/**
+ * Puts a request into a run's directory, whole, where its control hook finds it. The time is the one at which it is put
+ * there: requests are applied in that order. What is no request is an error with the code CONTROL_REQUEST.
+ */
+export function putRequest(directory: string, given: unknown): ControlRequest {
+  const { fs, path } = node;
+  const request = (isPlainObject(given) ? { ...given, at: Date.now() } : given) as ControlRequest;
+  const problem = problemOf(request, request?.id);
+  if (problem !== undefined)
+    throw new EspalierError("CONTROL_REQUEST", `this is no request: ${printable(problem, 500)}`, {
+      fix: 'write { action: "pause", id, who }, with an id of your own making',
+    });
+  const requests = path.join(directory, "control", "requests");
+  const [beside, file] = [`.${request.id}.tmp`, `${request.id}.json`].map((name) =>
+    path.join(requests, name),
+  );
+  fs.writeFileSync(beside as string, JSON.stringify(request), { flag: "wx" });
+  fs.renameSync(beside as string, file as string);
+  return request;
+}

@@ -5,6 +5,7 @@ export {
   type ControlRequest,
   type ControlState,
   controlJournal,
+  putRequest,
 } from "./control.ts";
 export { type ControlHookOptions, controlHook } from "./control-hook.ts";
 export { gradientMonitor } from "./gradient-monitor.ts";

@@ -1,0 +1,55 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { createRun, reopenRun } from "./run-directory.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "espalier-run-directory-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const file = join(folder, "run.yaml");
+writeFileSync(
+  file,
+  `engine: wasm
+directory: ${join(folder, "runs")}
+stats: false
+metrics: { system: false, timing: false }
+task:
+  use: supervisedTask
+  model: { use: nn.mlp, hidden: [4], out: 1 }
+  optimizer: { use: optim.adam, learningRate: 0.05 }
+  loss: { get: nn.mse }
+  batchSize: 4
+  data: { x: [[0], [1], [2], [3]], y: [[0], [0], [1], [1]] }
+training: { epochs: 4, seed: 1, handleSignals: false }
+`,
+);
+
+describe("control of a run", () => {
+  it("listens in its directory, unless the configuration says otherwise", async () => {
+    const run = await createRun(file, { quiet: true });
+    await run.train();
+    expect(run.trainer.hooks.get("control")).toBeDefined();
+    expect(existsSync(join(run.directory, "control/state.json"))).toBe(true);
+    const without = await createRun(file, { quiet: true, overrides: ["control=false"] });
+    await without.train();
+    expect(without.trainer.hooks.get("control")).toBeUndefined();
+    expect(existsSync(join(without.directory, "control"))).toBe(false);
+    await expect(createRun(file, { overrides: ["control=maybe"] })).rejects.toThrow(
+      /control.*true or false/s,
+    );
+  });
+
+  it("listens to a run that was begun without it, as those before there was one", async () => {
+    const begun = await createRun(file, { quiet: true, overrides: ["control=false"] });
+    begun.trainer.registerHook({
+      name: "interrupts",
+      onEpochEnd: ({ counters }) => (counters.epochs === 2 ? begun.trainer.interrupt("enough") : undefined),
+    });
+    expect((await begun.train()).outcome).toBe("interrupted");
+    const again = await reopenRun(begun.directory, { quiet: true, overrides: ["control=true"] });
+    const { outcome, counters } = await again.train();
+    expect({ outcome, epochs: counters.epochs }).toEqual({ outcome: "completed", epochs: 4 });
+    expect(existsSync(join(begun.directory, "control/state.json"))).toBe(true);
+  });
+});
