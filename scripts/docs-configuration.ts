@@ -23,6 +23,7 @@ const titles: Readonly<Record<Kind, string>> = {
   metric: "Metrics",
   environment: "Environments",
   curriculum: "Curricula",
+  generator: "Generators of rollouts",
   transport: "Transports",
   store: "Stores of checkpoints",
 };

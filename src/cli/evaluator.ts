@@ -2,16 +2,20 @@ import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
 import type { EvaluatorEvent } from "../cluster/index.ts";
+import type { ConfigSource } from "../config/index.ts";
 import { EspalierError, numberText, printable } from "../core/index.ts";
 import { countOf, numberOf } from "./options.ts";
 import { ranElsewhere, thisProgram } from "./run-again.ts";
 import { durationText, jsonText } from "./text.ts";
+import { configuredParts, overrideOption } from "./train.ts";
 
 interface EvaluatorOptions {
-  readonly run: string;
+  readonly run?: string;
   readonly servers?: string;
   readonly name?: string;
   readonly module?: string;
+  readonly config?: string;
+  readonly set: readonly string[];
   readonly engine?: "wasm" | "xla";
   readonly jobs?: string;
   readonly wait: string;
@@ -22,13 +26,18 @@ interface EvaluatorOptions {
 export function registerEvaluator(program: Command): void {
   program
     .command("evaluator")
-    .requiredOption("--run <name>", "the run: natsEvaluations({ run })")
+    .option("--run <name>", "the run: natsEvaluations({ run }) (default: the configuration's)")
     .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
     .option("--name <text>", "the beginning of its name (default: this machine's)")
     .option(
       "--module <file>",
       "import this first: it registers environments of your own (default: the module that the run names)",
     )
+    .option(
+      "--config <file|run>",
+      "import what a configuration, or the run in a directory, imports, and use its engine",
+    )
+    .addOption(overrideOption())
     .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
     .option("--jobs <n>", "leave after so many evaluations (default: when the run ends)")
     .option("--wait <seconds>", "how long to wait for the run's trainer", "60")
@@ -42,6 +51,7 @@ what it had begun. A trainer or a server that is away for a while is waited for.
 
 Examples:
   espalier evaluator --run maze
+  espalier evaluator --config run.yaml
   espalier evaluator --run maze --module ./my-environment.mts --engine wasm
   NATS_URL=nats://trainer:4222 NATS_TOKEN=... espalier evaluator --run maze --jobs 1 --json`,
     )
@@ -49,7 +59,7 @@ Examples:
 }
 
 async function evaluate(options: EvaluatorOptions): Promise<void> {
-  const { run, servers, engine } = options;
+  const { servers, engine, config } = options;
   const patience = numberOf("--wait", options.wait, 0, 86_400, "seconds");
   const jobs = options.jobs === undefined ? undefined : countOf("--jobs", options.jobs);
   // Needed here alone: other commands start faster without.
@@ -60,6 +70,13 @@ async function evaluate(options: EvaluatorOptions): Promise<void> {
   process.env[workerVariable] = name;
   const again = (file: string | undefined) => ranElsewhere(file, thisProgram(), process.argv.slice(2));
   if (await again(options.module)) return;
+  const configured = config === undefined ? undefined : await configuredParts(config, options.set, []);
+  if (config !== undefined && !configured) return;
+  const run = options.run ?? (configured && runIn(configured.source));
+  if (run === undefined)
+    throw new EspalierError("OPTION_INVALID", "it is not said for which run", {
+      fix: "give --run NAME, or --config with an evaluationHook whose queue is natsEvaluations({ run })",
+    });
   const warn = (text: string): void => console.error(text);
   const broker = await natsBroker({ ...(servers !== undefined && { servers }), patience, warn });
   const leaving = leaveOnSignals();
@@ -67,7 +84,7 @@ async function evaluate(options: EvaluatorOptions): Promise<void> {
     console.log(options.json ? jsonText(plain(event), 0) : printable(lineOf(event, name, run), 2000));
   try {
     const { module } = await awaitRun(broker, run, { seconds: patience, warn });
-    if (module !== undefined && options.module === undefined) {
+    if (module !== undefined && options.module === undefined && config === undefined) {
       const url = await Promise.resolve(module)
         .then(moduleUrl)
         .catch(() => undefined);
@@ -84,6 +101,16 @@ async function evaluate(options: EvaluatorOptions): Promise<void> {
     await broker.close();
   }
 }
+
+/** The run that a configuration names: by the queue of its evaluations, or the transport of its task. */
+function runIn({ value }: ConfigSource): string | undefined {
+  const { hooks = [], task } = value as { readonly hooks?: readonly unknown[]; readonly task?: unknown };
+  const parts = [...hooks.map((hook) => memberOf(hook, "queue")), memberOf(task, "transport")];
+  return parts.map((part) => memberOf(part, "run")).find((run) => typeof run === "string");
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 
 /** Aborted by SIGTERM and Ctrl-C; a second one ends the process. */
 function leaveOnSignals(): AbortSignal {

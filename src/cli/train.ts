@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import type { PreparedRun } from "../config/index.ts";
+import type { ConfigSource, Path, PreparedRun } from "../config/index.ts";
 import { amountText } from "../core/index.ts";
 import type { TrainingResult } from "../trainer/index.ts";
 import { callName, programFor, runAgain, type Self, thisProgram } from "./run-again.ts";
@@ -71,9 +71,10 @@ Examples:
   espalier resume runs/cartpole-20260131-120000-a1b2c3 --set training.epochs=20`,
     )
     .action(async (run: string, options: ResumeOptions) => {
-      const { findRunDirectory, readRecord, reopenRun } = await import("../config/index.ts");
+      const { findRunDirectory, locateConfig, reopenRun } = await import("../config/index.ts");
       const directory = findRunDirectory(run, options.runs);
-      if (await ranByLoader(resolve(directory, readRecord(directory).source))) return;
+      const { file, base } = locateConfig(directory);
+      if (await ranByLoader(file, base)) return;
       await trainRun(() => reopenRun(directory, startOf(options)), options);
     });
 }
@@ -84,16 +85,38 @@ const startOf = ({ set, engine, quiet, json }: TrainOptions) => ({
 });
 
 /** True where the whole command ran in another process, which can import TypeScript as this configuration needs. */
-export async function ranByLoader(file: string, self: Self = thisProgram()): Promise<boolean> {
-  const needs = /\.(ya?ml|json)$/i.test(file) ? mentionsTypeScript(file) : file;
+export async function ranByLoader(
+  file: string,
+  base = dirname(resolve(file)),
+  self: Self = thisProgram(),
+): Promise<boolean> {
+  const needs = /\.(ya?ml|json)$/i.test(file) ? mentionsTypeScript(file, base) : file;
   const other = needs === undefined ? self : programFor(needs, self);
   if (other === self) return false;
   process.exitCode = await runAgain(other, process.argv.slice(2));
   return true;
 }
 
-/** A TypeScript file that a configuration uses, by its path; undefined where it uses none. */
-function mentionsTypeScript(file: string): string | undefined {
+/**
+ * Parts of a configuration, by a file or a run, with its source for errors. Undefined where the whole command ran in
+ * another process. What it imports may train where it is not a worker's process.
+ */
+export async function configuredParts(
+  from: string,
+  overrides: readonly string[],
+  paths: readonly Path[],
+): Promise<{ readonly source: ConfigSource; readonly parts: readonly unknown[] } | undefined> {
+  const { buildParts, configAt, locateConfig } = await import("../config/index.ts");
+  const { workerVariable } = await import("../rollout/index.ts");
+  const place = locateConfig(from);
+  if (await ranByLoader(place.file, place.base)) return undefined;
+  process.env[workerVariable] ??= "worker";
+  const source = await configAt(place, overrides);
+  return { source, parts: await buildParts(source, place.base, paths) };
+}
+
+/** A TypeScript file that a configuration uses, by its path from `base`; undefined where it uses none. */
+function mentionsTypeScript(file: string, base: string): string | undefined {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
@@ -101,7 +124,7 @@ function mentionsTypeScript(file: string): string | undefined {
     return undefined; // Reading it for good says what is wrong.
   }
   const name = /(?:^|[\s"'[{,])(\.{0,2}\/[^\s"'#,\]}]+\.[mc]?tsx?)(?=["'#\s,\]}]|$)/m.exec(text)?.[1];
-  const found = name === undefined ? undefined : join(dirname(resolve(file)), name);
+  const found = name === undefined ? undefined : resolve(base, name);
   try {
     if (found !== undefined) readFileSync(found);
     return found;

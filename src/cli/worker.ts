@@ -3,14 +3,18 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
 import { EspalierError, numberText, printable } from "../core/index.ts";
+import type { RolloutGenerator, WorkerStart } from "../rollout/index.ts";
 import { countOf, numberOf } from "./options.ts";
 import { programFor, runAgain, thisProgram } from "./run-again.ts";
+import { configuredParts, overrideOption } from "./train.ts";
 
 interface WorkerOptions {
-  readonly run: string;
+  readonly run?: string;
   readonly servers?: string;
   readonly name?: string;
   readonly module?: string;
+  readonly config?: string;
+  readonly set: readonly string[];
   readonly count: string;
   readonly wait: string;
   readonly engine?: "wasm" | "xla";
@@ -26,22 +30,31 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 export function registerWorker(program: Command): void {
   program
     .command("worker")
-    .requiredOption("--run <name>", "the run: natsTransport({ run })")
+    .option(
+      "--run <name>",
+      "the run: natsTransport({ run }) (default: that of the configuration's transport)",
+    )
     .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
     .option("--name <text>", "the beginning of its name (default: this machine's)")
     .option("--module <file>", "the file that makes workers, instead of the one that the run names")
+    .option(
+      "--config <file|run>",
+      "make the worker of a configuration, or of the run in a directory: its task's generator and worker",
+    )
+    .addOption(overrideOption())
     .option("--count <n>", "workers, each a process of its own", "1")
     .option("--wait <seconds>", "how long to wait for the run's trainer", "60")
     .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
     .addHelpText(
       "after",
       `
-Start it in the project's directory: the module that the trainer names is imported from there. It works until the run
-ends (exit code 0), and leaves on SIGTERM or Ctrl-C (143, 130). A trainer or a server that is away for a while is
+Start it in the project's directory: the module that the trainer names is imported from there. With --config no module
+is needed: the task's generator in the file makes the rollouts. It works until the run ends (exit code 0), and leaves on SIGTERM or Ctrl-C (143, 130). A trainer or a server that is away for a while is
 waited for.
 
 Examples:
   espalier worker --run maze
+  espalier worker --config run.yaml
   NATS_URL=nats://trainer:4222 NATS_TOKEN=... espalier worker --run maze --count 8`,
     )
     .action(async (options: WorkerOptions) => {
@@ -72,18 +85,28 @@ async function runMany(count: number): Promise<void> {
   process.exitCode = asked ?? failed[0] ?? 0;
 }
 
-async function runOne({ run, servers, name, module, wait }: WorkerOptions): Promise<void> {
+async function runOne(options: WorkerOptions): Promise<void> {
+  const configured = options.config === undefined ? undefined : await workerOf(options.config, options.set);
+  if (configured === "elsewhere") return;
+  const run = options.run ?? configured?.run;
+  if (run === undefined)
+    throw new EspalierError("OPTION_INVALID", "it is not said for which run", {
+      fix: "give --run NAME, or --config with a task whose transport is natsTransport({ run })",
+    });
   const { natsBroker, runClusterWorker, workerModule } = await import("../cluster/index.ts");
-  const patience = numberOf("--wait", wait, 0, 86_400, "seconds");
+  const { servers, name, module } = options;
+  const patience = numberOf("--wait", options.wait, 0, 86_400, "seconds");
   const warn = (text: string): void => console.error(text);
   const connect = () => natsBroker({ ...(servers !== undefined && { servers }), patience, warn });
   const request = { connect, run, patience, warn, ...(module !== undefined && { module }) };
-  const { url } = await workerModule(request);
-  const self = thisProgram();
-  const other = programFor(fileURLToPath(url), self);
-  if (other !== self) {
-    process.exitCode = await runAgain(other, process.argv.slice(2));
-    return;
+  if (!configured) {
+    const { url } = await workerModule(request);
+    const self = thisProgram();
+    const other = programFor(fileURLToPath(url), self);
+    if (other !== self) {
+      process.exitCode = await runAgain(other, process.argv.slice(2));
+      return;
+    }
   }
   const leaving = new AbortController();
   for (const [signal, code] of Object.entries(signalCodes))
@@ -97,6 +120,7 @@ async function runOne({ run, servers, name, module, wait }: WorkerOptions): Prom
   try {
     const sent = await runClusterWorker({
       ...request,
+      ...(configured && { make: configured.make }),
       signal: leaving.signal,
       ...(name !== undefined && { name }),
       joined: (link, own) => {
@@ -115,4 +139,37 @@ async function runOne({ run, servers, name, module, wait }: WorkerOptions): Prom
   } finally {
     clearInterval(timer);
   }
+}
+
+/** The worker of a configuration, and the run that its transport names. "elsewhere": another process did it all. */
+async function workerOf(config: string, overrides: readonly string[]) {
+  const found = await configuredParts(config, overrides, [
+    ["task", "generator"],
+    ["task", "worker"],
+    ["task", "transport", "run"],
+  ]);
+  if (!found) return "elsewhere";
+  const [generator, worker, run] = found.parts;
+  if (generator === undefined) {
+    const { configError } = await import("../config/index.ts");
+    throw configError(found.source, [
+      {
+        path: ["task"],
+        message: "the task has no generator, which workers make rollouts with",
+        fix: "give it one beside the transport: generator: { use: environmentRollouts, env: CartPole-v1 }",
+      },
+    ]);
+  }
+  const { RolloutWorker } = await import("../rollout/index.ts");
+  return {
+    run: typeof run === "string" ? run : undefined,
+    make: ({ name, link }: WorkerStart) =>
+      // It checks them.
+      new RolloutWorker({
+        ...(worker as object | undefined),
+        generator: generator as RolloutGenerator,
+        name,
+        link,
+      }),
+  };
 }

@@ -52,6 +52,21 @@ export function brokerConformance(
 
   describe(`queues by ${kind}`, () => {
     it(
+      "are opened by several at once, of whom one says how much they hold",
+      scene(async (broker, { name, connect }) => {
+        const other = await connect();
+        for (let i = 0; i < 10; i++) {
+          const [queue] = await Promise.all([
+            open(broker, `${name}-${i}`, 1),
+            other.queue(`${name}-${i}`, { acknowledgeWithin: 1500 }),
+          ]);
+          expect(await queue.put("a", bytes("1"))).toBe("stored");
+          expect(await queue.put("b", bytes("2"))).toBe("full");
+        }
+      }),
+    );
+
+    it(
       "hold messages until they are acknowledged, and refuse ids that they know and what is too much",
       scene(async (broker, { name, connect }) => {
         const queue = await open(broker, name, 2);

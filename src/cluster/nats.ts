@@ -295,21 +295,28 @@ const delivery = (message: JsMsg): Delivery => ({
 
 /** Makes a stream, or gives one that is there the capacity that is asked for. */
 async function openStream(
-  { address, manager }: Parts,
+  parts: Parts,
   name: string,
   config: Omit<Parameters<JetStreamManager["streams"]["add"]>[0], "name">,
 ): Promise<void> {
+  const { address, manager } = parts;
   const there = await manager.streams.info(name).catch((cause: unknown) => {
     if (codeOf(cause) === codes.noStream) return undefined;
     throw unanswered(address, `${name} was not found`, cause);
   });
-  if (!there) await answered(address, () => manager.streams.add({ ...config, name, storage: "file" }));
+  if (!there)
+    await manager.streams.add({ ...config, name, storage: "file" }).catch((cause: unknown) => {
+      // Another has made it meanwhile, with another capacity.
+      if (codeOf(cause) === codes.nameTaken) return openStream(parts, name, config);
+      throw unanswered(address, "a request failed", cause);
+    });
   else if (config.max_msgs !== undefined && there.config.max_msgs !== config.max_msgs)
     await answered(address, () => manager.streams.update(name, { max_msgs: config.max_msgs as number }));
 }
 
 /** Codes of JetStream's errors. */
 const codes = {
+  nameTaken: 10058,
   noStream: 10059,
   otherRevision: 10071,
   tooMany: 10077,

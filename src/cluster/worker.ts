@@ -2,13 +2,13 @@
  * A worker on any machine, as `espalier worker` runs it:
  *
  *     find    the run's description, which its trainer wrote: module, export, options        members.ts
- *     load    the module by its path from this project's directory, or as a package
+ *     load    the module by its path from this project's directory, or as a package; or what the caller makes instead
  *     join    a link under a name that no worker of the run ever had                         transport.ts
  *     work    the worker's steps, until the run ends or the signal is aborted
  *     leave   what is being sent is sent or given up, the name is given back
  */
 import { EspalierError, node } from "../core/index.ts";
-import { makeWorker, workerVariable } from "../rollout/index.ts";
+import { makeWorker, type RolloutWorker, type WorkerStart, workerVariable } from "../rollout/index.ts";
 import type { Broker } from "./broker.ts";
 import { awaitRun, listMembers, type RunDescription } from "./members.ts";
 import { ClusterLink } from "./transport.ts";
@@ -19,6 +19,8 @@ export interface ClusterWorkerOptions {
   readonly run: string;
   /** The module, instead of the one that the run names: a path or a URL. */
   readonly module?: string;
+  /** Makes the worker, instead of a module. */
+  readonly make?: (start: WorkerStart) => RolloutWorker;
   /** The beginning of its name. Default: that of the machine. */
   readonly name?: string;
   /** Seconds to wait for the run's trainer. */
@@ -46,7 +48,7 @@ export async function workerModule({
     const named = module ?? description.module;
     if (named === undefined)
       throw new EspalierError("WORKER_MODULE", `run "${run}" names no module that makes workers`, {
-        fix: 'name it in the trainer, natsTransport({ run, module: "./worker.ts" }), or here: --module FILE',
+        fix: 'name it in the trainer, natsTransport({ run, module: "./worker.ts" }), or here: --module FILE; or give the run\'s file or directory: --config run.yaml',
       });
     return { description, url: moduleUrl(named) };
   } finally {
@@ -57,21 +59,28 @@ export async function workerModule({
 /** Runs a worker until its run ends or the signal is aborted. Gives the rollouts that it sent. */
 export async function runClusterWorker(options: ClusterWorkerOptions): Promise<number> {
   const { connect, run, patience, signal, warn } = options;
-  const { description, url } = await workerModule(options);
+  const make = options.make ?? (await moduleMaker(options));
   const index = await placeIn(options);
   const name = memberName(options.name ?? node.os.hostname());
   // The module may train where it is not a worker's process.
   process.env[workerVariable] = name;
   const link = new ClusterLink({ run, name, connect, warn, patience });
   try {
-    const start = { name, index, options: description.options };
-    const worker = await makeWorker({ module: url, export: description.name ?? "worker", start }, link);
+    const worker = await make({ name, index, link, options: undefined });
     options.joined?.(link, name);
     await worker.run({ signal });
   } finally {
     await link.close();
   }
   return link.numbers.rollouts;
+}
+
+/** The function of the run's module that makes workers, with the options that the trainer gives. */
+async function moduleMaker(options: ClusterWorkerOptions) {
+  const { description, url } = await workerModule(options);
+  const { name = "worker", options: given } = description;
+  return ({ link, ...start }: WorkerStart) =>
+    makeWorker({ module: url, export: name, start: { ...start, options: given } }, link);
 }
 
 /** How many workers the run has already: workers that explore differently go by it. */

@@ -1,10 +1,21 @@
 export type { Call, Reference } from "./build.ts";
 export { type CatalogEntry, catalogEntries, type Kind, moduleAt, resolveName } from "./names.ts";
-export { type BuiltRun, buildRun, type RunConfig, readConfig, runConfig, runTable } from "./run-config.ts";
 export {
+  type BuiltRun,
+  buildParts,
+  buildRun,
+  type RunConfig,
+  readConfig,
+  runConfig,
+  runTable,
+} from "./run-config.ts";
+export {
+  type ConfigPlace,
+  configAt,
   configHash,
   createRun,
   findRunDirectory,
+  locateConfig,
   type PreparedRun,
   plannedTrainer,
   type RunRecord,

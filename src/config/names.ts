@@ -31,6 +31,7 @@ export type Kind =
   | "metric"
   | "environment"
   | "curriculum"
+  | "generator"
   | "transport"
   | "store";
 
@@ -127,6 +128,7 @@ export const catalog: Readonly<Record<Kind, Names>> = {
     ],
   },
   curriculum: { "espalier/rl": ["gridLessons", "learningProgressCurriculum", "lessonCurriculum"] },
+  generator: { "espalier/rollout": ["environmentRollouts", "textRollouts"] },
   transport: {
     "espalier/rollout": ["inProcessTransport", "workerProcesses"],
     "espalier/cluster": ["natsEvaluations", "natsTransport"],

@@ -32,7 +32,7 @@ import {
 } from "../trainer/index.ts";
 import { Builder, type Call } from "./build.ts";
 import { moduleAt } from "./names.ts";
-import { type ConfigSource, configError, parseConfig } from "./source.ts";
+import { type ConfigSource, configError, type Path, parseConfig } from "./source.ts";
 import type { SweepOptions } from "./sweep.ts";
 
 /** What `ppo` and `supervisedTrainer` give: it makes its task when a run begins. */
@@ -194,23 +194,12 @@ function merged(value: unknown, changes: unknown): unknown {
 
 /** Builds the run of a configuration, whose files are named from `base`. All problems are told at once. */
 export async function buildRun(source: ConfigSource, base = dirname(source.file)): Promise<BuiltRun> {
-  const builder = new Builder(base);
+  const { builder, config } = await begin(source, base);
   const { problems } = builder;
-  const given = source.value;
-  if (!isPlainObject(given))
-    throw configError(source, [{ path: [], message: "it is not an object", fix: "begin with task:" }]);
-  const config = given as unknown as RunConfig;
   for (const { path, error } of optionProblems("the run", config, runTable))
     problems.push({ path, message: error.message.split(" [")[0] ?? "", fix: error.fix });
-
-  const { engine, imports = [] } = config;
-  // Without one, ESPALIER_ENGINE counts.
-  if (engine !== undefined && ["auto", "xla", "wasm"].includes(engine)) setEngine(engine);
-  for (const [i, name] of (Array.isArray(imports) ? imports : []).entries())
-    await builder.attempt(["imports", i], () => import(moduleAt(String(name), base)));
-
   const name = typeof config.name === "string" ? config.name : nameOf(source.file);
-  for (const [part, value] of Object.entries(isPlainObject(config.define) ? config.define : {}))
+  for (const [part, value] of Object.entries(definitionsOf(config)))
     builder.parts.set(part, await builder.make(value, ["define", part]));
   const data = await builder.make(config.data, ["data"]);
   const task = await builder.make(config.task, ["task"]);
@@ -249,6 +238,63 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
     trainer: { ...options, hooks: [...(options.hooks ?? []), ...hooks] },
   };
 }
+
+/**
+ * Parts of a configuration by their paths, without the rest of the run: a worker needs its generator alone. Of the
+ * definitions those are made that the parts use. A part that is not written is undefined.
+ */
+export async function buildParts(
+  source: ConfigSource,
+  base: string,
+  paths: readonly Path[],
+): Promise<readonly unknown[]> {
+  const { builder, config } = await begin(source, base);
+  const at = (path: Path): unknown =>
+    path.reduce<unknown>(
+      (value, name) => (isObject(value) ? Reflect.get(value as object, name) : undefined),
+      config,
+    );
+  const used = new Set(paths.flatMap((path) => namesIn(at(path))));
+  const definitions = Object.entries(definitionsOf(config));
+  // Each uses those before it.
+  for (const [part, value] of [...definitions].reverse())
+    if (used.has(part)) for (const name of namesIn(value)) used.add(name);
+  for (const [part, value] of definitions)
+    if (used.has(part)) builder.parts.set(part, await builder.make(value, ["define", part]));
+  const parts: unknown[] = [];
+  for (const path of paths) parts.push(await builder.make(at(path), path));
+  if (builder.problems.length > 0) throw configError(source, builder.problems);
+  return parts;
+}
+
+/** The names whose values a part uses: `tokenizer` of `{ get: tokenizer.vocabulary }`. */
+function namesIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn);
+  if (!isPlainObject(value)) return [];
+  const { get } = value;
+  return [
+    ...(typeof get === "string" ? [get.split(".")[0] ?? ""] : []),
+    ...Object.values(value).flatMap(namesIn),
+  ];
+}
+
+/** What comes first: the engine, and modules that register environments. */
+async function begin(source: ConfigSource, base: string): Promise<{ builder: Builder; config: RunConfig }> {
+  const builder = new Builder(base);
+  const given = source.value;
+  if (!isPlainObject(given))
+    throw configError(source, [{ path: [], message: "it is not an object", fix: "begin with task:" }]);
+  const config = given as unknown as RunConfig;
+  const { engine, imports = [] } = config;
+  // Without one, ESPALIER_ENGINE counts.
+  if (engine !== undefined && ["auto", "xla", "wasm"].includes(engine)) setEngine(engine);
+  for (const [i, name] of (Array.isArray(imports) ? imports : []).entries())
+    await builder.attempt(["imports", i], () => import(moduleAt(String(name), base)));
+  return { builder, config };
+}
+
+const definitionsOf = ({ define }: RunConfig): Readonly<Record<string, unknown>> =>
+  isPlainObject(define) ? define : {};
 
 const nameOf = (file: string): string => file.replace(/^.*[\\/]/, "").replace(/\.\w+$/, "") || "run";
 

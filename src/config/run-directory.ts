@@ -31,6 +31,7 @@ import {
   openStatsStore,
   type StatsStore,
 } from "../metrics/index.ts";
+import type { RolloutTask } from "../rollout/index.ts";
 import { every } from "../schedule/index.ts";
 import { Trainer, type TrainingResult } from "../trainer/index.ts";
 import { type BuiltRun, buildRun, readConfig } from "./run-config.ts";
@@ -131,6 +132,37 @@ export const statsOf = (given: string | false | undefined, root: string): string
   return resolve(given ?? join(root, "stats.db"));
 };
 
+/** Where a configuration is, and where names of files in it begin. */
+export interface ConfigPlace {
+  readonly file: string;
+  readonly base: string;
+  /** Of a run: its directory. */
+  readonly directory?: string;
+}
+
+/** The configuration of a file, or of a run by its directory, id or name. */
+export function locateConfig(from: string, root?: string): ConfigPlace {
+  if (/\.(ya?ml|json|[cm]?[jt]s)$/i.test(from) && !existsSync(join(from, "run.json")))
+    return { file: from, base: dirname(from) };
+  const directory = findRunDirectory(from, root);
+  const { source, base } = readRecord(directory);
+  const origin = resolve(directory, source);
+  // A module is read again where it was: no file can hold what it makes.
+  const file = isText(origin) ? join(directory, "config.yaml") : origin;
+  return { file, base: resolve(directory, base), directory };
+}
+
+const isText = (file: string): boolean => /\.(ya?ml|json)$/i.test(file);
+
+/** Reads the configuration of a place. */
+export const configAt = (
+  { file, directory }: ConfigPlace,
+  overrides: readonly string[] = [],
+): Promise<ConfigSource> =>
+  directory === undefined
+    ? readConfig(file, overrides)
+    : storedConfig(directory, readRecord(directory), overrides);
+
 /** Goes on with a run from its newest whole checkpoint, by the configuration that it was started with. */
 export async function reopenRun(directory: string, options: StartOptions = {}): Promise<PreparedRun> {
   const record = readRecord(directory);
@@ -146,7 +178,7 @@ export async function storedConfig(
   overrides: readonly string[] = [],
 ): Promise<ConfigSource> {
   const origin = resolve(directory, record.source);
-  if (/\.(ya?ml|json)$/i.test(origin)) {
+  if (isText(origin)) {
     const file = join(directory, "config.yaml");
     return parseConfig(readFileSync(file, "utf8"), file, overrides);
   }
@@ -191,6 +223,8 @@ async function prepare(
         const { outcome, reason } = result ?? trainer.result ?? { outcome: "failed", reason: undefined };
         writeRecord(directory, { ...record, outcome, ...(reason !== undefined && { reason }) });
         await statsStore?.close();
+        // Workers of the run end with it.
+        await (built.trainer.task as Partial<Pick<RolloutTask, "close">>).close?.();
       }
     },
   };

@@ -16,7 +16,8 @@ const anyCall: Schema = {
 };
 const reference: Schema = {
   type: "object",
-  properties: { get: { type: "string" } },
+  // biome-ignore lint/suspicious/noThenProperty: a member of the schema.
+  properties: { get: { type: "string" }, then: { type: "array" } },
   required: ["get"],
   additionalProperties: false,
 };

@@ -536,7 +536,7 @@ export function policyTask(options: PolicyTaskOptions): PolicyTask {
     batchSize: options.batchSize ?? taskTable.batchSize.default,
     updates,
     // Rollouts that are made while training waits are of its epoch alone, as in PPO.
-    ...(options.generator && { maxStaleness: options.maxStaleness ?? updates - 1 }),
+    ...(!options.transport && { maxStaleness: options.maxStaleness ?? updates - 1 }),
     maxReuse: options.maxReuse ?? taskTable.maxReuse.default,
     init: (key, where) => policy.init(key, where),
     forward: (params, units) => learnedFrom(policy, params, units, targets),

@@ -59,11 +59,14 @@ export interface RolloutTaskOptions<B extends object, O> {
   readonly forward: (params: Params, batch: B, options: ApplyOptions) => O;
   readonly losses: readonly (Loss<NoInfer<B>, NoInfer<O>> | LossFunction<NoInfer<B>, NoInfer<O>>)[];
   readonly optimizer: Optimizer;
-  /** Makes rollouts in this process, with the newest weights, while training waits. Instead of a transport. */
+  /**
+   * Makes rollouts in this process, with the newest weights, while training waits. With a transport it only validates
+   * (`examples`): workers elsewhere have their own, which `espalier worker --config` makes of the run's file.
+   */
   readonly generator?: RolloutGenerator;
   /** Options of the worker that drives the generator: its curriculum, hooks, tracker, evaluations. */
   readonly worker?: Omit<RolloutWorkerOptions, "generator" | "link" | "weights" | "rollouts">;
-  /** Brings rollouts of workers elsewhere, while training goes on. Instead of a generator. */
+  /** Brings rollouts of workers elsewhere, while training goes on. */
   readonly transport?: Transport;
   /** Rollouts of an epoch. With a transport: the fewest, and as many as the updates need. Default: 1. */
   readonly rollouts?: number;
@@ -209,12 +212,10 @@ export interface RolloutTask extends Task {
 export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, O>): RolloutTask {
   checkOptions(kind, options, table);
   const { generator, transport, batchSize, updates = 1, rollouts = 1, examples } = options;
-  if ((generator === undefined) === (transport === undefined))
-    throw new EspalierError(
-      "OPTION_INVALID",
-      `${kind}: ${generator ? "a generator and a transport are" : "neither a generator nor a transport is"} given`,
-      { fix: "give a generator, which makes rollouts in this process, or a transport to workers elsewhere" },
-    );
+  if (!generator && !transport)
+    throw new EspalierError("OPTION_INVALID", `${kind}: neither a generator nor a transport is given`, {
+      fix: "give a generator, which makes rollouts in this process, or a transport to workers elsewhere",
+    });
   const objective = lossesObjective<B, O>({ forward: options.forward, losses: options.losses });
   const learner = new Learner({ ...options, task: kind, ramps: objective.ramps });
   learner.checkShare("batchSize", batchSize);
@@ -228,8 +229,9 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
   const reference = options.reference && new Reference(learner, options.reference);
   const link = new LocalLink();
   const worker =
-    generator &&
-    new RolloutWorker({ seed: keys.keys.worker[0] as number, ...options.worker, generator, link });
+    transport || !generator
+      ? undefined
+      : new RolloutWorker({ seed: keys.keys.worker[0] as number, ...options.worker, generator, link });
   /** Looked up each time: hooks of the worker come and go. */
   const components = (): Readonly<Record<string, Stateful>> => ({
     ...learner.components,
@@ -421,7 +423,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     counts: replay.counts,
     close: async () => {
       await transport?.close();
-      await worker?.close();
+      await (worker ?? generator)?.close?.();
     },
   };
 }

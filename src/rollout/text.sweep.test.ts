@@ -358,6 +358,29 @@ describeInSample("training from rollouts", () => {
     expect(scores.episodes).toBeLessThan(24);
   });
 
+  it("validates by its generator where a transport brings the rollouts", async () => {
+    const transport = inProcessTransport();
+    const link = transport.worker("elsewhere");
+    const worker = new RolloutWorker({
+      name: "elsewhere",
+      link,
+      generator: rolloutsOf("wasm"),
+      defaultHooks: false,
+    });
+    const task = made("wasm", { transport, examples: 4 });
+    expect(task.worker).toBeUndefined();
+    const working = worker.run();
+    const { counters, validation } = await new Trainer({
+      task,
+      config: config({ epochs: 2 }),
+      warn: () => {},
+    }).train();
+    expect(counters.updates).toBeGreaterThan(0);
+    expect(Object.keys(validation ?? {})).toContain("echo.return");
+    await task.close();
+    expect((await working).steps).toBeGreaterThan(1);
+  });
+
   it("is refused in groups of one, unless answers are imitated", async () => {
     const answers = rolloutsOf("wasm", { answers: true });
     const train = (more: Partial<LanguageTaskOptions>) => {
@@ -381,7 +404,6 @@ describeInSample("training from rollouts", () => {
 
   it.each([
     ["no generator", () => made("wasm", { generator: undefined as never }), "OPTION_INVALID"],
-    ["both", () => made("wasm", { transport: inProcessTransport() }), "OPTION_INVALID"],
     ["a short context", () => rolloutsOf("wasm", { length: 6 }), "CONTEXT_EXCEEDED"],
     ["no lesson", () => rolloutsOf("wasm", { lessons: [] }), "OPTION_INVALID"],
     ["two lessons of one name", () => rolloutsOf("wasm", { lessons: [echo, { ...echo }] }), "OPTION_INVALID"],
