@@ -9,6 +9,14 @@ export {
   type Publication,
 } from "./hook/checkpoint-hook.ts";
 export { openCheckpoint, type ResumeOptions, resumeTrainer } from "./hook/open-checkpoint.ts";
+export {
+  type InspectedCheckpoint,
+  inspectCheckpoint,
+  inspectStore,
+  type ListedCheckpoint,
+  type OpenComponent,
+  withComponent,
+} from "./inspect.ts";
 export type { Json } from "./json.ts";
 export { CheckpointManager, type CheckpointManagerOptions, type SavedCheckpoint } from "./manager.ts";
 export { filedMetrics, type Manifest } from "./manifest.ts";

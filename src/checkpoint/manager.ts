@@ -298,7 +298,9 @@ export class CheckpointManager {
     names: readonly string[],
     newest: string | undefined,
   ): Promise<readonly string[]> {
-    const removed = names.filter((name) => name !== newest && !this.#uses.get(name));
+    // Read anew each time: they are protected while the run goes on, by other processes.
+    const kept = new Set(names.length > 0 ? await this.store.listProtected?.() : []);
+    const removed = names.filter((name) => name !== newest && !kept.has(name) && !this.#uses.get(name));
     for (const name of removed) await lock.remove(name);
     return removed;
   }

@@ -12,7 +12,7 @@ import { filedMetric, filedMetrics, type Manifest } from "./manifest.ts";
 /** By which metric, named in full, a checkpoint is better than another. */
 export type BestRule = { readonly metric: string; readonly direction: "min" | "max" };
 
-/** Which checkpoints stay. One that any rule keeps stays; so do the newest, and those in use. */
+/** Which checkpoints stay. One that any rule keeps stays; so do the newest, those in use, and those people protected. */
 export interface Keep {
   /** The number of newest ones. */
   readonly last?: number;

@@ -10,6 +10,8 @@ export {
   type Member,
   Membership,
   type RunDescription,
+  type RunStatus,
+  readStatus,
 } from "./members.ts";
 export { type NatsOptions, natsBroker } from "./nats.ts";
 export type { Ranks } from "./rank-group.ts";

@@ -134,6 +134,32 @@ export async function listMembers(broker: Broker, run: string): Promise<readonly
     .sort((a, b) => (`${a.kind}.${a.name}` < `${b.kind}.${b.name}` ? -1 : 1));
 }
 
+/** A run and who takes part in it now. */
+export interface RunStatus extends Pick<RunDescription, "run" | "state" | "version"> {
+  readonly members: readonly Member[];
+}
+
+/** Reads the runs that a server knows, or one of them. */
+export async function readStatus(broker: Broker, asked?: string): Promise<readonly RunStatus[]> {
+  const runs = await listRuns(broker);
+  const wanted = runs.filter(({ run }) => asked === undefined || run === asked);
+  if (asked !== undefined && wanted.length === 0) throw unknownRun(broker, asked, runs);
+  const order = [...wanted].sort((a, b) => (a.run < b.run ? -1 : 1));
+  return Promise.all(
+    order.map(async ({ run, state, version }) => ({
+      run,
+      state,
+      version,
+      members: await listMembers(broker, run),
+    })),
+  );
+}
+
+const unknownRun = (broker: Broker, run: string, known: readonly RunDescription[]): EspalierError =>
+  new EspalierError("CLUSTER_RUN_UNKNOWN", `${broker.address} knows no run "${run}"`, {
+    fix: `name one of: ${known.map((one) => one.run).join(", ") || "(there are none)"}`,
+  });
+
 /** What a member says of itself besides its name. */
 export type Doing = () => Pick<Member, "doing" | "numbers">;
 

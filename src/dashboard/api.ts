@@ -17,11 +17,11 @@
 //   GET    /api/compare?run=A&run=B              Comparison
 //   GET    /api/sweeps                           Sweep[]
 //   GET    /api/cluster                          ClusterStatus
-//   GET    /api/live?run=A&run=B                 server-sent events: LiveEvents by name
+//   GET    /api/live?run=A&run=B                 server-sent events: LiveEvents by name; read by fetch, with the token
 //
 // With the token in the header `x-espalier-token`:
 //
-//   POST   /api/runs/ID/control                  ControlRequest -> ControlRecord; its answer comes as an event
+//   POST   /api/runs/ID/control                  ControlRequest -> ControlRequest; the run's answer comes as an event
 //   POST   /api/runs/ID/marks                    Marks -> RunSummary
 //   DELETE /api/runs/ID?confirm=ID               {}
 //   POST   /api/runs/ID/checkpoints/NAME/verify  Verified

@@ -13,8 +13,8 @@ import type { ServerResponse } from "node:http";
 import { EspalierError, printable } from "../core/index.ts";
 import type { RunEventKind } from "../metrics/index.ts";
 import type { ControlRecord, LiveEvents, LogPart, RunSummary } from "./api.ts";
-import { directoryOf, finite, listRuns, type Runs, readControl } from "./runs.ts";
-import { inside } from "./safety.ts";
+import { directoryOf, finite, listRuns, type Runs, readControl, rowOf } from "./runs.ts";
+import { inside, invalid } from "./safety.ts";
 
 /** Milliseconds from one look to the next, at a run and at the list; looks at a run between two at its events. */
 const LOOK_EVERY = 250;
@@ -25,6 +25,8 @@ const COMMENT_EVERY = 15_000;
 /** The most clients, and bytes that wait for one of them before it is dropped. */
 const MOST_CLIENTS = 500;
 const MOST_WAITING = 4_000_000;
+/** The most runs that one client watches. */
+const MOST_RUNS = 50;
 /** The most values of an event. */
 const MOST_VALUES = 5000;
 
@@ -52,19 +54,20 @@ export class Live {
       throw new EspalierError("DASHBOARD_BUSY", `${MOST_CLIENTS} pages are open already`, {
         fix: "close some of them",
       });
-    const watchers: Watcher[] = [this.#watcher("", () => new ListWatcher(this.#runs))];
-    for (const id of new Set(ids)) {
-      const row = await this.#runs.store.run(id);
-      if (row.id === id) watchers.push(this.#watcher(id, () => new RunWatcher(this.#runs, row)));
-    }
+    if (ids.length > MOST_RUNS) throw invalid(`a page can watch ${MOST_RUNS} runs at once`);
+    const watchers = [
+      this.#watcher("", () => new ListWatcher(this.#runs)),
+      ...[...new Set(ids)].map((id) => this.#watcher(id, () => new RunWatcher(this.#runs, id))),
+    ];
+    this.#clients.set(response, watchers);
+    response.on("close", () => this.#leave(response));
+    // What is asked for once this answer has begun is older than what is then sent: nothing falls between.
+    await Promise.all(watchers.map((watcher) => watcher.add(response)));
     if (response.destroyed) return;
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write(": here\n\n");
-    this.#clients.set(response, watchers);
-    for (const watcher of watchers) watcher.add(response);
-    response.on("close", () => this.#leave(response));
     this.#comments ??= setInterval(() => {
-      for (const client of this.#clients.keys()) client.write(": here\n\n");
+      for (const client of this.#clients.keys()) if (client.headersSent) client.write(": here\n\n");
     }, COMMENT_EVERY).unref();
   }
 
@@ -94,6 +97,7 @@ export class Live {
 abstract class Watcher {
   readonly #clients = new Set<ServerResponse>();
   readonly #every: number;
+  #begun: Promise<boolean> | undefined;
   #watching = false;
 
   constructor(every: number) {
@@ -109,28 +113,36 @@ abstract class Watcher {
     return this.#clients.size === 0;
   }
 
-  add(client: ServerResponse): void {
+  /** Resolves when everything that comes from then on is sent. */
+  async add(client: ServerResponse): Promise<void> {
     this.#clients.add(client);
-    if (!this.#watching) void this.#watch();
+    if (!this.#watching) {
+      this.#watching = true;
+      this.#begun = this.#tryBegin();
+      void this.#watch(this.#begun);
+    }
+    await this.#begun;
   }
 
   remove(client: ServerResponse): void {
     this.#clients.delete(client);
   }
 
-  async #watch(): Promise<void> {
-    this.#watching = true;
-    let begun = false;
+  /** False of a run that is not there yet, or where the store cannot be reached. */
+  #tryBegin(): Promise<boolean> {
+    return this.begin().then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #watch(beginning: Promise<boolean>): Promise<void> {
+    let begun = await beginning;
     while (!this.isIdle) {
-      let more = false;
-      try {
-        if (begun) more = await this.look(this.#send);
-        else await this.begin();
-        begun = true;
-      } catch {
-        // A store that cannot be reached, a file that is being replaced: the next look finds what this one did not.
-      }
-      if (!more) await new Promise((resolve) => setTimeout(resolve, this.#every).unref());
+      await new Promise((resolve) => setTimeout(resolve, this.#every).unref());
+      // What a store that cannot be reached does not tell now, the next look finds.
+      if (begun) while (!this.isIdle && (await this.look(this.#send).catch(() => false)));
+      else begun = await this.#tryBegin();
     }
     this.#watching = false;
   }
@@ -138,6 +150,7 @@ abstract class Watcher {
   #send: Send = (name, event) => {
     const text = `event: ${name}\ndata: ${JSON.stringify(event)}\n\n`;
     for (const client of this.#clients) {
+      if (!client.headersSent) continue;
       if (client.writableLength > MOST_WAITING) client.destroy();
       else client.write(text);
     }
@@ -181,7 +194,7 @@ const KINDS = ["evaluation", "checkpoint", "replay", "intervention", "decision"]
 class RunWatcher extends Watcher {
   readonly #runs: Runs;
   readonly #run: string;
-  readonly #directory: string | undefined;
+  #directory: string | undefined;
   #place = 0;
   #log: FileTail | undefined;
   #journal: FileTail | undefined;
@@ -189,15 +202,15 @@ class RunWatcher extends Watcher {
   #rows: Partial<Record<RunEventKind, number>> = {};
   #looks = 0;
 
-  constructor(runs: Runs, row: Parameters<typeof directoryOf>[1]) {
+  constructor(runs: Runs, run: string) {
     super(LOOK_EVERY);
     this.#runs = runs;
-    this.#run = row.id;
-    this.#directory = directoryOf(runs, row);
+    this.#run = run;
   }
 
   protected async begin(): Promise<void> {
     const { store } = this.#runs;
+    this.#directory = directoryOf(this.#runs, await rowOf(this.#runs, this.#run));
     this.#place = await store.place(this.#run);
     this.#rows = await store.counts(this.#run);
     if (this.#directory === undefined) return;

@@ -5,17 +5,22 @@
  *     runs/SWEEP/ID/    that of a trial
  */
 import { existsSync, readFileSync } from "node:fs";
-import { runSettings } from "../config/index.ts";
-import { isAlive, type MetricRow, type RunRow, readHeartbeat, type StatsStore } from "../metrics/index.ts";
+import { join, sep } from "node:path";
+import { runSettings, type Sweep as SweepFile } from "../config/index.ts";
+import { countText, printable } from "../core/index.ts";
+import { isAlive, type MetricRow, type RunRow, readHeartbeat, readWhy, type StatsStore } from "../metrics/index.ts";
 import type {
   Comparison,
   ControlState,
+  Hooks,
   MetricSummary,
   RunDetail,
   RunState,
   RunSummary,
   Series,
   Sparks,
+  Sweep,
+  Why,
 } from "./api.ts";
 import { inside, invalid } from "./safety.ts";
 
@@ -58,8 +63,12 @@ export function summaryOf(runs: Runs, row: RunRow): RunSummary {
 /** The directory of a run; undefined where it has none here. */
 export function directoryOf({ directory }: Pick<Runs, "directory">, row: RunRow): string | undefined {
   const sweep = sweepOf(row);
-  const found = inside(directory, row.id) ?? (sweep && inside(directory, sweep.id, row.id));
-  return found !== undefined && existsSync(`${found}/run.json`) ? found : undefined;
+  for (const names of [[row.id], ...(sweep ? [[sweep.id, row.id]] : [])]) {
+    const found = inside(directory, ...names);
+    // Not a link to the directory of another run.
+    if (found?.endsWith(join(sep, ...names)) && existsSync(join(found, "run.json"))) return found;
+  }
+  return undefined;
 }
 
 /** The sweep that a run is a trial of, by its labels. */
@@ -226,5 +235,93 @@ export async function readComparison(runs: Runs, ids: readonly string[]): Promis
     metrics: Object.fromEntries(
       names(metrics).map((key) => [key, metrics.map((each) => finite(each.get(key) ?? null))]),
     ),
+  };
+}
+
+/** The hooks of a run: their order with reasons, how long they took, and which are enabled. */
+export async function readHooks(runs: Runs, id: string): Promise<Hooks> {
+  const row = await rowOf(runs, id);
+  const directory = directoryOf(runs, row);
+  const file = directory === undefined ? undefined : inside(directory, "plan.txt");
+  const states = (directory === undefined ? undefined : readControl(directory))?.hooks ?? {};
+  // Of a run that takes no requests, what was filed when a hook was switched.
+  const switched = new Map(
+    (await runs.store.list(id, "intervention"))
+      .filter(({ what }) => what === "enabled" || what === "disabled")
+      .map(({ who, what }) => [who, what === "enabled"]),
+  );
+  const timings = await runs.store.hookTimings(id);
+  const known = new Set(timings.map(({ hook }) => hook));
+  const untimed = Object.keys(states).filter((name) => !known.has(name));
+  const none = { count: 0, mean: 0, p99: 0, max: 0, total: 0 };
+  return {
+    ...(file !== undefined && { plan: readFileSync(file, "utf8") }),
+    hooks: [...timings, ...untimed.map((hook) => ({ hook, ...none }))].map(({ hook, ...times }) => ({
+      name: hook,
+      enabled: states[hook]?.enabled ?? switched.get(hook) ?? true,
+      ...times,
+    })),
+  };
+}
+
+/** Why a hook did or did not run, in sentences. */
+export async function explainHook(runs: Runs, id: string, hook: string, at?: number): Promise<Why> {
+  const { decisions, verdicts, undecided } = await readWhy(runs.store, (await rowOf(runs, id)).id, hook, at);
+  const sentences = decisions.map(({ fromStep, toStep, event, ran, times, why }) => {
+    const steps =
+      fromStep === toStep
+        ? `step ${countText(fromStep)}`
+        : `steps ${countText(fromStep)} to ${countText(toStep)}`;
+    return `${event} at ${steps}: it ${ran ? "ran" : "did not run"}${times > 1 ? ` ${countText(times)} times` : ""}: ${why}`;
+  });
+  const lines = verdicts?.map(({ text }) => text) ?? (undecided ? [undecided.text] : sentences);
+  return { hook, lines: lines.map((line) => printable(line, 1000)) };
+}
+
+/** Sweeps with their trials: as their directories say, or as the labels of their runs do. */
+export async function listSweeps(runs: Runs): Promise<readonly Sweep[]> {
+  const rows = await runs.store.runs();
+  const ids = [...new Set(rows.flatMap((row) => sweepOf(row)?.id ?? []))];
+  return ids.map((id) => {
+    const own = rows.filter((row) => sweepOf(row)?.id === id);
+    const states = new Map(own.map((row) => [row.id, summaryOf(runs, row).state]));
+    const file = readSweep(runs, id);
+    return file ? sweepFromFile(file, states) : sweepFromLabels(runs, id, own);
+  });
+}
+
+function readSweep({ directory }: Runs, id: string): SweepFile | undefined {
+  const path = inside(directory, id, "trials.json");
+  try {
+    return path === undefined ? undefined : (JSON.parse(readFileSync(path, "utf8")) as SweepFile);
+  } catch {
+    return undefined; // It is being replaced.
+  }
+}
+
+const sweepFromFile = ({ id, options, trials }: SweepFile, states: ReadonlyMap<string, RunState>): Sweep => ({
+  ...{ id, metric: options.metric, parameters: Object.keys(options.parameters) },
+  trials: trials.flatMap(({ values, value, members }) =>
+    members.flatMap(({ run, value: own }) => {
+      const state = run === undefined ? undefined : states.get(run);
+      if (run === undefined || state === undefined) return [];
+      const texts = Object.entries(values).map(([name, each]) => [name, JSON.stringify(each)]);
+      return [{ run, state, values: Object.fromEntries(texts), result: finite(own ?? value ?? null) }];
+    }),
+  ),
+});
+
+function sweepFromLabels(runs: Runs, id: string, rows: readonly RunRow[]): Sweep {
+  const settings = rows.map((row) => runSettings(directoryOf(runs, row), row.config));
+  const paths = [...new Set(settings.flatMap((each) => [...each.keys()]))];
+  const parameters = paths.filter(
+    (path) => !path.startsWith("sweep.") && new Set(settings.map((each) => each.get(path))).size > 1,
+  );
+  return {
+    ...{ id, metric: "", parameters },
+    trials: rows.map((row, i) => ({
+      ...{ run: row.id, state: summaryOf(runs, row).state, result: null },
+      values: Object.fromEntries(parameters.map((path) => [path, settings[i]?.get(path) ?? ""])),
+    })),
   };
 }

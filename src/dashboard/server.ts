@@ -4,8 +4,11 @@
  *     a request
  *       checkHost, checkOrigin, the token      safety.ts
  *       a route of the table below             api.ts says what each answers
- *         runs, metrics, comparisons           runs.ts
+ *         runs, metrics, hooks, sweeps         runs.ts
+ *         checkpoints, replays                 run-files.ts
  *         log, live updates                    live.ts
+ *         control, marks, deletion             changes.ts
+ *         workers of a cluster                 cluster.ts
  *       else a file of the page                static.ts
  *     its answer: JSON, events, or a file; a failure is { error: { code, message, fix } }
  */
@@ -14,16 +17,29 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { EspalierError, errorText } from "../core/index.ts";
+import { EspalierError, errorText, isPlainObject } from "../core/index.ts";
 import type { RunEventKind, StatsStore } from "../metrics/index.ts";
 import type { ApiError, Session } from "./api.ts";
+import { control, mark, remove } from "./changes.ts";
+import { readCluster } from "./cluster.ts";
 import { Live, readLog } from "./live.ts";
 import {
+  listCheckpoints,
+  listReplays,
+  protectCheckpoint,
+  readCheckpoint,
+  readFilm,
+  verifyCheckpoint,
+} from "./run-files.ts";
+import {
   directoryOf,
+  explainHook,
   listRuns,
+  listSweeps,
   type Runs,
   readComparison,
   readDetail,
+  readHooks,
   readSeries,
   readSparks,
   rowOf,
@@ -90,12 +106,28 @@ const routes: Readonly<Record<string, Route>> = {
   "GET /api/runs/*/series": ({ names: [id], query }, { runs }) => readSeries(runs, id, seriesQuery(query)),
   "GET /api/runs/*/events": async ({ names: [id], query }, { runs }) =>
     runs.store.list((await rowOf(runs, id)).id, kindOf(query)),
+  "GET /api/runs/*/hooks": ({ names: [id] }, { runs }) => readHooks(runs, id),
+  "GET /api/runs/*/why": ({ names: [id], query }, { runs }) =>
+    explainHook(runs, id, textOf(query, "hook"), numberOf(query, "at")),
   "GET /api/runs/*/log": async ({ names: [id], query }, { runs }) => {
     const directory = directoryOf(runs, await rowOf(runs, id));
     const before = numberOf(query, "before");
     return directory === undefined ? { lines: [], from: 0, to: 0 } : readLog(directory, before);
   },
   "GET /api/compare": ({ query }, { runs }) => readComparison(runs, query.getAll("run")),
+  "GET /api/sweeps": (_, { runs }) => listSweeps(runs),
+  "GET /api/cluster": () => readCluster(),
+  "GET /api/runs/*/checkpoints": ({ names: [id] }, { runs }) => listCheckpoints(runs, id),
+  "GET /api/runs/*/checkpoints/*": ({ names: [id, name] }, { runs }) => readCheckpoint(runs, id, name),
+  "GET /api/runs/*/replays": ({ names: [id] }, { runs }) => listReplays(runs, id),
+  "GET /api/runs/*/replays/*": ({ names: [id, name] }, { runs }) => readFilm(runs, id, name),
+  "POST /api/runs/*/control": ({ names: [id], body }, { runs }) => control(runs, id, body),
+  "POST /api/runs/*/marks": ({ names: [id], body }, { runs }) => mark(runs, id, body),
+  "DELETE /api/runs/*": ({ names: [id], query }, { runs }) => remove(runs, id, query.get("confirm")),
+  "POST /api/runs/*/checkpoints/*/verify": ({ names: [id, name] }, { runs }) =>
+    verifyCheckpoint(runs, id, name),
+  "POST /api/runs/*/checkpoints/*/protect": ({ names: [id, name], body }, { runs }) =>
+    protectCheckpoint(runs, id, name, protectedOf(body)),
   "GET /api/live": ({ query, response }, { live }) => live.listen(response, query.getAll("run")),
 };
 
@@ -103,6 +135,9 @@ const routes: Readonly<Record<string, Route>> = {
 const statuses: Readonly<Record<string, number>> = {
   DASHBOARD_REQUEST_INVALID: 400,
   STATS_CHOICE_INVALID: 400,
+  OPTION_INVALID: 400,
+  OPTION_UNKNOWN: 400,
+  CONTROL_REQUEST: 400,
   DASHBOARD_TOKEN_NEEDED: 401,
   DASHBOARD_FORBIDDEN: 403,
   DASHBOARD_NOT_FOUND: 404,
@@ -110,7 +145,12 @@ const statuses: Readonly<Record<string, number>> = {
   RUN_MISSING: 404,
   CHECKPOINT_MISSING: 404,
   REPLAY_MISSING: 404,
+  REPLAY_ENVIRONMENT: 404,
+  REPLAY_NO_PICTURE: 404,
+  DECISION_UNKNOWN: 404,
   DASHBOARD_METHOD: 405,
+  DASHBOARD_NOT_LISTENING: 409,
+  RUN_ALIVE: 409,
   DASHBOARD_TOO_LARGE: 413,
   DASHBOARD_TOO_LONG: 414,
   DASHBOARD_BUSY: 503,
@@ -279,6 +319,12 @@ function seriesQuery(query: URLSearchParams): Parameters<typeof readSeries>[2] {
   const [from, to] = [numberOf(query, "from"), numberOf(query, "to")];
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   return { keys, points: numberOf(query, "points") ?? 600, axis, ...range };
+}
+
+function protectedOf(body: unknown): boolean {
+  const value = isPlainObject(body) ? body.protected : undefined;
+  if (typeof value !== "boolean") throw invalid("say { protected: true } or { protected: false }");
+  return value;
 }
 
 const KINDS = [

@@ -120,7 +120,7 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
   }
 
   const lock = rank === 0 ? lockMain : lockRank;
-  return { location: root, list: whole.list, ...own, lock, partsOf: async () => parts };
+  return { ...whole, ...own, lock, partsOf: async () => parts };
 }
 
 interface Part extends Machine {

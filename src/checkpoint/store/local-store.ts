@@ -37,6 +37,8 @@ export function localStore(directory: string, options: LocalStoreOptions = {}): 
   const processes = options.processes ?? systemProcesses();
   const threads = options.fs === undefined;
   const path = (name: string): string => node.path.join(root, name);
+  // A file for each checkpoint that is protected: beside them, because what has been committed never changes.
+  const marks = path(".protected");
 
   const list = (): Promise<readonly string[]> =>
     trying("listing", root, async () => (await fs.list(root)).filter((name) => !name.startsWith(".")));
@@ -107,6 +109,18 @@ export function localStore(directory: string, options: LocalStoreOptions = {}): 
       };
     },
     lock,
+    listProtected: () => trying("listing", marks, () => fs.list(marks)),
+    protect: async (name, isProtected) => {
+      checkName(name);
+      const mark = node.path.join(marks, name);
+      await trying("protecting", path(name), async () => {
+        if (!isProtected) return fs.remove(mark);
+        if ((await fs.list(marks)).includes(name)) return;
+        await fs.makeDirectory(marks);
+        await (await fs.create(mark)).close();
+        await fs.syncDirectory(marks);
+      });
+    },
   };
 }
 

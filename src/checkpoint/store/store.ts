@@ -91,6 +91,10 @@ export interface CheckpointStore {
   open(name: string): Promise<StoredCheckpoint>;
   /** Takes the right to write, or refuses with the code STORE_LOCKED, saying who has it. */
   lock(holder?: string): Promise<StoreLock>;
+  /** Names that people have protected: they are not pruned. A store without this function protects none. */
+  listProtected?(): Promise<readonly string[]>;
+  /** Protects a checkpoint, or protects it no longer. Needs no lock. */
+  protect?(name: string, isProtected: boolean): Promise<void>;
 }
 
 /** Letters, digits, `.`, `_`, `-` and `%`, not beginning with a dot: what every file system and object store takes. */

@@ -2,12 +2,14 @@ import {
   type Checkpoint,
   type CheckpointStore,
   type HostTensor,
+  type OpenComponent,
   readTensor,
   type SavedLeaf,
+  withComponent,
 } from "../../checkpoint/index.ts";
 import { didYouMean, EspalierError, numberText, tableLines } from "../../core/index.ts";
 import type { HostArray } from "../../engine/index.ts";
-import { type OpenComponent, openCheckpoint, withComponent } from "./locate.ts";
+import { openCheckpoint } from "./locate.ts";
 
 /** A leaf in which two components differ. */
 interface LeafDifference {

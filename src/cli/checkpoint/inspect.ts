@@ -1,52 +1,15 @@
 import {
-  Checkpoint,
-  CheckpointManager,
-  type CheckpointStore,
   filedMetrics,
-  type Manifest,
-  type PartedStore,
-  type SavedLeaf,
+  type InspectedCheckpoint,
+  inspectCheckpoint,
+  inspectStore,
+  type ListedCheckpoint,
 } from "../../checkpoint/index.ts";
 import { bytesText, printableText, tableLines } from "../../core/index.ts";
-import { locate, openCheckpoint, withComponent } from "./locate.ts";
-
-/** A component as it is shown: its file and what lies in it. */
-interface InspectedComponent {
-  readonly name: string;
-  readonly file: string;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly tensors: readonly Extract<SavedLeaf, { readonly dtype: unknown }>[];
-  /** Plain values by path. */
-  readonly values: Readonly<Record<string, string | number | boolean | null>>;
-}
-
-/** The content of a checkpoint. */
-interface Inspected extends Omit<Manifest, "components"> {
-  readonly path: string;
-  readonly bytes: number;
-  readonly components: readonly InspectedComponent[];
-}
-
-/** Reads the content of a checkpoint, without its numbers. */
-async function inspectCheckpoint(path: string): Promise<Inspected> {
-  const opened = await openCheckpoint(path);
-  const { manifest } = opened.checkpoint;
-  const components: InspectedComponent[] = [];
-  for (const [name, { file, bytes, sha256 }] of Object.entries(manifest.components)) {
-    const leaves = await withComponent(opened, name, async ({ leaves }) => leaves);
-    const tensors = leaves.filter((leaf) => leaf.kind !== "value");
-    const values = leaves.flatMap((leaf) =>
-      leaf.kind === "value" ? [[leaf.path, leaf.value] as const] : [],
-    );
-    components.push({ name, file, bytes, sha256, tensors, values: Object.fromEntries(values) });
-  }
-  const bytes = components.reduce((sum, component) => sum + component.bytes, 0);
-  return { path: opened.checkpoint.path, ...manifest, bytes, components };
-}
+import { locate, openCheckpoint } from "./locate.ts";
 
 /** The text that `inspect` prints of one checkpoint. */
-function inspectText(found: Inspected): string {
+function inspectText(found: InspectedCheckpoint): string {
   const { engine, device, plugin, espalier, node } = found.computedBy;
   const facts: readonly (readonly [string, string])[] = [
     ["run", found.run],
@@ -92,46 +55,6 @@ const listText = (values: Readonly<Record<string, number | undefined>>): string 
 
 const jsonText = (value: unknown): string => (value === null ? "" : JSON.stringify(value));
 
-/** One line for each checkpoint of a store. */
-interface ListedCheckpoint {
-  readonly name: string;
-  /** Number of ranks that wrote it, each its part. */
-  readonly ranks: number;
-  readonly savedAt: string | undefined;
-  readonly counters: Manifest["counters"] | undefined;
-  /** Metrics and scores by their full names. */
-  readonly metrics: Manifest["metrics"] | undefined;
-  readonly bytes: number | undefined;
-  readonly problem: string | undefined;
-}
-
-export async function inspectStore(
-  store: CheckpointStore | PartedStore,
-): Promise<readonly ListedCheckpoint[]> {
-  const entries = await new CheckpointManager({ store }).list();
-  return Promise.all(
-    entries.map(async ({ name, manifest, problem }) => {
-      const parts = "partsOf" in store ? await store.partsOf(name) : [store];
-      const sizes = await Promise.all(
-        parts.map(async (part) => sizeOf((await Checkpoint.open(part, name)).manifest)),
-      ).catch(() => undefined);
-      return {
-        name,
-        ranks: parts.length,
-        savedAt: manifest?.savedAt,
-        counters: manifest?.counters,
-        metrics: manifest && filedMetrics(manifest),
-        bytes: sizes?.reduce((sum, bytes) => sum + bytes, 0),
-        problem,
-      };
-    }),
-  );
-}
-
-/** Bytes of a checkpoint's components. */
-const sizeOf = (manifest: Manifest): number =>
-  Object.values(manifest.components).reduce((sum, { bytes }) => sum + bytes, 0);
-
 function storeText(location: string, found: readonly ListedCheckpoint[]): string {
   if (found.length === 0) return `${location} holds no checkpoints`;
   const rows = found.map(({ name, ranks, savedAt = "", bytes, metrics = {}, problem }) => [
@@ -151,6 +74,6 @@ export async function inspect(path: string, asJson: boolean): Promise<string> {
     const listed = await inspectStore(store);
     return asJson ? JSON.stringify(listed, null, 2) : printableText(storeText(store.location, listed));
   }
-  const inspected = await inspectCheckpoint(path);
+  const inspected = await inspectCheckpoint(await openCheckpoint(path));
   return asJson ? JSON.stringify(inspected, null, 2) : printableText(inspectText(inspected));
 }

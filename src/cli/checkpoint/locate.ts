@@ -5,14 +5,9 @@ import {
   Checkpoint,
   type CheckpointStore,
   entryAt,
-  type Header,
   isOnS3,
   localStore,
   type PartedStore,
-  readHeader,
-  type SavedLeaf,
-  type StoredFile,
-  savedLeaves,
 } from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
 
@@ -112,29 +107,4 @@ export async function openStore(path: string): Promise<PartedStore> {
   throw new EspalierError("STORE_EXPECTED", `${path} is one checkpoint, not a directory of checkpoints`, {
     fix: `give the directory it lies in: ${found.store.location}`,
   });
-}
-
-/** A component's file, opened. */
-export interface OpenComponent {
-  readonly file: StoredFile;
-  readonly header: Header;
-  readonly leaves: readonly SavedLeaf[];
-}
-
-/** Opens a component's file for as long as `use` runs. Its data is read only where `use` does. */
-export async function withComponent<T>(
-  { checkpoint, store }: { readonly checkpoint: Checkpoint; readonly store: CheckpointStore },
-  component: string,
-  use: (open: OpenComponent) => Promise<T>,
-): Promise<T> {
-  const record = checkpoint.manifest.components[component];
-  if (!record)
-    throw new EspalierError("COMPONENT_UNKNOWN", `${checkpoint.path} has no component "${component}"`);
-  const file = await (await store.open(checkpoint.name)).file(record.file);
-  try {
-    const header = await readHeader(file);
-    return await use({ file, header, leaves: savedLeaves(header) });
-  } finally {
-    await file.close();
-  }
 }

@@ -1,13 +1,13 @@
 import {
   CheckpointManager,
   type CheckpointStore,
+  inspectStore,
   type Keep,
   type PartedStore,
   type StoreLock,
 } from "../../checkpoint/index.ts";
 import { bytesText, didYouMean, EspalierError } from "../../core/index.ts";
 import { UNITS } from "../../schedule/index.ts";
-import { inspectStore } from "./inspect.ts";
 import { openStore } from "./locate.ts";
 
 /** The rules as they are typed. */

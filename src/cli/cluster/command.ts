@@ -62,7 +62,10 @@ Examples:
     .option("--json", "print JSON")
     .action(async (options: Where & { readonly run?: string; readonly json?: boolean }) => {
       await reading(options, around, async (broker) => {
-        const { readStatus, statusLines } = await import("./status.ts");
+        const [{ readStatus }, { statusLines }] = await Promise.all([
+          import("../../cluster/index.ts"),
+          import("./status.ts"),
+        ]);
         const runs = await readStatus(broker, options.run);
         const style = { ...styleFor(around.out, around.env, false), width: Number.POSITIVE_INFINITY };
         await print(options.json ? [jsonText(runs)] : statusLines(broker.address, runs, style));
@@ -127,7 +130,7 @@ async function reading<T>(
 
 /** Refuses to forget a run that the server does not know, and one that is trained now. */
 async function checkIdle(broker: Broker, run: string): Promise<void> {
-  const { readStatus } = await import("./status.ts");
+  const { readStatus } = await import("../../cluster/index.ts");
   const members = (await readStatus(broker, run)).flatMap((one) => one.members);
   const trainer = members.find(({ kind }) => kind === "trainer" || kind === "rank");
   if (!trainer) return;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Member } from "../../cluster/index.ts";
+import type { Member, RunStatus } from "../../cluster/index.ts";
 import { captured } from "../runs/runs.test-support.ts";
 import { styleFor } from "../terminal.ts";
-import { type RunStatus, statusLines, summaryText } from "./status.ts";
+import { statusLines, summaryText } from "./status.ts";
 import { drawn, greetingLines, printed } from "./up.ts";
 
 const member = (kind: Member["kind"], name: string, numbers: Member["numbers"] = {}): Member => ({

@@ -13,12 +13,14 @@ import {
   type NatsServer,
   type NatsServerOptions,
   natsBroker,
+  type RunStatus,
+  readStatus,
   startNatsServer,
 } from "../../cluster/index.ts";
 import { EspalierError } from "../../core/index.ts";
 import { type Output, type Style, type Surroundings, styleFor } from "../terminal.ts";
 import { timeText } from "../text.ts";
-import { type RunStatus, readStatus, statusLines, summaryText } from "./status.ts";
+import { statusLines, summaryText } from "./status.ts";
 
 /** Milliseconds from one look to the next. */
 const LOOK_EVERY = 2_000;

@@ -9,7 +9,7 @@ import { exportRun, FORMATS, type Format } from "./export.ts";
 import { listRuns, listText } from "./list.ts";
 import { readShown, shownJson, showText } from "./show.ts";
 import { tail } from "./tail.ts";
-import { readWhy, whyJson, whyLines } from "./why.ts";
+import { whyJson, whyLines } from "./why.ts";
 
 interface StoreOptions {
   readonly store?: string;
@@ -161,6 +161,7 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
           ? undefined
           : numberOf("--at", options.at, 0, Number.MAX_SAFE_INTEGER, "a step");
       await reading(options, async (store) => {
+        const { readWhy } = await import("../../metrics/index.ts");
         const why = await readWhy(store, run, hook, at);
         await print(options.json ? [jsonText(whyJson(why))] : whyLines(why, style(options)));
       });

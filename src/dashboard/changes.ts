@@ -1,0 +1,71 @@
+/** What the page may change, with the token: control of a run that trains, marks, and deletion. */
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { readRecord } from "../config/index.ts";
+import { checkOptions, EspalierError, isPlainObject, option } from "../core/index.ts";
+import { putRequest } from "../metrics/index.ts";
+import type { ControlRequest, Marks, RunSummary } from "./api.ts";
+import { directoryOf, isRunAlive, type Runs, readControl, rowOf, summaryOf } from "./runs.ts";
+import { invalid } from "./safety.ts";
+
+/** Requests that may wait for a run. */
+const MOST_WAITING = 100;
+
+/** Puts a request into a run's directory. The run takes it at its next safe point, and its answer comes as an event. */
+export async function control(runs: Runs, id: string, body: unknown): Promise<ControlRequest> {
+  const row = await rowOf(runs, id);
+  const directory = directoryOf(runs, row);
+  const state = directory === undefined ? undefined : readControl(directory);
+  if (directory === undefined || !state || state.state === "ended" || !isRunAlive(row, directory))
+    throw new EspalierError("DASHBOARD_NOT_LISTENING", "the run does not take requests now", {
+      fix: "runs that `espalier train` started take them while they train",
+    });
+  if (readdirSync(join(directory, "control", "requests")).length >= MOST_WAITING)
+    throw new EspalierError("DASHBOARD_BUSY", `${MOST_WAITING} requests wait for the run already`, {
+      fix: "wait until it has taken them at its next safe point",
+    });
+  return putRequest(directory, body);
+}
+
+/** Tags of a run, and characters of each. */
+const MOST_TAGS = 20;
+const LONGEST_TAG = 50;
+
+const marksTable = {
+  tags: option.made<readonly string[]>(
+    `at most ${MOST_TAGS} different texts of 1 to ${LONGEST_TAG} characters`,
+    (value) =>
+      Array.isArray(value) &&
+      value.length <= MOST_TAGS &&
+      new Set(value).size === value.length &&
+      value.every((tag) => typeof tag === "string" && tag.trim() !== "" && tag.length <= LONGEST_TAG),
+    {},
+  ),
+  archived: option.flag({}),
+};
+
+/** Gives a run marks. */
+export async function mark(runs: Runs, id: string, body: unknown): Promise<RunSummary> {
+  if (!isPlainObject(body)) throw invalid("marks are { tags, archived }");
+  checkOptions("marks", body, marksTable);
+  await rowOf(runs, id);
+  await runs.store.mark(id, body as Marks);
+  return summaryOf(runs, await rowOf(runs, id));
+}
+
+/** Removes a run that has ended: its rows in the store and its directory, and nothing else. */
+export async function remove(runs: Runs, id: string, confirm: string | null): Promise<object> {
+  const row = await rowOf(runs, id);
+  if (confirm !== id)
+    throw invalid("deleting a run needs its id once more", `send confirm=${encodeURIComponent(id)}`);
+  const directory = directoryOf(runs, row);
+  if (isRunAlive(row, directory))
+    throw new EspalierError("RUN_ALIVE", "the run is training", { fix: "stop it first" });
+  if (directory !== undefined) {
+    if (readRecord(directory).id !== id)
+      throw new EspalierError("RUN_MISSING", "the directory of this name is that of another run");
+    rmSync(directory, { recursive: true });
+  }
+  await runs.store.deleteRun(id);
+  return {};
+}

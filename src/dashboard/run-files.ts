@@ -1,0 +1,185 @@
+/** What lies in the directory of a run beside its log: checkpoints and recorded episodes. */
+import { readdirSync, realpathSync, statSync } from "node:fs";
+import { basename, join, sep } from "node:path";
+import {
+  anyRanksStore,
+  Checkpoint,
+  CheckpointManager,
+  inspectCheckpoint,
+  inspectStore,
+  type ListedCheckpoint,
+  type PartedStore,
+} from "../checkpoint/index.ts";
+import { EspalierError } from "../core/index.ts";
+import type { RunRow } from "../metrics/index.ts";
+import type { CheckpointDetail, CheckpointSummary, Film, ReplaySummary, Verified } from "./api.ts";
+import { directoryOf, type Runs, rowOf } from "./runs.ts";
+import { inside } from "./safety.ts";
+
+/** The checkpoints of a run's directory; undefined where it has none. */
+async function checkpointsOf(runs: Runs, id: string): Promise<PartedStore | undefined> {
+  const directory = directoryOf(runs, await rowOf(runs, id));
+  const found = directory === undefined ? undefined : inside(directory, "checkpoints");
+  return found === undefined ? undefined : anyRanksStore(found);
+}
+
+/** The checkpoints of a run, newest first. */
+export async function listCheckpoints(runs: Runs, id: string): Promise<readonly CheckpointSummary[]> {
+  const store = await checkpointsOf(runs, id);
+  if (!store) return [];
+  const marked = new Set(await store.listProtected?.());
+  return (await inspectStore(store)).map((each) => checkpointSummary(each, marked)).reverse();
+}
+
+/** One that cannot be read is in the list too: verifying it says what is wrong. */
+const checkpointSummary = (
+  { name, counters, savedAt, bytes = 0, metrics = {} }: ListedCheckpoint,
+  marked: ReadonlySet<string>,
+): CheckpointSummary => ({
+  ...{ name, bytes, metrics, protected: marked.has(name) },
+  step: counters?.steps ?? 0,
+  at: savedAt === undefined ? 0 : Date.parse(savedAt),
+});
+
+/** A checkpoint that is there, and the store it is in. */
+async function findCheckpoint(
+  runs: Runs,
+  id: string,
+  name: string,
+): Promise<{ readonly store: PartedStore; readonly summary: CheckpointSummary }> {
+  const store = await checkpointsOf(runs, id);
+  const summary = store && (await listCheckpoints(runs, id)).find((each) => each.name === name);
+  if (summary && inside(store.location, name) !== undefined) return { store, summary };
+  throw new EspalierError("CHECKPOINT_MISSING", "the run has no such checkpoint in its directory", {
+    fix: "it may have been pruned: reload the list",
+  });
+}
+
+/** What lies in a checkpoint. Of several ranks each part is shown. */
+export async function readCheckpoint(runs: Runs, id: string, name: string): Promise<CheckpointDetail> {
+  const { store, summary } = await findCheckpoint(runs, id, name);
+  const parts = await store.partsOf(name);
+  const inspected = await Promise.all(
+    parts.map(async (part) =>
+      inspectCheckpoint({ checkpoint: await Checkpoint.open(part, name), store: part }),
+    ),
+  );
+  const components = inspected.flatMap((each, rank) =>
+    each.components.map(({ name: own, bytes, sha256, tensors, values }) => ({
+      ...{ name: parts.length > 1 ? `rank ${rank}: ${own}` : own, bytes, sha256 },
+      tensors: tensors.map(({ path, dtype, shape }) => ({ path, dtype, shape })),
+      values: Object.fromEntries(
+        Object.entries(values).map(([path, value]) => [path, JSON.stringify(value)]),
+      ),
+    })),
+  );
+  return { ...summary, counters: inspected[0]?.counters ?? {}, components };
+}
+
+/** Reads every byte of a checkpoint. */
+export async function verifyCheckpoint(runs: Runs, id: string, name: string): Promise<Verified> {
+  const { store } = await findCheckpoint(runs, id, name);
+  const problems = await new CheckpointManager({ store }).verify(name);
+  return problems.length === 0 ? { whole: true } : { whole: false, problem: problems.join("; ") };
+}
+
+/** Protects a checkpoint from being pruned, by the run itself too, or protects it no longer. */
+export async function protectCheckpoint(
+  runs: Runs,
+  id: string,
+  name: string,
+  isProtected: boolean,
+): Promise<CheckpointSummary> {
+  const { store, summary } = await findCheckpoint(runs, id, name);
+  await store.protect?.(name, isProtected);
+  return { ...summary, protected: isProtected };
+}
+
+const SUFFIX = ".replay";
+/** The most that are listed. */
+const MOST_REPLAYS = 200;
+
+/** A recorded episode's file. */
+interface ReplayFile {
+  readonly name: string;
+  readonly path: string;
+  readonly at: number;
+  readonly step: number | undefined;
+}
+
+/** The files of recorded episodes, newest first: those of the directory, and those that the run filed, where they lie among runs. */
+async function replayFiles(runs: Runs, id: string): Promise<readonly ReplayFile[]> {
+  const row = await rowOf(runs, id);
+  const filed = await runs.store.list(id, "replay");
+  const steps = new Map(filed.map(({ path, step }) => [basename(path, SUFFIX), step]));
+  const paths = [...filed.flatMap(({ path }) => amongRuns(runs, path)), ...inDirectory(runs, row)];
+  const files = new Map(
+    paths.map((path) => {
+      const name = basename(path, SUFFIX);
+      return [name, { name, path, at: statSync(path).mtimeMs, step: steps.get(name) }] as const;
+    }),
+  );
+  return [...files.values()].sort((a, b) => b.at - a.at).slice(0, MOST_REPLAYS);
+}
+
+function inDirectory(runs: Runs, row: RunRow): readonly string[] {
+  const directory = directoryOf(runs, row);
+  const own = directory === undefined ? undefined : inside(directory, "replays");
+  if (own === undefined) return [];
+  return readdirSync(own).flatMap((name) => {
+    const path = name.endsWith(SUFFIX) && !name.startsWith(".") ? inside(own, name) : undefined;
+    return path === undefined ? [] : [path];
+  });
+}
+
+/** A path that was filed, where it leads to a file below the directory of runs. */
+function amongRuns({ directory }: Runs, path: string): readonly string[] {
+  try {
+    const real = realpathSync(path);
+    const isReplay = real.endsWith(SUFFIX) && statSync(real).isFile();
+    return isReplay && real.startsWith(realpathSync(directory) + sep) ? [real] : [];
+  } catch {
+    return [];
+  }
+}
+
+export async function listReplays(runs: Runs, id: string): Promise<readonly ReplaySummary[]> {
+  const { readReplay } = await import("../rl/index.ts");
+  return Promise.all(
+    (await replayFiles(runs, id)).map(async ({ name, path, at, step }) => {
+      const replay = await readReplay(path).catch(() => undefined);
+      const filed = Number(replay?.about.steps ?? replay?.about.step ?? 0);
+      return {
+        ...{ name, at, step: step ?? (Number.isFinite(filed) ? filed : 0) },
+        ...(replay && { steps: replay.length, return: replay.return }),
+      };
+    }),
+  );
+}
+
+/** Pictures a second, and the most of a film: of longer episodes every second one, or fewer, is shown. */
+const FPS = 30;
+const MOST_FRAMES = 1000;
+
+/** Plays a recorded episode again and draws it. */
+export async function readFilm(runs: Runs, id: string, name: string): Promise<Film> {
+  const found = (await replayFiles(runs, id)).find((each) => each.name === name);
+  if (!found) throw new EspalierError("REPLAY_MISSING", "the run has no such replay in its directory");
+  const { asSvg, environmentNames, makeEnvironment, readReplay, replayFrames } = await import(
+    "../rl/index.ts"
+  );
+  const replay = await readReplay(found.path);
+  if (!environmentNames().includes(replay.environment))
+    throw new EspalierError("REPLAY_ENVIRONMENT", `the dashboard does not have ${replay.environment}`, {
+      fix: `see it in a terminal: espalier replay ${join("replays", `${name}${SUFFIX}`)} --module FILE`,
+    });
+  const environment = makeEnvironment(replay.environment);
+  try {
+    const drawings = replayFrames(replay, environment);
+    const stride = Math.ceil(drawings.length / MOST_FRAMES);
+    const shown = drawings.filter((_, i) => i % stride === 0 || i === drawings.length - 1);
+    return { fps: FPS / stride, frames: shown.map((drawing) => asSvg(drawing)) };
+  } finally {
+    environment.close?.();
+  }
+}
