@@ -56,6 +56,8 @@ export type InterventionRecord = {
   readonly what: string;
   readonly reason: string;
   readonly counters: Counters;
+  /** Milliseconds since 1970 at which it took place: told again with the same, it is stored once. Default: now. */
+  readonly wall?: number;
   /** Stored beside the reason. */
   readonly details?: Readonly<Record<string, string | number | null>>;
 };

@@ -105,8 +105,6 @@ hooks:
     await applied({ action: "set", ramp: "learningRate", value: 0.002 });
     await until(() => (stateOf(directory).state === "paused" ? true : undefined));
     expect(isAlive(join(directory, "heartbeat.json"))).toBe(true);
-    // The journal is written first.
-    while (!(await interventions(runs, id)).includes("set learningRate to 0.002"));
     first.child.kill("SIGKILL");
     await first.ended;
     const told = journalOf(directory);

@@ -374,12 +374,14 @@ class RunControl {
     );
   }
 
-  #file({ request, outcome, message, counters }: ControlRecord, { slots }: TrainerContext): void {
+  /** Tells the stats store. A record that is applied again is the same row. */
+  #file({ request, outcome, message, counters, wall }: ControlRecord, { slots }: TrainerContext): void {
     slots.set(latestIntervention, {
       who: printable(request.who),
       what: actionText(request),
       reason: message,
       counters,
+      wall,
       details: { outcome, request: request.id, asked: request.at },
     });
   }
@@ -495,7 +497,7 @@ class RunControl {
       if (record.outcome === "refused") continue;
       this.#memory = { ...this.#memory, at: batches, count: this.#memory.count + 1 };
       await this.#repeat(record.request, context, atStart);
-      if (this.#replay) this.#file(record, context);
+      this.#file(record, context);
     }
   }
 

@@ -60,11 +60,9 @@ export class StoreRecorder {
   provided(slot: Slot, value: unknown): void {
     const wall = this.#clock.wall();
     if (slot.name === latestIntervention.name) {
-      const { who, what, reason, counters, details } = value as InterventionRecord;
-      const row = { step: counters.steps, wall, who, what, details: { reason, ...details } };
+      const { who, what, reason, counters, details, ...given } = value as InterventionRecord;
+      const row = { step: counters.steps, wall, ...given, who, what, details: { reason, ...details } };
       this.#events.add("intervention", row);
-      // At once: a run that is killed does not file it again.
-      this.#events.insert().catch(() => undefined);
     } else if (slot.name === evaluationScores.name) {
       const { scores, counters, checkpoint } = value as EvaluationScores;
       const row = { step: counters.steps, name: "evaluation", scores, wall };
