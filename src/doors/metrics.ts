@@ -23,6 +23,7 @@ export {
   openStatsStore,
   profilerHook,
   prometheusSink,
+  putRequest,
   type Reduction,
   type RunInfo,
   readHeartbeat,

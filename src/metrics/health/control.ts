@@ -189,7 +189,7 @@ export class ControlFiles {
  */
 export const controlJournal = (directory: string): readonly ControlRecord[] =>
   new ControlFiles(directory).records((text) => {
-    throw new EspalierError("CONTROL_JOURNAL", text, {
+    throw new EspalierError("CONTROL_JOURNAL", `this is no journal of a run: ${text}`, {
       fix: "bring back the journal as the run wrote it: control/journal.jsonl",
     });
   });
