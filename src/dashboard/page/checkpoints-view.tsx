@@ -43,7 +43,7 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
                 { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
                 {
                   title: "Metrics",
-                  cell: ({ metrics }) => <span class="break">{numbersText(metrics)}</span>,
+                  cell: ({ metrics }) => <span class="break">{numbersText(foremost(metrics))}</span>,
                 },
                 {
                   title: "Actions",
@@ -85,6 +85,14 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
   );
 }
 
+/** A few metrics, scores first. */
+function foremost(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const rank = (key: string) =>
+    ["evaluation/", "validation/", "rollout/", ""].findIndex((own) => key.startsWith(own));
+  const sorted = Object.entries(metrics).sort(([a], [b]) => rank(a) - rank(b));
+  return Object.fromEntries(sorted.slice(0, 4));
+}
+
 const numbersText = (numbers: Readonly<Record<string, number>>): string =>
   Object.entries(numbers)
     .map(([name, value]) => `${name} ${formatNumber(value)}`)
@@ -97,9 +105,10 @@ function Inside({ path, name }: { path: string; name: string }) {
     <section class="panel" aria-label={`Inside ${name}`}>
       <h3>{name}</h3>
       <Loaded answer={answer}>
-        {({ counters, components }) => (
+        {({ counters, metrics, components }) => (
           <>
             <p>{numbersText(counters)}</p>
+            {Object.keys(metrics).length > 0 && <p class="note">{numbersText(metrics)}</p>}
             {components.map((component) => (
               <details key={component.name}>
                 <summary>

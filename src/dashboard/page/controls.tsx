@@ -164,7 +164,7 @@ function Answers({ run }: { run: RunDetail }) {
     <ul class="answers" aria-live="polite" aria-label="Answers of the run">
       {own.map((one) => (
         <li key={one.request.id} class={one.record?.outcome ?? "waiting"}>
-          {requestText(one.request)}: {answerText(one, whyNot(run) === ended)}
+          {requestText(one.request)}: {answerText(one, controlOf(run)?.state === "ended")}
         </li>
       ))}
     </ul>

@@ -72,7 +72,10 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
   const [speed, setSpeed] = useState(1);
   const passed = useRef(0);
   const slider = useRef<HTMLInputElement>(null);
-  useEffect(() => slider.current?.focus(), []);
+  useEffect(() => {
+    slider.current?.focus();
+    slider.current?.closest(".panel")?.scrollIntoView({ block: "nearest" });
+  }, []);
   useEffect(() => {
     if (!playing) return;
     let [request, before] = [0, performance.now()];

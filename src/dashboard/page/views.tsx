@@ -310,13 +310,12 @@ function InterventionsView({ run }: { run: RunDetail }) {
   );
 }
 
+/** What became of a request and why, and whatever else was filed. */
 function detailsText(details: unknown): string {
-  if (details === undefined || details === null) return "";
-  if (typeof details !== "object") return String(details);
-  return Object.entries(details)
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
+  if (typeof details !== "object" || details === null) return String(details ?? "");
+  const { outcome, reason, request: _, asked: __, ...rest } = details as Readonly<Record<string, unknown>>;
+  const more = Object.entries(rest).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  return [outcome, reason, ...more].filter((part) => part !== undefined && part !== null).join(": ");
 }
 
 /** Milliseconds between looks at the cluster, while the page is in sight. */
