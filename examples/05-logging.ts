@@ -80,7 +80,7 @@ if (realpathSync(process.argv[1] ?? ".") === import.meta.filename) {
     const trainer = new Trainer({
       task,
       config: { epochs: EPOCHS, name: "sine" },
-      hooks: [metrics, gainHook()],
+      hooks: [gainHook(), metrics],
     });
     const { validation, counters } = await trainer.train();
     assert.equal(counters.updates, UPDATES);
