@@ -23,9 +23,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs the command in a process of its own. */
-async function run(...args: readonly string[]) {
-  const child = spawn(process.execPath, ["--import", "tsx", main, "evaluate", ...args], {
+const run = (...args: readonly string[]) => command("evaluate", ...args);
+
+/** Runs a command in a process of its own. */
+async function command(...args: readonly string[]) {
+  const child = spawn(process.execPath, ["--import", "tsx", main, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let [out, errors] = ["", ""];
@@ -107,10 +109,74 @@ describe("espalier evaluate", patience, () => {
     ]);
     expect(all.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
     const texts = all.map(({ errors }) => errors);
-    expect(texts[0]).toMatch(/CHECKPOINT_MISSING/);
+    expect(texts[0]).toMatch(/RUN_MISSING/);
     expect(texts[1]).toMatch(/--episodes is "0".*fix: give a whole number from 1 on/s);
     expect(texts[2]).toMatch(/neither "lessons" nor JSON/);
     expect(texts[3]).toMatch(/cannot play Pendulum-v1: .*SPACES_MISMATCH/s);
     expect(texts[4]).toMatch(/--run is given, and --store is not/);
+  });
+
+  it("takes a run, with the environment of its configuration", async () => {
+    const rl = new URL("../rl/index.ts", import.meta.url).href;
+    writeFileSync(
+      join(directory, "mine.mts"),
+      `import { cartPole } from ${JSON.stringify(rl)};
+export const make = () => Object.defineProperty(cartPole(), "name", { value: "Mine" });
+`,
+    );
+    const agent = `name: agent
+engine: wasm
+directory: ${join(directory, "runs")}
+task: { use: ppo, env: { get: ./mine.mts#make }, totalSteps: 512 }
+`;
+    writeFileSync(join(directory, "agent.yaml"), agent);
+    expect((await command("train", join(directory, "agent.yaml"), "--quiet")).errors).toBe("");
+    rmSync(join(directory, "agent.yaml")); // Its directory has all there is to know.
+    const { code, out, errors } = await run(
+      "agent",
+      "--runs",
+      join(directory, "runs"),
+      "--episodes",
+      "2",
+      "--json",
+    );
+    expect([code, errors]).toEqual([0, ""]);
+    expect(JSON.parse(out)).toMatchObject({ run: "agent", step: 512, scores: { make: { episodes: 2 } } });
+  });
+
+  it("validates a model that is no policy, by its run's configuration, and the best checkpoint where that is asked for", async () => {
+    const file = join(directory, "model.yaml");
+    writeFileSync(
+      file,
+      `engine: wasm
+directory: ${join(directory, "models")}
+task:
+  use: supervisedTask
+  model: { use: nn.dense, args: [1] }
+  optimizer: { use: optim.sgd, learningRate: 0.1 }
+  loss: { get: nn.mse }
+  data: &rows { x: [[0], [1], [2], [3]], y: [[1], [3], [5], [7]] }
+  validation: *rows
+  batchSize: 2
+training: { epochs: 3, seed: 1 }
+checkpoints:
+  schedule: { use: every, epochs: 1 }
+  keep: { last: 3, best: { metric: validation/loss, direction: max, k: 1 } }
+`,
+    );
+    const trained = await command("train", file, "--json");
+    const { validation, directory: made } = JSON.parse(trained.out);
+    const whole = join(made, "checkpoints");
+    const [last, best, table, alone] = await Promise.all([
+      run(made, "--json"),
+      run("model", "--runs", join(directory, "models"), "--which", "best", "--json"),
+      run(join(whole, "epoch-0003-update-000006")),
+      run(whole, "--config", join(directory, "nothing.yaml")),
+    ]);
+    expect(JSON.parse(last.out)).toMatchObject({ run: "model", step: 6, scores: { validation } });
+    expect(JSON.parse(best.out)).toMatchObject({ step: 2 }); // The loss falls, and the run keeps the greatest.
+    expect(table.out).toBe(`${evaluationText(JSON.parse(last.out))}\n`);
+    expect(table.out).toMatch(/^file:.*epoch-0003-update-000006 \(run model, step 6\)\nloss +[\d.e-]+\n$/);
+    expect([alone.code, alone.errors]).toEqual([1, expect.stringMatching(/CONFIG_FILE/)]);
   });
 });

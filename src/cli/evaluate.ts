@@ -1,11 +1,21 @@
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
-import { EspalierError, numberText, printableText, tableLines } from "../core/index.ts";
-import type { CheckpointEvaluationOptions } from "../rl/index.ts";
+import type { ConfigPlace } from "../config/index.ts";
+import { EspalierError, errorText, numberText, printableText, tableLines } from "../core/index.ts";
+import type { CheckpointEvaluationOptions, Environment, EnvironmentSource } from "../rl/index.ts";
 import { countOf } from "./options.ts";
+import { checkpointHelp, checkpointOf } from "./predict.ts";
 import { ranElsewhere, thisProgram } from "./run-again.ts";
 import { jsonText } from "./text.ts";
+import { configuredParts, overrideOption } from "./train.ts";
 
 interface EvaluateOptions {
+  readonly which: "best" | "last";
+  readonly runs: string;
+  readonly config?: string;
+  readonly set: readonly string[];
   readonly env?: string;
   readonly module?: string;
   readonly suite?: string;
@@ -18,14 +28,17 @@ interface EvaluateOptions {
   readonly json?: boolean;
 }
 
-/** `espalier evaluate CHECKPOINT`. */
+/** `espalier evaluate CHECKPOINT|RUN`. */
 export function registerEvaluate(program: Command): void {
   program
     .command("evaluate")
-    .argument(
-      "<checkpoint>",
-      "its path, file: URI or address on S3; of a directory of checkpoints the newest whole one",
+    .argument("<checkpoint|run>", checkpointHelp)
+    .addOption(
+      new Option("--which <which>", "of several checkpoints").choices(["best", "last"]).default("last"),
     )
+    .option("--runs <directory>", "where runs are", "runs")
+    .option("--config <file|run>", "the configuration, instead of that of the checkpoint's run")
+    .addOption(overrideOption())
     .option("--env <name>", "the environment, instead of the one it was trained on")
     .option(
       "--module <file>",
@@ -42,20 +55,73 @@ export function registerEvaluate(program: Command): void {
     .addHelpText(
       "after",
       `
+Environments of your own are those of the run's configuration, which a checkpoint of a run finds by itself. A model
+without a policy is validated: on the data of the configuration.
+
 Examples:
-  espalier evaluate runs/cartpole --episodes 100
+  espalier evaluate cartpole --episodes 100
+  espalier evaluate customers --which best
   espalier evaluate runs/maze/epoch-0040-update-001600 --suite lessons --json
   espalier evaluate runs/cartpole --store runs/stats.db --run cartpole
   espalier evaluate runs/mine --module ./my-environment.mts`,
     )
-    .action(async (checkpoint: string, options: EvaluateOptions) => {
+    .action(async (from: string, options: EvaluateOptions) => {
       const request = requestOf(options);
       if (await ranElsewhere(options.module, thisProgram(), process.argv.slice(2))) return;
-      const found = await evaluate(checkpoint, request).catch((cause: unknown) => {
-        throw withModule(cause, options.module);
+      const place = await placeOf(from, options);
+      const configured = place && (await configuredParts(place, overridesOf(options), [["task", "env"]]));
+      if (place && !configured) return;
+      const address = await chosen(await checkpointOf(from, options.runs), options.which);
+      const env = sourceIn(configured?.parts[0]);
+      const found = await evaluate(address, { ...(env && { env }), ...request }).catch((cause: unknown) => {
+        const isModel = cause instanceof EspalierError && cause.code === "CHECKPOINT_WITHOUT_POLICY";
+        if (isModel && place) return validated(address, place, options);
+        throw isModel ? withConfig(cause) : withModule(cause, options.module);
       });
       console.log(options.json ? jsonText(found) : printableText(evaluationText(found)));
     });
+}
+
+const overridesOf = ({ set, engine }: EvaluateOptions): readonly string[] =>
+  engine ? [...set, `engine=${engine}`] : set;
+
+/** The configuration that belongs to a checkpoint: the one that is given, or that of the run whose directory it is in. */
+async function placeOf(from: string, { config, runs }: EvaluateOptions): Promise<ConfigPlace | undefined> {
+  const { locateConfig } = await import("../config/index.ts");
+  if (config !== undefined) return locateConfig(config, runs);
+  const address = await checkpointOf(from, runs);
+  const path = address.startsWith("file:") ? fileURLToPath(address) : resolve(address);
+  const directory = [path, dirname(path), dirname(dirname(path))].find((at) =>
+    existsSync(join(at, "run.json")),
+  );
+  return directory === undefined ? undefined : locateConfig(directory);
+}
+
+/** The address of a directory of checkpoints, or of the best checkpoint in it. */
+async function chosen(address: string, which: "best" | "last"): Promise<string> {
+  if (which === "last") return address;
+  const { CheckpointManager, storeAt } = await import("../checkpoint/index.ts");
+  // A checkpoint itself holds no others: it is what was asked for.
+  return (await new CheckpointManager({ store: storeAt(address) }).best())?.path ?? address;
+}
+
+/** A source of environments that a configuration made and a checkpoint cannot name. */
+const sourceIn = (env: unknown): EnvironmentSource | undefined =>
+  typeof env === "function" ? (env as () => Environment) : undefined;
+
+/** Validates a model with the data of its run's configuration. */
+async function validated(address: string, place: ConfigPlace, options: EvaluateOptions): Promise<Evaluation> {
+  if (options.store !== undefined)
+    throw new EspalierError("OPTION_INVALID", "--store is for scores of policies", {
+      fix: "leave it out, or print JSON: --json",
+    });
+  const { buildRun, configAt, plannedTrainer } = await import("../config/index.ts");
+  const { openCheckpoint, resumeTrainer, uriOf } = await import("../checkpoint/index.ts");
+  const trainer = plannedTrainer(await buildRun(await configAt(place, overridesOf(options)), place.base));
+  const { path } = await openCheckpoint(address);
+  const { run, counters } = await resumeTrainer(trainer, path);
+  const scores = { validation: await trainer.validate() };
+  return { checkpoint: uriOf(path), run, step: counters.steps, scores };
 }
 
 function requestOf(options: EvaluateOptions): EvaluateRequest {
@@ -76,11 +142,18 @@ function requestOf(options: EvaluateOptions): EvaluateRequest {
   };
 }
 
+/** Adds the fix to the error of a model that its run's configuration would tell how to validate. */
+const withConfig = (cause: EspalierError): EspalierError =>
+  new EspalierError(cause.code, errorText(cause), {
+    fix: "give the checkpoint of a policy; or the configuration, with the data that it is validated on: --config run.yaml",
+    cause,
+  });
+
 /** Adds the fix to the error of an environment that is not registered. */
 function withModule(cause: unknown, module: string | undefined): unknown {
   const [, name] = /there is no environment "(.+?)"/.exec(cause instanceof Error ? cause.message : "") ?? [];
   if (!(cause instanceof EspalierError) || cause.code !== "ENVIRONMENT_UNKNOWN" || !name) return cause;
-  const [text = ""] = cause.message.split(` [${cause.code}]`);
+  const text = errorText(cause);
   const registers = `registerEnvironment("${name}", { make })`;
   return new EspalierError(cause.code, text, {
     fix:
@@ -129,11 +202,19 @@ export async function evaluate(address: string, request: EvaluateRequest): Promi
 
 /** The table that the command prints. */
 export function evaluationText({ checkpoint, run, step, scores }: Evaluation): string {
+  const title = `${checkpoint} (run ${run}, step ${step})`;
+  if (scores.validation && !("return" in scores.validation))
+    return [
+      title,
+      ...tableLines(
+        Object.entries(scores.validation).map(([name, value]) => [name, numberText(value, { digits: 5 })]),
+      ),
+    ].join("\n");
   const names = ["return", "return.deviation", "return.min", "return.max", "length", "episodes"] as const;
   const rows = Object.entries(scores).map(([suite, each]) => [
     suite,
     ...names.map((name) => numberText(each[name] ?? Number.NaN, { digits: 5 })),
   ]);
   const head = ["suite", "return", "deviation", "min", "max", "length", "episodes"];
-  return [`${checkpoint} (run ${run}, step ${step})`, ...tableLines([head, ...rows])].join("\n");
+  return [title, ...tableLines([head, ...rows])].join("\n");
 }

@@ -70,7 +70,9 @@ async function evaluate(options: EvaluatorOptions): Promise<void> {
   process.env[workerVariable] = name;
   const again = (file: string | undefined) => ranElsewhere(file, thisProgram(), process.argv.slice(2));
   if (await again(options.module)) return;
-  const configured = config === undefined ? undefined : await configuredParts(config, options.set, []);
+  const { locateConfig } = await import("../config/index.ts");
+  const configured =
+    config === undefined ? undefined : await configuredParts(locateConfig(config), options.set, []);
   if (config !== undefined && !configured) return;
   const run = options.run ?? (configured && runIn(configured.source));
   if (run === undefined)

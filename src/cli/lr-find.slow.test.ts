@@ -39,6 +39,26 @@ describe("espalier lr-find", { timeout: 300_000 }, () => {
     expect(json.rates).toHaveLength(json.losses.length);
   });
 
+  it("takes configurations, with other values, and runs", () => {
+    const yaml = join(directory, "run.yaml");
+    writeFileSync(
+      yaml,
+      `engine: wasm
+directory: ${join(directory, "runs")}
+task: { use: supervisedTask, model: { use: nn.dense, args: [1] }, optimizer: { use: optim.sgd, learningRate: 0.1 },
+  loss: { get: nn.mse }, data: { x: [[0], [1], [2], [3]], y: [[1], [3], [5], [7]] }, batchSize: 2 }
+training: { epochs: 1, seed: 1 }
+`,
+    );
+    const options = ["--json", "--updates", "20"];
+    const [small, large] = ["2", "4"].map((size) => run(yaml, ...options, "--set", `task.batchSize=${size}`));
+    expect([small?.status, large?.status, small?.stderr]).toEqual([0, 0, ""]);
+    expect(JSON.parse(small?.stdout ?? "").losses).not.toEqual(JSON.parse(large?.stdout ?? "").losses);
+    spawnSync(process.execPath, ["--import", "tsx", main, "train", yaml, "--quiet"]);
+    const ofRun = run("run", "--runs", join(directory, "runs"), ...options);
+    expect([ofRun.status, ofRun.stdout]).toEqual([0, small?.stdout]);
+  });
+
   it("refuses a file that is not there and a rate that is none", () => {
     const missing = run(join(directory, "none.mts"));
     expect([missing.status, missing.stderr]).toEqual([1, expect.stringMatching(/SETUP_MISSING/)]);

@@ -2,10 +2,12 @@ import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { EspalierError } from "../core/index.ts";
 import { countOf } from "./options.ts";
-import { programFor, runAgain, thisProgram } from "./run-again.ts";
 import { jsonText } from "./text.ts";
+import { overrideOption, ranByLoader } from "./train.ts";
 
 interface FindRateOptions {
+  readonly set: readonly string[];
+  readonly runs: string;
   readonly from?: string;
   readonly to?: string;
   readonly updates: string;
@@ -15,14 +17,16 @@ interface FindRateOptions {
   readonly json?: boolean;
 }
 
-/** `espalier lr-find FILE`. */
+/** `espalier lr-find FILE|RUN`. */
 export function registerFindRate(program: Command): void {
   program
     .command("lr-find")
     .argument(
-      "<file>",
-      "exports a training set-up: export const setup: TrainingSetup = () => ({ task, config })",
+      "<file|run>",
+      "run.yaml or run.json, a run's directory, id or name, or a module: export default runConfig({ ... }), or export const setup: TrainingSetup = () => ({ task, config })",
     )
+    .addOption(overrideOption())
+    .option("--runs <directory>", "where runs are", "runs")
     .option("--from <rate>", "the first rate (default: 1e-7)")
     .option("--to <rate>", "the last rate (default: 10)")
     .option("--updates <n>", "updates from the first to the last", "100")
@@ -36,11 +40,10 @@ export function registerFindRate(program: Command): void {
 Nothing is saved: the file's own run starts as if this had not been.
 
 Examples:
-  espalier lr-find train.mts
+  espalier lr-find run.yaml --set task.batchSize=64
   espalier lr-find train.mts --from 1e-5 --to 1 --updates 200 --svg rate.svg`,
     )
     .action(async (file: string, options: FindRateOptions) => {
-      const self = thisProgram();
       const { from, to, rate, svg, engine } = options;
       const range = {
         updates: countOf("--updates", options.updates, 10),
@@ -48,19 +51,21 @@ Examples:
         ...(to !== undefined && { to: rateOf("--to", to) }),
         ...(rate !== undefined && { rate }),
       };
-      const other = programFor(file, self);
-      if (other !== self) {
-        process.exitCode = await runAgain(other, process.argv.slice(2));
-        return;
-      }
       // Trainer and engine are needed here alone: other commands start faster without.
-      const [{ loadSetup, twoCopies }, { findLearningRate }, { setEngine }] = await Promise.all([
+      const { buildRun, configAt, locateConfig } = await import("../config/index.ts");
+      const place = locateConfig(file, options.runs);
+      if (await ranByLoader(place.file, place.base)) return;
+      const [{ importFile, loadSetup, twoCopies }, { findLearningRate }, { setEngine }] = await Promise.all([
         import("./prove-resume/part.ts"),
         import("../supervised/index.ts"),
         import("../engine/index.ts"),
       ]);
       if (engine) setEngine(engine);
-      const { task, config = {} } = await loadSetup(file);
+      const overrides = engine ? [...options.set, `engine=${engine}`] : options.set;
+      const isSetup = !/\.(ya?ml|json)$/i.test(place.file) && "setup" in (await importFile(place.file));
+      const { task, config = {} } = isSetup
+        ? await loadSetup(file)
+        : (await buildRun(await configAt(place, overrides), place.base)).trainer;
       const curve = await findLearningRate(task, { ...range, config }).catch(async (cause) => {
         throw (await twoCopies(task.components, cause)) ?? cause;
       });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import type { ConfigSource, Path, PreparedRun } from "../config/index.ts";
+import type { ConfigPlace, ConfigSource, Path, PreparedRun } from "../config/index.ts";
 import { amountText } from "../core/index.ts";
 import type { TrainingResult } from "../trainer/index.ts";
 import { callName, programFor, runAgain, type Self, thisProgram } from "./run-again.ts";
@@ -98,17 +98,16 @@ export async function ranByLoader(
 }
 
 /**
- * Parts of a configuration, by a file or a run, with its source for errors. Undefined where the whole command ran in
- * another process. What it imports may train where it is not a worker's process.
+ * Parts of a configuration, with its source for errors. Undefined where the whole command ran in another process. What it
+ * imports may train where it is not a worker's process.
  */
 export async function configuredParts(
-  from: string,
+  place: ConfigPlace,
   overrides: readonly string[],
   paths: readonly Path[],
 ): Promise<{ readonly source: ConfigSource; readonly parts: readonly unknown[] } | undefined> {
-  const { buildParts, configAt, locateConfig } = await import("../config/index.ts");
+  const { buildParts, configAt } = await import("../config/index.ts");
   const { workerVariable } = await import("../rollout/index.ts");
-  const place = locateConfig(from);
   if (await ranByLoader(place.file, place.base)) return undefined;
   process.env[workerVariable] ??= "worker";
   const source = await configAt(place, overrides);

@@ -143,15 +143,15 @@ async function runOne(options: WorkerOptions): Promise<void> {
 
 /** The worker of a configuration, and the run that its transport names. "elsewhere": another process did it all. */
 async function workerOf(config: string, overrides: readonly string[]) {
-  const found = await configuredParts(config, overrides, [
+  const { configError, locateConfig } = await import("../config/index.ts");
+  const found = await configuredParts(locateConfig(config), overrides, [
     ["task", "generator"],
     ["task", "worker"],
     ["task", "transport", "run"],
   ]);
   if (!found) return "elsewhere";
   const [generator, worker, run] = found.parts;
-  if (generator === undefined) {
-    const { configError } = await import("../config/index.ts");
+  if (generator === undefined)
     throw configError(found.source, [
       {
         path: ["task"],
@@ -159,7 +159,6 @@ async function workerOf(config: string, overrides: readonly string[]) {
         fix: "give it one beside the transport: generator: { use: environmentRollouts, env: CartPole-v1 }",
       },
     ]);
-  }
   const { RolloutWorker } = await import("../rollout/index.ts");
   return {
     run: typeof run === "string" ? run : undefined,

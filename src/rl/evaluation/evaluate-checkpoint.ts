@@ -120,8 +120,9 @@ async function ownSuites(
     throw new EspalierError("ENVIRONMENT_MISSING", `the settings of ${path} name no environment`, {
       fix: "name it: { env }, or --env NAME of espalier evaluate, with --module FILE if it is your own",
     });
-  if (suites === "lessons") return suitesOf(env, (await environmentMaker(env))());
-  return { [typeof env === "string" ? env : env.name]: { env } };
+  const make = await environmentMaker(env);
+  if (suites === "lessons") return suitesOf(env, make());
+  return { [typeof env === "string" ? env : env.name || make().name]: { env } };
 }
 
 /** The policy's spaces: from the run's settings, else from its environment, or from the suites' if that is unknown here. */
