@@ -34,6 +34,16 @@ describe("decisions about hooks", () => {
     expect(log.takeAll()).toEqual([]);
   });
 
+  it("are told while they go on, as often as they have grown", () => {
+    const log = new DecisionLog();
+    log.note(decide(1, true, "due"));
+    expect(log.takeGrown()).toMatchObject([{ fromStep: 1, toStep: 1, times: 1 }]);
+    expect(log.takeGrown()).toEqual([]);
+    log.note(decide(2, true, "due"));
+    expect(log.takeGrown()).toMatchObject([{ fromStep: 1, toStep: 2, times: 2 }]);
+    expect(log.takeAll()).toMatchObject([{ fromStep: 1, toStep: 2, times: 2 }]);
+  });
+
   it("go on in a resumed run", () => {
     const log = new DecisionLog();
     log.note(decide(1, false, "not due"));

@@ -86,15 +86,15 @@ export class StoreRecorder {
     this.#events.add("intervention", reason === undefined ? row : { ...row, details: { reason } });
   }
 
-  /** Records the timings of hooks, and decisions that are complete. */
+  /** Records the timings of hooks, and decisions so far. */
   timed({ hookTimings }: TrainerContext): void {
     this.#events.setTimings(hookTimings);
-    this.#events.add("decision", ...this.#decisions.take());
+    this.#events.add("decision", ...this.#decisions.take(), ...this.#decisions.takeGrown());
   }
 
   /** Queues what is left; closing the logger inserts it. Returns how many rows were lost. */
   end(context: TrainerContext): number {
-    this.timed(context);
+    this.#events.setTimings(context.hookTimings);
     this.#events.add("decision", ...this.#decisions.takeAll());
     const { outcome, reason } = context;
     if (outcome !== undefined && outcome !== "completed")
@@ -215,6 +215,8 @@ type OpenDecision = { -readonly [K in keyof DecisionRow]: DecisionRow[K] };
 /** Decisions about hooks, as intervals of the same answer. */
 export class DecisionLog {
   readonly #open = new Map<string, OpenDecision>();
+  /** How many occurrences of an open one were told. */
+  readonly #told = new WeakMap<OpenDecision, number>();
   #complete: DecisionRow[] = [];
 
   note({ hook, event, ran, why, counters: { steps } }: HookDecision): void {
@@ -234,6 +236,13 @@ export class DecisionLog {
     const complete = this.#complete;
     this.#complete = [];
     return complete;
+  }
+
+  /** The open ones that have grown since they were told, as they are now: the store extends what it has of each. */
+  takeGrown(): readonly DecisionRow[] {
+    const grown = [...this.#open.values()].filter((row) => this.#told.get(row) !== row.times);
+    for (const row of grown) this.#told.set(row, row.times);
+    return grown.map((row) => ({ ...row }));
   }
 
   /** All that are left, at the end of the run. */
