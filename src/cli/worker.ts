@@ -6,6 +6,7 @@ import { EspalierError, numberText, printable } from "../core/index.ts";
 import type { RolloutGenerator, WorkerStart } from "../rollout/index.ts";
 import { countOf, numberOf } from "./options.ts";
 import { programFor, runAgain, thisProgram } from "./run-again.ts";
+import { jsonText } from "./text.ts";
 import { configuredParts, overrideOption } from "./train.ts";
 
 interface WorkerOptions {
@@ -18,6 +19,7 @@ interface WorkerOptions {
   readonly count: string;
   readonly wait: string;
   readonly engine?: "wasm" | "xla";
+  readonly json?: boolean;
 }
 
 /** Milliseconds between two lines about what it does. */
@@ -45,6 +47,7 @@ export function registerWorker(program: Command): void {
     .option("--count <n>", "workers, each a process of its own", "1")
     .option("--wait <seconds>", "how long to wait for the run's trainer", "60")
     .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
+    .option("--json", "print lines of JSON")
     .addHelpText(
       "after",
       `
@@ -115,6 +118,7 @@ async function runOne(options: WorkerOptions): Promise<void> {
       leaving.abort(new EspalierError("WORKER_LEAVES", `it was told to leave: ${signal}`));
       process.once(signal, () => process.exit(code));
     });
+  const say = (event: object, text: string): void => console.log(options.json ? jsonText(event, 0) : text);
   let timer: NodeJS.Timeout | undefined;
   const began = performance.now();
   try {
@@ -124,18 +128,20 @@ async function runOne(options: WorkerOptions): Promise<void> {
       signal: leaving.signal,
       ...(name !== undefined && { name }),
       joined: (link, own) => {
-        console.log(`${own} works for run "${printable(run)}"`);
+        say({ kind: "joined", name: own, run }, `${own} works for run "${printable(run)}"`);
         timer = setInterval(() => {
           const { rollouts, weightId, staleness } = link.numbers;
           const rate = rollouts / ((performance.now() - began) / 1000);
-          console.log(
+          say(
+            { kind: "working", rollouts, rate, weightId, staleness },
             `${rollouts} rollouts, ${numberText(rate)} a second; weights ${weightId}, ${staleness} updates behind`,
           );
         }, interval);
       },
     });
-    const why = leaving.signal.aborted ? "it was told to leave" : `run "${printable(run)}" has ended`;
-    console.log(`${sent} rollouts; ${why}`);
+    const why = leaving.signal.aborted ? "stopped" : "ended";
+    const text = why === "stopped" ? "it was told to leave" : `run "${printable(run)}" has ended`;
+    say({ kind: "left", why, rollouts: sent }, `${sent} rollouts; ${text}`);
   } finally {
     clearInterval(timer);
   }

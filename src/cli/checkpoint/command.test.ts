@@ -87,6 +87,11 @@ describe("espalier checkpoint verify", () => {
       code: 0,
       text: expect.stringContaining("2 of 2 are whole"),
     });
+    const json = await checkpoint("verify", at, "--json");
+    expect(JSON.parse(json.text)).toEqual({
+      checkpoints: [{ name: "epoch-0000-update-000001", problems: [] }],
+      damaged: 0,
+    });
   });
 
   it.each([
@@ -232,6 +237,8 @@ describe("espalier checkpoint prune", () => {
     const { text } = await checkpoint("prune", path("run"), "--last", "2", "--dry-run");
     expect(text).toMatch(/would remove epoch-0003/);
     expect(text).toMatch(/would keep 2 of 5/);
+    const json = await checkpoint("prune", path("run"), "--last", "2", "--dry-run", "--json");
+    expect(JSON.parse(json.text)).toMatchObject({ dryRun: true, kept: 2, removed: { length: 3 }, notes: [] });
     expect(left()).toEqual([1, 2, 3, 4, 5]);
   });
 

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { CheckpointManager } from "../../checkpoint/index.ts";
 import { EspalierError, printableText } from "../../core/index.ts";
+import { jsonText } from "../text.ts";
 import { diffCheckpoints, differs, diffText } from "./diff.ts";
 import { inspect } from "./inspect.ts";
 import { locate } from "./locate.ts";
-import { type PruneOptions, prune } from "./prune.ts";
+import { type PruneOptions, prune, pruneText } from "./prune.ts";
 
 /** `espalier checkpoint inspect | verify | diff | prune`. */
 export function registerCheckpoint(program: Command): void {
@@ -23,9 +24,10 @@ export function registerCheckpoint(program: Command): void {
     .command("verify")
     .description("read every byte and say what is damaged; exit code 1 if anything is")
     .argument("<path>", "a checkpoint, or a directory of checkpoints, by path or address on S3")
-    .action(async (path: string) => {
-      const { text, damaged } = await verify(path);
-      console.log(printableText(text));
+    .option("--json", "print JSON")
+    .action(async (path: string, options: { readonly json?: boolean }) => {
+      const { checkpoints, text, damaged } = await verify(path);
+      console.log(options.json ? jsonText({ checkpoints, damaged }) : printableText(text));
       if (damaged > 0) process.exitCode = 1;
     });
 
@@ -62,8 +64,10 @@ export function registerCheckpoint(program: Command): void {
     )
     .option("--every <unit:n>", "keep the first of each interval, such as epochs:10")
     .option("--dry-run", "say what would be removed, and remove nothing")
-    .action(async (path: string, options: PruneOptions) => {
-      console.log(printableText(await prune(path, options)));
+    .option("--json", "print JSON")
+    .action(async (path: string, options: PruneOptions & { readonly json?: boolean }) => {
+      const pruned = await prune(path, options);
+      console.log(options.json ? jsonText(pruned) : printableText(pruneText(pruned)));
     });
 }
 

@@ -18,8 +18,16 @@ export interface PruneOptions {
   readonly dryRun?: boolean;
 }
 
+/** What became of the checkpoints of a store; in a dry run, what would. */
+export interface Pruned {
+  readonly dryRun: boolean;
+  readonly removed: readonly { readonly name: string; readonly bytes: number }[];
+  readonly kept: number;
+  readonly notes: readonly string[];
+}
+
 /** Removes the checkpoints of a store that no rule keeps, or says which those are. */
-export async function prune(path: string, options: PruneOptions): Promise<string> {
+export async function prune(path: string, options: PruneOptions): Promise<Pruned> {
   const keep = parseKeep(options);
   const { dryRun = false } = options;
   const store = await openStore(path);
@@ -37,18 +45,23 @@ export async function prune(path: string, options: PruneOptions): Promise<string
       entries.flatMap(({ counters = {} }) => Object.keys(counters)),
     );
     const sizes = new Map(entries.map(({ name, bytes = 0 }) => [name, bytes]));
-    const removed = await manager.prune();
-    const bytes = removed.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
-    return [
-      ...notes,
-      ...removed.map(
-        (name) => `${dryRun ? "would remove" : "removed"} ${name} (${bytesText(sizes.get(name) ?? 0)})`,
-      ),
-      `${dryRun ? "would keep" : "kept"} ${sizes.size - removed.length} of ${sizes.size} checkpoints, ${bytesText(bytes)} ${dryRun ? "would be freed" : "freed"}`,
-    ].join("\n");
+    const removed = (await manager.prune()).map((name) => ({ name, bytes: sizes.get(name) ?? 0 }));
+    return { dryRun, removed, kept: sizes.size - removed.length, notes };
   } finally {
     await manager.close();
   }
+}
+
+/** The same for people. */
+export function pruneText({ dryRun, removed, kept, notes }: Pruned): string {
+  const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0);
+  return [
+    ...notes,
+    ...removed.map(
+      ({ name, bytes }) => `${dryRun ? "would remove" : "removed"} ${name} (${bytesText(bytes)})`,
+    ),
+    `${dryRun ? "would keep" : "kept"} ${kept} of ${kept + removed.length} checkpoints, ${bytesText(freed)} ${dryRun ? "would be freed" : "freed"}`,
+  ].join("\n");
 }
 
 /** The same store, in which nothing is removed and which needs no lock. */

@@ -42,12 +42,14 @@ Examples:
     .option("--port <n>", "its port; 0: a free one", "4222")
     .option("--directory <path>", "for what it keeps, its token, its log", DIRECTORY)
     .option("--token <token>", "clients have to give it (default: $NATS_TOKEN, or that of the directory)")
+    .option("--json", "print lines of JSON: how to join, and who is there whenever that changes")
     .action(async (options: UpOptions) => {
       const { host, directory } = options;
       const token = options.token ?? (around.env.NATS_TOKEN || undefined);
       const port = countOf("--port", options.port, 0, 65_535);
       const { up } = await import("./up.ts");
-      await up({ host, port, directory, ...(token !== undefined && { token }) }, call, around);
+      const { json = false } = options;
+      await up({ host, port, directory, json, ...(token !== undefined && { token }) }, call, around);
     });
 
   const about = (name: string, does: string): Command =>
@@ -102,6 +104,7 @@ Examples:
 interface UpOptions extends Where {
   readonly host: string;
   readonly port: string;
+  readonly json?: boolean;
   readonly token?: string;
 }
 

@@ -19,7 +19,7 @@ import {
 } from "../../cluster/index.ts";
 import { EspalierError } from "../../core/index.ts";
 import { type Output, type Style, type Surroundings, styleFor } from "../terminal.ts";
-import { timeText } from "../text.ts";
+import { jsonText, timeText } from "../text.ts";
 import { statusLines, summaryText } from "./status.ts";
 
 /** Milliseconds from one look to the next. */
@@ -32,7 +32,7 @@ const QUICK = 10_000;
 
 /** Runs a server until it is interrupted. `call` is the command that people type. */
 export async function up(
-  options: NatsServerOptions & { readonly host: string },
+  { json = false, ...options }: NatsServerOptions & { readonly host: string; readonly json?: boolean },
   call: string,
   around: Surroundings,
 ): Promise<void> {
@@ -44,10 +44,19 @@ export async function up(
   let broker: Broker | undefined;
   try {
     server = await startNatsServer(options);
-    await out.write(`${greetingLines(server, options, call).join("\n")}\n`);
+    const { url, port, token, version } = server;
+    const { host, directory } = options;
+    const greeting = json
+      ? jsonText({ kind: "started", url, host, port, token, version, directory }, 0)
+      : greetingLines(server, options, call).join("\n");
+    await out.write(`${greeting}\n`);
     // That the server is away is said where it is started again.
     broker = await natsBroker({ servers: server.url, token: server.token, warn: () => undefined });
-    const show = out.isTTY ? drawn(out, styleFor(out, around.env, false)) : printed(out, clock);
+    const show = json
+      ? printed(out, clock, (run) => jsonText({ kind: "run", ...run }, 0))
+      : out.isTTY
+        ? drawn(out, styleFor(out, around.env, false))
+        : printed(out, clock);
     await Promise.all([
       watch(broker, show, around, over),
       keepRunning(server, options, around, over, (again) => {
@@ -60,7 +69,8 @@ export async function up(
     await server?.stop();
     stop();
   }
-  await out.write("the server has ended; what it kept is there when it is started again\n");
+  const end = "the server has ended; what it kept is there when it is started again";
+  await out.write(`${json ? jsonText({ kind: "ended" }, 0) : end}\n`);
 }
 
 /** Shows who is there, again and again. */
@@ -149,7 +159,11 @@ export function drawn(out: Output, style: Style): Show {
 }
 
 /** Prints a line about a run when its state or its members have changed, and every minute while somebody is there. */
-export function printed(out: Output, clock: Surroundings["clock"]): Show {
+export function printed(
+  out: Output,
+  clock: Surroundings["clock"],
+  lineOf: (run: RunStatus, at: number) => string = (run, at) => `${timeText(at)}  ${summaryText(run)}`,
+): Show {
   const last = new Map<string, { readonly who: string; readonly at: number }>();
   return async (_address, runs) => {
     const at = clock.wall();
@@ -159,7 +173,7 @@ export function printed(out: Output, clock: Surroundings["clock"]): Show {
       const due = before === undefined || before.who !== who || at - before.at >= SAY_EVERY;
       if (!due || (run.members.length === 0 && before?.who === who)) continue;
       last.set(run.run, { who, at });
-      await out.write(`${timeText(at)}  ${summaryText(run)}\n`);
+      await out.write(`${lineOf(run, at)}\n`);
     }
   };
 }

@@ -116,6 +116,7 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
     .addOption(new Option("--to <format>", "what to write").choices(FORMATS).makeOptionMandatory())
     .option("--out <path>", "where to; - is standard output (default: named after the run's id)")
     .option("--force", "write over what is there")
+    .option("--json", "print what was written as JSON")
     .action(
       async (
         run: string,
@@ -134,6 +135,7 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
     .argument("<run>", RUN)
     .option("--metric <keys...>", METRIC)
     .option("--interval <seconds>", "how often to look", "1")
+    .option("--json", "print each value as a line of JSON, and how the run ended as the last")
     .action(
       async (
         run: string,
@@ -141,7 +143,8 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
       ) => {
         const { metric } = options;
         const interval = 1000 * numberOf("--interval", options.interval, 0.05, 86_400, "seconds");
-        const choice = { interval, style: style(options), ...(metric && { metric }) };
+        const json = options.json === true;
+        const choice = { interval, json, style: style(options), ...(metric && { metric }) };
         await reading(options, (store) => tail(store, run, choice, around));
       },
     );

@@ -53,6 +53,8 @@ describe("espalier export", () => {
     await small();
     const { code, text } = await exported(["--to", "csv", "--out", path("a.csv")]);
     expect([code, text]).toEqual([0, `4 values of run a in ${path("a.csv")}\n`]);
+    const again = await exported(["--to", "csv", "--out", path("a.csv"), "--force", "--json"]);
+    expect(JSON.parse(again.text)).toEqual({ run: "a", format: "csv", path: path("a.csv"), values: 4 });
     const [head, ...rows] = readFileSync(path("a.csv"), "utf8").trimEnd().split("\n");
     expect(head).toBe("step,axis,wall,train/loss,train/accuracy,eval/note");
     expect(rows.map((row) => row.replace(/,[^,]*Z,/, ","))).toEqual([

@@ -14,12 +14,14 @@ import { amountText, countText, EspalierError } from "../../core/index.ts";
 import type { MetricRecord, MetricRow, RunRow, Sink, StatsStore } from "../../metrics/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
 import { type Output, type Surroundings, statusLine } from "../terminal.ts";
+import { jsonText } from "../text.ts";
 
 /** Options of `espalier export`. */
 interface ExportOptions {
   readonly to: Format;
   readonly out?: string;
   readonly force?: boolean;
+  readonly json?: boolean;
 }
 
 /** Writes a run's metrics with the sink that a run itself would have used; false where Ctrl-C came first. */
@@ -42,6 +44,8 @@ export async function exportRun(
     if (over.aborted) return !interrupt.signal.aborted;
     target.commit();
     if (reader) await reader();
+    else if (options.json)
+      await out.write(`${jsonText({ run: run.id, format: options.to, path: target.name, values: count })}\n`);
     else await out.write(`${amountText(count, "values")} of run ${run.id} in ${target.name}\n`);
     return true;
   } catch (error) {

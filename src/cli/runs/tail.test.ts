@@ -49,6 +49,24 @@ describe("espalier tail", () => {
     );
   });
 
+  it("prints lines of JSON", async () => {
+    const store = await testStore();
+    await filed(store, "a", [record("train/loss", 1, 0.5)]);
+    await store.endRun("a", completed);
+    const { code, text } = await tail(["a", "--json"]);
+    const lines = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect([code, lines]).toEqual([
+      0,
+      [
+        expect.objectContaining({ category: "train", name: "loss", step: 1, value: 0.5 }),
+        { outcome: "completed", reason: "3 epochs reached" },
+      ],
+    ]);
+  });
+
   it("begins with ten lines of a long run, and loses none of what comes at once", async () => {
     const store = await testStore();
     await filed(

@@ -1,7 +1,7 @@
 import { cut, EspalierError, numberText, printable } from "../../core/index.ts";
 import type { MetricRow, RunRow, StatsStore } from "../../metrics/index.ts";
 import type { Style, Surroundings } from "../terminal.ts";
-import { ageText, timeText } from "../text.ts";
+import { ageText, jsonText, timeText } from "../text.ts";
 import { byInterest, fitsPattern, matching } from "./choose-metrics.ts";
 import { isSilent } from "./list.ts";
 import { numberOf } from "./show.ts";
@@ -18,13 +18,15 @@ interface TailOptions {
   /** Milliseconds from one look to the next. */
   readonly interval: number;
   readonly style: Style;
+  /** Prints each value as a line of JSON, and how the run ended as the last. */
+  readonly json?: boolean;
 }
 
 /** Prints the newest metrics, and those that come, until the run has ended or the reader has gone. */
 export async function tail(
   store: StatsStore,
   asked: string,
-  { metric, interval, style }: TailOptions,
+  { metric, interval, style, json = false }: TailOptions,
   { out, err, clock, pause, interrupts }: Surroundings,
 ): Promise<void> {
   const { signal: interrupted, stop } = interrupts();
@@ -44,11 +46,11 @@ export async function tail(
         const { run, rows } = news;
         place = news.next;
         const chosen = wanted ? rows.filter((row) => wanted.some((fits) => fits(row))) : rows;
-        const lines = tailLines(chosen, style).slice(-most);
+        const lines = (json ? chosen.map((row) => jsonText(row, 0)) : tailLines(chosen, style)).slice(-most);
         most = Number.POSITIVE_INFINITY;
         if (lines.length > 0) await out.write(`${lines.join("\n")}\n`);
         if (rows.length === PAGE) continue;
-        if (run.outcome !== "running") return await out.write(`${endText(run)}\n`);
+        if (run.outcome !== "running") return await out.write(`${endText(run, json)}\n`);
         lastSign = Math.max(lastSign, run.heartbeat ?? 0, ...rows.map(({ wall }) => wall));
         const now = clock.wall();
         const silent = isSilent({ outcome: run.outcome, lastSign }, now);
@@ -106,8 +108,10 @@ async function checkMetrics(
 const silenceText = (age: number): string =>
   `no sign of the run for ${ageText(age)}: its process may be gone. Ctrl-C ends this`;
 
-const endText = ({ outcome, reason }: RunRow): string =>
-  `the run has ended: ${outcome}${reason ? `, ${printable(reason.split("\n")[0] ?? "", 1000)}` : ""}`;
+function endText({ outcome, reason }: RunRow, json: boolean): string {
+  if (json) return jsonText({ outcome, reason }, 0);
+  return `the run has ended: ${outcome}${reason ? `, ${printable(reason.split("\n")[0] ?? "", 1000)}` : ""}`;
+}
 
 /** Values of one line. */
 const MOST_VALUES = 8;
