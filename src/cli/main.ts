@@ -55,6 +55,10 @@ const chapters: readonly Chapter[] = [
     async () => (await import("./runs/command.ts")).registerRuns,
   ],
   [
+    { dashboard: "watch, compare and steer runs in a browser" },
+    async () => (await import("./dashboard.ts")).registerDashboard,
+  ],
+  [
     { predict: "predict the rows of a file with the model of a checkpoint or a run" },
     async () => (await import("./predict.ts")).registerPredict,
   ],
