@@ -192,12 +192,51 @@ const marksAndLimits: Migration = {
   ],
 };
 
+/**
+ * Summaries of metrics: see `MetricSpansTable`. Blocks that are there are summarized here, in parts of 64 blocks of about
+ * 500 rows, as `MetricInsert` does with those that come.
+ */
+const summaries: Migration = {
+  name: "summaries of metrics",
+  statements: ({ integer, real, clustered }) => [
+    `create table metric_parts (
+      run ${integer} not null, part ${integer} not null, primary key (run, part))${clustered}`,
+    `create table metric_spans (
+      part ${integer} not null, key ${integer} not null, block ${integer} not null,
+      first_block ${integer} not null, points ${integer} not null, numbers ${integer} not null,
+      finite ${integer} not null, low ${real}, high ${real}, total ${real}, first_step ${real} not null,
+      last_step ${real} not null, first_wall ${real} not null, last_wall ${real} not null,
+      primary key (part, key, block))${clustered}`,
+    `alter table run_heads add column spanned ${integer} not null default 0`,
+    `alter table run_heads add column unspanned ${integer} not null default 0`,
+    `insert into metric_spans
+      select p.part, m.key, max(m.block), min(m.block), count(*), sum(case when m.form <= 2 then 1 else 0 end),
+        count(case when m.value between -1e290 and 1e290 then 1 end),
+        min(case when m.value between -1e290 and 1e290 then m.value end),
+        max(case when m.value between -1e290 and 1e290 then m.value end),
+        sum(case when m.value between -1e290 and 1e290 then m.value end),
+        min(m.step), max(m.step), min(m.wall), max(m.wall)
+      from (
+        select b.id, max(b.id) over (partition by b.run, b.nth / 64) as part, (b.nth % 64) / k.size as span
+        from (select id, run, row_number() over (partition by run order by id) - 1 as nth
+          from metric_blocks where sealed = 1) b
+        join (select run, 1 + 64 * count(*) / 500 as size from metric_keys group by run) k on k.run = b.run
+      ) p cross join metrics m where m.block = p.id group by p.part, p.span, m.key`,
+    `insert into metric_parts
+      select distinct b.run, s.part from metric_spans s join metric_blocks b on b.id = s.part`,
+    `update run_heads set spanned = coalesce(
+      (select max(b.id) from metric_blocks b where b.run = run_heads.run and b.sealed = 1), 0)`,
+    "drop table metric_sums",
+  ],
+};
+
 /** The first leads to version 1. */
 export const migrations: readonly Migration[] = [
   runsAndMetrics,
   eventsAndHooks,
   evaluatedCheckpoints,
   marksAndLimits,
+  summaries,
 ];
 
 /** The tables of a stats store, as kysely sees them. Both databases have the same. */
@@ -208,7 +247,8 @@ export interface Tables {
   readonly metric_keys: MetricKeysTable;
   readonly metric_blocks: MetricBlocksTable;
   readonly metrics: MetricsTable;
-  readonly metric_sums: { block: number; key: number; points: number; last_step: number };
+  readonly metric_parts: { run: number; part: number };
+  readonly metric_spans: MetricSpansTable;
   readonly evaluations: Events<{ name: string; scores: string; checkpoint: string | null }>;
   readonly episodes: Events<{ return: number | null; length: number | null; info: string | null }>;
   readonly replays: FilesTable;
@@ -251,6 +291,9 @@ interface RunHeadsTable {
   block_rows: number;
   first_wall: number | null;
   last_wall: number | null;
+  /** The last block that is summarized in `metric_spans`, and rows in sealed blocks after it. */
+  spanned: Generated<number>;
+  unspanned: Generated<number>;
 }
 
 interface MetricKeysTable {
@@ -272,11 +315,37 @@ interface MetricKeysTable {
 interface MetricBlocksTable {
   id: Generated<number>;
   run: number;
-  /** 1 where no more rows come: then its sums are in `metric_sums`, and the following is known. */
+  /** 1 where no more rows come: then the following is known. */
   sealed: number;
   first_wall: number | null;
   last_wall: number | null;
   last_place: number | null;
+}
+
+/**
+ * Values of one metric in blocks that follow each other, summarized: about 64. A part of a run, some ten thousand rows,
+ * is summarized at once, when its last block is sealed, and its spans lie together: so writing them changes few pages,
+ * and those of one metric are found by one look a part. `metric_parts` says which parts a run has.
+ */
+interface MetricSpansTable {
+  /** The last block of the part. */
+  part: number;
+  key: number;
+  /** The last block of the span, and the first. */
+  block: number;
+  first_block: number;
+  /** Rows; those that hold a number, NaN and infinity included; and those that are finite. */
+  points: number;
+  numbers: number;
+  finite: number;
+  /** Of the finite ones. Null where there are none. */
+  low: number | null;
+  high: number | null;
+  total: number | null;
+  first_step: number;
+  last_step: number;
+  first_wall: number;
+  last_wall: number;
 }
 
 interface MetricsTable {

@@ -1,15 +1,17 @@
-import type { Compilable, Kysely, Selectable } from "kysely";
+import { type Compilable, type Kysely, type Selectable, sql } from "kysely";
 import { EspalierError } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { Tables } from "./database.ts";
-import { jsonOf, storable } from "./stored-values.ts";
+import { forms, jsonOf, storable } from "./stored-values.ts";
 
 // Inserts records of a run, each once. In one transaction:
 //
 //   head             the run's row in run_heads; Postgres locks it, so that writers of a run take turns
 //   key              ids of metrics that this store has not seen yet
-//   sealBlock,       where the open block is full: it is closed, with its sums, and the next begins
-//   sumBlock, addBlock
+//   sealBlock,       where the open block is full: it is closed, and the next begins
+//   addBlock
+//   spanBlocks,      where enough rows are sealed: they are summarized, metric by metric
+//   addSpans, addPart
 //   sealedBlocks     sealed blocks that may hold some of these records already
 //   the rows         each database in its own way: see sqlite.ts and postgres.ts
 //   advance          the head, with the counters where these records are the furthest
@@ -22,7 +24,10 @@ export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
   head: prepare(({ id }: { id: string }) =>
     tables
       .selectFrom("run_heads")
-      .select(["run", "places", "sealed_wall", "block", "block_rows", "first_wall", "last_wall"])
+      .select([
+        ...["run", "places", "sealed_wall", "block", "block_rows", "first_wall", "last_wall"],
+        ...["spanned", "unspanned"],
+      ] as const)
       .where("run", "=", ({ selectFrom }) => selectFrom("runs").select("number").where("id", "=", id))
       .$if(lock, (query) => query.forNoKeyUpdate()),
   ),
@@ -44,22 +49,22 @@ export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       .set({ sealed: 1, first_wall: first, last_wall: last, last_place: place })
       .where("id", "=", block),
   ),
-  sumBlock: prepare(({ block }: { block: number }) =>
+  spanBlocks: prepare(({ run, after, part }: Part) =>
     tables
-      .insertInto("metric_sums")
-      .columns(["block", "key", "points", "last_step"])
-      .expression(({ selectFrom }) =>
-        selectFrom("metrics")
-          .select(({ fn }) => [
-            "block",
-            "key",
-            fn.countAll<number>().as("points"),
-            fn.max("step").as("last_step"),
-          ])
-          .where("block", "=", block)
-          .groupBy(["block", "key"]),
-      ),
+      .selectFrom("metric_blocks")
+      .select("id")
+      .where("run", "=", run)
+      .where("id", ">", after)
+      .where("id", "<=", part)
+      .orderBy("id"),
   ),
+  addSpans: prepare(({ run, part, first, last }: SpanBlocks) =>
+    tables
+      .insertInto("metric_spans")
+      .columns(spanColumns)
+      .expression(spansOf(tables, run, part).where("b.id", ">=", first).where("b.id", "<=", last)),
+  ),
+  addPart: prepare(({ run, part }: Part) => tables.insertInto("metric_parts").values({ run, part })),
   addBlock: prepare(({ run }: { run: number }) =>
     tables.insertInto("metric_blocks").values({ run, sealed: 0 }).returning("id"),
   ),
@@ -72,22 +77,56 @@ export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       .where("first_wall", "<=", to)
       .where("last_wall", ">=", from),
   ),
-  advance: prepare(({ run, counters, places, sealedWall, block, rows, first, last }: Advance) =>
+  advance: prepare((next: Advance) =>
     tables
       .updateTable("run_heads")
       .set(({ fn, ref, val }) => ({
-        places,
-        sealed_wall: sealedWall,
-        block,
-        block_rows: rows,
-        first_wall: first,
-        last_wall: last,
-        counters: fn.coalesce(val(counters), ref("counters")),
+        places: next.places,
+        sealed_wall: next.sealedWall,
+        block: next.block,
+        block_rows: next.rows,
+        first_wall: next.first,
+        last_wall: next.last,
+        spanned: next.spanned,
+        unspanned: next.unspanned,
+        counters: fn.coalesce(val(next.counters), ref("counters")),
       }))
-      .where("run", "=", run),
+      .where("run", "=", next.run),
   ),
 });
 export type InsertQueries = ReturnType<typeof insertQueries>;
+
+/** The value where it is finite. A database cannot add numbers that are greater: they count as infinite. */
+export const finiteValue = sql<number | null>`case when m.value between -1e290 and 1e290 then m.value end`;
+
+export const spanColumns = [
+  ...["part", "key", "block", "first_block", "points", "numbers", "finite", "low", "high", "total"],
+  ...["first_step", "last_step", "first_wall", "last_wall"],
+] as const as readonly (keyof Tables["metric_spans"])[];
+
+/** Values of a run, summarized metric by metric. The caller says of which blocks. */
+export const spansOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number, part: number) =>
+  tables
+    .selectFrom("metric_blocks as b")
+    .innerJoin("metrics as m", "m.block", "b.id")
+    .where("b.run", "=", run)
+    .groupBy("m.key")
+    .select(({ fn }) => [
+      sql<number>`cast(${part} as bigint)`.as("part"),
+      "m.key",
+      fn.max("m.block").as("block"),
+      fn.min("m.block").as("first_block"),
+      fn.countAll<number>().as("points"),
+      sql<number>`sum(case when m.form <= ${sql.lit(forms.minusZero)} then 1 else 0 end)`.as("numbers"),
+      fn.count<number>(finiteValue).as("finite"),
+      fn.min(finiteValue).as("low"),
+      fn.max(finiteValue).as("high"),
+      fn.sum<number | null>(finiteValue).as("total"),
+      fn.min("m.step").as("first_step"),
+      fn.max("m.step").as("last_step"),
+      fn.min("m.wall").as("first_wall"),
+      fn.max("m.wall").as("last_wall"),
+    ]);
 
 /** A query whose text is made once, and which is run with other parameters each time. */
 export interface Prepared<P extends object, Row> {
@@ -125,6 +164,19 @@ interface Seal {
   readonly place: number;
 }
 
+/** Blocks of a run that are summarized at once: those after `after`, up to `part`. */
+interface Part {
+  readonly run: number;
+  readonly after: number;
+  readonly part: number;
+}
+
+/** Blocks whose values become one span of each metric. */
+interface SpanBlocks extends Part {
+  readonly first: number;
+  readonly last: number;
+}
+
 /** A head after an insert. */
 interface Advance {
   readonly run: number;
@@ -134,6 +186,8 @@ interface Advance {
   readonly rows: number;
   readonly first: number;
   readonly last: number;
+  readonly spanned: number;
+  readonly unspanned: number;
   /** Null where they stay: the run has been further. */
   readonly counters: string | null;
 }
@@ -143,6 +197,9 @@ interface Advance {
  * touch more pages of the file, fewer make a query look at more blocks.
  */
 const [enough, most] = [500, 8000];
+
+/** Rows that are summarized at once, and values of a metric in a span. */
+const [partRows, spanPoints] = [32_000, 64];
 
 /** One insert: what each query is given, from the head and from the answers so far. */
 export class MetricInsert {
@@ -161,11 +218,15 @@ export class MetricInsert {
   readonly block: number | undefined;
   /** The open block, where it is full. */
   readonly seal: Seal | undefined;
+  /** The blocks that are to be summarized, where they are enough. */
+  readonly part: Part | undefined;
   /** Whether a sealed block may hold some of the records: what is later than all that is sealed is in none. */
   readonly mayBeSealed: boolean;
   readonly #head: Head;
   readonly #memory: RunMemory;
   readonly #sealedWall: number | null;
+  /** Rows in sealed blocks that are not summarized. */
+  readonly #unspanned: number;
   readonly #furthest: MetricRecord;
   readonly #learnt: KeyRow[] = [];
 
@@ -199,6 +260,9 @@ export class MetricInsert {
     // then found in the block itself.
     if (block !== null && (rows < enough || (rows < most && from <= last))) this.block = block;
     else if (block !== null) this.seal = { block, first, last, place };
+    this.#unspanned = head.unspanned + (this.seal ? rows : 0);
+    if (this.seal && this.#unspanned >= partRows)
+      this.part = { run: head.run, after: head.spanned, part: this.seal.block };
     this.#sealedWall = this.seal ? Math.max(last, sealed_wall ?? last) : sealed_wall;
     this.mayBeSealed = this.#sealedWall !== null && from <= this.#sealedWall;
   }
@@ -220,8 +284,20 @@ export class MetricInsert {
     this.#learnt.push({ ...row, id });
   }
 
+  /** The blocks of a part in groups, so that each metric has about 64 values in a group. */
+  spans(part: Part, blocks: readonly number[]): readonly SpanBlocks[] {
+    const metrics = Math.max(1, this.#memory.keys.size);
+    const size = Math.max(1, Math.floor((spanPoints * metrics * blocks.length) / this.#unspanned));
+    const spans: SpanBlocks[] = [];
+    for (let from = 0; from < blocks.length; from += size) {
+      const group = blocks.slice(from, from + size);
+      spans.push({ ...part, first: group[0] as number, last: group.at(-1) as number });
+    }
+    return spans;
+  }
+
   advance(block: number): Advance {
-    const { run, places, block_rows, first_wall, last_wall } = this.#head;
+    const { run, places, block_rows, first_wall, last_wall, spanned } = this.#head;
     const goesOn = this.block !== undefined;
     const { length } = this.records;
     return {
@@ -232,6 +308,8 @@ export class MetricInsert {
       rows: (goesOn ? block_rows : 0) + length,
       first: goesOn ? Math.min(this.from, first_wall ?? this.from) : this.from,
       last: goesOn ? Math.max(this.to, last_wall ?? this.from) : this.to,
+      spanned: this.part?.part ?? spanned,
+      unspanned: this.part ? 0 : this.#unspanned,
       counters: this.#isFurther ? jsonOf(this.#furthest.counters) : null,
     };
   }

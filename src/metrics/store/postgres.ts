@@ -87,9 +87,11 @@ async function insertMetrics(
     const [found] = await all(queries.key, { run: insert.run, ...storedKey(metric.row) });
     insert.learn(metric, (found as { id: number }).id);
   }
-  if (insert.seal) {
-    await all(queries.sealBlock, insert.seal);
-    await all(queries.sumBlock, insert.seal);
+  if (insert.seal) await all(queries.sealBlock, insert.seal);
+  if (insert.part) {
+    const blocks = (await all(queries.spanBlocks, insert.part)).map((one) => one.id);
+    for (const span of insert.spans(insert.part, blocks)) await all(queries.addSpans, span);
+    await all(queries.addPart, insert.part);
   }
   const block = insert.block ?? ((await all(queries.addBlock, insert))[0] as { id: number }).id;
   const others = insert.mayBeSealed ? (await all(queries.sealedBlocks, insert)).map((other) => other.id) : [];

@@ -1,6 +1,7 @@
 import { type Kysely, type Selectable, sql } from "kysely";
 import { EspalierError } from "../../core/index.ts";
 import type { Tables } from "./database.ts";
+import { finiteValue } from "./insert-metrics.ts";
 import type { Bucket, BucketChoice, MetricRow, SeriesChoice } from "./stats-store.ts";
 import { forms, readValue } from "./stored-values.ts";
 
@@ -76,7 +77,10 @@ function thinned(
     .execute();
 }
 
-/** Values of a metric in parts of equal width along its axis, those without values left out. */
+/**
+ * Values of a metric in buckets of equal width along its axis, those without values left out. Where there are many, from
+ * their summaries: a span then counts as if it lay at its end, which is off by less than the width of a bucket.
+ */
 export async function buckets(
   tables: Kysely<Tables>,
   run: number,
@@ -89,61 +93,150 @@ export async function buckets(
     });
   const keys = [...(await keysOf(tables, run, key)).keys()];
   if (keys.length === 0) return [];
-  const x = sql.ref<number>(axis === "time" ? "m.wall" : "m.step");
-  const numbers = (db: Pick<Kysely<Tables>, "selectFrom">) =>
-    db
-      .selectFrom("metric_blocks as b")
-      .innerJoin("metrics as m", "m.block", "b.id")
-      .where("b.run", "=", run)
-      .where("m.key", "in", keys)
-      .where("m.form", "in", [forms.number, forms.nan, forms.minusZero])
-      .$if(from !== undefined, (query) => query.where(x, ">=", from as number))
-      .$if(to !== undefined, (query) => query.where(x, "<=", to as number));
-  const [extent] = await numbers(tables)
-    .select(({ fn }) => [fn.min<number | null>(x).as("low"), fn.max<number | null>(x).as("high")])
-    .execute();
-  if (extent?.low == null || extent.high == null) return [];
-  const { low, high } = extent;
-  // The last value belongs to the last part.
-  const width = (high - low) / points || 1;
-  const part = sql<number>`floor((${x} - ${low}) / ${width})`;
-  const nth = sql<number>`case when ${part} >= ${points} then ${points} - 1 else ${part} end`;
-  const finite = sql<number | null>`case when m.value between ${-largest} and ${largest} then m.value end`;
-  return numbers(tables)
+  const place = { run, keys, axis, from: from ?? lowest, to: to ?? highest };
+  const spanned = await spannedIn(tables, run);
+  const spans = await extentOf(tables, summarized(tables, place));
+  const rest = await extentOf(tables, single(tables, place, spanned + 1));
+  const [low, high] = [Math.min(spans.low, rest.low), Math.max(spans.high, rest.high)];
+  if (low > high) return [];
+  const isFine = spans.count < 2 * points;
+  const first = Math.min(spans.first, spanned + 1);
+  const last = rest.count > 0 ? Number.MAX_SAFE_INTEGER : spans.last;
+  const found = isFine
+    ? single(tables, place, first, last)
+    : summarized(tables, place).unionAll(single(tables, place, spanned + 1));
+  // Where only summaries are looked at, the first and the last of them may reach out of the range.
+  const [begin, end] = [Math.max(low, place.from), Math.min(high, place.to)];
+  // The last value belongs to the last bucket, and what is before the first to the first.
+  const width = (end - begin) / points || 1;
+  const nth = sql<number>`floor((x - ${begin}) / ${width})`;
+  const rows = await tables
+    .with("found", () => found)
+    .selectFrom("found")
     .select(({ fn }) => [
-      fn.max<number>(x).as("x"),
-      fn.min(finite).as("min"),
-      fn.max(finite).as("max"),
-      fn.avg<number | null>(finite).as("mean"),
-      fn.countAll<number>().as("count"),
-      sql<number>`count(*) - count(${finite})`.as("notFinite"),
+      fn.max("x").as("x"),
+      fn.min("low").as("min"),
+      fn.max("high").as("max"),
+      sql<number | null>`sum(total) / nullif(sum(finite), 0)`.as("mean"),
+      fn.sum<number | string>("numbers").as("count"),
+      sql<number | string>`sum(numbers) - sum(finite)`.as("notFinite"),
     ])
-    .groupBy(nth)
+    .groupBy(sql`case when ${nth} >= ${points} then ${points} - 1 when ${nth} < 0 then 0 else ${nth} end`)
     .orderBy("x")
     .execute();
+  // A sum of whole numbers may come as a decimal.
+  return rows.map((row) => ({ ...row, count: Number(row.count), notFinite: Number(row.notFinite) }));
 }
 
-const largest = Number.MAX_VALUE;
+const [lowest, highest] = [-Number.MAX_VALUE, Number.MAX_VALUE];
 
-/** Points of every metric in every block of a run: from the sums of those that are sealed, counted in the one that is not. */
-const sumsOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number) =>
-  tables
+/** Values of one metric within a range of an axis. */
+interface Place {
+  readonly run: number;
+  readonly keys: readonly number[];
+  readonly axis: "step" | "time";
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Spans that reach into a range. */
+function summarized(tables: Kysely<Tables>, { run, keys, axis, from, to }: Place) {
+  const [first, last] = (
+    axis === "time" ? ["s.first_wall", "s.last_wall"] : ["s.first_step", "s.last_step"]
+  ) as readonly ["s.first_step", "s.last_step"];
+  return tables
+    .selectFrom("metric_parts as p")
+    .innerJoin("metric_spans as s", "s.part", "p.part")
+    .where("p.run", "=", run)
+    .where("s.key", "in", keys)
+    .where("s.numbers", ">", 0)
+    .where(last, ">=", from)
+    .where(first, "<=", to)
+    .select(["s.first_block", "s.block", "s.numbers", "s.finite", "s.low", "s.high", "s.total"])
+    .select([sql.ref<number>(first).as("first_x"), sql.ref<number>(last).as("x")]);
+}
+
+/** Single values in a range, of blocks from `first` to `last`, in the form of spans. */
+function single(
+  tables: Kysely<Tables>,
+  { run, keys, axis, from, to }: Place,
+  first: number,
+  last = Number.MAX_SAFE_INTEGER,
+) {
+  const x = (axis === "time" ? "m.wall" : "m.step") as "m.step";
+  return tables
     .selectFrom("metric_blocks as b")
-    .innerJoin("metric_sums as s", "s.block", "b.id")
+    .innerJoin("metrics as m", "m.block", "b.id")
     .where("b.run", "=", run)
-    .select(["s.block", "s.key", "s.points", "s.last_step"])
+    .where("b.id", ">=", first)
+    .where("b.id", "<=", last)
+    .where("m.key", "in", keys)
+    .where("m.form", "<=", forms.minusZero)
+    .where(x, ">=", from)
+    .where(x, "<=", to)
+    .select(["b.id as first_block", "b.id as block"])
+    .select([
+      sql<number>`1`.as("numbers"),
+      sql<number>`case when m.value between -1e290 and 1e290 then 1 else 0 end`.as("finite"),
+      finiteValue.as("low"),
+      finiteValue.as("high"),
+      finiteValue.as("total"),
+    ])
+    .select([sql.ref<number>(x).as("first_x"), sql.ref<number>(x).as("x")]);
+}
+
+/** How many there are, between which places on the axis, and in which blocks. */
+async function extentOf(
+  tables: Kysely<Tables>,
+  found: ReturnType<typeof summarized> | ReturnType<typeof single>,
+) {
+  const { count, low, high, first, last } = await tables
+    .with("found", () => found)
+    .selectFrom("found")
+    .select(({ fn }) => [
+      fn.countAll<number>().as("count"),
+      fn.min<number | null>("first_x").as("low"),
+      fn.max<number | null>("x").as("high"),
+      fn.min<number | null>("first_block").as("first"),
+      fn.max<number | null>("block").as("last"),
+    ])
+    .executeTakeFirstOrThrow();
+  const [infinity, none] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  return {
+    count,
+    low: low ?? infinity,
+    high: high ?? none,
+    first: first ?? infinity,
+    last: last ?? 0,
+  };
+}
+
+/** The last block of a run that is summarized. */
+async function spannedIn(tables: Pick<Kysely<Tables>, "selectFrom">, run: number): Promise<number> {
+  const head = tables.selectFrom("run_heads").select("spanned").where("run", "=", run);
+  return (await head.executeTakeFirst())?.spanned ?? 0;
+}
+
+/** Points of every metric, and the furthest step: of the spans, and of the blocks that are not summarized. */
+const sumsOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number, spanned: number) =>
+  tables
+    .selectFrom("metric_parts as p")
+    .innerJoin("metric_spans as s", "s.part", "p.part")
+    .where("p.run", "=", run)
+    .select(["s.key", "s.points", "s.last_step", "s.first_block", "s.block"])
     .unionAll(
       tables
         .selectFrom("metric_blocks as b")
         .innerJoin("metrics as m", "m.block", "b.id")
         .where("b.run", "=", run)
-        .where("b.sealed", "=", 0)
+        .where("b.id", ">", spanned)
         .groupBy(["m.block", "m.key"])
         .select(({ fn }) => [
-          "m.block",
           "m.key",
           fn.countAll<number>().as("points"),
           fn.max("m.step").as("last_step"),
+          "m.block as first_block",
+          "m.block",
         ]),
     );
 
@@ -152,36 +245,47 @@ export async function countMetrics(
   tables: Kysely<Tables>,
   run: number,
 ): Promise<readonly { readonly key: string; readonly points: number }[]> {
+  const spanned = await spannedIn(tables, run);
   const counted = await tables
-    .with("sums", (db) => sumsOf(db, run))
+    .with("sums", (db) => sumsOf(db, run, spanned))
     .selectFrom("sums")
-    .innerJoin("metric_keys as k", "k.id", "sums.key")
-    .groupBy("k.key")
+    .groupBy("key")
     // A sum of whole numbers may come as a decimal.
-    .select(({ fn }) => ["k.key", fn.sum<number | string>("sums.points").as("points")])
+    .select(({ fn }) => ["key", fn.sum<number | string>("points").as("points")])
     .execute();
-  return counted
-    .map(({ key, points }) => ({ key, points: Number(points) }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const keys = await keysOf(tables, run);
+  const points = new Map<string, number>();
+  for (const row of counted) {
+    const key = keys.get(row.key)?.key ?? "";
+    points.set(key, (points.get(key) ?? 0) + Number(row.points));
+  }
+  return [...points].map(([key, each]) => ({ key, points: each })).sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** The value of every metric that lies furthest on its axis; of several there, the one that came last. */
 export async function latest(tables: Kysely<Tables>, run: number): Promise<readonly MetricRow[]> {
-  const found = await tables
-    .with("sums", (db) => sumsOf(db, run))
-    .with("ranked", (db) =>
+  const spanned = await spannedIn(tables, run);
+  const sums = await tables
+    .with("sums", (db) => sumsOf(db, run, spanned))
+    .with("furthest", (db) =>
       db
         .selectFrom("sums")
-        .selectAll()
-        .select(sql<number>`rank() over (partition by key order by last_step desc)`.as("rank")),
+        .groupBy("key")
+        .select(({ fn }) => ["key", fn.max("last_step").as("step")]),
     )
-    .selectFrom("ranked as r")
-    .innerJoin("metrics as m", (join) =>
-      join.onRef("m.block", "=", "r.block").onRef("m.key", "=", "r.key").onRef("m.step", "=", "r.last_step"),
-    )
-    .where("r.rank", "=", 1)
-    .select(pointColumns)
+    .selectFrom("furthest as f")
+    .innerJoin("sums as s", (join) => join.onRef("s.key", "=", "f.key").onRef("s.last_step", "=", "f.step"))
+    .select(["f.key", "f.step", "s.first_block", "s.block"])
     .execute();
+  const found: Point[] = [];
+  for (const { key, step, first_block, block } of sums) {
+    const rows = pointsOf(tables, run)
+      .where("b.id", ">=", first_block)
+      .where("b.id", "<=", block)
+      .where("m.key", "=", key)
+      .where("m.step", "=", step);
+    found.push(...(await rows.execute()));
+  }
   const keys = await keysOf(tables, run);
   const newest = new Map<string, Point>();
   for (const point of found) {

@@ -1,10 +1,10 @@
-import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from "kysely";
+import type { Kysely, Selectable, SelectQueryBuilder } from "kysely";
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { Json } from "../json.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
 import type { Tables } from "./database.ts";
-import { unknownRun } from "./insert-metrics.ts";
+import { spanColumns, spansOf, unknownRun } from "./insert-metrics.ts";
 import type { RunMarks, RunRow } from "./stats-store.ts";
 import { jsonOf, numbersOf, storable } from "./stored-values.ts";
 
@@ -108,17 +108,19 @@ export async function removeOrphans(tables: Kysely<Tables>): Promise<boolean> {
     await tables.deleteFrom("metric_keys").where("run", "not in", runs).execute();
     return false;
   }
-  for (const table of ["metrics", "metric_sums"] as const)
-    await tables.deleteFrom(table).where("block", "in", ids).execute();
+  await tables.deleteFrom("metrics").where("block", "in", ids).execute();
+  for (const table of ["metric_spans", "metric_parts"] as const)
+    await tables.deleteFrom(table).where("part", "in", ids).execute();
   await tables.deleteFrom("metric_blocks").where("id", "in", ids).execute();
   return true;
 }
 
 /** The last place that was given in a run. */
-export async function placeOf(tables: Kysely<Tables>, run: number): Promise<number> {
-  const head = tables.selectFrom("run_heads").select("places").where("run", "=", run);
-  return (await head.executeTakeFirst())?.places ?? 0;
-}
+export const placeOf = async (tables: Kysely<Tables>, run: number): Promise<number> =>
+  (await headOf(tables, run))?.places ?? 0;
+
+const headOf = (tables: Kysely<Tables>, run: number) =>
+  tables.selectFrom("run_heads").selectAll().where("run", "=", run).executeTakeFirst();
 
 const setCounters = (tables: Kysely<Tables>, run: number, counters: string) =>
   tables.updateTable("run_heads").set({ counters }).where("run", "=", run).execute();
@@ -158,36 +160,36 @@ async function removeAfter(
 }
 
 async function removePoints(tables: Kysely<Tables>, run: number, key: number, last: number): Promise<void> {
-  const blocks = tables.selectFrom("metric_blocks").select("id").where("run", "=", run);
+  const { spanned = 0 } = (await headOf(tables, run)) ?? {};
+  const parts = tables.selectFrom("metric_parts").select("part").where("run", "=", run);
+  const cut = await tables
+    .deleteFrom("metric_spans")
+    .where("part", "in", parts)
+    .where("key", "=", key)
+    .where("last_step", ">", last)
+    .returning(["part", "first_block", "block", "first_step"])
+    .execute();
+  const first = Math.min(spanned + 1, ...cut.map(({ first_block }) => first_block));
+  const blocks = tables
+    .selectFrom("metric_blocks")
+    .select("id")
+    .where("run", "=", run)
+    .where("id", ">=", first);
   await tables
     .deleteFrom("metrics")
     .where("block", "in", blocks)
     .where("key", "=", key)
     .where("step", ">", last)
     .execute();
-  await tables
-    .updateTable("metric_sums")
-    .set(({ selectFrom }) => {
-      const left = selectFrom("metrics")
-        .whereRef("metrics.block", "=", "metric_sums.block")
-        .whereRef("metrics.key", "=", "metric_sums.key");
-      return {
-        points: left.select(({ fn }) => fn.countAll<number>().as("points")),
-        last_step: left.select(({ fn }) =>
-          fn.coalesce(fn.max("metrics.step"), sql<number>`0`).as("last_step"),
-        ),
-      };
-    })
-    .where("block", "in", blocks)
-    .where("key", "=", key)
-    .where("last_step", ">", last)
-    .execute();
-  await tables
-    .deleteFrom("metric_sums")
-    .where("block", "in", blocks)
-    .where("key", "=", key)
-    .where("points", "=", 0)
-    .execute();
+  // Of what was cut in the middle, the rest is summarized again.
+  for (const { part, first_block, block, first_step } of cut)
+    if (first_step <= last) {
+      const rest = spansOf(tables, run, part)
+        .where("b.id", ">=", first_block)
+        .where("b.id", "<=", block)
+        .where("m.key", "=", key);
+      await tables.insertInto("metric_spans").columns(spanColumns).expression(rest).execute();
+    }
 }
 
 /** Cuts decisions at a step. Of one that is cut in two, its share of the occurrences is kept, as if they lay evenly. */

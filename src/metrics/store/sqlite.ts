@@ -118,9 +118,11 @@ function metricsInserter(
       const [found] = all(queries.key, { run: insert.run, ...storedKey(metric.row) });
       insert.learn(metric, (found as { id: number }).id);
     }
-    if (insert.seal) {
-      run(queries.sealBlock, insert.seal);
-      run(queries.sumBlock, insert.seal);
+    if (insert.seal) run(queries.sealBlock, insert.seal);
+    if (insert.part) {
+      const blocks = all(queries.spanBlocks, insert.part).map((one) => one.id);
+      for (const span of insert.spans(insert.part, blocks)) run(queries.addSpans, span);
+      run(queries.addPart, insert.part);
     }
     const block = insert.block ?? (all(queries.addBlock, insert)[0] as { id: number }).id;
     const others = insert.mayBeSealed ? all(queries.sealedBlocks, insert).map((other) => other.id) : [];
