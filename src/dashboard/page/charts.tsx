@@ -2,7 +2,8 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MetricSummary, RunDetail } from "../api.ts";
-import { boardOf, type Line, type Readout } from "./plots.ts";
+import type { Line } from "./paint.ts";
+import { boardOf, type Readout } from "./plots.ts";
 import { details } from "./runs.ts";
 import { setView, view } from "./view.ts";
 
@@ -151,7 +152,11 @@ function Legend({ runs }: { readonly runs: readonly RunDetail[] }) {
 }
 
 const Swatch = ({ colour }: { readonly colour: number }) => (
-  <span class={`swatch curve-${colour % 8} ${colour < 8 ? "" : "dashed"}`} aria-hidden="true" />
+  <span
+    class={colour < 8 ? "swatch" : "swatch dashed"}
+    style={{ color: `var(--curve-${colour % 8})` }}
+    aria-hidden="true"
+  />
 );
 
 function Group({

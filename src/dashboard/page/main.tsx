@@ -43,7 +43,7 @@ function Page() {
             <RunsList />
           </>
         ) : (
-          <RunPage key={run} id={run} />
+          <RunPage id={run} />
         )}
       </main>
       <Toasts />
@@ -95,10 +95,12 @@ function Header({ onHelp }: { readonly onHelp: () => void }) {
 
 function RunPage({ id }: { readonly id: string }) {
   const wanted = useComputed(() => JSON.stringify(overlaid())).value;
-  const [asked, setAsked] = useState(false);
+  const [asked, setAsked] = useState("");
   useEffect(() => {
-    void openDetails(JSON.parse(wanted) as string[]).finally(() => setAsked(true));
+    void openDetails(JSON.parse(wanted) as string[]).finally(() => setAsked(wanted));
   }, [wanted]);
+  // In the list nothing keeps them up to date.
+  useEffect(() => () => void openDetails([]), []);
   const summary = runs.value?.get(id);
   const detail = details.value.get(id);
   // What came live since the run was opened is newer.
@@ -106,7 +108,7 @@ function RunPage({ id }: { readonly id: string }) {
   if (!run)
     return (
       <p class="note">
-        {asked
+        {asked === wanted
           ? "There is no such run: it was deleted, or it lies in another directory."
           : "Loading the run …"}
       </p>

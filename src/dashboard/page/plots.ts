@@ -3,28 +3,27 @@
 //
 //   a plot comes near the viewport ──> ask ──> one request per run for all of them ──> draw
 //   live values ──> append ──> draw the plots in sight, at the next frame
-//   zoom, pan ──> scale of the plots in sight, each frame ──> when it rests: ask for the visible part, finer
+//   zoom, pan ──> draw, as many as a frame has time for ──> when it rests: ask for the visible part, finer
+//
+// uPlot has the axes, the cursor and what is dragged; paint.ts paints the curves over its scales.
 import { effect } from "@preact/signals";
 import uPlot from "uplot";
 import type { LiveEvents, Series } from "../api.ts";
 import { asApiError, get, liveOpened, notify, onLive, reconnects } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
-import { append, type Curve, curveOf, emptyCurve, extremes, refine, smooth, thin } from "./series.ts";
+import { extent, type Line, type Painted, paint, type Range, timeAxis } from "./paint.ts";
+import {
+  append,
+  type Curve,
+  curveOf,
+  emptyCurve,
+  extremes,
+  nearest,
+  refine,
+  smooth,
+  thin,
+} from "./series.ts";
 import { setView, view } from "./view.ts";
-
-/** A curve of a plot: a metric of a run. `colour` counts through the palette of style.css. */
-export interface Line {
-  readonly run: string;
-  readonly key: string;
-  readonly label: string;
-  readonly colour: number;
-  /** Where the run began, in milliseconds since 1970: time is counted from there. */
-  readonly startedAt: number;
-  /** True where hiding the run hides the curve. */
-  readonly hides: boolean;
-}
-
-type Range = readonly [from: number, to: number];
 
 /** Points that a curve is asked with. Below this many values each one is a point. */
 const points = 600;
@@ -40,9 +39,13 @@ export function boardOf(axis: "step" | "time"): Board {
 
 class Board {
   readonly axis: "step" | "time";
+  /** True while the visible part moves: what is under the cursor is said when it rests. */
+  isMoving = false;
   readonly #plots = new Map<Element, Plot>();
   readonly #waiting = new Set<Plot>();
-  readonly #dirty = new Set<Plot>();
+  readonly #due = new Set<Plot>();
+  readonly #colours = new Map<string, string>();
+  readonly #probe = document.body.appendChild(document.createElement("i"));
   #asking: ReturnType<typeof setTimeout> | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
@@ -58,15 +61,24 @@ class Board {
 
   constructor(axis: "step" | "time") {
     this.axis = axis;
+    const adopt = () => {
+      this.#colours.clear();
+      for (const plot of this.#plots.values()) plot.adopt();
+    };
     let drawn = "";
     effect(() => {
       const { log, smoothing, hidden, zoom, zoomOn, run, theme } = view.value;
       const wanted = JSON.stringify([log, smoothing, hidden, zoom, zoomOn, run, theme]);
       if (wanted === drawn) return;
       drawn = wanted;
-      this.#adopt();
-      this.rest();
+      adopt();
+      // Finer points are asked for once the view has stood still.
+      clearTimeout(this.#resting);
+      this.#resting = setTimeout(() => {
+        for (const plot of this.#plots.values()) if (plot.inSight) this.ask(plot);
+      }, 120);
     });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", adopt);
     onLive("metrics", ({ run, series }) => {
       for (const plot of this.#plots.values()) plot.append(run, series);
     });
@@ -82,25 +94,6 @@ class Board {
     reconnects.subscribe((times) => {
       if (times > 0) for (const plot of this.#plots.values()) plot.forget();
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#adopt());
-  }
-
-  readonly #colours = new Map<string, string>();
-  readonly #probe = document.body.appendChild(document.createElement("i"));
-
-  /** A colour of style.css as a canvas takes it. */
-  colour(name: string): string {
-    const known = this.#colours.get(name);
-    if (known) return known;
-    this.#probe.style.color = `var(${name})`;
-    const found = getComputedStyle(this.#probe).color;
-    this.#colours.set(name, found);
-    return found;
-  }
-
-  #adopt(): void {
-    this.#colours.clear();
-    for (const plot of this.#plots.values()) plot.adopt();
   }
 
   /** Draws curves in an element from the time that it comes near the viewport. Returns a function that ends this. */
@@ -114,20 +107,34 @@ class Board {
       this.#sizes.unobserve(element);
       this.#plots.delete(element);
       this.#waiting.delete(plot);
-      this.#dirty.delete(plot);
+      this.#due.delete(plot);
       plot.close();
     };
   }
 
-  /** Draws a plot at the next frame. */
+  /** A colour of style.css as a canvas takes it. */
+  colour(name: string): string {
+    const known = this.#colours.get(name);
+    if (known) return known;
+    this.#probe.style.color = `var(${name})`;
+    const found = getComputedStyle(this.#probe).color;
+    this.#colours.set(name, found);
+    return found;
+  }
+
+  /** Draws a plot soon. Frames stay short: those that wait longest come first, the others in the next ones. */
   draw(plot: Plot): void {
-    this.#dirty.add(plot);
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      const due = [...this.#dirty];
-      this.#dirty.clear();
-      for (const one of due) one.draw();
-    });
+    this.#due.add(plot);
+    const some = () => {
+      const end = performance.now() + 12;
+      for (const one of this.#due) {
+        if (performance.now() > end) break;
+        this.#due.delete(one);
+        one.draw();
+      }
+      this.#frame = this.#due.size === 0 ? 0 : requestAnimationFrame(some);
+    };
+    this.#frame ||= requestAnimationFrame(some);
   }
 
   /** Asks for the series of a plot, together with all others of the moment. */
@@ -136,23 +143,20 @@ class Board {
     this.#asking ??= setTimeout(() => {
       this.#asking = undefined;
       // One request for each run and range; what is seen now comes before what is only near.
-      const asked = [...this.#waiting];
-      this.#waiting.clear();
       const requests = new Map<string, Request>();
-      for (const plot of asked)
-        for (const [line, range] of plot.wanted()) {
-          const seen = plot.isSeen();
+      for (const one of this.#waiting)
+        for (const [line, range] of one.wanted()) {
+          const seen = one.isSeen();
           const name = JSON.stringify([line.run, range, seen]);
           const request = requests.get(name) ?? { line, range, seen, plots: new Map() };
           requests.set(name, request);
-          request.plots.set(line.key, [...(request.plots.get(line.key) ?? []), plot]);
-          plot.asked(line, range);
+          request.plots.set(line.key, [...(request.plots.get(line.key) ?? []), one]);
+          one.asked(line, range);
         }
-      const [seen, near] = [true, false].map((which) =>
-        [...requests.values()].filter((one) => one.seen === which),
-      );
-      const fetch = (those: readonly Request[] = []) => Promise.all(those.map((one) => this.#fetch(one)));
-      void fetch(seen).then(() => fetch(near));
+      this.#waiting.clear();
+      const fetch = (seen: boolean) =>
+        Promise.all([...requests.values()].filter((one) => one.seen === seen).map((one) => this.#fetch(one)));
+      void fetch(true).then(() => fetch(false));
     }, 5);
   }
 
@@ -160,12 +164,12 @@ class Board {
     const origin = this.axis === "time" ? startedAt : 0;
     const keys = [...plots.keys()];
     for (let i = 0; i < keys.length; i += keysTogether) {
+      const together = keys.slice(i, i + keysTogether);
       const query = new URLSearchParams({ points: String(points), axis: this.axis });
       if (range) {
         query.set("from", String(Math.floor(range[0] + origin)));
         query.set("to", String(Math.ceil(range[1] + origin)));
       }
-      const together = keys.slice(i, i + keysTogether);
       for (const key of together) query.append("key", key);
       try {
         await liveOpened;
@@ -181,37 +185,20 @@ class Board {
     }
   }
 
-  /** True while the visible part moves: what is under the cursor is said when it rests. */
-  isMoving = false;
-  readonly #moving = new Set<Plot>();
-
   /** Shows a range in all plots over an axis, in `first` at once; the URL follows when it rests. */
   move(group: string, range: Range, first?: Plot): void {
     this.isMoving = true;
     for (const plot of this.#plots.values()) {
       if (plot.group !== group) continue;
       plot.range = range;
-      if (plot !== first && plot.inSight && plot.isSeen()) this.#moving.add(plot);
+      if (plot !== first && plot.inSight && plot.isSeen()) this.draw(plot);
     }
-    first?.show();
-    this.#moveFrame ||= requestAnimationFrame(() => this.#moveSome());
+    first?.draw();
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => {
       this.isMoving = false;
       setView({ zoom: range, zoomOn: group }, false);
     }, 150);
-  }
-  #moveFrame = 0;
-
-  /** Moves as many plots as a frame has time for. Those that wait longest come first. */
-  #moveSome(): void {
-    const end = performance.now() + 12;
-    for (const plot of this.#moving) {
-      if (performance.now() > end) break;
-      this.#moving.delete(plot);
-      plot.show();
-    }
-    this.#moveFrame = this.#moving.size === 0 ? 0 : requestAnimationFrame(() => this.#moveSome());
   }
 
   /** Moves the visible part by a share of it, and makes it longer by a factor, as keys and buttons do. */
@@ -222,14 +209,6 @@ class Board {
     const [from, to] = range;
     const [middle, half] = [(from + to) / 2 + share * (to - from), ((to - from) / 2) * factor];
     this.move(sample.group, [middle - half, middle + half]);
-  }
-
-  /** Asks for finer points once the view has stood still. */
-  rest(): void {
-    clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => {
-      for (const plot of this.#plots.values()) if (plot.inSight) this.ask(plot);
-    }, 120);
   }
 }
 
@@ -279,9 +258,10 @@ class Plot {
   readonly #board: Board;
   readonly #element: HTMLElement;
   readonly #plotted: Plotted;
-  readonly #lines: readonly Line[];
   /** By line; `asked` until the answer is there, with the live values that came meanwhile. */
   readonly #held = new Map<Line, Held | { readonly asked: [x: number, value: number | null][] }>();
+  /** Undefined when the points, the smoothing or what is hidden changed. */
+  #painted: readonly Painted[] | undefined;
   #u: uPlot | undefined;
   #log = false;
 
@@ -289,21 +269,14 @@ class Plot {
     this.#board = board;
     this.#element = element;
     this.#plotted = plotted;
-    this.#lines = plotted.lines;
     this.group = board.axis === "time" ? "time" : plotted.axis;
-    this.range = this.#wantedRange();
-  }
-
-  #wantedRange(): Range | undefined {
-    const { zoom, zoomOn } = view.peek();
-    return zoomOn === this.group ? zoom : undefined;
+    this.adopt();
   }
 
   see(inSight: boolean): void {
     this.inSight = inSight;
-    if (!inSight) return;
-    this.#board.ask(this);
-    this.#board.draw(this);
+    if (inSight) this.#board.ask(this);
+    this.#changed();
   }
 
   isSeen(): boolean {
@@ -313,25 +286,32 @@ class Plot {
 
   /** Takes over the view: zoom, scale, smoothing, hidden runs, colours. */
   adopt(): void {
-    this.range = this.#wantedRange();
-    if (this.#log !== view.peek().log) this.#destroy();
+    const { zoom, zoomOn, log } = view.peek();
+    this.range = zoomOn === this.group ? zoom : undefined;
+    if (this.#log !== log) this.#destroy();
+    this.#log = log;
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#painted = undefined;
     if (this.inSight) this.#board.draw(this);
   }
 
   /** Asks again for the curves of a run, or of all. */
   forget(run?: string): void {
-    for (const line of this.#lines) if (run === undefined || line.run === run) this.#held.delete(line);
+    for (const line of this.#plotted.lines)
+      if (run === undefined || line.run === run) this.#held.delete(line);
     if (this.inSight) this.#board.ask(this);
   }
 
   /** Lines that lack points, with the range that they are to be asked for: all of it first. */
   wanted(): readonly (readonly [Line, Range | undefined])[] {
-    return this.#lines.flatMap((line): [Line, Range | undefined][] => {
+    return this.#plotted.lines.flatMap((line): [Line, Range | undefined][] => {
       const held = this.#held.get(line);
       if (held === undefined) return [[line, undefined]];
-      return "asked" in held || !this.range || held.exact || held.partRange === this.range
-        ? []
-        : [[line, this.range]];
+      const enough = "asked" in held || !this.range || held.exact || held.partRange === this.range;
+      return enough ? [] : [[line, this.range]];
     });
   }
 
@@ -341,14 +321,17 @@ class Plot {
     else this.#held.set(line, { asked: [] });
   }
 
+  #find = (run: string, key: string): Line | undefined =>
+    this.#plotted.lines.find((line) => line.run === run && line.key === key);
+
   fail(run: string, key: string): void {
-    const line = this.#line(run, key);
+    const line = this.#find(run, key);
     if (line && "asked" in (this.#held.get(line) ?? {})) this.#held.delete(line);
   }
 
   /** Takes an answer; without a series the run has no such values. */
   take(run: string, key: string, series: Series | undefined, range: Range | undefined, origin: number): void {
-    const line = this.#line(run, key);
+    const line = this.#find(run, key);
     const held = line && this.#held.get(line);
     if (!line || !held) return;
     const curve = series ? curveOf(series, origin) : emptyCurve();
@@ -358,20 +341,16 @@ class Plot {
       for (const [x, value] of held.asked) this.#append(line, x, value);
       if (this.inSight) this.#board.ask(this);
     } else if (held.partRange === range) held.part = curve;
-    if (this.inSight) this.#board.draw(this);
+    this.#changed();
   }
 
-  #line = (run: string, key: string): Line | undefined =>
-    this.#lines.find((line) => line.run === run && line.key === key);
-
   append(run: string, series: LiveEvents["metrics"]["series"]): void {
-    for (const line of this.#lines) {
+    for (const line of this.#plotted.lines) {
       const came = line.run === run ? series[line.key] : undefined;
       if (!came) continue;
-      const origin = this.#board.axis === "time" ? line.startedAt : 0;
-      const x = this.#board.axis === "time" ? came.time : came.step;
+      const [x, origin] = this.#board.axis === "time" ? [came.time, line.startedAt] : [came.step, 0];
       came.value.forEach((value, i) => this.#append(line, (x[i] ?? 0) - origin, value));
-      if (this.inSight) this.#board.draw(this);
+      this.#changed();
     }
   }
 
@@ -381,96 +360,18 @@ class Plot {
     if (!held) return;
     if ("asked" in held) {
       held.asked.push([x, value]);
-      return;
+    } else if (append(held.whole, x, value)) {
+      if (value === null) held.notFinite += 1;
+      const thinned = thin(held.whole, Math.max(points, this.#element.clientWidth));
+      held.exact &&= thinned === held.whole;
+      held.whole = thinned;
     }
-    if (!append(held.whole, x, value)) return;
-    if (value === null) held.notFinite += 1;
-    const thinned = thin(held.whole, Math.max(points, this.#element.clientWidth));
-    if (thinned === held.whole) return;
-    held.whole = thinned;
-    held.exact = false;
   }
 
   resize(): void {
-    const [width, height] = [this.#element.clientWidth, this.#element.clientHeight];
+    const { clientWidth: width, clientHeight: height } = this.#element;
     if (this.#u && width > 0 && (width !== this.#u.width || height !== this.#u.height))
       this.#u.setSize({ width, height });
-  }
-
-  /** Shows its range at once, without new data: a frame of a pan. */
-  show(): void {
-    const [u, range] = [this.#u, this.range];
-    if (u && range) u.batch(() => u.setScale("x", { min: range[0], max: range[1] }));
-  }
-
-  visibleRange(): Range | undefined {
-    const { min, max } = this.#u?.scales.x ?? {};
-    return this.range ?? (min == null || max == null ? undefined : [min, max]);
-  }
-
-  draw(): void {
-    if (!this.inSight || this.#element.clientWidth === 0) return;
-    const { smoothing, log } = view.peek();
-    const usable = (values: readonly (number | null)[]) =>
-      log ? values.map((value) => (value !== null && value > 0 ? value : null)) : values;
-    const said: string[] = [];
-    let last: number | undefined;
-    let [drawn, notFinite] = [0, 0];
-    const u = this.#plot();
-    const tables = this.#lines.map((line, i) => {
-      const held = this.#held.get(line);
-      const curve = held && !("asked" in held) ? refine(held.whole, this.range && held.part) : emptyCurve();
-      const show = !isHidden(line);
-      for (const at of this.#columns(i)) Object.assign(u.series[at] ?? {}, { show });
-      if (show && held && !("asked" in held)) {
-        drawn += curve.x.length;
-        notFinite += held.notFinite;
-        const found = extremes(curve);
-        last ??= found?.last;
-        if (found)
-          said.push(
-            `${line.label} last ${formatNumber(found.last)}, minimum ${formatNumber(found.min)}, maximum ${formatNumber(found.max)}`,
-          );
-      }
-      const smoothed = smoothing > 0 ? smooth(curve.mean, smoothing) : curve.mean;
-      return [curve.x, ...[curve.max, curve.min, curve.mean, smoothed].map(usable)] as uPlot.AlignedData;
-    });
-    const [x = [], ...values] = (tables.length === 1 ? tables[0] : undefined) ?? uPlot.join(tables);
-    const ordered: (typeof values)[number][] = [];
-    for (const [i] of this.#lines.entries())
-      this.#columns(i).forEach((at, j) => (ordered[at - 1] = values[4 * i + j] ?? []));
-    u.setData([x, ...ordered] as uPlot.AlignedData);
-    if (notFinite > 0) said.push(`${notFinite} not finite`);
-    this.#element.setAttribute("aria-label", `${this.#plotted.title}: ${said.join("; ") || "no values yet"}`);
-    this.#element.dataset.points = String(drawn);
-    this.#element.dataset.last = last === undefined ? "" : String(last);
-    this.#plotted.onNotFinite(notFinite);
-    this.#readOut(u);
-  }
-
-  /** Where the parts of a line stand: largest, smallest, mean, smoothed. Bands of all lines come before all lines. */
-  #columns(i: number): readonly [max: number, min: number, mean: number, line: number] {
-    const below = 2 * this.#lines.length;
-    return [2 * i + 1, 2 * i + 2, below + 2 * i + 1, below + 2 * i + 2];
-  }
-
-  /** Says the values under the cursor, or the newest ones without a cursor. */
-  #readOut(u: uPlot): void {
-    if (this.#board.isMoving) return;
-    const under = u.cursor.left !== undefined && u.cursor.left >= 0;
-    const found = this.#lines.flatMap((line, i): Readout[] => {
-      const column = this.#columns(i)[3];
-      const values = u.data[column];
-      if (isHidden(line) || !values) return [];
-      let at = under ? u.cursor.idxs?.[column] : values.length - 1;
-      while (!under && at != null && at > 0 && values[at] == null) at -= 1;
-      const [x, value] = at == null ? [] : [u.data[0][at], values[at]];
-      if (x === undefined || value === undefined) return [];
-      const step =
-        this.#board.axis === "time" ? formatDuration(x) : `${this.#plotted.axis} ${formatNumber(x)}`;
-      return [{ line, at: step, value: formatNumber(value) }];
-    });
-    this.#plotted.onReadout(found);
   }
 
   close(): void {
@@ -484,77 +385,117 @@ class Plot {
     this.#u = undefined;
   }
 
+  draw(): void {
+    if (!this.inSight || this.#element.clientWidth === 0) return;
+    this.#painted ??= this.#prepare();
+    const range = this.visibleRange();
+    if (!range) return;
+    this.#u ??= this.#plot();
+    // It asks for the vertical scale and paints anew.
+    const [u, [min, max]] = [this.#u, range];
+    u.batch(() => u.setScale("x", { min, max }));
+    this.#readOut(u);
+  }
+
+  /** The part of the axis that is seen: the zoomed one, or all that has points. */
+  visibleRange(): Range | undefined {
+    if (this.range) return this.range;
+    const ends = (this.#painted ?? []).flatMap(({ curve: { x } }) => [x[0] ?? [], x.at(-1) ?? []].flat());
+    const [from, to] = [Math.min(...ends), Math.max(...ends)];
+    if (ends.length === 0) return undefined;
+    return from < to ? [from, to] : [from - 0.5, to + 0.5];
+  }
+
+  /** Joins what there is of each curve, and says it to those who do not see it. */
+  #prepare(): readonly Painted[] {
+    const { smoothing, hidden } = view.peek();
+    let [drawn, notFinite] = [0, 0];
+    const said: string[] = [];
+    const painted = this.#plotted.lines.flatMap((line): Painted[] => {
+      const held = this.#held.get(line);
+      if (!held || "asked" in held || (line.hides && hidden.includes(line.run))) return [];
+      const curve = refine(held.whole, this.range && held.part);
+      drawn += curve.x.length;
+      notFinite += held.notFinite;
+      const found = extremes(curve);
+      const { last, min, max } = found ?? {};
+      if (found)
+        said.push(
+          `${line.label} last ${formatNumber(last)}, minimum ${formatNumber(min)}, maximum ${formatNumber(max)}`,
+        );
+      return [{ line, curve, values: smoothing > 0 ? smooth(curve.mean, smoothing) : curve.mean }];
+    });
+    if (notFinite > 0) said.push(`${notFinite} not finite`);
+    this.#element.setAttribute("aria-label", `${this.#plotted.title}: ${said.join("; ") || "no values yet"}`);
+    this.#element.dataset.points = String(drawn);
+    this.#element.dataset.last = String(painted[0]?.curve.mean.findLast((value) => value !== null) ?? "");
+    this.#plotted.onNotFinite(notFinite);
+    return painted;
+  }
+
+  /** Says the values under the cursor, or the newest ones without a cursor. */
+  #readOut(u: uPlot): void {
+    if (this.#board.isMoving) return;
+    const { left = -1 } = u.cursor;
+    const found = (this.#painted ?? []).flatMap(({ line, curve: { x }, values }): Readout[] => {
+      const at =
+        left < 0 ? values.findLastIndex((value) => value !== null) : nearest(x, u.posToVal(left, "x"));
+      const [place, value] = [x[at], values[at]];
+      if (place === undefined || value === undefined) return [];
+      const step =
+        this.#board.axis === "time" ? formatDuration(place) : `${this.#plotted.axis} ${formatNumber(place)}`;
+      return [{ line, at: step, value: formatNumber(value) }];
+    });
+    this.#plotted.onReadout(found);
+  }
+
   #plot(): uPlot {
-    if (this.#u) return this.#u;
     const colour = (name: string) => () => this.#board.colour(name);
-    const linear = uPlot.paths.linear?.();
-    this.#log = view.peek().log;
-    const axis = {
+    const axis: uPlot.Axis = {
       stroke: colour("--muted"),
       grid: { stroke: colour("--grid"), width: 1 },
       ticks: { show: false },
+      font: "11px system-ui, sans-serif",
     };
-    const font = "11px system-ui, sans-serif";
-    const none = { points: { show: false } };
-    const own = (line: Line) => colour(`--curve-${line.colour % 8}`);
-    const bands = this.#lines.flatMap((line): uPlot.Series[] => [
-      { ...none, paths: band, fill: own(line), alpha: 0.18 },
-      { ...none, paths: () => null },
-    ]);
-    const lines = this.#lines.flatMap((line): uPlot.Series[] => [
-      {
-        ...none,
-        width: 1,
-        stroke: own(line),
-        alpha: 0.35,
-        paths: (u, i, from, to) => (view.peek().smoothing > 0 ? (linear?.(u, i, from, to) ?? null) : null),
-      },
-      {
-        stroke: own(line),
-        // The run in front stands out among several.
-        width: line.hides && this.#lines.length > 1 && line.run === view.peek().run ? 2.5 : 1.5,
-        points: { show: (_, __, from, to) => to - from < 40, size: 5, stroke: own(line), fill: own(line) },
-        ...(line.colour < 8 ? {} : { dash: [6, 3] }),
-      },
-    ]);
-    const u = new uPlot(
+    const ticks = (_: uPlot, splits: number[]) => splits.map((one) => (one === null ? "" : formatTick(one)));
+    return new uPlot(
       {
         width: this.#element.clientWidth,
         height: this.#element.clientHeight,
         padding: [8, 20, 0, 0],
         legend: { show: false },
         scales: {
-          x: { time: false, range: (_, min, max) => (this.range ? [...this.range] : [min, max]) },
-          y: this.#log ? { distr: 3 } : {},
+          x: { time: false },
+          y: {
+            ...(this.#log ? { distr: 3 } : {}),
+            range: () => extent(this.#painted ?? [], this.visibleRange() ?? [0, 1], this.#log),
+          },
         },
         axes: [
-          { ...axis, font, size: 26, gap: 2, ...(this.#board.axis === "time" ? timeAxis : stepAxis) },
           {
             ...axis,
-            font,
-            size: 56,
-            gap: 4,
-            values: (_, splits) => splits.map((y) => (y === null ? "" : formatTick(y))),
+            size: 26,
+            gap: 2,
+            space: 64,
+            values: ticks,
+            ...(this.#board.axis === "time" ? timeAxis : {}),
           },
+          { ...axis, size: 56, gap: 4, values: ticks },
         ],
-        series: [{}, ...bands, ...lines],
+        series: [{}],
         cursor: {
           y: false,
           drag: { x: true, y: false, setScale: false },
-          points: { size: 7 },
           sync: {
             key: `espalier-${this.group}`,
             setSeries: false,
             filters: {
-              pub: (type) => type.startsWith("mousemove") || type === "mouseleave",
+              pub: (type) => type === "mousemove" || type === "mouseleave",
               sub: () => this.inSight,
             },
           },
           bind: {
-            mousedown: (self, _, handler) => (event) => {
-              this.#downAt = event.clientX;
-              return event.shiftKey ? this.#pan(self, event) : handler(event);
-            },
+            mousedown: (u, _, handler) => (event) => (event.shiftKey ? this.#pan(u, event) : handler(event)),
             dblclick: () => () => {
               setView({ zoom: undefined }, true);
               return null;
@@ -562,23 +503,18 @@ class Plot {
           },
         },
         hooks: {
-          setCursor: [(self) => this.#readOut(self)],
-          setSelect: [(self) => this.#select(self)],
-          draw: [(self) => this.#markNotFinite(self, colour("--bad")())],
+          // Clicks that end a drag do not come here.
+          ready: [(u) => u.over.addEventListener("click", () => this.#pick(u))],
+          setCursor: [(u) => this.#readOut(u)],
+          setSelect: [(u) => this.#select(u)],
+          draw: [(u) => paint(u, this.#painted ?? [], (name) => this.#board.colour(name))],
         },
       },
-      undefined,
+      // Scales are set from outside; without any data uPlot would draw none.
+      [[0, 1]],
       this.#element,
     );
-    // Not bound above: uPlot tells of clicks on its legend alone.
-    u.over.addEventListener("click", (event) => {
-      if (Math.abs(event.clientX - this.#downAt) < 3) this.#pick(u);
-    });
-    this.#u = u;
-    return u;
   }
-
-  #downAt = 0;
 
   #select(u: uPlot): void {
     const { left, width } = u.select;
@@ -603,85 +539,15 @@ class Plot {
 
   /** Brings the run to the front whose curve was clicked. */
   #pick(u: uPlot): void {
-    const { left = -1, top = -1, idxs } = u.cursor;
-    let [nearest, distance] = ["", 30];
-    for (const [i, line] of this.#lines.entries()) {
-      const column = this.#columns(i)[3];
-      const value = u.data[column]?.[idxs?.[column] ?? -1];
-      if (left < 0 || value == null || isHidden(line)) continue;
-      const away = Math.abs(u.valToPos(value, "y") - top);
-      if (away < distance) [nearest, distance] = [line.run, away];
+    const { left = -1, top = -1 } = u.cursor;
+    let [picked, distance] = ["", 30];
+    for (const { line, curve, values } of this.#painted ?? []) {
+      const value = values[nearest(curve.x, u.posToVal(left, "x"))];
+      const away = value == null ? distance : Math.abs(u.valToPos(value, "y") - top);
+      if (away < distance) [picked, distance] = [line.run, away];
     }
     const { run, runs } = view.peek();
-    if (nearest !== "" && nearest !== run)
-      setView({ run: nearest, runs: run === undefined || runs.includes(run) ? runs : [run, ...runs] });
-  }
-
-  /** Crosses at the lower edge where no value is finite. */
-  #markNotFinite(u: uPlot, colour: string): void {
-    const { ctx, bbox, data } = u;
-    const [size, y] = [3 * uPlot.pxRatio, bbox.top + bbox.height - 5 * uPlot.pxRatio];
-    ctx.save();
-    ctx.strokeStyle = colour;
-    ctx.lineWidth = 1.5 * uPlot.pxRatio;
-    ctx.beginPath();
-    for (const i of this.#lines.keys()) {
-      const column = this.#columns(i)[2];
-      const series = u.series[column];
-      if (!series?.show || this.#log) continue;
-      const [from = 0, to = -1] = series.idxs ?? [];
-      for (let j = from; j <= to; j += 1) {
-        if (data[column]?.[j] !== null) continue;
-        const x = u.valToPos(data[0][j] ?? 0, "x", true);
-        ctx.moveTo(x - size, y - size);
-        ctx.lineTo(x + size, y + size);
-        ctx.moveTo(x - size, y + size);
-        ctx.lineTo(x + size, y - size);
-      }
-    }
-    ctx.stroke();
-    ctx.restore();
+    if (picked !== "" && picked !== run)
+      setView({ run: picked, runs: run === undefined || runs.includes(run) ? runs : [run, ...runs] });
   }
 }
-
-const isHidden = (line: Line): boolean => line.hides && view.peek().hidden.includes(line.run);
-
-/** Fills between a series of largest values and the smallest ones, which follow it. */
-const band: uPlot.Series.PathBuilder = (u, i, from, to) => {
-  const [x, max, min] = [u.data[0], u.data[i], u.data[i + 1]];
-  const fill = new Path2D();
-  let open: [x: number, y: number][] = [];
-  const close = () => {
-    for (const at of open.reverse()) fill.lineTo(...at);
-    if (open.length > 0) fill.closePath();
-    open = [];
-  };
-  for (let j = from; j <= to; j += 1) {
-    const [high, low] = [max?.[j], min?.[j]];
-    if (high === undefined || low === undefined) continue;
-    if (high === null || low === null) {
-      close();
-      continue;
-    }
-    const at = u.valToPos(x[j] ?? 0, "x", true);
-    if (open.length === 0) fill.moveTo(at, u.valToPos(high, "y", true));
-    else fill.lineTo(at, u.valToPos(high, "y", true));
-    open.push([at, u.valToPos(low, "y", true)]);
-  }
-  close();
-  return { stroke: null, fill };
-};
-
-const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
-const timeAxis: uPlot.Axis = {
-  incrs: [
-    ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
-    ...[1, 2, 5, 10, 20, 30].map((n) => n * second),
-    ...[1, 2, 5, 10, 20, 30].map((n) => n * minute),
-    ...[1, 2, 4, 6, 12].map((n) => n * hour),
-    ...[1, 2, 5, 10, 20, 50, 100].map((n) => n * day),
-  ],
-  space: 70,
-  values: (_, splits) => splits.map((x) => formatDuration(x)),
-};
-const stepAxis: uPlot.Axis = { space: 60, values: (_, splits) => splits.map((x) => formatTick(x)) };

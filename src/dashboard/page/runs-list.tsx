@@ -14,15 +14,34 @@ const rowsAtOnce = 60;
 /** Rows that come by themselves; more come when asked for. */
 const rowsUnasked = 500;
 
-const columns = {
-  name: { title: "Run", of: (run: RunSummary) => run.name.toLowerCase() },
-  state: { title: "State", of: (run: RunSummary) => run.state },
-  progress: { title: "Progress", of: (run: RunSummary) => run.progress ?? -1 },
-  counters: { title: "Counters", of: (run: RunSummary) => Math.max(0, ...Object.values(run.counters)) },
-  heartbeat: { title: "Heartbeat", of: (run: RunSummary) => run.heartbeat ?? 0 },
-  started: { title: "Started", of: (run: RunSummary) => run.startedAt },
-  duration: { title: "Duration", of: (run: RunSummary) => (run.endedAt ?? now.peek()) - run.startedAt },
-} as const;
+interface Column {
+  readonly title: string;
+  /** What it is sorted by. */
+  readonly of: (run: RunSummary) => string | number;
+  readonly cell?: (run: RunSummary) => ComponentChildren;
+}
+
+const columns: Readonly<Record<string, Column>> = {
+  name: { title: "Run", of: (run) => run.name.toLowerCase() },
+  state: { title: "State", of: (run) => run.state, cell: (run) => <State run={run} /> },
+  progress: { title: "Progress", of: (run) => run.progress ?? -1, cell: (run) => <Progress run={run} /> },
+  counters: {
+    title: "Counters",
+    of: (run) => Math.max(0, ...Object.values(run.counters)),
+    cell: countersText,
+  },
+  heartbeat: {
+    title: "Heartbeat",
+    of: (run) => run.heartbeat ?? 0,
+    cell: (run) => run.heartbeat !== undefined && <Age at={run.heartbeat} />,
+  },
+  started: { title: "Started", of: (run) => run.startedAt, cell: (run) => formatTime(run.startedAt) },
+  duration: {
+    title: "Duration",
+    of: (run) => (run.endedAt ?? now.peek()) - run.startedAt,
+    cell: (run) => <Duration run={run} />,
+  },
+};
 
 /** The runs that the view asks for, in its order. */
 export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
@@ -33,10 +52,10 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
     const text = [run.name, run.id, run.state, ...run.tags].join("\n").toLowerCase();
     return words.every((word) => text.includes(word)) && tags.every((tag) => run.tags.includes(tag));
   });
-  const column = columns[sort.replace(/^-/, "") as keyof typeof columns] ?? columns.started;
+  const column = columns[sort.replace(/^-/, "")];
   const sign = sort.startsWith("-") ? -1 : 1;
   return found.sort((a, b) => {
-    const [x, y] = [column.of(a), column.of(b)];
+    const [x, y] = [column?.of(a) ?? 0, column?.of(b) ?? 0];
     return x < y ? -sign : x > y ? sign : 0;
   });
 }
@@ -131,7 +150,7 @@ export function RunsList() {
                 />
               </th>
               {Object.entries(columns).map(([id, { title }]) => (
-                <Column key={id} id={id} title={title} sort={sort} />
+                <Heading key={id} id={id} title={title} sort={sort} />
               ))}
               <th scope="col">{spark}</th>
             </tr>
@@ -152,7 +171,15 @@ export function RunsList() {
   );
 }
 
-function Column({ id, title, sort }: { readonly id: string; readonly title: string; readonly sort: string }) {
+function Heading({
+  id,
+  title,
+  sort,
+}: {
+  readonly id: string;
+  readonly title: string;
+  readonly sort: string;
+}) {
   const order = sort === id ? "ascending" : sort === `-${id}` ? "descending" : undefined;
   const sign = { ascending: " ▲", descending: " ▼", none: "" }[order ?? "none"];
   return (
@@ -189,20 +216,14 @@ const Row = memo(({ run, selected }: { readonly run: RunSummary; readonly select
         <TagButton key={tag} tag={tag} />
       ))}
     </th>
-    <td data-label="State">
-      <State run={run} />
-    </td>
-    <td data-label="Progress">
-      <Progress run={run} />
-    </td>
-    <td data-label="Counters" class="number">
-      {countersText(run)}
-    </td>
-    <td data-label="Heartbeat">{run.heartbeat !== undefined && <Age at={run.heartbeat} />}</td>
-    <td data-label="Started">{formatTime(run.startedAt)}</td>
-    <td data-label="Duration">
-      <Duration run={run} />
-    </td>
+    {Object.values(columns).map(
+      ({ title, cell }) =>
+        cell && (
+          <td key={title} data-label={title}>
+            {cell(run)}
+          </td>
+        ),
+    )}
     <td data-label="Spark">
       <Spark run={run} />
     </td>
@@ -230,21 +251,17 @@ export const Progress = ({ run }: { readonly run: RunSummary }) =>
     </span>
   );
 
-export const countersText = (run: RunSummary): string =>
-  Object.entries(run.counters)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${name} ${formatNumber(count)}`)
-    .join(" · ");
+export function countersText({ counters }: RunSummary): string {
+  const counted = Object.entries(counters).filter(([, count]) => count > 0);
+  return counted.map(([name, count]) => `${name} ${formatNumber(count)}`).join(" · ");
+}
 
 export const Age = ({ at }: { readonly at: number }) => <>{formatAge(now.value - at)}</>;
 
-export const Duration = ({ run }: { readonly run: RunSummary }) => (
-  <>
-    {formatDuration(
-      (run.endedAt ?? (run.state === "lost" ? run.heartbeat : undefined) ?? now.value) - run.startedAt,
-    )}
-  </>
-);
+export function Duration({ run }: { readonly run: RunSummary }) {
+  const end = run.endedAt ?? (run.state === "lost" ? run.heartbeat : undefined) ?? now.value;
+  return <>{formatDuration(end - run.startedAt)}</>;
+}
 
 export function TagButton({ tag }: { readonly tag: string }) {
   const tags = useComputed(() => view.value.tags).value;
@@ -283,26 +300,16 @@ function Selection({ selected }: { readonly selected: readonly RunSummary[] }) {
 export function RunActions({ selected }: { readonly selected: readonly RunSummary[] }) {
   const [dialog, setDialog] = useState<"tags" | "delete">();
   if (isReport || selected.length === 0) return null;
-  const allowed = session.value?.control === true;
-  const guard = allowed
-    ? {}
-    : { disabled: true, title: "Needs the token: open the link that `espalier dashboard` printed." };
+  const title = "Needs the token: open the link that `espalier dashboard` printed.";
+  const guard = session.value?.control ? {} : { disabled: true, title };
   const archived = selected.every((run) => run.archived);
+  const ids = selected.map((run) => run.id);
+  const name = selected.length === 1 ? selected[0]?.name : `${selected.length} runs`;
+  const tags = (selected[0]?.tags ?? []).filter((tag) => selected.every((run) => run.tags.includes(tag)));
   const close = () => setDialog(undefined);
   return (
     <span class="buttons">
-      <button
-        type="button"
-        onClick={() =>
-          setView(
-            {
-              hidden: [...new Set([...view.peek().hidden, ...selected.map((run) => run.id)])],
-              runs: view.peek().run === undefined ? [] : view.peek().runs,
-            },
-            false,
-          )
-        }
-      >
+      <button type="button" onClick={() => hide(ids)}>
         Hide
       </button>
       <button type="button" {...guard} onClick={() => void mark(selected, () => ({ archived: !archived }))}>
@@ -314,93 +321,87 @@ export function RunActions({ selected }: { readonly selected: readonly RunSummar
       <button type="button" class="danger" {...guard} onClick={() => setDialog("delete")}>
         Delete …
       </button>
-      {dialog === "tags" && <TagsDialog selected={selected} onClose={close} />}
-      {dialog === "delete" && <DeleteDialog selected={selected} onClose={close} />}
+      {dialog === "tags" && (
+        <Question
+          title={`Tags of ${name}`}
+          label="Tags, with commas between"
+          text={tags.join(", ")}
+          action="Save"
+          onAnswer={(text) => void mark(selected, (run) => ({ tags: changeTags(run, tags, text) }))}
+          onClose={close}
+        />
+      )}
+      {dialog === "delete" && (
+        <Question
+          title={`Delete ${name}?`}
+          label="Metrics, checkpoints, replays and logs are deleted for good. To confirm, type"
+          wanted={selected.length === 1 ? ids[0] : name}
+          action="Delete"
+          onAnswer={() => void remove(ids)}
+          onClose={close}
+        />
+      )}
     </span>
   );
 }
 
+function hide(ids: readonly string[]): void {
+  const { hidden, run, runs: before } = view.peek();
+  setView({ hidden: [...new Set([...hidden, ...ids])], runs: run === undefined ? [] : before }, false);
+}
+
 async function mark(selected: readonly RunSummary[], marks: (run: RunSummary) => Marks): Promise<void> {
   for (const run of selected) {
-    const marked = await send<RunSummary>(
-      "POST",
-      `/api/runs/${encodeURIComponent(run.id)}/marks`,
-      marks(run),
-    );
+    const path = `/api/runs/${encodeURIComponent(run.id)}/marks`;
+    const marked = await send<RunSummary>("POST", path, marks(run));
     if (marked) takeRuns([marked]);
   }
 }
 
-interface DialogProps {
-  readonly selected: readonly RunSummary[];
+/** The tags that all selected runs had become those of the text; others of the run stay. */
+function changeTags(run: RunSummary, before: readonly string[], text: string): readonly string[] {
+  const wanted = text.split(",").map((tag) => tag.trim());
+  const kept = run.tags.filter((tag) => !before.includes(tag));
+  return [...new Set([...kept, ...wanted])].filter((tag) => tag !== "");
+}
+
+async function remove(ids: readonly string[]): Promise<void> {
+  const gone: string[] = [];
+  for (const id of ids.map(encodeURIComponent))
+    if (await send("DELETE", `/api/runs/${id}?confirm=${id}`)) gone.push(decodeURIComponent(id));
+  takeRuns([], gone);
+  const { run, runs: others } = view.peek();
+  setView({
+    run: run && gone.includes(run) ? undefined : run,
+    runs: others.filter((id) => !gone.includes(id)),
+  });
+}
+
+interface QuestionProps {
+  readonly title: string;
+  readonly label: string;
+  readonly text?: string;
+  /** The only text that is taken. */
+  readonly wanted?: string | undefined;
+  readonly action: string;
+  readonly onAnswer: (text: string) => void;
   readonly onClose: () => void;
 }
 
-/** Tags that all selected runs have, to be changed: others of a run stay. */
-function TagsDialog({ selected, onClose }: DialogProps) {
-  const common = (selected[0]?.tags ?? []).filter((tag) => selected.every((run) => run.tags.includes(tag)));
-  const [text, setText] = useState(common.join(", "));
-  const save = () => {
-    const wanted = [...new Set(text.split(",").map((tag) => tag.trim()))].filter((tag) => tag !== "");
-    void mark(selected, (run) => ({
-      tags: [...new Set([...run.tags.filter((tag) => !common.includes(tag)), ...wanted])],
-    }));
-    onClose();
-  };
+function Question({ title, label, text: before = "", wanted, action, onAnswer, onClose }: QuestionProps) {
+  const [text, setText] = useState(before);
   return (
-    <Dialog
-      title={`Tags of ${selected.length === 1 ? selected[0]?.name : `${selected.length} runs`}`}
-      onClose={onClose}
-    >
-      <form method="dialog" onSubmit={save}>
+    <Dialog title={title} onClose={onClose}>
+      <form method="dialog" onSubmit={() => onAnswer(text)}>
         <label>
-          Tags, with commas between{" "}
-          <input type="text" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <span>
+            {label} <b>{wanted}</b>
+          </span>
+          <input autocomplete="off" value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <p class="buttons">
-          <button type="submit">Save</button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
-  );
-}
-
-function DeleteDialog({ selected, onClose }: DialogProps) {
-  const [text, setText] = useState("");
-  const wanted = selected.length === 1 ? (selected[0]?.id ?? "") : `${selected.length} runs`;
-  const remove = async () => {
-    onClose();
-    const gone: string[] = [];
-    for (const { id } of selected) {
-      const path = `/api/runs/${encodeURIComponent(id)}?confirm=${encodeURIComponent(id)}`;
-      if (await send("DELETE", path)) gone.push(id);
-    }
-    takeRuns([], gone);
-    const { run, runs: others } = view.peek();
-    setView({
-      run: run && gone.includes(run) ? undefined : run,
-      runs: others.filter((id) => !gone.includes(id)),
-    });
-  };
-  return (
-    <Dialog title={`Delete ${selected.length === 1 ? selected[0]?.name : wanted}?`} onClose={onClose}>
-      <form method="dialog" onSubmit={() => void remove()}>
-        <p>Metrics, checkpoints, replays and logs are deleted for good. Type “{wanted}” to confirm.</p>
-        <label>
-          Confirm{" "}
-          <input
-            type="text"
-            autocomplete="off"
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
-        <p class="buttons">
-          <button type="submit" class="danger" disabled={text.trim() !== wanted}>
-            Delete
+          <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
+            {action}
           </button>
           <button type="button" onClick={onClose}>
             Cancel
@@ -431,43 +432,36 @@ export function Dialog({ title, onClose, children }: DialogBoxProps) {
 
 // Spark lines are asked for together, and only for rows in sight.
 const sparks = signal<Sparks>({});
-const sparkRows = new Map<Element, string>();
-const inSight = new Set<string>();
+const inSight = new Map<Element, string>();
 const sparksDue = new Set<string>();
 let sparkKey = "";
 let sparkTimer: ReturnType<typeof setTimeout> | undefined;
-const sparkSight =
-  typeof IntersectionObserver === "undefined"
-    ? undefined
-    : new IntersectionObserver((entries) => {
-        for (const { target, isIntersecting } of entries) {
-          const id = sparkRows.get(target) ?? "";
-          if (isIntersecting) inSight.add(id);
-          else inSight.delete(id);
-          if (isIntersecting && !Object.hasOwn(sparks.peek(), id)) sparksDue.add(id);
-        }
-        askSparks(20);
-      });
+const sparkSight = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    const id = (target as HTMLElement).dataset.run ?? "";
+    if (isIntersecting) inSight.set(target, id);
+    else inSight.delete(target);
+    if (isIntersecting && !Object.hasOwn(sparks.peek(), id)) sparksDue.add(id);
+  }
+  askSparks(20);
+});
 // Live updates of the list carry no metrics: runs that move are asked for again, slowly.
 onLive("runs", ({ changed }) => {
   for (const run of changed) sparksDue.add(run.id);
-  askSparks(10_000);
+  if (!sparkTimer) askSparks(10_000);
 });
 
 function askSparks(delay: number): void {
-  if (sparkTimer && delay > 1000) return;
   clearTimeout(sparkTimer);
   sparkTimer = setTimeout(async () => {
     sparkTimer = undefined;
-    const due = [...sparksDue].filter((id) => inSight.has(id)).slice(0, 100);
-    if (due.length === 0 || isReport) return;
-    for (const id of due) sparksDue.delete(id);
+    const due = [...new Set(inSight.values())].filter((id) => sparksDue.delete(id));
+    if (due.length === 0) return;
     const key = sparkKey;
     const query = new URLSearchParams([["key", key], ...due.map((id) => ["run", id])]);
     const found = await get<Sparks>(`/api/sparks?${query}`).catch((): Sparks => ({}));
     const none = Object.fromEntries(due.map((id) => [id, []]));
     if (key === sparkKey) sparks.value = { ...sparks.peek(), ...none, ...found };
-    if (sparksDue.size > 0) askSparks(20);
   }, delay);
 }
 
@@ -482,31 +476,26 @@ function Spark({ run }: { readonly run: RunSummary }) {
       sparkKey = key;
       sparks.value = {};
     }
-    sparkRows.set(own, run.id);
-    sparkSight?.observe(own);
+    sparkSight.observe(own);
     return () => {
-      sparkSight?.unobserve(own);
-      sparkRows.delete(own);
-      inSight.delete(run.id);
+      sparkSight.unobserve(own);
+      inSight.delete(own);
     };
   }, [run.id, key]);
   const finite = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...finite), Math.max(...finite)];
-  const at = (value: number, i: number) =>
-    `${((i / Math.max(1, values.length - 1)) * 118 + 1).toFixed(1)},${(22 - ((value - low) / (high - low || 1)) * 20).toFixed(1)}`;
-  const points = values.flatMap((value, i) => (value === null ? [] : [at(value, i)]));
+  const x = (i: number) => 1 + (118 * i) / Math.max(1, values.length - 1);
+  const y = (value: number) => 22 - (20 * (value - low)) / (high - low || 1);
+  const points = values.flatMap((value, i) => (value === null ? [] : [`${x(i)},${y(value)}`]));
+  const last = formatNumber(finite.at(-1));
   return (
-    <span class="spark" ref={element}>
+    <span class="spark" data-run={run.id} ref={element}>
       {finite.length > 0 && (
-        <svg
-          viewBox="0 0 120 24"
-          role="img"
-          aria-label={`${key} of ${run.name}: last ${formatNumber(finite.at(-1))}`}
-        >
+        <svg viewBox="0 0 120 24" role="img" aria-label={`${key} of ${run.name}: last ${last}`}>
           <polyline points={points.join(" ")} />
         </svg>
       )}
-      <small>{formatNumber(finite.at(-1))}</small>
+      <small>{last}</small>
     </span>
   );
 }

@@ -32,23 +32,30 @@ export function takeRuns(changed: readonly RunSummary[], gone: readonly string[]
 export function followRuns(): void {
   onLive("runs", ({ changed, gone }) => takeRuns(changed, gone));
   onLive("metrics", takeMetrics);
-  // Runs at once, and again whenever the live connection came back.
-  reconnects.subscribe(() => void load());
+  // At once, and again whenever the live connection came back.
+  reconnects.subscribe((times) => {
+    void load();
+    if (times > 0) void openDetails(wanted, true);
+  });
 }
 
-/** Runs in full, by id: those that were opened or overlaid. */
+/** Runs in full, by id: those that are looked at. */
 export const details = signal<ReadonlyMap<string, RunDetail>>(new Map());
+let wanted: readonly string[] = [];
 
-/** Asks for runs in full. Those that are there already stay until the answer. */
-export async function openDetails(ids: readonly string[]): Promise<void> {
+/** Asks for runs in full, and lets go of others. Those that are there already are kept up to date by increments. */
+export async function openDetails(ids: readonly string[], anew = false): Promise<void> {
+  wanted = ids;
   await liveOpened;
   const ask = (id: string) =>
     get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`).catch((error) => {
       notify(asApiError(error));
       return undefined;
     });
-  const found = (await Promise.all(ids.map(ask))).filter((run) => run !== undefined);
-  details.value = new Map([...details.peek(), ...found.map((run) => [run.id, run] as const)]);
+  const missing = ids.filter((id) => anew || !details.peek().has(id));
+  const found = (await Promise.all(missing.map(ask))).filter((run) => run !== undefined);
+  const all = [...details.peek(), ...found.map((run) => [run.id, run] as const)];
+  details.value = new Map(all.filter(([id]) => wanted.includes(id)));
   // A report has no list.
   takeRuns(found.filter((run) => !runs.peek()?.has(run.id)));
 }

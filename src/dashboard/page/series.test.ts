@@ -1,6 +1,17 @@
 import { expect, it } from "vitest";
 import type { Series } from "../api.ts";
-import { append, type Curve, curveOf, emptyCurve, extremes, refine, smooth, thin } from "./series.ts";
+import {
+  append,
+  type Curve,
+  curveOf,
+  emptyCurve,
+  extremes,
+  nearest,
+  placeOf,
+  refine,
+  smooth,
+  thin,
+} from "./series.ts";
 
 /** A curve of single values at 1, 2, 3, ... */
 function curve(...values: (number | null)[]): Curve {
@@ -74,6 +85,12 @@ it("puts a finer part in place of the points that it covers", () => {
   expect(refine(whole, part).mean).toEqual([1, 7, 8, 9, 4, 5]);
   expect(refine(whole, emptyCurve())).toBe(whole);
   expect(refine(emptyCurve(), part).x).toEqual([2, 2.5, 3]);
+});
+
+it("finds the place on the axis, and the point that is nearest", () => {
+  const x = [1, 4, 6];
+  expect([0, 1, 2, 6, 7].map((at) => placeOf(x, at))).toEqual([0, 0, 1, 2, 3]);
+  expect([-9, 2, 3, 5.5, 99].map((at) => nearest(x, at))).toEqual([0, 0, 1, 2, 2]);
 });
 
 it("counts time from the origin, and says the extremes of what is finite", () => {

@@ -26,10 +26,27 @@ export function curveOf(series: Series, origin = 0): Curve {
   };
 }
 
+/** The index of the first place that is not before `at`, by halving. */
+export function placeOf(x: readonly number[], at: number): number {
+  let [low, high] = [0, x.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((x[middle] ?? 0) < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The index of the place that is nearest. */
+export function nearest(x: readonly number[], at: number): number {
+  const after = placeOf(x, at);
+  const [left = Number.NEGATIVE_INFINITY, right = Number.POSITIVE_INFINITY] = [x[after - 1], x[after]];
+  return at - left < right - at ? after - 1 : after;
+}
+
 /** Adds a live value, mostly at the end. Returns false for one that the curve has already. */
 export function append(curve: Curve, x: number, value: number | null): boolean {
-  let at = curve.x.length;
-  while (at > 0 && (curve.x[at - 1] ?? 0) >= x) at -= 1;
+  const at = placeOf(curve.x, x);
   // A point for several values has what lies before it.
   if (at < curve.x.length && (curve.x[at] === x || curve.weight[at] !== 1)) return false;
   curve.x.splice(at, 0, x);
@@ -62,12 +79,13 @@ export function thin(curve: Curve, limit: number): Curve {
 export function refine(whole: Curve, part: Curve | undefined): Curve {
   const [first, last] = [part?.x[0], part?.x.at(-1)];
   if (part === undefined || first === undefined || last === undefined) return whole;
-  const before = whole.x.findIndex((x) => x >= first);
-  const after = whole.x.findIndex((x) => x > last);
+  const before = placeOf(whole.x, first);
+  const end = placeOf(whole.x, last);
+  const after = whole.x[end] === last ? end + 1 : end;
   const join = <T>(coarse: readonly T[], fine: readonly T[]) => [
-    ...coarse.slice(0, before < 0 ? coarse.length : before),
+    ...coarse.slice(0, before),
     ...fine,
-    ...(after < 0 ? [] : coarse.slice(after)),
+    ...coarse.slice(after),
   ];
   return {
     x: join(whole.x, part.x),

@@ -83,7 +83,8 @@ export function RunTabs({ run }: { run: RunDetail }) {
         ))}
       </div>
       <div class="tab-panel" role="tabpanel" id="tab-panel" aria-labelledby={`tab-${chosen.id}`}>
-        <chosen.View key={`${run.id} ${chosen.id}`} run={run} />
+        {/* Charts hold several runs: picking another one leaves them as they are. */}
+        <chosen.View key={chosen.id === "charts" ? chosen.id : `${run.id} ${chosen.id}`} run={run} />
       </div>
     </>
   );
