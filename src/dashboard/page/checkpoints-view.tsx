@@ -64,7 +64,7 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
                           <Button
                             off={off}
                             pressed={kept}
-                            label={`Protect ${name}`}
+                            label={`${kept ? "Protected" : "Protect"} ${name}`}
                             on={() => protect(name, !kept)}
                           >
                             {kept ? "Protected" : "Protect"}

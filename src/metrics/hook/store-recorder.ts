@@ -63,6 +63,8 @@ export class StoreRecorder {
       const { who, what, reason, counters, details, ...given } = value as InterventionRecord;
       const row = { step: counters.steps, wall, ...given, who, what, details: { reason, ...details } };
       this.#events.add("intervention", row);
+      // At once, with what it led to: a run that is paused closes no windows.
+      this.#events.insert().catch(() => undefined);
     } else if (slot.name === evaluationScores.name) {
       const { scores, counters, checkpoint } = value as EvaluationScores;
       const row = { step: counters.steps, name: "evaluation", scores, wall };
