@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -51,5 +51,26 @@ describe("control of a run", () => {
     const { outcome, counters } = await again.train();
     expect({ outcome, epochs: counters.epochs }).toEqual({ outcome: "completed", epochs: 4 });
     expect(existsSync(join(begun.directory, "control/state.json"))).toBe(true);
+  });
+});
+
+writeFileSync(
+  join(folder, "hooks.mjs"),
+  `export const alone = { name: "alone", needs: [{ name: "rare", saved: true }], onEpochEnd() {} };
+export const other = { name: "other", onEpochEnd() {} };
+`,
+);
+
+describe("a run whose hooks cannot be made", () => {
+  it.each([
+    ["checkpoints", "checkpoints={ kep: 3 }", /run\.yaml.* checkpoints: .*"kep".*"keep"/s],
+    ["metrics", "metrics.gradients=often", /run\.yaml.* metrics: .*gradients.*often/s],
+    ["a hook without its provider", "hooks=['./hooks.mjs#alone']", /run\.yaml.* hooks: .*"rare"/s],
+    ["two of one name", "hooks=['./hooks.mjs#other', './hooks.mjs#other']", /run\.yaml.* hooks: .*"other"/s],
+  ])("says where in the configuration, and leaves no directory: %s", async (_, override, message) => {
+    const runs = join(folder, "refused");
+    const overrides = [`directory=${runs}`, override];
+    await expect(createRun(file, { quiet: true, overrides })).rejects.toThrow(message);
+    expect(readdirSync(runs)).toEqual([]);
   });
 });

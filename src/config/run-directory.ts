@@ -13,12 +13,12 @@
  *       replays/         recorded episodes
  *     runs/stats.db      the stats store that all runs share
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
-import { checkpointHook } from "../checkpoint/index.ts";
-import { didYouMean, EspalierError, hex, printable, sha256 } from "../core/index.ts";
+import { type CheckpointHookOptions, checkpointHook } from "../checkpoint/index.ts";
+import { didYouMean, EspalierError, errorText, hex, printable, sha256 } from "../core/index.ts";
 import {
   consoleSink,
   controlHook,
@@ -33,9 +33,9 @@ import {
 } from "../metrics/index.ts";
 import type { RolloutTask } from "../rollout/index.ts";
 import { every } from "../schedule/index.ts";
-import { Trainer, type TrainingResult } from "../trainer/index.ts";
+import { Trainer, type TrainerHook, type TrainingResult } from "../trainer/index.ts";
 import { type BuiltRun, buildRun, readConfig } from "./run-config.ts";
-import { type ConfigSource, parseConfig } from "./source.ts";
+import { type ConfigSource, configError, parseConfig } from "./source.ts";
 
 /** The file `run.json`. */
 export interface RunRecord {
@@ -123,7 +123,12 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
   writeFileSync(join(directory, "config.yaml"), resolvedText({ name, ...config }));
   // Last: a directory without it, of a process that was killed here, is no run yet.
   writeRecord(directory, record);
-  return prepare(directory, record, built, options);
+  try {
+    return await prepare(directory, record, built, options);
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /** The stats store of runs in the directory `root`. */
@@ -230,35 +235,51 @@ async function prepare(
   };
 }
 
-/** The trainer of a run, with the hooks that every run has. It writes nothing before it trains. */
+/**
+ * The trainer of a run, with the hooks that every run has. It writes nothing before it trains. What its hooks find wrong
+ * is told with the place in the configuration.
+ */
 function trainerIn(
   directory: string,
   { id, name, labels }: Pick<RunRecord, "id" | "name" | "labels">,
-  { trainer: options, metrics, checkpoints: own, config: { control = true } }: BuiltRun,
+  { trainer: options, metrics, checkpoints: own, config: { control = true }, source }: BuiltRun,
   outputs: Pick<MetricsHookOptions, "logger" | "statsStore">,
 ): Trainer {
-  return new Trainer({
-    ...options,
-    hooks: [
-      ...(options.hooks ?? []),
-      metricsHook({
-        heartbeat: { file: join(directory, "heartbeat.json") },
-        ...metrics,
-        ...outputs,
-        run: { id, name, ...(labels && { labels }) },
+  const at = <T>(member: string, make: () => T): T => {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof EspalierError)) throw error;
+      throw configError(source, [{ path: [member], message: errorText(error), fix: error.fix }]);
+    }
+  };
+  const recording = at("metrics", () =>
+    metricsHook({
+      heartbeat: { file: join(directory, "heartbeat.json") },
+      ...metrics,
+      ...outputs,
+      run: { id, name, ...(labels && { labels }) },
+    }),
+  );
+  const saving = (options: Partial<CheckpointHookOptions>): TrainerHook =>
+    at("checkpoints", () =>
+      checkpointHook({
+        schedule: every({ seconds: 60 }),
+        keep: { last: 3 },
+        ...options,
+        directory: join(directory, "checkpoints"),
       }),
-      ...(own === false
-        ? []
-        : [
-            checkpointHook({
-              schedule: every({ seconds: 60 }),
-              keep: { last: 3 },
-              ...own,
-              directory: join(directory, "checkpoints"),
-            }),
-          ]),
-      ...(control ? [controlHook({ directory })] : []),
-    ],
+    );
+  const hooks = [
+    ...(options.hooks ?? []),
+    recording,
+    ...(own === false ? [] : [saving(own)]),
+    ...(control ? [controlHook({ directory })] : []),
+  ];
+  return at("hooks", () => {
+    const trainer = new Trainer({ ...options, hooks });
+    trainer.hooks.check();
+    return trainer;
   });
 }
 
