@@ -54,7 +54,7 @@ async function interventions(runs: string, id: string): Promise<readonly string[
   return rows.filter(({ who }) => who === "tester").map(({ what }) => what);
 }
 
-describe("a run of espalier train", { timeout: 600_000 }, () => {
+describe("a run of espalier train", { timeout: 900_000 }, () => {
   it("is steered, killed, paused, interrupted and stopped, and is proved to resume exactly", async () => {
     writeFileSync(
       join(folder, "counter.mjs"),

@@ -121,7 +121,7 @@ export function controlHook(options: ControlHookOptions): TrainerHook {
 }
 
 /** All that influences the future of the run. */
-interface ControlMemory {
+type ControlMemory = {
   /** The last batch at whose end something was to be applied, and how many records were. */
   readonly at: number | null;
   readonly count: number;
@@ -129,7 +129,7 @@ interface ControlMemory {
   readonly ramps: Readonly<Record<string, { readonly value: number; readonly factor: number }>>;
   /** Hooks that were enabled or disabled. */
   readonly hooks: Readonly<Record<string, boolean>>;
-}
+};
 
 const nothing: ControlMemory = { at: null, count: 0, ramps: {}, hooks: {} };
 
@@ -160,7 +160,7 @@ class RunControl {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #failed = false;
-  readonly #writer: NewestWriter<ControlState>;
+  readonly #writer: NewestWriter<() => ControlState>;
   #written = Number.NEGATIVE_INFINITY;
 
   constructor({ directory, replay, pollEvery, clock }: ReturnType<typeof resolveOptions<typeof table>>) {
@@ -169,7 +169,7 @@ class RunControl {
     this.#pollEvery = pollEvery;
     this.#givenClock = clock;
     this.#writer = new NewestWriter(
-      (state) => replace((this.#files as ControlFiles).state, state),
+      (state) => replace((this.#files as ControlFiles).state, state()),
       (cause) => this.#warn(`the state of control cannot be written: ${textOf(cause)}`),
     );
   }
@@ -199,7 +199,7 @@ class RunControl {
       return { ...(here ? { at, count } : { at: null, count: 0 }), ramps, hooks };
     },
     setState: (state) => {
-      this.#memory = { ...nothing, ...(state as unknown as ControlMemory) };
+      this.#memory = { ...nothing, ...(state as ControlMemory) };
     },
   };
 
@@ -209,14 +209,19 @@ class RunControl {
     this.#memory = nothing;
     this.#context = undefined;
     this.#paused = false;
+    this.#waiting = [];
+    this.#seen = new Set();
+    this.#answered.clear();
   }
 
   /** The run begins, or goes on from where it was restored. */
   async start(context: TrainerContext): Promise<void> {
     this.#context = context;
     const { interventions, counters } = context;
+    const ramps = interventions.ramps();
     for (const [name, { value, factor }] of Object.entries(this.#memory.ramps))
-      interventions.setRamp(name, value, factor);
+      if (name in ramps) interventions.setRamp(name, value, factor);
+      else this.#warn(`${name} was set to ${value}, and the task has no such ramp any more`);
     for (const [name, enabled] of Object.entries(this.#memory.hooks)) this.#switch(name, enabled);
     const records =
       this.#replay?.toSorted((a, b) => a.counters.batches - b.counters.batches) ??
@@ -543,10 +548,14 @@ class RunControl {
     const context = this.#context;
     if (!this.#files || !context) return Promise.resolve();
     this.#written = this.#clock.now();
+    return this.#writer.put(() => this.#stateOf(context, outcome));
+  }
+
+  #stateOf(context: TrainerContext, outcome: ControlState["outcome"]): ControlState {
     const { interventions, state } = context;
     const ramps = Object.entries(interventions.ramps());
-    const hooks = interventions.hooks.plan().hooks;
-    return this.#writer.put({
+    const { hooks } = interventions.hooks.plan();
+    return {
       state: outcome ? "ended" : this.#paused ? "paused" : "running",
       ...(outcome && { outcome }),
       pid: process.pid,
@@ -556,7 +565,7 @@ class RunControl {
       hooks: Object.fromEntries(hooks.map(({ name, enabled }) => [name, { enabled }])),
       checkpoints: checkpointHooks(context),
       evaluations: evaluationHooks(context),
-    });
+    };
   }
 
   /** The run has ended. Requests that nobody will answer are refused; one that may be resumed keeps them. */

@@ -12,7 +12,7 @@ export const until = <T>(found: () => T | undefined): Promise<T> =>
       if (value === undefined) throw new Error("not yet");
       return value;
     },
-    { interval: 2, timeout: 60_000 },
+    { interval: 2, timeout: 240_000 },
   );
 
 let asked = 0;
