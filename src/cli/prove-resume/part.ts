@@ -174,7 +174,8 @@ export async function twoCopies(
   cause: unknown,
 ): Promise<EspalierError | undefined> {
   for (const component of Object.values(components ?? {}))
-    if (hasForeignTensor(await Promise.resolve(component.getState()).catch(() => null)))
+    // One that is closed by now throws at once.
+    if (hasForeignTensor(await (async () => component.getState())().catch(() => null)))
       return new EspalierError(
         "ESPALIER_TWICE",
         "the set-up's tensors come from another copy of espalier than this command",

@@ -19,6 +19,11 @@ it("finds tensors of another copy of the package, wherever they stand", async ()
 it("has nothing to say against our own, nor against states that cannot be had", async () => {
   const own = { w: put([1], { engine: "wasm" }), n: [1, null, Float32Array.of(1)] };
   expect(await twoCopies(taskWith(own).components, undefined)).toBeUndefined();
-  const failing = { components: { a: { getState: async () => Promise.reject(new Error("no")) } } };
-  expect(await twoCopies((failing as unknown as Task).components, undefined)).toBeUndefined();
+  const closed = (): never => {
+    throw new Error("it is closed");
+  };
+  for (const getState of [async () => closed(), closed]) {
+    const failing = { components: { a: { getState } } } as unknown as Task;
+    expect(await twoCopies(failing.components, undefined)).toBeUndefined();
+  }
 });
