@@ -60,9 +60,8 @@ export interface Toast extends ApiError {
 }
 export const toasts = signal<readonly Toast[]>([]);
 
-/** Shows a failure with its fix, or another message, at the edge of the page. */
-export function notify(what: ApiError | string): void {
-  const said = typeof what === "string" ? { code: "", message: what } : what;
+/** Shows a failure with its fix at the edge of the page. */
+export function notify(said: ApiError): void {
   const same = toasts.peek().filter((one) => one.message !== said.message);
   nextToast += 1;
   const toast = { ...said, id: nextToast };
@@ -276,16 +275,10 @@ async function follow(address: string, stop: AbortSignal, opened: () => void): P
   }
 }
 
-/** One event of the stream: lines `event: NAME` and `data: JSON`; comments keep the connection alive. */
+/** One event of the stream, as two lines: `event: NAME` and `data: JSON`. Others keep the connection alive. */
 function dispatch(part: string): void {
-  const field = (name: string) =>
-    part
-      .split("\n")
-      .filter((line) => line.startsWith(`${name}:`))
-      .map((line) => line.slice(name.length + 1).trimStart())
-      .join("\n");
-  const [name, data] = [field("event"), field("data")];
-  if (!Object.hasOwn(handlers, name) || data === "") return;
-  for (const handler of handlers[name as keyof LiveEvents])
-    (handler as (event: unknown) => void)(JSON.parse(data));
+  const [, name = "", data = ""] = /^event: (.*)\ndata: (.*)$/m.exec(part) ?? [];
+  if (!Object.hasOwn(handlers, name)) return;
+  const event: unknown = JSON.parse(data);
+  for (const handler of handlers[name as keyof LiveEvents]) (handler as (event: unknown) => void)(event);
 }
