@@ -173,8 +173,8 @@ export async function twoCopies(
   components: Task["components"] | undefined,
   cause: unknown,
 ): Promise<EspalierError | undefined> {
+  // One that is closed by now throws at once.
   for (const component of Object.values(components ?? {}))
-    // One that is closed by now throws at once.
     if (hasForeignTensor(await (async () => component.getState())().catch(() => null)))
       return new EspalierError(
         "ESPALIER_TWICE",
