@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { amountText, EspalierError } from "../core/index.ts";
+import type { StatsStore } from "../metrics/index.ts";
 import { countOf } from "./options.ts";
 import { type Surroundings, thisProcess } from "./terminal.ts";
 
@@ -45,17 +46,12 @@ Examples:
 }
 
 async function dashboard(options: DashboardCommandOptions, around: Surroundings): Promise<void> {
-  const { out, env, interrupts } = around;
+  const { out, interrupts } = around;
   const { runs: directory, host, token } = options;
   const port = options.port === undefined ? undefined : countOf("--port", options.port, 0, 65_535);
-  const location = options.store ?? (env.ESPALIER_STORE || join(directory, "stats.db"));
-  if (!location.includes("://") && !existsSync(location))
-    throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
-      fix: "give the directory of runs as --runs, or the store that they were told to file in as --store",
-    });
   const { startDashboard } = await import("../dashboard/index.ts");
   const { signal, stop } = interrupts(["SIGINT", "SIGTERM"]);
-  const store = await around.openStore(location);
+  const store = await openRunStore(options, around);
   try {
     const count = (await store.runs()).length;
     const server = await startDashboard({
@@ -78,4 +74,17 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
     stop();
     await store.close();
   }
+}
+
+/** Opens the stats store of a directory of runs, or the one that is named. */
+export async function openRunStore(
+  { runs, store }: { readonly runs: string; readonly store?: string },
+  { env, openStore }: Pick<Surroundings, "env" | "openStore">,
+): Promise<StatsStore> {
+  const location = store ?? (env.ESPALIER_STORE || join(runs, "stats.db"));
+  if (!location.includes("://") && !existsSync(location))
+    throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
+      fix: "give the directory of runs as --runs, or the store that they were told to file in as --store",
+    });
+  return openStore(location);
 }

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
 import { EspalierError, printableText } from "../core/index.ts";
 
@@ -143,11 +142,10 @@ export function configError(source: ConfigSource, problems: readonly Problem[]):
 }
 
 /**
- * The settings of a run by their paths: those of the configuration in its directory where it has one, else those that it
- * filed. What runs are compared by.
+ * The settings of a run by their paths: those of the configuration in its directory, `file`, where there is one, else
+ * those that it filed. What runs are compared by.
  */
-export function runSettings(directory: string | undefined, filed: unknown): ReadonlyMap<string, string> {
-  const file = directory === undefined ? undefined : join(directory, "config.yaml");
+export function runSettings(file: string | undefined, filed: unknown): ReadonlyMap<string, string> {
   const leaves = new Map<string, string>();
   const collect = (value: unknown, path: string): void => {
     if (typeof value === "object" && value !== null && Object.keys(value).length > 0)

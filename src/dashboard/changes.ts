@@ -1,12 +1,11 @@
 /** What the page may change, with the token: control of a run that trains, marks, and deletion. */
 import { readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { readRecord } from "../config/index.ts";
 import { checkOptions, EspalierError, isPlainObject, option } from "../core/index.ts";
 import { putRequest } from "../metrics/index.ts";
 import type { ControlRequest, Marks, RunSummary } from "./api.ts";
 import { directoryOf, isRunAlive, type Runs, readControl, rowOf, summaryOf } from "./runs.ts";
-import { invalid } from "./safety.ts";
+import { inside, invalid } from "./safety.ts";
 
 /** Requests that may wait for a run. */
 const MOST_WAITING = 100;
@@ -20,7 +19,8 @@ export async function control(runs: Runs, id: string, body: unknown): Promise<Co
     throw new EspalierError("DASHBOARD_NOT_LISTENING", "the run does not take requests now", {
       fix: "runs that `espalier train` started take them while they train",
     });
-  if (readdirSync(join(directory, "control", "requests")).length >= MOST_WAITING)
+  const requests = inside(directory, "control", "requests");
+  if (requests === undefined || readdirSync(requests).length >= MOST_WAITING)
     throw new EspalierError("DASHBOARD_BUSY", `${MOST_WAITING} requests wait for the run already`, {
       fix: "wait until it has taken them at its next safe point",
     });

@@ -8,7 +8,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { runSettings, type Sweep as SweepFile } from "../config/index.ts";
 import { countText, printable } from "../core/index.ts";
-import { isAlive, type MetricRow, type RunRow, readHeartbeat, readWhy, type StatsStore } from "../metrics/index.ts";
+import {
+  isAlive,
+  type MetricRow,
+  type RunRow,
+  readHeartbeat,
+  readWhy,
+  type StatsStore,
+} from "../metrics/index.ts";
 import type {
   Comparison,
   ControlState,
@@ -105,7 +112,8 @@ function newestBeat(row: RunRow, directory: string | undefined): number | undefi
 
 function heartbeatIn(directory: string): ReturnType<typeof readHeartbeat> {
   try {
-    return readHeartbeat(`${directory}/heartbeat.json`);
+    const file = inside(directory, "heartbeat.json");
+    return file === undefined ? undefined : readHeartbeat(file);
   } catch {
     return undefined; // Damaged: the rows of the store are what is left.
   }
@@ -113,8 +121,10 @@ function heartbeatIn(directory: string): ReturnType<typeof readHeartbeat> {
 
 /** What a run can be told, as its directory says; undefined where nothing listens. */
 export function readControl(directory: string): ControlState | undefined {
+  const file = inside(directory, "control", "state.json");
+  if (file === undefined) return undefined;
   try {
-    const state = JSON.parse(readFileSync(`${directory}/control/state.json`, "utf8")) as ControlState | null;
+    const state = JSON.parse(readFileSync(file, "utf8")) as ControlState | null;
     return typeof state?.state === "string" ? state : undefined;
   } catch {
     return undefined;
@@ -136,17 +146,25 @@ export async function readDetail(runs: Runs, id: string): Promise<RunDetail> {
   const row = await rowOf(runs, id);
   const directory = directoryOf(runs, row);
   const control = directory === undefined ? undefined : readControl(directory);
-  const file = directory === undefined ? undefined : inside(directory, "config.yaml");
+  const file = configOf(runs, row);
   return {
     ...summaryOf(runs, row),
     config: file === undefined ? JSON.stringify(row.config, undefined, 2) : readFileSync(file, "utf8"),
-    settings: Object.fromEntries(runSettings(directory, row.config)),
+    settings: Object.fromEntries(settingsOf(runs, row)),
     metrics: await readMetrics(store, id),
     events: await store.counts(id),
     hasDirectory: directory !== undefined,
     ...(control && { control }),
   };
 }
+
+function configOf(runs: Runs, row: RunRow): string | undefined {
+  const directory = directoryOf(runs, row);
+  return directory === undefined ? undefined : inside(directory, "config.yaml");
+}
+
+const settingsOf = (runs: Runs, row: RunRow): ReadonlyMap<string, string> =>
+  runSettings(configOf(runs, row), row.config);
 
 /** The metrics of a run, with their newest values. */
 async function readMetrics(store: StatsStore, id: string): Promise<readonly MetricSummary[]> {
@@ -211,7 +229,7 @@ export async function readSparks({ store }: Runs, key: string, ids: readonly str
 /** Runs side by side. */
 export async function readComparison(runs: Runs, ids: readonly string[]): Promise<Comparison> {
   const rows = await Promise.all(ids.map((id) => rowOf(runs, id)));
-  const settings = rows.map((row) => runSettings(directoryOf(runs, row), row.config));
+  const settings = rows.map((row) => settingsOf(runs, row));
   const metrics = await Promise.all(
     rows.map(
       async ({ id }) =>
@@ -312,7 +330,7 @@ const sweepFromFile = ({ id, options, trials }: SweepFile, states: ReadonlyMap<s
 });
 
 function sweepFromLabels(runs: Runs, id: string, rows: readonly RunRow[]): Sweep {
-  const settings = rows.map((row) => runSettings(directoryOf(runs, row), row.config));
+  const settings = rows.map((row) => settingsOf(runs, row));
   const paths = [...new Set(settings.flatMap((each) => [...each.keys()]))];
   const parameters = paths.filter(
     (path) => !path.startsWith("sweep.") && new Set(settings.map((each) => each.get(path))).size > 1,

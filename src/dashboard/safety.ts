@@ -29,7 +29,7 @@ export const safeHeaders: Readonly<Record<string, string>> = {
 
 /** The most bytes of a request's body, and characters of its address. */
 const LONGEST_BODY = 64_000;
-const LONGEST_URL = 8_000;
+const LONGEST_URL = 12_000;
 
 const refused = (message: string, fix: string): EspalierError =>
   new EspalierError("DASHBOARD_FORBIDDEN", message, { fix });

@@ -3,7 +3,7 @@
  *
  *     a request
  *       checkHost, checkOrigin, the token      safety.ts
- *       a route of the table below             api.ts says what each answers
+ *       a route                                routes.ts has the table, api.ts says what each answers
  *         runs, metrics, hooks, sweeps         runs.ts
  *         checkpoints, replays                 run-files.ts
  *         log, live updates                    live.ts
@@ -16,39 +16,16 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
-import manifest from "../../package.json" with { type: "json" };
-import { EspalierError, errorText, isPlainObject } from "../core/index.ts";
-import type { RunEventKind, StatsStore } from "../metrics/index.ts";
-import type { ApiError, Session } from "./api.ts";
-import { control, mark, remove } from "./changes.ts";
-import { readCluster } from "./cluster.ts";
-import { Live, readLog } from "./live.ts";
-import {
-  listCheckpoints,
-  listReplays,
-  protectCheckpoint,
-  readCheckpoint,
-  readFilm,
-  verifyCheckpoint,
-} from "./run-files.ts";
-import {
-  directoryOf,
-  explainHook,
-  listRuns,
-  listSweeps,
-  type Runs,
-  readComparison,
-  readDetail,
-  readHooks,
-  readSeries,
-  readSparks,
-  rowOf,
-} from "./runs.ts";
+import { EspalierError, errorText } from "../core/index.ts";
+import type { StatsStore } from "../metrics/index.ts";
+import type { ApiError } from "./api.ts";
+import { Live } from "./live.ts";
+import { answerTo } from "./routes.ts";
+import type { Runs } from "./runs.ts";
 import {
   checkHost,
   checkOrigin,
   hasToken,
-  invalid,
   isLoopback,
   pathSegments,
   readBody,
@@ -79,57 +56,6 @@ export interface RunningDashboard {
   readonly token: string;
   close(): Promise<void>;
 }
-
-/** What a route is given. */
-interface Ask {
-  /** What stands in the path where the route has a `*`. */
-  readonly names: readonly [string, string];
-  readonly query: URLSearchParams;
-  /** The document that was sent with a POST. */
-  readonly body: unknown;
-  /** True where the request had the token. */
-  readonly control: boolean;
-  readonly response: ServerResponse;
-}
-
-type Route = (ask: Ask, dashboard: Dashboard) => unknown;
-
-/** Everything that is answered with JSON, and the live events. */
-const routes: Readonly<Record<string, Route>> = {
-  "GET /api/session": ({ control }, { runs }): Session => ({
-    ...{ version: manifest.version, store: runs.store.location, directory: runs.directory },
-    ...{ control, now: Date.now() },
-  }),
-  "GET /api/runs": (_, { runs }) => listRuns(runs),
-  "GET /api/sparks": ({ query }, { runs }) => readSparks(runs, textOf(query, "key"), query.getAll("run")),
-  "GET /api/runs/*": ({ names: [id] }, { runs }) => readDetail(runs, id),
-  "GET /api/runs/*/series": ({ names: [id], query }, { runs }) => readSeries(runs, id, seriesQuery(query)),
-  "GET /api/runs/*/events": async ({ names: [id], query }, { runs }) =>
-    runs.store.list((await rowOf(runs, id)).id, kindOf(query)),
-  "GET /api/runs/*/hooks": ({ names: [id] }, { runs }) => readHooks(runs, id),
-  "GET /api/runs/*/why": ({ names: [id], query }, { runs }) =>
-    explainHook(runs, id, textOf(query, "hook"), numberOf(query, "at")),
-  "GET /api/runs/*/log": async ({ names: [id], query }, { runs }) => {
-    const directory = directoryOf(runs, await rowOf(runs, id));
-    const before = numberOf(query, "before");
-    return directory === undefined ? { lines: [], from: 0, to: 0 } : readLog(directory, before);
-  },
-  "GET /api/compare": ({ query }, { runs }) => readComparison(runs, query.getAll("run")),
-  "GET /api/sweeps": (_, { runs }) => listSweeps(runs),
-  "GET /api/cluster": () => readCluster(),
-  "GET /api/runs/*/checkpoints": ({ names: [id] }, { runs }) => listCheckpoints(runs, id),
-  "GET /api/runs/*/checkpoints/*": ({ names: [id, name] }, { runs }) => readCheckpoint(runs, id, name),
-  "GET /api/runs/*/replays": ({ names: [id] }, { runs }) => listReplays(runs, id),
-  "GET /api/runs/*/replays/*": ({ names: [id, name] }, { runs }) => readFilm(runs, id, name),
-  "POST /api/runs/*/control": ({ names: [id], body }, { runs }) => control(runs, id, body),
-  "POST /api/runs/*/marks": ({ names: [id], body }, { runs }) => mark(runs, id, body),
-  "DELETE /api/runs/*": ({ names: [id], query }, { runs }) => remove(runs, id, query.get("confirm")),
-  "POST /api/runs/*/checkpoints/*/verify": ({ names: [id, name] }, { runs }) =>
-    verifyCheckpoint(runs, id, name),
-  "POST /api/runs/*/checkpoints/*/protect": ({ names: [id, name], body }, { runs }) =>
-    protectCheckpoint(runs, id, name, protectedOf(body)),
-  "GET /api/live": ({ query, response }, { live }) => live.listen(response, query.getAll("run")),
-};
 
 /** The status of an error by its code. Others are faults of the server. */
 const statuses: Readonly<Record<string, number>> = {
@@ -246,29 +172,13 @@ async function answer(
     const control = hasToken(request, dashboard.token);
     if (method !== "GET") checkOrigin(request);
     if (!control && (method !== "GET" || !isLoopback(dashboard.host))) throw tokenNeeded();
-    const [route, names] = routeOf(method, path);
+    if (path.join("/") === "api/live") return await dashboard.live.listen(response, query.getAll("run"));
     const body = method === "POST" ? await readBody(request) : undefined;
-    const answered = await route({ names, query, body, control, response }, dashboard);
-    if (!response.headersSent) sendJson(response, 200, answered);
+    sendJson(response, 200, await answerTo(dashboard.runs, { method, path, query, body, control }));
   } catch (error) {
     if (response.headersSent) response.destroy();
     else sendError(request, response, error);
   }
-}
-
-function routeOf(method: string, path: readonly string[]): readonly [Route, Ask["names"]] {
-  const fits = (pattern: readonly string[]): boolean =>
-    pattern.length === path.length && pattern.every((part, i) => part === "*" || part === path[i]);
-  const found = Object.keys(routes).filter((name) => fits((name.split(" ")[1] ?? "").split("/").slice(1)));
-  const name = found.find((each) => each.startsWith(`${method} `));
-  const route = name === undefined ? undefined : routes[name];
-  if (!name || !route) {
-    if (found.length > 0) throw new EspalierError("DASHBOARD_METHOD", `${method} cannot be done here`);
-    throw new EspalierError("DASHBOARD_NOT_FOUND", "there is nothing at this address");
-  }
-  const pattern = (name.split(" ")[1] ?? "").split("/").slice(1);
-  const [first = "", second = ""] = path.filter((_, i) => pattern[i] === "*");
-  return [route, [first, second]];
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
@@ -292,54 +202,4 @@ function sendError(request: IncomingMessage, response: ServerResponse, error: un
     : { code: "DASHBOARD_FAILED", message: "the server failed at this" };
   if (!request.complete) response.setHeader("connection", "close");
   sendJson(response, (known && statuses[error.code]) || 500, { error: said });
-}
-
-function textOf(query: URLSearchParams, name: string): string {
-  const text = query.get(name);
-  if (text === null || text === "") throw invalid(`${name} is missing in the query`);
-  return text;
-}
-
-function numberOf(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null || text === "") return undefined;
-  const number = Number(text);
-  if (!Number.isFinite(number)) throw invalid(`${name} is no number`);
-  return number;
-}
-
-/** The most metrics of one request. */
-const MOST_KEYS = 100;
-
-function seriesQuery(query: URLSearchParams): Parameters<typeof readSeries>[2] {
-  const keys = query.getAll("key");
-  if (keys.length > MOST_KEYS) throw invalid(`a request has at most ${MOST_KEYS} keys`);
-  const axis = query.get("axis") ?? "step";
-  if (axis !== "step" && axis !== "time") throw invalid("axis is step or time");
-  const [from, to] = [numberOf(query, "from"), numberOf(query, "to")];
-  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-  return { keys, points: numberOf(query, "points") ?? 600, axis, ...range };
-}
-
-function protectedOf(body: unknown): boolean {
-  const value = isPlainObject(body) ? body.protected : undefined;
-  if (typeof value !== "boolean") throw invalid("say { protected: true } or { protected: false }");
-  return value;
-}
-
-const KINDS = [
-  "evaluation",
-  "episode",
-  "replay",
-  "checkpoint",
-  "heartbeat",
-  "decision",
-  "intervention",
-] as const;
-
-function kindOf(query: URLSearchParams): RunEventKind {
-  const kind = textOf(query, "kind");
-  const known = KINDS.find((each) => each === kind);
-  if (known === undefined) throw invalid(`kind is one of ${KINDS.join(", ")}`);
-  return known;
 }

@@ -86,7 +86,10 @@ const directionOf = (key: string): "min" | "max" =>
 /** The settings of a run: its directory is beside a store that is a file. */
 async function settingsOf(run: RunSummary, location: string): Promise<ReadonlyMap<string, string>> {
   const { runSettings } = await import("../../config/index.ts");
-  return runSettings(location.includes("://") ? undefined : join(dirname(location), run.id), run.config);
+  return runSettings(
+    location.includes("://") ? undefined : join(dirname(location), run.id, "config.yaml"),
+    run.config,
+  );
 }
 
 /** The lines that `espalier compare` prints. */
