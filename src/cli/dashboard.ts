@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { amountText, EspalierError } from "../core/index.ts";
+import type { RunningDashboard } from "../dashboard/index.ts";
 import type { StatsStore } from "../metrics/index.ts";
 import { countOf } from "./options.ts";
-import { type Surroundings, thisProcess } from "./terminal.ts";
+import { ownAddresses, type Surroundings, thisProcess } from "./terminal.ts";
 
 interface DashboardCommandOptions {
   readonly runs: string;
@@ -60,9 +61,12 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
       ...(token !== undefined && { token }),
     });
     try {
-      await out.write(
-        `${amountText(count, "runs")} in ${store.location}\n${server.url}#token=${server.token}\nCtrl-C ends it\n`,
-      );
+      const lines = [
+        `${amountText(count, "runs")} in ${store.location}`,
+        ...addressesOf(server, host).map((url) => `${url}#token=${server.token}`),
+        "Ctrl-C ends it",
+      ];
+      await out.write(`${lines.join("\n")}\n`);
       await new Promise<void>((done) => {
         if (signal.aborted) done();
         signal.addEventListener("abort", () => done());
@@ -74,6 +78,13 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
     stop();
     await store.close();
   }
+}
+
+/** Where the page is: on this machine, and from others where they can reach it. */
+function addressesOf({ url }: RunningDashboard, host: string): readonly string[] {
+  if (host !== "0.0.0.0" && host !== "::") return [url];
+  const { port } = new URL(url);
+  return [url, ...ownAddresses().map((address) => `http://${address}:${port}/`)];
 }
 
 /** Opens the stats store of a directory of runs, or the one that is named. */

@@ -1,3 +1,4 @@
+import { networkInterfaces } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import pc from "picocolors";
 import { type Clock, cut, printable, systemClock } from "../core/index.ts";
@@ -184,3 +185,10 @@ export function statusLine(stream: Terminal, now: () => number = () => performan
     },
   };
 }
+
+/** Addresses of this machine that others may reach. */
+export const ownAddresses = (): readonly string[] => {
+  const all = Object.values(networkInterfaces()).flatMap((those = []) => those);
+  const others = all.filter(({ internal, family }) => !internal && family === "IPv4");
+  return [...new Set(others.map(({ address }) => address))];
+};

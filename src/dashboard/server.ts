@@ -51,7 +51,7 @@ export interface DashboardOptions {
 
 /** A dashboard that is served. */
 export interface RunningDashboard {
-  /** Without the token. */
+  /** Its address on this machine, without the token. */
   readonly url: string;
   readonly token: string;
   close(): Promise<void>;
@@ -116,9 +116,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     void answer(request, response, dashboard);
   });
   const bound = await listen(server, host, port);
-  const shown = host.includes(":") ? `[${host}]` : host;
+  const reached =
+    { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
   return {
-    url: `http://${shown}:${bound}/`,
+    url: `http://${reached}:${bound}/`,
     token,
     async close() {
       live.close();

@@ -7,7 +7,6 @@
  *       read runs and members; on a terminal draw them over the last ones, elsewhere print a line when something changed
  *     stop the server
  */
-import { networkInterfaces } from "node:os";
 import {
   type Broker,
   type NatsServer,
@@ -18,7 +17,7 @@ import {
   startNatsServer,
 } from "../../cluster/index.ts";
 import { EspalierError } from "../../core/index.ts";
-import { type Output, type Style, type Surroundings, styleFor } from "../terminal.ts";
+import { type Output, ownAddresses, type Style, type Surroundings, styleFor } from "../terminal.ts";
 import { jsonText, timeText } from "../text.ts";
 import { statusLines, summaryText } from "./status.ts";
 
@@ -133,13 +132,6 @@ export function greetingLines(
     "",
   ];
 }
-
-/** Addresses of this machine that others may reach. */
-const ownAddresses = (): readonly string[] => {
-  const all = Object.values(networkInterfaces()).flatMap((those = []) => those);
-  const others = all.filter(({ internal, family }) => !internal && family === "IPv4");
-  return [...new Set(others.map(({ address }) => address))];
-};
 
 type Show = (address: string, runs: readonly RunStatus[]) => Promise<void>;
 
