@@ -232,6 +232,19 @@ describe("espalier checkpoint prune", () => {
     expect(text).toMatch(/^kept 3 of 5 checkpoints, \d+ B freed$/m);
   });
 
+  it("keeps what a person has protected", async () => {
+    await run();
+    const store = localStore(path("run"));
+    await store.protect?.("epoch-0002-update-000002", true);
+    const { text } = await checkpoint("prune", path("run"), "--last", "1", "--dry-run");
+    expect(text).toMatch(/would keep 2 of 5/);
+    await checkpoint("prune", path("run"), "--last", "1");
+    expect((await store.list()).sort()).toEqual(["epoch-0002-update-000002", "epoch-0005-update-000005"]);
+    await store.protect?.("epoch-0002-update-000002", false);
+    await checkpoint("prune", path("run"), "--last", "1");
+    expect(await store.list()).toEqual(["epoch-0005-update-000005"]);
+  });
+
   it("removes nothing in a dry run", async () => {
     await run();
     const { text } = await checkpoint("prune", path("run"), "--last", "2", "--dry-run");
