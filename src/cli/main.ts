@@ -59,6 +59,10 @@ const chapters: readonly Chapter[] = [
     async () => (await import("./dashboard.ts")).registerDashboard,
   ],
   [
+    { report: "one HTML file of a run, which works offline" },
+    async () => (await import("./report.ts")).registerReport,
+  ],
+  [
     { predict: "predict the rows of a file with the model of a checkpoint or a run" },
     async () => (await import("./predict.ts")).registerPredict,
   ],
