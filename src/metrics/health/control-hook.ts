@@ -30,6 +30,7 @@ import {
   type ControlState,
   isRecord,
   type ReadRequest,
+  replaces,
 } from "./control.ts";
 import { NewestWriter, replace } from "./heartbeat.ts";
 
@@ -150,8 +151,6 @@ class RunControl {
   #waiting: ReadRequest[] = [];
   /** Records of the journal that the run has not come to yet. */
   #pending: readonly ControlRecord[] = [];
-  /** Those that it has. */
-  #past: readonly ControlRecord[] = [];
   /** Names of requests that have been read, and ids that have been answered. */
   #seen: ReadonlySet<string> = new Set();
   readonly #answered = new Set<string>();
@@ -234,9 +233,7 @@ class RunControl {
       // Of those after this batch the first are in the state that was restored.
       return at !== batches || (record.outcome === "applied" && ++here > count);
     };
-    const ahead = new Set(records.filter(isAhead));
-    this.#past = records.filter((record) => !ahead.has(record));
-    this.#pending = [...ahead];
+    this.#pending = records.filter(isAhead);
     // The event after which these were applied is over.
     if (at === counters.batches) await this.#again(context, { atStart: true });
     if (this.#files) this.#listen(this.#files);
@@ -358,19 +355,14 @@ class RunControl {
   ): void {
     const { request, message, outcome } = answer;
     const record = { ...answer, counters: context.counters, wall: this.#clock.wall() };
-    const isNewest = this.#pending.length === 0;
-    // The newest word about a ramp or a hook counts, and nothing comes after a stop.
-    if (outcome === "applied")
-      this.#pending = this.#pending.filter((each) => !replaces(request, each.request));
+    this.#pending = this.#pending.filter((each) => !replaces(record, each));
     try {
-      if (isNewest) this.#files?.append(record);
-      else this.#files?.rewrite([...this.#past, record, ...this.#pending]);
+      this.#files?.append(record);
     } catch (cause) {
       this.#warn(
         `"${actionText(request)}" was ${outcome}, and the journal cannot be written: ${textOf(cause)}`,
       );
     }
-    this.#past = [...this.#past, record];
     this.#answered.add(request.id);
     this.#remove(file);
     this.#file(record, context);
@@ -498,7 +490,6 @@ class RunControl {
     while (this.#isNext(batches)) {
       const [record, ...rest] = this.#pending as readonly [ControlRecord, ...ControlRecord[]];
       this.#pending = rest;
-      this.#past = [...this.#past, record];
       if (record.outcome === "refused") continue;
       this.#memory = { ...this.#memory, at: batches, count: this.#memory.count + 1 };
       await this.#repeat(record.request, context, atStart);
@@ -592,13 +583,6 @@ class RunControl {
 
 /** True where a signal, another hook or a failure ends the run: a pause ends with it. */
 const isToEnd = ({ endAsked, signal }: TrainerContext): boolean => endAsked !== undefined || signal.aborted;
-
-/** True where a request that is applied takes the place of one of the journal that the run has not come to yet. */
-function replaces(request: ControlRecord["request"], later: ControlRecord["request"]): boolean {
-  if (request.action === "stop") return true;
-  if ("ramp" in request) return "ramp" in later && later.ramp === request.ramp;
-  return "hook" in request && "hook" in later && later.hook === request.hook;
-}
 
 const stopReason = ({ who }: ControlRequest): string => `stopped by ${printable(who)}`;
 

@@ -142,7 +142,8 @@ describe("a run that was steered", () => {
     put(copy, { action: "set", ramp: "learningRate", value: 0.5 }, { id: "early" });
     const trainer = trainerOf([turns, controlHook({ directory: copy, pollEvery: 1 })]);
     await trainer.train();
-    const now = journalOf(copy);
+    expect(journalOf(copy)).toHaveLength(records.length + 1);
+    const now = controlJournal(copy);
     const early = now.find(({ request }) => request.id === "early");
     const from = early?.counters.batches ?? Number.NaN;
     const isReplaced = ({ request, counters }: ControlRecord) =>

@@ -3,7 +3,7 @@
  *
  *     control/requests/ID.json   a request, put there whole (written beside, renamed): a ControlRequest with id, who, at
  *     control/state.json         what the run is doing and what can be told to it: a ControlState, replaced as it changes
- *     control/journal.jsonl      one ControlRecord a line: what was applied or refused, at which counters
+ *     control/journal.jsonl      one ControlRecord a line: what was applied or refused, at which counters; only added to
  *
  * The files and what may stand in them are here; what a run does with requests is in control-hook.ts.
  */
@@ -135,9 +135,9 @@ export class ControlFiles {
     node.fs.rmSync(node.path.join(this.#requests, file), { force: true });
   }
 
-  /** The journal's records, in order. A line that a crash left incomplete is none. */
+  /** The journal's records in the order in which the run comes to them. A line that a crash left incomplete is none. */
   records(warn: (text: string) => void): readonly ControlRecord[] {
-    return recordsIn(this.#journal, warn);
+    return inOrder(recordsIn(this.#journal, warn));
   }
 
   /** Adds a record behind all others, and waits until it is on the disk. */
@@ -154,13 +154,6 @@ export class ControlFiles {
     } finally {
       fs.closeSync(file);
     }
-  }
-
-  /** Replaces all records at once. */
-  rewrite(records: readonly ControlRecord[]): void {
-    const beside = `${this.#journal}.${process.pid}.tmp`;
-    node.fs.writeFileSync(beside, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
-    node.fs.renameSync(beside, this.#journal);
   }
 
   /** Puts the journal of an earlier run aside. */
@@ -215,6 +208,31 @@ function recordsIn(file: string, warn: (text: string) => void): readonly Control
     warn(`${file}: line ${i + 1} is no record, and is left out: ${printable(line, 80)}`);
     return [];
   });
+}
+
+/**
+ * The records of a run that may have gone back to a checkpoint and been told something before it came again to what it
+ * had been told.
+ */
+function inOrder(lines: readonly ControlRecord[]): readonly ControlRecord[] {
+  const records: ControlRecord[] = [];
+  for (const record of lines) {
+    const isLater = ({ counters }: ControlRecord): boolean => counters.batches > record.counters.batches;
+    const later = records.some(isLater) ? records.splice(records.findIndex(isLater)) : [];
+    records.push(record, ...later.filter((each) => !replaces(record, each)));
+  }
+  return records;
+}
+
+/**
+ * True where a record takes the place of a later one that was there before: the newest word about a ramp or a hook
+ * counts, and nothing comes after a stop.
+ */
+export function replaces({ request, outcome }: ControlRecord, { request: later }: ControlRecord): boolean {
+  if (outcome === "refused") return false;
+  if (request.action === "stop") return true;
+  if ("ramp" in request) return "ramp" in later && later.ramp === request.ramp;
+  return "hook" in request && "hook" in later && later.hook === request.hook;
 }
 
 /** True for records of a journal. */
