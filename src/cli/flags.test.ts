@@ -1,20 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { createProgram, type RegisterCommand } from "./program.ts";
-
-const here = fileURLToPath(new URL(".", import.meta.url));
-const files = (readdirSync(here, { recursive: true }) as string[])
-  .filter((file) => file.endsWith(".ts") && !file.includes("test"))
-  .map((file) => `${here}${file}`)
-  .filter((file) => /export function register/.test(readFileSync(file, "utf8")));
-const registers: RegisterCommand[] = [];
-for (const file of files) {
-  const exports = (await import(file)) as Readonly<Record<string, unknown>>;
-  for (const [name, value] of Object.entries(exports))
-    if (name.startsWith("register")) registers.push(value as RegisterCommand);
-}
+import { wholeProgram } from "./commands.test-support.ts";
 
 /** Every command that does something, by all its words. */
 function commandsOf(parent: Command, words: readonly string[] = []): readonly (readonly [string, Command])[] {
@@ -25,7 +11,7 @@ function commandsOf(parent: Command, words: readonly string[] = []): readonly (r
   });
 }
 
-const commands = commandsOf(createProgram(registers.map((register) => (program) => register(program))));
+const commands = commandsOf(await wholeProgram());
 
 /** Commands that print nothing which a program would read otherwise. */
 const without: Readonly<Record<string, string>> = {
@@ -35,6 +21,7 @@ const without: Readonly<Record<string, string>> = {
   "cluster install": "it says that it is done",
   "engine install": "it says that it is done",
   dashboard: "it serves pages",
+  report: "it writes a page",
 };
 
 describe("the flags of all commands", () => {

@@ -9,6 +9,7 @@ import { countOf, numberOf } from "../options.ts";
 import { ranElsewhere, type Self, thisProgram } from "../run-again.ts";
 import { type Surroundings, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
+import { configuredParts } from "../train.ts";
 import { printFrames, textFrames, watch } from "./film.ts";
 import { locateReplay } from "./locate.ts";
 
@@ -38,6 +39,7 @@ interface ReplayCommandOptions {
   readonly columns?: string;
   readonly width: string;
   readonly module?: string;
+  readonly config?: string;
   readonly force?: boolean;
   readonly json?: boolean;
 }
@@ -70,6 +72,7 @@ export function registerReplay(program: Command, around: ReplaySurroundings = th
       "--module <file>",
       "import this first: it registers environments of your own by registerEnvironment",
     )
+    .option("--config <file|run>", "import what a configuration, or that of a run, imports")
     .option("--json", "print what it is and whether it plays as it was recorded, as JSON")
     .addHelpText(
       "after",
@@ -81,6 +84,7 @@ Examples:
   espalier replay runs/maze/replays             the newest one there
   espalier replay best.replay --speed 0.5
   espalier replay best.replay --gif best.gif
+  espalier replay mine.replay --config run.yaml
   espalier replay mine.replay --module ./my-environment.mts`,
     )
     .action((from: string, options: ReplayCommandOptions) => replay(from, options, around));
@@ -98,6 +102,10 @@ async function replay(
   for (const file of [options.svg, options.gif])
     if (file !== undefined) checkFree(file, options.force === true);
   if (await ranElsewhere(options.module, around.self, around.args)) return;
+  if (options.config !== undefined) {
+    const { locateConfig } = await import("../../config/index.ts");
+    if (!(await configuredParts(locateConfig(options.config), [], []))) return;
+  }
   // Environments bring the engine along: other commands start faster without.
   const rl = await import("../../rl/index.ts");
   const { path, among } = isOnS3(from) ? { path: from, among: 1 } : locateReplay(rl.replayPath(from));
@@ -137,7 +145,7 @@ function environmentOf(
     throw new EspalierError(cause.code, `this replay is of "${environment}", which is not registered`, {
       fix:
         module === undefined
-          ? `give --module FILE, a file that calls registerEnvironment("${environment}", { make })`
+          ? `give --config, the run or its file, or --module FILE, which calls registerEnvironment("${environment}", { make })`
           : `let ${module} call registerEnvironment("${environment}", { make }); where it does, it has a copy of Espalier to itself: ` +
             'name it .mts or .mjs, or put "type": "module" into its package.json',
       cause,

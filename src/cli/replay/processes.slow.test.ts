@@ -46,6 +46,8 @@ describe("espalier replay in a process of its own", { timeout: 300_000 }, () => 
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
     expect(text).toMatch(/^Walk, lesson short, seed 3: .*terminated\nverified/);
     expect(text).toContain("step 1");
+    writeFileSync(path("run.yaml"), "imports: [./mine.mts]\ntask: { use: ppo, env: Walk }\n");
+    expect((await run(["replay", file, "--config", path("run.yaml")])).text).toBe(text);
   });
 
   it("ends cleanly when whoever reads goes away", async () => {
