@@ -53,7 +53,7 @@ const routes: Readonly<Record<string, Route>> = {
   "GET /api/runs/*": ({ names: [id] }, runs) => readDetail(runs, id),
   "GET /api/runs/*/series": ({ names: [id], query }, runs) => readSeries(runs, id, seriesQuery(query)),
   "GET /api/runs/*/events": async ({ names: [id], query }, runs) =>
-    runs.store.list((await rowOf(runs, id)).id, kindOf(query)),
+    (await runs.store.list((await rowOf(runs, id)).id, kindOf(query))).slice(-MOST_EVENTS),
   "GET /api/runs/*/hooks": ({ names: [id] }, runs) => readHooks(runs, id),
   "GET /api/runs/*/why": ({ names: [id], query }, runs) =>
     explainHook(runs, id, textOf(query, "hook"), numberOf(query, "at")),
@@ -116,6 +116,8 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   return number;
 }
 
+/** The most rows of events, the newest. */
+const MOST_EVENTS = 5000;
 /** The most metrics of one request. */
 const MOST_KEYS = 100;
 

@@ -163,8 +163,13 @@ function configOf(runs: Runs, row: RunRow): string | undefined {
   return directory === undefined ? undefined : inside(directory, "config.yaml");
 }
 
-const settingsOf = (runs: Runs, row: RunRow): ReadonlyMap<string, string> =>
-  runSettings(configOf(runs, row), row.config);
+function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
+  try {
+    return runSettings(configOf(runs, row), row.config);
+  } catch {
+    return runSettings(undefined, row.config); // Somebody has edited the file: what was filed is still known.
+  }
+}
 
 /** The metrics of a run, with their newest values. */
 async function readMetrics(store: StatsStore, id: string): Promise<readonly MetricSummary[]> {
@@ -310,10 +315,12 @@ export async function listSweeps(runs: Runs): Promise<readonly Sweep[]> {
 
 function readSweep({ directory }: Runs, id: string): SweepFile | undefined {
   const path = inside(directory, id, "trials.json");
+  if (path === undefined) return undefined;
   try {
-    return path === undefined ? undefined : (JSON.parse(readFileSync(path, "utf8")) as SweepFile);
+    const sweep = JSON.parse(readFileSync(path, "utf8")) as SweepFile | null;
+    return sweep?.options?.parameters && Array.isArray(sweep.trials) ? sweep : undefined;
   } catch {
-    return undefined; // It is being replaced.
+    return undefined; // It is damaged.
   }
 }
 

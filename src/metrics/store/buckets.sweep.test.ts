@@ -13,6 +13,11 @@ function valueAt(step: number, metric: number): number {
   return Math.sin(step / 300 + metric) * 10;
 }
 
+/** What every run here has: a value of `once/only` at step 3, then so many of each of eight metrics. */
+const counts = (points: number) => [
+  { key: "once/only", points: 1 },
+  ...names.map((name) => ({ key: `train/${name}`, points })),
+];
 const names = Array.from({ length: 8 }, (_, i) => `m${i}`);
 
 /** Records of eight metrics from one step to another, window by window. */
@@ -24,6 +29,7 @@ const windows = (from: number, to: number): readonly MetricRecord[] =>
 /** Enough rows for summaries, and some more. */
 async function fillRun(store: StatsStore, id: string, steps: number): Promise<void> {
   await store.startRun(aRun(id));
+  await store.addMetrics(id, [aRecord(3, 0.5, { category: "once", name: "only" })]);
   for (let step = 1; step <= steps; step += 60)
     await store.addMetrics(id, windows(step, Math.min(steps, step + 59)));
 }
@@ -123,17 +129,18 @@ sweepStores("a stats store", ({ open, location, query }) => {
       }
       expect(await read({ points: 300, from: 2000, to: 3000 })).toEqual(expected(5, 2000, 3000, 300));
       expect(await read({ points: 100, from: 4550 })).toEqual(expected(5, 4550, 4600, 100));
-      expect(await store.metrics("a")).toEqual(names.map((name) => ({ key: `train/${name}`, points: 4600 })));
-      expect((await store.latest("a")).map(({ step }) => step)).toEqual(names.map(() => 4600));
-      expect((await store.metrics("other"))[0]).toMatchObject({ points: 60 });
+      expect(await store.metrics("a")).toEqual(counts(4600));
+      // That of the metric that was logged once lies in a summary.
+      expect((await store.latest("a")).map(({ step }) => step)).toEqual([3, ...names.map(() => 4600)]);
+      expect(await store.metrics("other")).toEqual(counts(60));
     });
 
     it("of a run that was resumed forget what comes again", async () => {
       const store = await open();
       await fillRun(store, "a", 4600);
       await store.startRun(aRun("a", { startedAt: 2000, resumedAt: at(1234) }));
-      expect(await store.metrics("a")).toEqual(names.map((name) => ({ key: `train/${name}`, points: 1234 })));
-      expect((await store.latest("a")).map(({ step }) => step)).toEqual(names.map(() => 1234));
+      expect(await store.metrics("a")).toEqual(counts(1234));
+      expect((await store.latest("a")).map(({ step }) => step)).toEqual([3, ...names.map(() => 1234)]);
       const [all] = await store.buckets("a", "train/m2", { points: 1 });
       expect(all).toEqual(expected(2, 1, 1234, 1)[0]);
       await store.addMetrics("a", windows(1235, 1300));

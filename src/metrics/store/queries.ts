@@ -99,7 +99,7 @@ export async function buckets(
   const rest = await extentOf(tables, single(tables, place, spanned + 1));
   const [low, high] = [Math.min(spans.low, rest.low), Math.max(spans.high, rest.high)];
   if (low > high) return [];
-  const isFine = spans.count < 2 * points;
+  const isFine = spans.count < points;
   const first = Math.min(spans.first, spanned + 1);
   const last = rest.count > 0 ? Number.MAX_SAFE_INTEGER : spans.last;
   const found = isFine
@@ -223,7 +223,7 @@ const sumsOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number, spanned
     .selectFrom("metric_parts as p")
     .innerJoin("metric_spans as s", "s.part", "p.part")
     .where("p.run", "=", run)
-    .select(["s.key", "s.points", "s.last_step", "s.first_block", "s.block"])
+    .select(["s.key", "s.points", "s.last_step"])
     .unionAll(
       tables
         .selectFrom("metric_blocks as b")
@@ -231,13 +231,7 @@ const sumsOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number, spanned
         .where("b.run", "=", run)
         .where("b.id", ">", spanned)
         .groupBy(["m.block", "m.key"])
-        .select(({ fn }) => [
-          "m.key",
-          fn.countAll<number>().as("points"),
-          fn.max("m.step").as("last_step"),
-          "m.block as first_block",
-          "m.block",
-        ]),
+        .select(({ fn }) => ["m.key", fn.countAll<number>().as("points"), fn.max("m.step").as("last_step")]),
     );
 
 /** Keys of a run's metrics, with how many points each has. */
@@ -265,36 +259,61 @@ export async function countMetrics(
 /** The value of every metric that lies furthest on its axis; of several there, the one that came last. */
 export async function latest(tables: Kysely<Tables>, run: number): Promise<readonly MetricRow[]> {
   const spanned = await spannedIn(tables, run);
-  const sums = await tables
+  const furthest = await tables
     .with("sums", (db) => sumsOf(db, run, spanned))
-    .with("furthest", (db) =>
-      db
-        .selectFrom("sums")
-        .groupBy("key")
-        .select(({ fn }) => ["key", fn.max("last_step").as("step")]),
-    )
-    .selectFrom("furthest as f")
-    .innerJoin("sums as s", (join) => join.onRef("s.key", "=", "f.key").onRef("s.last_step", "=", "f.step"))
-    .select(["f.key", "f.step", "s.first_block", "s.block"])
+    .selectFrom("sums")
+    .groupBy("key")
+    .select(({ fn }) => ["key", fn.max("last_step").as("step")])
     .execute();
-  const found: Point[] = [];
-  for (const { key, step, first_block, block } of sums) {
-    const rows = pointsOf(tables, run)
-      .where("b.id", ">=", first_block)
-      .where("b.id", "<=", block)
-      .where("m.key", "=", key)
-      .where("m.step", "=", step);
-    found.push(...(await rows.execute()));
-  }
   const keys = await keysOf(tables, run);
   const newest = new Map<string, Point>();
-  for (const point of found) {
-    const key = keys.get(point.key)?.key ?? "";
+  for (const { key: id, step } of furthest) {
+    const point =
+      (await lastAt(tables, run, id, step, spanned + 1)) ?? (await lastInSpans(tables, run, id, step));
+    const key = keys.get(id)?.key ?? "";
     const known = newest.get(key);
-    if (!known || point.step > known.step || (point.step === known.step && point.place > known.place))
+    if (point && (!known || step > known.step || (step === known.step && point.place > known.place)))
       newest.set(key, point);
   }
   return metricRows(keys, [...newest.values()]).sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/** The value that came last of those of a metric at a step, in blocks from `first` to `last`. */
+const lastAt = (
+  tables: Kysely<Tables>,
+  run: number,
+  key: number,
+  step: number,
+  first: number,
+  last = Number.MAX_SAFE_INTEGER,
+): Promise<Point | undefined> =>
+  pointsOf(tables, run)
+    .where("b.id", ">=", first)
+    .where("b.id", "<=", last)
+    .where("m.key", "=", key)
+    .where("m.step", "=", step)
+    .orderBy("m.place", "desc")
+    .limit(1)
+    .executeTakeFirst();
+
+/** The same of a metric whose furthest value is in blocks that are summarized, as of one that is logged seldom. */
+async function lastInSpans(
+  tables: Kysely<Tables>,
+  run: number,
+  key: number,
+  step: number,
+): Promise<Point | undefined> {
+  const span = await tables
+    .selectFrom("metric_parts as p")
+    .innerJoin("metric_spans as s", "s.part", "p.part")
+    .where("p.run", "=", run)
+    .where("s.key", "=", key)
+    .where("s.last_step", "=", step)
+    .orderBy("s.block", "desc")
+    .select(["s.first_block", "s.block"])
+    .limit(1)
+    .executeTakeFirst();
+  return span && lastAt(tables, run, key, step, span.first_block, span.block);
 }
 
 /** Blocks that are read in one go. */
