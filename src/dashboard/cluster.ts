@@ -8,17 +8,17 @@ let reading: Promise<ClusterStatus> | undefined;
 
 /** Reads who takes part in the runs of the server in $NATS_URL. Pages that ask at the same time share the answer. */
 export function readCluster(env: NodeJS.ProcessEnv = process.env): Promise<ClusterStatus> {
-  reading ??= readFrom(env.NATS_URL ?? "").finally(() => {
+  reading ??= readFrom(env.NATS_URL ?? "", env.NATS_TOKEN || undefined).finally(() => {
     reading = undefined;
   });
   return reading;
 }
 
-async function readFrom(servers: string): Promise<ClusterStatus> {
+async function readFrom(servers: string, token: string | undefined): Promise<ClusterStatus> {
   if (servers === "") return { problem: "set NATS_URL to the address of a server and start again", runs: [] };
   const { natsBroker, readStatus } = await import("../cluster/index.ts");
   try {
-    const broker = await natsBroker({ servers, patience: PATIENCE, warn: () => undefined });
+    const broker = await natsBroker({ servers, token, patience: PATIENCE, warn: () => undefined });
     try {
       const now = Date.now();
       const runs = (await readStatus(broker)).map(({ run, state, members }) => {
