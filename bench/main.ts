@@ -1,9 +1,16 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { EspalierError } from "../src/core/index.ts";
+import { findPlugins } from "../src/engine/index.ts";
 import { type Bench, benches } from "./benches.ts";
 import { type Arguments, commandOf, isWhole, readArguments } from "./harness/arguments.ts";
+import { chart, comparisonsIn } from "./harness/chart.ts";
 import { withSection } from "./harness/docs.ts";
-import { benchmarksPage } from "./harness/folders.ts";
+import type { Figure } from "./harness/figure.ts";
+import { benchCache, benchmarksPage, chartFile } from "./harness/folders.ts";
 import { allHold } from "./harness/judge.ts";
 import { describeMachine, machineLines } from "./harness/machine.ts";
 import { Peers } from "./harness/peers.ts";
@@ -12,12 +19,21 @@ import type { Report, Result } from "./harness/report.ts";
 import { runFigure } from "./harness/run.ts";
 import { plainTable, problemLines, tableRows } from "./harness/table.ts";
 
+/** One run of all benches, as `--json` writes it. */
+interface Reports {
+  readonly command: string;
+  readonly date: string;
+  readonly reports: readonly Report[];
+  /** Benches that gave no report, and why. */
+  readonly missing: Readonly<Record<string, string>>;
+}
+
+const isAsked = ({ name, engine }: Figure, asked: Arguments): boolean =>
+  (asked.engine ?? engine) === engine && name.toLowerCase().includes((asked.only ?? "").toLowerCase());
+
 async function measure(asked: Arguments, bench: Bench): Promise<Report> {
   const { figures } = await bench.load();
-  const wanted = figures.filter(
-    ({ name, engine }) =>
-      (asked.engine ?? engine) === engine && name.toLowerCase().includes((asked.only ?? "").toLowerCase()),
-  );
+  const wanted = figures.filter((figure) => isAsked(figure, asked));
   if (wanted.length === 0)
     throw new EspalierError("BENCH_ARGUMENT", `no figure of ${asked.bench} is asked for`, {
       fix: `they are: ${figures.map(({ name, engine }) => `${engine}: ${name}`).join("; ")}`,
@@ -67,6 +83,61 @@ function saved(file: string, bench: string): Report {
   });
 }
 
+/** Every bench in a process of its own, so that none finds what another left. One that fails is noted. */
+async function measureAll(asked: Arguments): Promise<Reports> {
+  const folder = mkdtempSync(join(tmpdir(), "espalier-bench-"));
+  const reports: Report[] = [];
+  const missing: Record<string, string> = {};
+  const hasGpu = findPlugins().some(({ kind }) => kind === "cuda");
+  try {
+    for (const [name, { load }] of Object.entries(benches)) {
+      if (!(await load()).figures.some((figure) => isAsked(figure, asked))) continue;
+      if (name.endsWith("-gpu") && !hasGpu) {
+        missing[name] = "there is no CUDA plugin here";
+        continue;
+      }
+      console.error(`\n=== ${name}`);
+      const file = join(folder, `${name}.json`);
+      const words = [
+        ...(asked.peers ? ["--peers"] : []),
+        ...(asked.quick ? ["--quick"] : []),
+        ...(asked.engine ? ["--engine", asked.engine] : []),
+        ...(asked.only === undefined ? [] : ["--only", asked.only]),
+      ];
+      const args = [...process.execArgv, process.argv[1] ?? "", name, ...words, "--json", file];
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+      const [code] = await once(child, "close");
+      if (existsSync(file)) reports.push(saved(file, name));
+      else missing[name] = `it ended with code ${code}`;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return { command: commandOf(asked), date: new Date().toISOString(), reports, missing };
+}
+
+/** All reports in one file, their tables in another beside it, and a chart. */
+async function runAll(asked: Arguments): Promise<readonly Report[]> {
+  const all = asked.from
+    ? (JSON.parse(readFileSync(asked.from, "utf8")) as Reports)
+    : await measureAll(asked);
+  const stem = (asked.json ?? join(benchCache(), "all.json")).replace(/\.json$/, "");
+  const page = all.reports.reduce<string | undefined>(withSection, undefined) ?? "";
+  mkdirSync(dirname(stem), { recursive: true });
+  writeFileSync(`${stem}.json`, `${JSON.stringify(all, null, 2)}\n`);
+  writeFileSync(`${stem}.md`, page);
+  writeFileSync(`${stem}.svg`, chart(comparisonsIn(page)));
+  for (const [name, why] of Object.entries(all.missing)) console.log(`${name} is missing: ${why}`);
+  console.log(`${all.reports.length} benches: ${stem}.json, ${stem}.md, ${stem}.svg`);
+  return all.reports;
+}
+
+/** Draws the chart of the README from the tables of docs/benchmarks.md. */
+function drawChart(): void {
+  writeFileSync(chartFile(), chart(comparisonsIn(readFileSync(benchmarksPage(), "utf8"))));
+  console.log(chartFile());
+}
+
 function writeDocs(report: Report): void {
   if (!report.whole)
     throw new EspalierError(
@@ -78,10 +149,20 @@ function writeDocs(report: Report): void {
     );
   const page = benchmarksPage();
   writeFileSync(page, withSection(existsSync(page) ? readFileSync(page, "utf8") : undefined, report));
+  drawChart();
 }
 
 async function main(words: readonly string[]): Promise<number> {
-  const asked = readArguments(words, Object.keys(benches));
+  const asked = readArguments(words, [...Object.keys(benches), "all", "chart"]);
+  if (asked.bench === "chart") {
+    drawChart();
+    return 0;
+  }
+  if (asked.bench === "all") {
+    const reports = await runAll(asked);
+    if (asked.writeDocs) reports.forEach(writeDocs);
+    return asked.check && !reports.every(allHold) ? 1 : 0;
+  }
   const report = asked.from
     ? saved(asked.from, asked.bench)
     : await measure(asked, benches[asked.bench] as Bench);

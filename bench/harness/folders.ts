@@ -16,6 +16,7 @@ function repository(): string {
 
 export const peersFolder = (): string => join(repository(), "bench/peers");
 export const benchmarksPage = (): string => join(repository(), "docs/benchmarks.md");
+export const chartFile = (): string => join(repository(), "docs/images/benchmarks.svg");
 
 /** Where what peers need is installed. */
 export const benchCache = (): string =>
