@@ -2,10 +2,12 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MetricSummary, RunDetail } from "../api.ts";
+import { Button, Check, Field, Select, useKeys } from "./elements.tsx";
 import type { Line } from "./paint.ts";
-import { boardOf, type Readout } from "./plots.ts";
+import { board, type Readout } from "./plots.ts";
 import { details } from "./runs.ts";
-import { setView, view } from "./view.ts";
+import { inOrder } from "./series.ts";
+import { setView, toggled, view } from "./view.ts";
 
 /** The runs whose curves are drawn: the one in front and those overlaid, in an order that picking one does not change. */
 export function overlaid(): readonly string[] {
@@ -14,33 +16,28 @@ export function overlaid(): readonly string[] {
 }
 
 export function ChartsView(_: { readonly run: RunDetail }) {
-  useChartKeys();
+  useKeys(actionOf);
   const shown = overlaid().flatMap((id) => details.value.get(id) ?? []);
   const filter = useComputed(() => view.value.metricFilter.toLowerCase()).value;
-  const groups = groupMetrics(shown);
-  const found = groups
-    .map(
-      ([category, group]) =>
-        [category, group.filter(({ key }) => key.toLowerCase().includes(filter))] as const,
-    )
-    .filter(([, group]) => group.length > 0);
+  const all = sharedMetrics(shown);
+  const found = all.filter(({ key }) => key.toLowerCase().includes(filter));
+  const showAll = () => setView({ metricFilter: "" });
   return (
     <>
       <Toolbar />
       <Legend runs={shown} />
-      {groups.length === 0 && (
-        <p class="note">No numbers are filed yet. Charts appear with the first metric that the run logs.</p>
-      )}
-      {groups.length > 0 && found.length === 0 && (
+      {all.length === 0 && <p class="note">Charts appear with the first metric that the run logs.</p>}
+      {all.length > 0 && found.length === 0 && (
         <p class="note">
-          No metric has “{filter}” in its name.{" "}
-          <button type="button" onClick={() => setView({ metricFilter: "" })}>
-            Show all
-          </button>
+          No metric has “{filter}” in its name. <Button text="Show all" on={showAll} />
         </p>
       )}
-      {found.map(([category, group]) => (
-        <Group key={category} category={category} metrics={group} />
+      {inOrder(new Set(found.map(({ category }) => category))).map((category) => (
+        <Group
+          key={category}
+          category={category}
+          metrics={found.filter((metric) => metric.category === category)}
+        />
       ))}
     </>
   );
@@ -51,30 +48,25 @@ interface SharedMetric extends MetricSummary {
   readonly lines: readonly Line[];
 }
 
-function groupMetrics(shown: readonly RunDetail[]): readonly (readonly [string, readonly SharedMetric[]])[] {
-  const groups = new Map<string, Map<string, SharedMetric>>();
+function sharedMetrics(shown: readonly RunDetail[]): readonly SharedMetric[] {
+  const found = new Map<string, SharedMetric>();
   for (const [colour, { id, name, startedAt, metrics }] of shown.entries())
     for (const metric of metrics) {
       // Texts have no curve.
       if (metric.last === undefined) continue;
-      const group = groups.get(metric.category) ?? new Map<string, SharedMetric>();
-      groups.set(metric.category, group);
-      const others = group.get(metric.key)?.lines ?? [];
+      const others = found.get(metric.key)?.lines ?? [];
       const line = { run: id, key: metric.key, label: name, colour, startedAt, hides: true };
-      group.set(metric.key, { ...metric, lines: [...others, line] });
+      found.set(metric.key, { ...metric, lines: [...others, line] });
     }
-  const order = [...first, ...[...groups.keys()].filter((one) => !first.includes(one)).sort()];
-  return order.flatMap((category) => {
-    const group = groups.get(category);
-    return group ? [[category, [...group.values()]] as const] : [];
-  });
+  return [...found.values()];
 }
 
-/** Categories that people look for come before the others. */
-const first: readonly string[] = ["train", "validation", "evaluation", "rollout"];
+const axes = [
+  ["step", "step"],
+  ["time", "time since the start"],
+] as const;
 
 function Toolbar() {
-  const board = boardOf(view.value.axis);
   const { axis, log, smoothing, metricFilter, zoom } = view.value;
   return (
     <fieldset class="toolbar" aria-label="Charts">
@@ -85,44 +77,21 @@ function Toolbar() {
         value={metricFilter}
         onInput={(event) => setView({ metricFilter: event.currentTarget.value })}
       />
-      <label>
-        Axis{" "}
-        <select
-          value={axis}
-          onChange={(event) =>
-            setView({ axis: event.currentTarget.value === "time" ? "time" : "step", zoom: undefined })
-          }
-        >
-          <option value="step">step</option>
-          <option value="time">time since the start</option>
-        </select>
-      </label>
-      <label>
-        <input type="checkbox" checked={log} onChange={() => setView({ log: !log })} /> Log scale
-      </label>
-      <label class="slider">
-        Smoothing{" "}
-        <input
-          type="range"
-          min="0"
-          max="0.99"
-          step="0.01"
-          value={smoothing}
-          onInput={(event) => setView({ smoothing: Number(event.currentTarget.value) })}
-        />
-        <output>{smoothing.toFixed(2)}</output>
-      </label>
-      <fieldset class="buttons" aria-label="Zoom">
-        <button type="button" aria-label="Zoom in" onClick={() => board.shift(0, 0.5)}>
-          +
-        </button>
-        <button type="button" aria-label="Zoom out" onClick={() => board.shift(0, 2)}>
-          −
-        </button>
-        <button type="button" disabled={!zoom} onClick={() => setView({ zoom: undefined }, true)}>
-          Reset zoom
-        </button>
-      </fieldset>
+      <Select label="Axis" value={axis} options={axes} on={(to) => setView({ axis: to, zoom: undefined })} />
+      <Check label="Log scale" checked={log} on={(on) => setView({ log: on })} />
+      <Field
+        label="Smoothing"
+        type="range"
+        min="0"
+        max="0.99"
+        step="0.01"
+        value={smoothing}
+        on={(text) => setView({ smoothing: Number(text) })}
+      />
+      <output>{smoothing.toFixed(2)}</output>
+      <Button text="+" label="Zoom in" on={() => board.shift(0, 0.5)} />
+      <Button text="−" label="Zoom out" on={() => board.shift(0, 2)} />
+      <Button text="Reset zoom" off={!zoom} on={() => setView({ zoom: undefined }, true)} />
     </fieldset>
   );
 }
@@ -131,22 +100,18 @@ function Legend({ runs }: { readonly runs: readonly RunDetail[] }) {
   const { hidden, run: front } = view.value;
   return (
     <fieldset class="legend" aria-label="Runs in the charts">
-      {runs.map((run, colour) => {
-        const off = hidden.includes(run.id);
-        const next = off ? hidden.filter((id) => id !== run.id) : [...hidden, run.id];
-        return (
-          <button
-            type="button"
-            key={run.id}
-            aria-pressed={!off}
-            title={off ? "Show its curves" : "Hide its curves"}
-            class={run.id === front ? "front" : ""}
-            onClick={() => setView({ hidden: next })}
-          >
-            <Swatch colour={colour} /> {run.name} <small>{run.id}</small>
-          </button>
-        );
-      })}
+      {runs.map(({ id, name }, colour) => (
+        <button
+          type="button"
+          key={id}
+          aria-pressed={!hidden.includes(id)}
+          title="Show or hide its curves"
+          class={id === front ? "front" : ""}
+          onClick={() => setView({ hidden: toggled(hidden, id) })}
+        >
+          <Swatch colour={colour} /> {name} <small>{id}</small>
+        </button>
+      ))}
     </fieldset>
   );
 }
@@ -159,22 +124,23 @@ const Swatch = ({ colour }: { readonly colour: number }) => (
   />
 );
 
-function Group({
-  category,
-  metrics,
-}: {
+interface GroupProps {
   readonly category: string;
   readonly metrics: readonly SharedMetric[];
-}) {
+}
+
+function Group({ category, metrics }: GroupProps) {
   const folded = useComputed(() => view.value.folded).value;
   const open = !folded.includes(category);
-  const next = open ? [...folded, category] : folded.filter((one) => one !== category);
   return (
     <section aria-label={category}>
       <h3>
-        <button type="button" class="fold" aria-expanded={open} onClick={() => setView({ folded: next })}>
-          <span aria-hidden="true">{open ? "▾" : "▸"}</span> {category} <small>{metrics.length}</small>
-        </button>
+        <Button
+          class="fold"
+          text={`${open ? "▾" : "▸"} ${category} (${metrics.length})`}
+          expanded={open}
+          on={() => setView({ folded: toggled(folded, category) })}
+        />
       </h3>
       {open && (
         <div class="charts">
@@ -187,35 +153,30 @@ function Group({
   );
 }
 
-/** One chart with a curve for each metric of each run, for views that show metrics beside other things. */
-export function MetricChart({ runs: ids, keys, title }: MetricChartProps) {
-  const found = ids.flatMap((id) => details.value.get(id) ?? []);
-  const metrics = found.flatMap((run) => run.metrics.filter(({ key }) => keys.includes(key)));
-  const lines = found.flatMap((run) =>
-    keys.map((key) => ({
-      run: run.id,
-      key,
-      label: found.length > 1 ? `${run.name} ${key}` : key,
-      startedAt: run.startedAt,
-      hides: false,
-    })),
-  );
-  const coloured = lines.map((line, colour) => ({ ...line, colour }));
-  return (
-    <Chart
-      title={title}
-      heading={title}
-      unit={metrics[0]?.unit}
-      axis={metrics[0]?.axis ?? "steps"}
-      lines={coloured}
-    />
-  );
-}
-
 interface MetricChartProps {
-  readonly runs: readonly string[];
+  readonly run: RunDetail;
   readonly keys: readonly string[];
   readonly title: string;
+}
+
+/** One chart with a curve for each of some metrics of a run, for views that show metrics beside other things. */
+export function MetricChart({ run: { id, metrics, startedAt }, keys, title }: MetricChartProps) {
+  const first = metrics.find(({ key }) => keys.includes(key));
+  const lines = keys.map((key, colour) => ({ run: id, key, label: key, colour, startedAt, hides: false }));
+  return (
+    <div>
+      <Chart title={title} heading={title} unit={first?.unit} axis={first?.axis ?? "steps"} lines={lines} />
+      {lines.length > 1 && (
+        <p class="legend">
+          {lines.map(({ key, colour }) => (
+            <small key={key}>
+              <Swatch colour={colour} /> {key.slice(key.search(/[./][^./]*$/) + 1)}
+            </small>
+          ))}
+        </p>
+      )}
+    </div>
+  );
 }
 
 interface ChartProps {
@@ -230,14 +191,14 @@ function Chart({ title, heading, unit, axis, lines }: ChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const [readout, onReadout] = useState<readonly Readout[]>([]);
   const [notFinite, onNotFinite] = useState(0);
-  const board = boardOf(useComputed(() => view.value.axis).value);
+  const over = useComputed(() => view.value.axis).value;
   // Lines are made anew at each rendering: only others than before need another plot.
   const same = JSON.stringify(lines);
   useEffect(() => {
     return element.current
       ? board.add(element.current, { title, axis, lines, onReadout, onNotFinite })
       : undefined;
-  }, [board, same]);
+  }, [over, same]);
   return (
     <article class="chart">
       <h4 title={title}>
@@ -263,37 +224,21 @@ function Chart({ title, heading, unit, axis, lines }: ChartProps) {
   );
 }
 
-/** Keys of the charts tab, while nothing is typed in: arrows move, + and - zoom, and the rest as the help lists. */
-function useChartKeys(): void {
-  useEffect(() => {
-    const act = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      const { smoothing, axis, log } = view.peek();
-      const board = boardOf(axis);
-      const actions: Record<string, () => void> = {
-        ArrowLeft: () => board.shift(-0.1),
-        ArrowRight: () => board.shift(0.1),
-        "+": () => board.shift(0, 0.5),
-        "-": () => board.shift(0, 2),
-        r: () => setView({ zoom: undefined }, true),
-        a: () => setView({ axis: axis === "step" ? "time" : "step", zoom: undefined }),
-        y: () => setView({ log: !log }),
-        s: () => setView({ smoothing: Math.min(0.99, Math.round((smoothing + 0.1) * 100) / 100) }),
-        S: () => setView({ smoothing: Math.max(0, Math.round((smoothing - 0.1) * 100) / 100) }),
-      };
-      const action = actions[event.key];
-      if (!action) return;
-      event.preventDefault();
-      action();
-    };
-    addEventListener("keydown", act);
-    return () => removeEventListener("keydown", act);
-  }, []);
-}
-
-/** True for keys that belong to a field, a dialog or the browser. */
-export function isTyping(event: KeyboardEvent): boolean {
-  const target = event.target instanceof Element ? event.target : undefined;
-  const inField = target?.closest("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]");
-  return event.ctrlKey || event.metaKey || event.altKey || inField != null;
+/** Keys of the charts tab, as the help lists them. */
+function actionOf(key: string): (() => void) | undefined {
+  const { smoothing, axis, log } = view.peek();
+  const smooth = (to: number) =>
+    setView({ smoothing: Math.min(0.99, Math.max(0, Math.round(to * 100) / 100)) });
+  const actions: Record<string, () => void> = {
+    ArrowLeft: () => board.shift(-0.1),
+    ArrowRight: () => board.shift(0.1),
+    "+": () => board.shift(0, 0.5),
+    "-": () => board.shift(0, 2),
+    r: () => setView({ zoom: undefined }, true),
+    a: () => setView({ axis: axis === "step" ? "time" : "step", zoom: undefined }),
+    y: () => setView({ log: !log }),
+    s: () => smooth(smoothing + 0.1),
+    S: () => smooth(smoothing - 0.1),
+  };
+  return actions[key];
 }

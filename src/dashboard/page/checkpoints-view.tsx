@@ -2,11 +2,11 @@
 import { useState } from "preact/hooks";
 import type { CheckpointDetail, CheckpointSummary, RunDetail, Verified } from "../api.ts";
 import { isReport, send, session, useApi } from "./client.ts";
+import { apiOf, Button, Loaded, Table, useFresh } from "./elements.tsx";
 import { formatBytes, formatNumber, formatTime } from "./format.ts";
-import { apiOf, Button, Loaded, Table, useFresh } from "./table.tsx";
 import { setView, view } from "./view.ts";
 
-export function CheckpointsView({ run }: { run: RunDetail }) {
+export function CheckpointsView({ run }: { readonly run: RunDetail }) {
   const answer = useFresh<readonly CheckpointSummary[]>(run.id, "checkpoints", "checkpoint");
   const chosen = view.value.item;
   const [verdicts, setVerdicts] = useState<Readonly<Record<string, string>>>({});
@@ -21,12 +21,33 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
     answer.reload();
   };
   const off = session.value?.control !== true;
+  const actions = ({ name, protected: kept }: CheckpointSummary) => {
+    const open = chosen === name;
+    const keep = kept ? "Protected" : "Protect";
+    const inspect = () => setView({ item: open ? "" : name });
+    return (
+      <span class="buttons">
+        <Button text="Inspect" label={`Inspect ${name}`} expanded={open} on={inspect} />
+        {!isReport && (
+          <>
+            <Button text="Verify" label={`Verify ${name}`} off={off} on={() => verify(name)} />
+            <Button
+              text={keep}
+              label={`${keep} ${name}`}
+              off={off}
+              pressed={kept}
+              on={() => protect(name, !kept)}
+            />
+          </>
+        )}
+        <span aria-live="polite">{verdicts[name]}</span>
+      </span>
+    );
+  };
   return (
     <>
       {off && !isReport && (
-        <p class="note">
-          Verifying and protecting need the address with the token that `espalier dashboard` printed.
-        </p>
+        <p class="note">Verifying and protecting need the address with the token that was printed.</p>
       )}
       <Loaded answer={answer}>
         {(rows) => (
@@ -41,43 +62,11 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
                 { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
                 { title: "Saved", cell: ({ at }) => formatTime(at) },
                 { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
-                {
-                  title: "Metrics",
-                  cell: ({ metrics }) => <span class="break">{numbersText(foremost(metrics))}</span>,
-                },
-                {
-                  title: "Actions",
-                  cell: ({ name, protected: kept }) => (
-                    <span class="buttons">
-                      <Button
-                        expanded={chosen === name}
-                        label={`Inspect ${name}`}
-                        on={() => setView({ item: chosen === name ? "" : name })}
-                      >
-                        Inspect
-                      </Button>
-                      {!isReport && (
-                        <>
-                          <Button off={off} label={`Verify ${name}`} on={() => verify(name)}>
-                            Verify
-                          </Button>
-                          <Button
-                            off={off}
-                            pressed={kept}
-                            label={`${kept ? "Protected" : "Protect"} ${name}`}
-                            on={() => protect(name, !kept)}
-                          >
-                            {kept ? "Protected" : "Protect"}
-                          </Button>
-                        </>
-                      )}
-                      <span aria-live="polite">{verdicts[name]}</span>
-                    </span>
-                  ),
-                },
+                { title: "Metrics", cell: ({ metrics }) => <span class="break">{foremost(metrics)}</span> },
+                { title: "Actions", cell: actions },
               ]}
             />
-            {chosen !== "" && <Inside path={apiOf(run.id, "checkpoints", chosen)} name={chosen} />}
+            {chosen !== "" && <Inside run={run.id} name={chosen} />}
           </>
         )}
       </Loaded>
@@ -85,22 +74,24 @@ export function CheckpointsView({ run }: { run: RunDetail }) {
   );
 }
 
+type Numbers = Readonly<Record<string, number>>;
+
 /** A few metrics, scores first. */
-function foremost(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+function foremost(metrics: Numbers): string {
   const rank = (key: string) =>
     ["evaluation/", "validation/", "rollout/", ""].findIndex((own) => key.startsWith(own));
   const sorted = Object.entries(metrics).sort(([a], [b]) => rank(a) - rank(b));
-  return Object.fromEntries(sorted.slice(0, 4));
+  return numbersText(Object.fromEntries(sorted.slice(0, 4)));
 }
 
-const numbersText = (numbers: Readonly<Record<string, number>>): string =>
+const numbersText = (numbers: Numbers): string =>
   Object.entries(numbers)
     .map(([name, value]) => `${name} ${formatNumber(value)}`)
     .join(", ");
 
 /** Counters and components of a checkpoint; tensors and values of each component unfold. */
-function Inside({ path, name }: { path: string; name: string }) {
-  const answer = useApi<CheckpointDetail>(path);
+function Inside({ run, name }: { readonly run: string; readonly name: string }) {
+  const answer = useApi<CheckpointDetail>(apiOf(run, "checkpoints", name));
   return (
     <section class="panel" aria-label={`Inside ${name}`}>
       <h3>{name}</h3>
@@ -108,13 +99,13 @@ function Inside({ path, name }: { path: string; name: string }) {
         {({ counters, metrics, components }) => (
           <>
             <p>{numbersText(counters)}</p>
-            {Object.keys(metrics).length > 0 && <p class="note">{numbersText(metrics)}</p>}
+            <p class="note">{numbersText(metrics)}</p>
             {components.map((component) => (
               <details key={component.name}>
                 <summary>
                   {component.name}, {formatBytes(component.bytes)}, {component.tensors.length} tensors
                 </summary>
-                <p class="note break">sha256 {component.sha256}</p>
+                <p class="note">sha256 {component.sha256}</p>
                 <Table
                   caption={`Contents of ${component.name}`}
                   rows={contentsOf(component)}

@@ -5,6 +5,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError, LiveEvents, Series, Session } from "../api.ts";
+import { eventsOf } from "./stream.ts";
 
 declare global {
   interface Window {
@@ -38,55 +39,46 @@ export const session = signal<Session | undefined>(undefined);
 
 /** Milliseconds since 1970 by the server's clock, renewed every second. */
 export const now = signal(Date.now());
-let clockOffset = 0;
 
 /** Asks for the session. The page does so once, at its start. */
 export async function openSession(): Promise<void> {
-  try {
-    const found = await get<Session>("/api/session");
-    session.value = found;
-    clockOffset = isReport ? 0 : found.now - Date.now();
-    // A report stands still at the moment it was made.
-    now.value = found.now;
-    if (!isReport) setInterval(() => (now.value = Date.now() + clockOffset), 1000);
-  } catch (error) {
-    notify(asApiError(error));
+  const found = await get<Session>("/api/session").catch(notify);
+  if (!found) return;
+  session.value = found;
+  // A report stands still at the moment it was made.
+  now.value = found.now;
+  const offset = found.now - Date.now();
+  if (!isReport) setInterval(() => (now.value = Date.now() + offset), 1000);
+}
+
+/** Why something did not go, and what helps: an error of the page, or one that the server answered. */
+type Failure = Pick<ApiError, "message" | "fix">;
+
+class RefusedError extends Error {
+  readonly fix: string | undefined;
+  constructor({ message, fix }: Failure) {
+    super(message);
+    this.fix = fix;
   }
 }
 
-/** A message that the page shows for a while. */
-export interface Toast extends ApiError {
-  readonly id: number;
-}
-export const toasts = signal<readonly Toast[]>([]);
+/** Messages that the page shows for a while. */
+export const toasts = signal<readonly (Failure & { readonly id: number })[]>([]);
+let nextToast = 0;
 
 /** Shows a failure with its fix at the edge of the page. */
-export function notify(said: ApiError): void {
-  const same = toasts.peek().filter((one) => one.message !== said.message);
+export function notify({ message, fix }: Failure): undefined {
   nextToast += 1;
-  const toast = { ...said, id: nextToast };
-  toasts.value = [...same.slice(-3), toast];
+  const toast = { message, ...(fix && { fix }), id: nextToast };
+  toasts.value = [...toasts.peek().filter((one) => one.message !== message), toast].slice(-4);
   setTimeout(() => dismiss(toast.id), 15_000);
 }
-let nextToast = 0;
 
 export const dismiss = (id: number): void => {
   toasts.value = toasts.peek().filter((one) => one.id !== id);
 };
 
-/** What `get` throws. */
-export class ApiFailure extends Error {
-  readonly error: ApiError;
-  constructor(error: ApiError) {
-    super(error.message);
-    this.error = error;
-  }
-}
-
-export const asApiError = (error: unknown): ApiError =>
-  error instanceof ApiFailure ? error.error : { code: "page", message: String(error) };
-
-/** Asks for a path of the API: `get<RunDetail>("/api/runs/7f3a")`. Throws an `ApiFailure`. */
+/** Asks for a path of the API: `get<RunDetail>("/api/runs/7f3a")`. Throws a {@link Failure}. */
 export function get<T>(path: string): Promise<T> {
   // Views that want the same at the same time share a request.
   const shared = asked.get(path) ?? request("GET", path).finally(() => asked.delete(path));
@@ -96,28 +88,18 @@ export function get<T>(path: string): Promise<T> {
 const asked = new Map<string, Promise<unknown>>();
 
 /** Sends with the token. A failure is shown to the user, and the answer is undefined then. */
-export async function send<T>(
-  method: "POST" | "DELETE",
-  path: string,
-  body?: unknown,
-): Promise<T | undefined> {
-  try {
-    return await request<T>(method, path, body);
-  } catch (error) {
-    notify(asApiError(error));
-    return undefined;
-  }
-}
+export const send = <T>(method: "POST" | "DELETE", path: string, body?: object): Promise<T | undefined> =>
+  request<T>(method, path, body).catch(notify);
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+async function request<T>(method: string, path: string, body?: object): Promise<T> {
   if (report) return fromReport<T>(report, path);
-  const sent =
-    body === undefined
-      ? { method, headers }
-      : { method, headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
-  const response = await fetch(`.${path}`, sent).catch(() => {
-    throw new ApiFailure({
-      code: "unreachable",
+  const sent = body && { "content-type": "application/json" };
+  const response = await fetch(`.${path}`, {
+    method,
+    headers: { ...headers, ...sent },
+    ...(body && { body: JSON.stringify(body) }),
+  }).catch(() => {
+    throw new RefusedError({
       message: "The dashboard does not answer.",
       fix: "See whether `espalier dashboard` still runs, then reload this page.",
     });
@@ -125,48 +107,37 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer as T;
   const said = (answer as { error?: ApiError } | undefined)?.error;
-  throw new ApiFailure(
-    said ?? {
-      code: `http-${response.status}`,
-      message: `${method} ${path} was answered ${response.status}.`,
-    },
-  );
+  throw new RefusedError(said ?? { message: `${method} ${path} was answered ${response.status}.` });
 }
 
-/** An answer that a report carries. Series are stored in any grouping: the wanted ones are picked by run, axis and key. */
+/** An answer that a report carries. Series stand there in other groups: the wanted ones are picked by run, axis and key. */
 function fromReport<T>(answers: Readonly<Record<string, unknown>>, path: string): T {
   if (Object.hasOwn(answers, path)) return answers[path] as T;
   const [place = "", query = ""] = path.split("?");
   if (place.endsWith("/series")) {
     const wanted = new URLSearchParams(query);
-    const found = new Map<string, Series>();
-    for (const [stored, answer] of Object.entries(answers)) {
-      const [storedPlace, storedQuery = ""] = stored.split("?");
-      const axis = new URLSearchParams(storedQuery).get("axis") ?? "step";
-      if (storedPlace !== place || axis !== (wanted.get("axis") ?? "step")) continue;
-      for (const series of answer as readonly Series[]) found.set(series.key, series);
-    }
-    const picked = wanted.getAll("key").flatMap((key) => found.get(key) ?? []);
-    return picked as T;
+    const groups = Object.entries(answers).filter(
+      ([stored]) => stored.startsWith(`${place}?`) && stored.includes(`axis=${wanted.get("axis")}`),
+    );
+    const found = groups.flatMap(([, group]) => group as readonly Series[]);
+    return found.filter(({ key }) => wanted.getAll("key").includes(key)) as T;
   }
-  throw new ApiFailure({
-    code: "not-in-report",
+  throw new RefusedError({
     message: "This report does not hold this view.",
     fix: "Open the run in the dashboard: `espalier dashboard`.",
   });
 }
 
-/** The answer of a path, as a component uses it. Nothing is asked for while the path is undefined. */
+/** The answer of a path, as a component uses it. */
 export interface Answer<T> {
-  readonly data: T | undefined;
-  readonly error: ApiError | undefined;
-  readonly loading: boolean;
+  readonly data?: T | undefined;
+  readonly error?: Failure | undefined;
   /** Asks again; the old answer stays until the new one is there. */
   readonly reload: () => void;
 }
 
 /**
- * Asks for a path when a component appears and when the path changes.
+ * Asks for a path when a component appears and when the path changes; for nothing while the path is undefined.
  *
  * @example
  * const { data, error } = useApi<LogPart>(`/api/runs/${run}/log`);
@@ -174,28 +145,22 @@ export interface Answer<T> {
 export function useApi<T>(path: string | undefined): Answer<T> {
   const [times, ask] = useState(0);
   const lost = reconnects.value;
-  const [state, setState] = useState<{ path?: string | undefined; data?: T; error?: ApiError }>({});
+  const [state, setState] = useState<{ path?: string; data?: T; error?: Failure }>({});
   useEffect(() => {
     if (path === undefined) return;
     let current = true;
-    const settle = (answer: { data?: T; error?: ApiError }) => {
-      if (current) setState({ path, ...answer });
-    };
+    const settle = (answer: { data: T } | { error: Failure }) => current && setState({ path, ...answer });
     liveOpened
       .then(() => get<T>(path))
-      .then((data) => settle({ data }))
-      .catch((error) => settle({ error: asApiError(error) }));
+      .then(
+        (data) => settle({ data }),
+        (error: Failure) => settle({ error }),
+      );
     return () => {
       current = false;
     };
   }, [path, times, lost]);
-  const current = state.path === path ? state : {};
-  return {
-    data: current.data,
-    error: current.error,
-    loading: path !== undefined && current.data === undefined && current.error === undefined,
-    reload: () => ask((count) => count + 1),
-  };
+  return { ...(state.path === path && state), reload: () => ask((count) => count + 1) };
 }
 
 type Handler<Name extends keyof LiveEvents> = (event: LiveEvents[Name]) => void;
@@ -244,27 +209,23 @@ export function watch(runs: readonly string[]): void {
   });
 }
 
+/** Milliseconds without a sign of life, after which the connection is opened anew: the server gives one every 15 s. */
+const silence = 40_000;
+
 /** Reads the event stream, and connects again when it breaks. EventSource would do but for the header of the token. */
 async function follow(address: string, stop: AbortSignal, opened: () => void): Promise<void> {
   for (let failures = 0; !stop.aborted; failures += 1) {
     try {
-      const response = await fetch(address, {
-        headers: { ...headers, accept: "text/event-stream" },
-        signal: stop,
-      });
+      const response = await fetch(address, { headers, signal: stop });
       if (!response.ok || !response.body) throw new Error(`answered ${response.status}`);
       opened();
       failures = 0;
       if (live.peek() === "lost") reconnects.value += 1;
       live.value = "open";
-      const decoder = new TextDecoder();
-      let rest = "";
-      for (const reader = response.body.getReader(); ; ) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        const parts = (rest + decoder.decode(value, { stream: true })).split("\n\n");
-        rest = parts.pop() ?? "";
-        for (const part of parts) dispatch(part);
+      for await (const [name, data] of eventsOf(response.body, silence)) {
+        if (!Object.hasOwn(handlers, name)) continue;
+        const those = handlers[name as keyof LiveEvents] as Set<(event: unknown) => void>;
+        for (const handler of those) handler(data);
       }
     } catch {
       opened();
@@ -273,12 +234,4 @@ async function follow(address: string, stop: AbortSignal, opened: () => void): P
     live.value = "lost";
     await new Promise((resolve) => setTimeout(resolve, Math.min(500 * 2 ** failures, 10_000)));
   }
-}
-
-/** One event of the stream, as two lines: `event: NAME` and `data: JSON`. Others keep the connection alive. */
-function dispatch(part: string): void {
-  const [, name = "", data = ""] = /^event: (.*)\ndata: (.*)$/m.exec(part) ?? [];
-  if (!Object.hasOwn(handlers, name)) return;
-  const event: unknown = JSON.parse(data);
-  for (const handler of handlers[name as keyof LiveEvents]) (handler as (event: unknown) => void)(event);
 }

@@ -1,82 +1,56 @@
-// Buttons and forms that tell a run what to do. Nothing changes on the page before the run has confirmed it.
-import { useId, useState } from "preact/hooks";
+// Buttons and forms that tell a run what to do, and what it answered. Nothing changes on the page before the run has
+// confirmed it.
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
 import type { ControlAction } from "../../metrics/index.ts";
-import type { ControlState, RunDetail } from "../api.ts";
-import { isReport, session } from "./client.ts";
+import type { ControlRecord, ControlRequest, ControlState, RunDetail } from "../api.ts";
+import { isReport, onLive, send, session } from "./client.ts";
+import { apiOf, Button, Field } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
-import { controlOf, requestText, type Sent, sent, steer } from "./steering.ts";
-import { Button } from "./table.tsx";
+
+/** Requests of this page, newest first, with their record once the run has answered. */
+const sent = signal<readonly Sent[]>([]);
+interface Sent {
+  readonly run: string;
+  readonly request: ControlRequest;
+  readonly record?: ControlRecord | undefined;
+}
+
+/** What runs said last of themselves, by id. */
+const states = signal<Readonly<Record<string, ControlState>>>({});
+
+onLive("control", ({ run, state, records }) => {
+  states.value = { ...states.peek(), [run]: state };
+  sent.value = sent.peek().map((one) => ({
+    ...one,
+    record: records.find(({ request }) => request.id === one.request.id) ?? one.record,
+  }));
+});
+
+/** What a run said last of what it is doing; undefined where nothing listens. */
+export function controlOf({ id, control }: RunDetail): ControlState | undefined {
+  const said = states.value[id];
+  return said && (!control || said.wall >= control.wall) ? said : control;
+}
 
 /** Who asks, as it is stored with every intervention. */
 const nameKey = "espalier-name";
 const storedName = (): string => localStorage.getItem(nameKey) || "dashboard";
 
+/** Sends a request in the name that was given last. It is shown as waiting until the run answers. */
+export async function tell({ id: run }: RunDetail, action: ControlAction): Promise<void> {
+  const id = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0"));
+  const request: ControlRequest = { ...action, id: id.join(""), who: storedName(), at: Date.now() };
+  sent.value = [{ run, request }, ...sent.peek()].slice(0, 20);
+  const accepted = await send("POST", apiOf(run, "control"), request);
+  // The reason is shown by `send`.
+  if (accepted === undefined) sent.value = sent.peek().filter((one) => one.request.id !== request.id);
+}
+
 /** True where requests to the run can be sent, and something listens. */
 export const canSteer = (run: RunDetail): boolean => whyNot(run) === undefined;
 
-/** Sends a request in the name that was given last. */
-export const tell = (run: RunDetail, action: ControlAction): void => void steer(run.id, action, storedName());
-
-/** Everything that a run can be told, and its answers. */
-export function Controls({ run }: { run: RunDetail }) {
-  if (isReport) return null;
-  const state = controlOf(run);
-  const why = whyNot(run);
-  const off = why !== undefined;
-  return (
-    <section class="controls" aria-label="Controls">
-      {why && <p class="note">{why}</p>}
-      {state && why !== ended && (
-        <>
-          <div class="toolbar">
-            {requestsOf(state).map(([text, action, can]) => (
-              <Button
-                key={text}
-                off={off || !can}
-                title={can ? undefined : "The run has no hook for this."}
-                on={() => tell(run, action)}
-              >
-                {text}
-              </Button>
-            ))}
-            <StopButton run={run} off={off} />
-            <label>
-              Your name{" "}
-              <input
-                size={12}
-                maxLength={100}
-                disabled={off}
-                defaultValue={storedName()}
-                onChange={(event) => localStorage.setItem(nameKey, event.currentTarget.value.trim())}
-              />
-            </label>
-          </div>
-          {Object.keys(state.ramps).length > 0 && (
-            <details open={matchMedia("(min-width: 50rem)").matches}>
-              <summary>Scheduled numbers</summary>
-              {Object.entries(state.ramps).map(([ramp, { value, set }]) => (
-                <RampForm key={ramp} run={run} ramp={ramp} value={value} set={set} off={off} />
-              ))}
-            </details>
-          )}
-        </>
-      )}
-      <Answers run={run} />
-    </section>
-  );
-}
-
 const ended = "This run has ended.";
-
-/** Buttons: their text, what they tell, and whether the run can do it. */
-function requestsOf({ state, checkpoints, evaluations }: ControlState) {
-  const paused = state === "paused";
-  return [
-    [paused ? "Resume" : "Pause", { action: paused ? "resume" : "pause" }, true],
-    ["Checkpoint now", { action: "checkpoint" }, checkpoints.length > 0],
-    ["Evaluate now", { action: "evaluate" }, evaluations.length > 0],
-  ] as const;
-}
 
 function whyNot(run: RunDetail): string | undefined {
   const state = controlOf(run);
@@ -86,32 +60,92 @@ function whyNot(run: RunDetail): string | undefined {
   return "To steer this run, open the address with the token that `espalier dashboard` printed when it started.";
 }
 
-/** Asks before it stops the run. */
-function StopButton({ run, off }: { run: RunDetail; off: boolean }) {
-  const [asking, setAsking] = useState(false);
-  if (!asking)
-    return (
-      <Button off={off} on={() => setAsking(true)}>
-        Stop…
-      </Button>
-    );
-  const answer = (stop: boolean) => {
-    setAsking(false);
-    if (stop) tell(run, { action: "stop" });
-  };
+/** Everything that a run can be told, and its answers. */
+export function Controls({ run }: { readonly run: RunDetail }) {
+  if (isReport) return null;
+  const state = controlOf(run);
+  const why = whyNot(run);
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand in this row.
-    <span class="confirm" role="group" aria-label="Stop this run?">
-      Stop this run? It ends after this batch, as at its end.
-      <button type="button" class="danger" disabled={off} onClick={() => answer(true)} ref={focus}>
-        Stop
-      </button>
-      <Button on={() => answer(false)}>Keep running</Button>
-    </span>
+    <section class="controls panel" aria-label="Controls">
+      {why && <p class="note">{why}</p>}
+      {state && why !== ended && <Requests run={run} state={state} off={why !== undefined} />}
+      <ul aria-live="polite" aria-label="Answers of the run">
+        {sent.value
+          .filter((one) => one.run === run.id)
+          .slice(0, 5)
+          .map(({ request, record }) => (
+            <li key={request.id} class={record?.outcome ?? "waiting"}>
+              {requestText(request)}: {answerText(record, state?.state === "ended")}
+            </li>
+          ))}
+      </ul>
+    </section>
   );
 }
 
-const focus = (element: HTMLElement | null): void => element?.focus();
+interface RequestsProps {
+  readonly run: RunDetail;
+  readonly state: ControlState;
+  readonly off: boolean;
+}
+
+function Requests({ run, state: { state, checkpoints, evaluations, ramps }, off }: RequestsProps) {
+  const request = (text: string, action: ControlAction, can = true) => (
+    <Button
+      text={text}
+      off={off || !can}
+      title={can ? undefined : "The run has no hook for this."}
+      on={() => tell(run, action)}
+    />
+  );
+  const named = (event: { readonly currentTarget: HTMLInputElement }) =>
+    localStorage.setItem(nameKey, event.currentTarget.value.trim());
+  return (
+    <>
+      <div class="toolbar">
+        {state === "paused" ? request("Resume", { action: "resume" }) : request("Pause", { action: "pause" })}
+        {request("Checkpoint now", { action: "checkpoint" }, checkpoints.length > 0)}
+        {request("Evaluate now", { action: "evaluate" }, evaluations.length > 0)}
+        <StopButton run={run} off={off} />
+        <Field
+          label="Your name"
+          size={12}
+          maxLength={100}
+          disabled={off}
+          defaultValue={storedName()}
+          onChange={named}
+        />
+      </div>
+      {Object.keys(ramps).length > 0 && (
+        <details open={matchMedia("(min-width: 50rem)").matches}>
+          <summary>Scheduled numbers</summary>
+          {Object.entries(ramps).map(([ramp, { value, set }]) => (
+            <RampForm key={ramp} run={run} ramp={ramp} value={value} set={set} off={off} />
+          ))}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Asks before it stops the run. */
+function StopButton({ run, off }: { readonly run: RunDetail; readonly off: boolean }) {
+  const [asking, setAsking] = useState(false);
+  if (!asking) return <Button text="Stop…" off={off} on={() => setAsking(true)} />;
+  const stop = () => {
+    setAsking(false);
+    return tell(run, { action: "stop" });
+  };
+  return (
+    <fieldset class="buttons" aria-label="Stop this run?" ref={focusFirst}>
+      Stop this run? It ends after this batch, as at its end.
+      <Button text="Stop" class="danger" off={off} on={stop} />
+      <Button text="Keep running" on={() => setAsking(false)} />
+    </fieldset>
+  );
+}
+
+const focusFirst = (element: HTMLElement | null): void => element?.querySelector("button")?.focus();
 
 interface RampProps {
   readonly run: RunDetail;
@@ -124,57 +158,44 @@ interface RampProps {
 /** The value of a ramp now, one to set it to, and a button that gives it back to its schedule. */
 function RampForm({ run, ramp, value, set, off }: RampProps) {
   const [text, setText] = useState("");
-  const id = useId();
   const number = text.trim() === "" ? Number.NaN : Number(text);
+  const change = (to: number | null) => tell(run, { action: "set", ramp, value: to });
   const submit = (event: Event) => {
     event.preventDefault();
-    if (!Number.isFinite(number)) return;
-    tell(run, { action: "set", ramp, value: number });
+    if (Number.isFinite(number)) void change(number);
     setText("");
   };
   return (
     <form class="toolbar" onSubmit={submit} aria-label={ramp}>
-      <label for={id}>
-        <b>{ramp}</b> {formatNumber(value)}
-        {set === null ? " by its schedule" : " set by hand"}
-      </label>
-      <input
-        id={id}
+      <Field
+        label={`${ramp} ${formatNumber(value)} ${set === null ? "by its schedule" : "set by hand"}`}
         size={10}
         inputMode="decimal"
         placeholder="new value"
         disabled={off}
         value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
+        on={setText}
       />
       <button type="submit" disabled={off || !Number.isFinite(number)}>
         Set
       </button>
-      <Button off={off || set === null} on={() => tell(run, { action: "set", ramp, value: null })}>
-        Release
-      </Button>
+      <Button text="Release" off={off || set === null} on={() => change(null)} />
     </form>
   );
 }
 
-/** Requests of this page and what became of them, read out as they change. */
-function Answers({ run }: { run: RunDetail }) {
-  const own = sent.value.filter((one) => one.run === run.id).slice(0, 5);
-  return (
-    <ul class="answers" aria-live="polite" aria-label="Answers of the run">
-      {own.map((one) => (
-        <li key={one.request.id} class={one.record?.outcome ?? "waiting"}>
-          {requestText(one.request)}: {answerText(one, controlOf(run)?.state === "ended")}
-        </li>
-      ))}
-    </ul>
-  );
+/** A request in words: "set learningRate to 0.001". */
+function requestText(request: ControlAction): string {
+  if (request.action === "set")
+    return request.value === null
+      ? `release ${request.ramp}`
+      : `set ${request.ramp} to ${String(request.value)}`;
+  return "hook" in request ? `${request.action} ${request.hook}` : request.action;
 }
 
-function answerText({ record }: Sent, late: boolean): string {
+function answerText(record: ControlRecord | undefined, late: boolean): string {
   if (!record) return late ? "the run ended without an answer" : "waiting for the run";
-  const message = record.message === "" ? "" : `: ${record.message}`;
-  return record.outcome === "refused"
-    ? `refused${message}`
-    : `applied at batch ${formatNumber(record.counters.batches)}${message}`;
+  const { outcome, counters, message } = record;
+  const said = outcome === "refused" ? "refused" : `applied at batch ${formatNumber(counters.batches)}`;
+  return message === "" ? said : `${said}: ${message}`;
 }

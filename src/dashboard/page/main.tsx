@@ -3,24 +3,14 @@
 import { effect, useComputed } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { isTyping, overlaid } from "./charts.tsx";
+import { overlaid } from "./charts.tsx";
 import { dismiss, isReport, live, openSession, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
+import { Button, Dialog, Select, useKeys } from "./elements.tsx";
 import { formatTime } from "./format.ts";
 import { details, followRuns, openDetails, runs } from "./runs.ts";
-import {
-  Age,
-  countersText,
-  Dialog,
-  Duration,
-  listed,
-  Progress,
-  RunActions,
-  RunsList,
-  State,
-  TagButton,
-} from "./runs-list.tsx";
-import { formatView, setView, type View, view } from "./view.ts";
+import { listed, RunActions, RunFacts, RunsList } from "./runs-list.tsx";
+import { formatView, setView, view } from "./view.ts";
 import { RunTabs, tabs } from "./views.tsx";
 import "./style.css";
 
@@ -29,13 +19,12 @@ const themes = ["auto", "light", "dark"] as const;
 function Page() {
   const run = useComputed(() => view.value.run).value;
   const [help, setHelp] = useState(false);
-  useKeys(() => setHelp(true));
+  const showHelp = () => setHelp(true);
+  useKeys((key) => actionOf(key, showHelp));
   return (
     <>
-      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-        Skip to the content
-      </button>
-      <Header onHelp={() => setHelp(true)} />
+      <Button class="skip" text="Skip to the content" on={() => document.getElementById("main")?.focus()} />
+      <Header onHelp={showHelp} />
       <main id="main" tabIndex={-1}>
         {run === undefined ? (
           <>
@@ -56,9 +45,7 @@ function Header({ onHelp }: { readonly onHelp: () => void }) {
   const theme = useComputed(() => view.value.theme).value;
   const list = formatView({ ...view.value, run: undefined, zoom: undefined }) || "#";
   const about = session.value;
-  const connection = { open: "● live", lost: "○ connection lost, trying again", closed: "○ connecting" }[
-    live.value
-  ];
+  const said = { open: "● live", lost: "○ connection lost, trying again", closed: "○ connecting" };
   return (
     <header class="top">
       <h1>{isReport ? "Espalier report" : <a href={list}>Espalier</a>}</h1>
@@ -67,28 +54,17 @@ function Header({ onHelp }: { readonly onHelp: () => void }) {
       </small>
       {!isReport && (
         <small class={`live ${live.value}`} role="status">
-          {connection}
+          {said[live.value]}
           {about && !about.control && " · read only"}
         </small>
       )}
-      <label>
-        <span class="visually-hidden">Theme</span>
-        <select
-          value={theme}
-          onChange={(event) =>
-            setView({ theme: themes.find((one) => one === event.currentTarget.value) ?? "auto" })
-          }
-        >
-          {themes.map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button type="button" aria-label="Keyboard shortcuts" onClick={onHelp}>
-        ?
-      </button>
+      <Select
+        label="Theme"
+        value={theme}
+        options={themes.map((one) => [one, one])}
+        on={(one) => setView({ theme: one })}
+      />
+      <Button text="?" label="Keyboard shortcuts" on={onHelp} />
     </header>
   );
 }
@@ -120,20 +96,7 @@ function RunPage({ id }: { readonly id: string }) {
           {run.name} <small class="id">{run.id}</small>
         </h2>
         <p class="facts">
-          <State run={run} /> <Progress run={run} />
-          <span>{countersText(run)}</span>
-          <span>
-            started {formatTime(run.startedAt)}, <Duration run={run} />
-          </span>
-          {run.heartbeat !== undefined && !isReport && run.endedAt === undefined && (
-            <span>
-              heartbeat <Age at={run.heartbeat} />
-            </span>
-          )}
-          {run.resumes > 0 && <span>resumed {run.resumes} times</span>}
-          {run.tags.map((tag) => (
-            <TagButton key={tag} tag={tag} />
-          ))}
+          <RunFacts run={run} />
           <RunActions selected={[run]} />
         </p>
         {run.reason && <p class="reason">{run.reason}</p>}
@@ -152,9 +115,7 @@ function Toasts() {
           <span>
             {message} {fix && <em>{fix}</em>}
           </span>
-          <button type="button" aria-label="Dismiss" onClick={() => dismiss(id)}>
-            ×
-          </button>
+          <Button text="×" label="Dismiss" on={() => dismiss(id)} />
         </p>
       ))}
     </div>
@@ -190,41 +151,34 @@ function Help({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </dl>
-      <form method="dialog">
-        <button type="submit">Close</button>
-      </form>
+      <Button text="Close" on={onClose} />
     </Dialog>
   );
 }
 
-function useKeys(showHelp: () => void): void {
-  useEffect(() => {
-    const act = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      const now = view.peek();
-      const neighbour = (by: number): Partial<View> => {
-        const ids = listed(runs.peek()?.values() ?? []).map((run) => run.id);
-        const at = now.run === undefined ? -1 : ids.indexOf(now.run);
-        const run = ids[at < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, at + by))];
-        return run === undefined ? {} : { run, runs: [] };
-      };
-      const actions: Record<string, () => void> = {
-        "?": showHelp,
-        "/": () => document.querySelector<HTMLInputElement>('main input[type="search"]')?.focus(),
-        l: () => setView({ run: undefined, zoom: undefined }),
-        "[": () => setView(neighbour(-1)),
-        "]": () => setView(neighbour(1)),
-        d: () => setView({ theme: themes[(themes.indexOf(now.theme) + 1) % 3] ?? "auto" }),
-      };
-      const tab = now.run === undefined ? undefined : tabs[Number(event.key) - 1];
-      const action = actions[event.key] ?? (tab && (() => setView({ tab: tab.id })));
-      if (!action || (isReport && "l[]".includes(event.key))) return;
-      event.preventDefault();
-      action();
-    };
-    addEventListener("keydown", act);
-    return () => removeEventListener("keydown", act);
-  }, []);
+/** Keys of the whole page. A report has one run and no list. */
+function actionOf(key: string, showHelp: () => void): (() => void) | undefined {
+  const { run, theme } = view.peek();
+  const goBy = (by: number) => {
+    const ids = listed(runs.peek()?.values() ?? []).map(({ id }) => id);
+    const at = run === undefined ? -1 : ids.indexOf(run);
+    const next = ids[at < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, at + by))];
+    if (next !== undefined) setView({ run: next, runs: [] });
+  };
+  const everywhere: Record<string, () => void> = {
+    "?": showHelp,
+    "/": () => document.querySelector<HTMLInputElement>('main input[type="search"]')?.focus(),
+    d: () => setView({ theme: themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto" }),
+  };
+  const amongRuns: Record<string, () => void> = {
+    l: () => setView({ run: undefined, zoom: undefined }),
+    "[": () => goBy(-1),
+    "]": () => goBy(1),
+  };
+  const tab = run === undefined ? undefined : tabs[Number(key) - 1];
+  return (
+    everywhere[key] ?? (isReport ? undefined : amongRuns[key]) ?? (tab && (() => setView({ tab: tab.id })))
+  );
 }
 
 // A report shows the run that it holds.

@@ -112,14 +112,12 @@ export function paint(u: uPlot, painted: readonly Painted[], colourOf: (name: st
   ctx.restore();
 }
 
-const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 /** Numbers of an axis of milliseconds, at places that people count time by. */
 export const timeAxis: uPlot.Axis = {
   incrs: [
     ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
-    ...[1, 2, 5, 10, 20, 30].flatMap((n) => [n * second, n * minute]).sort((a, b) => a - b),
-    ...[1, 2, 4, 6, 12].map((n) => n * hour),
-    ...[1, 2, 5, 10, 20, 50, 100].map((n) => n * day),
+    ...[1000, 60_000].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((n) => n * unit)),
+    ...[1, 2, 4, 6, 12, 24, 48, 120, 240, 480, 1200].map((n) => n * 3_600_000),
   ],
   values: (_, splits) => splits.map((x) => formatDuration(x)),
 };

@@ -9,7 +9,8 @@
 import { effect } from "@preact/signals";
 import uPlot from "uplot";
 import type { LiveEvents, Series } from "../api.ts";
-import { asApiError, get, liveOpened, notify, onLive, reconnects } from "./client.ts";
+import { get, liveOpened, notify, onLive, reconnects } from "./client.ts";
+import { apiOf } from "./elements.tsx";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
 import { extent, type Line, type Painted, paint, type Range, timeAxis } from "./paint.ts";
 import {
@@ -27,18 +28,8 @@ import { setView, view } from "./view.ts";
 
 /** Points that a curve is asked with. Below this many values each one is a point. */
 const points = 600;
-/** Keys in one request: more would make a URL that servers refuse. */
-const keysTogether = 50;
-
-const boards: { step?: Board; time?: Board } = {};
-/** The board of an axis: the plots over it, wherever they stand on the page. */
-export function boardOf(axis: "step" | "time"): Board {
-  boards[axis] ??= new Board(axis);
-  return boards[axis];
-}
 
 class Board {
-  readonly axis: "step" | "time";
   /** True while the visible part moves: what is under the cursor is said when it rests. */
   isMoving = false;
   readonly #plots = new Map<Element, Plot>();
@@ -59,8 +50,7 @@ class Board {
     for (const { target } of entries) this.#plots.get(target)?.resize();
   });
 
-  constructor(axis: "step" | "time") {
-    this.axis = axis;
+  constructor() {
     const adopt = () => {
       this.#colours.clear();
       for (const plot of this.#plots.values()) plot.adopt();
@@ -98,7 +88,7 @@ class Board {
 
   /** Draws curves in an element from the time that it comes near the viewport. Returns a function that ends this. */
   add(element: HTMLElement, plotted: Plotted): () => void {
-    const plot = new Plot(this, element, plotted);
+    const plot = new Plot(element, plotted);
     this.#plots.set(element, plot);
     this.#sight.observe(element);
     this.#sizes.observe(element);
@@ -137,63 +127,49 @@ class Board {
     this.#frame ||= requestAnimationFrame(some);
   }
 
-  /** Asks for the series of a plot, together with all others of the moment. */
+  /** Asks for the series of a plot, together with all others of the moment: one request for each run and range. */
   ask(plot: Plot): void {
     this.#waiting.add(plot);
     this.#asking ??= setTimeout(() => {
       this.#asking = undefined;
-      // One request for each run and range; what is seen now comes before what is only near.
-      const requests = new Map<string, Request>();
-      for (const one of this.#waiting)
-        for (const [line, range] of one.wanted()) {
-          const seen = one.isSeen();
-          const name = JSON.stringify([line.run, range, seen]);
-          const request = requests.get(name) ?? { line, range, seen, plots: new Map() };
-          requests.set(name, request);
-          request.plots.set(line.key, [...(request.plots.get(line.key) ?? []), one]);
-          one.asked(line, range);
-        }
+      const requests = new Map<string, Wanted[]>();
+      for (const wanted of [...this.#waiting].flatMap((one) => one.wanted())) {
+        const name = JSON.stringify([wanted.line.run, wanted.plot.overTime, wanted.range]);
+        requests.set(name, [...(requests.get(name) ?? []), wanted]);
+      }
       this.#waiting.clear();
-      const fetch = (seen: boolean) =>
-        Promise.all([...requests.values()].filter((one) => one.seen === seen).map((one) => this.#fetch(one)));
-      void fetch(true).then(() => fetch(false));
+      for (const together of requests.values()) void this.#fetch(together);
     }, 5);
   }
 
-  async #fetch({ line: { run, startedAt }, range, plots }: Request): Promise<void> {
-    const origin = this.axis === "time" ? startedAt : 0;
-    const keys = [...plots.keys()];
-    for (let i = 0; i < keys.length; i += keysTogether) {
-      const together = keys.slice(i, i + keysTogether);
-      const query = new URLSearchParams({ points: String(points), axis: this.axis });
-      if (range) {
-        query.set("from", String(Math.floor(range[0] + origin)));
-        query.set("to", String(Math.ceil(range[1] + origin)));
-      }
-      for (const key of together) query.append("key", key);
-      try {
-        await liveOpened;
-        const found = await get<readonly Series[]>(`/api/runs/${encodeURIComponent(run)}/series?${query}`);
-        const byKey = new Map(found.map((series) => [series.key, series]));
-        for (const key of together)
-          for (const plot of plots.get(key) ?? []) plot.take(run, key, byKey.get(key), range, origin);
-      } catch (error) {
-        // Those that come near again are asked for again.
-        for (const key of together) for (const plot of plots.get(key) ?? []) plot.fail(run, key);
-        notify(asApiError(error));
-      }
+  async #fetch(together: readonly Wanted[]): Promise<void> {
+    const [first] = together;
+    if (!first) return;
+    const { plot, line, range } = first;
+    const origin = plot.overTime ? line.startedAt : 0;
+    const query = new URLSearchParams({ points: String(points), axis: plot.overTime ? "time" : "step" });
+    if (range) {
+      query.set("from", String(Math.floor(range[0] + origin)));
+      query.set("to", String(Math.ceil(range[1] + origin)));
     }
+    for (const key of new Set(together.map((one) => one.line.key))) query.append("key", key);
+    await liveOpened;
+    const found = await get<readonly Series[]>(`${apiOf(line.run, "series")}?${query}`).catch(notify);
+    const byKey = new Map(found?.map((series) => [series.key, series]));
+    // Those that come near again are asked for again.
+    for (const one of together)
+      if (found === undefined) one.plot.fail(one.line);
+      else one.plot.take(one, byKey.get(one.line.key), origin);
   }
 
-  /** Shows a range in all plots over an axis, in `first` at once; the URL follows when it rests. */
-  move(group: string, range: Range, first?: Plot): void {
+  /** Shows a range in all plots over an axis; the URL follows when it rests. */
+  move(group: string, range: Range): void {
     this.isMoving = true;
     for (const plot of this.#plots.values()) {
       if (plot.group !== group) continue;
       plot.range = range;
-      if (plot !== first && plot.inSight && plot.isSeen()) this.draw(plot);
+      if (plot.inSight && plot.isSeen()) this.draw(plot);
     }
-    first?.draw();
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => {
       this.isMoving = false;
@@ -212,14 +188,14 @@ class Board {
   }
 }
 
-/** Series that are asked for together. */
-interface Request {
+/** All plots of the page. */
+export const board = new Board();
+
+/** A curve that lacks points, and the range of those; all of it without one. */
+interface Wanted {
+  readonly plot: Plot;
   readonly line: Line;
-  readonly range: Range | undefined;
-  /** True for plots in the viewport, false for those near it. */
-  readonly seen: boolean;
-  /** By key, the plots that draw it. */
-  readonly plots: Map<string, readonly Plot[]>;
+  readonly range?: Range | undefined;
 }
 
 /** What a plot draws. */
@@ -242,6 +218,8 @@ export interface Readout {
 
 /** The points of a curve. */
 interface Held {
+  /** False until the answer is there; the points are the live values that came meanwhile. */
+  answered: boolean;
   whole: Curve;
   /** Finer points of the part that is zoomed to. */
   part?: Curve;
@@ -252,30 +230,29 @@ interface Held {
 }
 
 class Plot {
+  readonly overTime = view.peek().axis === "time";
   readonly group: string;
   range: Range | undefined;
   inSight = false;
-  readonly #board: Board;
   readonly #element: HTMLElement;
   readonly #plotted: Plotted;
-  /** By line; `asked` until the answer is there, with the live values that came meanwhile. */
-  readonly #held = new Map<Line, Held | { readonly asked: [x: number, value: number | null][] }>();
+  /** By line; those that were asked for. */
+  readonly #held = new Map<Line, Held>();
   /** Undefined when the points, the smoothing or what is hidden changed. */
   #painted: readonly Painted[] | undefined;
   #u: uPlot | undefined;
   #log = false;
 
-  constructor(board: Board, element: HTMLElement, plotted: Plotted) {
-    this.#board = board;
+  constructor(element: HTMLElement, plotted: Plotted) {
     this.#element = element;
     this.#plotted = plotted;
-    this.group = board.axis === "time" ? "time" : plotted.axis;
+    this.group = this.overTime ? "time" : plotted.axis;
     this.adopt();
   }
 
   see(inSight: boolean): void {
     this.inSight = inSight;
-    if (inSight) this.#board.ask(this);
+    if (inSight) board.ask(this);
     this.#changed();
   }
 
@@ -295,51 +272,46 @@ class Plot {
 
   #changed(): void {
     this.#painted = undefined;
-    if (this.inSight) this.#board.draw(this);
+    if (this.inSight) board.draw(this);
   }
 
   /** Asks again for the curves of a run, or of all. */
   forget(run?: string): void {
     for (const line of this.#plotted.lines)
       if (run === undefined || line.run === run) this.#held.delete(line);
-    if (this.inSight) this.#board.ask(this);
+    if (this.inSight) board.ask(this);
   }
 
-  /** Lines that lack points, with the range that they are to be asked for: all of it first. */
-  wanted(): readonly (readonly [Line, Range | undefined])[] {
-    return this.#plotted.lines.flatMap((line): [Line, Range | undefined][] => {
+  /** What is to be asked for: of each line all of it first, then the part that is zoomed to. */
+  wanted(): readonly Wanted[] {
+    return this.#plotted.lines.flatMap((line): Wanted[] => {
       const held = this.#held.get(line);
-      if (held === undefined) return [[line, undefined]];
-      const enough = "asked" in held || !this.range || held.exact || held.partRange === this.range;
-      return enough ? [] : [[line, this.range]];
+      if (held === undefined) {
+        this.#held.set(line, { answered: false, whole: emptyCurve(), exact: true, notFinite: 0 });
+        return [{ plot: this, line }];
+      }
+      const { range } = this;
+      if (!held.answered || !range || held.exact || held.partRange === range) return [];
+      held.partRange = range;
+      return [{ plot: this, line, range }];
     });
   }
 
-  asked(line: Line, range: Range | undefined): void {
-    const held = this.#held.get(line);
-    if (held && !("asked" in held)) held.partRange = range;
-    else this.#held.set(line, { asked: [] });
-  }
-
-  #find = (run: string, key: string): Line | undefined =>
-    this.#plotted.lines.find((line) => line.run === run && line.key === key);
-
-  fail(run: string, key: string): void {
-    const line = this.#find(run, key);
-    if (line && "asked" in (this.#held.get(line) ?? {})) this.#held.delete(line);
+  fail(line: Line): void {
+    if (this.#held.get(line)?.answered === false) this.#held.delete(line);
   }
 
   /** Takes an answer; without a series the run has no such values. */
-  take(run: string, key: string, series: Series | undefined, range: Range | undefined, origin: number): void {
-    const line = this.#find(run, key);
-    const held = line && this.#held.get(line);
-    if (!line || !held) return;
+  take({ line, range }: Wanted, series: Series | undefined, origin: number): void {
+    const held = this.#held.get(line);
+    if (!held) return;
     const curve = series ? curveOf(series, origin) : emptyCurve();
-    if ("asked" in held) {
+    if (!held.answered) {
       const exact = series === undefined || series.values <= series.x.length;
-      this.#held.set(line, { whole: curve, exact, notFinite: series?.notFinite ?? 0 });
-      for (const [x, value] of held.asked) this.#append(line, x, value);
-      if (this.inSight) this.#board.ask(this);
+      const { whole: came } = held;
+      this.#held.set(line, { answered: true, whole: curve, exact, notFinite: series?.notFinite ?? 0 });
+      came.x.forEach((x, i) => this.#append(line, x, came.mean[i] ?? null));
+      if (this.inSight) board.ask(this);
     } else if (held.partRange === range) held.part = curve;
     this.#changed();
   }
@@ -348,7 +320,7 @@ class Plot {
     for (const line of this.#plotted.lines) {
       const came = line.run === run ? series[line.key] : undefined;
       if (!came) continue;
-      const [x, origin] = this.#board.axis === "time" ? [came.time, line.startedAt] : [came.step, 0];
+      const [x, origin] = this.overTime ? [came.time, line.startedAt] : [came.step, 0];
       came.value.forEach((value, i) => this.#append(line, (x[i] ?? 0) - origin, value));
       this.#changed();
     }
@@ -357,15 +329,11 @@ class Plot {
   #append(line: Line, x: number, value: number | null): void {
     const held = this.#held.get(line);
     // What was never asked for comes with the first answer.
-    if (!held) return;
-    if ("asked" in held) {
-      held.asked.push([x, value]);
-    } else if (append(held.whole, x, value)) {
-      if (value === null) held.notFinite += 1;
-      const thinned = thin(held.whole, Math.max(points, this.#element.clientWidth));
-      held.exact &&= thinned === held.whole;
-      held.whole = thinned;
-    }
+    if (!held || !append(held.whole, x, value)) return;
+    if (value === null) held.notFinite += 1;
+    const thinned = thin(held.whole, Math.max(points, this.#element.clientWidth));
+    held.exact &&= thinned === held.whole;
+    held.whole = thinned;
   }
 
   resize(): void {
@@ -413,16 +381,13 @@ class Plot {
     const said: string[] = [];
     const painted = this.#plotted.lines.flatMap((line): Painted[] => {
       const held = this.#held.get(line);
-      if (!held || "asked" in held || (line.hides && hidden.includes(line.run))) return [];
+      if (!held?.answered || (line.hides && hidden.includes(line.run))) return [];
       const curve = refine(held.whole, this.range && held.part);
       drawn += curve.x.length;
       notFinite += held.notFinite;
       const found = extremes(curve);
-      const { last, min, max } = found ?? {};
-      if (found)
-        said.push(
-          `${line.label} last ${formatNumber(last)}, minimum ${formatNumber(min)}, maximum ${formatNumber(max)}`,
-        );
+      const [last, min, max] = [found?.last, found?.min, found?.max].map(formatNumber);
+      if (found) said.push(`${line.label} last ${last}, minimum ${min}, maximum ${max}`);
       return [{ line, curve, values: smoothing > 0 ? smooth(curve.mean, smoothing) : curve.mean }];
     });
     if (notFinite > 0) said.push(`${notFinite} not finite`);
@@ -435,22 +400,21 @@ class Plot {
 
   /** Says the values under the cursor, or the newest ones without a cursor. */
   #readOut(u: uPlot): void {
-    if (this.#board.isMoving) return;
+    if (board.isMoving) return;
     const { left = -1 } = u.cursor;
     const found = (this.#painted ?? []).flatMap(({ line, curve: { x }, values }): Readout[] => {
       const at =
         left < 0 ? values.findLastIndex((value) => value !== null) : nearest(x, u.posToVal(left, "x"));
       const [place, value] = [x[at], values[at]];
       if (place === undefined || value === undefined) return [];
-      const step =
-        this.#board.axis === "time" ? formatDuration(place) : `${this.#plotted.axis} ${formatNumber(place)}`;
+      const step = this.overTime ? formatDuration(place) : `${this.#plotted.axis} ${formatNumber(place)}`;
       return [{ line, at: step, value: formatNumber(value) }];
     });
     this.#plotted.onReadout(found);
   }
 
   #plot(): uPlot {
-    const colour = (name: string) => () => this.#board.colour(name);
+    const colour = (name: string) => () => board.colour(name);
     const axis: uPlot.Axis = {
       stroke: colour("--muted"),
       grid: { stroke: colour("--grid"), width: 1 },
@@ -472,14 +436,7 @@ class Plot {
           },
         },
         axes: [
-          {
-            ...axis,
-            size: 26,
-            gap: 2,
-            space: 64,
-            values: ticks,
-            ...(this.#board.axis === "time" ? timeAxis : {}),
-          },
+          { ...axis, size: 26, gap: 2, space: 64, values: ticks, ...(this.overTime && timeAxis) },
           { ...axis, size: 56, gap: 4, values: ticks },
         ],
         series: [{}],
@@ -507,7 +464,7 @@ class Plot {
           ready: [(u) => u.over.addEventListener("click", () => this.#pick(u))],
           setCursor: [(u) => this.#readOut(u)],
           setSelect: [(u) => this.#select(u)],
-          draw: [(u) => paint(u, this.#painted ?? [], (name) => this.#board.colour(name))],
+          draw: [(u) => paint(u, this.#painted ?? [], (name) => board.colour(name))],
         },
       },
       // Scales are set from outside; without any data uPlot would draw none.
@@ -530,7 +487,7 @@ class Plot {
     const perPixel = (range[1] - range[0]) / u.over.clientWidth;
     const move = (event: MouseEvent) => {
       const by = (down.clientX - event.clientX) * perPixel;
-      this.#board.move(this.group, [range[0] + by, range[1] + by], this);
+      board.move(this.group, [range[0] + by, range[1] + by]);
     };
     addEventListener("mousemove", move);
     addEventListener("mouseup", () => removeEventListener("mousemove", move), { once: true });

@@ -1,20 +1,23 @@
 // The tab "Replays": recorded episodes, played as pictures. A picture is an SVG document in an image, where it can
 // neither run scripts nor request anything.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Film, ReplaySummary, RunDetail } from "../api.ts";
 import { useApi } from "./client.ts";
+import { apiOf, Button, Loaded, Select, Table, useFresh } from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
-import { apiOf, Button, Loaded, Table, useFresh } from "./table.tsx";
 import { setView, view } from "./view.ts";
 
-export function ReplaysView({ run }: { run: RunDetail }) {
+export function ReplaysView({ run }: { readonly run: RunDetail }) {
   const answer = useFresh<readonly ReplaySummary[]>(run.id, "replays", "replay");
   const chosen = view.value.item;
+  const watch = (name: string) => (
+    <Button text="Watch" label={`Watch ${name}`} on={() => setView({ item: name })} />
+  );
   return (
     <Loaded answer={answer}>
       {(rows) => (
         <>
-          {chosen !== "" && <Player key={chosen} path={apiOf(run.id, "replays", chosen)} name={chosen} />}
+          {chosen !== "" && <Player key={chosen} run={run.id} name={chosen} />}
           <Table
             caption="Replays"
             rows={rows}
@@ -26,14 +29,7 @@ export function ReplaysView({ run }: { run: RunDetail }) {
               { title: "Recorded", cell: ({ at }) => formatTime(at) },
               { title: "Length", number: true, cell: ({ steps }) => formatNumber(steps) },
               { title: "Return", number: true, cell: (row) => formatNumber(row.return) },
-              {
-                title: "Watch",
-                cell: ({ name }) => (
-                  <Button label={`Watch ${name}`} on={() => setView({ item: name })}>
-                    Watch
-                  </Button>
-                ),
-              },
+              { title: "Watch", cell: ({ name }) => watch(name) },
             ]}
           />
         </>
@@ -42,70 +38,45 @@ export function ReplaysView({ run }: { run: RunDetail }) {
   );
 }
 
-function Player({ path, name }: { path: string; name: string }) {
-  const answer = useApi<Film>(path);
+function Player({ run, name }: { readonly run: string; readonly name: string }) {
+  const answer = useApi<Film>(apiOf(run, "replays", name));
   return (
     <section class="panel" aria-label={`Replay ${name}`}>
       <h3>{name}</h3>
-      <Loaded answer={answer}>
-        {(film) =>
-          film.frames.length === 0 ? (
-            <p class="note">It has no pictures.</p>
-          ) : (
-            <Frames film={film} name={name} />
-          )
-        }
-      </Loaded>
+      <Loaded answer={answer}>{(film) => <Frames {...film} name={name} />}</Loaded>
     </section>
   );
 }
 
-const speeds = [0.25, 0.5, 1, 2, 4, 8];
+const speeds = [0.25, 0.5, 1, 2, 4, 8].map((speed) => [speed, `${speed}×`] as const);
 
-/** On the slider, space plays and pauses; the arrow keys, Home and End go from picture to picture. */
-function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
+/** Pictures in a row. Space on the slider plays and pauses; arrow keys, Home and End go from picture to picture. */
+function Frames({ fps, frames, name }: Film & { readonly name: string }) {
   const last = frames.length - 1;
   const [frame, setFrame] = useState(0);
   const [playing, setPlaying] = useState(true);
-  /** As `playing`, but at once: a picture that is due must not follow a key that stops. */
-  const moving = useRef(true);
   const [speed, setSpeed] = useState(1);
-  const passed = useRef(0);
   const slider = useRef<HTMLInputElement>(null);
   useEffect(() => {
     slider.current?.focus();
     slider.current?.closest(".panel")?.scrollIntoView({ block: "nearest" });
   }, []);
-  useEffect(() => {
+  // In the layout, so that no picture that is due follows a key that stops.
+  useLayoutEffect(() => {
     if (!playing) return;
-    let [request, before] = [0, performance.now()];
-    const tick = (time: number) => {
-      passed.current += ((time - before) / 1000) * fps * speed;
-      before = time;
-      const steps = Math.floor(passed.current);
-      passed.current -= steps;
-      if (moving.current && steps > 0) setFrame((now) => Math.min(last, now + steps));
-      if (moving.current) request = requestAnimationFrame(tick);
-    };
-    request = requestAnimationFrame(tick);
-    return () => cancelAnimationFrame(request);
-  }, [playing, speed, fps, last]);
-  useEffect(() => {
-    if (frame === last) move(false);
-  }, [frame, last]);
-
-  const move = (on: boolean) => {
-    moving.current = on;
-    setPlaying(on);
-  };
+    if (frame >= last) return setPlaying(false);
+    const timer = setTimeout(() => setFrame(frame + 1), 1000 / (fps * speed));
+    return () => clearTimeout(timer);
+  }, [playing, frame, speed]);
   const play = () => {
     if (frame === last) setFrame(0);
-    move(!playing || frame === last);
+    setPlaying(!playing);
   };
   const show = (next: number) => {
-    move(false);
+    setPlaying(false);
     setFrame(next);
   };
+  if (last < 0) return <p class="note">It has no pictures.</p>;
   return (
     <div class="player">
       <img
@@ -113,7 +84,7 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
         alt={`Frame ${frame + 1} of ${frames.length} of ${name}`}
       />
       <div class="toolbar">
-        <Button on={play}>{playing ? "Pause" : "Play"}</Button>
+        <Button text={playing ? "Pause" : "Play"} on={play} />
         <input
           class="grow"
           type="range"
@@ -121,7 +92,6 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
           max={last}
           value={frame}
           aria-label="Frame"
-          aria-valuetext={`Frame ${frame + 1} of ${frames.length}`}
           ref={slider}
           onKeyDown={(event) => {
             if (event.key !== " ") return;
@@ -131,14 +101,7 @@ function Frames({ film: { fps, frames }, name }: { film: Film; name: string }) {
           onInput={(event) => show(Number(event.currentTarget.value))}
         />
         <output>{`${frame + 1} / ${frames.length}`}</output>
-        <label>
-          Speed{" "}
-          <select value={speed} onChange={(event) => setSpeed(Number(event.currentTarget.value))}>
-            {speeds.map((times) => (
-              <option key={times} value={times}>{`${times}×`}</option>
-            ))}
-          </select>
-        </label>
+        <Select label="Speed" value={speed} options={speeds} on={setSpeed} />
       </div>
     </div>
   );

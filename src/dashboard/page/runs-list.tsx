@@ -3,32 +3,34 @@ import { signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Marks, RunSummary, Sparks } from "../api.ts";
+import type { Marks, RunState, RunSummary, Sparks } from "../api.ts";
 import { get, isReport, now, onLive, send, session } from "./client.ts";
-import { formatAge, formatDuration, formatNumber, formatTime } from "./format.ts";
-import { runs, runsError, stateSigns, takeRuns } from "./runs.ts";
-import { formatView, setView, view } from "./view.ts";
+import { apiOf, Button, Check, Dialog, Field, Select } from "./elements.tsx";
+import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
+import { runs, takeRuns } from "./runs.ts";
+import { formatView, setView, toggled, view } from "./view.ts";
 
 /** Rows that are made at once, before the first is seen; those after them follow when the browser is idle. */
 const rowsAtOnce = 60;
-/** Rows that come by themselves; more come when asked for. */
-const rowsUnasked = 500;
+/** The most rows: a search finds the others. */
+const mostRows = 1000;
 
 interface Column {
   readonly title: string;
   /** What it is sorted by. */
   readonly of: (run: RunSummary) => string | number;
-  readonly cell?: (run: RunSummary) => ComponentChildren;
+  readonly cell: (run: RunSummary) => ComponentChildren;
 }
 
+/** The columns, or the lines of a card on a narrow page. The first one names the run. */
 const columns: Readonly<Record<string, Column>> = {
-  name: { title: "Run", of: (run) => run.name.toLowerCase() },
+  name: { title: "Run", of: (run) => run.name.toLowerCase(), cell: (run) => <Name run={run} /> },
   state: { title: "State", of: (run) => run.state, cell: (run) => <State run={run} /> },
   progress: { title: "Progress", of: (run) => run.progress ?? -1, cell: (run) => <Progress run={run} /> },
   counters: {
     title: "Counters",
     of: (run) => Math.max(0, ...Object.values(run.counters)),
-    cell: countersText,
+    cell: (run) => <span title={countersText(run)}>{mainCounters(run)}</span>,
   },
   heartbeat: {
     title: "Heartbeat",
@@ -63,68 +65,19 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
 export function RunsList() {
   const all = runs.value;
   const [limit, setLimit] = useState(rowsAtOnce);
-  const [most, setMost] = useState(rowsUnasked);
   useEffect(() => {
-    if (!all || limit >= Math.min(most, all.size)) return;
+    if (!all || limit >= Math.min(mostRows, all.size)) return;
     const later = requestIdleCallback(() => setLimit(limit + 2 * rowsAtOnce), { timeout: 200 });
     return () => cancelIdleCallback(later);
-  }, [limit, most, all?.size]);
-  const { runs: selected, hidden, search, tags, showArchived, sort, spark } = view.value;
-  if (!all)
-    return runsError.value ? (
-      <p class="note" role="alert">
-        {runsError.value.message} {runsError.value.fix}
-      </p>
-    ) : (
-      <p class="note">Loading the runs …</p>
-    );
+  }, [limit, all?.size]);
+  const { runs: selected, spark } = view.value;
+  if (!all) return <p class="note">Loading the runs …</p>;
   const rows = listed(all.values());
-  const archived = [...all.values()].filter((run) => run.archived).length;
+  const selectAll = (event: { readonly currentTarget: HTMLInputElement }) =>
+    setView({ runs: event.currentTarget.checked ? rows.map((run) => run.id) : [] }, false);
   return (
     <>
-      <search class="toolbar">
-        <input
-          type="search"
-          aria-label="Search runs"
-          placeholder="Search name, id, tag or state (/)"
-          value={search}
-          onInput={(event) => setView({ search: event.currentTarget.value })}
-        />
-        <label class="narrow-only">
-          Sort by{" "}
-          <select value={sort} onChange={(event) => setView({ sort: event.currentTarget.value })}>
-            {Object.entries(columns).flatMap(([id, { title }]) => [
-              <option key={id} value={id}>{`${title}, ascending`}</option>,
-              <option key={`-${id}`} value={`-${id}`}>{`${title}, descending`}</option>,
-            ])}
-          </select>
-        </label>
-        <label>
-          Spark line of{" "}
-          <input
-            type="text"
-            class="metric"
-            value={spark}
-            onChange={(event) => setView({ spark: event.currentTarget.value.trim() || "train/loss" })}
-          />
-        </label>
-        <label>
-          <input
-            type="checkbox"
-            checked={showArchived}
-            onChange={() => setView({ showArchived: !showArchived })}
-          />{" "}
-          Archived ({archived})
-        </label>
-        {hidden.length > 0 && (
-          <button type="button" onClick={() => setView({ hidden: [] })}>
-            Show {hidden.length} hidden
-          </button>
-        )}
-        {tags.map((tag) => (
-          <TagButton key={tag} tag={tag} />
-        ))}
-      </search>
+      <SearchBar all={all} />
       {selected.length > 0 && <Selection selected={selected.flatMap((id) => all.get(id) ?? [])} />}
       <p class="visually-hidden" role="status">
         {rows.length} of {all.size} runs
@@ -132,7 +85,7 @@ export function RunsList() {
       {rows.length === 0 ? (
         <p class="note">
           {all.size === 0
-            ? `No runs yet in ${session.value?.directory ?? "the directory of runs"}. Start one with: espalier train RUN.yaml`
+            ? `No runs yet in ${session.value?.directory}. Start one with: espalier train RUN.yaml`
             : "No run fits the search, the tags and what is hidden or archived."}
         </p>
       ) : (
@@ -144,50 +97,75 @@ export function RunsList() {
                   type="checkbox"
                   aria-label="Select all runs in the list"
                   checked={rows.every((run) => selected.includes(run.id))}
-                  onChange={(event) =>
-                    setView({ runs: event.currentTarget.checked ? rows.map((run) => run.id) : [] }, false)
-                  }
+                  onChange={selectAll}
                 />
               </th>
               {Object.entries(columns).map(([id, { title }]) => (
-                <Heading key={id} id={id} title={title} sort={sort} />
+                <Heading key={id} id={id} title={title} />
               ))}
               <th scope="col">{spark}</th>
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, limit).map((run) => (
+            {rows.slice(0, Math.min(limit, mostRows)).map((run) => (
               <Row key={run.id} run={run} selected={selected.includes(run.id)} />
             ))}
           </tbody>
         </table>
       )}
-      {rows.length > most && limit >= most && (
-        <button type="button" onClick={() => setMost(most + rowsUnasked)}>
-          Show more: {rows.length - most} left
-        </button>
-      )}
+      {rows.length > mostRows && <p class="note">{`The first ${mostRows} of ${rows.length}.`}</p>}
     </>
   );
 }
 
-function Heading({
-  id,
-  title,
-  sort,
-}: {
-  readonly id: string;
-  readonly title: string;
-  readonly sort: string;
-}) {
-  const order = sort === id ? "ascending" : sort === `-${id}` ? "descending" : undefined;
-  const sign = { ascending: " ▲", descending: " ▼", none: "" }[order ?? "none"];
+function SearchBar({ all }: { readonly all: ReadonlyMap<string, RunSummary> }) {
+  const { hidden, search, tags, showArchived, sort, spark } = view.value;
+  const archived = [...all.values()].filter((run) => run.archived).length;
+  const orders = Object.entries(columns).flatMap(([id, { title }]) => [
+    [id, `${title}, ascending`] as const,
+    [`-${id}`, `${title}, descending`] as const,
+  ]);
+  const changeSpark = (event: { readonly currentTarget: HTMLInputElement }) =>
+    setView({ spark: event.currentTarget.value.trim() || "train/loss" });
   return (
-    <th scope="col" {...(order ? { "aria-sort": order } : {})}>
-      <button type="button" onClick={() => setView({ sort: order === "descending" ? id : `-${id}` })}>
-        {title}
-        <span aria-hidden="true">{sign}</span>
-      </button>
+    <search class="toolbar">
+      <input
+        type="search"
+        aria-label="Search runs"
+        placeholder="Search name, id, tag or state (/)"
+        value={search}
+        onInput={(event) => setView({ search: event.currentTarget.value })}
+      />
+      <Select
+        class="narrow-only"
+        label="Sort by"
+        value={sort}
+        options={orders}
+        on={(value) => setView({ sort: value })}
+      />
+      <Field label="Spark line of" type="text" value={spark} onChange={changeSpark} />
+      <Check
+        label={`Archived (${archived})`}
+        checked={showArchived}
+        on={(on) => setView({ showArchived: on })}
+      />
+      {hidden.length > 0 && (
+        <Button text={`Show ${hidden.length} hidden`} on={() => setView({ hidden: [] })} />
+      )}
+      {tags.map((tag) => (
+        <TagButton key={tag} tag={tag} />
+      ))}
+    </search>
+  );
+}
+
+function Heading({ id, title }: { readonly id: string; readonly title: string }) {
+  const { sort } = view.value;
+  const order = sort === id ? "ascending" : sort === `-${id}` ? "descending" : "none";
+  const sign = { ascending: " ▲", descending: " ▼", none: "" }[order];
+  return (
+    <th scope="col" aria-sort={order}>
+      <Button text={title + sign} on={() => setView({ sort: sort === `-${id}` ? id : `-${id}` })} />
     </th>
   );
 }
@@ -200,83 +178,118 @@ const Row = memo(({ run, selected }: { readonly run: RunSummary; readonly select
         type="checkbox"
         aria-label={`Select ${run.name} ${run.id}`}
         checked={selected}
-        onChange={() => {
-          const { runs: before } = view.peek();
-          setView({ runs: selected ? before.filter((id) => id !== run.id) : [...before, run.id] }, false);
-        }}
+        onChange={() => setView({ runs: toggled(view.peek().runs, run.id) }, false)}
       />
     </td>
-    <th scope="row">
-      <a href={`#run=${encodeURIComponent(run.id)}`} onClick={(event) => follow(event, run.id)}>
-        {run.name}
-      </a>
-      <small class="id">{run.id}</small>
-      {run.sweep && <small> sweep {run.sweep}</small>}
-      {run.tags.map((tag) => (
-        <TagButton key={tag} tag={tag} />
-      ))}
-    </th>
-    {Object.values(columns).map(
-      ({ title, cell }) =>
-        cell && (
-          <td key={title} data-label={title}>
-            {cell(run)}
-          </td>
-        ),
-    )}
+    {Object.entries(columns).map(([id, { title, cell }]) => {
+      const Cell = id === "name" ? "th" : "td";
+      return (
+        <Cell key={id} scope={id === "name" ? "row" : undefined} data-label={title}>
+          {cell(run)}
+        </Cell>
+      );
+    })}
     <td data-label="Spark">
       <Spark run={run} />
     </td>
   </tr>
 ));
 
-/** A plain click keeps the rest of the view; others, as for a new tab, are the browser's. */
-function follow(event: MouseEvent, run: string): void {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-  event.preventDefault();
-  setView({ run, runs: [], zoom: undefined });
+/** The link to a run. A plain click keeps the rest of the view; others, as for a new tab, are the browser's. */
+function Name({ run: { id, name, sweep, tags } }: { readonly run: RunSummary }) {
+  const follow = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    setView({ run: id, runs: [], zoom: undefined });
+  };
+  return (
+    <>
+      <a href={`#run=${encodeURIComponent(id)}`} onClick={follow}>
+        {name}
+      </a>
+      <small class="id">{id}</small>
+      {sweep && <small> sweep {sweep}</small>}
+      {tags.map((tag) => (
+        <TagButton key={tag} tag={tag} />
+      ))}
+    </>
+  );
 }
 
-export const State = ({ run }: { readonly run: RunSummary }) => (
+/** A state as a sign and words: colour alone would not reach everybody. */
+const stateSigns: Readonly<Record<RunState, string>> = {
+  running: "▶",
+  paused: "⏸",
+  completed: "✔",
+  stopped: "■",
+  interrupted: "⚡",
+  failed: "✖",
+  lost: "?",
+};
+
+const State = ({ run }: { readonly run: RunSummary }) => (
   <span class={`state ${run.state}`} title={run.reason}>
     <span aria-hidden="true">{stateSigns[run.state]}</span> {run.state}
   </span>
 );
 
-export const Progress = ({ run }: { readonly run: RunSummary }) =>
-  run.progress === undefined ? null : (
+const Progress = ({ run: { name, progress } }: { readonly run: RunSummary }) =>
+  progress === undefined ? null : (
     <span class="progress">
-      <progress aria-label={`Progress of ${run.name}`} max={1} value={run.progress} />{" "}
-      {Math.floor(run.progress * 100)}%
+      <progress aria-label={`Progress of ${name}`} max={1} value={progress} /> {Math.floor(progress * 100)}%
     </span>
   );
 
-export function countersText({ counters }: RunSummary): string {
+function countersText({ counters }: RunSummary): string {
   const counted = Object.entries(counters).filter(([, count]) => count > 0);
   return counted.map(([name, count]) => `${name} ${formatNumber(count)}`).join(" · ");
 }
 
-export const Age = ({ at }: { readonly at: number }) => <>{formatAge(now.value - at)}</>;
+/** Epochs, and steps or else updates, in short. */
+function mainCounters({ counters: { epochs = 0, steps = 0, updates = 0 } }: RunSummary): string {
+  const progress = steps > 0 ? { epochs, steps } : { epochs, updates };
+  const counted = Object.entries(progress).filter(([, count]) => count > 0);
+  return counted.map(([name, count]) => `${name} ${formatTick(count)}`).join(" · ");
+}
 
-export function Duration({ run }: { readonly run: RunSummary }) {
+const Age = ({ at }: { readonly at: number }) => <>{formatAge(now.value - at)}</>;
+
+function Duration({ run }: { readonly run: RunSummary }) {
   const end = run.endedAt ?? (run.state === "lost" ? run.heartbeat : undefined) ?? now.value;
   return <>{formatDuration(end - run.startedAt)}</>;
 }
 
-export function TagButton({ tag }: { readonly tag: string }) {
+/** What the list says of a run, and more, in a row. */
+export const RunFacts = ({ run }: { readonly run: RunSummary }) => (
+  <>
+    <State run={run} /> <Progress run={run} />
+    <span>{countersText(run)}</span>
+    <span>
+      started {formatTime(run.startedAt)}, <Duration run={run} />
+    </span>
+    {run.heartbeat !== undefined && !isReport && run.endedAt === undefined && (
+      <span>
+        heartbeat <Age at={run.heartbeat} />
+      </span>
+    )}
+    {run.resumes > 0 && <span>resumed {run.resumes} times</span>}
+    {run.tags.map((tag) => (
+      <TagButton key={tag} tag={tag} />
+    ))}
+  </>
+);
+
+function TagButton({ tag }: { readonly tag: string }) {
   const tags = useComputed(() => view.value.tags).value;
-  const on = tags.includes(tag);
-  const next = on ? tags.filter((one) => one !== tag) : [...tags, tag];
+  const change = () => setView({ tags: toggled(tags, tag) });
   return (
-    <button
-      type="button"
+    <Button
       class="tag"
-      aria-pressed={on}
+      text={tag}
       title={`Only runs tagged ${tag}`}
-      onClick={() => setView({ tags: next })}
-    >
-      {tag}
-    </button>
+      pressed={tags.includes(tag)}
+      on={change}
+    />
   );
 }
 
@@ -289,9 +302,7 @@ function Selection({ selected }: { readonly selected: readonly RunSummary[] }) {
         Overlay in charts
       </a>
       <RunActions selected={selected} />
-      <button type="button" onClick={() => setView({ runs: [] }, false)}>
-        Clear selection
-      </button>
+      <Button text="Clear selection" on={() => setView({ runs: [] }, false)} />
     </fieldset>
   );
 }
@@ -301,7 +312,7 @@ export function RunActions({ selected }: { readonly selected: readonly RunSummar
   const [dialog, setDialog] = useState<"tags" | "delete">();
   if (isReport || selected.length === 0) return null;
   const title = "Needs the token: open the link that `espalier dashboard` printed.";
-  const guard = session.value?.control ? {} : { disabled: true, title };
+  const guard = session.value?.control ? {} : { off: true, title };
   const archived = selected.every((run) => run.archived);
   const ids = selected.map((run) => run.id);
   const name = selected.length === 1 ? selected[0]?.name : `${selected.length} runs`;
@@ -309,25 +320,21 @@ export function RunActions({ selected }: { readonly selected: readonly RunSummar
   const close = () => setDialog(undefined);
   return (
     <span class="buttons">
-      <button type="button" onClick={() => hide(ids)}>
-        Hide
-      </button>
-      <button type="button" {...guard} onClick={() => void mark(selected, () => ({ archived: !archived }))}>
-        {archived ? "Restore" : "Archive"}
-      </button>
-      <button type="button" {...guard} onClick={() => setDialog("tags")}>
-        Tags …
-      </button>
-      <button type="button" class="danger" {...guard} onClick={() => setDialog("delete")}>
-        Delete …
-      </button>
+      <Button text="Hide" on={() => hide(ids)} />
+      <Button
+        text={archived ? "Restore" : "Archive"}
+        {...guard}
+        on={() => mark(selected, () => ({ archived: !archived }))}
+      />
+      <Button text="Tags …" {...guard} on={() => setDialog("tags")} />
+      <Button text="Delete …" class="danger" {...guard} on={() => setDialog("delete")} />
       {dialog === "tags" && (
         <Question
           title={`Tags of ${name}`}
           label="Tags, with commas between"
           text={tags.join(", ")}
           action="Save"
-          onAnswer={(text) => void mark(selected, (run) => ({ tags: changeTags(run, tags, text) }))}
+          onAnswer={(text) => mark(selected, (run) => ({ tags: changeTags(run, tags, text) }))}
           onClose={close}
         />
       )}
@@ -337,7 +344,7 @@ export function RunActions({ selected }: { readonly selected: readonly RunSummar
           label="Metrics, checkpoints, replays and logs are deleted for good. To confirm, type"
           wanted={selected.length === 1 ? ids[0] : name}
           action="Delete"
-          onAnswer={() => void remove(ids)}
+          onAnswer={() => remove(ids)}
           onClose={close}
         />
       )}
@@ -352,8 +359,7 @@ function hide(ids: readonly string[]): void {
 
 async function mark(selected: readonly RunSummary[], marks: (run: RunSummary) => Marks): Promise<void> {
   for (const run of selected) {
-    const path = `/api/runs/${encodeURIComponent(run.id)}/marks`;
-    const marked = await send<RunSummary>("POST", path, marks(run));
+    const marked = await send<RunSummary>("POST", apiOf(run.id, "marks"), marks(run));
     if (marked) takeRuns([marked]);
   }
 }
@@ -367,14 +373,12 @@ function changeTags(run: RunSummary, before: readonly string[], text: string): r
 
 async function remove(ids: readonly string[]): Promise<void> {
   const gone: string[] = [];
-  for (const id of ids.map(encodeURIComponent))
-    if (await send("DELETE", `/api/runs/${id}?confirm=${id}`)) gone.push(decodeURIComponent(id));
+  for (const id of ids)
+    if (await send("DELETE", `${apiOf(id)}?confirm=${encodeURIComponent(id)}`)) gone.push(id);
   takeRuns([], gone);
   const { run, runs: others } = view.peek();
-  setView({
-    run: run && gone.includes(run) ? undefined : run,
-    runs: others.filter((id) => !gone.includes(id)),
-  });
+  const left = others.filter((id) => !gone.includes(id));
+  setView({ run: run && gone.includes(run) ? undefined : run, runs: left });
 }
 
 interface QuestionProps {
@@ -384,7 +388,7 @@ interface QuestionProps {
   /** The only text that is taken. */
   readonly wanted?: string | undefined;
   readonly action: string;
-  readonly onAnswer: (text: string) => void;
+  readonly onAnswer: (text: string) => unknown;
   readonly onClose: () => void;
 }
 
@@ -392,41 +396,16 @@ function Question({ title, label, text: before = "", wanted, action, onAnswer, o
   const [text, setText] = useState(before);
   return (
     <Dialog title={title} onClose={onClose}>
-      <form method="dialog" onSubmit={() => onAnswer(text)}>
-        <label>
-          <span>
-            {label} <b>{wanted}</b>
-          </span>
-          <input autocomplete="off" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        </label>
+      <form method="dialog" onSubmit={() => void onAnswer(text)}>
+        <Field label={`${label} ${wanted ?? ""}`} autocomplete="off" value={text} on={setText} />
         <p class="buttons">
           <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
             {action}
           </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
+          <Button text="Cancel" on={onClose} />
         </p>
       </form>
     </Dialog>
-  );
-}
-
-interface DialogBoxProps {
-  readonly title: string;
-  readonly onClose: () => void;
-  readonly children: ComponentChildren;
-}
-
-/** A dialog over the page, with its focus kept inside. */
-export function Dialog({ title, onClose, children }: DialogBoxProps) {
-  const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => element.current?.showModal(), []);
-  return (
-    <dialog ref={element} aria-label={title} onClose={onClose}>
-      <h2>{title}</h2>
-      {children}
-    </dialog>
   );
 }
 

@@ -1,21 +1,15 @@
 // The runs that the page knows: asked for once, then kept by increments.
 import { signal } from "@preact/signals";
-import type { ApiError, LiveEvents, MetricSummary, RunDetail, RunState, RunSummary } from "../api.ts";
-import { asApiError, get, isReport, liveOpened, notify, onLive, reconnects } from "./client.ts";
+import type { LiveEvents, MetricSummary, RunDetail, RunSummary } from "../api.ts";
+import { get, liveOpened, notify, onLive, reconnects } from "./client.ts";
 
 /** Runs by id, newest first; undefined until they were answered. */
 export const runs = signal<ReadonlyMap<string, RunSummary> | undefined>(undefined);
-export const runsError = signal<ApiError | undefined>(undefined);
 
 async function load(): Promise<void> {
-  try {
-    await liveOpened;
-    const found = await get<readonly RunSummary[]>("/api/runs");
-    runs.value = new Map(found.map((run) => [run.id, run]));
-    runsError.value = undefined;
-  } catch (error) {
-    if (!isReport) runsError.value = asApiError(error);
-  }
+  await liveOpened;
+  const found = await get<readonly RunSummary[]>("/api/runs").catch(notify);
+  if (found) runs.value = new Map(found.map((run) => [run.id, run]));
 }
 
 /** Takes over runs that were answered or came live. New ones come first. */
@@ -47,17 +41,11 @@ let wanted: readonly string[] = [];
 export async function openDetails(ids: readonly string[], anew = false): Promise<void> {
   wanted = ids;
   await liveOpened;
-  const ask = (id: string) =>
-    get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`).catch((error) => {
-      notify(asApiError(error));
-      return undefined;
-    });
+  const ask = (id: string) => get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`).catch(notify);
   const missing = ids.filter((id) => anew || !details.peek().has(id));
   const found = (await Promise.all(missing.map(ask))).filter((run) => run !== undefined);
   const all = [...details.peek(), ...found.map((run) => [run.id, run] as const)];
   details.value = new Map(all.filter(([id]) => wanted.includes(id)));
-  // A report has no list.
-  takeRuns(found.filter((run) => !runs.peek()?.has(run.id)));
 }
 
 /** Adds the metrics that a run logs for the first time. */
@@ -74,14 +62,3 @@ function takeMetrics({ run: id, series }: LiveEvents["metrics"]): void {
   });
   details.value = new Map(details.peek()).set(id, { ...run, metrics: [...run.metrics, ...metrics] });
 }
-
-/** A state as a sign and words: colour alone would not reach everybody. */
-export const stateSigns: Readonly<Record<RunState, string>> = {
-  running: "▶",
-  paused: "⏸",
-  completed: "✔",
-  stopped: "■",
-  interrupted: "⚡",
-  failed: "✖",
-  lost: "?",
-};

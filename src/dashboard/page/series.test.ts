@@ -6,6 +6,7 @@ import {
   curveOf,
   emptyCurve,
   extremes,
+  inOrder,
   nearest,
   placeOf,
   refine,
@@ -109,4 +110,10 @@ it("counts time from the origin, and says the extremes of what is finite", () =>
   expect(made.weight).toEqual([10, 10, 10]);
   expect(extremes(made)).toEqual({ last: 2.5, min: 1, max: 4 });
   expect(extremes(curve(null))).toBeUndefined();
+});
+
+it("orders categories: train first, others by name, the machine last", () => {
+  const given = ["time", "health", "evaluation", "system", "curriculum", "rollout", "train", "validation"];
+  const order = ["train", "validation", "rollout", "evaluation", "curriculum", "health", "system", "time"];
+  expect(inOrder(given)).toEqual(order);
 });

@@ -120,3 +120,17 @@ export function extremes(curve: Curve): { last: number; min: number; max: number
   });
   return found;
 }
+
+/** Names of categories as charts are shown: those that people look for first, then others by name, the machine last. */
+export const inOrder = (categories: Iterable<string>): readonly string[] =>
+  [...categories].sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1));
+
+const rankOf = (category: string): number => ranks[category] ?? 4;
+const ranks: Readonly<Record<string, number>> = {
+  train: 0,
+  validation: 1,
+  rollout: 2,
+  evaluation: 3,
+  system: 5,
+  time: 6,
+};

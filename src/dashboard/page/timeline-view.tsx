@@ -1,18 +1,18 @@
-// The tab "Time": shares of phases and hooks over the run, nested blocks of one moment, and timings of hooks.
+// The tab "Time": shares of phases and hooks over the run, and timings of hooks.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Hooks, RunDetail, Series } from "../api.ts";
 import { onLive, useApi } from "./client.ts";
+import { apiOf, Loaded, Table, useFresh } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
-import { apiOf, Button, Loaded, Table, useFresh } from "./table.tsx";
-import { type Block, blocksOf, isTimed, nestHooks, type Timeline, timelineOf, timeTree } from "./timeline.ts";
-import { view } from "./view.ts";
+import { isTimed, nestHooks, sum, timelineOf } from "./timeline.ts";
+import { type View, view } from "./view.ts";
 
-export function TimeView({ run }: { run: RunDetail }) {
+export function TimeView({ run }: { readonly run: RunDetail }) {
   const keys = run.metrics.map(({ key }) => key).filter(isTimed);
-  const query = keys.map((key) => `key=${encodeURIComponent(key)}`).join("&");
   const { axis } = view.value;
+  const query = new URLSearchParams([["points", "300"], ["axis", axis], ...keys.map((key) => ["key", key])]);
   const series = useApi<readonly Series[]>(
-    keys.length > 0 ? `${apiOf(run.id, "series")}?${query}&points=300&axis=${axis}` : undefined,
+    keys.length > 0 ? `${apiOf(run.id, "series")}?${query}` : undefined,
   );
   const hooks = useFresh<Hooks>(run.id, "hooks", "decision");
   return (
@@ -29,42 +29,55 @@ export function TimeView({ run }: { run: RunDetail }) {
   );
 }
 
-function Shares({ run, series, axis }: { run: string; series: readonly Series[]; axis: "step" | "time" }) {
+interface SharesProps {
+  readonly run: string;
+  readonly series: readonly Series[];
+  readonly axis: View["axis"];
+}
+
+/** Layers over readings, stacked: each column is a reading. Below, their names with the average of their shares. */
+function Shares({ run, series, axis }: SharesProps) {
   const grown = useGrowing(run, series, axis);
-  const timeline = useMemo(() => timelineOf(grown), [grown]);
-  const [chosen, setChosen] = useState<number | undefined>(undefined);
-  const last = timeline.x.length - 1;
-  if (last < 0) return <p class="note">No timings were logged yet.</p>;
-  const reading = chosen === undefined ? undefined : Math.min(chosen, last);
-  const at = reading === undefined ? undefined : timeline.x[reading];
-  const place = axis === "time" ? new Date(at ?? 0).toLocaleTimeString() : `step ${formatNumber(at)}`;
+  const { x, layers } = useMemo(() => timelineOf(grown), [grown]);
+  const shown = layers.map(({ name, kind, share, base }, layer) => {
+    const edge = base.map((below, i) => [1 - below - (share[i] ?? 0), 1 - below] as const);
+    const top = edge.map(([y], i) => `${i},${y} ${i + 1},${y}`);
+    const bottom = edge.map(([, y], i) => `${i + 1},${y} ${i},${y}`).reverse();
+    return {
+      key: `${kind} ${name}`,
+      text: `${name} ${((100 * sum(share)) / Math.max(1, x.length)).toFixed(1)} %`,
+      points: [...top, ...bottom].join(" "),
+      color: kind === "rest" ? "var(--line)" : `var(--curve-${layer % 8})`,
+    };
+  });
   return (
     <>
-      <Stack timeline={timeline} reading={reading} />
-      <div class="toolbar">
-        <label class="grow">
-          <span class="visually-hidden">Reading</span>
-          <input
-            type="range"
-            min={0}
-            max={last}
-            value={reading ?? last}
-            aria-valuetext={at === undefined ? "average of all readings" : place}
-            onInput={(event) => setChosen(Number(event.currentTarget.value))}
-          />
-        </label>
-        <output>{at === undefined ? "Average of all readings" : `Up to ${place}`}</output>
-        <Button off={chosen === undefined} on={() => setChosen(undefined)}>
-          Average
-        </Button>
-      </div>
-      <Flame blocks={blocksOf(timeTree(timeline, reading))} order={timeline.layers.map(({ name }) => name)} />
+      <svg
+        class="stack"
+        viewBox={`0 0 ${x.length} 1`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Shares of time at ${x.length} readings`}
+      >
+        {shown.map(({ key, text, points, color }) => (
+          <polygon key={key} points={points} fill={color}>
+            <title>{text}</title>
+          </polygon>
+        ))}
+      </svg>
+      <ul class="legend" aria-label="Shares of time">
+        {shown.map(({ key, text, color }) => (
+          <li key={key}>
+            <span class="swatch" style={{ color }} /> {text}
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
 
 /** Series, and behind them what comes live. */
-function useGrowing(run: string, series: readonly Series[], axis: "step" | "time"): readonly Series[] {
+function useGrowing(run: string, series: readonly Series[], axis: View["axis"]): readonly Series[] {
   const [grown, setGrown] = useState(series);
   useEffect(() => {
     setGrown(series);
@@ -88,82 +101,15 @@ function useGrowing(run: string, series: readonly Series[], axis: "step" | "time
   return grown;
 }
 
-/** A layer has the same colour in both pictures; what is no layer, and the rest, have none. */
-function colorOf(name: string, kind: string, order: readonly string[]): string {
-  const at = order.indexOf(name);
-  return kind === "rest" || at === -1 ? "var(--line)" : `var(--curve-${at % 8})`;
-}
-
-/** Layers over readings, stacked: each column is a reading. */
-function Stack({ timeline: { x, layers }, reading }: { timeline: Timeline; reading: number | undefined }) {
-  const order = layers.map(({ name }) => name);
-  const width = x.length;
-  return (
-    <svg
-      class="stack"
-      viewBox={`0 0 ${width} 1`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`Shares of time of ${order.join(", ")} at ${width} readings`}
-    >
-      {layers.map(({ name, kind, share, base }) => {
-        const top = share.map(
-          (one, i) => `${i},${1 - (base[i] ?? 0) - one} ${i + 1},${1 - (base[i] ?? 0) - one}`,
-        );
-        const bottom = base.map((one, i) => `${i + 1},${1 - one} ${i},${1 - one}`).reverse();
-        return (
-          <polygon
-            key={`${kind} ${name}`}
-            points={`${top.join(" ")} ${bottom.join(" ")}`}
-            fill={colorOf(name, kind, order)}
-          >
-            <title>{name}</title>
-          </polygon>
-        );
-      })}
-      {reading !== undefined && <rect x={reading} y={0} width={1} height={1} class="reading" />}
-    </svg>
-  );
-}
-
-/** Blocks as wide as their share, those within one another below. */
-function Flame({ blocks, order }: { blocks: readonly Block[]; order: readonly string[] }) {
-  const depth = Math.max(...blocks.map((block) => block.depth)) + 1;
-  return (
-    <ul class="flame" style={{ height: `${depth * 1.75}rem` }} aria-label="Shares of time">
-      {blocks
-        .filter(({ total }) => total > 0.0005)
-        .map(({ name, kind, total, from, depth: level }) => {
-          const text = `${name} ${(total * 100).toFixed(1)} %`;
-          return (
-            <li
-              key={`${level} ${kind} ${name}`}
-              title={text}
-              style={{
-                left: `${from * 100}%`,
-                width: `${total * 100}%`,
-                top: `${level * 1.75}rem`,
-                borderColor: colorOf(name, kind, order),
-              }}
-            >
-              {text}
-            </li>
-          );
-        })}
-    </ul>
-  );
-}
-
 /** Timings of hooks, each under the one that brought it, with a bar of its total. */
 function Timings({ hooks }: Hooks) {
-  const byName = new Map(hooks.map((hook) => [hook.name, hook]));
-  const blocks = blocksOf(nestHooks(hooks));
-  const most = Math.max(...blocks.map(({ total }) => total), Number.MIN_VALUE);
-  const ms = (value: number | undefined) => (value === undefined ? "" : `${formatNumber(value)} ms`);
+  const nested = nestHooks(hooks);
+  const most = Math.max(...nested.map(({ total }) => total), Number.MIN_VALUE);
+  const ms = (value: number) => `${formatNumber(value)} ms`;
   return (
     <Table
       caption="Timings of hooks"
-      rows={blocks}
+      rows={nested}
       keyOf={({ name }) => name}
       empty="No timings of hooks were filed yet."
       columns={[
@@ -173,17 +119,16 @@ function Timings({ hooks }: Hooks) {
         },
         {
           title: "Total",
-          cell: ({ own, total }) => (
-            <span class="bar-cell" title={own < total ? `${ms(own)} of its own` : undefined}>
-              <span class="bar" style={{ width: `${(total / most) * 100}%` }} />
-              <span>{ms(total)}</span>
+          cell: ({ name, own, total }) => (
+            <span title={own < total ? `${ms(own)} of its own` : undefined}>
+              <progress aria-label={`Share of ${name}`} max={most} value={total} /> {ms(total)}
             </span>
           ),
         },
-        { title: "Calls", number: true, cell: ({ name }) => formatNumber(byName.get(name)?.count) },
-        { title: "Mean", number: true, cell: ({ name }) => ms(byName.get(name)?.mean) },
-        { title: "p99", number: true, cell: ({ name }) => ms(byName.get(name)?.p99) },
-        { title: "Max", number: true, cell: ({ name }) => ms(byName.get(name)?.max) },
+        { title: "Calls", number: true, cell: ({ count }) => formatNumber(count) },
+        { title: "Mean", number: true, cell: ({ mean }) => ms(mean) },
+        { title: "p99", number: true, cell: ({ p99 }) => ms(p99) },
+        { title: "Max", number: true, cell: ({ max }) => ms(max) },
       ]}
     />
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Series } from "../api.ts";
-import { blocksOf, nestHooks, timelineOf, timeTree } from "./timeline.ts";
+import { nestHooks, timelineOf } from "./timeline.ts";
 
 const series = (key: string, x: readonly number[], mean: readonly (number | null)[]): Series => ({
   run: "a",
@@ -58,24 +58,6 @@ describe("timeline", () => {
       [0, 0.25],
     ]);
   });
-
-  it("gives the parts of one reading, or of all on average", () => {
-    const timeline = timelineOf([
-      series("time/phases/train", [1, 2], [0.5, 0.25]),
-      series("time/hooks/log", [1, 2], [0.25, 0.5]),
-    ]);
-    const totals = (reading?: number) => timeTree(timeline, reading).map(({ name, total }) => [name, total]);
-    expect(totals(1)).toEqual([
-      ["train", 0.25],
-      ["hooks", 0.5],
-      ["everything else", 0.25],
-    ]);
-    expect(totals()).toEqual([
-      ["train", 0.375],
-      ["hooks", 0.375],
-      ["everything else", 0.25],
-    ]);
-  });
 });
 
 describe("hooks in one another", () => {
@@ -86,24 +68,13 @@ describe("hooks in one another", () => {
     { name: "checkpoint.keeper", total: 7 },
   ];
 
-  it("puts a hook under the nearest one whose name begins its own", () => {
-    const [first, second] = nestHooks(hooks);
+  it("puts a hook after the nearest one whose name begins its own, and the longest first", () => {
     // There is no hook "checkpoint": its part stands alone.
-    expect(first).toMatchObject({ name: "checkpoint.keeper", total: 7, children: [] });
-    expect(second).toMatchObject({ name: "metrics", own: 1, total: 6 });
-    expect(second?.children).toMatchObject([
-      { name: "metrics.time", own: 3, total: 5, children: [{ name: "metrics.time.probe", total: 2 }] },
-    ]);
-  });
-
-  it("lays them out side by side, with parts below what they belong to", () => {
-    expect(
-      blocksOf(nestHooks(hooks)).map(({ name, from, total, depth }) => [name, from, total, depth]),
-    ).toEqual([
-      ["checkpoint.keeper", 0, 7, 0],
-      ["metrics", 7, 6, 0],
-      ["metrics.time", 7, 5, 1],
-      ["metrics.time.probe", 7, 2, 2],
+    expect(nestHooks(hooks).map(({ name, own, total, depth }) => [name, own, total, depth])).toEqual([
+      ["checkpoint.keeper", 7, 7, 0],
+      ["metrics", 1, 6, 0],
+      ["metrics.time", 3, 5, 1],
+      ["metrics.time.probe", 2, 2, 2],
     ]);
   });
 });

@@ -1,19 +1,10 @@
-// Where the time of a run went: shares of phases and hooks, reading by reading, and as nested blocks.
+// Where the time of a run went: shares of phases and hooks, reading by reading, and hooks under those that brought them.
 import type { Series } from "../api.ts";
-
-/** A part of the time, and the parts within it. `own` is its share without them. */
-export interface TimeNode {
-  readonly name: string;
-  readonly kind: "phase" | "hook" | "rest";
-  readonly own: number;
-  readonly total: number;
-  readonly children: readonly TimeNode[];
-}
 
 /** Shares of one layer at each reading, and how much lies below it in the stack. */
 export interface Layer {
   readonly name: string;
-  readonly kind: TimeNode["kind"];
+  readonly kind: "phase" | "hook" | "rest";
   readonly share: readonly number[];
   readonly base: readonly number[];
 }
@@ -36,35 +27,29 @@ export const isTimed = (key: string): boolean =>
  */
 export function timelineOf(series: readonly Series[]): Timeline {
   const x = [...new Set(series.flatMap((one) => one.x))].sort((a, b) => a - b);
-  const parts = series.flatMap((one) => {
-    const kind = one.key.startsWith(prefixes.phase) ? "phase" : "hook";
-    if (!isTimed(one.key)) return [];
-    return [{ name: one.key.slice(prefixes[kind].length), kind, share: sharesAt(one, x) } as const];
-  });
-  const weight = ({ share }: { share: readonly number[] }): number =>
-    share.reduce((sum, one) => sum + one, 0);
-  const ordered = [
-    ...parts.filter(({ kind }) => kind === "phase"),
-    ...parts.filter(({ kind }) => kind === "hook").sort((a, b) => weight(b) - weight(a)),
-  ];
-  const sums = x.map((_, i) => ordered.reduce((sum, { share }) => sum + (share[i] ?? 0), 0));
-  const scaled = ordered.map((part) => ({
+  const partsOf = (kind: "phase" | "hook") =>
+    series
+      .filter(({ key }) => key.startsWith(prefixes[kind]))
+      .map((one) => ({ name: one.key.slice(prefixes[kind].length), kind, share: sharesAt(one, x) }));
+  const hooks = partsOf("hook").sort((a, b) => sum(b.share) - sum(a.share));
+  const parts = [...partsOf("phase"), ...hooks];
+  const sums = x.map((_, i) => sum(parts.map(({ share }) => share[i] ?? 0)));
+  const scaled = parts.map((part) => ({
     ...part,
     share: part.share.map((share, i) => share / Math.max(1, sums[i] ?? 0)),
   }));
-  const rest = {
-    name: "everything else",
-    kind: "rest" as const,
-    share: sums.map((sum) => Math.max(0, 1 - sum)),
-  };
-  const base = x.map(() => 0);
-  const layers = [...scaled, rest].map((part) => {
-    const below = [...base];
-    for (const [i, share] of part.share.entries()) base[i] = (base[i] ?? 0) + share;
-    return { ...part, base: below };
+  const left = sums.map((taken) => Math.max(0, 1 - taken));
+  let base: readonly number[] = x.map(() => 0);
+  const layers = [...scaled, { name: "everything else", kind: "rest" as const, share: left }].map((part) => {
+    const layer = { ...part, base };
+    base = base.map((below, i) => below + (part.share[i] ?? 0));
+    return layer;
   });
   return { x, layers };
 }
+
+/** The sum of numbers, as of the shares of a layer over all readings. */
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 function sharesAt(series: Series, x: readonly number[]): number[] {
   let [next, last] = [0, 0];
@@ -75,62 +60,28 @@ function sharesAt(series: Series, x: readonly number[]): number[] {
   });
 }
 
-/** The parts of the time at one reading, or on average over all of them: phases, hooks in one another, the rest. */
-export function timeTree({ x, layers }: Timeline, reading?: number): readonly TimeNode[] {
-  const shareOf = ({ share }: Layer): number =>
-    reading === undefined
-      ? share.reduce((sum, one) => sum + one, 0) / Math.max(1, x.length)
-      : (share[reading] ?? 0);
-  const leaf = (layer: Layer): TimeNode => {
-    const total = shareOf(layer);
-    return { name: layer.name, kind: layer.kind, own: total, total, children: [] };
-  };
-  const of = (kind: TimeNode["kind"]) => layers.filter((layer) => layer.kind === kind);
-  const hooks = nestHooks(of("hook").map((layer) => ({ name: layer.name, total: shareOf(layer) })));
-  const total = hooks.reduce((sum, hook) => sum + hook.total, 0);
-  const all: TimeNode = { name: "hooks", kind: "hook", own: 0, total, children: hooks };
-  return [...of("phase").map(leaf), ...(hooks.length > 0 ? [all] : []), ...of("rest").map(leaf)];
-}
+/** A hook whose total has that of the hooks which it brought, with its own time and how deep it lies among hooks. */
+export type NestedHook<H> = H & { readonly own: number; readonly depth: number };
 
-/** Puts hooks under the hook that brought them, `metrics.time` under `metrics`. Those that took longest come first. */
-export function nestHooks(
-  hooks: readonly { readonly name: string; readonly total: number }[],
-): readonly TimeNode[] {
+/** Puts hooks after the hook that brought them, `metrics.time` after `metrics`. Those that took longest come first. */
+export function nestHooks<H extends { readonly name: string; readonly total: number }>(
+  hooks: readonly H[],
+): readonly NestedHook<H>[] {
   const names = new Set(hooks.map(({ name }) => name));
   const parentOf = (name: string): string | undefined => {
     for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1))
       if (names.has(name.slice(0, dot))) return name.slice(0, dot);
     return undefined;
   };
-  const build = (parent: string | undefined): readonly TimeNode[] =>
+  const below = (parent: string | undefined, depth: number): readonly NestedHook<H>[] =>
     hooks
       .filter(({ name }) => parentOf(name) === parent)
-      .map(({ name, total: own }): TimeNode => {
-        const children = build(name);
-        return {
-          name,
-          kind: "hook",
-          own,
-          total: children.reduce((sum, child) => sum + child.total, own),
-          children,
-        };
+      .map((hook) => {
+        const brought = below(hook.name, depth + 1);
+        const totals = brought.filter((one) => one.depth === depth + 1).map(({ total }) => total);
+        return [{ ...hook, own: hook.total, total: hook.total + sum(totals), depth }, ...brought] as const;
       })
-      .sort((a, b) => b.total - a.total);
-  return build(undefined);
-}
-
-/** A node as a block: where it begins and how wide it is, as shares of the whole, and how deep it lies. */
-export interface Block extends TimeNode {
-  readonly from: number;
-  readonly depth: number;
-}
-
-/** Lays nodes out side by side, and what is within each below it. */
-export function blocksOf(nodes: readonly TimeNode[], from = 0, depth = 0): readonly Block[] {
-  let at = from;
-  return nodes.flatMap((node) => {
-    const block = { ...node, from: at, depth };
-    at += node.total;
-    return [block, ...blocksOf(node.children, block.from, depth + 1)];
-  });
+      .sort(([a], [b]) => b.total - a.total)
+      .flat();
+  return below(undefined, 0);
 }

@@ -3,91 +3,66 @@
 //   #run=ID&runs=A&runs=B&tab=charts&smoothing=0.6&zoom=100,200
 import { signal } from "@preact/signals";
 
-/** What the page shows. */
-export interface View {
-  /** The run in front; the list without one. */
-  readonly run: string | undefined;
-  /** Runs that are selected in the list, and overlaid in charts and comparisons. */
-  readonly runs: readonly string[];
-  readonly tab: string;
-  /** What is open within the tab: a checkpoint, a replay, a hook. Another run or tab closes it. */
-  readonly item: string;
-  readonly search: string;
-  /** Only runs with all of these tags. */
-  readonly tags: readonly string[];
-  readonly showArchived: boolean;
-  /** Runs whose rows and curves are not shown. */
-  readonly hidden: readonly string[];
-  /** The column that the list is sorted by; with `-` in front, largest first. */
-  readonly sort: string;
-  /** The metric of the list's spark lines. */
-  readonly spark: string;
-  readonly axis: "step" | "time";
-  readonly log: boolean;
-  /** From 0 (none) to 0.99. */
-  readonly smoothing: number;
-  /** The visible part of the axis. */
-  readonly zoom: readonly [from: number, to: number] | undefined;
-  /** The counter that the zoom is on, or `time`: charts over another one show all. */
-  readonly zoomOn: string;
-  readonly metricFilter: string;
-  /** Categories whose charts are folded away. */
-  readonly folded: readonly string[];
-  readonly theme: "auto" | "light" | "dark";
-}
+/** Reads a field from all that the URL gives for it; from nothing, its default. */
+type Parse<T> = (given: readonly string[]) => T;
 
-const defaults: View = {
-  run: undefined,
-  runs: [],
-  tab: "charts",
-  item: "",
-  search: "",
-  tags: [],
-  showArchived: false,
-  hidden: [],
-  sort: "-started",
-  spark: "train/loss",
-  axis: "step",
-  log: false,
-  smoothing: 0,
-  zoom: undefined,
-  zoomOn: "",
-  metricFilter: "",
-  folded: [],
-  theme: "auto",
+const text =
+  (initial: string): Parse<string> =>
+  ([given]) =>
+    given || initial;
+const texts: Parse<readonly string[]> = (given) => [...new Set(given.filter((one) => one !== ""))];
+const flag: Parse<boolean> = ([given]) => given === "1";
+const oneOf =
+  <T extends string>(initial: T, ...others: readonly T[]): Parse<T> =>
+  ([given]) =>
+    others.find((one) => one === given) ?? initial;
+
+/** What the page shows. */
+const fields = {
+  /** The run in front; the list without one. */
+  run: (([given]) => given || undefined) as Parse<string | undefined>,
+  /** Runs that are selected in the list, and overlaid in charts and comparisons. */
+  runs: texts,
+  tab: text("charts"),
+  /** What is open within the tab: a checkpoint, a replay, a hook. Another run or tab closes it. */
+  item: text(""),
+  search: text(""),
+  /** Only runs with all of these tags. */
+  tags: texts,
+  showArchived: flag,
+  /** Runs whose rows and curves are not shown. */
+  hidden: texts,
+  /** The column that the list is sorted by; with `-` in front, largest first. */
+  sort: text("-started"),
+  /** The metric of the list's spark lines. */
+  spark: text("train/loss"),
+  axis: oneOf("step", "time"),
+  log: flag,
+  /** From 0 (none) to 0.99. */
+  smoothing: (([given]) => Math.min(0.99, Math.max(0, Number(given) || 0))) as Parse<number>,
+  /** The visible part of the axis. */
+  zoom: (([given = ""]) => {
+    const [from = Number.NaN, to = Number.NaN] = given.split(",").map(Number);
+    return Number.isFinite(to - from) && from < to ? [from, to] : undefined;
+  }) as Parse<readonly [from: number, to: number] | undefined>,
+  /** The counter that the zoom is on, or `time`: charts over another one show all. */
+  zoomOn: text(""),
+  metricFilter: text(""),
+  /** Categories whose charts are folded away. */
+  folded: texts,
+  theme: oneOf("auto", "light", "dark"),
 };
+
+export type View = { readonly [Name in keyof typeof fields]: ReturnType<(typeof fields)[Name]> };
 
 /** Reads a view from a URL's fragment. What it does not say, or says wrongly, is the default. */
 export function parseView(fragment: string): View {
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
-  const texts = (name: string) => [...new Set(given.getAll(name).filter((one) => one !== ""))];
-  const text = (name: "tab" | "item" | "zoomOn" | "search" | "sort" | "spark" | "metricFilter") =>
-    given.get(name) || defaults[name];
-  const zoom = (given.get("zoom") ?? "").split(",").map(Number);
-  const [from = Number.NaN, to = Number.NaN] = zoom;
-  const smoothing = Number(given.get("smoothing") ?? 0);
-  const theme = given.get("theme");
-  return {
-    run: given.get("run") || undefined,
-    runs: texts("runs"),
-    tab: text("tab"),
-    item: text("item"),
-    search: text("search"),
-    tags: texts("tags"),
-    showArchived: given.get("showArchived") === "1",
-    hidden: texts("hidden"),
-    sort: text("sort"),
-    spark: text("spark"),
-    axis: given.get("axis") === "time" ? "time" : "step",
-    log: given.get("log") === "1",
-    smoothing: smoothing > 0 ? Math.min(smoothing, 0.99) : 0,
-    zoom: Number.isFinite(from) && Number.isFinite(to) && from < to ? [from, to] : undefined,
-    zoomOn: text("zoomOn"),
-    metricFilter: text("metricFilter"),
-    folded: texts("folded"),
-    theme: theme === "light" || theme === "dark" ? theme : "auto",
-  };
+  const parsed = Object.entries(fields).map(([name, parse]) => [name, parse(given.getAll(name))]);
+  return Object.fromEntries(parsed) as View;
 }
+
+const defaults = parseView("");
 
 /** Writes a view as a URL's fragment, without what is as by default. */
 export function formatView(view: View): string {
@@ -116,10 +91,9 @@ export const view = signal<View>(parseView(inBrowser ? location.hash : ""));
  */
 export function setView(patch: Partial<View>, step?: boolean): void {
   const before = view.peek();
-  const inside = "run" in patch || "tab" in patch ? { item: "" } : {};
-  view.value = { ...before, ...inside, ...patch };
-  const moved = "run" in patch || "tab" in patch || "runs" in patch;
-  if (step ?? moved) {
+  const moved = "run" in patch || "tab" in patch;
+  view.value = { ...before, ...(moved && { item: "" }), ...patch };
+  if (step ?? (moved || "runs" in patch)) {
     // The entry that is left keeps the view that it had.
     writeUrl(before);
     history.pushState(null, "", address(view.peek()));
@@ -129,11 +103,19 @@ export function setView(patch: Partial<View>, step?: boolean): void {
   }
 }
 
+/** A list with a value that it did not have, or without one that it had. */
+export const toggled = (list: readonly string[], value: string): readonly string[] =>
+  list.includes(value) ? list.filter((one) => one !== value) : [...list, value];
+
 let later: ReturnType<typeof setTimeout> | undefined;
 
-function writeUrl(shown: View): void {
+function forgetUrl(): void {
   clearTimeout(later);
   later = undefined;
+}
+
+function writeUrl(shown: View): void {
+  forgetUrl();
   history.replaceState(null, "", address(shown));
 }
 
@@ -141,7 +123,6 @@ const address = (shown: View) => formatView(shown) || location.pathname + locati
 
 if (inBrowser)
   addEventListener("popstate", () => {
-    clearTimeout(later);
-    later = undefined;
+    forgetUrl();
     view.value = parseView(location.hash);
   });

@@ -5,24 +5,19 @@ import type { ClusterStatus, Comparison, MetricSummary, RunDetail } from "../api
 import { ChartsView, MetricChart } from "./charts.tsx";
 import { CheckpointsView } from "./checkpoints-view.tsx";
 import { isReport, now, useApi } from "./client.ts";
+import { Loaded, Select, Table, Text, useRows } from "./elements.tsx";
 import { formatAge, formatNumber, formatTime } from "./format.ts";
 import { HooksView } from "./hooks-view.tsx";
 import { LogView } from "./log-view.tsx";
 import { ReplaysView } from "./replay-view.tsx";
 import { runs } from "./runs.ts";
 import { SweepView } from "./sweep-view.tsx";
-import { Loaded, Table, Text, useRows } from "./table.tsx";
 import { TimeView } from "./timeline-view.tsx";
 import { setView, view } from "./view.ts";
-import "./views.css";
 
-interface Tab {
-  readonly id: string;
-  readonly title: string;
-  readonly View: ComponentType<{ run: RunDetail }>;
-}
+type RunView = ComponentType<{ readonly run: RunDetail }>;
 
-export const tabs: readonly Tab[] = [
+export const tabs: readonly { readonly id: string; readonly title: string; readonly View: RunView }[] = [
   { id: "charts", title: "Charts", View: ChartsView },
   { id: "evaluations", title: "Evaluations", View: EvaluationsView },
   { id: "health", title: "Health", View: HealthView },
@@ -38,22 +33,16 @@ export const tabs: readonly Tab[] = [
 ];
 
 /** The tabs and the one that is chosen. Arrow keys, Home and End go from tab to tab. */
-export function RunTabs({ run }: { run: RunDetail }) {
+export function RunTabs({ run }: { readonly run: RunDetail }) {
   const list = useRef<HTMLDivElement>(null);
   const shown = tabs.filter(({ id }) => id !== "sweep" || run.sweep !== undefined);
-  const at = Math.max(
-    0,
-    shown.findIndex(({ id }) => id === view.value.tab),
-  );
+  const found = shown.findIndex(({ id }) => id === view.value.tab);
+  const at = Math.max(0, found);
   const chosen = shown[at];
   const onKeyDown = (event: KeyboardEvent) => {
     const last = shown.length - 1;
-    const next = {
-      ArrowLeft: at === 0 ? last : at - 1,
-      ArrowRight: at === last ? 0 : at + 1,
-      Home: 0,
-      End: last,
-    }[event.key];
+    const [left, right] = [at === 0 ? last : at - 1, at === last ? 0 : at + 1];
+    const next = { ArrowLeft: left, ArrowRight: right, Home: 0, End: last }[event.key];
     if (next === undefined) return;
     event.preventDefault();
     setView({ tab: shown[next]?.id ?? "charts" });
@@ -90,71 +79,45 @@ export function RunTabs({ run }: { run: RunDetail }) {
   );
 }
 
-/** Charts of metrics that belong together: one for each group that has any. */
-function Groups({
-  run,
-  groups,
-}: {
-  run: RunDetail;
-  groups: readonly (readonly [string, readonly string[]])[];
-}) {
+/** Charts of a run: the title and the metrics of each. */
+type Group = readonly [title: string, keys: readonly string[]];
+
+/** Charts of metrics that belong together, one for each group that has any, under a heading. */
+function Groups({ run, title, groups }: { run: RunDetail; title: string; groups: readonly Group[] }) {
+  const filled = groups.filter(([, keys]) => keys.length > 0);
+  if (filled.length === 0) return null;
   return (
-    <div class="charts">
-      {groups.map(
-        ([title, keys]) =>
-          keys.length > 0 && (
-            <div key={title}>
-              <MetricChart runs={[run.id]} keys={keys} title={title} />
-              {keys.length > 1 && (
-                <p class="legend">
-                  {keys.map((key, i) => (
-                    <small key={key}>
-                      <span class={`swatch curve-${i % 8}`} /> {key.slice(key.search(/[./][^./]*$/) + 1)}
-                    </small>
-                  ))}
-                </p>
-              )}
-            </div>
-          ),
-      )}
-    </div>
+    <>
+      <h3>{title}</h3>
+      <div class="charts">
+        {filled.map(([name, keys]) => (
+          <MetricChart key={name} run={run} keys={keys} title={name} />
+        ))}
+      </div>
+    </>
   );
 }
 
 /** Metrics of a category by the part of their names before the first dot: `memory.heap` is one of `memory`. */
-function byPrefix(
-  metrics: readonly MetricSummary[],
-  category: string,
-): readonly (readonly [string, string[]])[] {
-  const groups = new Map<string, string[]>();
-  for (const { key, name, category: of, last } of metrics) {
-    // Texts have no curve.
-    if (of !== category || last === undefined) continue;
-    const prefix = name.includes(".")
-      ? name.slice(0, name.indexOf("."))
-      : category === "curriculum"
-        ? "lessons"
-        : name;
-    groups.set(prefix, [...(groups.get(prefix) ?? []), key]);
+function byPrefix(metrics: readonly MetricSummary[], category: string): readonly Group[] {
+  // Texts have no curve.
+  const own = metrics.filter((metric) => metric.category === category && metric.last !== undefined);
+  const groups: Record<string, string[]> = {};
+  for (const { key, name } of own) {
+    const prefix = category === "curriculum" && !name.includes(".") ? "lessons" : name.replace(/\..*/, "");
+    groups[`${category}: ${prefix}`] = [...(groups[`${category}: ${prefix}`] ?? []), key];
   }
-  return [...groups].map(([prefix, keys]) => [`${category}: ${prefix}`, keys]);
+  return Object.entries(groups);
 }
 
 /** Scores over steps as curves and as a table, and what a curriculum made of them. */
-function EvaluationsView({ run }: { run: RunDetail }) {
+function EvaluationsView({ run }: { readonly run: RunDetail }) {
   const answer = useRows(run.id, "evaluation");
   const scores = run.metrics.filter(({ category }) => category === "evaluation" || category === "validation");
-  const lessons = byPrefix(run.metrics, "curriculum");
   return (
     <>
-      {scores.length > 0 && <h3>Scores</h3>}
-      <Groups run={run} groups={withSpread(scores.map(({ key }) => key))} />
-      {lessons.length > 0 && (
-        <>
-          <h3>Lessons of the curriculum</h3>
-          <Groups run={run} groups={lessons} />
-        </>
-      )}
+      <Groups run={run} title="Scores" groups={withSpread(scores.map(({ key }) => key))} />
+      <Groups run={run} title="Lessons of the curriculum" groups={byPrefix(run.metrics, "curriculum")} />
       <h3>Evaluations</h3>
       <Loaded answer={answer}>
         {(rows) => (
@@ -181,59 +144,44 @@ function EvaluationsView({ run }: { run: RunDetail }) {
 }
 
 /** A score and its spread over episodes, `return.min` beside `return`, in one chart. */
-function withSpread(keys: readonly string[]): readonly (readonly [string, string[]])[] {
+function withSpread(keys: readonly string[]): readonly Group[] {
   const of = (key: string) => key.replace(/\.(min|max|deviation)$/, "");
   return [...new Set(keys.map(of))].map((title) => [title, keys.filter((key) => of(key) === title)]);
 }
 
 /** Gradients, updates that were skipped, spikes of the loss, and the machine. */
-function HealthView({ run }: { run: RunDetail }) {
+function HealthView({ run }: { readonly run: RunDetail }) {
   const named = (pattern: RegExp) => run.metrics.map(({ key }) => key).filter((key) => pattern.test(key));
-  const groups = [
+  const groups: readonly Group[] = [
     ["Gradient norm", named(/^(train|gradients)\/.*norm/i)],
     ["Updates that took effect (share)", named(/^train\/applied$/)],
     ...byPrefix(run.metrics, "gradients"),
     ...byPrefix(run.metrics, "health"),
-  ] as const;
+  ];
   const machine = byPrefix(run.metrics, "system");
-  const trains = groups.some(([, keys]) => keys.length > 0);
-  if (!trains && machine.length === 0)
+  if ([...groups, ...machine].every(([, keys]) => keys.length === 0))
     return <p class="note">This run logged nothing about gradients, health or the machine.</p>;
   return (
     <>
-      {trains && <h3>Training</h3>}
-      <Groups run={run} groups={groups} />
-      {machine.length > 0 && <h3>Machine</h3>}
-      <Groups run={run} groups={machine} />
+      <Groups run={run} title="Training" groups={groups} />
+      <Groups run={run} title="Machine" groups={machine} />
     </>
   );
 }
 
 /** The resolved configuration, and in what it differs from others. */
-function ConfigurationView({ run }: { run: RunDetail }) {
+function ConfigurationView({ run }: { readonly run: RunDetail }) {
   const others = view.value.runs.filter((id) => id !== run.id);
+  const choices = [...(runs.value?.values() ?? [])].filter(({ id }) => id !== run.id);
   return (
     <>
       {!isReport && (
-        <label>
-          Difference with{" "}
-          <select
-            value={others[0] ?? ""}
-            onChange={(event) => {
-              const other = event.currentTarget.value;
-              setView({ runs: other === "" ? [] : [other] });
-            }}
-          >
-            <option value="">no other run</option>
-            {[...(runs.value?.values() ?? [])]
-              .filter(({ id }) => id !== run.id)
-              .map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name === id ? id : `${name} (${id})`}
-                </option>
-              ))}
-          </select>
-        </label>
+        <Select
+          label="Difference with"
+          value={others[0] ?? ""}
+          options={[["", "no other run"], ...choices.map(({ id, name }) => [id, `${name} (${id})`] as const)]}
+          on={(other) => setView({ runs: other === "" ? [] : [other] })}
+        />
       )}
       {others.length > 0 && <Difference runs={[run.id, ...others]} />}
       <h3>Configuration</h3>
@@ -242,25 +190,23 @@ function ConfigurationView({ run }: { run: RunDetail }) {
   );
 }
 
-function Difference({ runs }: { runs: readonly string[] }) {
-  const answer = useApi<Comparison>(
-    `/api/compare?${runs.map((id) => `run=${encodeURIComponent(id)}`).join("&")}`,
-  );
+function Difference({ runs }: { readonly runs: readonly string[] }) {
+  const query = new URLSearchParams(runs.map((id) => ["run", id]));
+  const answer = useApi<Comparison>(`/api/compare?${query}`);
   return (
     <Loaded answer={answer}>
       {({ runs: compared, settings, metrics }) => {
-        const columns = <V,>(text: (value: V) => string) =>
-          compared.map(({ id }, i) => ({
+        const columns = <V,>(title: string, text: (value: V) => string) => [
+          { title, cell: ([path]: Values<V>) => path },
+          ...compared.map(({ id }, i) => ({
             title: id,
-            cell: ([, values]: [string, readonly (V | null)[]]) => {
+            cell: ([, values]: Values<V>) => {
               const value = values[i] ?? null;
-              return (
-                <span class={i > 0 && value !== values[0] ? "changed" : undefined}>
-                  {value === null ? "—" : text(value)}
-                </span>
-              );
+              const changed = i > 0 && value !== values[0];
+              return <span class={changed ? "changed" : ""}>{value === null ? "—" : text(value)}</span>;
             },
-          }));
+          })),
+        ];
         return (
           <>
             <h3>Settings that differ</h3>
@@ -269,7 +215,7 @@ function Difference({ runs }: { runs: readonly string[] }) {
               rows={Object.entries(settings)}
               keyOf={([path]) => path}
               empty="All settings are the same."
-              columns={[{ title: "Setting", cell: ([path]) => path }, ...columns<string>(String)]}
+              columns={columns<string>("Setting", String)}
             />
             <details>
               <summary>Newest metrics</summary>
@@ -277,7 +223,7 @@ function Difference({ runs }: { runs: readonly string[] }) {
                 caption="Newest metrics"
                 rows={Object.entries(metrics)}
                 keyOf={([key]) => key}
-                columns={[{ title: "Metric", cell: ([key]) => key }, ...columns<number>(formatNumber)]}
+                columns={columns<number>("Metric", formatNumber)}
               />
             </details>
           </>
@@ -287,8 +233,11 @@ function Difference({ runs }: { runs: readonly string[] }) {
   );
 }
 
+/** A path, and a value of each run. */
+type Values<V> = readonly [path: string, values: readonly (V | null)[]];
+
 /** Who told the run what, and what became of it. */
-function InterventionsView({ run }: { run: RunDetail }) {
+function InterventionsView({ run }: { readonly run: RunDetail }) {
   const answer = useRows(run.id, "intervention");
   return (
     <Loaded answer={answer}>
@@ -323,13 +272,11 @@ function detailsText(details: unknown): string {
 const clusterInterval = 2000;
 
 /** Workers and evaluators of all runs over the NATS server, this run's first. */
-function ClusterView({ run }: { run: RunDetail }) {
+function ClusterView({ run }: { readonly run: RunDetail }) {
   const answer = useApi<ClusterStatus>("/api/cluster");
-  const reload = useRef(answer.reload);
-  reload.current = answer.reload;
   useEffect(() => {
     if (isReport) return;
-    const timer = setInterval(() => !document.hidden && reload.current(), clusterInterval);
+    const timer = setInterval(() => !document.hidden && answer.reload(), clusterInterval);
     return () => clearInterval(timer);
   }, []);
   return (
