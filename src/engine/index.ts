@@ -11,7 +11,7 @@ export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";
 export { evalShape, Spec, type Specs, spec } from "./run/eval-shape.ts";
 export type { HostArray } from "./run/host.ts";
 export { memory } from "./run/memory.ts";
-export { type Nested, onDevice, type PutOptions, put, type Read, read } from "./run/put.ts";
+export { type Nested, onDevice, type PutOptions, put, type Read, read, sideBySide } from "./run/put.ts";
 export { Tensor } from "./run/tensor.ts";
 export {
   ownFile,

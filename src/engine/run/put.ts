@@ -1,4 +1,4 @@
-import { flatten, unflatten } from "../../core/index.ts";
+import { flatten, node, type Tree, unflatten } from "../../core/index.ts";
 import { checkDTypeName } from "../np/conversion.ts";
 import { checkShape } from "../ops/shape.ts";
 import type { DType } from "../trace/dtype.ts";
@@ -7,7 +7,7 @@ import type { Shape } from "../trace/type.ts";
 import { shapeText, sizeOf, tensorType } from "../trace/type.ts";
 import type { Device } from "./backend.ts";
 import type { EngineChoice } from "./choose.ts";
-import { resolveDevice } from "./choose.ts";
+import { devices, resolveDevice } from "./choose.ts";
 import type { HostArray } from "./host.ts";
 import { castHost, dtypeOf, isHostArray } from "./host.ts";
 import { turnIfDue } from "./memory.ts";
@@ -131,3 +131,38 @@ export async function read<T>(tree: T): Promise<Read<T>> {
 
 /** A tree of tensors as a tree of arrays. */
 export type Read<T> = T extends Tensor ? HostArray : T extends object ? { [K in keyof T]: Read<T[K]> } : T;
+
+/** Bytes above which tensors are not copied for calls beside each other: their products use all cores by themselves. */
+const muchToCopy = 64 * 1024 * 1024;
+
+/**
+ * A tree of tensors for calls that are to run beside each other: the tree itself, and up to `most - 1` copies on other
+ * devices. A device runs one program after the other, and a program of small products uses one core; the devices of a
+ * CPU share its cores, so that there is a copy for each further core. Elsewhere it is the tree alone. `dispose` frees
+ * the copies.
+ */
+export async function sideBySide<T extends Tree<Tensor>>(
+  tree: T,
+  most: number,
+): Promise<{ readonly each: readonly T[]; dispose(): void }> {
+  const leaves: Tensor[] = [];
+  const shape = flatten(tree, leaves);
+  const device = leaves[0]?.device;
+  const bytes = leaves.reduce((sum, { type }) => sum + type.bytes, 0);
+  const alone = most < 2 || device?.kind !== "cpu" || device.mesh !== undefined || bytes > muchToCopy;
+  const others = alone ? [] : devices(device.engine).filter((other) => other !== device);
+  if (others.length === 0) return { each: [tree], dispose: () => {} };
+  const count = Math.min(most, node.os.availableParallelism()) - 1;
+  const numbers = await read(leaves);
+  const copies = others
+    .slice(0, count)
+    .map((other) =>
+      leaves.map(({ shape, dtype }, i) => put(numbers[i] as HostArray, { shape, dtype, device: other })),
+    );
+  return {
+    each: [tree, ...copies.map((copy) => unflatten(shape, copy) as T)],
+    dispose: () => {
+      for (const tensor of copies.flat()) tensor.dispose();
+    },
+  };
+}

@@ -7,7 +7,7 @@ import type { TensorType } from "../trace/type.ts";
 import { compileStatus } from "./compile-status.ts";
 import { chooseFlags } from "./flags.ts";
 import { startMesh } from "./mesh.ts";
-import type { Handle, PjrtDevice, PjrtExecutable } from "./pjrt/index.ts";
+import type { Handle, PjrtDevice, PjrtExecutable, ProgramRequest } from "./pjrt/index.ts";
 import { bufferType, PjrtClient } from "./pjrt/index.ts";
 import type { Plugin } from "./plugin/index.ts";
 import { findPlugins, preloadLibraries } from "./plugin/index.ts";
@@ -133,9 +133,13 @@ function compileProgram(
     client.platform === "cpu" ? { smallLoops: true } : { aliases: aliasDonated(program, request.donated) },
   );
   const flags = flagsFor(client.platform, program, request);
-  const executable = compileShared(client, module, { flags, device, name: request.name });
+  // The devices of a CPU are alike: what was compiled for one runs on the others.
+  const anywhere = client.platform === "cpu";
+  const { name } = request;
+  const executable = compileShared(client, module, { flags, device: anywhere ? "any" : device, name });
+  const on = anywhere ? device : undefined;
   return {
-    run: (inputs, outputs) => executable.execute(inputs as readonly Handle[], outputs as Handle[]),
+    run: (inputs, outputs) => executable.execute(inputs as readonly Handle[], outputs as Handle[], on),
   };
 }
 
@@ -159,13 +163,9 @@ const dropped = new FinalizationRegistry<string>((key) => {
 export function compileShared(
   client: PjrtClient,
   module: string,
-  {
-    flags,
-    device,
-    name,
-  }: Pick<CompileRequest, "flags" | "name"> & { readonly device: PjrtDevice | readonly PjrtDevice[] },
+  { flags, device, name }: Pick<CompileRequest, "flags" | "name"> & Required<Pick<ProgramRequest, "device">>,
 ): PjrtExecutable {
-  const ids = "id" in device ? device.id : device.map(({ id }) => id);
+  const ids = device === "any" ? device : [device].flat().map(({ id }) => id);
   const key = hex(
     sha256()
       .update(JSON.stringify([client.path, ids, flags]))

@@ -15,6 +15,23 @@ const donating = `module { func.func @main(%x: tensor<4xf32> {tf.aliasing_output
   return %0 : tensor<4xf32>
 } }`;
 
+/** A matrix to the power of `n + 1`, one product after the other. */
+const powers = `module { func.func @main(%x: tensor<256x256xf32>, %n: tensor<i32>) -> tensor<256x256xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<256x256xf32>
+    cond {
+      %below = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %below : tensor<i1>
+    } do {
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %product = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+        : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+      stablehlo.return %next, %product : tensor<i32>, tensor<256x256xf32>
+    }
+  return %0#1 : tensor<256x256xf32>
+} }`;
+
 const failure = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) });
 
@@ -90,6 +107,33 @@ describe.skipIf(!plugin)("PjrtClient", () => {
     await client.bufferToHostAsync(back, target);
     expect([...new Float32Array(target.buffer)]).toEqual([2, 4, 6, 8]);
     expect(() => program.execute([x, put([1, 2, 3, 4])], outputs)).toThrow(failure("XLA_RUNTIME", /device/));
+  });
+
+  it("runs a program that was compiled for any device where a call says", () => {
+    const program = client.compile(vectors, { device: "any" });
+    for (const on of client.devices) {
+      const [x, outputs]: [Handle, Handle[]] = [put([1, 2, 3, 4], on), []];
+      program.execute([x, x], outputs, on);
+      expect(get(outputs[1])).toEqual([1, 4, 9, 16]);
+      const other = client.devices.find((one) => one !== on);
+      expect(() => program.execute([x, x], outputs, other)).toThrow(failure("XLA_RUNTIME", /device/));
+    }
+  });
+
+  it("runs programs of different devices beside each other", async () => {
+    const program = client.compile(powers, { device: "any", flags: { xla_cpu_multi_thread_eigen: false } });
+    const start = (n: number, on: PjrtDevice): Handle => {
+      const x = client.bufferFromHost(new Uint8Array(4 * 256 * 256), bufferType.f32, [256, 256], on);
+      const count = client.bufferFromHost(new Uint8Array(Int32Array.of(n).buffer), bufferType.i32, [], on);
+      const outputs: Handle[] = [];
+      program.execute([x, count], outputs, on);
+      return outputs[0] as Handle;
+    };
+    const long = start(1000, device);
+    const short = start(1, client.devices[1] as PjrtDevice);
+    await client.awaitBufferAsync(short);
+    expect(client.bufferReady(long)).toBe(false);
+    await client.awaitBufferAsync(long);
   });
 
   it("reads long results without holding up the event loop", async () => {

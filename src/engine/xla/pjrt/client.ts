@@ -19,8 +19,11 @@ import type { BufferMemory } from "./read.ts";
 export interface ProgramRequest {
   /** Compiler flags of this program alone. */
   readonly flags?: Readonly<Record<string, FlagValue>>;
-  /** The device it will run on, or several, by the shardings in its text. Default: the client's first one. */
-  readonly device?: PjrtDevice | readonly PjrtDevice[];
+  /**
+   * The device it will run on, or several, by the shardings in its text; `any`: the one that each call names. Default:
+   * the client's first one.
+   */
+  readonly device?: PjrtDevice | readonly PjrtDevice[] | "any";
   /** Inputs that calls never take over, whatever the module's aliasing attributes say. */
   readonly nonDonatable?: readonly number[];
 }
@@ -80,7 +83,7 @@ export class PjrtClient {
     this.#checkOpen();
     const code = Buffer.from(module);
     const { device } = request;
-    const ids = isSeveral(device) ? device.map(({ id }) => id) : device?.id;
+    const ids = isSeveral(device) ? device.map(({ id }) => id) : device === "any" ? device : device?.id;
     const options = encodeCompileOptions(ids, request.flags ?? {});
     const block = Block.struct();
     block.setPointer(SUBJECT, this.#handle);

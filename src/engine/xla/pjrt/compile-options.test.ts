@@ -13,6 +13,11 @@ describe("encodeCompileOptions", () => {
     expect(hex(encodeCompileOptions(2, {}))).toBe("1a10080220012801" + "4a08080110011a020802");
   });
 
+  it("asks for a program that runs on the device that a call names", () => {
+    // As for the first device, and compile_portable_executable.
+    expect(hex(encodeCompileOptions("any", {}))).toBe("1a0f08ffffffffffffffffff0120012801" + "2001");
+  });
+
   it("asks for one partition on each of several devices, by Shardy", () => {
     // device_ordinal -1, num_partitions 2, use_spmd_partitioning, device_assignment {1, 2, {[0]}, {[3]}}, field 19
     expect(hex(encodeCompileOptions([0, 3], {}))).toBe(

@@ -2,6 +2,9 @@ import { ProtoWriter } from "../../../core/index.ts";
 import { Block } from "./block.ts";
 import { namedValue, namedValueType } from "./layout.ts";
 
+/** The device of a program, or several; `any`: the one that each call names. By their ids. */
+export type ProgramDevice = number | readonly number[] | "any";
+
 /** A compiler flag's value: XLA's own `xla_...` flags, without the dashes. */
 export type FlagValue = boolean | number | string;
 
@@ -13,11 +16,11 @@ export type FlagValue = boolean | number | string;
  * unknown name in the environment variable XLA_FLAGS ends the process.
  */
 export function encodeCompileOptions(
-  deviceId: number | readonly number[] | undefined,
+  device: ProgramDevice | undefined,
   flags: Readonly<Record<string, FlagValue>>,
 ): Uint8Array {
   const out = new ProtoWriter(256);
-  const ids = deviceId === undefined ? [] : typeof deviceId === "number" ? [deviceId] : deviceId;
+  const ids = device === undefined || device === "any" ? [] : [device].flat();
   const partitioned = ids.length > 1;
   const build = out.begin(3);
   out.integer(1, partitioned ? -1 : (ids[0] ?? -1)); // device_ordinal
@@ -27,6 +30,7 @@ export function encodeCompileOptions(
   if (ids.length > 0) writeDeviceAssignment(out, ids);
   if (partitioned) out.boolean(19, true); // use_shardy_partitioner
   out.end(build);
+  if (device === "any") out.boolean(4, true); // compile_portable_executable
   for (const [name, value] of Object.entries(flags)) {
     const flag = out.begin(7);
     out.text(1, name);

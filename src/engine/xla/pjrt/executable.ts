@@ -1,6 +1,7 @@
 import { EspalierError } from "../../../core/index.ts";
 import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
+import type { PjrtDevice } from "./device.ts";
 import { execute, executeOptions, RESULT, SUBJECT } from "./layout.ts";
 import type { Handle, NativeFunction } from "./library.ts";
 
@@ -53,11 +54,12 @@ export class PjrtExecutable {
 
   /**
    * Starts the program on `inputs` and writes the handles of its results to `outputs`, without waiting for it. Of
-   * several devices these are all of the first, then all of the second, and so on.
+   * several devices these are all of the first, then all of the second, and so on. A program that was compiled for
+   * any device runs on `device`.
    * The caller owns the outputs. Inputs that the module aliases to outputs are used up, but their handles still
    * have to be destroyed.
    */
-  execute(inputs: readonly Handle[], outputs: Handle[]): void {
+  execute(inputs: readonly Handle[], outputs: Handle[], device?: PjrtDevice): void {
     const count = inputs.length;
     if (count !== this.#inputCount) this.#resize(count);
     const into = this.#inputs.words;
@@ -67,6 +69,7 @@ export class PjrtExecutable {
       into[2 * i] = handle; // the low 32 bits
       into[2 * i + 1] = handle / HIGH;
     }
+    this.#block.setPointer(execute.device, device?.handle ?? 0);
     const error = this.#execute(this.#block.address);
     if (error !== 0) this.#api.check(error, "XLA_RUNTIME");
     const from = this.#outputs.words;

@@ -97,6 +97,7 @@ export const execute = {
   deviceCount: 40,
   argumentCount: 48,
   outputLists: 56,
+  device: 72,
 } as const;
 
 /** `PJRT_Buffer_Type` of each element type. */
