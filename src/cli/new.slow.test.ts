@@ -1,20 +1,12 @@
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { installSources } from "./project.test-support.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(root, "src/cli/main.ts");
@@ -36,29 +28,6 @@ function run(cwd: string, ...args: readonly string[]) {
 const tsx = join(dirname(createRequire(import.meta.url).resolve("tsx/package.json")), "dist/loader.mjs");
 const espalier = (cwd: string, ...args: readonly string[]) => run(cwd, "--import", tsx, main, ...args);
 
-/** Installs the package from its sources: each of its doors is a module that passes on the door in src. */
-function install(project: string): void {
-  const modules = join(project, "node_modules");
-  mkdirSync(join(modules, "espalier"), { recursive: true });
-  symlinkSync(join(root, "node_modules/tsx"), join(modules, "tsx"));
-  const doors = Object.entries(manifest.exports).flatMap(([door, target]) =>
-    typeof target === "string"
-      ? []
-      : [[door, join(root, target.default.replace("./dist", "src").replace(/js$/, "ts"))] as const],
-  );
-  const exports = Object.fromEntries(
-    doors.map(([door, source]) => {
-      const file = `./${door.slice(2) || "index"}.js`;
-      writeFileSync(join(modules, "espalier", file), `export * from ${JSON.stringify(source)};\n`);
-      return [door, file];
-    }),
-  );
-  writeFileSync(
-    join(modules, "espalier/package.json"),
-    JSON.stringify({ name: "espalier", version: manifest.version, type: "module", exports }),
-  );
-}
-
 /** Makes a project, and runs the commands of its `npm test` and `npm start`. */
 function project(kind: string): { readonly directory: string; readonly name: string } {
   const directory = join(work, `My ${kind}`);
@@ -67,7 +36,7 @@ function project(kind: string): { readonly directory: string; readonly name: str
   expect(made.files).toEqual(expect.arrayContaining([".gitignore", "my-hook.ts", "package.json"]));
   const { scripts, dependencies } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8"));
   expect(dependencies).toEqual({ espalier: manifest.version });
-  install(directory);
+  installSources(directory);
 
   expect(scripts.test).toBe("node --import tsx --test test/*.test.ts");
   const tested = run(directory, "--import", "tsx", "--test", "test/my-hook.test.ts");
