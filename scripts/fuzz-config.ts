@@ -45,6 +45,7 @@ async function tryAll(): Promise<void> {
   const tryPart = async (part: readonly number[]): Promise<void> => {
     const child = fork(fileURLToPath(import.meta.url), process.argv.slice(2), {
       cwd,
+      execArgv: ["--import", import.meta.resolve("tsx")],
       env: {
         ESPALIER_ENGINE: "wasm",
         TSX_TSCONFIG_PATH: fileURLToPath(new URL("../tsconfig.json", import.meta.url)),
