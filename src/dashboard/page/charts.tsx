@@ -21,17 +21,12 @@ export function ChartsView(_: { readonly run: RunDetail }) {
   const filter = useComputed(() => view.value.metricFilter.toLowerCase()).value;
   const all = sharedMetrics(shown);
   const found = all.filter(({ key }) => key.toLowerCase().includes(filter));
-  const showAll = () => setView({ metricFilter: "" });
   return (
     <>
       <Toolbar />
       <Legend runs={shown} />
       {all.length === 0 && <p class="note">Charts appear with the first metric that the run logs.</p>}
-      {all.length > 0 && found.length === 0 && (
-        <p class="note">
-          No metric has “{filter}” in its name. <Button text="Show all" on={showAll} />
-        </p>
-      )}
+      {all.length > found.length && <p class="note">{`${found.length} of ${all.length} metrics`}</p>}
       {inOrder(new Set(found.map(({ category }) => category))).map((category) => (
         <Group
           key={category}

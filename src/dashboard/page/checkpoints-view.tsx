@@ -55,14 +55,13 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
             <Table
               caption="Checkpoints"
               rows={rows}
-              keyOf={({ name }) => name}
               empty="No checkpoint is here."
               columns={[
                 { title: "Name", cell: ({ name }) => name },
                 { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
                 { title: "Saved", cell: ({ at }) => formatTime(at) },
                 { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
-                { title: "Metrics", cell: ({ metrics }) => <span class="break">{foremost(metrics)}</span> },
+                { title: "Scores", cell: ({ metrics }) => <span class="break">{scoresText(metrics)}</span> },
                 { title: "Actions", cell: actions },
               ]}
             />
@@ -76,13 +75,11 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
 
 type Numbers = Readonly<Record<string, number>>;
 
-/** A few metrics, scores first. */
-function foremost(metrics: Numbers): string {
-  const rank = (key: string) =>
-    ["evaluation/", "validation/", "rollout/", ""].findIndex((own) => key.startsWith(own));
-  const sorted = Object.entries(metrics).sort(([a], [b]) => rank(a) - rank(b));
-  return numbersText(Object.fromEntries(sorted.slice(0, 4)));
-}
+/** A few of the scores. */
+const scoresText = (metrics: Numbers): string => {
+  const scores = Object.entries(metrics).filter(([key]) => /^(evaluation|validation|rollout)\//.test(key));
+  return numbersText(Object.fromEntries(scores.slice(0, 4)));
+};
 
 const numbersText = (numbers: Numbers): string =>
   Object.entries(numbers)
@@ -109,7 +106,6 @@ function Inside({ run, name }: { readonly run: string; readonly name: string }) 
                 <Table
                   caption={`Contents of ${component.name}`}
                   rows={contentsOf(component)}
-                  keyOf={([path]) => path}
                   columns={[
                     { title: "Path", cell: ([path]) => path },
                     { title: "Is", cell: ([, what]) => <span class="break">{what}</span> },

@@ -31,7 +31,6 @@ interface TableProps<R> {
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
-  readonly keyOf: (row: R, index: number) => string | number;
   /** What stands there without rows. */
   readonly empty?: string;
 }
@@ -40,9 +39,11 @@ interface TableProps<R> {
 const mostRows = 500;
 
 /** A table whose first column names the row. Beyond 500 rows it says how many there are. */
-export function Table<R>({ caption, columns, rows, keyOf, empty = "None yet." }: TableProps<R>) {
+export function Table<R>({ caption, columns, rows, empty = "None yet." }: TableProps<R>) {
   if (rows.length === 0) return <p class="note">{empty}</p>;
   const classOf = ({ number }: Column<R>) => (number ? "number" : undefined);
+  // Counted from the end, for new rows come first: a row that has the focus keeps it.
+  const keyOf = (i: number) => rows.length - i;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard. */}
@@ -59,7 +60,7 @@ export function Table<R>({ caption, columns, rows, keyOf, empty = "None yet." }:
           </thead>
           <tbody>
             {rows.slice(0, mostRows).map((row, i) => (
-              <tr key={keyOf(row, i)}>
+              <tr key={keyOf(i)}>
                 {columns.map((column, at) => {
                   const Cell = at === 0 ? "th" : "td";
                   return (
@@ -134,17 +135,16 @@ interface SelectProps<V> {
   readonly value: V;
   readonly options: readonly (readonly [value: V, text: string])[];
   readonly on: (value: V) => void;
-  readonly class?: string;
 }
 
 /** A choice from a list, with its label in front. */
-export function Select<V extends string | number>({ label, value, options, on, ...rest }: SelectProps<V>) {
+export function Select<V extends string | number>({ label, value, options, on }: SelectProps<V>) {
   const choose = (event: { readonly currentTarget: HTMLSelectElement }) => {
     const chosen = options[event.currentTarget.selectedIndex];
     if (chosen) on(chosen[0]);
   };
   return (
-    <label {...rest}>
+    <label>
       {label}{" "}
       <select value={value} onChange={choose}>
         {options.map(([one, text]) => (

@@ -1,10 +1,9 @@
-// The tab "Hooks": the plan with its reasons, each hook's state and timings, and why it did or did not run.
+// The tab "Hooks": the plan with its reasons, the state of each hook, and why it did or did not run.
 import { useState } from "preact/hooks";
 import type { Hooks, RunDetail, Why } from "../api.ts";
 import { isReport, useApi } from "./client.ts";
 import { canSteer, controlOf, tell } from "./controls.tsx";
 import { apiOf, Button, Field, Loaded, Table, Text, useFresh } from "./elements.tsx";
-import { formatNumber } from "./format.ts";
 import { setView, view } from "./view.ts";
 
 export function HooksView({ run }: { readonly run: RunDetail }) {
@@ -36,14 +35,10 @@ export function HooksView({ run }: { readonly run: RunDetail }) {
           <Table
             caption="Hooks"
             rows={hooks.map((hook) => ({ ...hook, enabled: told[hook.name]?.enabled ?? hook.enabled }))}
-            keyOf={({ name }) => name}
             empty="Nothing was filed about hooks yet."
             columns={[
               { title: "Hook", cell: ({ name }) => name },
               { title: "State", cell: ({ enabled }) => (enabled ? "enabled" : "disabled") },
-              { title: "Calls", number: true, cell: ({ count }) => formatNumber(count) },
-              { title: "Mean ms", number: true, cell: ({ mean }) => formatNumber(mean) },
-              { title: "Total ms", number: true, cell: ({ total }) => formatNumber(total) },
               { title: "Actions", cell: ({ name, enabled }) => actions(name, enabled) },
             ]}
           />

@@ -3,6 +3,7 @@
 import { effect, useComputed } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { RunSummary } from "../api.ts";
 import { overlaid } from "./charts.tsx";
 import { dismiss, isReport, live, openSession, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
@@ -23,9 +24,8 @@ function Page() {
   useKeys((key) => actionOf(key, showHelp));
   return (
     <>
-      <Button class="skip" text="Skip to the content" on={() => document.getElementById("main")?.focus()} />
       <Header onHelp={showHelp} />
-      <main id="main" tabIndex={-1}>
+      <main>
         {run === undefined ? (
           <>
             <h2>Runs</h2>
@@ -141,16 +141,7 @@ const shortcuts = [
 function Help({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
-      <dl>
-        {shortcuts.map(([keys, what]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <dl>{shortcuts.flatMap(([keys, what]) => [<dt key={keys}>{keys}</dt>, <dd key={what}>{what}</dd>])}</dl>
       <Button text="Close" on={onClose} />
     </Dialog>
   );
@@ -182,10 +173,8 @@ function actionOf(key: string, showHelp: () => void): (() => void) | undefined {
 }
 
 // A report shows the run that it holds.
-if (isReport && view.peek().run === undefined) {
-  const path = Object.keys(window.__ESPALIER_REPORT__ ?? {}).find((one) => /^\/api\/runs\/[^/?]+$/.test(one));
-  if (path) setView({ run: decodeURIComponent(path.slice("/api/runs/".length)) }, false);
-}
+const [held] = (window.__ESPALIER_REPORT__?.["/api/runs"] ?? []) as readonly RunSummary[];
+if (held && view.peek().run === undefined) setView({ run: held.id }, false);
 
 // Before anything is rendered: the live connection is there when views ask.
 effect(() => watch(view.value.run === undefined ? [] : overlaid()));

@@ -21,7 +21,6 @@ export function ReplaysView({ run }: { readonly run: RunDetail }) {
           <Table
             caption="Replays"
             rows={rows}
-            keyOf={({ name }) => name}
             empty="No episode was recorded."
             columns={[
               { title: "Replay", cell: ({ name }) => name },

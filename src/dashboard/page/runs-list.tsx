@@ -5,7 +5,7 @@ import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Marks, RunState, RunSummary, Sparks } from "../api.ts";
 import { get, isReport, now, onLive, send, session } from "./client.ts";
-import { apiOf, Button, Check, Dialog, Field, Select } from "./elements.tsx";
+import { apiOf, Button, Check, Dialog, Field } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
 import { runs, takeRuns } from "./runs.ts";
 import { formatView, setView, toggled, view } from "./view.ts";
@@ -30,7 +30,7 @@ const columns: Readonly<Record<string, Column>> = {
   counters: {
     title: "Counters",
     of: (run) => Math.max(0, ...Object.values(run.counters)),
-    cell: (run) => <span title={countersText(run)}>{mainCounters(run)}</span>,
+    cell: (run) => <span title={countersText(run.counters)}>{mainCounters(run.counters)}</span>,
   },
   heartbeat: {
     title: "Heartbeat",
@@ -119,12 +119,8 @@ export function RunsList() {
 }
 
 function SearchBar({ all }: { readonly all: ReadonlyMap<string, RunSummary> }) {
-  const { hidden, search, tags, showArchived, sort, spark } = view.value;
+  const { hidden, search, tags, showArchived, spark } = view.value;
   const archived = [...all.values()].filter((run) => run.archived).length;
-  const orders = Object.entries(columns).flatMap(([id, { title }]) => [
-    [id, `${title}, ascending`] as const,
-    [`-${id}`, `${title}, descending`] as const,
-  ]);
   const changeSpark = (event: { readonly currentTarget: HTMLInputElement }) =>
     setView({ spark: event.currentTarget.value.trim() || "train/loss" });
   return (
@@ -135,13 +131,6 @@ function SearchBar({ all }: { readonly all: ReadonlyMap<string, RunSummary> }) {
         placeholder="Search name, id, tag or state (/)"
         value={search}
         onInput={(event) => setView({ search: event.currentTarget.value })}
-      />
-      <Select
-        class="narrow-only"
-        label="Sort by"
-        value={sort}
-        options={orders}
-        on={(value) => setView({ sort: value })}
       />
       <Field label="Spark line of" type="text" value={spark} onChange={changeSpark} />
       <Check
@@ -240,17 +229,19 @@ const Progress = ({ run: { name, progress } }: { readonly run: RunSummary }) =>
     </span>
   );
 
-function countersText({ counters }: RunSummary): string {
-  const counted = Object.entries(counters).filter(([, count]) => count > 0);
-  return counted.map(([name, count]) => `${name} ${formatNumber(count)}`).join(" · ");
-}
+/** Counters that have counted, with their names: "epochs 3 · steps 250K". */
+const countersText = (
+  counters: RunSummary["counters"],
+  format: (count: number) => string = formatNumber,
+): string =>
+  Object.entries(counters)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${name} ${format(count)}`)
+    .join(" · ");
 
 /** Epochs, and steps or else updates, in short. */
-function mainCounters({ counters: { epochs = 0, steps = 0, updates = 0 } }: RunSummary): string {
-  const progress = steps > 0 ? { epochs, steps } : { epochs, updates };
-  const counted = Object.entries(progress).filter(([, count]) => count > 0);
-  return counted.map(([name, count]) => `${name} ${formatTick(count)}`).join(" · ");
-}
+const mainCounters = ({ epochs = 0, steps = 0, updates = 0 }: RunSummary["counters"]): string =>
+  countersText(steps > 0 ? { epochs, steps } : { epochs, updates }, formatTick);
 
 const Age = ({ at }: { readonly at: number }) => <>{formatAge(now.value - at)}</>;
 
@@ -263,7 +254,7 @@ function Duration({ run }: { readonly run: RunSummary }) {
 export const RunFacts = ({ run }: { readonly run: RunSummary }) => (
   <>
     <State run={run} /> <Progress run={run} />
-    <span>{countersText(run)}</span>
+    <span>{countersText(run.counters)}</span>
     <span>
       started {formatTime(run.startedAt)}, <Duration run={run} />
     </span>
@@ -470,7 +461,7 @@ function Spark({ run }: { readonly run: RunSummary }) {
   return (
     <span class="spark" data-run={run.id} ref={element}>
       {finite.length > 0 && (
-        <svg viewBox="0 0 120 24" role="img" aria-label={`${key} of ${run.name}: last ${last}`}>
+        <svg viewBox="0 0 120 24" width="120" role="img" aria-label={`${key} of ${run.name}: last ${last}`}>
           <polyline points={points.join(" ")} />
         </svg>
       )}

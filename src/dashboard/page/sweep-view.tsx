@@ -40,7 +40,6 @@ function Trials({ sweep: { id, metric, parameters, trials, direction }, run }: T
     <Table
       caption={`Trials of ${id}, the best first`}
       rows={[...trials].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))}
-      keyOf={(trial) => trial.run}
       columns={[
         { title: "Trial", cell: (trial) => (trial.run === run ? <b>{run}</b> : link(trial.run)) },
         { title: "State", cell: ({ state }) => state },

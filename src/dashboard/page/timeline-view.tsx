@@ -110,7 +110,6 @@ function Timings({ hooks }: Hooks) {
     <Table
       caption="Timings of hooks"
       rows={nested}
-      keyOf={({ name }) => name}
       empty="No timings of hooks were filed yet."
       columns={[
         {

@@ -36,8 +36,8 @@ export const tabs: readonly { readonly id: string; readonly title: string; reado
 export function RunTabs({ run }: { readonly run: RunDetail }) {
   const list = useRef<HTMLDivElement>(null);
   const shown = tabs.filter(({ id }) => id !== "sweep" || run.sweep !== undefined);
-  const found = shown.findIndex(({ id }) => id === view.value.tab);
-  const at = Math.max(0, found);
+  const { tab } = view.value;
+  const at = Math.max(0, shown.map(({ id }) => id).indexOf(tab));
   const chosen = shown[at];
   const onKeyDown = (event: KeyboardEvent) => {
     const last = shown.length - 1;
@@ -124,7 +124,6 @@ function EvaluationsView({ run }: { readonly run: RunDetail }) {
           <Table
             caption="Evaluations, newest first"
             rows={rows.toReversed()}
-            keyOf={(_, i) => rows.length - i}
             empty="No evaluation was filed."
             columns={[
               { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
@@ -195,46 +194,32 @@ function Difference({ runs }: { readonly runs: readonly string[] }) {
   const answer = useApi<Comparison>(`/api/compare?${query}`);
   return (
     <Loaded answer={answer}>
-      {({ runs: compared, settings, metrics }) => {
-        const columns = <V,>(title: string, text: (value: V) => string) => [
-          { title, cell: ([path]: Values<V>) => path },
-          ...compared.map(({ id }, i) => ({
-            title: id,
-            cell: ([, values]: Values<V>) => {
-              const value = values[i] ?? null;
-              const changed = i > 0 && value !== values[0];
-              return <span class={changed ? "changed" : ""}>{value === null ? "—" : text(value)}</span>;
-            },
-          })),
-        ];
-        return (
-          <>
-            <h3>Settings that differ</h3>
-            <Table
-              caption="Settings that differ"
-              rows={Object.entries(settings)}
-              keyOf={([path]) => path}
-              empty="All settings are the same."
-              columns={columns<string>("Setting", String)}
-            />
-            <details>
-              <summary>Newest metrics</summary>
-              <Table
-                caption="Newest metrics"
-                rows={Object.entries(metrics)}
-                keyOf={([key]) => key}
-                columns={columns<number>("Metric", formatNumber)}
-              />
-            </details>
-          </>
-        );
-      }}
+      {({ runs: compared, settings }) => (
+        <>
+          <h3>Settings that differ</h3>
+          <Table
+            caption="Settings that differ"
+            rows={Object.entries(settings)}
+            empty="All settings are the same."
+            columns={[
+              { title: "Setting", cell: ([path]) => path },
+              ...compared.map(({ id }, i) => ({
+                title: id,
+                cell: ([, values]: Setting) => {
+                  const changed = values[i] !== values[0];
+                  return <span class={changed ? "changed" : ""}>{values[i] ?? "—"}</span>;
+                },
+              })),
+            ]}
+          />
+        </>
+      )}
     </Loaded>
   );
 }
 
-/** A path, and a value of each run. */
-type Values<V> = readonly [path: string, values: readonly (V | null)[]];
+/** A path, and the value of each run. */
+type Setting = readonly [path: string, values: readonly (string | null)[]];
 
 /** Who told the run what, and what became of it. */
 function InterventionsView({ run }: { readonly run: RunDetail }) {
@@ -245,7 +230,6 @@ function InterventionsView({ run }: { readonly run: RunDetail }) {
         <Table
           caption="Interventions, newest first"
           rows={rows.toReversed()}
-          keyOf={(_, i) => rows.length - i}
           empty="Nobody has interfered with this run."
           columns={[
             { title: "When", cell: ({ wall }) => formatTime(wall) },
@@ -283,9 +267,7 @@ function ClusterView({ run }: { readonly run: RunDetail }) {
     <Loaded answer={answer}>
       {({ server, problem, runs: shown }) => (
         <>
-          {problem !== undefined && <p class="note">{problem}</p>}
-          {server !== undefined && <p class="note">{`Server ${server}`}</p>}
-          {shown.length === 0 && problem === undefined && <p class="note">No run uses this server.</p>}
+          <p class="note">{problem ?? `Server ${server}: ${shown.length} runs`}</p>
           {[...shown]
             .sort((a, b) => Number(b.run === run.id) - Number(a.run === run.id))
             .map((one) => (
@@ -298,7 +280,6 @@ function ClusterView({ run }: { readonly run: RunDetail }) {
                 <Table
                   caption={`Members of ${one.run}`}
                   rows={one.members}
-                  keyOf={({ name }) => name}
                   empty="No members were heard of."
                   columns={[
                     { title: "Member", cell: ({ name }) => name },
