@@ -66,7 +66,7 @@ export function Controls({ run }: { readonly run: RunDetail }) {
   const state = controlOf(run);
   const why = whyNot(run);
   return (
-    <section class="controls panel" aria-label="Controls">
+    <section class="panel" aria-label="Controls">
       {why && <p class="note">{why}</p>}
       {state && why !== ended && <Requests run={run} state={state} off={why !== undefined} />}
       <ul aria-live="polite" aria-label="Answers of the run">
