@@ -1,6 +1,7 @@
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStatsStore, type StatsStore } from "../metrics/index.ts";
@@ -19,6 +20,7 @@ import {
   waitUntil,
 } from "./browser.test-support.ts";
 import { fileRun, fileValue, makeDirectory } from "./dashboard.test-support.ts";
+import { makeReport } from "./report.ts";
 import { type RunningDashboard, startDashboard } from "./server.ts";
 
 // The page over runs that are filed by the tests: list, comparison, URL, keys, sizes, live values, names that attack.
@@ -48,9 +50,18 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       ["train/loss", "train/accuracy", "validation/loss"].flatMap((key, i) => {
         const [category = "", name = ""] = key.split("/");
         return Array.from({ length: 100 }, (_, at) => ({
-          ...{ category, name, key, step: at + 1, value: value(at, i + 1), unit: undefined, axis: "steps" },
-          ...{ counters: { ...noCounters, steps: at + 1 }, wall: 1_800_000_000_000 + 1000 * at },
-          ...{ reduction: "mean" as const, count: 1, notFinite: 0 },
+          category,
+          name,
+          key,
+          step: at + 1,
+          value: value(at, i + 1),
+          unit: undefined,
+          axis: "steps",
+          counters: { ...noCounters, steps: at + 1 },
+          wall: 1_800_000_000_000 + 1000 * at,
+          reduction: "mean" as const,
+          count: 1,
+          notFinite: 0,
         }));
       }),
     );
@@ -323,6 +334,19 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       }
       expect(await page.locator("img[src=x], main script").count()).toBe(0);
       expect(await page.evaluate("window.ran")).toBe(0);
+      await page.context().close();
+    });
+
+    it("do nothing in a report either", async () => {
+      const file = join(folder, "report.html");
+      writeFileSync(file, await makeReport(id, { store, directory }));
+      const address = pathToFileURL(file).href;
+      const page = await pages.open(address, address, { offline: true });
+      await page.getByRole("heading", { name: markup }).first().waitFor();
+      expect(await blankCharts(page)).toEqual([]);
+      for (const tab of await page.getByRole("tab").all()) await tab.click();
+      expect(await page.locator("img[src=x]").count()).toBe(0);
+      expect([await page.evaluate("window.ran"), page.requests]).toEqual([0, [address]]);
       await page.context().close();
     });
 

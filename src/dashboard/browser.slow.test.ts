@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openStatsStore, type StatsStore } from "../metrics/index.ts";
@@ -17,6 +17,7 @@ import {
   startBrowser,
   type WatchedPage,
   WatchedPages,
+  waitUntil,
 } from "./browser.test-support.ts";
 import { type RunningDashboard, startDashboard } from "./server.ts";
 
@@ -149,7 +150,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     await row.locator("svg polyline").waitFor();
     expect(await rows.filter({ hasText: "completed" }).count()).toBe(2);
     expect(await seriousViolations(page)).toEqual([]);
-    await screenshot(page, "list");
+    await screenshot(page, "list", 420);
   });
 
   it("opens a run with a click, and draws its charts", async () => {
@@ -161,8 +162,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     await page.evaluate("scrollTo(0, 0)");
     expect(await seriousViolations(page)).toEqual([]);
     await screenshot(page, "run");
-    const narrow = await open({ run }, true, { viewport: { width: 400, height: 800 } });
-    await narrow.locator("canvas").first().waitFor();
+    const narrow = await open({ run }, true, { viewport: { width: 400, height: 1000 } });
     expect(await blankCharts(narrow)).toEqual([]);
     await screenshot(narrow, "narrow");
     await narrow.context().close();
@@ -231,6 +231,9 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
       await api<readonly { name: string; protected: boolean }[]>(`api/runs/${run}/checkpoints`)
     ).filter((one) => one.name === name);
     expect(kept?.protected).toBe(true);
+    await panel()
+      .getByRole("button", { name: `Inspect ${name}` })
+      .click();
     expect(await seriousViolations(page)).toEqual([]);
   });
 
@@ -282,7 +285,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     const own = await open({ run: trial, tab: "sweep" });
     const table = own.getByRole("table", { name: /^Trials of/ });
     await until(() => table.locator("tbody tr").count()).toBe(2);
-    expect(await own.locator("svg.parallel polyline").count()).toBe(2);
+    expect(await table.innerText()).toMatch(/rollout\/episode\.return\s+task\.learningRate(.|\n)*0\.0001/);
     expect(await seriousViolations(own)).toEqual([]);
     await own.context().close();
   });
@@ -451,6 +454,34 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     await controls().getByText("This run has ended").waitFor();
     expect((await store.run(run)).outcome).toBe("stopped");
     expect(await told()).toContain("Ada: stop");
+  });
+
+  it("is written by espalier report as one file that needs no network", async () => {
+    expect(
+      await once(espalier("report", "explorer", "--out", "explorer.html"), "close"),
+      said.join(""),
+    ).toEqual([0, null]);
+    const file = pathToFileURL(join(folder, "explorer.html")).href;
+    const report = await pages.open(file, file, { offline: true });
+    expect(await blankCharts(report)).toEqual([]);
+    expect(await seriousViolations(report)).toEqual([]);
+    const all = await report.getByRole("tab").allInnerTexts();
+    expect(all).toEqual(expect.arrayContaining(["Evaluations", "Hooks", "Checkpoints", "Log", "Replays"]));
+    for (const name of all) {
+      await report.getByRole("tab", { name }).click();
+      await waitUntil(report, "!document.querySelector('main').textContent.includes('Loading')");
+      expect([name, await report.getByRole("tabpanel", { name }).getByRole("alert").allInnerTexts()]).toEqual(
+        [name, []],
+      );
+    }
+    await report.getByRole("tab", { name: "Replays" }).click();
+    await report
+      .getByRole("button", { name: /^Watch/ })
+      .first()
+      .click();
+    await report.getByRole("img", { name: /^Frame/ }).waitFor();
+    expect(report.requests).toEqual([file]);
+    await report.context().close();
   });
 
   it("has asked no other host, and no script has failed", () => {

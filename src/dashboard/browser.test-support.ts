@@ -167,8 +167,13 @@ export const brightness = (page: Page): Promise<number> =>
     "getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).slice(0, 3).reduce((sum, each) => sum + each / 3, 0)",
   );
 
-/** Saves a picture of a page for the docs, where ESPALIER_SCREENSHOTS names a directory. */
-export async function screenshot(page: Page, name: string): Promise<void> {
+/** Saves a picture of a page, or of its upper part, for the docs, where ESPALIER_SCREENSHOTS names a directory. */
+export async function screenshot(page: Page, name: string, upper?: number): Promise<void> {
   const directory = process.env.ESPALIER_SCREENSHOTS;
-  if (directory) await page.screenshot({ path: join(directory, `dashboard-${name}.png`) });
+  if (!directory) return;
+  // Not the path of a test.
+  await page.evaluate(`document.querySelector(".where").textContent = "runs"`);
+  const { width, height } = page.viewportSize() ?? { width: 1280, height: 900 };
+  const clip = { x: 0, y: 0, width, height: upper ?? height };
+  await page.screenshot({ path: join(directory, `dashboard-${name}.png`), clip });
 }
