@@ -47,7 +47,7 @@ export async function fileRun(store: StatsStore, id: string, metrics: number, po
         );
     await store.addMetrics(id, records);
   }
-  await store.endRun(id, { outcome: "completed", reason: undefined, counters });
+  await store.endRun(id, { outcome: "completed", counters });
 }
 
 export const openStore = (directory: string): Promise<StatsStore> =>
