@@ -60,9 +60,14 @@ export function numberText(value: number, { digits = 4, zeros = false }: NumberO
   return zeros || !text.includes(".") ? text : text.replace(/\.?0+$/, "");
 }
 
+/** Made when it is needed, and once: making one takes as long as hundreds of counts. */
+let countFormat: Intl.NumberFormat | undefined;
+
 /** A count with separators: `12,345`. */
-export const countText = (count: number): string =>
-  count.toLocaleString("en-US", { maximumFractionDigits: 1 });
+export const countText = (count: number): string => {
+  countFormat ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+  return countFormat.format(count);
+};
 
 /** A count with its unit, which is given in the plural: `1 epoch`, `12,345 epochs`. */
 export const amountText = (count: number, unit: string): string =>
