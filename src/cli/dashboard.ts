@@ -56,7 +56,9 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
   try {
     const count = (await store.runs()).length;
     const server = await startDashboard({
-      ...{ store, directory, host },
+      store,
+      directory,
+      host,
       ...(port !== undefined && { port }),
       ...(token !== undefined && { token }),
     });

@@ -67,7 +67,10 @@ describe("a run from a file", () => {
       model: nn.mlp({ hidden: [8], out: 2 }),
       transform: columns({ x: [standardize("age", "income"), oneHot("city")], y: label("bought") }),
       trainingConfig: {
-        ...{ epochs: 2, seed: 3, batchSize: 16, handleSignals: false },
+        epochs: 2,
+        seed: 3,
+        batchSize: 16,
+        handleSignals: false,
         learningRate: linear({ from: 0.01, to: 0, over: { epochs: 2 } }),
       },
     }).train({ trainData: rows.train, valData: rows.validation, progress: false });

@@ -234,7 +234,12 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
 
   const options = trainer as TrainerOptions;
   return {
-    ...{ name, source, config, sinks, metrics, checkpoints },
+    name,
+    source,
+    config,
+    sinks,
+    metrics,
+    checkpoints,
     trainer: { ...options, hooks: [...(options.hooks ?? []), ...hooks] },
   };
 }

@@ -114,10 +114,15 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
   const directory = join(root, id);
   mkdirSync(join(directory, "checkpoints"), { recursive: true });
   const record: RunRecord = {
-    ...{ id, name, espalier: manifest.version, created: new Date().toISOString() },
+    id,
+    name,
+    espalier: manifest.version,
+    created: new Date().toISOString(),
     source: relative(directory, resolve(file)),
     base: relative(directory, dirname(resolve(file))),
-    ...{ overrides, configHash: configHash(config), stats: statsOf(config.stats, root) },
+    overrides,
+    configHash: configHash(config),
+    stats: statsOf(config.stats, root),
     ...(options.labels && { labels: options.labels }),
   };
   writeFileSync(join(directory, "config.yaml"), resolvedText({ name, ...config }));

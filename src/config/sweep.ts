@@ -204,8 +204,16 @@ export async function planSweep(
   return {
     directory: join(root, id),
     sweep: {
-      ...{ version: 1, id, name: built.name, file: resolve(file), overrides, configHash: hash },
-      ...{ stats: statsOf(built.config.stats, root), options, rungs, trials: fresh },
+      version: 1,
+      id,
+      name: built.name,
+      file: resolve(file),
+      overrides,
+      configHash: hash,
+      stats: statsOf(built.config.stats, root),
+      options,
+      rungs,
+      trials: fresh,
     },
   };
 }
@@ -446,7 +454,10 @@ export async function runSweep(
     let result: MemberResult;
     try {
       result = await train({
-        ...{ file: sweep.file, directory, name, labels: { sweep: { id: sweep.id, trial: number } } },
+        file: sweep.file,
+        directory,
+        name,
+        labels: { sweep: { id: sweep.id, trial: number } },
         overrides: [...sweep.overrides, ...overridesOf(trial.values), ...seedOf, ...own, stats],
         ...(pauseAt !== undefined && { pauseAt }),
       });
@@ -461,7 +472,9 @@ export async function runSweep(
     if (measured === undefined) throw noMetric(options.metric, Object.keys(result.metrics));
     if (!Number.isFinite(measured)) return failed(`${options.metric} is ${measured}`);
     const member: MemberState = {
-      ...{ seed, run: basename(result.run), value: measured },
+      seed,
+      run: basename(result.run),
+      value: measured,
       ...(result.paused && pauseAt !== undefined && { pausedAt: pauseAt }),
     };
     const members = (trials[number] as Trial).members.map((one, i) => (i === index ? member : one));
@@ -566,7 +579,9 @@ export async function trainMember(
     const { outcome, reason } = await prepared.train();
     const paused = outcome === "interrupted" && reason === pause;
     return {
-      ...{ run, paused, interrupted: outcome === "interrupted" && !paused },
+      run,
+      paused,
+      interrupted: outcome === "interrupted" && !paused,
       metrics: lastMetrics(run),
     };
   } finally {
@@ -616,13 +631,19 @@ export function optunaJournal({ id, options, trials }: Sweep): string {
   ];
   for (const { number, values, state, value = null, started = null, ended, members, rungs } of trials)
     lines.push({
-      ...{ op_code: 4, worker_id, study_id: 0, state: optunaStates[state] },
-      ...{ value: state === "failed" || state === "waiting" ? null : value, values: null },
-      ...{ datetime_start: iso(started), ...(ended !== undefined && { datetime_complete: iso(ended) }) },
+      op_code: 4,
+      worker_id,
+      study_id: 0,
+      state: optunaStates[state],
+      value: state === "failed" || state === "waiting" ? null : value,
+      values: null,
+      datetime_start: iso(started),
+      ...(ended !== undefined && { datetime_complete: iso(ended) }),
       distributions,
       params: Object.fromEntries(Object.entries(values).map(([name, one]) => [name, internal(name, one)])),
       user_attrs: { trial: number, runs: members.flatMap(({ run }) => run ?? []) },
-      ...{ system_attrs: {}, intermediate_values: rungs },
+      system_attrs: {},
+      intermediate_values: rungs,
     });
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }

@@ -219,6 +219,8 @@ export interface Comparison {
 export interface Sweep {
   readonly id: string;
   readonly metric: string;
+  /** Which results are better, where the sweep's file says it. */
+  readonly direction?: "minimize" | "maximize";
   readonly parameters: readonly string[];
   readonly trials: readonly {
     readonly run: string;

@@ -24,7 +24,9 @@ describe.skipIf(!program)("the cluster", () => {
       server: expect.stringContaining("127.0.0.1"),
       runs: [
         {
-          ...{ run: "maze", state: "running", queued: 3 },
+          run: "maze",
+          state: "running",
+          queued: 3,
           members: [
             { name: "main", role: "trainer", ...member },
             { name: "w-1", role: "worker", staleness: 1, rate: 2.5, ...member },

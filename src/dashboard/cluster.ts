@@ -24,10 +24,15 @@ async function readFrom(servers: string, token: string | undefined): Promise<Clu
       const runs = (await readStatus(broker)).map(({ run, state, members }) => {
         const queued = members.find(({ numbers }) => numbers.queued !== undefined)?.numbers.queued;
         return {
-          ...{ run, state },
+          run,
+          state,
           ...(queued !== undefined && { queued }),
           members: members.map(({ name, kind, host, doing, numbers: { staleness, rate } }) => ({
-            ...{ name, role: kind, host, doing, seen: now },
+            name,
+            role: kind,
+            host,
+            doing,
+            seen: now,
             ...(staleness !== undefined && { staleness }),
             ...(rate !== undefined && { rate }),
           })),

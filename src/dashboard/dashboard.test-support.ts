@@ -65,7 +65,12 @@ export async function serveDashboard(
   const port = Number(new URL(url).port);
   const ask = (path: string, raw: RawRequest = {}): Promise<Answer> => askRaw(port, path, raw);
   return {
-    ...{ store, directory, url, port, token, ask },
+    store,
+    directory,
+    url,
+    port,
+    token,
+    ask,
     async get(path) {
       const answer = await ask(path);
       if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
@@ -164,9 +169,18 @@ export const fileValue = (
   const [category = "", ...name] = key.split("/");
   return store.addMetrics(run, [
     {
-      ...{ category, name: name.join("/"), key, step, value, unit: undefined, axis: "steps" },
-      ...{ counters: { ...noCounters, steps: step }, wall: 1_800_000_000_000 + step },
-      ...{ reduction: "mean", count: 1, notFinite: 0 },
+      category,
+      name: name.join("/"),
+      key,
+      step,
+      value,
+      unit: undefined,
+      axis: "steps",
+      counters: { ...noCounters, steps: step },
+      wall: 1_800_000_000_000 + step,
+      reduction: "mean",
+      count: 1,
+      notFinite: 0,
     },
   ]);
 };

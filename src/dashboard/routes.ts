@@ -45,8 +45,11 @@ type Route = (ask: Ask, runs: Runs) => unknown;
 /** Everything that is answered with JSON. */
 const routes: Readonly<Record<string, Route>> = {
   "GET /api/session": ({ control }, runs): Session => ({
-    ...{ version: manifest.version, store: runs.store.location, directory: runs.directory },
-    ...{ control, now: Date.now() },
+    version: manifest.version,
+    store: runs.store.location,
+    directory: runs.directory,
+    control,
+    now: Date.now(),
   }),
   "GET /api/runs": (_, runs) => listRuns(runs),
   "GET /api/sparks": ({ query }, runs) => readSparks(runs, textOf(query, "key"), query.getAll("run")),

@@ -28,7 +28,11 @@ it("checkpoints are listed, looked into, verified and protected, from the run th
   const list = () => get<readonly CheckpointSummary[]>("/api/runs/a/checkpoints");
   expect(await list()).toEqual([
     {
-      ...{ name: first.name, step: 10, bytes: first.bytes, protected: false, metrics: { "train/loss": 1 } },
+      name: first.name,
+      step: 10,
+      bytes: first.bytes,
+      protected: false,
+      metrics: { "train/loss": 1 },
       at: Date.parse(first.manifest.savedAt),
     },
   ]);
@@ -106,7 +110,10 @@ it("runs are marked, and deleted once they have ended", async () => {
   const beat = { wall: Date.now(), step: 1, pid: process.pid, host: hostname(), phase: "train" };
   writeFileSync(join(own, "heartbeat.json"), JSON.stringify(beat));
   expect((await send("POST", "/api/runs/a/marks", { tags: ["x"], archived: true })).json).toMatchObject({
-    ...{ id: "a", state: "running", tags: ["x"], archived: true },
+    id: "a",
+    state: "running",
+    tags: ["x"],
+    archived: true,
   });
   expect((await send("DELETE", "/api/runs/a?confirm=a")).json).toMatchObject({
     error: { code: "RUN_ALIVE" },
@@ -170,30 +177,37 @@ it("sweeps show their trials, from their file or from the labels of runs", async
       await store.endRun(id, { outcome: "completed", counters: {} as never });
     }
   const trial = (number: number, rate: number) => ({
-    ...{ number, values: { "task.rate": rate }, state: "complete", value: rate * 10, rungs: {} },
+    number,
+    values: { "task.rate": rate },
+    state: "complete",
+    value: rate * 10,
+    rungs: {},
     members: [{ seed: 0, run: `filed-t${number}` }],
   });
   makeDirectory(directory, "filed", {
     "trials.json": JSON.stringify({
-      ...{
-        version: 1,
-        id: "filed",
-        options: { metric: "train/loss", parameters: { "task.rate": [0.1, 0.2] } },
-      },
+      version: 1,
+      id: "filed",
+      options: { metric: "train/loss", direction: "maximize", parameters: { "task.rate": [0.1, 0.2] } },
       trials: [trial(0, 0.1), trial(1, 0.2), { ...trial(2, 0.3), members: [{ seed: 0 }] }],
     }),
   });
   makeDirectory(join(directory, "filed"), "filed-t0", { "config.yaml": "task: { rate: 0.1 }\n" });
   expect(await get("/api/sweeps")).toEqual([
     {
-      ...{ id: "labelled", metric: "", parameters: ["task.rate"] },
+      id: "labelled",
+      metric: "",
+      parameters: ["task.rate"],
       trials: [
         { run: "labelled-t1", state: "completed", values: { "task.rate": "0.2" }, result: null },
         { run: "labelled-t0", state: "completed", values: { "task.rate": "0.1" }, result: null },
       ],
     },
     {
-      ...{ id: "filed", metric: "train/loss", parameters: ["task.rate"] },
+      id: "filed",
+      metric: "train/loss",
+      direction: "maximize",
+      parameters: ["task.rate"],
       trials: [
         { run: "filed-t0", state: "completed", values: { "task.rate": "0.1" }, result: 1 },
         { run: "filed-t1", state: "completed", values: { "task.rate": "0.2" }, result: 2 },

@@ -36,7 +36,10 @@ const checkpointSummary = (
   { name, counters, savedAt, bytes = 0, metrics = {} }: ListedCheckpoint,
   marked: ReadonlySet<string>,
 ): CheckpointSummary => ({
-  ...{ name, bytes, metrics, protected: marked.has(name) },
+  name,
+  bytes,
+  metrics,
+  protected: marked.has(name),
   step: counters?.steps ?? 0,
   at: savedAt === undefined ? 0 : Date.parse(savedAt),
 });
@@ -66,7 +69,9 @@ export async function readCheckpoint(runs: Runs, id: string, name: string): Prom
   );
   const components = inspected.flatMap((each, rank) =>
     each.components.map(({ name: own, bytes, sha256, tensors, values }) => ({
-      ...{ name: parts.length > 1 ? `rank ${rank}: ${own}` : own, bytes, sha256 },
+      name: parts.length > 1 ? `rank ${rank}: ${own}` : own,
+      bytes,
+      sha256,
       tensors: tensors.map(({ path, dtype, shape }) => ({ path, dtype, shape })),
       values: Object.fromEntries(
         Object.entries(values).map(([path, value]) => [path, JSON.stringify(value)]),
@@ -150,7 +155,9 @@ export async function listReplays(runs: Runs, id: string): Promise<readonly Repl
       const replay = await readReplay(path).catch(() => undefined);
       const filed = Number(replay?.about.steps ?? replay?.about.step ?? 0);
       return {
-        ...{ name, at, step: step ?? (Number.isFinite(filed) ? filed : 0) },
+        name,
+        at,
+        step: step ?? (Number.isFinite(filed) ? filed : 0),
         ...(replay && { steps: replay.length, return: replay.return }),
       };
     }),

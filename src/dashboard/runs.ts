@@ -57,11 +57,17 @@ export function summaryOf(runs: Runs, row: RunRow): RunSummary {
   const beat = newestBeat(row, directory);
   const state = stateOf(row, directory);
   return {
-    ...{ id: row.id, name: row.name, state, startedAt: row.startedAt },
+    id: row.id,
+    name: row.name,
+    state,
+    startedAt: row.startedAt,
     ...(row.reason !== undefined && { reason: row.reason }),
     ...(row.endedAt !== undefined && { endedAt: row.endedAt }),
     ...(beat !== undefined && { heartbeat: beat }),
-    ...{ resumes: row.resumes, counters: row.counters, tags: row.tags, archived: row.archived },
+    resumes: row.resumes,
+    counters: row.counters,
+    tags: row.tags,
+    archived: row.archived,
     ...progressOf(row),
     ...(sweep && { sweep: sweep.id }),
   };
@@ -175,7 +181,10 @@ function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
 async function readMetrics(store: StatsStore, id: string): Promise<readonly MetricSummary[]> {
   const points = new Map((await store.metrics(id)).map((each) => [each.key, each.points]));
   return (await store.latest(id)).map((row) => ({
-    ...{ key: row.key, category: row.category, name: row.name, axis: row.axis },
+    key: row.key,
+    category: row.category,
+    name: row.name,
+    axis: row.axis,
     ...(row.unit !== undefined && { unit: row.unit }),
     points: points.get(row.key) ?? 0,
     ...(row.value !== undefined && { last: finite(row.value) }),
@@ -207,11 +216,14 @@ export async function readSeries(
       const buckets = await store.buckets(run, key, choice);
       const sum = (of: "count" | "notFinite") => buckets.reduce((all, bucket) => all + bucket[of], 0);
       return {
-        ...{ run, key, x: buckets.map(({ x }) => x) },
+        run,
+        key,
+        x: buckets.map(({ x }) => x),
         min: buckets.map(({ min }) => min),
         max: buckets.map(({ max }) => max),
         mean: buckets.map(({ mean }) => mean),
-        ...{ values: sum("count"), notFinite: sum("notFinite") },
+        values: sum("count"),
+        notFinite: sum("notFinite"),
       };
     }),
   );
@@ -325,7 +337,10 @@ function readSweep({ directory }: Runs, id: string): SweepFile | undefined {
 }
 
 const sweepFromFile = ({ id, options, trials }: SweepFile, states: ReadonlyMap<string, RunState>): Sweep => ({
-  ...{ id, metric: options.metric, parameters: Object.keys(options.parameters) },
+  id,
+  metric: options.metric,
+  direction: options.direction,
+  parameters: Object.keys(options.parameters),
   trials: trials.flatMap(({ values, value, members }) =>
     members.flatMap(({ run, value: own }) => {
       const state = run === undefined ? undefined : states.get(run);
@@ -343,9 +358,13 @@ function sweepFromLabels(runs: Runs, id: string, rows: readonly RunRow[]): Sweep
     (path) => !path.startsWith("sweep.") && new Set(settings.map((each) => each.get(path))).size > 1,
   );
   return {
-    ...{ id, metric: "", parameters },
+    id,
+    metric: "",
+    parameters,
     trials: rows.map((row, i) => ({
-      ...{ run: row.id, state: summaryOf(runs, row).state, result: null },
+      run: row.id,
+      state: summaryOf(runs, row).state,
+      result: null,
       values: Object.fromEntries(parameters.map((path) => [path, settings[i]?.get(path) ?? ""])),
     })),
   };

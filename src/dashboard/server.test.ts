@@ -26,8 +26,14 @@ it("shows runs, their metrics and series", async () => {
   });
   expect(await get("/api/runs/first/series?key=train/loss&points=5")).toEqual([
     {
-      ...{ run: "first", key: "train/loss", values: 10, notFinite: 1 },
-      ...{ x: [2, 4, 6, 8, 10], min: [1, 3, 5, 7, 9], max: [2, 3, 6, 8, 10], mean: [1.5, 3, 5.5, 7.5, 9.5] },
+      run: "first",
+      key: "train/loss",
+      values: 10,
+      notFinite: 1,
+      x: [2, 4, 6, 8, 10],
+      min: [1, 3, 5, 7, 9],
+      max: [2, 3, 6, 8, 10],
+      mean: [1.5, 3, 5.5, 7.5, 9.5],
     },
   ]);
   expect(await get("/api/sparks?key=train/loss&run=first&run=second")).toEqual({

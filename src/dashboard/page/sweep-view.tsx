@@ -27,7 +27,7 @@ export function SweepView({ run }: { readonly run: RunDetail }) {
 
 interface TrialsProps {
   /** Smaller results are better where the server does not say. */
-  readonly sweep: Sweep & { readonly direction?: "minimize" | "maximize" };
+  readonly sweep: Sweep;
   readonly run: string;
 }
 
