@@ -20,6 +20,7 @@ export const benches: Readonly<Record<string, Bench>> = {
   rollout: { title: "Rollout workers on a CPU", load: () => import("./rollout.ts") },
   cluster: { title: "Past one machine", load: () => import("./cluster.ts") },
   dashboard: { title: "The dashboard", load: () => import("./dashboard.ts") },
+  "coming-from": { title: "Programs of docs/coming-from.md", load: () => import("./coming-from.ts") },
   start: { title: "Starting the command", load: () => import("./start.ts") },
   "engine-gpu": { title: "Engine on a GPU", load: () => import("./engine-gpu.ts") },
 };
