@@ -20,6 +20,9 @@ const others =
 
 /** What codes mean that have many messages, or whose messages are put together from parts. */
 const meanings: Readonly<Record<string, string>> = {
+  DASHBOARD_FORBIDDEN:
+    "the dashboard refuses a request that comes from another page or by another name of this machine",
+  DASHBOARD_REQUEST_INVALID: "a request to the dashboard is not one of its API",
   CLUSTER_HOST: "the address that the server should listen at is not one of this machine",
   CLUSTER_PORT_TAKEN: "another program listens at the server's port, or the port needs rights",
   CONFIG_SYNTAX: "the file is neither YAML nor JSON: each mistake with its line and column",

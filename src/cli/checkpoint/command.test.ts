@@ -239,7 +239,10 @@ describe("espalier checkpoint prune", () => {
     const { text } = await checkpoint("prune", path("run"), "--last", "1", "--dry-run");
     expect(text).toMatch(/would keep 2 of 5/);
     await checkpoint("prune", path("run"), "--last", "1");
-    expect([...(await store.list())].sort()).toEqual(["epoch-0002-update-000002", "epoch-0005-update-000005"]);
+    expect([...(await store.list())].sort()).toEqual([
+      "epoch-0002-update-000002",
+      "epoch-0005-update-000005",
+    ]);
     await store.protect?.("epoch-0002-update-000002", false);
     await checkpoint("prune", path("run"), "--last", "1");
     expect(await store.list()).toEqual(["epoch-0005-update-000005"]);
