@@ -290,7 +290,7 @@ describe.skipIf(!program)("espalier evaluator", patience, () => {
     expect(texts[2]).toMatch(/CLUSTER_REFUSED.*NATS_TOKEN/s);
     expect(texts[3]).toMatch(/CLUSTER_UNREACHABLE/);
     expect(texts[4]).toMatch(/--jobs is "0"/);
-    expect(texts[5]).toMatch(/required option '--run <name>'/);
+    expect(texts[5]).toMatch(/OPTION_INVALID.*--run NAME/s);
     await broker.close();
   });
 });
