@@ -288,6 +288,7 @@ function curveSvg(rates: readonly number[], values: readonly number[], marks: Ma
   const points = rates.map((rate, i) => `${across(rate)},${up(values[i] as number)}`).join(" ");
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    "<title>The loss over the learning rate</title>",
     `<rect width="${width}" height="${height}" fill="white"/>`,
     `<rect x="${margin}" y="${margin}" width="${width - 2 * margin}" height="${height - 2 * margin}" fill="none" stroke="#999"/>`,
     ...decades.map((rate) => text(across(rate), height - margin + 18, rate.toExponential(0))),
