@@ -44,6 +44,21 @@ describe.each(sweepEngines())("generate on %s", (engine) => {
     },
   );
 
+  it("gives the same bits whether groups of sequences run beside each other or not", async () => {
+    const { model, params } = smallModel({}, engine);
+    const many = Array.from({ length: 64 }, (_, i) => prompts[i % 3] as number[]);
+    const seeds = many.map((_, i) => i);
+    const run = (from: number, to: number) =>
+      generate(model, params, many.slice(from, to), {
+        length: 18,
+        chunk: 7,
+        logProbs: true,
+        seed: seeds.slice(from, to),
+      });
+    // Of 32 there is one group.
+    expect(await run(0, 64)).toEqual([...(await run(0, 32)), ...(await run(32, 64))]);
+  });
+
   it("gives the same tokens in chunks of any size, and compiles nothing for other prompts of the same sizes", async () => {
     const { model, params } = smallModel({}, engine);
     // Programs are traced once for each that is compiled.

@@ -10,7 +10,7 @@
  *                 token  <- drawn by its logits                            drawn
  *       tokens    -> cut at stops, decoded, given out                      Sequence
  *
- * Many sequences run as groups, beside each other on the cores of a CPU, and the cache grows as they do.
+ * Many sequences run as groups, beside each other on the cores of a CPU (`sideBySide`), and the cache grows as they do.
  *
  * Places of the cache: 0 to P - 1 are the prompts', of which a shorter one leaves the last empty and hidden; the new
  * tokens of all sequences go to P, P + 1, ... So a step writes one slice whatever the prompts' lengths. Positions count
@@ -25,6 +25,7 @@ import {
   np,
   random,
   read,
+  sideBySide,
   type Tensor,
   type Value,
   vmap,
@@ -176,26 +177,32 @@ export async function* streamTokens(
   const { groups, padded, rows, length, chunk } = run;
   const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs);
   const sequences = run.tokens.map(() => new Sequence(options));
-  let states = groups.map(({ tokens, given }) => prefill(params, tokens, given, padded));
-  // The first token follows from the prompt alone; calls give those after it.
-  let made = await read(states.map(({ token, logProb }) => ({ tokens: token, logProbs: logProb })));
-  let width = 1;
-  for (let from = 1; ; from += chunk) {
-    const last = from >= length;
-    for (const [i, sequence] of sequences.entries()) {
-      const { tokens, logProbs } = made[Math.floor(i / rows)] as (typeof made)[number];
-      const part = sequence.take(row(tokens, i, rows), row(logProbs, i, rows), width, last);
-      if (part) yield { sequence: i, ...part };
+  const { each, dispose } = await sideBySide(params, groups.length);
+  const paramsOf = (group: number): Params<Tensor> => each[group % each.length] as Params<Tensor>;
+  try {
+    let states = groups.map(({ tokens, given }, g) => prefill(paramsOf(g), tokens, given, padded));
+    // The first token follows from the prompt alone; calls give those after it.
+    let made = await read(states.map(({ token, logProb }) => ({ tokens: token, logProbs: logProb })));
+    let width = 1;
+    for (let from = 1; ; from += chunk) {
+      const last = from >= length;
+      for (const [i, sequence] of sequences.entries()) {
+        const { tokens, logProbs } = made[Math.floor(i / rows)] as (typeof made)[number];
+        const part = sequence.take(row(tokens, i, rows), row(logProbs, i, rows), width, last);
+        if (part) yield { sequence: i, ...part };
+      }
+      if (last || sequences.every(({ done }) => done)) return;
+      width = Math.min(chunk, length - from);
+      const places = padded + placesFor(from + width - 1, length);
+      const steps = Int32Array.of(from, from + width, padded);
+      const results = groups.map(({ given }, g) =>
+        decode(paramsOf(g), states[g] as (typeof states)[number], steps, given, chunk, places),
+      );
+      states = results.map(({ tokens: _tokens, logProbs: _logProbs, ...next }) => next);
+      made = await read(results.map(({ tokens, logProbs }) => ({ tokens, logProbs })));
     }
-    if (last || sequences.every(({ done }) => done)) return;
-    width = Math.min(chunk, length - from);
-    const places = padded + placesFor(from + width, length);
-    const steps = Int32Array.of(from, from + width, padded);
-    const results = groups.map(({ given }, g) =>
-      decode(params, states[g] as (typeof states)[number], steps, given, chunk, places),
-    );
-    states = results.map(({ tokens: _tokens, logProbs: _logProbs, ...next }) => next);
-    made = await read(results.map(({ tokens, logProbs }) => ({ tokens, logProbs })));
+  } finally {
+    dispose();
   }
 }
 
@@ -265,11 +272,12 @@ type Mode = "greedy" | "all" | "likely";
 /** Sequences in a group, at most. */
 const most = 32;
 
-/** Places for new tokens: a cache grows by quarters, so that steps do not look at much that is still empty. */
-function placesFor(tokens: number, length: number): number {
-  const step = roundUp(Math.max(tokens / 4, 64), 64);
-  return Math.min(roundUp(tokens, step), length);
-}
+/**
+ * Places for new tokens: they double, so that steps do not look at much that is still empty, and few programs are
+ * compiled.
+ */
+const placesFor = (tokens: number, length: number): number =>
+  Math.min(Math.max(64, 2 ** Math.ceil(Math.log2(tokens))), length);
 
 export const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
 
@@ -330,6 +338,20 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
           np.reshape(keys, [lengths.shape[0] as number, 2]),
         );
 
+  /**
+   * Noise of two steps [2, rows, vocabulary], that of the given one new. It is a kernel of its own, because inside the
+   * search for the largest it would not be vectorised; and it writes a part of an array, because one that makes a whole
+   * array is cut up for several threads, whose waking takes longer than the noise.
+   */
+  const noiseAfter = (both: Value, step: Value, given: Given): Value =>
+    mode === "greedy"
+      ? both
+      : np.dynamicUpdateSlice(both, np.expandDims(noiseOf(step, given), 0), [np.remainder(step, 2), 0, 0]);
+  const noiseIn = (both: Value, step: Value): Value =>
+    np.squeeze(np.dynamicSlice(both, [np.remainder(step, 2), 0, 0], [1, ...both.shape.slice(1)]), {
+      axis: 0,
+    });
+
   /** The next token of each sequence by logits [rows, 1, vocabulary]. */
   const next = (logits: Value, given: Given, noise: Value): Omit<DecodeState, "cache"> => {
     const flat = np.squeeze(logits, { axis: 1 });
@@ -385,14 +407,14 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
           const slot = np.add(padded, at);
           const options = { positions: column(np.add(given.lengths, at)), mask };
           const { y, cache: after } = model.applyCached(params, column(token), cache, slot, options);
-          const newest = next(y, given, noise);
+          const newest = next(y, given, noiseIn(noise, step));
           const later = np.add(step, 1);
           /** Results without a column for each step stay empty. */
           const write = (all: Value, one: Value): Value =>
             all.size === 0 ? all : np.dynamicUpdateSlice(all, column(one), [0, np.subtract(step, from)]);
           return {
             step: later,
-            noise: noiseOf(later, given),
+            noise: noiseAfter(noise, later, given),
             state: { cache: after, ...newest },
             made: {
               tokens: write(made.tokens, newest.token),
@@ -400,8 +422,12 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
             },
           };
         },
-        // Noise is carried, so that it is a kernel of its own: inside the search for the largest it is not vectorised.
-        { step: from, noise: noiseOf(from, given), state: { cache: roomy, token, logProb }, made: room },
+        {
+          step: from,
+          noise: noiseAfter(np.zeros([2, rows, model.vocabulary]), from, given),
+          state: { cache: roomy, token, logProb },
+          made: room,
+        },
       );
       return { ...end.state, ...end.made };
     },
@@ -418,11 +444,21 @@ const column = (x: Value): Value => np.expandDims(x, -1);
 
 /** A token for each row of logits [rows, vocabulary]. */
 function drawn(mode: Mode, logits: Value, { temperature, topK, topP }: Given, noise: Value): Value {
-  if (mode === "greedy") return np.argmax(logits, { axis: -1 });
+  if (mode === "greedy") return largestAt(logits);
   const scaled = np.divide(logits, temperature);
   const allowed = mode === "all" ? scaled : likeliest(scaled, topK, topP);
   // The largest of logits with Gumbel noise is a sample of their softmax.
-  return np.argmax(np.add(allowed, noise), { axis: -1 });
+  return largestAt(np.add(allowed, noise));
+}
+
+/**
+ * The first index of the largest of each row. `np.argmax` compares numbers with their indices, which XLA's CPU compiler
+ * does not vectorise, and which it takes for enough work to wake other threads.
+ */
+function largestAt(x: Value): Value {
+  const count = x.shape[1] as number;
+  const isLargest = np.equal(x, np.max(x, { axis: -1, keepdims: true }));
+  return np.min(np.where(isLargest, np.arange(count, { dtype: "i32" }), count - 1), { axis: -1 });
 }
 
 /** The logits of the likeliest tokens, and minus infinity for the others: the first k, and of those the nucleus p. */
