@@ -20,7 +20,9 @@ import {
   policyTask,
 } from "./environments.ts";
 import type { NamedArrays, RolloutGenerator, ShapedArray } from "./rollout.ts";
+import { inProcessTransport } from "./transport.ts";
 import { arraysOf } from "./weights.ts";
+import { RolloutWorker } from "./worker.ts";
 
 const engine = "wasm";
 const small: PolicySpec = { encoder: { kind: "mlp", hidden: [8] } };
@@ -297,6 +299,23 @@ describe("policyTask", () => {
     });
     expect(played).toHaveLength(2);
     await task.close();
+  });
+
+  it("lets its workers end where the run fails", async () => {
+    const transport = inProcessTransport();
+    const generator = environmentRollouts({ env: "CartPole-v1", policy: small, engine, steps: 8 });
+    const worker = new RolloutWorker({ generator, link: transport.worker("worker-0"), defaultHooks: false });
+    const running = worker.run();
+    const task = policyTask({ env: "CartPole-v1", policy: small, engine, transport, updates: 1 });
+    const failing = {
+      name: "failing",
+      onEpochEnd: () => {
+        throw new Error("a hook failed");
+      },
+    };
+    const trainer = new Trainer({ task, config: { epochs: 3 }, hooks: [failing] });
+    await expect(trainer.train()).rejects.toThrow("a hook failed");
+    expect(await running).toMatchObject({ outcome: "stopped", reason: "the transport was closed" });
   });
 
   it("names the policy and the environment in its settings, so that a checkpoint can be played", () => {

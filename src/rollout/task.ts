@@ -180,6 +180,7 @@ export interface RolloutTask extends Task {
   readonly worker: RolloutWorker | undefined;
   /** What became of rollouts so far. */
   readonly counts: Readonly<ReplayCounts>;
+  /** Closes the transport, and with it its workers, or the worker of this process. A run that fails does it by itself. */
   close(): Promise<void>;
 }
 
@@ -327,6 +328,16 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     return { metrics, ...(applied !== null && { applied }), nonFinite: learner.nonFinite.report(before) };
   };
 
+  const close = async (): Promise<void> => {
+    await transport?.close();
+    await (worker ?? generator)?.close?.();
+  };
+  /** Workers of a run that has failed would wait for its next weights. */
+  const closesFailed: TrainerHook = {
+    name: "rollout.close",
+    onTrainingEnd: ({ outcome }) => (outcome === "failed" ? close() : undefined),
+  };
+
   const programFor = objective.perSet((evaluate) => ({
     program: learnProgram(learner, evaluate, updates),
     numbers: learner.rampNumbers(updates),
@@ -376,7 +387,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     },
     ...(options.about && { about: options.about }),
     average: (average) => learner.average(average),
-    hooks: objective.hooks as readonly TrainerHook[],
+    hooks: [...(objective.hooks as readonly TrainerHook[]), closesFailed],
     trainsOnRanks: true,
     begin: ({ config, warn: say, ranks: group }) => {
       warn = say;
@@ -421,10 +432,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     },
     worker,
     counts: replay.counts,
-    close: async () => {
-      await transport?.close();
-      await (worker ?? generator)?.close?.();
-    },
+    close,
   };
 }
 
