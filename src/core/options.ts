@@ -54,6 +54,11 @@ export type Settings<T extends Rows> = {
     : never;
 };
 
+/** Options as a caller gives them, by their table. Doc comments of its rows are those of the options. */
+export type Options<T extends Rows> = {
+  readonly [K in keyof T]?: Settings<T>[K] | undefined;
+} & Pick<Settings<T>, { [K in keyof T]: T[K] extends { readonly required: true } ? K : never }[keyof T]>;
+
 /** Error codes and the wording for what the options belong to, where it differs from the usual. */
 export interface OptionWording {
   readonly unknown?: string;

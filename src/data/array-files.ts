@@ -1,4 +1,12 @@
-import { checkOptions, EspalierError, node, type OptionTable, option, shown } from "../core/index.ts";
+import {
+  EspalierError,
+  node,
+  type Options,
+  option,
+  resolveOptions,
+  type Settings,
+  shown,
+} from "../core/index.ts";
 import { type HostArray, hostRandom } from "../engine/index.ts";
 import { Dataset, emptyError, type Pass, type Recipe, rowKey } from "./dataset.ts";
 import { DataFile } from "./text-files.ts";
@@ -148,28 +156,24 @@ function unpacked(file: DataFile): Uint8Array {
   }
 }
 
-/** Options of {@link tokenWindows}. */
-export interface TokenWindowOptions {
-  /** Tokens in an example. */
-  readonly window: number;
-  /** Windows that begin anywhere, others in each pass, or one after the other. Default: "random". */
-  readonly order?: "random" | "sequential" | undefined;
-}
-
-/** Options of {@link tokenFile}. */
-export interface TokenFileOptions extends TokenWindowOptions {
-  /** The type of the tokens in the file. Default: "u16". */
-  readonly dtype?: "u16" | "u32" | undefined;
-}
-
 const windowTable = {
+  /** Tokens in an example. */
   window: option.integer({ min: 1, required: true }),
+  /** Windows that begin anywhere, others in each pass, or one after the other. Default: "random". */
   order: option.oneOf(["random", "sequential"], { default: "random" }),
-} satisfies OptionTable<TokenWindowOptions>;
+};
+
+/** Options of {@link tokenWindows}. */
+export interface TokenWindowOptions extends Options<typeof windowTable> {}
+
 const tokenTable = {
   ...windowTable,
+  /** The type of the tokens in the file. Default: "u16". */
   dtype: option.oneOf(["u16", "u32"], { default: "u16" }),
-} satisfies OptionTable<TokenFileOptions>;
+};
+
+/** Options of {@link tokenFile}. */
+export interface TokenFileOptions extends Options<typeof tokenTable> {}
 
 /** Examples of consecutive tokens: `x`, and as `y` for each of them the token after it. */
 export interface TokenExample {
@@ -187,8 +191,7 @@ export interface TokenExample {
  * ```
  */
 export function tokenFile(path: string | URL, options: TokenFileOptions): Dataset<TokenExample> {
-  checkOptions("tokenFile", options, tokenTable);
-  const { dtype = tokenTable.dtype.default, window, order = windowTable.order.default } = options;
+  const { dtype, ...how } = resolveOptions("tokenFile", options, tokenTable);
   const file = new DataFile(path);
   const bytes = dtype === "u16" ? 2 : 4;
   const tokens = Math.floor(file.size / bytes);
@@ -198,8 +201,11 @@ export function tokenFile(path: string | URL, options: TokenFileOptions): Datase
     const { buffer } = file.read(at * bytes, length * bytes);
     return Int32Array.from(bytes === 2 ? new Uint16Array(buffer) : new Uint32Array(buffer));
   };
-  const recipe = { kind: "tokenFile", path: file.path, options: { dtype, window, order } };
-  return windows(file.name, tokens, { window, order }, read, recipe);
+  return windows(file.name, tokens, how, read, {
+    kind: "tokenFile",
+    path: file.path,
+    options: { dtype, ...how },
+  });
 }
 
 /** As {@link tokenFile}, of tokens in memory. */
@@ -207,20 +213,15 @@ export function tokenWindows(
   tokens: Int32Array | Uint32Array,
   options: TokenWindowOptions,
 ): Dataset<TokenExample> {
-  checkOptions("tokenWindows", options, windowTable);
-  const { window, order = windowTable.order.default } = options;
+  const how = resolveOptions("tokenWindows", options, windowTable);
   const read = (at: number, length: number): Int32Array => Int32Array.from(tokens.subarray(at, at + length));
-  return windows("tokens", tokens.length, { window, order }, read, {
-    kind: "tokenWindows",
-    tokens,
-    options: { window, order },
-  });
+  return windows("tokens", tokens.length, how, read, { kind: "tokenWindows", tokens, options: how });
 }
 
 function windows(
   name: string,
   tokens: number,
-  { window, order }: Required<TokenWindowOptions>,
+  { window, order }: Settings<typeof windowTable>,
   read: (at: number, length: number) => Int32Array,
   recipe: Recipe,
 ): Dataset<TokenExample> {

@@ -4,7 +4,7 @@ import {
   checkSize,
   EspalierError,
   emitWarning,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   shown,
@@ -101,18 +101,12 @@ export interface RowTransform<T> {
   getState(): StateTree;
 }
 
-/** Options of {@link Dataset.shuffle}. */
-export interface ShuffleOptions {
-  /** For streams: rows that are held in memory, and shuffled among themselves. Default: 10,000. */
-  readonly buffer?: number | undefined;
-  /** Another order for the same pass. Default: 0. */
-  readonly seed?: number | undefined;
-}
-
 const shuffleTable = {
+  /** For streams: rows that are held in memory, and shuffled among themselves. Default: 10,000. */
   buffer: option.integer({ min: 1, default: 10_000 }),
+  /** Another order for the same pass. Default: 0. */
   seed: option.integer({ default: 0 }),
-} satisfies OptionTable<ShuffleOptions>;
+};
 
 const { hostFoldIn, hostKey } = hostRandom;
 
@@ -312,7 +306,7 @@ export class Dataset<T> {
    * The rows in an order of their own for each pass. Rows by number are shuffled all together. A stream is shuffled in
    * blocks of `buffer` rows, so that rows that are far apart stay so: shuffle such files when they are written.
    */
-  shuffle(options: ShuffleOptions = {}): Dataset<T> {
+  shuffle(options: Options<typeof shuffleTable> = {}): Dataset<T> {
     const { buffer, seed } = resolveOptions("shuffle", options, shuffleTable);
     const { length } = this;
     const step = this.#steps;

@@ -2,7 +2,7 @@ import {
   EspalierError,
   emitWarning,
   node,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -14,26 +14,13 @@ import { absolutePath } from "./text-files.ts";
 //
 //   pets/cat/1.png  pets/cat/2.jpg  pets/dog/1.jpg   ->   { x: { data, shape: [height, width, channels] }, y: 0 or 1 }
 //
-//   read -> decode (PNG: fast-png, JPEG: mozjpeg in wasm, or all by sharp) -> channels -> size -> 0 to 1
-
-/** Options of {@link imageFolder}. */
-export interface ImageFolderOptions {
-  /** Height and width that all images get, by `resize`; the proportions are not kept. Default: their own. */
-  readonly size?: number | readonly [height: number, width: number] | undefined;
-  /** 1 for grey, 3 for colors. Default: 3. */
-  readonly channels?: 1 | 3 | undefined;
-  /** The way to another size: "bilinear" with antialiasing, or "area", means of areas; both as Pillow's. Default: "bilinear". */
-  readonly resize?: "bilinear" | "area" | undefined;
-  /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
-  readonly dtype?: "f32" | "u8" | undefined;
-  /** "sharp" is faster for photographs and slower for small images, with slightly other numbers: `npm install sharp`. Default: "built-in". */
-  readonly decoder?: "built-in" | "sharp" | undefined;
-}
+//   read -> decode (PNG: fast-png, JPEG: mozjpeg in wasm) -> channels -> size -> 0 to 1
 
 const table = {
+  /** Height and width that all images get; the proportions are not kept. Default: their own. */
   size: option.either(
     option.integer({ min: 1 }),
-    option.made<readonly [number, number]>(
+    option.made<readonly [height: number, width: number]>(
       "[height, width]",
       (value) =>
         Array.isArray(value) && value.length === 2 && value.every((n) => Number.isSafeInteger(n) && n > 0),
@@ -41,13 +28,16 @@ const table = {
     ),
     {},
   ),
+  /** 1 for grey, 3 for colors. Default: 3. */
   channels: option.made<1 | 3, { readonly default: 3 }>("1 or 3", (value) => value === 1 || value === 3, {
     default: 3,
   }),
-  resize: option.oneOf(["bilinear", "area"], { default: "bilinear" }),
+  /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
   dtype: option.oneOf(["f32", "u8"], { default: "f32" }),
-  decoder: option.oneOf(["built-in", "sharp"], { default: "built-in" }),
-} satisfies OptionTable<ImageFolderOptions>;
+};
+
+/** Options of {@link imageFolder}. */
+export interface ImageFolderOptions extends Options<typeof table> {}
 
 /** An image and the number of its class. */
 export interface ImageExample {
@@ -122,8 +112,6 @@ function imagesIn(root: string): readonly (readonly [name: string, file: string]
   return found;
 }
 
-type ImageSettings = Settings<typeof table>;
-
 /** Pixels, row by row, channels beside each other. */
 interface Pixels {
   readonly data: Uint8Array;
@@ -134,18 +122,12 @@ interface Pixels {
 async function pixelsOf(
   file: string,
   bytes: Uint8Array,
-  settings: ImageSettings,
+  { size, channels, dtype }: Settings<typeof table>,
 ): Promise<ImageExample["x"]> {
-  const { size, channels, resize, dtype } = settings;
-  const [toHeight, toWidth] = typeof size === "number" ? [size, size] : (size ?? []);
   let image: Pixels;
   try {
-    image =
-      settings.decoder === "sharp"
-        ? await bySharp(bytes, settings, toHeight, toWidth)
-        : await decoded(bytes, channels);
+    image = await decoded(bytes, channels);
   } catch (cause) {
-    if (cause instanceof EspalierError && cause.code === "PACKAGE_MISSING") throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new EspalierError("DATA_CORRUPT", `the image ${file} cannot be decoded: ${why}`, {
       fix: "replace the file or take it out, or leave such images out: images.skipBad(), or the loader's onBadExample",
@@ -153,8 +135,8 @@ async function pixelsOf(
     });
   }
   const { height, width } = image;
-  const [h, w] = [toHeight ?? height, toWidth ?? width];
-  const numbers = h === height && w === width ? image.data : resized(image, h, w, channels, resize);
+  const [h = height, w = width] = typeof size === "number" ? [size, size] : (size ?? []);
+  const numbers = h === height && w === width ? image.data : resized(image, h, w, channels);
   const data = dtype === "u8" ? Uint8Array.from(numbers, Math.round) : new Float32Array(numbers);
   if (dtype === "f32") for (let i = 0; i < data.length; i++) data[i] = (data[i] as number) / 255;
   return { data, shape: [h, w, channels] };
@@ -229,17 +211,10 @@ function withChannels(data: Uint8Array, from: number, to: 1 | 3): Uint8Array {
   return out;
 }
 
-/** Another size, by means over areas that a kernel weights: columns first, then rows. */
-function resized(
-  image: Pixels,
-  h: number,
-  w: number,
-  channels: number,
-  kind: "bilinear" | "area",
-): Float32Array {
-  const { height, width } = image;
-  const across = alongAxis(image.data, height, width, channels, kernelOf(width, w, kind));
-  return alongAxis(across, 1, height, w * channels, kernelOf(height, h, kind));
+/** Another size, bilinear with antialiasing as Pillow's: columns first, then rows. */
+function resized({ data, height, width }: Pixels, h: number, w: number, channels: number): Float32Array {
+  const across = alongAxis(data, height, width, channels, kernelOf(width, w));
+  return alongAxis(across, 1, height, w * channels, kernelOf(height, h));
 }
 
 /** For each new place, the first old one that counts, and how much it and those after it do. */
@@ -271,59 +246,23 @@ function alongAxis(
 /** Kernels by their sizes: images of a folder have few. */
 const kernels = new Map<string, Kernel>();
 
-function kernelOf(from: number, to: number, kind: "bilinear" | "area"): Kernel {
-  const name = `${kind} ${from} ${to}`;
+function kernelOf(from: number, to: number): Kernel {
+  const name = `${from} ${to}`;
   const known = kernels.get(name);
   if (known) return known;
   const scale = from / to;
-  const spread = Math.max(scale, 1);
-  const reach = (kind === "area" ? 0.5 : 1) * spread;
+  const reach = Math.max(scale, 1);
   const kernel = Array.from({ length: to }, (_, i) => {
     const center = (i + 0.5) * scale;
     const first = Math.max(0, Math.floor(center - reach + 0.5));
     const end = Math.min(from, Math.floor(center + reach + 0.5));
-    const weights = Float64Array.from({ length: end - first }, (__, k) => {
-      const distance = (first + k + 0.5 - center) / spread;
-      if (kind === "bilinear") return Math.max(0, 1 - Math.abs(distance));
-      return Number(distance > -0.5 && distance <= 0.5);
-    });
+    const weights = Float64Array.from({ length: end - first }, (__, k) =>
+      Math.max(0, 1 - Math.abs((first + k + 0.5 - center) / reach)),
+    );
     const sum = weights.reduce((a, b) => a + b);
     return { from: first, weights: weights.map((weight) => weight / sum) };
   });
   if (kernels.size > 1000) kernels.clear();
   kernels.set(name, kernel);
   return kernel;
-}
-
-/** Decodes and resizes by sharp, which a program installs if it wants it. */
-async function bySharp(bytes: Uint8Array, settings: ImageSettings, h?: number, w?: number): Promise<Pixels> {
-  // By a value that bundlers cannot know: most programs do not have it.
-  const loaded = import(/* @vite-ignore */ settings.decoder) as Promise<{ readonly default: Sharp }>;
-  const { default: sharp } = await loaded.catch((cause: unknown) => {
-    throw new EspalierError("PACKAGE_MISSING", "imageFolder: the decoder sharp is not installed", {
-      fix: 'run `npm install sharp`, or leave out decoder: "sharp"',
-      cause,
-    });
-  });
-  const image = sharp(bytes).removeAlpha().toColourspace("srgb");
-  const sized = h === undefined ? image : image.resize(w as number, h, { fit: "fill", kernel: "linear" });
-  const { data, info } = await sized.raw().toBuffer({ resolveWithObject: true });
-  return {
-    data: withChannels(data, info.channels, settings.channels),
-    width: info.width,
-    height: info.height,
-  };
-}
-
-/** The part of sharp that is used. */
-type Sharp = (bytes: Uint8Array) => SharpImage;
-interface SharpImage {
-  removeAlpha(): SharpImage;
-  toColourspace(space: string): SharpImage;
-  resize(width: number, height: number, options: object): SharpImage;
-  raw(): SharpImage;
-  toBuffer(options: { readonly resolveWithObject: true }): Promise<{
-    readonly data: Uint8Array;
-    readonly info: { readonly width: number; readonly height: number; readonly channels: number };
-  }>;
 }

@@ -1,22 +1,6 @@
-import { badOption, checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import { badOption, EspalierError, type Options, option, resolveOptions, shown } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-
-/** Options of {@link Loader}. */
-export interface LoaderOptions {
-  /** The number of examples. */
-  readonly length: number;
-  /** Examples in a batch. Where there are fewer examples, all of them are one smaller batch. */
-  readonly batchSize: number;
-  /** The key of the orders, from a random stream: `streams.get("data").key()`. */
-  readonly key: Uint32Array;
-  /** Gives each epoch an order of its own. Default: true. */
-  readonly shuffle?: boolean | undefined;
-  /** Keeps examples that do not fill a batch, as a smaller one, or drops them. Default: "keep". */
-  readonly lastBatch?: "keep" | "drop" | undefined;
-  /** One of several processes that train together: it takes every `count`-th example of the order. */
-  readonly rank?: Rank | undefined;
-}
 
 /** One of several processes that train together. */
 export interface Rank {
@@ -26,24 +10,33 @@ export interface Rank {
 
 /** Options that a loader of batches has as well. */
 export const loaderTable = {
-  batchSize: option.integer({ min: 1, required: true, doc: "Examples in a batch." }),
-  shuffle: option.flag({ doc: "Gives each epoch an order of its own." }),
-  lastBatch: option.oneOf(["keep", "drop"], { default: "keep", doc: "An incomplete last batch." }),
+  /** Examples in a batch. Where there are fewer examples, all of them are one smaller batch. */
+  batchSize: option.integer({ min: 1, required: true }),
+  /** Gives each epoch an order of its own. Default: true. */
+  shuffle: option.flag({}),
+  /** Keeps examples that do not fill a batch, as a smaller one, or drops them. Default: "keep". */
+  lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
+  /** One of several processes that train together: it takes every `count`-th example of the order. */
   rank: option.group<Rank>(
     { index: option.integer({ min: 0, required: true }), count: option.integer({ min: 1, required: true }) },
     {},
   ),
 };
 
-const aKey = 'a key, such as streams.get("data").key()';
-const table = {
-  ...loaderTable,
-  length: option.integer({ min: 0, required: true }),
-  key: option.made<Uint32Array>(aKey, ArrayBuffer.isView, { required: true }),
-} satisfies OptionTable<LoaderOptions>;
-
 const isKey = (value: unknown): value is Uint32Array =>
   ArrayBuffer.isView(value) && (value as Uint32Array).length === 2;
+export const aKey = 'a key, such as streams.get("data").key()';
+
+const table = {
+  ...loaderTable,
+  /** The number of examples. */
+  length: option.integer({ min: 0, required: true }),
+  /** The key of the orders, from a random stream: `streams.get("data").key()`. */
+  key: option.made<Uint32Array, { readonly required: true }>(aKey, ArrayBuffer.isView, { required: true }),
+};
+
+/** Options of {@link Loader}. */
+export interface LoaderOptions extends Options<typeof table> {}
 
 /** Batches of one size, one after the other. */
 export interface BatchGroup {
@@ -81,8 +74,8 @@ export class Loader implements Stateful {
   #orders: readonly { readonly epoch: number; readonly rows: Int32Array }[] = [];
 
   constructor(options: LoaderOptions) {
-    checkOptions("loader", options, table);
-    const { batchSize, shuffle = true, lastBatch = "keep", rank = { index: 0, count: 1 } } = options;
+    const settings = resolveOptions("loader", options, table);
+    const { batchSize, shuffle = true, lastBatch, rank = { index: 0, count: 1 } } = settings;
     if (rank.index >= rank.count)
       throw badOption("loader", `rank is ${shown(rank)}`, "give an index below the count");
     this.length = options.length;

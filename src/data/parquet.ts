@@ -1,4 +1,4 @@
-import { checkOptions, node, type OptionTable, option } from "../core/index.ts";
+import { checkOptions, node, type Options, option } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { count, Dataset, type Reader, rowError, sourceError } from "./dataset.ts";
 import {
@@ -10,18 +10,15 @@ import {
   unknownColumn,
 } from "./text-files.ts";
 
-/** Options of {@link parquet}. */
-export interface ParquetOptions {
-  /** Columns to read. Default: all. */
-  readonly columns?: readonly string[] | undefined;
-  /** Values for nulls, by column. Default: a null is an error. */
-  readonly missing?: MissingValues | undefined;
-}
-
 const table = {
+  /** Columns to read. Default: all. */
   columns: option.made<readonly string[]>("a list of names", Array.isArray, {}),
+  /** Values for nulls, by column. Default: a null is an error. */
   missing: missingOption,
-} satisfies OptionTable<ParquetOptions>;
+};
+
+/** Options of {@link parquet}. */
+export interface ParquetOptions extends Options<typeof table> {}
 
 /**
  * The rows of a Parquet file by column, a stream that can start at any row. One group of rows is in memory at a time.

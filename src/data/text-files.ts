@@ -1,12 +1,4 @@
-import {
-  checkOptions,
-  didYouMean,
-  EspalierError,
-  node,
-  type OptionTable,
-  option,
-  shown,
-} from "../core/index.ts";
+import { checkOptions, didYouMean, EspalierError, node, type Options, option, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import {
   type Bookmark,
@@ -212,18 +204,6 @@ export type MissingValues = Readonly<Record<string, string | number | boolean>>;
 
 type CsvType = "number" | "text" | "boolean";
 
-/** Options of {@link csv}. */
-export interface CsvOptions {
-  /** The types of columns. Default: guessed from the beginning of the file. */
-  readonly types?: Readonly<Record<string, CsvType>> | undefined;
-  /** Values for empty cells, by column. Default: an empty cell is an error. */
-  readonly missing?: MissingValues | undefined;
-  /** Names of the columns of a file whose first row is not them. */
-  readonly header?: readonly string[] | undefined;
-  /** Default: ",". */
-  readonly separator?: string | undefined;
-}
-
 const anObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 export const missingOption = option.made<MissingValues>(
@@ -232,15 +212,22 @@ export const missingOption = option.made<MissingValues>(
   {},
 );
 const csvTable = {
-  types: option.made<NonNullable<CsvOptions["types"]>>(
+  /** The types of columns. Default: guessed from the beginning of the file. */
+  types: option.made<Readonly<Record<string, CsvType>>>(
     'types by column, such as { zip: "text" }',
     anObject,
     {},
   ),
+  /** Values for empty cells, by column. Default: an empty cell is an error. */
   missing: missingOption,
+  /** Names of the columns of a file whose first row is not them. */
   header: option.made<readonly string[]>("a list of names", Array.isArray, {}),
+  /** Default: ",". */
   separator: option.text({ default: "," }),
-} satisfies OptionTable<CsvOptions>;
+};
+
+/** Options of {@link csv}. */
+export interface CsvOptions extends Options<typeof csvTable> {}
 
 /** The columns of a file, and where its rows begin. */
 interface CsvHead {

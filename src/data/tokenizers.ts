@@ -2,7 +2,7 @@ import {
   badOption,
   EspalierError,
   node,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   shown,
@@ -120,18 +120,12 @@ export async function tokenizerFrom(recipe: StateTree): Promise<Tokenizer> {
   });
 }
 
-/** Options of {@link writeTokens}. */
-export interface WriteTokensOptions {
-  /** The type of the tokens in the file. Default: "u16" where the vocabulary fits it, otherwise "u32". */
-  readonly dtype?: "u16" | "u32" | undefined;
-  /** Text behind each of the texts. Default: a line end, which the lines of a file have lost. */
-  readonly end?: string | undefined;
-}
-
 const writeTable = {
+  /** The type of the tokens in the file. Default: "u16" where the vocabulary fits it, otherwise "u32". */
   dtype: option.oneOf(["u16", "u32"], {}),
+  /** Text behind each of the texts. Default: a line end, which the lines of a file have lost. */
   end: option.made<string>("a text", (value) => typeof value === "string", { default: "\n" }),
-} satisfies OptionTable<WriteTokensOptions>;
+};
 
 /**
  * Writes the tokens of texts into a file for `tokenFile`, one text at a time, and gives their number and type.
@@ -146,7 +140,7 @@ export async function writeTokens(
   path: string | URL,
   texts: Dataset<string> | AsyncIterable<string> | Iterable<string>,
   tokenizer: Tokenizer,
-  options: WriteTokensOptions = {},
+  options: Options<typeof writeTable> = {},
 ): Promise<{ readonly tokens: number; readonly dtype: "u16" | "u32" }> {
   const settings = resolveOptions("writeTokens", options, writeTable);
   const { vocabulary } = tokenizer;

@@ -2,7 +2,7 @@ import {
   badOption,
   EspalierError,
   emitWarning,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   shown,
@@ -12,47 +12,34 @@ import type { Stateful, StateTree } from "../../state/index.ts";
 import type { ArrayTree } from "../arrays.ts";
 import { type Bookmark, Dataset, type Pass } from "../dataset.ts";
 import type { Example } from "../example.ts";
-import { type BatchGroup, Loader, type LoaderOptions, loaderTable } from "../loader.ts";
+import { aKey, type BatchGroup, Loader, loaderTable } from "../loader.ts";
 import { fromArrays } from "../sources.ts";
 import { BatchMaker, type BatchRequest, isEnd, type LoadedBatch, type Made } from "./batches.ts";
 import { LoaderWorkers } from "./workers.ts";
 
-/** Options of {@link createLoader}. A stream has its own order, `data.shuffle({ buffer })`, and is not shuffled. */
-export interface DataLoaderConfig extends Omit<LoaderOptions, "length" | "key"> {
+const table = {
+  ...loaderTable,
   /** The seed of orders and of the examples' random numbers. Default: 0. */
-  readonly seed?: number | undefined;
+  seed: option.integer({ min: 0 }),
   /** Instead of a seed: a key from a random stream, `streams.get("data").key()`. */
-  readonly key?: Uint32Array | undefined;
+  key: option.made<Uint32Array>(aKey, ArrayBuffer.isView, {}),
   /** Worker threads that make batches. Default: 0, on the main thread. A stream has one reader, so one thread at most. */
-  readonly workers?: number | undefined;
+  workers: option.integer({ min: 0, max: 256, default: 0 }),
   /** Batches that are made ahead, by each worker. Default: 2. */
-  readonly prefetch?: number | undefined;
+  prefetch: option.integer({ min: 0, default: 2 }),
   /** Milliseconds that a batch may take. Default: 300,000. */
-  readonly timeout?: number | undefined;
+  timeout: option.integer({ min: 1, max: 2 ** 31 - 1, default: 300_000 }),
   /**
    * An example that cannot be read or does not fit: an error, or left out. Then another one of the same batch is taken
    * twice (a stream goes on to its next row), and a warning says once an epoch how many there were. Default: "error".
    */
-  readonly onBadExample?: "error" | "skip" | undefined;
+  onBadExample: option.oneOf(["error", "skip"], { default: "error" }),
   /** Takes warnings. Default: those of the process. */
-  readonly warn?: ((text: string) => void) | undefined;
-}
-
-const table = {
-  ...loaderTable,
-  seed: option.integer({ min: 0, doc: "The seed of orders and of the examples' random numbers." }),
-  key: option.made<Uint32Array>('a key, such as streams.get("data").key()', ArrayBuffer.isView, {}),
-  workers: option.integer({ min: 0, max: 256, default: 0, doc: "Worker threads that make batches." }),
-  prefetch: option.integer({ min: 0, default: 2, doc: "Batches that are made ahead, by each worker." }),
-  timeout: option.integer({
-    min: 1,
-    max: 2 ** 31 - 1,
-    default: 300_000,
-    doc: "Milliseconds that a batch may take.",
-  }),
-  onBadExample: option.oneOf(["error", "skip"], { default: "error", doc: "An example that cannot be used." }),
   warn: option.made<(text: string) => void>("a function", (value) => typeof value === "function", {}),
-} satisfies OptionTable<DataLoaderConfig>;
+};
+
+/** Options of {@link createLoader}. A stream has its own order, `data.shuffle({ buffer })`, and is not shuffled. */
+export interface DataLoaderConfig extends Options<typeof table> {}
 
 const settingsOf = (config: DataLoaderConfig) => resolveOptions("createLoader", config, table);
 
