@@ -64,7 +64,7 @@ const hopeless = 1000;
  *
  * ```
  * rows:  all at once, data.gather(rows), where the source can; else
- *        example = data.get(row, pass)  for each row    all are asked for before the first is awaited
+ *        example = data.get(row, pass)  for each row    all are asked for at once
  * next:  example = reader.next()        one after the other
  * each:  written into the batch's arrays                example.ts
  * ```
@@ -101,33 +101,30 @@ export class BatchMaker {
 
   async #rows({ pass, rows }: RowsRequest): Promise<MadeBatch> {
     this.#layout ??= await this.#learn();
-    const asked = Array.from(rows, (row) => this.#ask(row, pass));
+    const asked = await Promise.allSettled(Array.from(rows, async (row) => this.#data.get(row, pass)));
     const writer = new ExampleWriter(this.#data.name, this.#layout, rows.length);
-    const good: Item<Example>[] = [];
-    const bad: number[] = [];
-    let error: unknown;
-    for (let i = 0; i < asked.length; i++) {
+    let [skipped, error]: [number, unknown] = [0, undefined];
+    const good = asked.map((one, i): Item<Example> | undefined => {
       try {
-        const one = asked[i] as Asked;
-        const settled = one instanceof Promise ? await one : one;
-        if ("error" in settled) throw settled.error;
-        const item = { value: settled.value, index: this.#data.rowOf(rows[i] as number, pass) };
+        if (one.status === "rejected") throw one.reason;
+        const item = { value: one.value, index: this.#data.rowOf(rows[i] as number, pass) };
         writer.write(i, item);
-        good[i] = item;
+        return item;
       } catch (cause) {
-        error ??= cause;
         if (!this.#passes(cause)) throw cause;
-        bad.push(i);
+        error ??= cause;
+        skipped++;
+        return undefined;
       }
-    }
-    if (bad.length > 0 && bad.length === rows.length) throw error;
-    for (const i of bad) {
+    });
+    if (skipped > 0 && skipped === rows.length) throw error;
+    const items = good.map((one, i) => {
       let other = i;
-      while (good[other] === undefined) other = (other + 1) % rows.length;
-      writer.write(i, good[other] as Item<Example>);
-      good[i] = good[other] as Item<Example>;
-    }
-    return { batch: loaded(writer.arrays(), rowsOf(good)), skipped: bad.length };
+      while (!good[other]) other = (other + 1) % rows.length;
+      if (!one) writer.write(i, good[other] as Item<Example>);
+      return good[other] as Item<Example>;
+    });
+    return { batch: loaded(writer.arrays(), rowsOf(items)), skipped };
   }
 
   /** The arrays of examples, by the first row: all threads have to agree. */
@@ -140,19 +137,6 @@ export class BatchMaker {
       } catch (cause) {
         if (!this.#passes(cause) || row + 1 >= Math.min(length, hopeless)) throw cause;
       }
-    }
-  }
-
-  #ask(row: number, pass: Pass): Asked {
-    try {
-      const value = this.#data.get(row, pass);
-      if (!(value instanceof Promise)) return { value };
-      return value.then(
-        (settled) => ({ value: settled }),
-        (error: unknown) => ({ error }),
-      );
-    } catch (error) {
-      return { error };
     }
   }
 
@@ -209,6 +193,3 @@ function loaded({ x, y, weight }: ExampleArrays, rows: Int32Array): LoadedBatch 
 
 /** Examples that can be read, and do not fit. */
 const unusable = new Set(["DATA_INVALID", "DATA_RAGGED", "DATA_NOT_FINITE"]);
-
-type Settled = { readonly value: Example } | { readonly error: unknown };
-type Asked = Settled | Promise<Settled>;

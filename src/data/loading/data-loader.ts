@@ -35,7 +35,11 @@ const table = {
    */
   onBadExample: option.oneOf(["error", "skip"], { default: "error" }),
   /** Takes warnings. Default: those of the process. */
-  warn: option.made<(text: string) => void>("a function", (value) => typeof value === "function", {}),
+  warn: option.made<(text: string, code: string) => void>(
+    "a function",
+    (value) => typeof value === "function",
+    {},
+  ),
 };
 
 /** Options of {@link createLoader}. A stream has its own order, `data.shuffle({ buffer })`, and is not shuffled. */
@@ -68,10 +72,9 @@ interface Slot {
   readonly epoch: number;
   /** The number of the request, which decides its worker. */
   readonly turn: number;
-  /** Settles when it is made or failed; undefined where it was made at once. */
-  answer: Promise<void> | undefined;
+  readonly making: Made | Promise<Made>;
+  /** The batch, once it is there. */
   made: Made | undefined;
-  failed: { readonly error: unknown } | undefined;
 }
 
 /**
@@ -125,9 +128,8 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     this.config = config;
     this.#settings = settings;
     this.#threads = stream ? Math.min(workers, 1) : workers;
-    const length = data.length ?? endless;
     this.#loader = new Loader({
-      length,
+      length: data.length ?? endless,
       batchSize,
       key: key ?? hostKey(seed ?? 0),
       shuffle,
@@ -149,10 +151,6 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   /** The number of examples of this epoch that have been taken. */
   get position(): number {
     return this.#loader.position;
-  }
-  /** Examples of this epoch that were left out: see `onBadExample`. */
-  get skipped(): number {
-    return this.#skipped;
   }
 
   /** Changes when what was asked for is dropped: batches that were peeked at before are not the next ones. */
@@ -266,17 +264,12 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       if (asked === undefined) return;
       const turn = this.#turn++;
       const making = this.#make(turn, asked.request);
-      const slot: Slot = { epoch: asked.epoch, turn, made: undefined, failed: undefined, answer: undefined };
-      if (!(making instanceof Promise)) slot.made = making;
-      else
-        slot.answer = making.then(
-          (made) => {
-            slot.made = made;
-          },
-          (error: unknown) => {
-            slot.failed = { error };
-          },
-        );
+      const slot: Slot = { epoch: asked.epoch, turn, making, made: undefined };
+      const keep = (made: Made): void => {
+        slot.made = made;
+      };
+      if (making instanceof Promise) making.then(keep, () => undefined);
+      else keep(making);
       this.#queue.push(slot);
     }
   }
@@ -320,35 +313,26 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   }
 
   /** The batch of a slot, when it is made. */
-  async #answer(slot: Slot): Promise<Made> {
-    if (slot.made === undefined && slot.failed === undefined) {
-      const { timeout } = this.#settings;
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const late = new Promise<"late">((resolve) => {
-        timer = setTimeout(resolve, timeout, "late");
-      });
-      const first = await Promise.race([slot.answer, late]);
-      clearTimeout(timer);
-      if (first === "late") throw await this.#hangs(slot, timeout);
-    }
-    if (slot.failed) throw slot.failed.error;
-    return slot.made as Made;
-  }
-
-  async #hangs({ turn, epoch }: Slot, timeout: number): Promise<EspalierError> {
-    const who = (this.#workers?.at(turn) ?? this.data).name;
-    const error = new EspalierError(
+  async #answer({ making, turn, epoch }: Slot): Promise<Made> {
+    const { timeout } = this.#settings;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, timeout, undefined);
+    });
+    const made = await Promise.race([making, late]).finally(() => clearTimeout(timer));
+    if (made) return made;
+    const workers = this.#workers;
+    this.#workers = undefined;
+    this.#forget();
+    await workers?.close();
+    const who = (workers?.at(turn) ?? this.data).name;
+    throw new EspalierError(
       "DATA_TIMEOUT",
       `${who}: a batch of epoch ${epoch} was not made within ${timeout / 1000} s`,
       {
         fix: "look for a source that waits or a loop that does not end; if it only takes long, give a larger timeout",
       },
     );
-    const workers = this.#workers;
-    this.#workers = undefined;
-    this.#forget();
-    await workers?.close();
-    return error;
   }
 
   /** Drops what was asked for: the next request begins at the state. */
@@ -362,26 +346,23 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   #endEpoch(epoch: number): void {
     const end = this.#queue[0]?.made;
     const skipped = this.#skipped + (end && isEnd(end) ? end.skipped : 0);
+    const { name } = this.data;
+    const { batchSize, warn = emitWarning } = this.#settings;
     if (skipped > 0)
-      this.#warn(
-        `${this.data.name}: ${skipped} examples of epoch ${epoch} could not be used and were left out (onBadExample: "skip")`,
+      warn(
+        `${name}: ${skipped} examples of epoch ${epoch} could not be used and were left out (onBadExample: "skip")`,
         "DATA_SKIPPED",
       );
     if (end && isEnd(end) && end.leftOver > 0 && !this.#warnedOfRest) {
       this.#warnedOfRest = true;
-      this.#warn(
-        `${this.data.name}: the last ${end.leftOver} examples of an epoch do not fill a batch of ${this.config.batchSize} and are left out`,
+      warn(
+        `${name}: the last ${end.leftOver} examples of an epoch do not fill a batch of ${batchSize} and are left out`,
         "DATA_LEFT_OVER",
       );
     }
     if (this.data.length === undefined) this.#forget();
     this.#bookmark = undefined;
     this.#skipped = 0;
-  }
-
-  #warn(text: string, code: string): void {
-    if (this.config.warn) this.config.warn(text);
-    else emitWarning(text, code);
   }
 }
 
