@@ -47,18 +47,21 @@ describe("espalier dashboard", patience, () => {
     expect((await closed)[0]).toBe(expected);
   });
 
-  it("says what is wrong with where it looks", async () => {
-    const child = spawn(process.execPath, ["--import", "tsx", main, "dashboard", "--runs", path("none")], {
-      env: { ...process.env, ESPALIER_STORE: "" },
-      stdio: ["ignore", "inherit", "pipe"],
-    });
-    let errors = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      errors += text;
-    });
-    expect((await once(child, "close"))[0]).toBe(1);
-    expect(errors).toMatch(/STATS_MISSING[\s\S]*--runs/);
+  it("starts where there is no stats store yet, and makes none", async () => {
+    const child = spawn(
+      process.execPath,
+      ["--import", "tsx", main, "dashboard", "--runs", path("none"), "--port", "0"],
+      { env: { ...process.env, ESPALIER_STORE: "" }, stdio: ["ignore", "pipe", "inherit"] },
+    );
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    expect((await lines.next()).value).toMatch(/no stats store .*none.stats\.db yet/);
+    const [url] = /^http:[^#]*/.exec((await lines.next()).value) ?? [];
+    expect(await (await fetch(`${url}api/runs`)).json()).toEqual([]);
     expect(existsSync(path("none"))).toBe(false);
+    const closed = once(child, "close");
+    child.kill("SIGTERM");
+    expect((await closed)[0]).toBe(0);
   });
 });
 
@@ -83,6 +86,7 @@ describe("espalier report", patience, () => {
     expect(readFileSync(file, "utf8")).toBe("mine");
     await report("abcd", "--out", file, "--force");
     expect(readFileSync(file, "utf8")).toContain("__ESPALIER_REPORT__");
+    await expect(report("mine", "--store", path("none.db"))).rejects.toMatchObject({ code: "STATS_MISSING" });
     await expect(report("other", "--out", file)).rejects.toMatchObject({ code: "STATS_UNKNOWN_RUN" });
   });
 });

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { amountText, EspalierError } from "../core/index.ts";
+import { amountText } from "../core/index.ts";
 import type { RunningDashboard } from "../dashboard/index.ts";
-import type { StatsStore } from "../metrics/index.ts";
 import { countOf } from "./options.ts";
 import { ownAddresses, type Surroundings, thisProcess } from "./terminal.ts";
 
@@ -52,11 +51,13 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
   const port = options.port === undefined ? undefined : countOf("--port", options.port, 0, 65_535);
   const { startDashboard } = await import("../dashboard/index.ts");
   const { signal, stop } = interrupts(["SIGINT", "SIGTERM"]);
-  const store = await openRunStore(options, around);
+  const location = storeLocation(options, around.env);
+  // Without one yet, the dashboard waits for it.
+  const store = isThere(location) ? await around.openStore(location) : undefined;
   try {
-    const count = (await store.runs()).length;
+    const count = (await store?.runs())?.length;
     const server = await startDashboard({
-      store,
+      store: store ?? location,
       directory,
       host,
       ...(port !== undefined && { port }),
@@ -64,7 +65,9 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
     });
     try {
       const lines = [
-        `${amountText(count, "runs")} in ${store.location}`,
+        count === undefined
+          ? `there is no stats store ${location} yet: its runs are shown once it is there`
+          : `${amountText(count, "runs")} in ${store?.location}`,
         ...addressesOf(server, host).map((url) => `${url}#token=${server.token}`),
         "Ctrl-C ends it",
       ];
@@ -78,7 +81,7 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
     }
   } finally {
     stop();
-    await store.close();
+    await store?.close();
   }
 }
 
@@ -89,15 +92,11 @@ function addressesOf({ url }: RunningDashboard, host: string): readonly string[]
   return [url, ...ownAddresses().map((address) => `http://${address}:${port}/`)];
 }
 
-/** Opens the stats store of a directory of runs, or the one that is named. */
-export async function openRunStore(
+/** Where options say that the stats store is, or that of a directory of runs. */
+export const storeLocation = (
   { runs, store }: { readonly runs: string; readonly store?: string },
-  { env, openStore }: Pick<Surroundings, "env" | "openStore">,
-): Promise<StatsStore> {
-  const location = store ?? (env.ESPALIER_STORE || join(runs, "stats.db"));
-  if (!location.includes("://") && !existsSync(location))
-    throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
-      fix: "give the directory of runs as --runs, or the store that they were told to file in as --store",
-    });
-  return openStore(location);
-}
+  env: Surroundings["env"],
+): string => store ?? (env.ESPALIER_STORE || join(runs, "stats.db"));
+
+/** True of a file that exists, and of a database, which says itself what is wrong. */
+export const isThere = (location: string): boolean => location.includes("://") || existsSync(location);

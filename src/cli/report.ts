@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { bytesText, EspalierError } from "../core/index.ts";
-import { openRunStore } from "./dashboard.ts";
+import { isThere, storeLocation } from "./dashboard.ts";
 import { type Surroundings, thisProcess } from "./terminal.ts";
 
 interface ReportCommandOptions {
@@ -38,7 +38,12 @@ Examples:
 }
 
 async function report(run: string, options: ReportCommandOptions, around: Surroundings): Promise<void> {
-  const store = await openRunStore(options, around);
+  const location = storeLocation(options, around.env);
+  if (!isThere(location))
+    throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
+      fix: "give the directory of runs as --runs, or the store that they were told to file in as --store",
+    });
+  const store = await around.openStore(location);
   try {
     const { id } = await store.run(run);
     const file = options.out ?? join(".", `${id}.html`);

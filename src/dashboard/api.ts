@@ -67,6 +67,8 @@ export interface RunSummary {
   readonly heartbeat?: number;
   readonly resumes: number;
   readonly counters: Readonly<Record<string, number>>;
+  /** Counters at which it ends, where they are known. */
+  readonly limits: Readonly<Record<string, number>>;
   /** The share that is done, from 0 to 1, where the length is known. */
   readonly progress?: number;
   readonly tags: readonly string[];
@@ -109,6 +111,8 @@ export interface RunDetail extends RunSummary {
   readonly events: Readonly<Record<string, number>>;
   /** False where there is no directory of this run here: no log, no checkpoints to look into, no control. */
   readonly hasDirectory: boolean;
+  /** False where it is in no stats store: no metrics, no evaluations, no marks. */
+  readonly isFiled: boolean;
   /** What the run can be told; missing where nothing listens. */
   readonly control?: ControlState;
 }

@@ -96,6 +96,19 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
     rowsOf(page).getByRole("link").allInnerTexts();
 
   describe("the list", () => {
+    it("is there without a stats store, and says how to begin", async () => {
+      const empty = await startDashboard({ store: join(folder, "none.db"), directory: folder, port: 0 });
+      const page = await pages.open(addressOf(empty), empty.url);
+      await page.getByText("espalier train RUN.yaml").waitFor();
+      expect(await seriousViolations(page)).toEqual([]);
+      const later = await openStatsStore(join(folder, "none.db"));
+      await fileRun(later, "newest");
+      await until(() => names(page)).toEqual(["newest"]);
+      await page.context().close();
+      await empty.close();
+      await later.close();
+    });
+
     it("finds runs by words and by tags", async () => {
       const page = await open();
       await until(() => names(page)).toHaveLength(4);
@@ -275,6 +288,18 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       await until(() => chart.getAttribute("data-last")).toBe("60");
       await page.context().close();
     });
+  });
+
+  it("shows the time of a run with more hooks than one request may name", async () => {
+    const limits = { epochs: 10 };
+    await fileRun(store, "busy", { limits });
+    for (let i = 0; i < 130; i++) await fileValue(store, "busy", 1, 0.005, `time/hooks/hook-${i}`);
+    await store.endRun("busy", { outcome: "stopped", counters: { ...noCounters, epoch: 2, epochs: 2 } });
+    const page = await open({ run: "busy", tab: "time" });
+    const shares = page.getByRole("list", { name: "Shares of time" }).getByRole("listitem");
+    await until(() => shares.count()).toBe(131);
+    expect(await page.locator("header.run").innerText()).toMatch(/epoch 3 of 10(?!.*epochs)/);
+    await page.context().close();
   });
 
   describe("names that attack", () => {

@@ -391,6 +391,8 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
 
   it("disables a hook, and enables it again", async () => {
     await tab("Hooks");
+    for (const name of ["Disable control", "Disable control.start"])
+      expect(await panel().getByRole("button", { name, exact: true }).isDisabled()).toBe(true);
     const row = panel().locator("tr", {
       has: page.getByRole("rowheader", { name: "gradients", exact: true }),
     });

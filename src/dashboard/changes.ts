@@ -4,7 +4,7 @@ import { readRecord } from "../config/index.ts";
 import { checkOptions, EspalierError, isPlainObject, option } from "../core/index.ts";
 import { putRequest } from "../metrics/index.ts";
 import type { ControlRequest, Marks, RunSummary } from "./api.ts";
-import { directoryOf, isRunAlive, type Runs, readControl, rowOf, summaryOf } from "./runs.ts";
+import { directoryOf, isRunAlive, type Runs, readControl, summaryOf } from "./runs.ts";
 import { inside, invalid } from "./safety.ts";
 
 /** Requests that may wait for a run. */
@@ -12,7 +12,7 @@ const MOST_WAITING = 100;
 
 /** Puts a request into a run's directory. The run takes it at its next safe point, and its answer comes as an event. */
 export async function control(runs: Runs, id: string, body: unknown): Promise<ControlRequest> {
-  const row = await rowOf(runs, id);
+  const row = await runs.row(id);
   const directory = directoryOf(runs, row);
   const state = directory === undefined ? undefined : readControl(directory);
   if (directory === undefined || !state || state.state === "ended" || !isRunAlive(row, directory))
@@ -48,14 +48,19 @@ const marksTable = {
 export async function mark(runs: Runs, id: string, body: unknown): Promise<RunSummary> {
   if (!isPlainObject(body)) throw invalid("marks are { tags, archived }");
   checkOptions("marks", body, marksTable);
-  await rowOf(runs, id);
-  await runs.store.mark(id, body as Marks);
-  return summaryOf(runs, await rowOf(runs, id));
+  await runs.row(id);
+  if (!runs.isFiled(id))
+    throw invalid(
+      "tags and the archive are in the stats store, and this run is in none",
+      "let runs file in one: see `stats` in docs/configuration.md",
+    );
+  await runs.storeOf(id).mark(id, body as Marks);
+  return summaryOf(runs, await runs.row(id));
 }
 
 /** Removes a run that has ended: its rows in the store and its directory, and nothing else. */
 export async function remove(runs: Runs, id: string, confirm: string | null): Promise<object> {
-  const row = await rowOf(runs, id);
+  const row = await runs.row(id);
   if (confirm !== id)
     throw invalid("deleting a run needs its id once more", `send confirm=${encodeURIComponent(id)}`);
   const directory = directoryOf(runs, row);
@@ -66,6 +71,6 @@ export async function remove(runs: Runs, id: string, confirm: string | null): Pr
       throw new EspalierError("RUN_MISSING", "the directory of this name is that of another run");
     rmSync(directory, { recursive: true });
   }
-  await runs.store.deleteRun(id);
+  await runs.storeOf(id).deleteRun(id);
   return {};
 }

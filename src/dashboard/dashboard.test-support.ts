@@ -54,7 +54,8 @@ export async function serveDashboard(
   for (const each of [directory, join(page, "assets")]) mkdirSync(each, { recursive: true });
   writeFileSync(join(page, "index.html"), "<!doctype html><title>page</title>");
   writeFileSync(join(page, "assets", "index-a1B2c3D4.js"), `console.log("${"page ".repeat(500)}");`);
-  const store = options.store ?? (await openStatsStore(join(directory, "stats.db")));
+  const store =
+    typeof options.store === "object" ? options.store : await openStatsStore(join(directory, "stats.db"));
   const served = await startDashboard({ store, directory, page, port: 0, ...options });
   onTestFinished(async () => {
     await served.close();

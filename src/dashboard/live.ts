@@ -13,7 +13,7 @@ import type { ServerResponse } from "node:http";
 import { EspalierError, printable } from "../core/index.ts";
 import type { RunEventKind } from "../metrics/index.ts";
 import type { ControlRecord, LiveEvents, LogPart, RunSummary } from "./api.ts";
-import { directoryOf, finite, listRuns, type Runs, readControl, rowOf } from "./runs.ts";
+import { directoryOf, finite, listRuns, type Runs, readControl } from "./runs.ts";
 import { inside, invalid } from "./safety.ts";
 
 /** Milliseconds from one look to the next, at a run and at the list; looks at a run between two at its events. */
@@ -209,8 +209,8 @@ class RunWatcher extends Watcher {
   }
 
   protected async begin(): Promise<void> {
-    const { store } = this.#runs;
-    this.#directory = directoryOf(this.#runs, await rowOf(this.#runs, this.#run));
+    const store = this.#runs.storeOf(this.#run);
+    this.#directory = directoryOf(this.#runs, await this.#runs.row(this.#run));
     this.#place = await store.place(this.#run);
     this.#rows = await store.counts(this.#run);
     if (this.#directory === undefined) return;
@@ -221,7 +221,7 @@ class RunWatcher extends Watcher {
 
   protected async look(send: Send): Promise<boolean> {
     const run = this.#run;
-    const { rows, next } = await this.#runs.store.since(run, this.#place, MOST_VALUES);
+    const { rows, next } = await this.#runs.storeOf(run).since(run, this.#place, MOST_VALUES);
     this.#place = next;
     const series: Record<string, { step: number[]; time: number[]; value: (number | null)[] }> = {};
     for (const { key, step, wall, value } of rows) {
@@ -242,7 +242,7 @@ class RunWatcher extends Watcher {
   }
 
   async #lookAtEvents(send: Send): Promise<void> {
-    const { store } = this.#runs;
+    const store = this.#runs.storeOf(this.#run);
     const counts = await store.counts(this.#run);
     for (const kind of KINDS) {
       const before = this.#rows[kind] ?? 0;

@@ -7,7 +7,7 @@ import { EspalierError } from "../core/index.ts";
 import type { CheckpointSummary, ClusterStatus, Hooks, ReplaySummary, RunDetail, Session } from "./api.ts";
 import { pageDirectory } from "./page-files.ts";
 import { answerTo } from "./routes.ts";
-import { type Runs, rowOf, summaryOf } from "./runs.ts";
+import { Runs, type RunsOptions, summaryOf } from "./runs.ts";
 import { inside, pathSegments } from "./safety.ts";
 
 /** Points of a series, and metrics of one answer. */
@@ -17,7 +17,7 @@ const KEYS_TOGETHER = 50;
 const MOST_FILMS = 5;
 
 /** Options of {@link makeReport}. */
-export interface ReportOptions extends Runs {
+export interface ReportOptions extends RunsOptions {
   /** The directory of the page's files. Default: the built page. */
   readonly page?: string;
 }
@@ -25,9 +25,14 @@ export interface ReportOptions extends Runs {
 /** The text of a report about a run. */
 export async function makeReport(
   id: string,
-  { page = pageDirectory(), ...runs }: ReportOptions,
+  { page = pageDirectory(), ...options }: ReportOptions,
 ): Promise<string> {
-  return withAnswers(page, await answersAbout(id, runs));
+  const runs = await Runs.open(options);
+  try {
+    return withAnswers(page, await answersAbout(id, runs));
+  } finally {
+    await runs.close();
+  }
 }
 
 /** Everything that the page asks for about a run, by path. */
@@ -48,7 +53,7 @@ async function answersAbout(id: string, runs: Runs): Promise<Readonly<Record<str
   // Where this machine has its files is nobody else's business.
   const session = await ask<Session>("/api/session");
   answers["/api/session"] = { ...session, store: "", directory: "" } satisfies Session;
-  answers["/api/runs"] = [summaryOf(runs, await rowOf(runs, id))];
+  answers["/api/runs"] = [summaryOf(runs, await runs.row(id))];
   answers["/api/cluster"] = { problem: "a report has no cluster", runs: [] } satisfies ClusterStatus;
   const { control: _, ...detail } = await ask<RunDetail>(own);
   answers[own] = detail;

@@ -25,7 +25,6 @@ import {
   readHooks,
   readSeries,
   readSparks,
-  rowOf,
 } from "./runs.ts";
 import { invalid } from "./safety.ts";
 
@@ -46,7 +45,7 @@ type Route = (ask: Ask, runs: Runs) => unknown;
 const routes: Readonly<Record<string, Route>> = {
   "GET /api/session": ({ control }, runs): Session => ({
     version: manifest.version,
-    store: runs.store.location,
+    store: runs.location,
     directory: runs.directory,
     control,
     now: Date.now(),
@@ -56,12 +55,12 @@ const routes: Readonly<Record<string, Route>> = {
   "GET /api/runs/*": ({ names: [id] }, runs) => readDetail(runs, id),
   "GET /api/runs/*/series": ({ names: [id], query }, runs) => readSeries(runs, id, seriesQuery(query)),
   "GET /api/runs/*/events": async ({ names: [id], query }, runs) =>
-    (await runs.store.list((await rowOf(runs, id)).id, kindOf(query))).slice(-MOST_EVENTS),
+    (await runs.storeOf(id).list(id, kindOf(query))).slice(-MOST_EVENTS),
   "GET /api/runs/*/hooks": ({ names: [id] }, runs) => readHooks(runs, id),
   "GET /api/runs/*/why": ({ names: [id], query }, runs) =>
     explainHook(runs, id, textOf(query, "hook"), numberOf(query, "at")),
   "GET /api/runs/*/log": async ({ names: [id], query }, runs) => {
-    const directory = directoryOf(runs, await rowOf(runs, id));
+    const directory = directoryOf(runs, await runs.row(id));
     const before = numberOf(query, "before");
     return directory === undefined ? { lines: [], from: 0, to: 0 } : readLog(directory, before);
   },

@@ -163,6 +163,10 @@ it("requests reach the directory of a run that listens, whole and checked", asyn
     null,
   ])
     expect((await send("POST", "/api/runs/a/control", wrong)).status).toBe(400);
+  const fixed = { action: "disable", hook: "control.start", id: "r3", who: "me" };
+  const refused = await send("POST", "/api/runs/a/control", fixed);
+  expect(refused).toMatchObject({ status: 409, json: { error: { code: "CONTROL_REFUSED" } } });
+  expect(refused.json.error?.message).toMatch(/stays enabled/);
   expect(readdirSync(requests).sort()).toEqual([".keep", "r1.json"]);
   await store.endRun("a", { outcome: "stopped", counters: {} as never });
   expect((await send("POST", "/api/runs/a/control", { ...request, id: "r2" })).status).toBe(409);

@@ -13,12 +13,12 @@ import {
 import { EspalierError } from "../core/index.ts";
 import type { RunRow } from "../metrics/index.ts";
 import type { CheckpointDetail, CheckpointSummary, Film, ReplaySummary, Verified } from "./api.ts";
-import { directoryOf, type Runs, rowOf } from "./runs.ts";
+import { directoryOf, type Runs } from "./runs.ts";
 import { inside } from "./safety.ts";
 
 /** The checkpoints of a run's directory; undefined where it has none. */
 async function checkpointsOf(runs: Runs, id: string): Promise<PartedStore | undefined> {
-  const directory = directoryOf(runs, await rowOf(runs, id));
+  const directory = directoryOf(runs, await runs.row(id));
   const found = directory === undefined ? undefined : inside(directory, "checkpoints");
   return found === undefined ? undefined : anyRanksStore(found);
 }
@@ -114,8 +114,8 @@ interface ReplayFile {
 
 /** The files of recorded episodes, newest first: those of the directory, and those that the run filed, where they lie among runs. */
 async function replayFiles(runs: Runs, id: string): Promise<readonly ReplayFile[]> {
-  const row = await rowOf(runs, id);
-  const filed = await runs.store.list(id, "replay");
+  const row = await runs.row(id);
+  const filed = await runs.storeOf(id).list(id, "replay");
   const steps = new Map(filed.map(({ path, step }) => [basename(path, SUFFIX), step]));
   const paths = [...filed.flatMap(({ path }) => amongRuns(runs, path)), ...inDirectory(runs, row)];
   const files = new Map(

@@ -4,13 +4,14 @@
  *     runs/ID/          the directory of a run, with its run.json
  *     runs/SWEEP/ID/    that of a trial
  */
-import { existsSync, readFileSync } from "node:fs";
-import { join, sep } from "node:path";
-import { runSettings, type Sweep as SweepFile } from "../config/index.ts";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { readRecord, runSettings, type Sweep as SweepFile } from "../config/index.ts";
 import { countText, printable } from "../core/index.ts";
 import {
   isAlive,
   type MetricRow,
+  openStatsStore,
   type RunRow,
   readHeartbeat,
   readWhy,
@@ -32,22 +33,119 @@ import type {
 import { inside, invalid } from "./safety.ts";
 
 /** Where runs are. */
-export interface Runs {
-  readonly store: StatsStore;
+export interface RunsOptions {
+  /** The stats store, or its location: it is opened as soon as it is there. */
+  readonly store: StatsStore | string;
   /** The directory of runs. */
   readonly directory: string;
 }
 
-/** All runs, newest first. */
-export async function listRuns(runs: Runs): Promise<readonly RunSummary[]> {
-  return (await runs.store.runs()).map((row) => summaryOf(runs, row));
+/** The runs of a stats store and of a directory. */
+export class Runs {
+  readonly directory: string;
+  /** The path or URL of the stats store. */
+  readonly location: string;
+  #store: StatsStore;
+  #opening: Promise<StatsStore> | undefined;
+  #isOwn = false;
+  /** Knows the runs that have a directory alone, and no value of them. */
+  readonly #memory: StatsStore;
+  #alone: ReadonlyMap<string, RunRow> = new Map();
+
+  private constructor({ store, directory }: RunsOptions, memory: StatsStore) {
+    this.directory = resolve(directory);
+    this.#memory = memory;
+    [this.#store, this.location] = typeof store === "string" ? [memory, store] : [store, store.location];
+  }
+
+  static async open(options: RunsOptions): Promise<Runs> {
+    const runs = new Runs(options, await openStatsStore(":memory:"));
+    await runs.rows();
+    return runs;
+  }
+
+  /** All runs, newest first: those of the store, and those that have a directory alone. */
+  async rows(): Promise<readonly RunRow[]> {
+    if (this.#store === this.#memory && existsSync(this.location)) {
+      this.#opening ??= openStatsStore(this.location).finally(() => {
+        this.#opening = undefined;
+      });
+      this.#store = await this.#opening;
+      this.#isOwn = true;
+    }
+    const filed = this.#store === this.#memory ? [] : await this.#store.runs();
+    const known = new Set(filed.map(({ id }) => id));
+    const alone = namesIn(this.directory).flatMap((id) => (known.has(id) ? [] : (this.#rowIn(id) ?? [])));
+    for (const row of alone) if (!this.#alone.has(row.id)) await this.#memory.startRun(row);
+    this.#alone = new Map(alone.map((row) => [row.id, row]));
+    return alone.length === 0 ? filed : [...filed, ...alone].sort((a, b) => b.startedAt - a.startedAt);
+  }
+
+  /** A run by its id alone: what names a run in an address is never a pattern. */
+  async row(id: string): Promise<RunRow> {
+    if (this.#alone.has(id)) await this.rows();
+    const row = this.#alone.get(id) ?? (await this.#store.run(id));
+    if (row.id !== id) throw invalid("a run is named by its id", `write ${row.id}`);
+    return row;
+  }
+
+  isFiled(id: string): boolean {
+    return !this.#alone.has(id);
+  }
+
+  /** The store that knows a run. */
+  storeOf(id: string): StatsStore {
+    return this.isFiled(id) ? this.#store : this.#memory;
+  }
+
+  /** A run as its directory alone tells it; undefined where there is none of this id. */
+  #rowIn(id: string): RunRow | undefined {
+    const directory = directoryIn(this.directory, id);
+    if (directory === undefined) return undefined;
+    try {
+      const record = readRecord(directory);
+      if (record.id !== id) return undefined;
+      const beat = heartbeatIn(directory);
+      // One that was resumed says how it ended before.
+      const outcome = beat && isAlive(beat) ? "running" : (record.outcome ?? "running");
+      return {
+        id,
+        name: String(record.name ?? id),
+        startedAt: Date.parse(record.created) || 0,
+        endedAt: outcome === "running" ? undefined : beat?.wall,
+        outcome: outcome as RunRow["outcome"],
+        reason: record.reason,
+        config: { ...record.labels },
+        resumes: 0,
+        counters: readControl(directory)?.counters ?? (beat ? { steps: beat.step } : {}),
+        heartbeat: beat?.wall,
+        limits: {},
+        tags: [],
+        archived: false,
+      };
+    } catch {
+      return undefined; // It is damaged.
+    }
+  }
+
+  /** Closes what was opened here: a store that was given stays open. */
+  async close(): Promise<void> {
+    if (this.#isOwn) await this.#store.close();
+    await this.#memory.close();
+  }
 }
 
-/** A run by its id alone: what names a run in an address is never a pattern. */
-export async function rowOf({ store }: Runs, id: string): Promise<RunRow> {
-  const row = await store.run(id);
-  if (row.id !== id) throw invalid("a run is named by its id", `write ${row.id}`);
-  return row;
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return []; // It is not there yet.
+  }
+}
+
+/** All runs, newest first. */
+export async function listRuns(runs: Runs): Promise<readonly RunSummary[]> {
+  return (await runs.rows()).map((row) => summaryOf(runs, row));
 }
 
 /** The run of a row in short. */
@@ -66,6 +164,7 @@ export function summaryOf(runs: Runs, row: RunRow): RunSummary {
     ...(beat !== undefined && { heartbeat: beat }),
     resumes: row.resumes,
     counters: row.counters,
+    limits: row.limits,
     tags: row.tags,
     archived: row.archived,
     ...progressOf(row),
@@ -76,12 +175,13 @@ export function summaryOf(runs: Runs, row: RunRow): RunSummary {
 /** The directory of a run; undefined where it has none here. */
 export function directoryOf({ directory }: Pick<Runs, "directory">, row: RunRow): string | undefined {
   const sweep = sweepOf(row);
-  for (const names of [[row.id], ...(sweep ? [[sweep.id, row.id]] : [])]) {
-    const found = inside(directory, ...names);
-    // Not a link to the directory of another run.
-    if (found?.endsWith(join(sep, ...names)) && existsSync(join(found, "run.json"))) return found;
-  }
-  return undefined;
+  return directoryIn(directory, row.id) ?? (sweep && directoryIn(directory, sweep.id, row.id));
+}
+
+function directoryIn(root: string, ...names: readonly string[]): string | undefined {
+  const found = inside(root, ...names);
+  // Not a link to the directory of another run.
+  return found?.endsWith(join(sep, ...names)) && existsSync(join(found, "run.json")) ? found : undefined;
 }
 
 /** The sweep that a run is a trial of, by its labels. */
@@ -148,8 +248,8 @@ function progressOf({ outcome, limits, counters }: RunRow): { readonly progress?
 
 /** A run in full. */
 export async function readDetail(runs: Runs, id: string): Promise<RunDetail> {
-  const { store } = runs;
-  const row = await rowOf(runs, id);
+  const row = await runs.row(id);
+  const store = runs.storeOf(id);
   const directory = directoryOf(runs, row);
   const control = directory === undefined ? undefined : readControl(directory);
   const file = configOf(runs, row);
@@ -160,6 +260,7 @@ export async function readDetail(runs: Runs, id: string): Promise<RunDetail> {
     metrics: await readMetrics(store, id),
     events: await store.counts(id),
     hasDirectory: directory !== undefined,
+    isFiled: runs.isFiled(id),
     ...(control && { control }),
   };
 }
@@ -205,15 +306,11 @@ export interface SeriesQuery {
 }
 
 /** Metrics of a run over steps or time, thinned by the database. */
-export async function readSeries(
-  { store }: Runs,
-  run: string,
-  asked: SeriesQuery,
-): Promise<readonly Series[]> {
+export async function readSeries(runs: Runs, run: string, asked: SeriesQuery): Promise<readonly Series[]> {
   const { keys, ...choice } = asked;
   return Promise.all(
     keys.map(async (key) => {
-      const buckets = await store.buckets(run, key, choice);
+      const buckets = await runs.storeOf(run).buckets(run, key, choice);
       const sum = (of: "count" | "notFinite") => buckets.reduce((all, bucket) => all + bucket[of], 0);
       return {
         run,
@@ -233,10 +330,10 @@ export async function readSeries(
 const SPARK_POINTS = 40;
 
 /** One metric of many runs in few values. */
-export async function readSparks({ store }: Runs, key: string, ids: readonly string[]): Promise<Sparks> {
+export async function readSparks(runs: Runs, key: string, ids: readonly string[]): Promise<Sparks> {
   const sparks = await Promise.all(
     ids.map(async (id) => {
-      const buckets = await store.buckets(id, key, { points: SPARK_POINTS });
+      const buckets = await runs.storeOf(id).buckets(id, key, { points: SPARK_POINTS });
       return [id, buckets.map(({ mean }) => mean)] as const;
     }),
   );
@@ -245,13 +342,13 @@ export async function readSparks({ store }: Runs, key: string, ids: readonly str
 
 /** Runs side by side. */
 export async function readComparison(runs: Runs, ids: readonly string[]): Promise<Comparison> {
-  const rows = await Promise.all(ids.map((id) => rowOf(runs, id)));
+  const rows = await Promise.all(ids.map((id) => runs.row(id)));
   const settings = rows.map((row) => settingsOf(runs, row));
   const metrics = await Promise.all(
     rows.map(
       async ({ id }) =>
         new Map(
-          (await runs.store.latest(id)).flatMap(({ key, value }: MetricRow) =>
+          (await runs.storeOf(id).latest(id)).flatMap(({ key, value }: MetricRow) =>
             value === undefined ? [] : [[key, value] as const],
           ),
         ),
@@ -275,17 +372,17 @@ export async function readComparison(runs: Runs, ids: readonly string[]): Promis
 
 /** The hooks of a run: their order with reasons, how long they took, and which are enabled. */
 export async function readHooks(runs: Runs, id: string): Promise<Hooks> {
-  const row = await rowOf(runs, id);
+  const row = await runs.row(id);
   const directory = directoryOf(runs, row);
   const file = directory === undefined ? undefined : inside(directory, "plan.txt");
   const states = (directory === undefined ? undefined : readControl(directory))?.hooks ?? {};
   // Of a run that takes no requests, what was filed when a hook was switched.
   const switched = new Map(
-    (await runs.store.list(id, "intervention"))
+    (await runs.storeOf(id).list(id, "intervention"))
       .filter(({ what }) => what === "enabled" || what === "disabled")
       .map(({ who, what }) => [who, what === "enabled"]),
   );
-  const timings = await runs.store.hookTimings(id);
+  const timings = await runs.storeOf(id).hookTimings(id);
   const known = new Set(timings.map(({ hook }) => hook));
   const untimed = Object.keys(states).filter((name) => !known.has(name));
   const none = { count: 0, mean: 0, p99: 0, max: 0, total: 0 };
@@ -301,7 +398,7 @@ export async function readHooks(runs: Runs, id: string): Promise<Hooks> {
 
 /** Why a hook did or did not run, in sentences. */
 export async function explainHook(runs: Runs, id: string, hook: string, at?: number): Promise<Why> {
-  const { decisions, verdicts, undecided } = await readWhy(runs.store, (await rowOf(runs, id)).id, hook, at);
+  const { decisions, verdicts, undecided } = await readWhy(runs.storeOf(id), id, hook, at);
   const sentences = decisions.map(({ fromStep, toStep, event, ran, times, why }) => {
     const steps =
       fromStep === toStep
@@ -315,7 +412,7 @@ export async function explainHook(runs: Runs, id: string, hook: string, at?: num
 
 /** Sweeps with their trials: as their directories say, or as the labels of their runs do. */
 export async function listSweeps(runs: Runs): Promise<readonly Sweep[]> {
-  const rows = await runs.store.runs();
+  const rows = await runs.rows();
   const ids = [...new Set(rows.flatMap((row) => sweepOf(row)?.id ?? []))];
   return ids.map((id) => {
     const own = rows.filter((row) => sweepOf(row)?.id === id);

@@ -1,6 +1,8 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { openStatsStore } from "../metrics/index.ts";
 import { fileRun, fileValue, makeDirectory, serveDashboard } from "./dashboard.test-support.ts";
 
 it("shows runs, their metrics and series", async () => {
@@ -89,4 +91,56 @@ it("serves the page's files", async () => {
   const again = await ask(script, { headers: { "if-none-match": String(zipped.headers.etag) } });
   expect(again.status).toBe(304);
   expect((await ask("/assets/other.js")).status).toBe(404);
+});
+
+it("waits for a stats store that is not there yet", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "espalier-later-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const location = join(folder, "runs", "stats.db");
+  const { get, listen } = await serveDashboard({ store: location });
+  expect(await get("/api/session")).toMatchObject({ store: location });
+  expect(await get("/api/runs")).toEqual([]);
+  const listener = await listen();
+  const store = await openStatsStore(location);
+  onTestFinished(() => store.close());
+  await fileRun(store, "first");
+  expect(await listener.next("runs")).toMatchObject({ changed: [{ id: "first", state: "running" }] });
+  await fileValue(store, "first", 1, 0.5);
+  expect(await get("/api/runs/first")).toMatchObject({ isFiled: true, metrics: [{ key: "train/loss" }] });
+});
+
+it("shows a run that has a directory alone, by what is in it", async () => {
+  const { store, directory, get, send } = await serveDashboard();
+  const beat = {
+    run: "alone",
+    wall: Date.now(),
+    step: 7,
+    pid: process.pid,
+    host: hostname(),
+    phase: "train",
+  };
+  makeDirectory(directory, "alone", {
+    "run.json": JSON.stringify({ id: "alone", name: "mine", created: "2026-01-31T12:00:00Z" }),
+    "config.yaml": "task: { rate: 0.5 }\n",
+    "heartbeat.json": JSON.stringify(beat),
+    "run.log": "a line\n",
+  });
+  makeDirectory(directory, "other", { "run.json": JSON.stringify({ id: "another" }) });
+  makeDirectory(directory, "broken", { "run.json": "{" });
+  expect(await get("/api/runs")).toMatchObject([
+    { id: "alone", name: "mine", state: "running", counters: { steps: 7 }, startedAt: 1_769_860_800_000 },
+  ]);
+  expect(await get("/api/runs/alone")).toMatchObject({
+    config: "task: { rate: 0.5 }\n",
+    isFiled: false,
+    metrics: [],
+  });
+  expect(await get("/api/runs/alone/log")).toMatchObject({ lines: ["a line"] });
+  expect(await get("/api/runs/alone/series?key=train/loss")).toMatchObject([{ x: [] }]);
+  expect((await send("POST", "/api/runs/alone/marks", { archived: true })).json.error?.message).toMatch(
+    /stats store/,
+  );
+  await fileRun(store, "alone", { name: "filed" });
+  expect(await get("/api/runs")).toMatchObject([{ id: "alone", name: "filed" }]);
+  expect(await get("/api/runs/alone")).toMatchObject({ isFiled: true });
 });

@@ -15,13 +15,11 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { resolve } from "node:path";
 import { EspalierError, errorText } from "../core/index.ts";
-import type { StatsStore } from "../metrics/index.ts";
 import type { ApiError } from "./api.ts";
 import { Live } from "./live.ts";
 import { answerTo } from "./routes.ts";
-import type { Runs } from "./runs.ts";
+import { Runs, type RunsOptions } from "./runs.ts";
 import {
   checkHost,
   checkOrigin,
@@ -35,10 +33,7 @@ import {
 import { PageFiles } from "./static.ts";
 
 /** Options of {@link startDashboard}. */
-export interface DashboardOptions {
-  readonly store: StatsStore;
-  /** The directory of runs. */
-  readonly directory: string;
+export interface DashboardOptions extends RunsOptions {
   /** The address to listen on. Default: 127.0.0.1. */
   readonly host?: string;
   /** Default: 6006, or the next that is free. 0: any that is free. */
@@ -76,6 +71,7 @@ const statuses: Readonly<Record<string, number>> = {
   DECISION_UNKNOWN: 404,
   DASHBOARD_METHOD: 405,
   DASHBOARD_NOT_LISTENING: 409,
+  CONTROL_REFUSED: 409,
   RUN_ALIVE: 409,
   DASHBOARD_TOO_LARGE: 413,
   DASHBOARD_TOO_LONG: 414,
@@ -103,13 +99,13 @@ interface Dashboard {
  * ```
  */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const { store, host = "127.0.0.1", port } = options;
+  const { host = "127.0.0.1", port } = options;
   const token = options.token ?? randomBytes(24).toString("base64url");
   if (token.length < 16)
     throw new EspalierError("OPTION_INVALID", "the token is too short", {
       fix: "give 16 characters or more",
     });
-  const runs = { store, directory: resolve(options.directory) };
+  const runs = await Runs.open(options);
   const live = new Live(runs);
   const dashboard: Dashboard = { runs, live, token, host, page: new PageFiles(options.page) };
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => {
@@ -126,6 +122,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeAllConnections();
       await closed;
+      await runs.close();
     },
   };
 }

@@ -25,7 +25,13 @@ export function ChartsView(_: { readonly run: RunDetail }) {
     <>
       <Toolbar />
       <Legend runs={shown} />
-      {all.length === 0 && <p class="note">Charts appear with the first metric that the run logs.</p>}
+      {all.length === 0 && (
+        <p class="note">
+          {shown.some(({ isFiled }) => isFiled)
+            ? "Charts appear with the first metric that the run logs."
+            : "This run files nothing in the stats store: its metrics are in metrics.jsonl, in its directory."}
+        </p>
+      )}
       {all.length > found.length && <p class="note">{`${found.length} of ${all.length} metrics`}</p>}
       {inOrder(new Set(found.map(({ category }) => category))).map((category) => (
         <Group

@@ -87,6 +87,23 @@ export function get<T>(path: string): Promise<T> {
 }
 const asked = new Map<string, Promise<unknown>>();
 
+/** Metrics of one request. */
+const keysTogether = 50;
+
+/** Asks for series of a run: `getSeries("7f3a", ["train/loss"], { points: "600", axis: "step" })`. */
+export async function getSeries(
+  run: string,
+  keys: readonly string[],
+  choice: Readonly<Record<string, string>>,
+): Promise<readonly Series[]> {
+  const some = (from: number) => keys.slice(from, from + keysTogether).map((key) => ["key", key]);
+  const queries = keys.flatMap((_, i) =>
+    i % keysTogether === 0 ? [new URLSearchParams([...Object.entries(choice), ...some(i)])] : [],
+  );
+  const path = `/api/runs/${encodeURIComponent(run)}/series`;
+  return (await Promise.all(queries.map((query) => get<readonly Series[]>(`${path}?${query}`)))).flat();
+}
+
 /** Sends with the token. A failure is shown to the user, and the answer is undefined then. */
 export const send = <T>(method: "POST" | "DELETE", path: string, body?: object): Promise<T | undefined> =>
   request<T>(method, path, body).catch(notify);
@@ -137,12 +154,13 @@ export interface Answer<T> {
 }
 
 /**
- * Asks for a path when a component appears and when the path changes; for nothing while the path is undefined.
+ * Asks for a path when a component appears and when the path changes; for nothing while the path is undefined. `getIt`
+ * asks in another way than by one request.
  *
  * @example
  * const { data, error } = useApi<LogPart>(`/api/runs/${run}/log`);
  */
-export function useApi<T>(path: string | undefined): Answer<T> {
+export function useApi<T>(path: string | undefined, getIt: (path: string) => Promise<T> = get<T>): Answer<T> {
   const [times, ask] = useState(0);
   const lost = reconnects.value;
   const [state, setState] = useState<{ path?: string; data?: T; error?: Failure }>({});
@@ -151,7 +169,7 @@ export function useApi<T>(path: string | undefined): Answer<T> {
     let current = true;
     const settle = (answer: { data: T } | { error: Failure }) => current && setState({ path, ...answer });
     liveOpened
-      .then(() => get<T>(path))
+      .then(() => getIt(path))
       .then(
         (data) => settle({ data }),
         (error: Failure) => settle({ error }),

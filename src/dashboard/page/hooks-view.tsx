@@ -17,7 +17,13 @@ export function HooksView({ run }: { readonly run: RunDetail }) {
     return (
       <span class="buttons">
         {!isReport && (
-          <Button text={action} label={`${action} ${name}`} off={!canSteer(run) || !told[name]} on={ask} />
+          <Button
+            text={action}
+            label={`${action} ${name}`}
+            off={!canSteer(run) || !told[name] || told[name].fixed === true}
+            title={told[name]?.fixed ? "It answers requests, so it stays enabled." : undefined}
+            on={ask}
+          />
         )}
         <Button
           text="Why"

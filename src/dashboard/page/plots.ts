@@ -9,8 +9,7 @@
 import { effect } from "@preact/signals";
 import uPlot from "uplot";
 import type { LiveEvents, Series } from "../api.ts";
-import { get, liveOpened, notify, onLive, reconnects } from "./client.ts";
-import { apiOf } from "./elements.tsx";
+import { getSeries, liveOpened, notify, onLive, reconnects } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
 import { extent, type Line, type Painted, paint, type Range, timeAxis } from "./paint.ts";
 import {
@@ -147,14 +146,16 @@ class Board {
     if (!first) return;
     const { plot, line, range } = first;
     const origin = plot.overTime ? line.startedAt : 0;
-    const query = new URLSearchParams({ points: String(points), axis: plot.overTime ? "time" : "step" });
-    if (range) {
-      query.set("from", String(Math.floor(range[0] + origin)));
-      query.set("to", String(Math.ceil(range[1] + origin)));
-    }
-    for (const key of new Set(together.map((one) => one.line.key))) query.append("key", key);
+    const keys = [...new Set(together.map((one) => one.line.key))];
     await liveOpened;
-    const found = await get<readonly Series[]>(`${apiOf(line.run, "series")}?${query}`).catch(notify);
+    const found = await getSeries(line.run, keys, {
+      points: String(points),
+      axis: plot.overTime ? "time" : "step",
+      ...(range && {
+        from: String(Math.floor(range[0] + origin)),
+        to: String(Math.ceil(range[1] + origin)),
+      }),
+    }).catch(notify);
     const byKey = new Map(found?.map((series) => [series.key, series]));
     // Those that come near again are asked for again.
     for (const one of together)

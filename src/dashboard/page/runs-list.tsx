@@ -243,6 +243,16 @@ const countersText = (
 const mainCounters = ({ epochs = 0, steps = 0, updates = 0 }: RunSummary["counters"]): string =>
   countersText(steps > 0 ? { epochs, steps } : { epochs, updates }, formatTick);
 
+/** Where a run is, for its header: the epoch that it is in, then the other counters. */
+function positionText({ counters: { epoch: _, epochs, ...others }, limits, state }: RunSummary): string {
+  const of = limits.epochs;
+  const at = Math.min((epochs ?? 0) + (state === "completed" ? 0 : 1), of ?? Number.POSITIVE_INFINITY);
+  const inEpoch = `epoch ${formatNumber(at)}${of === undefined ? "" : ` of ${formatNumber(of)}`}`;
+  return [epochs === undefined ? "" : inEpoch, countersText(others)]
+    .filter((text) => text !== "")
+    .join(" · ");
+}
+
 const Age = ({ at }: { readonly at: number }) => <>{formatAge(now.value - at)}</>;
 
 function Duration({ run }: { readonly run: RunSummary }) {
@@ -254,7 +264,7 @@ function Duration({ run }: { readonly run: RunSummary }) {
 export const RunFacts = ({ run }: { readonly run: RunSummary }) => (
   <>
     <State run={run} /> <Progress run={run} />
-    <span>{countersText(run.counters)}</span>
+    <span>{positionText(run)}</span>
     <span>
       started {formatTime(run.startedAt)}, <Duration run={run} />
     </span>

@@ -1,8 +1,8 @@
 // The tab "Time": shares of phases and hooks over the run, and timings of hooks.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Hooks, RunDetail, Series } from "../api.ts";
-import { onLive, useApi } from "./client.ts";
-import { apiOf, Loaded, Table, useFresh } from "./elements.tsx";
+import { getSeries, onLive, useApi } from "./client.ts";
+import { Loaded, Table, useFresh } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 import { isTimed, nestHooks, sum, timelineOf } from "./timeline.ts";
 import { type View, view } from "./view.ts";
@@ -10,9 +10,8 @@ import { type View, view } from "./view.ts";
 export function TimeView({ run }: { readonly run: RunDetail }) {
   const keys = run.metrics.map(({ key }) => key).filter(isTimed);
   const { axis } = view.value;
-  const query = new URLSearchParams([["points", "300"], ["axis", axis], ...keys.map((key) => ["key", key])]);
-  const series = useApi<readonly Series[]>(
-    keys.length > 0 ? `${apiOf(run.id, "series")}?${query}` : undefined,
+  const series = useApi(keys.length > 0 ? JSON.stringify([run.id, axis, keys]) : undefined, () =>
+    getSeries(run.id, keys, { points: "300", axis }),
   );
   const hooks = useFresh<Hooks>(run.id, "hooks", "decision");
   return (

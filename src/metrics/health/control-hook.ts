@@ -28,6 +28,9 @@ import {
   type ControlRecord,
   type ControlRequest,
   type ControlState,
+  checkAction,
+  hookName,
+  isFixed,
   isRecord,
   type ReadRequest,
   replaces,
@@ -57,7 +60,6 @@ export interface ControlHookOptions {
   readonly pollEvery?: number;
 }
 
-const hookName = "control";
 const kind = "controlHook";
 const table = {
   directory: option.text({ doc: "The run's directory." }),
@@ -435,8 +437,7 @@ class RunControl {
       case "disable": {
         const { hook } = request;
         const enabled = request.action === "enable";
-        if (hook === hookName || hook.startsWith(`${hookName}.`))
-          throw refusal("the hook that answers requests stays enabled");
+        checkAction(request);
         if (!this.#switch(hook, enabled)) {
           const names = hookNames(context);
           throw refusal(
@@ -553,7 +554,9 @@ class RunControl {
       wall: this.#clock.wall(),
       counters: state.counters,
       ramps: Object.fromEntries(ramps.map(([name, { value, set = null }]) => [name, { value, set }])),
-      hooks: Object.fromEntries(hooks.map(({ name, enabled }) => [name, { enabled }])),
+      hooks: Object.fromEntries(
+        hooks.map(({ name, enabled }) => [name, { enabled, ...(isFixed(name) && { fixed: true }) }]),
+      ),
       checkpoints: checkpointHooks(context),
       evaluations: evaluationHooks(context),
     };

@@ -66,10 +66,23 @@ export interface ControlState {
   readonly counters: Counters;
   /** The task's ramps: value now, and the one that was set from outside, if any. */
   readonly ramps: Readonly<Record<string, { readonly value: number; readonly set: number | null }>>;
-  readonly hooks: Readonly<Record<string, { readonly enabled: boolean }>>;
+  /** `fixed` are those that cannot be disabled: they answer requests. */
+  readonly hooks: Readonly<Record<string, { readonly enabled: boolean; readonly fixed?: boolean }>>;
   /** Hooks that `checkpoint` and `evaluate` run; empty where there are none. */
   readonly checkpoints: readonly string[];
   readonly evaluations: readonly string[];
+}
+
+/** The name of the hook that answers requests. */
+export const hookName = "control";
+
+/** True of the hooks that answer requests: disabled, they could not be enabled again. */
+export const isFixed = (hook: string): boolean => hook === hookName || hook.startsWith(`${hookName}.`);
+
+/** Refuses a request that no run can do. */
+export function checkAction(request: ControlAction): void {
+  if ("hook" in request && isFixed(request.hook))
+    throw new EspalierError("CONTROL_REFUSED", "the hook that answers requests stays enabled");
 }
 
 /** A request as it was read, or why it is none. */
@@ -298,7 +311,8 @@ export function actionText(request: ControlRequest | UnreadableRequest): string 
 
 /**
  * Puts a request into a run's directory, whole, where its control hook finds it. The time is the one at which it is put
- * there: requests are applied in that order. What is no request is an error with the code CONTROL_REQUEST.
+ * there: requests are applied in that order. What is no request is an error with the code CONTROL_REQUEST, and what no
+ * run can do one with the code CONTROL_REFUSED.
  */
 export function putRequest(directory: string, given: unknown): ControlRequest {
   const { fs, path } = node;
@@ -308,6 +322,7 @@ export function putRequest(directory: string, given: unknown): ControlRequest {
     throw new EspalierError("CONTROL_REQUEST", `this is no request: ${printable(problem, 500)}`, {
       fix: 'write { action: "pause", id, who }, with an id of your own making',
     });
+  checkAction(request);
   const requests = path.join(directory, "control", "requests");
   const [beside, file] = [`.${request.id}.tmp`, `${request.id}.json`].map((name) =>
     path.join(requests, name),
