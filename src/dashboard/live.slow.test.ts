@@ -7,17 +7,20 @@ import { expect, it, onTestFinished } from "vitest";
 import { openStatsStore } from "../metrics/index.ts";
 import { fileRun, fileValue } from "./dashboard.test-support.ts";
 import { Live } from "./live.ts";
+import { Runs } from "./runs.ts";
 
 it("drops a client that does not read what it is sent", async () => {
   const directory = mkdtempSync(join(tmpdir(), "espalier-live-"));
   const store = await openStatsStore(join(directory, "stats.db"));
-  const live = new Live({ store, directory });
+  const runs = await Runs.open({ store, directory });
+  const live = new Live(runs);
   const server = createServer((_, response) => void live.listen(response, ["a"]));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   onTestFinished(async () => {
     live.close();
     server.closeAllConnections();
     server.close();
+    await runs.close();
     await store.close();
     rmSync(directory, { recursive: true });
   });
