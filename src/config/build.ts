@@ -146,6 +146,12 @@ export class Builder {
     }
   }
 
+  /** Has a function check options that are written at a path. */
+  async check<O extends object>(path: Path, maker: (options: O) => unknown, options: O): Promise<void> {
+    this.#paths.set(options, path);
+    await this.attempt(path, () => maker(options));
+  }
+
   #note(path: Path, error: unknown): void {
     const isOurs = error instanceof EspalierError;
     const message = isOurs ? errorText(error) : error instanceof Error ? error.message : String(error);

@@ -10,9 +10,9 @@
  * The functions check what they are given, by their own tables of options: what a program accepts, a file accepts.
  */
 import { readFileSync } from "node:fs";
-import { dirname, extname, resolve } from "node:path";
+import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { CheckpointHookOptions } from "../checkpoint/index.ts";
+import { type CheckpointHookOptions, checkpointHook } from "../checkpoint/index.ts";
 import {
   EspalierError,
   isPlainObject,
@@ -22,7 +22,8 @@ import {
   optionProblems,
 } from "../core/index.ts";
 import { type EngineChoice, setEngine } from "../engine/index.ts";
-import type { MetricsHookOptions, Sink } from "../metrics/index.ts";
+import { Logger, type MetricsHookOptions, metricsHook, type Sink } from "../metrics/index.ts";
+import { every } from "../schedule/index.ts";
 import {
   type Task,
   type TrainerHook,
@@ -116,7 +117,8 @@ export const runTable = {
   }),
   stats: option.made<string | false>(
     "false, a SQLite file or a postgres:// address",
-    (value) => value === false || (typeof value === "string" && value !== ""),
+    (value) =>
+      value === false || (typeof value === "string" && /^(postgres(ql)?:|(?!\w+:\/\/).)/i.test(value)),
     { doc: "The stats store that all runs share. Default: stats.db beside the runs." },
   ),
   directory: option.text({ default: "runs", doc: "The directory of all runs." }),
@@ -230,6 +232,12 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
   const checkpoints = (await builder.make(config.checkpoints ?? {}, [
     "checkpoints",
   ])) as BuiltRun["checkpoints"];
+  // These hooks are made when the run has a directory; here they only check their options.
+  await builder.check(["metrics"], metricsHook, {
+    ...metricsIn(".", metrics),
+    logger: new Logger({ sinks: [] }),
+  });
+  if (checkpoints) await builder.check(["checkpoints"], checkpointHook, checkpointsIn(".", checkpoints));
   if (problems.length > 0) throw configError(source, problems);
 
   const options = trainer as TrainerOptions;
@@ -243,6 +251,21 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
     trainer: { ...options, hooks: [...(options.hooks ?? []), ...hooks] },
   };
 }
+
+/** Options of a run's `metricsHook`: its heartbeat is a file of the run's directory. */
+export function metricsIn(directory: string, { heartbeat = true, ...given }: BuiltRun["metrics"]) {
+  const file = join(directory, "heartbeat.json");
+  const own = heartbeat === true ? { file } : isPlainObject(heartbeat) ? { file, ...heartbeat } : heartbeat;
+  return { ...given, heartbeat: own };
+}
+
+/** Options of a run's `checkpointHook`. */
+export const checkpointsIn = (directory: string, given: Partial<CheckpointHookOptions>) => ({
+  schedule: every({ seconds: 60 }),
+  keep: { last: 3 },
+  ...given,
+  directory: join(directory, "checkpoints"),
+});
 
 /**
  * Parts of a configuration by their paths, without the rest of the run: a worker needs its generator alone. Of the

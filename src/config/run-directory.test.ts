@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -63,14 +63,46 @@ export const other = { name: "other", onEpochEnd() {} };
 
 describe("a run whose hooks cannot be made", () => {
   it.each([
-    ["checkpoints", "checkpoints={ kep: 3 }", /run\.yaml.* checkpoints: .*"kep".*"keep"/s],
-    ["metrics", "metrics.gradients=often", /run\.yaml.* metrics: .*gradients.*often/s],
+    ["checkpoints", "checkpoints={ kep: 3 }", /--set .* checkpoints\.kep: .*"kep".*"keep"/s],
+    ["metrics", "metrics.gradients=often", /run\.yaml.* metrics\.gradients: .*often/s],
+    ["another stats store", "stats='mysql://host/stats'", /--set .* stats: .*postgres/s],
     ["a hook without its provider", "hooks=['./hooks.mjs#alone']", /run\.yaml.* hooks: .*"rare"/s],
     ["two of one name", "hooks=['./hooks.mjs#other', './hooks.mjs#other']", /run\.yaml.* hooks: .*"other"/s],
   ])("says where in the configuration, and leaves no directory: %s", async (_, override, message) => {
     const runs = join(folder, "refused");
     const overrides = [`directory=${runs}`, override];
     await expect(createRun(file, { quiet: true, overrides })).rejects.toThrow(message);
-    expect(readdirSync(runs)).toEqual([]);
+    expect(existsSync(runs)).toBe(false);
+  });
+
+  it("finds rules of checkpoints and all else that is wrong at once, each where it is written", async () => {
+    const bad = join(folder, "bad.yaml");
+    const runs = join(folder, "bad-runs");
+    writeFileSync(
+      bad,
+      `directory: ${runs}
+task: { use: ppo, env: CartPole-v1, gamma: 2 }
+checkpoints:
+  keep: { best: { metric: validation/loss, k: 0 } }
+metrics:
+  heartbeat: 7
+  timings: true
+`,
+    );
+    await expect(createRun(bad)).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(
+        /2:37 {2}task\.gamma: .*6:3 {2}metrics\.heartbeat: .*4:44 {2}checkpoints\.keep\.best\.k: .*4:11 {2}.*direction: /s,
+      ),
+    });
+    expect(existsSync(runs)).toBe(false);
+  });
+
+  it("takes a heartbeat that is only switched on or has a schedule of its own, in the run's directory", async () => {
+    for (const heartbeat of ["true", "{ schedule: { use: every, seconds: 1 } }"]) {
+      const run = await createRun(file, { quiet: true, overrides: [`metrics.heartbeat=${heartbeat}`] });
+      await run.train();
+      expect(existsSync(join(run.directory, "heartbeat.json"))).toBe(true);
+    }
   });
 });

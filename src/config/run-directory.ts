@@ -13,11 +13,11 @@
  *       replays/         recorded episodes
  *     runs/stats.db      the stats store that all runs share
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
-import { type CheckpointHookOptions, checkpointHook } from "../checkpoint/index.ts";
+import { checkpointHook } from "../checkpoint/index.ts";
 import { didYouMean, EspalierError, errorText, hex, printable, sha256 } from "../core/index.ts";
 import {
   consoleSink,
@@ -32,9 +32,8 @@ import {
   type StatsStore,
 } from "../metrics/index.ts";
 import type { RolloutTask } from "../rollout/index.ts";
-import { every } from "../schedule/index.ts";
-import { Trainer, type TrainerHook, type TrainingResult } from "../trainer/index.ts";
-import { type BuiltRun, buildRun, readConfig } from "./run-config.ts";
+import { Trainer, type TrainingResult } from "../trainer/index.ts";
+import { type BuiltRun, buildRun, checkpointsIn, metricsIn, readConfig } from "./run-config.ts";
 import { type ConfigSource, configError, parseConfig } from "./source.ts";
 
 /** The file `run.json`. */
@@ -112,7 +111,6 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
   const root = resolve(config.directory ?? "runs");
   const id = newRunId(name, Date.now());
   const directory = join(root, id);
-  mkdirSync(join(directory, "checkpoints"), { recursive: true });
   const record: RunRecord = {
     id,
     name,
@@ -125,15 +123,11 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
     stats: statsOf(config.stats, root),
     ...(options.labels && { labels: options.labels }),
   };
+  const run = await prepare(directory, record, built, options);
   writeFileSync(join(directory, "config.yaml"), resolvedText({ name, ...config }));
   // Last: a directory without it, of a process that was killed here, is no run yet.
   writeRecord(directory, record);
-  try {
-    return await prepare(directory, record, built, options);
-  } catch (error) {
-    rmSync(directory, { recursive: true, force: true });
-    throw error;
-  }
+  return run;
 }
 
 /** The stats store of runs in the directory `root`. */
@@ -199,6 +193,7 @@ export async function storedConfig(
   });
 }
 
+/** Makes the trainer of a run. What can be wrong with its configuration is found before anything is in its directory. */
 async function prepare(
   directory: string,
   record: RunRecord,
@@ -219,6 +214,7 @@ async function prepare(
     spill: inside("spill"),
   });
   const trainer = trainerIn(directory, record, built, { logger, ...(statsStore && { statsStore }) });
+  mkdirSync(inside("checkpoints"), { recursive: true });
   writeFileSync(inside("plan.txt"), `${trainer.hooks.plan().text}\n`);
   return {
     id,
@@ -240,52 +236,31 @@ async function prepare(
   };
 }
 
-/**
- * The trainer of a run, with the hooks that every run has. It writes nothing before it trains. What its hooks find wrong
- * is told with the place in the configuration.
- */
+/** The trainer of a run, with the hooks that every run has. It writes nothing before it trains. */
 function trainerIn(
   directory: string,
   { id, name, labels }: Pick<RunRecord, "id" | "name" | "labels">,
-  { trainer: options, metrics, checkpoints: own, config: { control = true }, source }: BuiltRun,
+  { trainer: options, metrics, checkpoints, config: { control = true }, source }: BuiltRun,
   outputs: Pick<MetricsHookOptions, "logger" | "statsStore">,
 ): Trainer {
-  const at = <T>(member: string, make: () => T): T => {
-    try {
-      return make();
-    } catch (error) {
-      if (!(error instanceof EspalierError)) throw error;
-      throw configError(source, [{ path: [member], message: errorText(error), fix: error.fix }]);
-    }
-  };
-  const recording = at("metrics", () =>
+  const hooks = [
+    ...(options.hooks ?? []),
     metricsHook({
-      heartbeat: { file: join(directory, "heartbeat.json") },
-      ...metrics,
+      ...metricsIn(directory, metrics),
       ...outputs,
       run: { id, name, ...(labels && { labels }) },
     }),
-  );
-  const saving = (options: Partial<CheckpointHookOptions>): TrainerHook =>
-    at("checkpoints", () =>
-      checkpointHook({
-        schedule: every({ seconds: 60 }),
-        keep: { last: 3 },
-        ...options,
-        directory: join(directory, "checkpoints"),
-      }),
-    );
-  const hooks = [
-    ...(options.hooks ?? []),
-    recording,
-    ...(own === false ? [] : [saving(own)]),
+    ...(checkpoints ? [checkpointHook(checkpointsIn(directory, checkpoints))] : []),
     ...(control ? [controlHook({ directory })] : []),
   ];
-  return at("hooks", () => {
+  try {
     const trainer = new Trainer({ ...options, hooks });
     trainer.hooks.check();
     return trainer;
-  });
+  } catch (error) {
+    if (!(error instanceof EspalierError)) throw error;
+    throw configError(source, [{ path: ["hooks"], message: errorText(error), fix: error.fix }]);
+  }
 }
 
 /** The trainer that a run would have, for a look at its plan: there is no directory, and nothing is logged. */

@@ -35,7 +35,7 @@ export function planOf(order: readonly Entry[], edges: readonly OrderEdge[]): Ho
       entry.enabled ? "" : "disabled",
       hook.background ? "in the background" : "",
       hook.ranks === "all" ? "on all ranks" : "",
-      hook.priority ? `priority ${hook.priority}` : "",
+      priorityText(hook.priority ?? 0),
     ].filter((mark) => mark !== "");
     return [
       `${i + 1}.`,
@@ -62,6 +62,12 @@ export function planOf(order: readonly Entry[], edges: readonly OrderEdge[]): Ho
     ...{ events: [...handlers.keys()], conditional: shouldRun !== undefined, enabled },
   }));
   return { order: order.map(({ name }) => name), edges, hooks, text: text || "no hooks" };
+}
+
+/** `first` and `last` are the priorities of hooks that run before or after all others. */
+function priorityText(priority: number): string {
+  if (Math.abs(priority) >= Number.MAX_VALUE) return priority > 0 ? "first" : "last";
+  return priority === 0 ? "" : `priority ${priority}`;
 }
 
 /** The reason for which a hook runs or does not run. */

@@ -33,6 +33,8 @@ describe("espalier plan", () => {
     schedule: { use: every, epochs: 20 }`;
     const text = await plan(cartpole(hooks));
     expect(text).toMatch(/79 epochs, 1,580 batches, 1,580 updates, 20,224 samples/);
+    expect(text).toMatch(/checkpoint\.start .* on all ranks; first\n +2\. +metrics\.time .* first\n/);
+    expect(text).toMatch(/control\.start .* last\n/);
     expect(text).toMatch(/checkpoint .*after evaluation \(checkpoint wants "evaluation.scores"\)/);
     expect(text).toMatch(/evaluation +\.{12}#\.{12}#\.{11}#\.* +onEpochEnd 3 times: epochs 20, 40, 60\n/);
     expect(text).toMatch(/checkpoint +\?{50} +every 60 seconds, by the clock/);
@@ -51,6 +53,7 @@ describe("espalier plan", () => {
       "--set",
       "checkpoints.schedule.epochs=4",
     );
+    expect(text).not.toMatch(/Infinity|null/);
     const { order, complete, end, hooks } = JSON.parse(text);
     expect(order).toContain("checkpoint");
     expect({ complete, epochs: end.epochs }).toEqual({ complete: false, epochs: 10 });
