@@ -1,14 +1,10 @@
 /** Supervised training: one call, `supervisedTrainer`, and its parts. */
 export {
-  type AucOptions,
-  type AverageMetricOptions,
   accuracy,
   auc,
   type Batch,
   binary,
-  type ClassMetricOptions,
   type ConfusionMatrixHookOptions,
-  type ConfusionMatrixOptions,
   classification,
   confusionMatrix,
   confusionMatrixHook,
@@ -63,7 +59,6 @@ export {
   type TaskSpec,
   type TaskSpecOptions,
   type TestInputs,
-  type TopKOptions,
   type TrainInputs,
   taskSpec,
   topK,

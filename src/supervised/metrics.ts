@@ -1,4 +1,4 @@
-import { EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
+import { EspalierError, type Options, option, resolveOptions } from "../core/index.ts";
 import { nn as functions, np, type Shape, type Specs, Value, vmap } from "../engine/index.ts";
 import { crossEntropy } from "../nn/index.ts";
 
@@ -65,57 +65,24 @@ export const isSetMetric = (metric: unknown): metric is SetMetric<unknown, unkno
   metric !== null &&
   ["init", "add", "value"].every((name) => typeof Reflect.get(metric, name) === "function");
 
-/** Options of metrics of classes. */
-export interface ClassMetricOptions {
+const classTable = {
   /** Labels of this number do not count. Default: none. */
-  readonly ignore?: number;
-}
+  ignore: option.integer({}),
+};
+type ClassMetricOptions = Options<typeof classTable>;
 
-/** Options of {@link topK}. */
-export interface TopKOptions extends ClassMetricOptions {
-  /** Default: 5. */
-  readonly k?: number;
-}
-
-/** Options of {@link precision}, {@link recall} and {@link f1}. */
-export interface AverageMetricOptions extends ClassMetricOptions {
-  /**
-   * As scikit-learn's: of the class `positive`; the mean over classes that occur; of all decisions together; the mean
-   * weighted by how often classes occur; each class by itself, `class0`, `class1`, ... Default: "binary" with two
-   * classes, "macro" with more.
-   */
-  readonly average?: "binary" | "macro" | "micro" | "weighted" | "none";
-  /** Default: 1. */
-  readonly positive?: number;
-  /** Probability from which on one logit means yes. Default: 0.5. */
-  readonly threshold?: number;
-  /** Outputs and targets are one yes or no for each of several labels. Default: false. */
-  readonly multiLabel?: boolean;
-}
-
-/** Options of {@link auc}. */
-export interface AucOptions extends ClassMetricOptions {
-  readonly multiLabel?: boolean;
-  /** Bins of probabilities where the number of examples is not known. Default: 1024. */
-  readonly bins?: number;
-}
-
-/** Options of {@link confusionMatrix}. */
-export interface ConfusionMatrixOptions extends ClassMetricOptions {
-  /** Names of the classes, for the table. Default: their numbers. */
-  readonly names?: readonly string[];
-}
-
-const ignore = option.integer({});
-const share = option.number({ above: 0, below: 1, default: 0.5 });
-const averages = ["binary", "macro", "micro", "weighted", "none"] as const;
 const averageTable = {
-  ignore,
-  average: option.oneOf(averages, {}),
-  positive: option.integer({ min: 0, default: 1 }),
-  threshold: share,
+  ...classTable,
+  /**
+   * As scikit-learn's: of class 1; the mean over classes that occur; of all decisions together; the mean weighted by how
+   * often classes occur; each class by itself, `class0`, `class1`, ... Default: "binary" with two classes, "macro" with
+   * more.
+   */
+  average: option.oneOf(["binary", "macro", "micro", "weighted", "none"], {}),
+  /** Outputs and targets are one yes or no for each of several labels. Default: false. */
   multiLabel: option.flag({ default: false }),
-} satisfies OptionTable<AverageMetricOptions>;
+};
+type AverageMetricOptions = Options<typeof averageTable>;
 
 // --- Classes -------------------------------------------------------------------------------------------------------
 
@@ -176,10 +143,9 @@ const classesOf = ({ outputs, y }: MetricSet): number =>
   isBinary(outputs.shape, y.shape) ? 2 : (outputs.shape.at(-1) as number);
 
 /** The class that is chosen, in the labels' shape. */
-function chosen(outputs: Value, label: Value, threshold = 0.5): Value {
-  const logit = Math.log(threshold / (1 - threshold));
+function chosen(outputs: Value, label: Value): Value {
   return outputs.size === label.size
-    ? np.greaterEqual(outputs.astype("f32"), logit).astype("i32").reshape(label.shape)
+    ? np.greaterEqual(outputs.astype("f32"), 0).astype("i32").reshape(label.shape)
     : np.argmax(outputs, { axis: -1 });
 }
 
@@ -205,8 +171,7 @@ export const accuracy = Object.assign(accuracyOf, labelMean(rightOf)) as Accurac
 
 function accuracyOf(given: Value | ClassMetricOptions, y?: Value): Value | SetMetric<Sums> {
   if (!(given instanceof Value)) {
-    const settings = resolveOptions("accuracy", given, { ignore } satisfies OptionTable<ClassMetricOptions>);
-    return labelMean(rightOf, settings.ignore);
+    return labelMean(rightOf, resolveOptions("accuracy", given, classTable).ignore);
   }
   if (given.ndim === 0)
     throw new EspalierError("SHAPE_MISMATCH", "accuracy: the outputs are one number", {
@@ -223,9 +188,8 @@ function accuracyOf(given: Value | ClassMetricOptions, y?: Value): Value | SetMe
  * supervisedTask({ ..., metrics: { top5: topK({ k: 5 }) } });
  * ```
  */
-export function topK(options: TopKOptions = {}): SetMetric<Sums> {
-  const table = { ignore, k: option.integer({ min: 1, default: 5 }) } satisfies OptionTable<TopKOptions>;
-  const settings = resolveOptions("topK", options, table);
+export function topK(options: Options<typeof topTable> = {}): SetMetric<Sums> {
+  const settings = resolveOptions("topK", options, topTable);
   return labelMean((outputs, { label }) => {
     if (outputs.ndim !== label.ndim + 1 || outputs.shape.at(-1) === 1)
       throw new EspalierError("SHAPE_MISMATCH", `topK: the outputs, ${outputs.type.text}, have no classes`, {
@@ -238,10 +202,15 @@ export function topK(options: TopKOptions = {}): SetMetric<Sums> {
   }, settings.ignore);
 }
 
+const topTable = {
+  ...classTable,
+  /** Default: 5. */
+  k: option.integer({ min: 1, default: 5 }),
+};
+
 /** e to the mean cross entropy of the labels. Default of `ignore`: -100. */
 export function perplexity(options: ClassMetricOptions = {}): SetMetric<Sums> {
-  const table = { ignore: option.integer({ default: -100 }) } satisfies OptionTable<ClassMetricOptions>;
-  const settings = resolveOptions("perplexity", options, table);
+  const settings = resolveOptions("perplexity", options, { ignore: option.integer({ default: -100 }) });
   const entropy = labelMean(
     // Masked, so that a logit that is no number where nothing counts stays out.
     (outputs, { label, weight }) =>
@@ -260,20 +229,14 @@ function classScores(
   options: AverageMetricOptions,
   score: (counts: ClassCounts) => Value,
 ): SetMetric<ClassCounts> {
-  const {
-    ignore: skip,
-    average,
-    positive,
-    threshold,
-    multiLabel,
-  } = resolveOptions(kind, options, averageTable);
+  const { ignore: skip, average, multiLabel } = resolveOptions(kind, options, averageTable);
   return {
     sums: true,
     init: (set) => {
       const classes = multiLabel ? (set.outputs.shape.at(-1) as number) : classesOf(set);
-      if (average === "binary" && positive >= classes)
-        throw new EspalierError("OPTION_INVALID", `${kind}: positive is ${positive} of ${classes} classes`, {
-          fix: `give one of 0 to ${classes - 1}`,
+      if (average === "binary" && classes < 2)
+        throw new EspalierError("OPTION_INVALID", `${kind}: average is "binary", and there is one class`, {
+          fix: "leave average out",
         });
       const none = () => np.zeros([classes]);
       return { hits: none(), chosen: none(), actual: none() };
@@ -282,8 +245,8 @@ function classScores(
       const classes = state.hits.shape[0] as number;
       const sum = (x: Value): Value => np.sum(x.reshape([-1, classes]), { axis: 0 });
       const [yes, actual, weights] = multiLabel
-        ? eachLabel(outputs, y, weight, threshold, skip)
-        : oneLabel(outputs, labelsOf(outputs, y, weight, skip), classes, threshold);
+        ? eachLabel(outputs, y, weight, skip)
+        : oneLabel(outputs, labelsOf(outputs, y, weight, skip), classes);
       return {
         hits: state.hits.add(sum(yes.mul(actual).mul(weights))),
         chosen: state.chosen.add(sum(yes.mul(weights))),
@@ -298,7 +261,7 @@ function classScores(
         return score({ hits: sum(counts.hits), chosen: sum(counts.chosen), actual: sum(counts.actual) });
       }
       const each = score(counts);
-      if (how === "binary") return np.take(each, positive);
+      if (how === "binary") return np.take(each, 1);
       if (how === "none")
         return Object.fromEntries(Array.from({ length: classes }, (_, i) => [`class${i}`, np.take(each, i)]));
       const weights =
@@ -315,24 +278,21 @@ function oneLabel(
   outputs: Value,
   { label, weight }: Labels,
   classes: number,
-  threshold?: number,
 ): readonly [Value, Value, Value] {
   const hot = (x: Value): Value => np.oneHot(x, classes, { dtype: "f32" });
-  return [hot(chosen(outputs, label, threshold)), hot(label), np.expandDims(weight, -1)];
+  return [hot(chosen(outputs, label)), hot(label), np.expandDims(weight, -1)];
 }
 
 function eachLabel(
   outputs: Value,
   y: Value,
   weight: Value | undefined,
-  threshold: number,
   skip?: number,
 ): readonly [Value, Value, Value] {
-  const logit = Math.log(threshold / (1 - threshold));
   const counts = skip === undefined ? np.full([], 1, { dtype: "bool" }) : np.notEqual(y, skip);
   const weights = np.where(counts, spread(weight, y.shape), 0);
   const actual = np.where(counts, np.greater(y, 0), np.full([], 0, { dtype: "bool" })).astype("f32");
-  return [np.greaterEqual(outputs.astype("f32"), logit).astype("f32"), actual, weights];
+  return [np.greaterEqual(outputs.astype("f32"), 0).astype("f32"), actual, weights];
 }
 
 /**
@@ -368,10 +328,8 @@ export interface ConfusionMatrix extends SetMetric<Value> {
  * supervisedTrainer({ ..., metrics: { accuracy, confusion: confusionMatrix({ names: ["cat", "dog"] }) } });
  * ```
  */
-export function confusionMatrix(options: ConfusionMatrixOptions = {}): ConfusionMatrix {
-  const names = option.made<readonly string[]>("names of the classes", Array.isArray, {});
-  const table = { ignore, names } satisfies OptionTable<ConfusionMatrixOptions>;
-  const settings = resolveOptions("confusionMatrix", options, table);
+export function confusionMatrix(options: Options<typeof confusionTable> = {}): ConfusionMatrix {
+  const settings = resolveOptions("confusionMatrix", options, confusionTable);
   return {
     names: settings.names,
     sums: true,
@@ -396,6 +354,12 @@ export function confusionMatrix(options: ConfusionMatrixOptions = {}): Confusion
   };
 }
 
+const confusionTable = {
+  ...classTable,
+  /** Names of the classes, for the table. Default: their numbers. */
+  names: option.made<readonly string[]>("names of the classes", Array.isArray, {}),
+};
+
 // --- Ranking -------------------------------------------------------------------------------------------------------
 
 /** Every score, where there is room for all. */
@@ -411,15 +375,10 @@ type Bins = { readonly positive: Value; readonly negative: Value };
 /**
  * The area under the ROC curve: how often an example of the class has a greater score than one of the others, ties
  * counting half. With more than two classes, the mean over each class against the rest. Exact where the number of
- * examples is known; otherwise to about one part in `bins`. NaN where a class has no examples, or nothing else.
+ * examples is known; otherwise to about one part in 1,024. NaN where a class has no examples, or nothing else.
  */
-export function auc(options: AucOptions = {}): SetMetric<Scores | Bins> {
-  const table = {
-    ignore,
-    multiLabel: option.flag({ default: false }),
-    bins: option.integer({ min: 2, default: 1024 }),
-  } satisfies OptionTable<AucOptions>;
-  const { ignore: skip, multiLabel, bins } = resolveOptions("auc", options, table);
+export function auc(options: Options<typeof aucTable> = {}): SetMetric<Scores | Bins> {
+  const { ignore: skip, multiLabel } = resolveOptions("auc", options, aucTable);
   const columnsOf = (set: MetricSet): number => {
     if (multiLabel) return set.outputs.shape.at(-1) as number;
     const classes = classesOf(set);
@@ -429,7 +388,7 @@ export function auc(options: AucOptions = {}): SetMetric<Scores | Bins> {
   const parts = (outputs: Value, y: Value, weight: Value | undefined, columns: number) => {
     const rows = (x: Value): Value => x.astype("f32").reshape([-1, columns]);
     if (multiLabel) {
-      const [, actual, weights] = eachLabel(outputs, y, weight, 0.5, skip);
+      const [, actual, weights] = eachLabel(outputs, y, weight, skip);
       return [rows(outputs), rows(actual), rows(weights)] as const;
     }
     const labels = labelsOf(outputs, y, weight, skip);
@@ -484,6 +443,15 @@ export function auc(options: AucOptions = {}): SetMetric<Scores | Bins> {
     },
   };
 }
+
+const aucTable = {
+  ...classTable,
+  /** Outputs and targets are one yes or no for each of several labels. Default: false. */
+  multiLabel: option.flag({ default: false }),
+};
+
+/** Bins of probabilities, where the number of examples is not known. */
+const bins = 1024;
 
 /** Pairs of a positive and a negative that are in the right order, as a share of all; ties are half. */
 function areaOfScores(scores: Value, positive: Value, negative: Value): Value {

@@ -1,7 +1,7 @@
 import {
   checkOptions,
   EspalierError,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -48,50 +48,95 @@ export interface LossStrategy {
   readonly targets?: (x: ExampleTree<Value>) => Batch<ExampleTree<Value>, Value>;
 }
 
+const strategyNames = [
+  "languageModeling",
+  "visionClassification",
+  "classification",
+  "regression",
+  "multimodal",
+  "binary",
+  "multiLabel",
+  "sequenceLabeling",
+] as const;
 /** The strategies there are, by name. */
-export type StrategyName = keyof typeof strategies;
+export type StrategyName = (typeof strategyNames)[number];
 
 // --- Classes -------------------------------------------------------------------------------------------------------
 
-/** Options of {@link classification} and {@link visionClassification}. */
-export interface ClassificationOptions {
-  /** The part of each target that is spread over all classes. Default: 0. */
-  readonly labelSmoothing?: number;
-  /** How much each class counts, one number each. Default: all alike. */
-  readonly classWeights?: readonly number[];
-  /** Labels of this number do not count. Default: none. */
-  readonly ignore?: number;
-}
-
-const smoothing = option.number({ min: 0, max: 1, default: 0 });
-const ignore = option.integer({});
-const weights = option.made<readonly number[]>(
-  "one number from 0 on for each class",
-  (value) => Array.isArray(value) && value.every((weight) => Number.isFinite(weight) && weight >= 0),
-  {},
-);
 const classTable = {
-  labelSmoothing: smoothing,
-  classWeights: weights,
-  ignore,
-} satisfies OptionTable<ClassificationOptions>;
+  /** The part of each target that is spread over all classes. Default: 0. */
+  labelSmoothing: option.number({ min: 0, max: 1, default: 0 }),
+  /** How much each class counts, one number each. Default: all alike. */
+  classWeights: option.made<readonly number[]>(
+    "one number from 0 on for each class",
+    (value) => Array.isArray(value) && value.every((weight) => Number.isFinite(weight) && weight >= 0),
+    {},
+  ),
+  /** Labels of this number do not count. Default: none. */
+  ignore: option.integer({}),
+};
+const sequenceTable = {
+  ...classTable,
+  /** Targets of this number do not count. Default: -100. */
+  ignore: option.integer({ default: -100 }),
+};
 
-/** Cross entropy of labels (whole numbers, of whatever element type) or distributions, with accuracy. */
-export function classification(options: ClassificationOptions = {}): LossStrategy {
-  const settings = resolveOptions("classification", options, classTable);
-  return {
-    name: "classification",
-    loss: classLoss(settings),
-    metrics: { accuracy: accuracyWithout(settings.ignore) },
+/** A strategy of classes: cross entropy, with accuracy. */
+const ofLabels =
+  (
+    name: StrategyName,
+    table: typeof classTable | typeof sequenceTable,
+    how: Pick<LossStrategy, "targets"> = {},
+  ) =>
+  (options: Options<typeof classTable> = {}): LossStrategy => {
+    const settings = resolveOptions(name, options, table);
+    const { ignore } = settings;
+    return { name, loss: classLoss(settings), metrics: { accuracy: accuracyWithout(ignore) }, ...how };
   };
-}
 
 const accuracyWithout = (ignore: number | undefined) =>
   ignore === undefined ? accuracy : accuracy({ ignore });
 
+/** Cross entropy of labels (whole numbers, of whatever element type) or distributions, with accuracy. */
+export const classification = ofLabels("classification", classTable);
+
 /** {@link classification} of images. */
-export function visionClassification(options: ClassificationOptions = {}): LossStrategy {
-  return { ...classification(options), name: "visionClassification" };
+export const visionClassification = ofLabels("visionClassification", classTable);
+
+/** A label for each place of a sequence: logits [batch, time, classes] and labels [batch, time]. */
+export const sequenceLabeling = ofLabels("sequenceLabeling", sequenceTable);
+
+/**
+ * Cross entropy of the next token: logits [batch, time, tokens] and tokens [batch, time]. Without targets, inputs are
+ * all tokens but the last and targets all but the first; of a tree of inputs, those of its `text`.
+ *
+ * @example
+ * ```ts
+ * const { name, ...how } = languageModeling();
+ * supervisedTask({ ...how, model, optimizer, data: { x: tokens }, batchSize: 8 });
+ * ```
+ */
+export const languageModeling = ofLabels("languageModeling", sequenceTable, { targets: nextTokens });
+
+/**
+ * Images and text into one model, whose inputs are `{ image, text }`: {@link languageModeling} of `text`. For classes
+ * of such pairs, take {@link classification}.
+ */
+export const multimodal = ofLabels("multimodal", sequenceTable, { targets: nextTokens });
+
+function nextTokens(x: ExampleTree<Value>): Batch<ExampleTree<Value>, Value> {
+  const tokens = x instanceof Value ? x : x.text;
+  if (!(tokens instanceof Value) || tokens.ndim !== 2)
+    throw new EspalierError(
+      "DATA_INVALID",
+      'there are no targets, and no tokens "text" that they follow from',
+      {
+        fix: "give targets, { x, y }, or tokens [examples, time] as x or as x.text",
+      },
+    );
+  const [batch, time] = tokens.shape as readonly [number, number];
+  const from = (start: number): Value => np.dynamicSlice(tokens, [0, start], [batch, time - 1]);
+  return { x: x instanceof Value ? from(0) : { ...x, text: from(0) }, y: from(1) };
 }
 
 /** Cross entropy, with the sum of the labels' weights as its count where they differ. */
@@ -137,41 +182,29 @@ const spreadOver = (weight: Value, like: Value): Value =>
     like.shape,
   );
 
-/** Options of {@link binary} and {@link multiLabel}. */
-export interface BinaryOptions {
-  /** The part of each target that is 1/2 instead of the label. Default: 0. */
-  readonly labelSmoothing?: number;
-  /** How much a yes counts beside a no. Default: 1. */
-  readonly positiveWeight?: number;
-  /** Labels of this number do not count. Default: none. */
-  readonly ignore?: number;
-}
+// --- Yes or no -----------------------------------------------------------------------------------------------------
 
 const binaryTable = {
-  labelSmoothing: smoothing,
+  /** The part of each target that is 1/2 instead of the label. Default: 0. */
+  labelSmoothing: classTable.labelSmoothing,
+  /** How much a yes counts beside a no. Default: 1. */
   positiveWeight: option.number({ above: 0 }),
-  ignore,
-} satisfies OptionTable<BinaryOptions>;
+  /** Labels of this number do not count. Default: none. */
+  ignore: option.integer({}),
+};
 
 /** Yes or no from one logit, [batch] or [batch, 1]: labels 0 and 1, or probabilities. With accuracy. */
-export function binary(options: BinaryOptions = {}): LossStrategy {
+export function binary(options: Options<typeof binaryTable> = {}): LossStrategy {
   const settings = resolveOptions("binary", options, binaryTable);
-  return {
-    name: "binary",
-    loss: binaryLoss("binary", settings),
-    metrics: { accuracy: accuracyWithout(settings.ignore) },
-  };
+  const metrics = { accuracy: accuracyWithout(settings.ignore) };
+  return { name: "binary", loss: binaryLoss("binary", settings), metrics };
 }
 
 /** Several yes or no at once: logits and labels [batch, labels]. With F1 over all decisions. */
-export function multiLabel(options: BinaryOptions = {}): LossStrategy {
+export function multiLabel(options: Options<typeof binaryTable> = {}): LossStrategy {
   const settings = resolveOptions("multiLabel", options, binaryTable);
-  const skipped = settings.ignore === undefined ? {} : { ignore: settings.ignore };
-  return {
-    name: "multiLabel",
-    loss: binaryLoss("multiLabel", settings),
-    metrics: { f1: f1({ multiLabel: true, average: "micro", ...skipped }) },
-  };
+  const metrics = { f1: f1({ multiLabel: true, average: "micro", ignore: settings.ignore }) };
+  return { name: "multiLabel", loss: binaryLoss("multiLabel", settings), metrics };
 }
 
 function binaryLoss(
@@ -191,85 +224,17 @@ function binaryLoss(
   return countedLoss(loss, (y, weight) => np.sum(maskOf(y, ignore, weight) as Value));
 }
 
-// --- Sequences -----------------------------------------------------------------------------------------------------
-
-/** Options of {@link languageModeling}, {@link multimodal} and {@link sequenceLabeling}. */
-export interface LanguageModelingOptions {
-  /** Targets of this number do not count. Default: -100. */
-  readonly ignore?: number;
-  /** The part of each target that is spread over all classes. Default: 0. */
-  readonly labelSmoothing?: number;
-  /** How much each class counts, one number each. Default: all alike. */
-  readonly classWeights?: readonly number[];
-}
-
-const sequenceTable = {
-  ignore: option.integer({ default: -100 }),
-  labelSmoothing: smoothing,
-  classWeights: weights,
-} satisfies OptionTable<LanguageModelingOptions>;
-
-function ofTokens(name: StrategyName, options: LanguageModelingOptions): LossStrategy {
-  const settings = resolveOptions(name, options, sequenceTable);
-  return { name, loss: classLoss(settings), metrics: { accuracy: accuracyWithout(settings.ignore) } };
-}
-
-/**
- * Cross entropy of the next token: logits [batch, time, tokens] and tokens [batch, time]. Without targets, inputs are
- * all tokens but the last and targets all but the first; of a tree of inputs, those of its `text`.
- *
- * @example
- * ```ts
- * const { name, ...how } = languageModeling();
- * supervisedTask({ ...how, model, optimizer, data: { x: tokens }, batchSize: 8 });
- * ```
- */
-export function languageModeling(options: LanguageModelingOptions = {}): LossStrategy {
-  return { ...ofTokens("languageModeling", options), targets: nextTokens };
-}
-
-/**
- * Images and text into one model, whose inputs are `{ image, text }`: {@link languageModeling} of `text`. For classes
- * of such pairs, take {@link classification}.
- */
-export function multimodal(options: LanguageModelingOptions = {}): LossStrategy {
-  return { ...ofTokens("multimodal", options), targets: nextTokens };
-}
-
-/** A label for each place of a sequence: logits [batch, time, classes] and labels [batch, time]. */
-export const sequenceLabeling = (options: LanguageModelingOptions = {}): LossStrategy =>
-  ofTokens("sequenceLabeling", options);
-
-function nextTokens(x: ExampleTree<Value>): Batch<ExampleTree<Value>, Value> {
-  const tokens = x instanceof Value ? x : x.text;
-  if (!(tokens instanceof Value) || tokens.ndim !== 2)
-    throw new EspalierError(
-      "DATA_INVALID",
-      'there are no targets, and no tokens "text" that they follow from',
-      {
-        fix: "give targets, { x, y }, or tokens [examples, time] as x or as x.text",
-      },
-    );
-  const [batch, time] = tokens.shape as readonly [number, number];
-  const from = (start: number): Value => np.dynamicSlice(tokens, [0, start], [batch, time - 1]);
-  return { x: x instanceof Value ? from(0) : { ...x, text: from(0) }, y: from(1) };
-}
-
 // --- Numbers -------------------------------------------------------------------------------------------------------
 
-/** Options of {@link regression}. */
-export interface RegressionOptions {
-  /** Default: "mse". */
-  readonly error?: "mse" | "mae" | "huber";
-}
-
 const errors = { mse, mae: meanAbsolute, huber };
-const errorOption = option.oneOf(["mse", "mae", "huber"], { default: "mse" });
+const regressionTable = {
+  /** Default: "mse". */
+  error: option.oneOf(["mse", "mae", "huber"], { default: "mse" }),
+};
 
 /** The mean error of predicted numbers. Targets may lack a last axis of one that the outputs have. */
-export function regression(options: RegressionOptions = {}): LossStrategy {
-  const table = { error: errorOption } satisfies OptionTable<RegressionOptions>;
-  const { error } = resolveOptions("regression", options, table);
+export function regression(options: Options<typeof regressionTable> = {}): LossStrategy {
+  const { error } = resolveOptions("regression", options, regressionTable);
   return {
     name: "regression",
     loss: (outputs, y, given = {}) => errors[error](outputs, alike("regression", y, outputs), given),
@@ -291,7 +256,7 @@ function alike(kind: string, y: Value, outputs: Value): Value {
 
 // --- The kind of a task --------------------------------------------------------------------------------------------
 
-const strategies = {
+const strategies: Readonly<Record<StrategyName, (options: object) => LossStrategy>> = {
   languageModeling,
   visionClassification,
   classification,
@@ -327,47 +292,38 @@ const namedMetrics = {
   mae,
   rmse,
   r2,
-} satisfies Readonly<Record<string, (kind: { readonly ignore?: number }) => SetMetric>>;
+} satisfies Readonly<Record<string, (kind: { readonly ignore?: number | undefined }) => SetMetric>>;
 /** The name of a metric in a {@link TaskSpec}. */
 export type MetricName = keyof typeof namedMetrics;
 const metricNames = Object.keys(namedMetrics) as MetricName[];
 
-/** Options of {@link taskSpec}. */
-export interface TaskSpecOptions extends ClassificationOptions, BinaryOptions, RegressionOptions {
-  readonly modality: Modality;
-  /** A name for the task, in logs and errors. */
-  readonly name?: string;
-  /** Fields of a row that are inputs. Default: its `x`. */
-  readonly inputs?: readonly string[];
-  /** The field of a row that is the target. Default: its `y`. */
-  readonly targets?: string;
-  /** Default: those of the strategy. */
-  readonly metrics?: readonly MetricName[];
-  /** Default: the modality's. */
-  readonly strategy?: StrategyName;
-}
-
 const specTable = {
   modality: option.oneOf(modalities, { required: true }),
+  /** A name for the task, in logs and errors. */
   name: option.text({}),
+  /** Fields of a row that are inputs. Default: its `x`. */
   inputs: option.made<readonly string[]>(
     'names of fields, such as ["image", "text"]',
     (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
     {},
   ),
+  /** The field of a row that is the target. Default: its `y`. */
   targets: option.text({}),
+  /** Default: those of the strategy. */
   metrics: option.made<readonly MetricName[]>(
     `names among ${metricNames.join(", ")}`,
     (value) => Array.isArray(value) && value.every((name) => metricNames.includes(name)),
     {},
   ),
-  strategy: option.oneOf(Object.keys(strategies) as StrategyName[], {}),
-  labelSmoothing: option.number({ min: 0, max: 1 }),
-  classWeights: weights,
-  positiveWeight: option.number({ above: 0 }),
-  ignore,
-  error: option.oneOf(["mse", "mae", "huber"], {}),
-} satisfies OptionTable<TaskSpecOptions>;
+  /** Default: the modality's. */
+  strategy: option.oneOf(strategyNames, {}),
+  ...binaryTable,
+  ...classTable,
+  ...regressionTable,
+};
+
+/** Options of {@link taskSpec}. */
+export interface TaskSpecOptions extends Options<typeof specTable> {}
 
 /** A kind of task, without data or model. */
 export interface TaskSpec extends TaskSpecOptions {
@@ -390,8 +346,7 @@ export function taskSpec(options: TaskSpecOptions): TaskSpec {
 /** The strategy of a task, with the metrics that it names. */
 export function strategyOf(spec: TaskSpecOptions): LossStrategy {
   const { strategy, modality: _, name: __, inputs: ___, targets: ____, metrics, ...options } = taskSpec(spec);
-  const make: (options: object) => LossStrategy = strategies[strategy];
-  const found = make(options);
+  const found = strategies[strategy](options);
   if (!metrics) return found;
   const sequence = ["languageModeling", "multimodal", "sequenceLabeling"].includes(strategy);
   const skipped = spec.ignore ?? (sequence ? -100 : undefined);
@@ -404,10 +359,7 @@ export function strategyOf(spec: TaskSpecOptions): LossStrategy {
         fix: "name some of precision, recall, f1, auc",
       },
     );
-  const kind = {
-    ...(skipped !== undefined && { ignore: skipped }),
-    ...(strategy === "multiLabel" && { multiLabel: true }),
-  };
+  const kind = { ignore: skipped, ...(strategy === "multiLabel" && { multiLabel: true }) };
   return { ...found, metrics: Object.fromEntries(metrics.map((name) => [name, namedMetrics[name](kind)])) };
 }
 
