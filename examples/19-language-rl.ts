@@ -2,7 +2,7 @@
 // checked, a worker that makes rollouts, a warm start from given answers, and GRPO.
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
-import { every, never, nn, optim, Trainer } from "espalier";
+import { every, never, nn, optim, Trainer, type TrainerHook } from "espalier";
 import { characterTokenizer } from "espalier/data";
 import { drawProblems, generate, grpoLoss, imitationLoss, textLessons } from "espalier/language";
 import { languageTask, textRollouts } from "espalier/rollout";
@@ -29,19 +29,21 @@ async function trainWarm() {
   return { params: task.params, trainer };
 }
 let warm: ReturnType<typeof trainWarm> | undefined;
+const warmOnce = () => (warm ??= trainWarm());
 
-/** The warm start: it is made once. */
-export function warmStart() {
-  warm ??= trainWarm();
-  return warm;
-}
+/** Begins with that model. It is trained when a run begins, and not for a plan of it, nor when it is resumed. */
+export const warmStart: TrainerHook = {
+  name: "warmStart",
+  async onTrainingStart({ counters, components }) {
+    if (counters.updates === 0) await components.params?.setState((await warmOnce()).params);
+  },
+};
 
 if (realpathSync(process.argv[1] ?? ".") === import.meta.filename) {
-  const { params, trainer: warmTrainer } = await warmStart();
+  const { trainer: warmTrainer } = await warmOnce();
   // From here on it only hears whether a word is right.
   const task = languageTask({
     model,
-    params,
     generator: textRollouts({ ...problems, prompts: 32, group: 8 }),
     losses: [grpoLoss()],
     optimizer: optim.adam({ learningRate: 1e-3 }),
@@ -49,7 +51,8 @@ if (realpathSync(process.argv[1] ?? ".") === import.meta.filename) {
     updates: 2,
     examples: 64,
   });
-  const trainer = new Trainer({ task, config: { epochs: 80, seed: 1, validate: every({ epochs: 20 }) } });
+  const config = { epochs: 80, seed: 1, validate: every({ epochs: 20 }) };
+  const trainer = new Trainer({ task, config, hooks: [warmStart] });
   // Words that training never sees.
   const before = (await warmTrainer.validate())[`${lesson.name}.positive`] as number;
   await trainer.train();

@@ -63,12 +63,13 @@ async function enginesHere(): Promise<readonly string[]> {
   return names;
 }
 
-/** Every program of README and docs and every example, as a reader pastes it: each in a folder of its own. */
+/** Every program of README and docs, every example and every run, as a reader pastes it: each in a folder of its own. */
 function programChecks(engines: readonly string[]): readonly Check[] {
   const pages = readdirSync(join(installed, "docs")).filter((file) => file.endsWith(".md"));
   const examples = (readdirSync(join(installed, "examples"), { recursive: true }) as string[])
     .filter((file) => /(^|\/)(\d\d-.*|demo)\.ts$/.test(file))
     .sort();
+  const runs = readdirSync(join(installed, "examples/runs")).filter((file) => file.endsWith(".yaml"));
   const perEngine = (name: string, run: (engine: string) => Promise<unknown>): Check[] =>
     engines.map((engine) => ({ name: `${name} on ${engine}`, run: async () => void (await run(engine)) }));
 
@@ -90,6 +91,16 @@ function programChecks(engines: readonly string[]): readonly Check[] {
         if (page === "hooks.md") assert.equal(printed, textBlocks(`docs/${page}`), "what its programs print");
       });
     }),
+    ...runs.map((file) => ({
+      name: `espalier plan examples/runs/${file}`,
+      run: async () => {
+        const folder = room();
+        cpSync(join(installed, "examples"), join(folder, "examples"), { recursive: true });
+        const { hooks } = JSON.parse(await espalier(folder, "plan", `examples/runs/${file}`, "--json"));
+        assert.ok(hooks.length > 0, "the run has hooks");
+        assert.deepEqual(readdirSync(folder), ["examples"], "a plan writes nothing");
+      },
+    })),
     ...["rings", "grid"].flatMap((name) =>
       perEngine(`prove-resume examples/setups/${name}.ts`, async (engine) => {
         const folder = room();

@@ -17,8 +17,8 @@ const withoutFile: Readonly<Record<string, string>> = {
 
 /** Which training of the program the file is, and which of the file's, where other ones come before. Default: the first. */
 const which: Readonly<Record<string, Partial<Record<"code" | "file" | "updates", number>>>> = {
-  "15-fine-tuning": { code: 3, file: 2 }, // from scratch, of digits, of parity
-  "19-language-rl": { code: 2, file: 2, updates: 2 }, // the warm start, from there on
+  "15-fine-tuning": { code: 2 }, // from scratch, of parity
+  "19-language-rl": { code: 2, updates: 2 }, // the warm start, from there on
   "20-cluster": { updates: 0 }, // rollouts of workers come in no fixed order: no two runs have the same bits
 };
 
