@@ -84,7 +84,8 @@ export function exampleCount(
   return first.shape[0] as number;
 }
 
-const isShaped = (
+/** True for numbers with what they are, and not for arrays by name. */
+export const isShaped = (
   tree: Readonly<Record<string, unknown>>,
 ): tree is Readonly<Record<string, unknown>> & ShapedArray =>
   "data" in tree &&

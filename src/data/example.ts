@@ -1,5 +1,6 @@
 import { EspalierError, isPlainObject, shown } from "../core/index.ts";
 import type { HostArray, Nested, Shape } from "../engine/index.ts";
+import { isShaped } from "./arrays.ts";
 import type { Item } from "./dataset.ts";
 
 /** Part of an example: a number, a typed array, nested arrays of numbers, numbers with a shape, or those by name. */
@@ -83,18 +84,23 @@ export function exampleLeaves(where: string, value: unknown): readonly Leaf[] {
 
 /** Numbers with their shape and type; undefined for a tree of them. */
 function leafOf(where: string, path: readonly string[], value: unknown): Leaf | undefined {
-  if (isPlainObject(value) && isNumbers(value.data)) {
-    const { data } = value;
-    const shape = value.shape as Shape | undefined;
-    if (Array.isArray(shape) && sizeOf(shape) === data.length)
-      return { path, data, shape, dtype: dtypeOf(data) };
+  if (isPlainObject(value)) {
+    if (!isNumbers(value.data) && !isShaped(value)) return undefined;
+    const leaf = leafOf(where, path, value.data) as Leaf;
+    const { shape = leaf.shape, dtype = leaf.dtype } = value as Partial<Pick<Leaf, "shape" | "dtype">>;
+    if (Array.isArray(shape) && sizeOf(shape) === leaf.data.length && dtype in arrayTypes)
+      return {
+        ...leaf,
+        data: dtype === leaf.dtype ? leaf.data : arrayTypes[dtype].from(leaf.data),
+        shape,
+        dtype,
+      };
     throw new EspalierError(
       "DATA_INVALID",
-      `${where}: ${path.join(".")} has ${data.length} numbers and the shape ${shown(value.shape)}`,
+      `${where}: ${path.join(".")} has ${leaf.data.length} numbers of type ${dtype} and the shape ${shown(shape)}`,
       { fix: "give { data, shape } with as many numbers as the shape has places" },
     );
   }
-  if (isPlainObject(value)) return undefined;
   if (isNumbers(value)) return { path, data: value, shape: [value.length], dtype: dtypeOf(value) };
   if (typeof value === "number" || typeof value === "boolean")
     return { path, data: [Number(value)], shape: [], dtype: "f32" };

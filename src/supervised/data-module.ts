@@ -1,8 +1,7 @@
-import { badOption, EspalierError, type OptionTable, option, resolveOptions, shown } from "../core/index.ts";
+import { badOption, EspalierError, type Options, option, resolveOptions, shown } from "../core/index.ts";
 import {
   createLoader,
   type DataLoader,
-  type DataLoaderConfig,
   Dataset,
   type Example,
   type ExampleValue,
@@ -18,17 +17,29 @@ export interface DataParts<T> {
   readonly test?: Dataset<T>;
 }
 
-/** Options of {@link dataModule}. */
-export interface DataModuleOptions<T> extends Pick<DataLoaderConfig, "workers" | "onBadExample" | "seed"> {
+const table = {
   /** All rows, which are split; or the parts. */
-  readonly data: Dataset<T> | DataParts<T>;
+  data: anything<Dataset<unknown> | DataParts<unknown>>("a dataset of rows, or { train, validation, test }"),
   /** The shares of the parts. Default: { train: 0.8, validation: 0.2 }. */
-  readonly split?: { readonly train: number; readonly validation?: number; readonly test?: number };
+  split: anything<{ readonly train: number; readonly validation?: number; readonly test?: number }>(
+    "shares, such as { train: 0.8, validation: 0.2 }",
+  ),
   /** The class of a row, so that each part has its share of every class. */
-  readonly stratify?: ((row: T) => string | number) | ArrayLike<string | number>;
+  stratify: anything<ArrayLike<string | number>>("the class of a row, (row) => row.label"),
   /** Examples in a batch, as the trainer's. Default: 32. */
-  readonly batchSize?: number;
+  batchSize: option.integer({ min: 1, default: 32 }),
   /** Turns rows into examples; fitted to the training rows. Default: by the fields that the task names. */
+  transform: anything<Transform<never>>("a transform, such as columns({ x, y })"),
+  /** As `createLoader`'s. */
+  workers: option.integer({ min: 0, max: 256, default: 0 }),
+  onBadExample: option.oneOf(["error", "skip"], { default: "error" }),
+  seed: option.integer({ min: 0, default: 0 }),
+};
+
+/** Options of {@link dataModule}. */
+export interface DataModuleOptions<T> extends Omit<Options<typeof table>, "data" | "stratify" | "transform"> {
+  readonly data: Dataset<T> | DataParts<T>;
+  readonly stratify?: ((row: T) => string | number) | ArrayLike<string | number>;
   readonly transform?: Transform<T>;
 }
 
@@ -41,17 +52,6 @@ export interface DataModule {
   /** Ends the threads of all loaders. */
   close(): Promise<void>;
 }
-
-const table = {
-  data: anything<Dataset<never> | DataParts<never>>("a dataset of rows, or { train, validation, test }"),
-  split: anything<{ readonly train: number }>("shares, such as { train: 0.8, validation: 0.2 }"),
-  stratify: anything<(row: never) => string | number>("the class of a row, (row) => row.label"),
-  batchSize: option.integer({ min: 1, default: 32 }),
-  transform: anything<Transform<never>>("a transform, such as columns({ x, y })"),
-  workers: option.integer({ min: 0, max: 256, default: 0 }),
-  onBadExample: option.oneOf(["error", "skip"], { default: "error" }),
-  seed: option.integer({ min: 0, default: 0 }),
-} satisfies OptionTable<DataModuleOptions<never>>;
 
 /**
  * Splits rows into parts, makes examples of them as the task says, and loads them in batches.

@@ -2,7 +2,7 @@ import {
   didYouMean,
   EspalierError,
   numberText,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -10,22 +10,25 @@ import {
 import type { Ramp } from "../schedule/index.ts";
 import { type Task, Trainer, type TrainerHook, type TrainingConfig } from "../trainer/index.ts";
 
-/** Options of {@link findLearningRate}. */
-export interface LearningRateOptions {
-  /** The first and the last rate. Default: 1e-7 and 10. */
-  readonly from?: number;
-  readonly to?: number;
+const table = {
+  /** The first rate. Default: 1e-7. */
+  from: option.number({ above: 0, default: 1e-7 }),
+  /** The last rate. Default: 10. */
+  to: option.number({ above: 0, default: 10 }),
   /** Updates from the first to the last. Default: 100. */
-  readonly updates?: number;
+  updates: option.integer({ min: 10, default: 100 }),
   /** The share of the old value in the moving average of losses. Default: 0.9. */
-  readonly smoothing?: number;
+  smoothing: option.number({ min: 0, below: 1, default: 0.9 }),
   /** The loss has diverged where its average is above this many times the least. Default: 4. */
-  readonly diverged?: number;
+  diverged: option.number({ above: 1, default: 4 }),
   /** The ramp of the task that is the rate. Default: "learningRate". */
-  readonly rate?: string;
+  rate: option.text({ default: "learningRate" }),
   /** The configuration that the task would be trained with: its seed and `deterministic` count. */
-  readonly config?: Partial<TrainingConfig>;
-}
+  config: option.made<Partial<TrainingConfig>>("an object such as { seed: 1 }", () => true, {}),
+};
+
+/** Options of {@link findLearningRate}. */
+export interface LearningRateOptions extends Options<typeof table> {}
 
 /** The losses of a range test, and the rates that they speak for. */
 export interface LearningRateCurve {
@@ -46,16 +49,6 @@ export interface LearningRateCurve {
   /** The curve as an image. */
   svg(): string;
 }
-
-const table = {
-  from: option.number({ above: 0, default: 1e-7 }),
-  to: option.number({ above: 0, default: 10 }),
-  updates: option.integer({ min: 10, default: 100 }),
-  smoothing: option.number({ min: 0, below: 1, default: 0.9 }),
-  diverged: option.number({ above: 1, default: 4 }),
-  rate: option.text({ default: "learningRate" }),
-  config: option.made<Partial<TrainingConfig>>("an object such as { seed: 1 }", () => true, {}),
-} satisfies OptionTable<LearningRateOptions>;
 
 type RangeTest = Settings<typeof table>;
 

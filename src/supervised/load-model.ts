@@ -7,28 +7,31 @@
  *       params       the component `params` or `ema`, compared with the model
  *       transform    the component `transform`, as it was fitted; the component `tokenizer`
  *     predict(rows)
- *       rows -> transform.inputs -> arrays -> batches of 2^n rows -> model -> rows cut off -> transform.decode
+ *       rows -> transform.inputs -> batches of 2^n rows -> model -> rows cut off -> transform.decode
  */
 import { Checkpoint, CheckpointManager, openCheckpoint, storeAt } from "../checkpoint/index.ts";
 import {
-  checkOptions,
   EspalierError,
   flatten,
   isPlainObject,
   leafPaths,
-  type OptionTable,
+  type Options,
   option,
-  shown,
+  resolveOptions,
   treeLeaves,
   treeMap,
 } from "../core/index.ts";
 import {
   type ArrayTree,
+  createLoader,
+  type Dataset,
+  type Example,
   type ExampleArray,
   type ExampleArrayTree,
   type ExampleTree,
   type ExampleValue,
-  ExampleWriter,
+  fromArrays,
+  fromIterable,
   type Tokenizer,
   type Transform,
   tokenizerFrom,
@@ -53,18 +56,23 @@ import type { Setting, Settings } from "../trainer/index.ts";
 import { joined, withName, zipArrays } from "./examples.ts";
 import { anything } from "./options.ts";
 
-/** Options of {@link loadModel}. */
-export interface LoadModelOptions<X = Value, O = Value> {
+const kind = "loadModel";
+const table = {
   /** The model, where the checkpoint does not say how to build it: one that holds functions of your own. */
-  readonly model?: Model<X, O>;
+  model: anything<Model>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
   /** Of a run directory, the newest checkpoint or the best by what the run kept the best of. Default: "last". */
-  readonly which?: "best" | "last";
+  which: option.oneOf(["best", "last"], { default: "last" }),
   /** The parameters, or their moving average where the run had an `emaHook`. Default: "params". */
-  readonly params?: "params" | "ema";
+  params: option.oneOf(["params", "ema"], { default: "params" }),
   /** The engine that predicts. Default: the best there is. */
-  readonly engine?: EngineChoice;
+  engine: anything<EngineChoice>("an engine"),
   /** Examples in a call of the model, at most. Default: 256. */
-  readonly batchSize?: number;
+  batchSize: option.integer({ min: 1, default: 256 }),
+};
+
+/** Options of {@link loadModel}. */
+export interface LoadModelOptions<X = Value, O = Value> extends Omit<Options<typeof table>, "model"> {
+  readonly model?: Model<X, O>;
 }
 
 /** One input: a row as the fitted transform takes it, or what the model itself takes. */
@@ -93,15 +101,6 @@ export interface LoadedModel<P = unknown> {
   outputs(inputs: readonly PredictInput[] | ArrayTree): Promise<Outputs>;
 }
 
-const kind = "loadModel";
-const table = {
-  model: anything<Model>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
-  which: option.oneOf(["best", "last"], { default: "last" }),
-  params: option.oneOf(["params", "ema"], { default: "params" }),
-  engine: anything<EngineChoice>("an engine"),
-  batchSize: option.integer({ min: 1, default: 256 }),
-} satisfies OptionTable<LoadModelOptions>;
-
 /**
  * Loads the model of a checkpoint, or of the newest or best checkpoint of a run directory. Models of `nn` without
  * functions of your own are built from the checkpoint alone.
@@ -116,8 +115,7 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
   from: string | URL | Checkpoint,
   options: LoadModelOptions<X, O> = {},
 ): Promise<LoadedModel<P>> {
-  checkOptions(kind, options, table);
-  const { which = "last", params: component = "params", engine, batchSize = 256 } = options;
+  const { which, params: component, engine, batchSize } = resolveOptions(kind, options, table);
   const checkpoint = from instanceof Checkpoint ? from : await openAt(from, which);
   const about = aboutOf(checkpoint);
   // The types of inputs and outputs matter to the caller alone.
@@ -146,35 +144,33 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
   });
   let checked = about.input !== undefined;
 
-  const outputs = async (inputs: readonly PredictInput[] | ArrayTree): Promise<Outputs> => {
-    const arrays = await hostArrays(inputs, transform);
-    const count = lengthOf(arrays);
+  const computed = async (inputs: readonly PredictInput[] | ArrayTree) => {
+    const data = await examplesOf(inputs, transform);
     const chunks: Outputs[] = [];
-    for (let at = 0; at < count; at += batchSize) {
-      const size = Math.min(batchSize, count - at);
-      // Few sizes, so that few programs are compiled.
-      const rows = Math.min(batchSize, 2 ** Math.ceil(Math.log2(size)));
-      const x = placed(arrays, about.input, { at, size, rows }, beside);
+    for await (const { x: arrays, rows } of createLoader(data, { batchSize, shuffle: false })) {
+      const size = rows.length;
+      const x = placed(arrays, about.input, rows, batchSize, beside);
       if (!checked) check(treeMap(({ shape, dtype }: Tensor) => spec(shape, dtype), x));
       checked = true;
       const given = program(params, x) as ExampleTree<Tensor>;
-      const firstRows = (data: HostArray, { shape }: Tensor): ExampleArray => {
-        const numbers = data.slice(0, (data.length / (shape[0] ?? 1)) * size);
-        return { data: numbers, shape: [size, ...shape.slice(1)] };
+      const firstRows = (numbers: HostArray, { shape }: Tensor): ExampleArray => {
+        const part = numbers.slice(0, (numbers.length / (shape[0] ?? 1)) * size);
+        return { data: part, shape: [size, ...shape.slice(1)] };
       };
       chunks.push(treeMap(firstRows, await read(given), given) as ExampleTree<unknown> as Outputs);
       for (const tensor of [...treeLeaves<Tensor>(x), ...treeLeaves<Tensor>(given)]) tensor.dispose();
     }
-    return zipArrays(chunks, (parts) => ({
+    const count = data.length as number;
+    const all: Outputs = zipArrays(chunks, (parts) => ({
       data: joined(parts),
-      shape: [count, ...(parts[0] as ExampleArray).shape.slice(1)],
+      shape: [count, ...parts[0].shape.slice(1)],
     }));
+    return { all, count };
   };
 
   const predict = async (inputs: readonly PredictInput[] | ArrayTree): Promise<P[]> => {
     if (Array.isArray(inputs) && inputs.length === 0) return [];
-    const all = await outputs(inputs);
-    const count = lengthOf(all);
+    const { all, count } = await computed(inputs);
     return Array.from({ length: count }, (_, i) => {
       const one = zipArrays([all], ([{ data }]) =>
         data.slice((data.length / count) * i, (data.length / count) * (i + 1)),
@@ -191,7 +187,7 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
     checkpoint,
     predict,
     predictOne: async (input) => (await predict([input]))[0] as P,
-    outputs,
+    outputs: async (inputs) => (await computed(inputs)).all,
   };
 }
 
@@ -265,88 +261,57 @@ function leafTypes(tree: unknown): ReadonlyMap<string, Tensor | Spec> {
   return new Map(paths.map((path, i) => [path, leaves[i] as Tensor | Spec]));
 }
 
-/** Inputs on the host: one array, or several by name, with a row for each input. */
-async function hostArrays(inputs: unknown, transform?: Transform): Promise<ExampleArrayTree> {
-  if (Array.isArray(inputs)) return stacked(inputs, transform);
-  if (inputs instanceof Tensor) return { data: await inputs.read(), shape: inputs.shape };
-  if (ArrayBuffer.isView(inputs)) return hostArrays({ data: inputs });
-  if (!isPlainObject(inputs))
-    throw invalid(`the inputs are ${shown(inputs)}`, "give a list of inputs, or arrays { data, shape }");
-  const { data, shape } = inputs as { readonly data?: unknown; readonly shape?: Shape };
-  if (Array.isArray(data) && !shape) return stacked(data);
-  if (Array.isArray(data) || ArrayBuffer.isView(data)) {
-    const numbers = Array.isArray(data)
-      ? Float32Array.from(data.flat(Number.POSITIVE_INFINITY) as number[])
-      : (data as HostArray);
-    const axes = shape ?? [numbers.length];
-    if (axes.length > 0 && axes.reduce((a, b) => a * b, 1) === numbers.length)
-      return { data: numbers, shape: axes };
-    throw invalid(
-      `${numbers.length} numbers do not fill the shape [${axes}]`,
-      "give { data, shape } whose first axis counts the inputs",
-    );
-  }
-  const parts = Object.entries(inputs).map(async ([name, part]) => [name, await hostArrays(part)] as const);
+/** Inputs as examples without targets. Rows go through the transform. */
+async function examplesOf(inputs: unknown, transform?: Transform): Promise<Dataset<Example>> {
+  if (!Array.isArray(inputs)) return fromArrays({ x: await onHost(inputs) }, "predict");
+  const examples = inputs.map((input: unknown, index): Example => {
+    const isRow = transform && isPlainObject(input) && !ArrayBuffer.isView(input.data);
+    const x = isRow ? withName(`predict: input ${index}`, () => transform.inputs(input)) : input;
+    return { x: x as ExampleValue };
+  });
+  if (examples.length === 0) throw invalid("there are no inputs", "give one at least");
+  return fromIterable(examples, "predict");
+}
+
+/** Arrays, with tensors among them read. */
+async function onHost(arrays: unknown): Promise<ArrayTree> {
+  if (arrays instanceof Tensor) return { data: await arrays.read(), shape: arrays.shape };
+  if (!isPlainObject(arrays) || "data" in arrays) return arrays as ArrayTree;
+  const parts = Object.entries(arrays).map(async ([name, part]) => [name, await onHost(part)] as const);
   return Object.fromEntries(await Promise.all(parts));
 }
 
-/** Inputs one by one as arrays; rows go through the transform. */
-function stacked(inputs: readonly unknown[], transform?: Transform): ExampleArrayTree {
-  const examples = inputs.map((input, index) => {
-    const isRow = transform && isPlainObject(input) && !ArrayBuffer.isView(input.data);
-    const x = isRow ? withName(`predict: input ${index}`, () => transform.inputs(input)) : input;
-    return { value: { x: x as ExampleValue }, index };
-  });
-  const [first] = examples;
-  if (!first) throw invalid("there are no inputs", "give one at least");
-  const writer = new ExampleWriter("predict", first, examples.length);
-  examples.forEach((example, i) => {
-    writer.write(i, example);
-  });
-  return writer.arrays().x;
-}
-
-function lengthOf(arrays: ExampleArrayTree): number {
-  const counts: number[] = [];
-  zipArrays([arrays], ([{ shape }]) => counts.push(shape[0] ?? 0));
-  const [count = 0, ...others] = counts;
-  const other = others.find((each) => each !== count);
-  if (count > 0 && other === undefined) return count;
-  throw invalid(
-    other === undefined ? "there are no inputs" : `one array has ${count} inputs and another ${other}`,
-    "give each array one entry along its first axis for every input",
-  );
-}
-
-/** `size` of the inputs on the device, as `rows` of them. */
+/** Inputs on the device, as many rows as the next power of two: few sizes, so that few programs are compiled. */
 function placed(
   arrays: ExampleArrayTree,
   input: Specs<ExampleTree<Value>> | undefined,
-  { at, size, rows }: { readonly at: number; readonly size: number; readonly rows: number },
+  rows: Int32Array,
+  batchSize: number,
   { device }: Tensor,
 ): ExampleTree<Tensor> {
   const types = leafTypes(input);
+  const size = rows.length;
+  const wanted = Math.min(batchSize, 2 ** Math.ceil(Math.log2(size)));
   return zipArrays([arrays], ([{ data, shape }], path) => {
-    const width = data.length / (shape[0] as number);
-    const part = data.subarray(at * width, (at + size) * width);
+    const width = data.length / size;
     const dtype = types.get(path)?.dtype;
-    if (dtype !== undefined && wholeTypes.includes(dtype)) checkWhole(path, part, at, width);
+    if (dtype !== undefined && wholeTypes.includes(dtype)) checkWhole(path, data, rows);
     // Filled up by the last one: what a model makes of zeros may be NaN, and slow.
-    const last = { data: part.subarray((size - 1) * width), shape };
-    const filled = joined([{ data: part, shape }, ...new Array<ExampleArray>(rows - size).fill(last)]);
+    const last = { data: data.subarray((size - 1) * width), shape };
+    const filled = joined([{ data, shape }, ...new Array<ExampleArray>(wanted - size).fill(last)]);
     const where = { engine: device.engine, device, ...(dtype && { dtype }) };
-    return put(filled, { ...where, shape: [rows, ...shape.slice(1)] });
+    return put(filled, { ...where, shape: [wanted, ...shape.slice(1)] });
   });
 }
 
 const wholeTypes: readonly DType[] = ["i32", "u32", "u8"];
 
-function checkWhole(path: string, data: HostArray, at: number, width: number): void {
+function checkWhole(path: string, data: HostArray, rows: Int32Array): void {
   if (!(data instanceof Float32Array || data instanceof Float64Array)) return;
   const bad = data.findIndex((number) => !Number.isInteger(number));
   if (bad < 0) return;
   throw invalid(
-    `input ${at + Math.floor(bad / width)}${path && `, ${path}`} has ${data[bad]}, and the model was trained on whole numbers`,
+    `input ${rows[Math.floor((bad * rows.length) / data.length)]}${path && `, ${path}`} has ${data[bad]}, and the model was trained on whole numbers`,
     "give whole numbers: tokens, labels, bytes",
   );
 }

@@ -4,7 +4,7 @@ import {
   isPlainObject,
   node,
   numberText,
-  type OptionTable,
+  type Options,
   option,
   shown,
   tableLines,
@@ -293,22 +293,19 @@ export class TableProvider {
   }
 }
 
-/** Options of {@link confusionMatrixHook}. */
-export interface ConfusionMatrixHookOptions {
-  /** Files each validation's table in `tables/` of this directory. Default: none are filed. */
-  readonly directory?: string;
-  /** Draws the last one at the end of the run; false draws none. Default: `process.stdout`. */
-  readonly stream?: { write(text: string): unknown } | false;
-}
-
 const hookTable = {
+  /** Files each validation's table in `tables/` of this directory. Default: none are filed. */
   directory: option.text({}),
-  stream: option.made<NonNullable<ConfusionMatrixHookOptions["stream"]>>(
+  /** Draws the last one at the end of the run; false draws none. Default: `process.stdout`. */
+  stream: option.made<{ write(text: string): unknown } | false>(
     "a stream such as process.stderr, or false",
     (value) => value === false || typeof value === "object",
     {},
   ),
-} satisfies OptionTable<ConfusionMatrixHookOptions>;
+};
+
+/** Options of {@link confusionMatrixHook}. */
+export interface ConfusionMatrixHookOptions extends Options<typeof hookTable> {}
 
 /**
  * Draws confusion matrices at the end of a run, and files each validation's as
