@@ -16,6 +16,7 @@ import {
   badOption,
   checkOptions,
   EspalierError,
+  type Options,
   type OptionTable,
   option,
   resolveOptions,
@@ -66,28 +67,6 @@ export interface ToolCall {
   readonly signal: AbortSignal;
 }
 
-/** Options of {@link converse}. */
-export interface ConverseOptions {
-  /**
-   * Tokens after the prompt, those of answers included, at most. Fewer where the model's context ends, of which less
-   * than an eighth, 15 places at most, stays empty after an answer.
-   */
-  readonly length: number;
-  readonly tokenizer: Pick<Tokenizer, "encode" | "decode">;
-  /** The text that ends a conversation. Default: a line end. */
-  readonly stop?: string;
-  readonly tool?: Tool;
-  /** Calls of the tool in a conversation, at most. Default: 4. */
-  readonly turns?: number;
-  /** Divides the logits; 0 takes the likeliest. Default: 1. */
-  readonly temperature?: number;
-  /** One for each conversation. Default: 0, 1, 2, ... */
-  readonly seeds?: readonly number[];
-  /** One for each conversation: for the tool. */
-  readonly problems?: readonly TextProblem[];
-  readonly signal?: AbortSignal;
-}
-
 /** A conversation, without its prompt. */
 export interface Conversation {
   /** Those of the model with its stops, and those of the tool's answers. */
@@ -108,27 +87,39 @@ export interface Conversation {
 
 const kind = "converse";
 const toolTable = {
-  stop: option.text({ required: true, doc: "The text by which the model calls the tool." }),
+  stop: option.text({ required: true }),
   call: option.made<Tool["call"]>("a function of what was said", () => true, { required: true }),
-  timeout: option.number({ ...milliseconds, doc: "Milliseconds for one answer." }),
-  onFailure: option.oneOf(["error", "end"], { doc: "A call that fails." }),
+  timeout: option.number(milliseconds),
+  onFailure: option.oneOf(["error", "end"], {}),
 } satisfies OptionTable<Tool>;
 
 const table = {
-  length: option.integer({ min: 1, required: true, doc: "Tokens after the prompt, at most." }),
-  tokenizer: option.made<ConverseOptions["tokenizer"], { readonly required: true }>(
+  /**
+   * Tokens after the prompt, those of answers included, at most. Fewer where the model's context ends, of which less
+   * than an eighth, 15 places at most, stays empty after an answer.
+   */
+  length: option.integer({ min: 1, required: true }),
+  tokenizer: option.made<Pick<Tokenizer, "encode" | "decode">, { readonly required: true }>(
     "a tokenizer, such as byteTokenizer()",
     (value) => hasMethods(value, ["encode", "decode"]),
     { required: true },
   ),
-  stop: option.text({ default: "\n", doc: "The text that ends a conversation." }),
+  /** The text that ends a conversation. Default: a line end. */
+  stop: option.text({ default: "\n" }),
   tool: option.made<Tool>("a tool: { stop, call }", (value) => hasMethods(value, ["call"]), {}),
-  turns: option.integer({ min: 0, default: 4, doc: "Calls of the tool, at most." }),
-  temperature: option.number({ min: 0, default: 1, doc: "Divides the logits." }),
+  /** Calls of the tool in a conversation, at most. Default: 4. */
+  turns: option.integer({ min: 0, default: 4 }),
+  /** Divides the logits; 0 takes the likeliest. Default: 1. */
+  temperature: option.number({ min: 0, default: 1 }),
+  /** One for each conversation. Default: 0, 1, 2, ... */
   seeds: option.made<readonly number[]>("a list of whole numbers from 0 on", Array.isArray, {}),
+  /** One for each conversation: for the tool. */
   problems: option.made<readonly TextProblem[]>("a list of problems", Array.isArray, {}),
   signal: abortSignal,
-} satisfies OptionTable<ConverseOptions>;
+};
+
+/** Options of {@link converse}. */
+export interface ConverseOptions extends Options<typeof table> {}
 
 type ConverseSettings = Settings<typeof table> & { readonly model: Transformer };
 
@@ -176,7 +167,7 @@ export async function converse(
       const { sequences, ...sizes } = callFor(group, turn, settings, all.length);
       for await (const part of streamTokens(model, params, sequences, { ...common, ...sizes })) {
         signal?.throwIfAborted();
-        group[part.sequence]?.take(part);
+        group[part.sequence]?.chunks.push(part);
         if (group.every(({ hasSaid }) => hasSaid)) break;
       }
       for (const talk of group) talk.say();
@@ -265,7 +256,8 @@ class Talk {
   /** All of it before the newest stop, and the part of it that came in this round. */
   #text = "";
   #said = "";
-  readonly #chunks: TokenChunk[] = [];
+  /** What the model says in this round. */
+  readonly chunks: TokenChunk[] = [];
   /** The newest stop, as it was written, where it calls the tool. */
   #stop: string | undefined;
   #calls = 0;
@@ -311,21 +303,16 @@ class Talk {
     return (high >>> 11) * 2 ** 32 + low;
   }
 
-  /** Takes tokens of this round as they come. */
-  take(chunk: TokenChunk): void {
-    this.#chunks.push(chunk);
-  }
-
   /** True where the model has come to a stop in this round, or has no more room. */
   get hasSaid(): boolean {
-    const made = this.#chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
-    return made >= this.room() || this.#chunks.some(({ stopped }) => stopped);
+    const made = this.chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
+    return made >= this.room() || this.chunks.some(({ stopped }) => stopped);
   }
 
   /** Ends the round. Tokens for which there is no room are left out: others of its group have more. */
   say(): void {
     const { tokenizer, tool, turns } = this.#settings;
-    const chunks = this.#chunks.splice(0);
+    const chunks = this.chunks.splice(0);
     const room = this.room();
     const all = chunks.flatMap(({ tokens }) => [...tokens]);
     const stopped = all.length <= room && chunks.some((chunk) => chunk.stopped);

@@ -16,7 +16,7 @@
  * tokens of all sequences go to P, P + 1, ... So a step writes one slice whatever the prompts' lengths. Positions count
  * without the gap.
  */
-import { badOption, EspalierError, type OptionTable, option, resolveOptions, shown } from "../core/index.ts";
+import { badOption, EspalierError, type Options, option, resolveOptions, shown } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
 import {
   compile,
@@ -40,33 +40,6 @@ type TextTokenizer = Pick<Tokenizer, "encode" | "decode">;
 /** A prompt: tokens, or text where there is a tokenizer. */
 export type Prompt = string | ArrayLike<number>;
 
-/** Options of {@link generate}. */
-export interface GenerateOptions {
-  /** New tokens of each sequence, at most. */
-  readonly length: number;
-  /** Divides the logits: below 1 likely tokens get likelier; 0 takes the likeliest. Default: 1. */
-  readonly temperature?: number;
-  /** Draws among so many of the likeliest tokens. Default: all. */
-  readonly topK?: number;
-  /** Draws among the likeliest tokens that have this probability together. Default: 1, all. */
-  readonly topP?: number;
-  /**
-   * Ends a sequence before this token or text, or before the first of several. Of a text that is several tokens,
-   * `tokens` has all but the last.
-   */
-  readonly stop?: number | string | readonly (number | string)[];
-  /** Keeps the token that ended a sequence, with its log-probability: training needs both. Default: false. */
-  readonly keepStop?: boolean;
-  /** The seed of samples, or one for each sequence. Default: 0. */
-  readonly seed?: number | readonly number[];
-  /** Makes tokens of text prompts, and text of tokens. */
-  readonly tokenizer?: TextTokenizer | undefined;
-  /** Gives the model's log-probability of each new token, whatever the temperature. Default: false. */
-  readonly logProbs?: boolean;
-  /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32, in `generate` 64. */
-  readonly chunk?: number;
-}
-
 /** A sequence that was generated, without its prompt. */
 export interface Generated {
   readonly tokens: Int32Array;
@@ -86,35 +59,46 @@ export interface TokenChunk extends Generated {
 
 const kind = "generate";
 const table = {
-  length: option.integer({ min: 1, required: true, doc: "New tokens of each sequence, at most." }),
-  temperature: option.number({ min: 0, default: 1, doc: "Divides the logits; 0 takes the likeliest." }),
-  topK: option.integer({ min: 1, doc: "Draws among so many of the likeliest tokens." }),
-  topP: option.number({
-    above: 0,
-    max: 1,
-    default: 1,
-    doc: "Draws among the likeliest with this probability together.",
-  }),
-  stop: option.made<NonNullable<GenerateOptions["stop"]>>(
+  /** New tokens of each sequence, at most. */
+  length: option.integer({ min: 1, required: true }),
+  /** Divides the logits: below 1 likely tokens get likelier; 0 takes the likeliest. Default: 1. */
+  temperature: option.number({ min: 0, default: 1 }),
+  /** Draws among so many of the likeliest tokens. Default: all. */
+  topK: option.integer({ min: 1 }),
+  /** Draws among the likeliest tokens that have this probability together. Default: 1, all. */
+  topP: option.number({ above: 0, max: 1, default: 1 }),
+  /**
+   * Ends a sequence before this token or text, or before the first of several. Of a text that is several tokens,
+   * `tokens` has all but the last.
+   */
+  stop: option.made<number | string | readonly (number | string)[]>(
     "a token or a text, or a list of them",
     (value) =>
       [value].flat().every((one) => one !== "" && (typeof one === "string" || Number.isSafeInteger(one))),
     {},
   ),
-  keepStop: option.flag({ default: false, doc: "Keeps the token that ended a sequence." }),
+  /** Keeps the token that ended a sequence, with its log-probability: training needs both. Default: false. */
+  keepStop: option.flag({ default: false }),
+  /** The seed of samples, or one for each sequence. Default: 0. */
   seed: option.made<number | readonly number[], { readonly default: number }>(
     "a whole number from 0 on, or one for each prompt",
     (value) => [value].flat().every((one) => Number.isSafeInteger(one) && (one as number) >= 0),
     { default: 0 },
   ),
+  /** Makes tokens of text prompts, and text of tokens. */
   tokenizer: option.made<TextTokenizer>(
     "a tokenizer, such as byteTokenizer()",
     (value) => hasMethods(value, ["encode", "decode"]),
     {},
   ),
-  logProbs: option.flag({ default: false, doc: "Gives the log-probability of each new token." }),
-  chunk: option.integer({ min: 1, default: 32, doc: "New tokens of each sequence in a call." }),
-} satisfies OptionTable<GenerateOptions>;
+  /** Gives the model's log-probability of each new token, whatever the temperature. Default: false. */
+  logProbs: option.flag({ default: false }),
+  /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32, in `generate` 64. */
+  chunk: option.integer({ min: 1, default: 32 }),
+};
+
+/** Options of {@link generate}. */
+export interface GenerateOptions extends Options<typeof table> {}
 
 /**
  * Generates tokens after a prompt, or after many at once. Prompts may differ in length; what follows one does not

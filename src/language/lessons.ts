@@ -14,7 +14,7 @@ import {
   checkOptions,
   EspalierError,
   nameWords,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   shown,
@@ -66,24 +66,6 @@ const bracketPairs = "()[]{}";
 /** One number, or the least and the most. */
 type Range = number | readonly [least: number, most: number];
 
-/** Options of lessons on strings: copy, reverse, sort and brackets. */
-export interface StringLessonOptions {
-  /** Characters of the string: a number, or the least and the most. Default: 5. */
-  readonly length?: Range;
-  /** The characters that it is made of; brackets in pairs. Default: a to z, or "()[]{}". */
-  readonly letters?: string;
-  /** Default: made of the kind and the length, "copy-5". */
-  readonly name?: string;
-}
-
-/** Options of lessons on numbers: add and multiply. */
-export interface NumberLessonOptions {
-  /** Digits of each of the two numbers: a number, or the least and the most. Default: 2. */
-  readonly digits?: Range;
-  /** Default: made of the kind and the digits, "add-2". */
-  readonly name?: string;
-}
-
 const range = (most: number, fallback: number) =>
   option.made<Range, { readonly default: Range }>(
     `a whole number from 1 to ${most}, or two of them: [1, ${fallback}]`,
@@ -95,12 +77,28 @@ const range = (most: number, fallback: number) =>
     { default: fallback },
   );
 
-const text = option.text({});
 const stringTable = {
+  /** Characters of the string: a number, or the least and the most. Default: 5. */
   length: range(10_000, 5),
-  letters: text,
-  name: text,
-} satisfies OptionTable<StringLessonOptions>;
+  /** The characters that it is made of; brackets in pairs. Default: a to z, or "()[]{}". */
+  letters: option.text({}),
+  /** Default: made of the kind and the length, "copy-5". */
+  name: option.text({}),
+};
+
+/** Options of lessons on strings: copy, reverse, sort and brackets. */
+export interface StringLessonOptions extends Options<typeof stringTable> {}
+
+/** `most`: digits whose results are exact. */
+const numberTable = (most: number) => ({
+  /** Digits of each of the two numbers: a number, or the least and the most. Default: 2. */
+  digits: range(most, 2),
+  /** Default: made of the kind and the digits, "add-2". */
+  name: option.text({}),
+});
+
+/** Options of lessons on numbers: add and multiply. */
+export interface NumberLessonOptions extends Options<ReturnType<typeof numberTable>> {}
 
 const nameOf = (kind: string, size: Range): string => [kind, size].flat().join("-");
 
@@ -127,9 +125,8 @@ function stringLesson(
   };
 }
 
-/** `most`: digits whose results are exact. */
 function numberLesson(kind: string, sign: string, most: number, resultOf: (a: number, b: number) => number) {
-  const table = { digits: range(most, 2), name: text } satisfies OptionTable<NumberLessonOptions>;
+  const table = numberTable(most);
   return (options: NumberLessonOptions = {}): TextLesson => {
     const { digits, name } = resolveOptions(`textLessons.${kind}`, options, table);
     const operand = (random: EnvironmentRandom): number => {
@@ -206,32 +203,25 @@ export const textLessons = {
   end: answerEnd,
 } as const;
 
-/** Options of {@link drawProblems}. */
-export interface DrawOptions {
-  readonly count: number;
-  /** All random numbers follow from it: two words, as `GeneratorRequest` has them, or a seed. */
-  readonly key: Uint32Array | number;
-  /** Prompts to train with, or those that training never sees. Default: "train". */
-  readonly part?: "train" | "held-out";
-  /** The share of prompts that are held out. Default: 0.1. */
-  readonly heldOut?: number;
-  /** Milliseconds for one call of a lesson's `problem`, where it is asynchronous. Default: 10000. */
-  readonly timeout?: number;
-  readonly signal?: AbortSignal;
-}
-
 const drawTable = {
   count: option.integer({ min: 0, required: true }),
+  /** All random numbers follow from it: two words, as `GeneratorRequest` has them, or a seed. */
   key: option.made<Uint32Array | number, { readonly required: true }>(
     "a key of two words, or a seed",
     (value) => (value instanceof Uint32Array && value.length === 2) || Number.isSafeInteger(value),
     { required: true },
   ),
+  /** Prompts to train with, or those that training never sees. Default: "train". */
   part: option.oneOf(["train", "held-out"], { default: "train" }),
+  /** The share of prompts that are held out. Default: 0.1. */
   heldOut: option.number({ min: 0, max: 1, default: 0.1 }),
+  /** Milliseconds for one call of a lesson's `problem`, where it is asynchronous. Default: 10000. */
   timeout: option.number({ ...milliseconds, default: 10_000 }),
   signal: abortSignal,
-} satisfies OptionTable<DrawOptions>;
+};
+
+/** Options of {@link drawProblems}. */
+export interface DrawOptions extends Options<typeof drawTable> {}
 
 /** Draws for one problem before a lesson counts as empty. */
 const mostDraws = 10_000;

@@ -16,7 +16,7 @@ import {
   EspalierError,
   errorText,
   node,
-  type OptionTable,
+  type Options,
   option,
   receiveError,
   resolveOptions,
@@ -36,29 +36,8 @@ export interface TextSample {
   readonly tokens: Int32Array;
 }
 
-/** A reward function that worker threads import: it may take long, or hang, and training goes on. */
-export interface RewardModule {
-  /** The file's URL, such as `import.meta.url`, or its absolute path. */
-  readonly module: string;
-  /** The function's name there: `(sample: TextSample) => number | Promise<number>`. */
-  readonly name: string;
-  /** Milliseconds for one sample. Default: that of {@link scoreAll}. */
-  readonly timeout?: number;
-  /** Threads that judge samples beside each other. Default: 1. */
-  readonly threads?: number;
-}
-
 /** Judges a sample: a function, or one that threads import. */
 export type TextReward = ((sample: TextSample) => number | Promise<number>) | RewardModule;
-
-/** Options of {@link scoreAll}. */
-export interface ScoreOptions {
-  /** Milliseconds that an asynchronous function or a thread has for one sample. Default: 10000. */
-  readonly timeout?: number;
-  /** Throws, gives a reward of 0, or leaves the sample out. Default: "error". */
-  readonly onFailure?: "error" | "zero" | "drop";
-  readonly signal?: AbortSignal;
-}
 
 /** Rewards of samples, in their order. */
 export interface TextScores {
@@ -78,16 +57,29 @@ export const abortSignal = option.made<AbortSignal>("a signal", (value) => value
 
 const kind = "scoreAll";
 const scoreTable = {
+  /** Milliseconds that an asynchronous function or a thread has for one sample. Default: 10000. */
   timeout: option.number({ ...milliseconds, default: 10_000 }),
+  /** Throws, gives a reward of 0, or leaves the sample out. Default: "error". */
   onFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
   signal: abortSignal,
-} satisfies OptionTable<ScoreOptions>;
+};
+
+/** Options of {@link scoreAll}. */
+export interface ScoreOptions extends Options<typeof scoreTable> {}
+
 const moduleTable = {
+  /** The file's URL, such as `import.meta.url`, or its absolute path. */
   module: option.text({ required: true }),
+  /** The function's name there: `(sample: TextSample) => number | Promise<number>`. */
   name: option.text({ required: true }),
+  /** Milliseconds for one sample. Default: that of {@link scoreAll}. */
   timeout: option.number(milliseconds),
+  /** Threads that judge samples beside each other. Default: 1. */
   threads: option.integer({ min: 1, max: 64 }),
-} satisfies OptionTable<RewardModule>;
+};
+
+/** A reward function that worker threads import: it may take long, or hang, and training goes on. */
+export interface RewardModule extends Options<typeof moduleTable> {}
 
 /** 1 where the text is the answer, otherwise 0: the reward of lessons without one. */
 export const exactAnswer = ({ text, answer }: TextSample): number => (text === answer ? 1 : 0);

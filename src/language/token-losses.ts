@@ -17,7 +17,7 @@ import {
   badOption,
   checkOptions,
   EspalierError,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
 } from "../core/index.ts";
@@ -25,7 +25,6 @@ import { nn as functions, np, stopGradient, type Value, type ValueLike } from ".
 import type { Field, Loss, LossTerm } from "../losses/index.ts";
 import type { ApplyOptions, Model, Params } from "../nn/index.ts";
 import { type LossOptions, lossMembers, lossRows, orRamp, positive } from "../rl/index.ts";
-import type { Ramp } from "../schedule/index.ts";
 
 /**
  * A batch of samples: B groups, G samples of one prompt in each, L places. A sample none of whose tokens the model made
@@ -93,50 +92,42 @@ export function tokenOutputs(
 }
 
 /** How losses of tokens become one number. */
-export interface LengthOptions {
+const lengthRows = {
   /**
    * "sequence": the mean over the tokens of each sample, then over samples. "token": the mean over all tokens of the
    * batch, so that long samples count more. "constant": the sum over the tokens of each sample divided by `length`,
    * then the mean over samples, so that a token counts the same however long its sample is.
    */
-  readonly lengthNormalization?: "sequence" | "token" | "constant" | undefined;
+  lengthNormalization: option.oneOf(["sequence", "token", "constant"], {}),
   /** The length of "constant": the longest completion, say, or 1 for the plain sum. */
-  readonly length?: number | undefined;
-}
+  length: positive,
+};
+type LengthOptions = Options<typeof lengthRows>;
 
-/** How the reward of a sample becomes its advantage over the others of its group. */
-export type GroupAdvantage = "standardized" | "centered" | "leaveOneOut";
+const tokenTable = { ...lossRows, ...lengthRows };
 
-/** Options of {@link tokenPolicyLoss}. */
-export interface TokenPolicyLossOptions extends TokenLossOptions {
+/** Options of losses over tokens. */
+export interface TokenLossOptions extends LossOptions, LengthOptions {}
+
+const policyRows = {
   /**
    * "standardized": (reward - mean) / (standard deviation + 1e-6), with n - 1 below the deviation's root. "centered":
    * reward - mean. "leaveOneOut": reward - mean of the others.
    */
-  readonly advantages?: GroupAdvantage | undefined;
+  advantages: option.oneOf(["standardized", "centered", "leaveOneOut"], {}),
   /** Ratios of probabilities are clipped to 1 - clip and 1 + clip, as PPO has it. Default: 0.2. */
-  readonly clip?: number | Ramp | undefined;
+  clip: orRamp(positive),
   /** The upper limit is 1 + clipHigh. Default: clip. */
-  readonly clipHigh?: number | Ramp | undefined;
+  clipHigh: orRamp(positive),
   /**
    * Instead of clipping: the gradient of a token's log-probability is multiplied by the ratio, this at most. It corrects
    * for rollouts of older weights.
    */
-  readonly truncate?: number | undefined;
-}
-
-const lengthRows = {
-  lengthNormalization: option.oneOf(["sequence", "token", "constant"], {}),
-  length: positive,
-} satisfies OptionTable<LengthOptions>;
-const policyTable = {
-  ...lossRows,
-  ...lengthRows,
-  advantages: option.oneOf(["standardized", "centered", "leaveOneOut"], {}),
-  clip: orRamp(positive),
-  clipHigh: orRamp(positive),
   truncate: positive,
-} satisfies OptionTable<TokenPolicyLossOptions>;
+};
+
+/** Options of {@link tokenPolicyLoss}. */
+export interface TokenPolicyLossOptions extends TokenLossOptions, Options<typeof policyRows> {}
 
 /**
  * The policy gradient of tokens, with advantages over the other samples of the same prompt. Groups whose rewards are all
@@ -192,7 +183,7 @@ function policyLossOf(
   options: TokenPolicyLossOptions,
   defaults: Pick<TokenPolicyLossOptions, "advantages" | "truncate" | keyof LengthOptions>,
 ): Loss<TextBatch, TextOutputs> {
-  checkOptions(kind, options, policyTable);
+  checkOptions(kind, options, { ...tokenTable, ...policyRows });
   const { clip = 0.2, clipHigh } = options;
   const clips = options.clip !== undefined || clipHigh !== undefined;
   if (clips && options.truncate !== undefined)
@@ -237,16 +228,13 @@ function policyLossOf(
   };
 }
 
-/** Options of {@link dpoLoss}. */
-export interface DpoLossOptions extends LossOptions {
+const dpoRows = {
   /** How much the policy is held to the reference: higher is closer. Default: 0.1. */
-  readonly beta?: number | undefined;
-}
-
-const dpoTable = {
-  ...lossRows,
   beta: option.number({ above: 0, default: 0.1 }),
-} satisfies OptionTable<DpoLossOptions>;
+};
+
+/** Options of {@link dpoLoss}. */
+export interface DpoLossOptions extends LossOptions, Options<typeof dpoRows> {}
 
 /** Log-probabilities of the reference model: the task computes them where a loss has this field, like `logProbs`. */
 const fields: Readonly<Record<"reference", Field>> = { reference: { shape: [], dtype: "f32" } };
@@ -265,7 +253,7 @@ const fields: Readonly<Record<"reference", Field>> = { reference: { shape: [], d
  */
 export function dpoLoss(options: DpoLossOptions = {}): Loss<TextBatch, TextOutputs> {
   const kind = "dpoLoss";
-  const { beta } = resolveOptions(kind, options, dpoTable);
+  const { beta } = resolveOptions(kind, options, { ...lossRows, ...dpoRows });
   return {
     ...lossMembers("dpo", 1, options),
     fields,
@@ -298,24 +286,17 @@ function referenceOf(kind: string, { reference }: TextBatch): Value {
   });
 }
 
-/** Options of losses over tokens. */
-type TokenLossOptions = LossOptions & LengthOptions;
-
-/** Options of {@link referenceKlLoss}. */
-export interface ReferenceKlLossOptions extends TokenLossOptions {
+const klRows = {
   /**
    * With x = log-probability - reference: "k1" is x, "k2" x² / 2, "k3" exp(-x) - 1 + x. As losses, "k2" has the gradient
    * of the divergence of the policy from the reference, "k3" that of the reference from the policy, and "k1" none but
    * noise. Default: "k2".
    */
-  readonly estimator?: "k1" | "k2" | "k3" | undefined;
-}
-
-const tokenTable = { ...lossRows, ...lengthRows } satisfies OptionTable<TokenLossOptions>;
-const klTable = {
-  ...tokenTable,
   estimator: option.oneOf(["k1", "k2", "k3"], { default: "k2" }),
-} satisfies OptionTable<ReferenceKlLossOptions>;
+};
+
+/** Options of {@link referenceKlLoss}. */
+export interface ReferenceKlLossOptions extends TokenLossOptions, Options<typeof klRows> {}
 
 /**
  * The divergence from a reference model over the tokens that the policy made. Reads `reference`. Reports `kl`, the mean
@@ -329,7 +310,7 @@ const klTable = {
  */
 export function referenceKlLoss(options: ReferenceKlLossOptions = {}): Loss<TextBatch, TextOutputs> {
   const kind = "referenceKlLoss";
-  const { estimator } = resolveOptions(kind, options, klTable);
+  const { estimator } = resolveOptions(kind, options, { ...tokenTable, ...klRows });
   const loss = tokenLoss(kind, "referenceKl", 0.04, options, {}, ({ batch, outputs, made, mean }) => {
     const x = kept(outputs.logProbs.sub(referenceOf(kind, batch)), made);
     const k3 = np
@@ -490,7 +471,12 @@ function averageOf(kind: string, options: LengthOptions, defaults: LengthOptions
 }
 
 /** Advantages [B, G], the groups [B, 1] that have some, and the number of those that have none. */
-function groupAdvantages(kind: string, batch: TextBatch, made: Value, how: GroupAdvantage) {
+function groupAdvantages(
+  kind: string,
+  batch: TextBatch,
+  made: Value,
+  how: NonNullable<TokenPolicyLossOptions["advantages"]>,
+) {
   const { reward, samples, learned, dropped } = groupsOf(kind, batch, made);
   const n = np.sum(samples.astype("f32"), { axis: -1, keepdims: true });
   const others = np.maximum(n.sub(1), 1);

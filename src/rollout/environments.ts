@@ -18,19 +18,19 @@
  *     memory.* [R, ...]               of a recurrent policy, before the first step
  */
 import {
-  checkOptions,
   EspalierError,
   flatten,
   isPlainObject,
   leafPaths,
-  type OptionTable,
+  type Options,
   option,
+  resolveOptions,
+  type Settings,
   unflatten,
 } from "../core/index.ts";
 import {
   type Compiled,
   compile,
-  type EngineChoice,
   hostRandom,
   np,
   stopGradient,
@@ -67,55 +67,46 @@ import {
 } from "../rl/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import type { Setting } from "../trainer/index.ts";
-import type { GeneratorRequest, NamedArrays, RolloutGenerator } from "./rollout.ts";
-import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
+import { type GeneratorRequest, type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
+import { type RolloutTask, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { arraysOf, WeightsReceiver } from "./weights.ts";
 
+const kind = "environmentRollouts";
+
 /** An environment and a policy for it, on which a trainer and its workers must agree. */
-interface Game {
-  /** The name of an environment, or a function that makes one. */
-  readonly env: string | (() => Environment);
-  /** A policy or its spec. Default: two towers of two layers of 64, as PPO has them. */
-  readonly policy?: Policy | PolicySpec;
-}
-
-/** Options of {@link environmentRollouts}. */
-export interface EnvironmentRolloutOptions extends Game {
-  /** Environments that step together. Default: 8. */
-  readonly count?: number;
-  /** Steps of each environment in a rollout. Default: 32. */
-  readonly steps?: number;
-  /** Lessons of the environment. Default: all, or its name where it has none. */
-  readonly lessons?: readonly string[];
-  readonly engine?: EngineChoice;
-}
-
 const gameRows = {
-  env: option.made<Game["env"]>(
+  /** The name of an environment, or a function that makes one. */
+  env: option.made<string | (() => Environment), { readonly required: true }>(
     'the name of an environment, such as "CartPole-v1", or a function that makes one',
     (value) => typeof value !== "object",
     { required: true },
   ),
+  /** A policy or its spec. Default: two towers of two layers of 64, as PPO has them. */
   policy: option.made<Policy | PolicySpec>(
     'a policy, or its spec such as { encoder: { kind: "mlp" } }',
     (value) => typeof value === "object" && value !== null,
     {},
   ),
 };
-
-const kind = "environmentRollouts";
+type Game = Options<typeof gameRows>;
 
 const table = {
   ...gameRows,
-  count: option.integer({ min: 1, default: 8, doc: "Environments that step together." }),
-  steps: option.integer({ min: 1, default: 32, doc: "Steps of each environment in a rollout." }),
+  /** Environments that step together. Default: 8. */
+  count: option.integer({ min: 1, default: 8 }),
+  /** Steps of each environment in a rollout. Default: 32. */
+  steps: option.integer({ min: 1, default: 32 }),
+  /** Lessons of the environment. Default: all, or its name where it has none. */
   lessons: option.made<readonly string[]>(
     "a list of the environment's lessons",
     (value) => Array.isArray(value) && value.length > 0,
     {},
   ),
   engine: rolloutTaskRows.engine,
-} satisfies OptionTable<EnvironmentRolloutOptions>;
+};
+
+/** Options of {@link environmentRollouts}. */
+export interface EnvironmentRolloutOptions extends Options<typeof table> {}
 
 /**
  * Makes rollouts of an ordinary environment: each is a stretch of `steps` steps of `count` environments, whose episodes
@@ -129,20 +120,11 @@ const table = {
  * ```
  */
 export function environmentRollouts(options: EnvironmentRolloutOptions): RolloutGenerator {
-  checkOptions(kind, options, table);
-  return new EnvironmentRollouts(options, describe(kind, options));
-}
-
-/** The parts of a game that rollouts and training are made from. */
-interface Description {
-  readonly policy: Policy;
-  readonly name: string;
-  /** Undefined where the environment has none. */
-  readonly lessons: readonly string[] | undefined;
+  return new EnvironmentRollouts(resolveOptions(kind, options, table));
 }
 
 /** Makes an environment to read its name, lessons and spaces. */
-function describe(kind: string, { env, policy }: Game): Description {
+function describe(kind: string, { env, policy }: Game) {
   checkSource(kind, "env", env);
   const made = typeof env === "string" ? makeEnvironment(env) : checkMade(env(), `env of ${kind}`);
   made.close?.();
@@ -158,23 +140,22 @@ interface Playing {
 class EnvironmentRollouts implements RolloutGenerator {
   readonly lessons: readonly string[];
   readonly state: Stateful;
-  readonly #options: EnvironmentRolloutOptions;
-  readonly #game: Description;
+  readonly #options: Settings<typeof table>;
+  readonly #game: ReturnType<typeof describe>;
   readonly #receiver: WeightsReceiver;
   readonly #drawn: Columns;
   readonly #act: ActProgram;
   /** By lesson, from its first rollout on. */
   readonly #playing = new Map<string, Playing>();
-  #params: Params<Tensor> | undefined;
 
-  constructor(options: EnvironmentRolloutOptions, game: Description) {
-    const { policy, name } = game;
-    const { actions, parameters } = policy.distribution;
+  constructor(options: Settings<typeof table>) {
     this.#options = options;
-    this.#game = game;
-    this.lessons = options.lessons ?? game.lessons ?? [name];
+    this.#game = describe(kind, options);
+    const { policy, name, lessons = [name] } = this.#game;
+    const { actions, parameters } = policy.distribution;
+    this.lessons = options.lessons ?? lessons;
     for (const lesson of this.lessons) this.#index(lesson);
-    this.#receiver = new WeightsReceiver(policy.init(0, this.#where));
+    this.#receiver = new WeightsReceiver(kind, policy.init(0, this.#where));
     this.#drawn = new Columns({
       acted: [actions],
       action: [actions],
@@ -197,15 +178,15 @@ class EnvironmentRollouts implements RolloutGenerator {
   }
 
   setParams(weights: Params<Tensor> | NamedArrays): void {
-    this.#params = this.#receiver.params(weights);
+    this.#receiver.take(weights);
   }
 
   async rollout({ lesson, key, signal }: GeneratorRequest) {
     const { hostBits, hostFoldIn } = hostRandom;
-    const { steps = table.steps.default } = this.#options;
+    const { steps } = this.#options;
     // Not later: a rollout that is cut would leave environments in a state that no key leads to.
     signal.throwIfAborted();
-    const params = this.#weights();
+    const { params } = this.#receiver;
     let playing = this.#playing.get(lesson);
     if (!playing) {
       playing = this.#begin(lesson);
@@ -225,7 +206,7 @@ class EnvironmentRollouts implements RolloutGenerator {
     record.look(steps);
     const remembered = Object.entries(memory).map(([name, array]) => [`memory.${name}`, array] as const);
     return {
-      ...scoresOf(vector.ended(), vector.infos?.()),
+      ...episodeScores(vector.ended(), vector.infos?.()),
       arrays: { ...record.arrays, ...Object.fromEntries(remembered) },
     };
   }
@@ -233,14 +214,14 @@ class EnvironmentRollouts implements RolloutGenerator {
   async evaluate({ lesson, key, signal, examples }: GeneratorRequest & { readonly examples: number }) {
     const played = await playEpisodes({
       player: playerOf(this.#game.policy),
-      state: { params: this.#weights() as StateTree },
+      state: { params: this.#receiver.params as StateTree },
       env: this.#options.env,
       episodes: examples,
       lesson: this.#index(lesson),
       seed: (hostRandom.hostBits(key, 1)[0] as number) >>> 1,
       signal,
     });
-    return scoresOf(played);
+    return episodeScores(played);
   }
 
   close(): void {
@@ -254,15 +235,8 @@ class EnvironmentRollouts implements RolloutGenerator {
     return lessons === undefined && lesson === name ? 0 : lessonOf(kind, { name, lessons }, lesson);
   }
 
-  #weights(): Params<Tensor> {
-    if (this.#params) return this.#params;
-    throw new EspalierError("WEIGHTS_MISSING", `${kind}: there are no weights yet`, {
-      fix: "call setParams first; a RolloutWorker does when it has received some",
-    });
-  }
-
   #begin(lesson: string): Playing {
-    const { env, count = table.count.default } = this.#options;
+    const { env, count } = this.#options;
     const index = this.#index(lesson);
     const vector = vectorEnvironment({ make: env, count });
     vector.nextLessons.fill(index);
@@ -303,7 +277,7 @@ class EnvironmentRollouts implements RolloutGenerator {
     for (const { lesson, vector, memory } of saved) {
       const playing = this.#begin(lesson);
       playing.vector.setState(vector);
-      playing.memory = new WeightsReceiver(playing.memory).params(memory);
+      playing.memory = new WeightsReceiver(kind, playing.memory).take(memory);
     }
   }
 }
@@ -417,58 +391,22 @@ class Recorder {
 }
 
 /** Scores of episodes, and metrics of them. */
-function scoresOf(
+function episodeScores(
   ended: readonly Pick<EpisodeResult, "return" | "length">[],
   infos: Readonly<Record<string, number>> = {},
 ) {
-  const episodes = ended.length;
-  const mean = (of: (one: (typeof ended)[number]) => number): number =>
-    ended.reduce((sum, one) => sum + of(one), 0) / Math.max(1, episodes);
+  const scores = scoresOf(ended.map((one) => one.return));
+  const steps = ended.reduce((sum, one) => sum + one.length, 0);
   return {
-    episodes,
-    return: mean((one) => one.return),
-    positive: mean((one) => (one.return > 0 ? 1 : 0)),
+    ...scores,
     metrics: {
-      ...(episodes > 0 && { "episode.length": mean((one) => one.length) }),
+      ...(ended.length > 0 && { "episode.length": steps / ended.length }),
       ...Object.fromEntries(Object.entries(infos).map(([name, value]) => [`info.${name}`, value])),
     },
   };
 }
 
 const playerOf = (policy: Policy): Player => ({ policy, reads: ["params"] });
-
-/** Options of {@link policyTask}: those of `rolloutTask` for a policy. */
-export interface PolicyTaskOptions
-  extends Game,
-    Omit<
-      RolloutTaskOptions<Units, Learned>,
-      | "init"
-      | "forward"
-      | "losses"
-      | "optimizer"
-      | "batchSize"
-      | "useful"
-      | "reference"
-      | "settings"
-      | "about"
-    > {
-  /** Losses of reinforcement learning. Default: PPO's, [policyLoss(), valueLoss(), entropyLoss()]. */
-  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
-  /** Default: Adam at 1e-3, with gradients clipped to a norm of 0.5. */
-  readonly optimizer?: Optimizer;
-  /** Rows of a rollout in a batch. Default: 8. */
-  readonly batchSize?: number;
-  /** Updates of an epoch. Default: 10. */
-  readonly updates?: number;
-  /** How often a row is learned from, at most. Default: 10. */
-  readonly maxReuse?: number;
-  /** The discount of rewards. Default: 0.98. */
-  readonly gamma?: number;
-  /** Of generalized advantages: 0 for one step, 1 for whole episodes. Default: 0.8. */
-  readonly lambda?: number;
-  /** V-trace's clips of the importance ratio. Default: 1 each. */
-  readonly vtrace?: { readonly rhoBar?: number; readonly cBar?: number };
-}
 
 /** Units of rollouts, as a program gets them. */
 type Units = Readonly<Record<string, Value>>;
@@ -484,19 +422,33 @@ const above0 = option.number({ above: 0 });
 const taskTable = {
   ...rolloutTaskRows,
   ...gameRows,
-  losses: option.made<NonNullable<PolicyTaskOptions["losses"]>>(
+  /** Losses of reinforcement learning. Default: PPO's, [policyLoss(), valueLoss(), entropyLoss()]. */
+  losses: option.made<readonly Loss<Experience, PolicyOutputs>[]>(
     "a list of losses such as [policyLoss(), valueLoss(), entropyLoss()]",
     Array.isArray,
     {},
   ),
+  /** Default: Adam at 1e-3, with gradients clipped to a norm of 0.5. */
   optimizer: option.made<Optimizer>(rolloutTaskRows.optimizer.is, rolloutTaskRows.optimizer.accepts, {}),
-  batchSize: option.integer({ min: 1, default: 8, doc: "Rows of a rollout in a batch." }),
-  updates: option.integer({ min: 1, default: 10, doc: "Updates of an epoch." }),
-  maxReuse: option.integer({ min: 1, default: 10, doc: "How often a row is learned from, at most." }),
-  gamma: option.number({ min: 0, max: 1, default: 0.98, doc: "The discount of rewards." }),
-  lambda: option.number({ min: 0, max: 1, default: 0.8, doc: "Of generalized advantages." }),
-  vtrace: option.group({ rhoBar: above0, cBar: above0 }, {}),
-} satisfies OptionTable<PolicyTaskOptions>;
+  /** Rows of a rollout in a batch. Default: 8. */
+  batchSize: option.integer({ min: 1, default: 8 }),
+  /** Updates of an epoch. Default: 10. */
+  updates: option.integer({ min: 1, default: 10 }),
+  /** How often a row is learned from, at most. Default: 10. */
+  maxReuse: option.integer({ min: 1, default: 10 }),
+  /** The discount of rewards. Default: 0.98. */
+  gamma: option.number({ min: 0, max: 1, default: 0.98 }),
+  /** Of generalized advantages: 0 for one step, 1 for whole episodes. Default: 0.8. */
+  lambda: option.number({ min: 0, max: 1, default: 0.8 }),
+  /** V-trace's clips of the importance ratio. Default: 1 each. */
+  vtrace: option.group<{ readonly rhoBar?: number; readonly cBar?: number }>(
+    { rhoBar: above0, cBar: above0 },
+    {},
+  ),
+};
+
+/** Options of {@link policyTask}: those of `rolloutTask` for a policy. */
+export interface PolicyTaskOptions extends Options<typeof taskTable> {}
 
 /** A task that trains a policy from rollouts. */
 export interface PolicyTask extends RolloutTask {
@@ -520,24 +472,17 @@ export interface PolicyTask extends RolloutTask {
  */
 export function policyTask(options: PolicyTaskOptions): PolicyTask {
   const kind = "policyTask";
-  checkOptions(kind, options, taskTable);
-  const { env: _, policy: __, losses, gamma, lambda, vtrace, ...rest } = options;
-  const updates = options.updates ?? taskTable.updates.default;
+  const settings = resolveOptions(kind, options, taskTable);
+  const { env: _, policy: __, losses, gamma, lambda, vtrace, ...rest } = settings;
+  const { updates, transport, maxStaleness = transport ? undefined : updates - 1 } = settings;
   const { policy, name } = describe(kind, options);
-  const targets = {
-    gamma: gamma ?? taskTable.gamma.default,
-    lambda: lambda ?? taskTable.lambda.default,
-    rhoBar: vtrace?.rhoBar ?? 1,
-    cBar: vtrace?.cBar ?? 1,
-  };
+  const targets = { gamma, lambda, rhoBar: vtrace?.rhoBar ?? 1, cBar: vtrace?.cBar ?? 1 };
   const task = rolloutTask<Units, Learned>({
-    optimizer: chain(clipByGlobalNorm(0.5), adam({ learningRate: 1e-3, epsilon: 1e-5 })),
     ...rest,
-    batchSize: options.batchSize ?? taskTable.batchSize.default,
-    updates,
+    optimizer:
+      settings.optimizer ?? chain(clipByGlobalNorm(0.5), adam({ learningRate: 1e-3, epsilon: 1e-5 })),
     // Rollouts that are made while training waits are of its epoch alone, as in PPO.
-    ...(!options.transport && { maxStaleness: options.maxStaleness ?? updates - 1 }),
-    maxReuse: options.maxReuse ?? taskTable.maxReuse.default,
+    maxStaleness,
     init: (key, where) => policy.init(key, where),
     forward: (params, units) => learnedFrom(policy, params, units, targets),
     losses: (losses ?? [policyLoss(), valueLoss(), entropyLoss()]).map(ofExperience),
@@ -563,12 +508,7 @@ function ofExperience(loss: Loss<Experience, PolicyOutputs>): Loss<Units, Learne
   };
 }
 
-interface Targets {
-  readonly gamma: number;
-  readonly lambda: number;
-  readonly rhoBar: number;
-  readonly cBar: number;
-}
+type Targets = Readonly<Record<"gamma" | "lambda" | "rhoBar" | "cBar", number>>;
 
 /** The policy over the units of a batch, and V-trace's advantages and targets, as rows. */
 export function learnedFrom(policy: Policy, params: Params, units: Units, targets: Targets): Learned {

@@ -11,48 +11,41 @@ import {
   checkNames,
   EspalierError,
   nameWords,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
 } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type HookContext, type HookSettings, PeriodicHook, type Slot } from "../hooks/index.ts";
-import { curriculumValues, type LessonResult } from "../rl/index.ts";
+import { curriculumValues, hasMethods } from "../rl/index.ts";
 import { every, type Schedule } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { evaluationScores } from "../trainer/index.ts";
-import type { LessonScores } from "./rollout.ts";
-import type { RolloutWorkerOptions, WorkerContext, WorkerHook } from "./worker.ts";
+import type { EvaluatedScores } from "./rollout.ts";
+import type { optionTable, WorkerContext, WorkerHook } from "./worker.ts";
 
 // The hooks of document 002. Each has `run` and no handler, so that any host calls it at the end of its steps: the
 // worker in onStep, the trainer in onBatchEnd, or in onEpochEnd where its schedule counts epochs. Names follow from what
 // a hook does and when, and values are logged under that name, so that several of a kind live beside each other.
 
-/** When one of these hooks runs, and its name. */
-export interface PeriodOptions {
-  /** Steps of the host from one run to the next. Default: 100. */
-  readonly frequency?: number;
-  /** The first step at which it may run. Default: 0. */
-  readonly startStep?: number;
-  /** Instead of a frequency. */
-  readonly schedule?: Schedule;
-  /** Default: follows from what it does and when. */
-  readonly name?: string;
-}
-
-const isFunction = (value: unknown): boolean => typeof value === "function";
-
 const periodTable = {
-  frequency: option.integer({ min: 1, doc: "Steps of the host from one run to the next." }),
-  startStep: option.integer({ min: 0, default: 0, doc: "The first step at which it may run." }),
+  /** Steps of the host from one run to the next. Default: 100. */
+  frequency: option.integer({ min: 1 }),
+  /** The first step at which it may run. Default: 0. */
+  startStep: option.integer({ min: 0, default: 0 }),
+  /** Instead of a frequency. */
   schedule: option.made<Schedule>(
     "a schedule: every({ steps: 100 })",
-    (value) => isFunction((value as Partial<Schedule> | null)?.due),
+    (value) => hasMethods(value, ["due"]),
     {},
   ),
+  /** Default: follows from what it does and when. */
   name: option.text({}),
-} satisfies OptionTable<PeriodOptions>;
+};
+
+/** When one of these hooks runs, and its name. */
+export interface PeriodOptions extends Options<typeof periodTable> {}
 
 /** The period of a hook and its name: `logging-100`. */
 function periodOf(what: string, { frequency, startStep, schedule, name }: Settings<typeof periodTable>) {
@@ -67,28 +60,23 @@ function periodOf(what: string, { frequency, startStep, schedule, name }: Settin
   };
 }
 
-/** Options of {@link EvaluationHook}. */
-export interface EvaluationHookOptions extends PeriodOptions {
+const evaluationTable = {
+  ...periodTable,
   /** Episodes of each lesson. Default: 64. */
-  readonly nExamples?: number;
+  nExamples: option.integer({ min: 1, default: 64 }),
   /** What its scores are called: the first part of its name. Default: "eval". */
-  readonly evalType?: string;
+  evalType: option.text({ default: "eval" }),
   /** All lessons, or the one of the step. Default: true. */
-  readonly evaluateAllLessons?: boolean;
+  evaluateAllLessons: option.flag({ default: true }),
   /**
    * Its scores fill the slot `evaluationScores` and move the curriculum. One hook of a worker does that: the default
    * hook "evaluation". Default: false.
    */
-  readonly primary?: boolean;
-}
+  primary: option.flag({ default: false }),
+};
 
-const evaluationTable = {
-  ...periodTable,
-  nExamples: option.integer({ min: 1, default: 64, doc: "Episodes of each lesson." }),
-  evalType: option.text({ default: "eval", doc: "What its scores are called." }),
-  evaluateAllLessons: option.flag({ default: true, doc: "All lessons, or the one of the step." }),
-  primary: option.flag({ default: false, doc: "Fills the slot of scores and moves the curriculum." }),
-} satisfies OptionTable<EvaluationHookOptions>;
+/** Options of {@link EvaluationHook}. */
+export interface EvaluationHookOptions extends Options<typeof evaluationTable> {}
 
 /**
  * Evaluates a rollout worker's weights on episodes that training never sees, and logs the scores under its name: for
@@ -134,7 +122,12 @@ export class EvaluationHook extends PeriodicHook<WorkerContext> {
     context.log(scores, this.name);
     if (this.provides.length > 0) {
       slots.set(evaluationScores, { scores, counters });
-      worker.curriculum.evaluated(resultsOf(found, worker.lessons));
+      const results = Object.entries(found).filter(([, { episodes }]) => episodes > 0);
+      worker.curriculum.evaluated(
+        results.map(([name, { episodes, return: mean, positive }]) => {
+          return { lesson: worker.lessons.indexOf(name), episodes, return: mean, positive };
+        }),
+      );
       context.log(curriculumValues(worker.curriculum), "curriculum");
     }
     return Object.fromEntries(Object.entries(scores).map(([name, score]) => [`${this.name}/${name}`, score]));
@@ -154,9 +147,7 @@ export const evaluationHook = (options: EvaluationHookOptions = {}): EvaluationH
   new EvaluationHook(options);
 
 /** Scores by name: of each lesson, and of all episodes together. */
-function scoresOf(
-  found: Readonly<Record<string, LessonScores & { readonly metrics?: Readonly<Record<string, number>> }>>,
-): Readonly<Record<string, number>> {
+function scoresOf(found: Readonly<Record<string, EvaluatedScores>>): Readonly<Record<string, number>> {
   const scores: Record<string, number> = {};
   let [episodes, sum, positive] = [0, 0, 0];
   for (const [lesson, each] of Object.entries(found)) {
@@ -173,24 +164,14 @@ function scoresOf(
   return { ...scores, return: sum / episodes, positive: positive / episodes, episodes };
 }
 
-const resultsOf = (
-  found: Readonly<Record<string, LessonScores>>,
-  lessons: readonly string[],
-): readonly LessonResult[] =>
-  Object.entries(found).flatMap(([name, { episodes, return: mean, positive }]) =>
-    episodes === 0 ? [] : [{ lesson: lessons.indexOf(name), episodes, return: mean, positive }],
-  );
-
 /** The evaluations that a worker has by itself: of the current lesson, and of all lessons for the curriculum. */
-export function defaultHooks(
-  settings: Required<
-    Pick<
-      RolloutWorkerOptions,
-      "microEvalFrequency" | "microEvalExamples" | "evalFrequency" | "evalExamples" | "evalUnit"
-    >
-  >,
-): readonly WorkerHook[] {
-  const { microEvalFrequency, microEvalExamples, evalFrequency, evalExamples, evalUnit } = settings;
+export function defaultHooks({
+  microEvalFrequency,
+  microEvalExamples,
+  evalFrequency,
+  evalExamples,
+  evalUnit,
+}: Settings<typeof optionTable>): readonly WorkerHook[] {
   return [
     evaluationHook({
       name: "micro-evaluation",
@@ -210,14 +191,9 @@ export function defaultHooks(
 /** Values that a hook logs. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** Options of {@link LoggingHook}. */
-export interface LoggingOptions extends PeriodOptions {
-  /** What to log. Default: the counters, and of a worker the lesson and the numbers of its metadata. */
-  readonly values?: (context: HookContext) => Values;
-}
-
 /**
- * Logs the state of its host now and then, under its name.
+ * Logs the state of its host now and then, under its name: the counters, and of a worker the lesson and the numbers of
+ * its metadata.
  *
  * @example
  * ```ts
@@ -225,27 +201,16 @@ export interface LoggingOptions extends PeriodOptions {
  * ```
  */
 export class LoggingHook extends PeriodicHook {
-  readonly #values: (context: HookContext) => Values;
-
-  constructor(options: LoggingOptions = {}) {
-    const table = {
-      ...periodTable,
-      values: option.made<LoggingOptions["values"]>("a function", isFunction, {}),
-    };
-    const settings = resolveOptions("LoggingHook", options, table);
-    super(periodOf("logging", settings));
-    this.#values = settings.values ?? hostState;
+  constructor(options: PeriodOptions = {}) {
+    super(periodOf("logging", resolveOptions("LoggingHook", options, periodTable)));
   }
 
-  override run(context: HookContext): void {
-    context.log(this.#values(context), this.name);
+  override run(context: HookContext & Partial<Pick<WorkerContext, "lessonId" | "metadata">>): void {
+    const { counters, lessonId, metadata = {} } = context;
+    const numbers = Object.entries(metadata).filter(([, value]) => typeof value === "number");
+    const lesson = lessonId !== undefined && { lesson: lessonId };
+    context.log({ ...counters, ...Object.fromEntries(numbers), ...lesson }, this.name);
   }
-}
-
-function hostState(context: HookContext & Partial<Pick<WorkerContext, "lessonId" | "metadata">>): Values {
-  const { counters, lessonId, metadata = {} } = context;
-  const numbers = Object.entries(metadata).filter(([, value]) => typeof value === "number");
-  return { ...counters, ...Object.fromEntries(numbers), ...(lessonId !== undefined && { lesson: lessonId }) };
 }
 
 /** Options of {@link MetricsHook}. */
@@ -268,9 +233,13 @@ export class MetricsHook<C extends HookContext = HookContext> extends PeriodicHo
   readonly #metrics: MetricsOptions<C>["metrics"];
 
   constructor(options: MetricsOptions<C>) {
-    const metrics = option.made<MetricsOptions<C>["metrics"]>("a function of the context", isFunction, {
-      required: true,
-    });
+    const metrics = option.made<MetricsOptions<C>["metrics"]>(
+      "a function of the context",
+      (value) => typeof value === "function",
+      {
+        required: true,
+      },
+    );
     const settings = resolveOptions("MetricsHook", options, { ...periodTable, metrics });
     super(periodOf("metrics", settings));
     this.#metrics = options.metrics;
@@ -290,25 +259,21 @@ type SavedContext = HookContext & {
   readonly about?: Json | undefined;
 };
 
-/** Options of {@link CheckpointHook}. */
-export interface CheckpointOptions extends PeriodOptions {
-  /** Where checkpoints lie; or `store`. */
-  readonly directory?: string;
-  readonly store?: CheckpointStore;
-  /** Which checkpoints stay. Default: all. */
-  readonly keep?: Keep;
-}
-
 const checkpointTable = {
   ...periodTable,
-  directory: option.text({ doc: "Where checkpoints lie." }),
+  /** Where checkpoints lie; or `store`. */
+  directory: option.text({}),
   store: option.made<CheckpointStore>(
     'a store: localStore("runs/worker-0")',
-    (value) => isFunction((value as Partial<CheckpointStore> | null)?.lock),
+    (value) => hasMethods(value, ["lock"]),
     {},
   ),
+  /** Which checkpoints stay. Default: all. */
   keep: option.made<Keep>("which stay: { last: 3 }", (value) => typeof value === "object", {}),
-} satisfies OptionTable<CheckpointOptions>;
+};
+
+/** Options of {@link CheckpointHook}. */
+export interface CheckpointOptions extends Options<typeof checkpointTable> {}
 
 /**
  * Saves the whole state of its host now and then: frozen when all hooks of the step have run, and written while the host

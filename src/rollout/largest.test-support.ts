@@ -42,13 +42,13 @@ export function largestGenerator(
   options: { readonly failing?: () => boolean } = {},
 ): RolloutGenerator & { readonly evaluated: { readonly lesson: string; readonly examples: number }[] } {
   let w = put(new Float32Array(size * size), { shape: [size, size], ...where });
-  const receiver = new WeightsReceiver({ w });
+  const receiver = new WeightsReceiver("largest", { w });
   const evaluated: { readonly lesson: string; readonly examples: number }[] = [];
   return {
     lessons: ["pair", "four"],
     evaluated,
     setParams(params) {
-      w = receiver.params(params).w as Tensor;
+      w = receiver.take(params).w as Tensor;
     },
     async rollout({ lesson, key }) {
       if (options.failing?.()) throw new Error("the dice are lost");

@@ -18,7 +18,7 @@ import {
   EspalierError,
   environmentVariable,
   node,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
 } from "../core/index.ts";
@@ -56,50 +56,32 @@ export type ToTrainer =
   | { readonly kind: "rollout"; readonly n: number; readonly rollout: Rollout }
   | { readonly kind: "cancel"; readonly n: number };
 
-/** Options of {@link workerProcesses}. */
-export interface WorkerProcessesOptions {
+const optionTable = {
   /**
    * The file that makes workers, as a path or URL. Every process imports it: where it trains too, it does so only
    * `if (!isWorkerProcess())`.
    */
-  readonly module: string;
+  module: option.text({ required: true }),
   /** Its export: a function of a {@link WorkerStart} that gives a RolloutWorker. Default: "worker". */
-  readonly name?: string;
+  name: option.text({ default: "worker" }),
   /** Given to that function: values that messages can hold. */
-  readonly options?: unknown;
+  options: option.made<unknown>("values that messages can hold", () => true, {}),
   /** Processes. Default: 2. */
-  readonly count?: number;
+  count: option.integer({ min: 1, default: 2 }),
   /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
-  readonly capacity?: number;
-  /** Environment variables beside those of this process. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** Called with each process that is started. */
-  readonly started?: (pid: number, name: string) => void;
-}
-
-const optionTable = {
-  module: option.made<string>(
-    "a file, such as import.meta.url or a path",
-    (value) => typeof value === "string" && value !== "",
-    { required: true, doc: "The file that makes workers." },
-  ),
-  name: option.text({ default: "worker", doc: "Its export: a function that gives a RolloutWorker." }),
-  options: option.made<unknown>("values that messages can hold", () => true, {
-    doc: "Given to that function.",
-  }),
-  count: option.integer({ min: 1, default: 2, doc: "Processes." }),
   capacity: capacityOption,
+  /** Environment variables beside those of this process. */
   env: option.made<Readonly<Record<string, string>>>(
     "environment variables",
     (value) => typeof value === "object" && value !== null,
-    { doc: "Environment variables beside those of this process." },
+    {},
   ),
-  started: option.made<(pid: number, name: string) => void>(
-    "a function",
-    (value) => typeof value === "function",
-    { doc: "Called with each process that is started." },
-  ),
-} satisfies OptionTable<WorkerProcessesOptions>;
+  /** Called with each process that is started. */
+  started: option.made<(pid: number, name: string) => void>("a function", (v) => typeof v === "function", {}),
+};
+
+/** Options of {@link workerProcesses}. */
+export interface WorkerProcessesOptions extends Options<typeof optionTable> {}
 
 /** A transport whose workers are processes: {@link workerProcesses}. */
 export interface WorkerProcesses extends Transport {

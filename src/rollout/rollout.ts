@@ -37,6 +37,19 @@ export interface LessonScores {
   readonly positive: number;
 }
 
+/** The scores of episodes with these returns. */
+export function scoresOf(returns: ArrayLike<number>): LessonScores {
+  const all = Array.from(returns);
+  const mean = (of: (one: number) => number): number =>
+    all.reduce((sum, one) => sum + of(one), 0) / Math.max(1, all.length);
+  return { episodes: all.length, return: mean((one) => one), positive: mean((one) => (one > 0 ? 1 : 0)) };
+}
+
+/** Results of an evaluation, and what the generator measures beside them. */
+export interface EvaluatedScores extends LessonScores {
+  readonly metrics?: Readonly<Record<string, number>>;
+}
+
 /** Experience that a worker made with one set of weights. */
 export interface Rollout extends LessonScores {
   /** Unique in its run: the worker's name and a number. One that is delivered twice has the same. */
@@ -61,9 +74,7 @@ export interface RolloutGenerator {
   setParams(params: Params<Tensor> | NamedArrays): void | Promise<void>;
   rollout(request: GeneratorRequest): Promise<Omit<Rollout, "id" | "worker" | "weightId" | "lesson">>;
   /** Plays `examples` episodes that training never sees, the most likely way; the same for the same key. */
-  evaluate(
-    request: GeneratorRequest & { readonly examples: number },
-  ): Promise<LessonScores & { readonly metrics?: Readonly<Record<string, number>> }>;
+  evaluate(request: GeneratorRequest & { readonly examples: number }): Promise<EvaluatedScores>;
   /** Options that decide its rollouts, in plain values: a run that is resumed must share them. */
   readonly settings?: Settings;
   /** Environments in the middle of episodes. Without it everything follows from the keys of requests. */

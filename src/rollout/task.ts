@@ -1,4 +1,4 @@
-import { checkOptions, EspalierError, type OptionTable, option, treeMap } from "../core/index.ts";
+import { badOption, EspalierError, type Options, option, resolveOptions, treeMap } from "../core/index.ts";
 import {
   type EngineChoice,
   type HostArray,
@@ -12,7 +12,6 @@ import {
 } from "../engine/index.ts";
 import {
   compileUpdate,
-  type DevicesOption,
   devicesRow,
   firstNonFinite,
   gradientsOf,
@@ -31,6 +30,7 @@ import {
 } from "../losses/index.ts";
 import type { ApplyOptions, InitOptions, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
+import { hasMethods } from "../rl/index.ts";
 import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import {
@@ -51,60 +51,6 @@ import type { NamedArrays, Rollout, RolloutGenerator, Transport, WorkerLink } fr
 import { arraysOf, checkSameModel } from "./weights.ts";
 import { checkScores, RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 
-/** Options of {@link rolloutTask}. */
-export interface RolloutTaskOptions<B extends object, O> {
-  /** Draws the first parameters. */
-  readonly init: (key: Uint32Array, where: InitOptions) => Params<Tensor>;
-  /** The pass that losses share, over a batch of units. */
-  readonly forward: (params: Params, batch: B, options: ApplyOptions) => O;
-  readonly losses: readonly (Loss<NoInfer<B>, NoInfer<O>> | LossFunction<NoInfer<B>, NoInfer<O>>)[];
-  readonly optimizer: Optimizer;
-  /**
-   * Makes rollouts in this process, with the newest weights, while training waits. With a transport it only validates
-   * (`examples`): workers elsewhere have their own, which `espalier worker --config` makes of the run's file.
-   */
-  readonly generator?: RolloutGenerator;
-  /** Options of the worker that drives the generator: its curriculum, hooks, tracker, evaluations. */
-  readonly worker?: Omit<RolloutWorkerOptions, "generator" | "link" | "weights" | "rollouts">;
-  /** Brings rollouts of workers elsewhere, while training goes on. */
-  readonly transport?: Transport;
-  /** Rollouts of an epoch. With a transport: the fewest, and as many as the updates need. Default: 1. */
-  readonly rollouts?: number;
-  /** Units in a batch. */
-  readonly batchSize: number;
-  /** Updates of an epoch, fewer where there are not enough units. Default: 1. */
-  readonly updates?: number;
-  /** How often a unit is learned from, at most. Default: 1. */
-  readonly maxReuse?: number;
-  /** Updates since its weights after which a rollout is too old. Default: 4 epochs of updates with a transport. */
-  readonly maxStaleness?: number;
-  /** Updates after which a unit is drawn half as often as a new one. Default: age does not count. */
-  readonly recency?: number;
-  /** Refuses units that nothing can be learned from; they are counted. */
-  readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
-  /** Adds fields to each rollout that parameters give which do not move. */
-  readonly reference?: ReferenceOptions;
-  /**
-   * With a generator: held-out examples of each lesson in a validation, which a trainer does after each epoch by
-   * default. Default: none, the task does not validate; the worker evaluates by its hooks.
-   */
-  readonly examples?: number;
-  /** First parameters, such as those of a warm start. Default: drawn by `init`. */
-  readonly params?: Params<Tensor>;
-  readonly learningRate?: Ramp | number;
-  readonly rates?: RateInputs;
-  readonly monitor?: MonitorOptions;
-  readonly seed?: number;
-  readonly engine?: EngineChoice;
-  /** Devices that train together, each on an equal part of every batch. Default: 1. */
-  readonly devices?: DevicesOption;
-  readonly deterministic?: boolean;
-  /** Further settings that a resumed run must share. */
-  readonly settings?: Settings;
-  /** Stored with checkpoints and not compared, such as the model's recipe. */
-  readonly about?: Settings;
-}
-
 /** Fields of rollouts by parameters that do not move. */
 export interface ReferenceOptions {
   /** Default: the parameters that training begins with. */
@@ -120,57 +66,93 @@ const kind = "rolloutTask";
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Rows of the options that every task of rollouts has. */
+/** The options that every task of rollouts has. */
 export const rolloutTaskRows = {
-  optimizer: option.made<Optimizer>("an optimizer: optim.adam({ learningRate: 1e-4 })", isObject, {
-    required: true,
-  }),
+  optimizer: option.made<Optimizer, { readonly required: true }>(
+    "an optimizer: optim.adam({ learningRate: 1e-4 })",
+    isObject,
+    { required: true },
+  ),
+  /**
+   * Makes rollouts in this process, with the newest weights, while training waits. With a transport it only validates
+   * (`examples`): workers elsewhere have their own, which `espalier worker --config` makes of the run's file.
+   */
   generator: option.made<RolloutGenerator>(
     "a generator of rollouts: textRollouts({ ... })",
-    (value) => isFunction((value as RolloutGenerator | null)?.rollout),
+    (value) => hasMethods(value, ["rollout"]),
     {},
   ),
-  worker: option.made<NonNullable<RolloutTaskOptions<never, never>["worker"]>>(
+  /** Options of the worker that drives the generator: its curriculum, hooks, tracker, evaluations. */
+  worker: option.made<Omit<RolloutWorkerOptions, "generator" | "link" | "weights" | "rollouts">>(
     "options of a rollout worker",
     isObject,
     {},
   ),
+  /** Brings rollouts of workers elsewhere, while training goes on. */
   transport: option.made<Transport>(
     "a transport: workerProcesses({ module, count: 2 })",
-    (value) => isFunction((value as Transport | null)?.take),
+    (value) => hasMethods(value, ["take"]),
     {},
   ),
-  rollouts: option.integer({ min: 1, default: 1, doc: "Rollouts of an epoch." }),
-  batchSize: option.integer({ min: 1, required: true, doc: "Units in a batch." }),
-  updates: option.integer({ min: 1, default: 1, doc: "Updates of an epoch." }),
-  maxReuse: option.integer({ min: 1, default: 1, doc: "How often a unit is learned from, at most." }),
-  maxStaleness: option.number({ min: 0, infinite: true, doc: "Updates after which a rollout is too old." }),
-  recency: option.number({ above: 0, doc: "Updates after which a unit is drawn half as often." }),
-  examples: option.integer({ min: 1, doc: "Held-out examples of each lesson in a validation." }),
+  /** Rollouts of an epoch. With a transport: the fewest, and as many as the updates need. Default: 1. */
+  rollouts: option.integer({ min: 1, default: 1 }),
+  /** Units in a batch. */
+  batchSize: option.integer({ min: 1, required: true }),
+  /** Updates of an epoch, fewer where there are not enough units. Default: 1. */
+  updates: option.integer({ min: 1, default: 1 }),
+  /** How often a unit is learned from, at most. Default: 1. */
+  maxReuse: option.integer({ min: 1, default: 1 }),
+  /** Updates since its weights after which a rollout is too old. Default: 4 epochs of updates with a transport. */
+  maxStaleness: option.number({ min: 0, infinite: true }),
+  /** Updates after which a unit is drawn half as often as a new one. Default: age does not count. */
+  recency: option.number({ above: 0 }),
+  /**
+   * With a generator: held-out examples of each lesson in a validation, which a trainer does after each epoch by
+   * default. Default: none, the task does not validate; the worker evaluates by its hooks.
+   */
+  examples: option.integer({ min: 1 }),
+  /** First parameters, such as those of a warm start. Default: drawn. */
   params: option.made<Params<Tensor>>("parameters, as a model's init or a task has them", isObject, {}),
   learningRate: option.made<Ramp | number>("a number or a ramp", () => true, {}),
   rates: option.made<RateInputs>("rates of the optimizer by name", isObject, {}),
   monitor: option.made<MonitorOptions>("options of a monitor", isObject, {}),
-  seed: option.integer({ min: 0, doc: "The seed of parameters and draws. Default: the run's." }),
+  /** The seed of parameters and draws. Default: the run's. */
+  seed: option.integer({ min: 0 }),
   engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
+  /** Devices that train together, each on an equal part of every batch. Default: 1. */
   devices: devicesRow,
   deterministic: option.flag({}),
 };
 
+/** Options of {@link rolloutTask}. */
+export interface RolloutTaskOptions<B extends object, O> extends Options<typeof rolloutTaskRows> {
+  /** Draws the first parameters. */
+  readonly init: (key: Uint32Array, where: InitOptions) => Params<Tensor>;
+  /** The pass that losses share, over a batch of units. */
+  readonly forward: (params: Params, batch: B, options: ApplyOptions) => O;
+  readonly losses: readonly (Loss<NoInfer<B>, NoInfer<O>> | LossFunction<NoInfer<B>, NoInfer<O>>)[];
+  /** Refuses units that nothing can be learned from; they are counted. */
+  readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
+  /** Adds fields to each rollout that parameters give which do not move. */
+  readonly reference?: ReferenceOptions;
+  /** Further settings that a resumed run must share. */
+  readonly settings?: Settings;
+  /** Stored with checkpoints and not compared, such as the model's recipe. */
+  readonly about?: Settings;
+}
+
+const required = { required: true } as const;
+const plain = option.made<Settings>("plain values by name", isObject, {});
 const table = {
   ...rolloutTaskRows,
-  losses: option.made<RolloutTaskOptions<never, never>["losses"]>("a list of losses", Array.isArray, {
-    required: true,
-  }),
-  init: option.made<RolloutTaskOptions<never, never>["init"]>("a function", isFunction, { required: true }),
-  forward: option.made<RolloutTaskOptions<never, never>["forward"]>("a function", isFunction, {
-    required: true,
-  }),
-  useful: option.made<NonNullable<RolloutTaskOptions<never, never>["useful"]>>("a function", isFunction, {}),
+  losses: option.made("a list of losses", Array.isArray, required),
+  init: option.made("a function", isFunction, required),
+  forward: option.made("a function", isFunction, required),
+  useful: option.made("a function", isFunction, {}),
   reference: option.made<ReferenceOptions>("{ fields: (params, arrays) => ... }", isObject, {}),
-  settings: option.made<Settings>("plain values by name", isObject, {}),
-  about: option.made<Settings>("plain values by name", isObject, {}),
-} satisfies OptionTable<RolloutTaskOptions<never, never>>;
+  settings: plain,
+  about: plain,
+};
 
 /** A task that learns from rollouts. */
 export interface RolloutTask extends Task {
@@ -211,19 +193,21 @@ export interface RolloutTask extends Task {
  * ```
  */
 export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, O>): RolloutTask {
-  checkOptions(kind, options, table);
-  const { generator, transport, batchSize, updates = 1, rollouts = 1, examples } = options;
+  const settings = resolveOptions(kind, options, table);
+  const { generator, transport, batchSize, updates, rollouts, examples, maxReuse, recency } = settings;
   if (!generator && !transport)
-    throw new EspalierError("OPTION_INVALID", `${kind}: neither a generator nor a transport is given`, {
-      fix: "give a generator, which makes rollouts in this process, or a transport to workers elsewhere",
-    });
+    throw badOption(
+      kind,
+      "neither a generator nor a transport is given",
+      "give a generator, which makes rollouts in this process, or a transport to workers elsewhere",
+    );
   const objective = lossesObjective<B, O>({ forward: options.forward, losses: options.losses });
   const learner = new Learner({ ...options, task: kind, ramps: objective.ramps });
   learner.checkShare("batchSize", batchSize);
   const replay = new RolloutReplay({
-    maxReuse: options.maxReuse ?? 1,
+    maxReuse,
     maxStaleness: options.maxStaleness ?? (transport ? 4 * updates : Number.POSITIVE_INFINITY),
-    recency: options.recency,
+    recency,
     ...(options.useful && { useful: options.useful }),
   });
   const keys = drawKeys(learner);
@@ -379,7 +363,15 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     ramps: learner.rates.ramps,
     get settings() {
       return {
-        ...settingsOf(options, objective.names),
+        batchSize,
+        updates,
+        rollouts,
+        maxReuse,
+        ...(Number.isFinite(options.maxStaleness) && { maxStaleness: options.maxStaleness as number }),
+        ...(recency !== undefined && { recency }),
+        losses: objective.names,
+        optimizer: { kind: options.optimizer.kind, rates: options.optimizer.rates as Setting },
+        ...(options.seed !== undefined && { seed: options.seed }),
         ...learner.averageSettings,
         ...(generator?.settings && { generator: generator.settings }),
         ...options.settings,
@@ -628,33 +620,5 @@ function rolloutReport(
       Object.entries(values).map(([name, value]) => [name, put(Float32Array.of(value), where)]),
     ),
     counted: { episodes: [episodes], rollouts: [seen.length] },
-  };
-}
-
-/** The settings that decide the bits of the training, as plain values. */
-function settingsOf<B extends object, O>(
-  options: RolloutTaskOptions<B, O>,
-  losses: readonly string[],
-): Settings {
-  const {
-    batchSize,
-    updates = 1,
-    rollouts = 1,
-    maxReuse = 1,
-    maxStaleness,
-    recency,
-    optimizer,
-    seed,
-  } = options;
-  return {
-    batchSize,
-    updates,
-    rollouts,
-    maxReuse,
-    ...(maxStaleness !== undefined && Number.isFinite(maxStaleness) && { maxStaleness }),
-    ...(recency !== undefined && { recency }),
-    losses,
-    optimizer: { kind: optimizer.kind, rates: optimizer.rates as Setting },
-    ...(seed !== undefined && { seed }),
   };
 }

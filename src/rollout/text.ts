@@ -11,16 +11,23 @@
  *     logProbs [P, G, L]   of those tokens, by the weights that chose them
  *     reward [P, G]
  */
-import { badOption, checkOptions, EspalierError, type OptionTable, option, shown } from "../core/index.ts";
+import {
+  badOption,
+  EspalierError,
+  type Options,
+  option,
+  type Settings as Resolved,
+  resolveOptions,
+  shown,
+} from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
 import { type EngineChoice, hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
 import {
+  type Conversation,
   converse,
   drawProblems,
   encodeKnown,
   encodeProblems,
-  type Generated,
-  generate,
   passAtK,
   scoreAll,
   type TextBatch,
@@ -32,107 +39,74 @@ import {
   tokenOutputs,
 } from "../language/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
+import { hasMethods } from "../rl/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
-import type { NamedArrays, RolloutGenerator } from "./rollout.ts";
+import { type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
 import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { WeightsReceiver } from "./weights.ts";
-
-/** Options of {@link textRollouts}. */
-export interface TextRolloutOptions {
-  readonly model: Transformer;
-  readonly tokenizer: Tokenizer;
-  readonly lessons: readonly TextLesson[];
-  /** Problems of a rollout. Default: 8. */
-  readonly prompts?: number;
-  /** Samples of each problem. Default: 8. */
-  readonly group?: number;
-  /** New tokens of a sample, at most. */
-  readonly length: number;
-  /** Tokens of a prompt, at most. Default: what the model's context leaves. */
-  readonly promptLength?: number;
-  /** Default: 1. */
-  readonly temperature?: number;
-  /** Ends an answer; part of what is learned. Default: a line feed. */
-  readonly stop?: string;
-  /** Judges answers where a lesson does not. Default: 1 where the text is the problem's answer, else 0. */
-  readonly reward?: TextReward;
-  /** Milliseconds for the reward of a sample. Default: 30,000. */
-  readonly rewardTimeout?: number;
-  /** What becomes of a sample whose reward failed. Default: "error". */
-  readonly onRewardFailure?: "error" | "zero" | "drop";
-  /** A function that the model can call in the middle of an answer. */
-  readonly tool?: Tool;
-  /** Calls of the tool in an answer, at most. Default: 4. */
-  readonly turns?: number;
-  /**
-   * Takes the problems' own answers instead of the model's: a supervised warm start by `imitationLoss`; or pairs of
-   * `answer` and `rejected`, where all problems have both, for `dpoLoss`. Default: false.
-   */
-  readonly answers?: boolean;
-  /** The share of problems that only evaluations see. Default: 0.1. */
-  readonly heldOut?: number;
-  /** Evaluations estimate pass@k for each of these, from samples at `temperature`. Default: none. */
-  readonly passAt?: readonly number[];
-  readonly engine?: EngineChoice;
-}
 
 const kind = "textRollouts";
 const hasMethod =
   (name: string) =>
   (value: unknown): boolean =>
-    typeof (value as Readonly<Record<string, unknown>> | null | undefined)?.[name] === "function";
+    hasMethods(value, [name]);
 
 const table = {
-  model: option.made<Transformer>("a model of nn.transformer", hasMethod("applyCached"), { required: true }),
-  tokenizer: option.made<Tokenizer>("a tokenizer: characterTokenizer(text)", hasMethod("encode"), {
-    required: true,
-  }),
-  lessons: option.made<readonly TextLesson[]>(
+  model: option.made<Transformer, { readonly required: true }>(
+    "a model of nn.transformer",
+    hasMethod("applyCached"),
+    { required: true },
+  ),
+  tokenizer: option.made<Tokenizer, { readonly required: true }>(
+    "a tokenizer: characterTokenizer(text)",
+    hasMethod("encode"),
+    { required: true },
+  ),
+  lessons: option.made<readonly TextLesson[], { readonly required: true }>(
     "a list of lessons: [textLessons.add()]",
     (value) => Array.isArray(value) && value.length > 0 && value.every(hasMethod("problem")),
     { required: true },
   ),
-  prompts: option.integer({ min: 1, default: 8, doc: "Problems of a rollout." }),
-  group: option.integer({ min: 1, default: 8, doc: "Samples of each problem." }),
-  length: option.integer({ min: 1, required: true, doc: "New tokens of a sample, at most." }),
-  promptLength: option.integer({ min: 1, doc: "Tokens of a prompt, at most." }),
-  temperature: option.number({ above: 0, default: 1, doc: "Divides the logits." }),
-  stop: option.text({ default: "\n", doc: "Ends an answer." }),
-  reward: option.made<TextReward>(
-    "a function of a sample, or { module, name }",
-    (value) => Boolean(value),
-    {},
-  ),
-  rewardTimeout: option.number({
-    above: 0,
-    default: 30_000,
-    max: 2 ** 31 - 1,
-    doc: "Milliseconds for the reward of a sample.",
-  }),
+  /** Problems of a rollout. Default: 8. */
+  prompts: option.integer({ min: 1, default: 8 }),
+  /** Samples of each problem. Default: 8. */
+  group: option.integer({ min: 1, default: 8 }),
+  /** New tokens of a sample, at most. */
+  length: option.integer({ min: 1, required: true }),
+  /** Tokens of a prompt, at most. Default: what the model's context leaves. */
+  promptLength: option.integer({ min: 1 }),
+  /** Divides the logits. Default: 1. */
+  temperature: option.number({ above: 0, default: 1 }),
+  /** Ends an answer; part of what is learned. Default: a line feed. */
+  stop: option.text({ default: "\n" }),
+  /** Judges answers where a lesson does not. Default: 1 where the text is the problem's answer, else 0. */
+  reward: option.made<TextReward>("a function of a sample, or { module, name }", Boolean, {}),
+  /** Milliseconds for the reward of a sample. Default: 30,000. */
+  rewardTimeout: option.number({ above: 0, default: 30_000, max: 2 ** 31 - 1 }),
+  /** What becomes of a sample whose reward failed. Default: "error". */
   onRewardFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
+  /** A function that the model can call in the middle of an answer. */
   tool: option.made<Tool>("a tool: { stop, call }", hasMethod("call"), {}),
-  turns: option.integer({ min: 1, default: 4, doc: "Calls of the tool, at most." }),
-  answers: option.flag({ default: false, doc: "Takes the problems' own answers." }),
-  heldOut: option.number({ min: 0, below: 1, default: 0.1, doc: "Share of problems for evaluations." }),
-  passAt: option.made<readonly number[]>(
+  /** Calls of the tool in an answer, at most. Default: 4. */
+  turns: option.integer({ min: 1, default: 4 }),
+  /**
+   * Takes the problems' own answers instead of the model's: a supervised warm start by `imitationLoss`; or pairs of
+   * `answer` and `rejected`, where all problems have both, for `dpoLoss`. Default: false.
+   */
+  answers: option.flag({ default: false }),
+  /** The share of problems that only evaluations see. Default: 0.1. */
+  heldOut: option.number({ min: 0, below: 1, default: 0.1 }),
+  /** Evaluations estimate pass@k for each of these, from samples at `temperature`. Default: none. */
+  passAt: option.made<readonly number[], { readonly default: readonly number[] }>(
     "a list of whole numbers from 1 on: [1, 4]",
     (value) => Array.isArray(value) && value.every((k) => Number.isSafeInteger(k) && k > 0),
-    {},
+    { default: [] },
   ),
   engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
-} satisfies OptionTable<TextRolloutOptions>;
+};
 
-/** Sequences that were generated for problems, with what each token is. */
-interface Answer {
-  readonly tokens: Int32Array;
-  /** 1 where the model chose the token. */
-  readonly made: Uint8Array;
-  readonly logProbs: Float32Array;
-  readonly text: string;
-  /** Calls of the tool, and those that failed. */
-  readonly calls?: number;
-  readonly failures?: number;
-}
+/** Options of {@link textRollouts}. */
+export interface TextRolloutOptions extends Options<typeof table> {}
 
 /**
  * Makes rollouts of text: problems of a lesson, `group` answers to each by the model, and their rewards.
@@ -144,18 +118,16 @@ interface Answer {
  * ```
  */
 export function textRollouts(options: TextRolloutOptions): RolloutGenerator {
-  checkOptions(kind, options, table);
-  return new TextRollouts(options);
+  return new TextRollouts(resolveOptions(kind, options, table));
 }
 
 class TextRollouts implements RolloutGenerator {
   readonly lessons: readonly string[];
-  readonly #options: TextRolloutOptions;
+  readonly #options: Resolved<typeof table>;
   readonly #receiver: WeightsReceiver;
   readonly #promptLength: number;
-  #params: Params<Tensor> | undefined;
 
-  constructor(options: TextRolloutOptions) {
+  constructor(options: Resolved<typeof table>) {
     const { model, lessons, length, engine } = options;
     this.#options = options;
     this.lessons = lessons.map(({ name }) => name);
@@ -167,32 +139,23 @@ class TextRollouts implements RolloutGenerator {
         { fix: "give a smaller length or promptLength, or the model a longer context" },
       );
     checkLessons(this.lessons);
-    encodeKnown(kind, options.stop ?? "\n", options.tokenizer, model.vocabulary);
-    this.#receiver = new WeightsReceiver(
-      model.init(0, spec([1, 1], "i32"), { ...(engine !== undefined && { engine }) }),
-    );
+    encodeKnown(kind, options.stop, options.tokenizer, model.vocabulary);
+    const where = { ...(engine !== undefined && { engine }) };
+    this.#receiver = new WeightsReceiver(kind, model.init(0, spec([1, 1], "i32"), where));
   }
 
   get settings(): Settings {
     const { lessons } = this;
-    const { prompts = 8, group = 8, length, temperature = 1, stop = "\n" } = this.#options;
-    const { heldOut = 0.1, answers = false, turns = 4, tool } = this.#options;
+    const { prompts, group, length, temperature, stop, heldOut, answers, turns, tool } = this.#options;
     return { lessons, prompts, group, length, temperature, stop, heldOut, answers, ...(tool && { turns }) };
   }
 
   setParams(weights: Params<Tensor> | NamedArrays): void {
-    this.#params = this.#receiver.params(weights);
+    this.#receiver.take(weights);
   }
 
   async rollout({ lesson: name, key, signal }: Parameters<RolloutGenerator["rollout"]>[0]) {
-    const {
-      prompts: count = 8,
-      length,
-      temperature = 1,
-      answers: own = false,
-      heldOut = 0.1,
-      tool,
-    } = this.#options;
+    const { prompts: count, length, temperature, answers: own, heldOut, tool } = this.#options;
     const lesson = this.#lesson(name);
     const drawn = await drawProblems(lesson, {
       count,
@@ -202,17 +165,19 @@ class TextRollouts implements RolloutGenerator {
       signal,
     });
     const pairs = own && drawn.every(({ rejected }) => rejected !== undefined);
-    const group = own ? (pairs ? 2 : 1) : (this.#options.group ?? 8);
+    const group = own ? (pairs ? 2 : 1) : this.#options.group;
     const problems = drawn.flatMap((problem) => Array.from({ length: group }, () => problem));
     const prompts = this.#encode(lesson, problems);
-    const answers = own
-      ? problems.map(({ answer, rejected }, i) =>
-          this.#givenAnswer(lesson, i % group === 1 ? rejected : answer),
-        )
-      : await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), temperature, signal);
-    const { rewards, dropped, failures } = own
-      ? { rewards: Float32Array.from(problems, (_, i) => 1 - (i % group)), dropped: [], failures: 0 }
-      : await this.#rewards(lesson, problems, answers, signal);
+    const { answers, rewards, dropped, failures } = own
+      ? {
+          answers: problems.map(({ answer, rejected }, i) =>
+            this.#givenAnswer(lesson, i % group === 1 ? rejected : answer),
+          ),
+          rewards: Float32Array.from(problems, (_, i) => 1 - (i % group)),
+          dropped: [],
+          failures: 0,
+        }
+      : await this.#solve(lesson, problems, prompts, hostRandom.hostFoldIn(key, 1), temperature, signal);
 
     const places = this.#promptLength + length;
     const all = count * group;
@@ -249,7 +214,7 @@ class TextRollouts implements RolloutGenerator {
 
   /** The likeliest answers to problems that training never sees, and pass@k where it is asked for. */
   async evaluate({ lesson: name, key, signal, examples }: Parameters<RolloutGenerator["evaluate"]>[0]) {
-    const { passAt = [], temperature = 1, heldOut = 0.1 } = this.#options;
+    const { passAt, temperature, heldOut } = this.#options;
     const lesson = this.#lesson(name);
     const problems = await drawProblems(lesson, {
       count: examples,
@@ -259,24 +224,21 @@ class TextRollouts implements RolloutGenerator {
       signal,
     });
     const prompts = this.#encode(lesson, problems);
-    const answers = await this.#answers(problems, prompts, hostRandom.hostFoldIn(key, 1), 0, signal);
-    const { rewards, dropped, failures } = await this.#rewards(lesson, problems, answers, signal);
+    const likeliest = hostRandom.hostFoldIn(key, 1);
+    const found = await this.#solve(lesson, problems, prompts, likeliest, 0, signal);
+    const { rewards, dropped, failures } = found;
     const scores = scoresOf(rewards.filter((_, i) => !dropped[i]));
     const failed = failures > 0 && { "reward.failures": failures };
     if (passAt.length === 0) return { ...scores, metrics: { ...failed } };
     const samples = Math.max(...passAt);
     const times = <T>(list: readonly T[]): readonly T[] =>
       list.flatMap((one) => Array.from({ length: samples }, () => one));
-    const tries = await this.#answers(
-      times(problems),
-      times(prompts),
-      hostRandom.hostFoldIn(key, 2),
-      temperature,
-      signal,
-    );
-    const { rewards: tried } = await this.#rewards(lesson, times(problems), tries, signal);
+    const drawn = hostRandom.hostFoldIn(key, 2);
+    const tries = await this.#solve(lesson, times(problems), times(prompts), drawn, temperature, signal);
     const correct = problems.map((_, i) =>
-      tried.subarray(i * samples, (i + 1) * samples).reduce((sum, reward) => sum + (reward > 0 ? 1 : 0), 0),
+      tries.rewards
+        .subarray(i * samples, (i + 1) * samples)
+        .reduce((sum, reward) => sum + (reward > 0 ? 1 : 0), 0),
     );
     const metrics = passAt.map((k) => {
       const each = correct.map((c) => passAtK(samples, c, k));
@@ -307,8 +269,8 @@ class TextRollouts implements RolloutGenerator {
   }
 
   /** A given answer, as if the model had written it. */
-  #givenAnswer(lesson: TextLesson, answer: string | undefined): Answer {
-    const { tokenizer, stop = "\n", length } = this.#options;
+  #givenAnswer(lesson: TextLesson, answer: string | undefined): Conversation {
+    const { tokenizer, stop, length } = this.#options;
     const tokens = answer === undefined ? new Int32Array() : tokenizer.encode(answer + stop);
     if (tokens.length === 0 || tokens.length > length)
       throw new EspalierError(
@@ -323,54 +285,41 @@ class TextRollouts implements RolloutGenerator {
       made: new Uint8Array(tokens.length).fill(1),
       logProbs: new Float32Array(tokens.length),
       text: answer ?? "",
+      ended: "stop",
+      calls: 0,
+      failures: 0,
     };
   }
 
-  async #answers(
+  /** Answers of the model, and their rewards. */
+  async #solve(
+    lesson: TextLesson,
     problems: readonly TextProblem[],
     prompts: readonly Int32Array[],
     key: Uint32Array,
     temperature: number,
     signal: AbortSignal,
-  ): Promise<readonly Answer[]> {
-    const { model, tokenizer, length, stop = "\n", tool, turns = 4 } = this.#options;
-    if (!this.#params)
-      throw new EspalierError("WEIGHTS_MISSING", `${kind}: there are no weights yet`, {
-        fix: "call setParams first; a RolloutWorker does when it has received some",
-      });
-    const seeds = Array.from(hostRandom.hostBits(key, problems.length));
-    const common = { length, temperature, stop, tokenizer };
-    if (tool)
-      return converse(model, this.#params, prompts, { ...common, seeds, tool, turns, problems, signal });
-    const found = await generate(model, this.#params, prompts, {
-      ...common,
-      seed: seeds,
-      logProbs: true,
-      keepStop: true,
-    });
-    return found.map(({ tokens, logProbs, text = "" }: Generated) => ({
-      tokens,
-      made: new Uint8Array(tokens.length).fill(1),
-      logProbs: logProbs ?? new Float32Array(tokens.length),
-      text,
-    }));
-  }
-
-  #rewards(
-    lesson: TextLesson,
-    problems: readonly TextProblem[],
-    answers: readonly Answer[],
-    signal: AbortSignal,
   ) {
-    const { reward, rewardTimeout = 30_000, onRewardFailure = "error" } = this.#options;
+    const { model, tokenizer, length, stop, tool, turns, rewardTimeout, onRewardFailure } = this.#options;
+    const answers = await converse(model, this.#receiver.params, prompts, {
+      length,
+      temperature,
+      stop,
+      tokenizer,
+      seeds: Array.from(hostRandom.hostBits(key, problems.length)),
+      tool,
+      turns,
+      problems,
+      signal,
+    });
     const samples = answers.map(({ text, tokens }, i) => ({
       lesson: lesson.name,
       ...(problems[i] as TextProblem),
       text,
       tokens,
     }));
-    const judge = lesson.reward ?? reward;
-    return scoreAll(samples, judge, { timeout: rewardTimeout, onFailure: onRewardFailure, signal });
+    const options = { timeout: rewardTimeout, onFailure: onRewardFailure, signal };
+    return { answers, ...(await scoreAll(samples, lesson.reward ?? this.#options.reward, options)) };
   }
 }
 
@@ -392,38 +341,25 @@ function meanOfOthers(rewards: Float32Array, dropped: ArrayLike<number>, i: numb
   return others.reduce((sum, reward) => sum + reward, 0) / Math.max(1, others.length);
 }
 
-const total = (answers: readonly Answer[], name: "calls" | "failures"): number =>
-  answers.reduce((sum, answer) => sum + (answer[name] ?? 0), 0);
-
-function scoresOf(rewards: Float32Array) {
-  const episodes = rewards.length;
-  const mean = (of: (reward: number) => number): number =>
-    rewards.reduce((sum, reward) => sum + of(reward), 0) / Math.max(1, episodes);
-  return { episodes, return: mean((reward) => reward), positive: mean((reward) => (reward > 0 ? 1 : 0)) };
-}
-
-/** Options of {@link languageTask}: those of `rolloutTask` for a model of text. */
-export interface LanguageTaskOptions
-  extends Omit<
-    RolloutTaskOptions<TextBatch, TextOutputs>,
-    "init" | "forward" | "useful" | "reference" | "settings" | "about"
-  > {
-  readonly model: Transformer;
-  /** The parameters that losses with a reference compare with. Default: those that training begins with. */
-  readonly reference?: Params<Tensor>;
-  /** Learns from groups whose rewards are all equal, too. Default: false: they are dropped and counted. */
-  readonly keepUniform?: boolean;
-}
+const total = (answers: readonly Conversation[], name: "calls" | "failures"): number =>
+  answers.reduce((sum, answer) => sum + answer[name], 0);
 
 const taskTable = {
   ...rolloutTaskRows,
   model: table.model,
-  losses: option.made<LanguageTaskOptions["losses"]>("a list of losses: [grpoLoss()]", Array.isArray, {
-    required: true,
-  }),
+  losses: option.made<RolloutTaskOptions<TextBatch, TextOutputs>["losses"], { readonly required: true }>(
+    "a list of losses: [grpoLoss()]",
+    Array.isArray,
+    { required: true },
+  ),
+  /** The parameters that losses with a reference compare with. Default: those that training begins with. */
   reference: rolloutTaskRows.params,
-  keepUniform: option.flag({ default: false, doc: "Learns from groups whose rewards are all equal, too." }),
-} satisfies OptionTable<LanguageTaskOptions>;
+  /** Learns from groups whose rewards are all equal, too. Default: false: they are dropped and counted. */
+  keepUniform: option.flag({ default: false }),
+};
+
+/** Options of {@link languageTask}: those of `rolloutTask` for a model of text. */
+export interface LanguageTaskOptions extends Options<typeof taskTable> {}
 
 /**
  * Reinforcement learning of a language model from rollouts of text. A unit of a batch is a group: all samples of one
@@ -443,7 +379,7 @@ const taskTable = {
  * ```
  */
 export function languageTask(options: LanguageTaskOptions): RolloutTask {
-  checkOptions("languageTask", options, taskTable);
+  resolveOptions("languageTask", options, taskTable);
   const { model, reference: given, keepUniform = false, ...rest } = options;
   const compares = options.losses.some(
     (loss) => typeof loss !== "function" && loss.fields !== undefined && "reference" in loss.fields,

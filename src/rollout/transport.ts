@@ -6,18 +6,12 @@
  *
  * Worker processes (processes.ts) put pipes and shared files between these and their links.
  */
-import { EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
+import { EspalierError, type Options, option, resolveOptions } from "../core/index.ts";
 import type { Rollout, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
 
 /** Options of a wait. */
 interface Waiting {
   readonly signal?: AbortSignal | undefined;
-}
-
-/** Options of {@link inProcessTransport}. */
-interface InProcessOptions {
-  /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
-  readonly capacity?: number;
 }
 
 /** The row of `capacity`, which all transports have. */
@@ -27,7 +21,7 @@ export const capacityOption = option.integer({
   doc: "Rollouts that wait for the trainer; a worker that sends one more waits itself.",
 });
 
-const optionTable = { capacity: capacityOption } satisfies OptionTable<InProcessOptions>;
+const optionTable = { capacity: capacityOption };
 
 /** A transport whose workers run in the trainer's own process: {@link inProcessTransport}. */
 export interface InProcessTransport extends Transport {
@@ -50,7 +44,7 @@ export interface InProcessTransport extends Transport {
  * await running;
  * ```
  */
-export function inProcessTransport(options: InProcessOptions = {}): InProcessTransport {
+export function inProcessTransport(options: Options<typeof optionTable> = {}): InProcessTransport {
   const { capacity } = resolveOptions("inProcessTransport", options, optionTable);
   const newest = new Newest<Weights>();
   const queue = new RolloutQueue(capacity);

@@ -9,7 +9,7 @@ import {
 } from "../core/index.ts";
 import { type HostArray, onDevice, put, read, type Tensor, type TensorType } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
-import type { NamedArrays } from "./rollout.ts";
+import type { NamedArrays, ShapedArray } from "./rollout.ts";
 
 /** Parameters on the host, by their paths. */
 export async function arraysOf(params: Params<Tensor>): Promise<NamedArrays> {
@@ -22,51 +22,58 @@ export async function arraysOf(params: Params<Tensor>): Promise<NamedArrays> {
   );
 }
 
-/** Puts weights on a device, where they have the names and shapes of some parameters. */
+/** Puts weights on a device, where they have the names and shapes of some parameters, and keeps the newest. */
 export class WeightsReceiver {
-  readonly #shape: TreeShape;
+  readonly #kind: string;
+  readonly #tree: TreeShape;
   readonly #types: readonly TensorType[];
+  readonly #known: Shapes;
   readonly #where: NonNullable<Parameters<typeof put>[1]>;
+  #newest: Params<Tensor> | undefined;
 
-  constructor(like: Params<Tensor>) {
+  constructor(kind: string, like: Params<Tensor>) {
     const leaves: unknown[] = [];
-    this.#shape = flatten(like, leaves);
-    const tensors = leaves as readonly Tensor[];
-    this.#types = tensors.map(({ type }) => type);
-    const device = tensors[0]?.device;
+    this.#kind = kind;
+    this.#tree = flatten(like, leaves);
+    this.#types = (leaves as readonly Tensor[]).map(({ type }) => type);
+    this.#known = shapesOf(like);
+    const device = (leaves as readonly Tensor[])[0]?.device;
     this.#where = device ? { device } : {};
   }
 
-  params(weights: Params<Tensor> | NamedArrays): Params<Tensor> {
-    const paths = leafPaths(this.#shape);
-    const given = isNamedArrays(weights) ? weights : undefined;
-    if (!given) {
-      const leaves: unknown[] = [];
-      const names = leafPaths(flatten(weights, leaves));
-      const tensors = leaves as readonly Tensor[];
-      compare(paths, this.#types, names, (name) => tensors[names.indexOf(name)]?.shape);
-      const { device } = this.#where;
-      if (typeof device !== "object") return weights as Params<Tensor>;
-      // Those of a trainer on several devices are on all of them.
-      return treeMap((tensor: Tensor) => onDevice(tensor, device), weights) as Params<Tensor>;
-    }
-    compare(paths, this.#types, Object.keys(given), (name) => given[name]?.shape);
-    const tensors = paths.map((path, i) => {
-      const { dtype, shape } = this.#types[i] as TensorType;
-      return put((given[path] as NamedArrays[string]).data, { ...this.#where, dtype, shape });
+  /** The newest weights. */
+  get params(): Params<Tensor> {
+    if (this.#newest) return this.#newest;
+    throw new EspalierError("WEIGHTS_MISSING", `${this.#kind}: there are no weights yet`, {
+      fix: "call setParams first; a RolloutWorker does when it has received some",
     });
-    return unflatten(this.#shape, tensors) as Params<Tensor>;
+  }
+
+  take(weights: Params<Tensor> | NamedArrays): Params<Tensor> {
+    checkSame("these weights are", this.#known, shapesOf(weights));
+    this.#newest = isNamedArrays(weights) ? this.#placed(weights) : this.#moved(weights);
+    return this.#newest;
+  }
+
+  #placed(arrays: NamedArrays): Params<Tensor> {
+    const tensors = leafPaths(this.#tree).map((path, i) => {
+      const { dtype, shape } = this.#types[i] as TensorType;
+      return put((arrays[path] as ShapedArray).data, { ...this.#where, dtype, shape });
+    });
+    return unflatten(this.#tree, tensors) as Params<Tensor>;
+  }
+
+  /** Those of a trainer on several devices are on all of them. */
+  #moved(params: Params<Tensor>): Params<Tensor> {
+    const { device } = this.#where;
+    if (typeof device !== "object") return params;
+    return treeMap((tensor: Tensor) => onDevice(tensor, device), params) as Params<Tensor>;
   }
 }
 
 /** Refuses parameters that have not the names and shapes of others. */
-export function checkSameModel(what: string, like: Params<Tensor>, params: Params<Tensor>): void {
-  const [known, given]: [unknown[], unknown[]] = [[], []];
-  const paths = leafPaths(flatten(like, known));
-  const names = leafPaths(flatten(params, given));
-  const types = (known as readonly Tensor[]).map(({ type }) => type);
-  compare(paths, types, names, (name) => (given as readonly Tensor[])[names.indexOf(name)]?.shape, what);
-}
+export const checkSameModel = (what: string, like: Params<Tensor>, params: Params<Tensor>): void =>
+  checkSame(what, shapesOf(like), shapesOf(params));
 
 /** True for arrays by name; parameters are trees of tensors. */
 const isNamedArrays = (weights: Params<Tensor> | NamedArrays): weights is NamedArrays =>
@@ -74,25 +81,30 @@ const isNamedArrays = (weights: Params<Tensor> | NamedArrays): weights is NamedA
     (value) => isPlainObject(value) && ArrayBuffer.isView((value as { readonly data?: unknown }).data),
   );
 
+/** Shapes as texts, by the paths of what has them. */
+type Shapes = ReadonlyMap<string, string>;
+
+function shapesOf(weights: Params<Tensor> | NamedArrays): Shapes {
+  const leaves: unknown[] = [];
+  const named = isNamedArrays(weights);
+  const paths = named ? Object.keys(weights) : leafPaths(flatten(weights, leaves));
+  const shaped = (named ? Object.values(weights) : leaves) as readonly Pick<ShapedArray, "shape">[];
+  return new Map(paths.map((path, i) => [path, String(shaped[i]?.shape)]));
+}
+
 /** Refuses weights of another model, naming the first that differs. */
-function compare(
-  paths: readonly string[],
-  types: readonly TensorType[],
-  given: readonly string[],
-  shapeOf: (name: string) => readonly number[] | undefined,
-  whose = "these weights are",
-): void {
-  const missing = paths.find((path) => !given.includes(path));
-  const extra = given.find((name) => !paths.includes(name));
-  const other = paths.findIndex((path, i) => String(shapeOf(path)) !== String(types[i]?.shape));
-  if (missing === undefined && extra === undefined && other < 0) return;
-  const what =
-    missing !== undefined
-      ? `"${missing}" is missing`
-      : extra !== undefined
-        ? `"${extra}" is not known`
-        : `"${paths[other]}" has the shape [${shapeOf(paths[other] as string)}], and not [${types[other]?.shape}]`;
-  throw new EspalierError("WEIGHTS_INVALID", `${whose} of another model: ${what}`, {
-    fix: "build its model with the same options as the one that is trained",
-  });
+function checkSame(whose: string, known: Shapes, given: Shapes): void {
+  for (const path of new Set([...known.keys(), ...given.keys()])) {
+    const [wanted, found] = [known.get(path), given.get(path)];
+    if (wanted === found) continue;
+    const what =
+      found === undefined
+        ? "is missing"
+        : wanted === undefined
+          ? "is not known"
+          : `has the shape [${found}], and not [${wanted}]`;
+    throw new EspalierError("WEIGHTS_INVALID", `${whose} of another model: "${path}" ${what}`, {
+      fix: "build its model with the same options as the one that is trained",
+    });
+  }
 }

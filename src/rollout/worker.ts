@@ -18,14 +18,13 @@
 import {
   badOption,
   type Clock,
-  checkOptions,
   countInWords,
   didYouMean,
   EspalierError,
   isPlainObject,
   isWorthSaying,
   nameWords,
-  type OptionTable,
+  type Options,
   option,
   printableText,
   resolveOptions,
@@ -34,7 +33,6 @@ import {
 } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import {
-  type EventName,
   type Hook,
   type HookContext,
   HookManager,
@@ -43,12 +41,13 @@ import {
   HostOfHooks,
 } from "../hooks/index.ts";
 import { Logger } from "../metrics/index.ts";
-import type { Curriculum } from "../rl/index.ts";
+import { type Curriculum, hasMethods } from "../rl/index.ts";
 import { advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";
 import { defaultHooks } from "./hooks.ts";
 import type {
+  EvaluatedScores,
   LessonScores,
   Rollout,
   RolloutGenerator,
@@ -94,117 +93,87 @@ export interface WorkerContext extends HookContext {
   readonly reason: string | undefined;
 }
 
-/** The events of a rollout worker, in the order in which they happen. */
-export type WorkerEvents = {
-  readonly onWorkerStart: WorkerContext;
-  readonly onWeights: WorkerContext;
-  readonly onLessonStart: WorkerContext;
-  readonly onRolloutEnd: WorkerContext;
-  readonly onStep: WorkerContext;
-  readonly onError: WorkerContext;
-  readonly onWorkerEnd: WorkerContext;
-};
+const workerEvents = [
+  "onWorkerStart",
+  "onWeights",
+  "onLessonStart",
+  "onRolloutEnd",
+  "onStep",
+  "onError",
+  "onWorkerEnd",
+] as const;
+type WorkerEvent = (typeof workerEvents)[number];
 
-/** The name of an event of a rollout worker. */
-export type WorkerEvent = EventName<WorkerEvents>;
+/** The events of a rollout worker, in the order in which they happen. */
+export type WorkerEvents = { readonly [E in WorkerEvent]: WorkerContext };
 
 /** A hook of a rollout worker. */
 export type WorkerHook = Hook<WorkerEvents>;
 
-const workerEvents: readonly WorkerEvent[] = Object.keys({
-  onWorkerStart: true,
-  onWeights: true,
-  onLessonStart: true,
-  onRolloutEnd: true,
-  onStep: true,
-  onError: true,
-  onWorkerEnd: true,
-} satisfies Record<WorkerEvent, true>) as WorkerEvent[];
-
-/** Options of {@link RolloutWorker}. */
-export interface RolloutWorkerOptions {
-  /** Makes rollouts and plays evaluations. The worker closes it at its end. */
-  readonly generator: RolloutGenerator;
-  /** Its end of a transport; or `weights` and `rollouts`. */
-  readonly link?: WorkerLink;
-  readonly weights?: WeightSource;
-  readonly rollouts?: RolloutSink;
-  /** Unique among the workers of a run: ids of rollouts and random numbers follow from it. Default: "worker-0". */
-  readonly name?: string;
-  /** Chooses lessons. Default: all lessons of the generator alike. */
-  readonly curriculum?: Curriculum;
-  readonly hooks?: readonly WorkerHook[];
-  /** Takes what the worker and its hooks log, and is closed with the worker: one for each. Default: writes nowhere. */
-  readonly tracker?: Logger;
-  /** Default: 0. */
-  readonly seed?: number;
-  /** Registers the hooks "micro-evaluation" and "evaluation". Default: true. */
-  readonly defaultHooks?: boolean;
-  /** Worker steps between micro evaluations: the current lesson, not for the curriculum. Default: 10. */
-  readonly microEvalFrequency?: number;
-  /** Episodes of a micro evaluation. Default: 4. */
-  readonly microEvalExamples?: number;
-  /** Steps between full evaluations: all lessons, for the curriculum. Default: 100. */
-  readonly evalFrequency?: number;
-  /** Episodes a lesson of a full evaluation. Default: 64. */
-  readonly evalExamples?: number;
-  /** Steps that `evalFrequency` counts: updates of the trainer, or steps of the worker. Default: "trainer". */
-  readonly evalUnit?: "trainer" | "worker";
-  readonly clock?: Clock;
-  /** Takes messages that do not stop the worker. Default: standard error. */
-  readonly warn?: (text: string) => void;
-  /** Prints every decision about hooks. `ESPALIER_DEBUG=hooks` does the same. Default: false. */
-  readonly trace?: boolean;
-}
-
 const has =
   (...methods: readonly string[]) =>
   (value: unknown): boolean =>
-    typeof value === "object" &&
-    value !== null &&
-    methods.every((name) => typeof Reflect.get(value, name) === "function");
+    hasMethods(value, methods);
 
-const optionTable = {
-  generator: option.made<RolloutGenerator>(
+export const optionTable = {
+  /** Makes rollouts and plays evaluations. The worker closes it at its end. */
+  generator: option.made<RolloutGenerator, { readonly required: true }>(
     "a generator, with lessons, setParams, rollout and evaluate",
     (value) =>
-      has("setParams", "rollout", "evaluate")(value) && Array.isArray((value as RolloutGenerator).lessons),
+      hasMethods(value, ["setParams", "rollout", "evaluate"]) &&
+      Array.isArray((value as RolloutGenerator).lessons),
     { required: true },
   ),
+  /** Its end of a transport; or `weights` and `rollouts`. */
   link: option.made<WorkerLink>("a link: transport.worker(name)", has("receive", "send"), {}),
   weights: option.made<WeightSource>("a source of weights, with receive", has("receive"), {}),
   rollouts: option.made<RolloutSink>("a sink of rollouts, with send", has("send"), {}),
+  /** Unique among the workers of a run: ids of rollouts and random numbers follow from it. Default: "worker-0". */
   name: option.text({ default: "worker-0" }),
+  /** Chooses lessons. Default: all lessons of the generator alike. */
   curriculum: option.made<Curriculum>(
     "a curriculum: lessonCurriculum({ ... })",
     has("shares", "trained"),
     {},
   ),
   hooks: option.made<readonly WorkerHook[]>("a list of hooks", Array.isArray, {}),
+  /** Takes what the worker and its hooks log, and is closed with the worker: one for each. Default: writes nowhere. */
   tracker: option.made<Logger>("a Logger", has("log", "as"), {}),
+  /** Default: 0. */
   seed: option.integer({ min: 0, default: 0 }),
+  /** Registers the hooks "micro-evaluation" and "evaluation". Default: true. */
   defaultHooks: option.flag({ default: true }),
+  /** Worker steps between micro evaluations: the current lesson, not for the curriculum. Default: 10. */
   microEvalFrequency: option.integer({ min: 1, default: 10 }),
+  /** Episodes of a micro evaluation. Default: 4. */
   microEvalExamples: option.integer({ min: 1, default: 4 }),
+  /** Steps between full evaluations: all lessons, for the curriculum. Default: 100. */
   evalFrequency: option.integer({ min: 1, default: 100 }),
+  /** Episodes a lesson of a full evaluation. Default: 64. */
   evalExamples: option.integer({ min: 1, default: 64 }),
+  /** Steps that `evalFrequency` counts: updates of the trainer, or steps of the worker. Default: "trainer". */
   evalUnit: option.oneOf(["trainer", "worker"], { default: "trainer" }),
   clock: option.made<Clock>("a clock", has("now"), {}),
+  /** Takes messages that do not stop the worker. Default: standard error. */
   warn: option.made<(text: string) => void>("a function of a text", (v) => typeof v === "function", {}),
+  /** Prints every decision about hooks. `ESPALIER_DEBUG=hooks` does the same. Default: false. */
   trace: option.flag({ default: false }),
-} satisfies OptionTable<RolloutWorkerOptions>;
+};
+
+/** Options of {@link RolloutWorker}. */
+export interface RolloutWorkerOptions extends Options<typeof optionTable> {}
 
 const runTable = {
-  steps: option.made<number>(
-    "a whole number from 0 on",
-    (value) => value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && Number(value) >= 0),
-    {},
-  ),
+  /** Default: no limit. */
+  steps: option.integer({ min: 0 }),
   signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
 };
 const evaluateTable = {
+  /** Default: all. */
   lessons: option.made<readonly string[]>("a list of lessons", Array.isArray, {}),
-  examples: option.integer({ min: 1 }),
+  /** Episodes of each lesson. Default: 64. */
+  examples: option.integer({ min: 1, default: 64 }),
+  /** The episodes follow from it. Default: the same ones each time. */
   key: option.made<Uint32Array>("a random key", (value) => value instanceof Uint32Array, {}),
 };
 
@@ -216,8 +185,6 @@ export interface WorkerResult {
   /** Steps of the worker, those before a restored state included. */
   readonly steps: number;
 }
-
-type Scored = LessonScores & { readonly metrics?: Readonly<Record<string, number>> };
 
 /**
  * Makes rollouts apart from the trainer: takes weights, draws lessons, sends what the generator makes, and runs hooks at
@@ -261,8 +228,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   constructor(options: RolloutWorkerOptions) {
     super();
     const settings = resolveOptions("RolloutWorker", options, optionTable);
-    const { generator } = options;
-    const { link, clock = systemClock, warn = toStandardError } = settings;
+    const { generator, link, clock = systemClock, warn = toStandardError } = settings;
     const { weights = link, rollouts = link } = settings;
     if (!weights || !rollouts)
       throw badOption(
@@ -344,9 +310,9 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
    * Makes steps until there were `steps` of them, until it is stopped, interrupted by the signal, or its transport is
    * closed; then ends the worker. Rejects with a failure, after `onError` and `onWorkerEnd`.
    */
-  async run(options: { readonly steps?: number; readonly signal?: AbortSignal } = {}): Promise<WorkerResult> {
-    checkOptions("RolloutWorker.run", options, runTable);
-    const { steps = Number.POSITIVE_INFINITY, signal } = options;
+  async run(options: Options<typeof runTable> = {}): Promise<WorkerResult> {
+    const settings = resolveOptions("RolloutWorker.run", options, runTable);
+    const { steps = Number.POSITIVE_INFINITY, signal } = settings;
     const release = this.#follow(signal);
     try {
       for (let made = 0; made < steps; made++) if ((await this.step()) === undefined) break;
@@ -364,11 +330,23 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
    * was stopped, interrupted by the signal, or its transport is closed. A failure ends the worker as in `run`.
    */
   async step(options: { readonly signal?: AbortSignal } = {}): Promise<Rollout | undefined> {
-    if (this.#state === "ended" || this.#state === "stepping") throw this.#cannotStep();
+    if (this.#state === "stepping")
+      throw new EspalierError("WORKER_BUSY", `the worker "${this.name}" is in the middle of a step`, {
+        fix: "await the step before the next one",
+      });
+    if (this.#state === "ended")
+      throw new EspalierError("WORKER_ENDED", `the worker "${this.name}" has ended`, {
+        fix: "make a new RolloutWorker; to go on from here, restore this one's components into it",
+      });
     this.#state = "stepping";
     const release = this.#follow(options.signal);
     try {
-      if (!this.#begun) await this.#start();
+      if (!this.#begun) {
+        this.hooks.check();
+        this.#begun = true;
+        this.#progress.startClock();
+        await this.#emit("onWorkerStart");
+      }
       const rollout = this.#ending.asked ? undefined : await this.#step();
       this.#state = "idle";
       return rollout;
@@ -399,23 +377,16 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
    * does not move.
    */
   async evaluate(
-    options: {
-      /** Default: all. */
-      readonly lessons?: readonly string[];
-      /** Episodes of each lesson. Default: 64. */
-      readonly examples?: number;
-      /** The episodes follow from it. Default: the same ones each time. */
-      readonly key?: Uint32Array;
-    } = {},
-  ): Promise<Readonly<Record<string, Scored>>> {
-    checkOptions("RolloutWorker.evaluate", options, evaluateTable);
-    const { lessons = this.lessons, examples = optionTable.evalExamples.default } = options;
-    const key = options.key ?? hostRandom.hostFoldIn(this.#progress.root, evaluationKey);
+    options: Options<typeof evaluateTable> = {},
+  ): Promise<Readonly<Record<string, EvaluatedScores>>> {
+    const settings = resolveOptions("RolloutWorker.evaluate", options, evaluateTable);
+    const { lessons = this.lessons, examples } = settings;
+    const key = settings.key ?? hostRandom.hostFoldIn(this.#progress.root, evaluationKey);
     if (this.#weightId === undefined)
       throw new EspalierError("WEIGHTS_MISSING", `the worker "${this.name}" has no weights yet`, {
         fix: "publish weights, and evaluate in a hook or after a step",
       });
-    const scores: Record<string, Scored> = {};
+    const scores: Record<string, EvaluatedScores> = {};
     for (const lesson of lessons) {
       checkLesson(lesson, this.#generator.lessons);
       const { signal } = this.#ending;
@@ -426,23 +397,6 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
       if (found.episodes > 0) this.#progress.performance[lesson] = found.return;
     }
     return scores;
-  }
-
-  #cannotStep(): EspalierError {
-    if (this.#state === "stepping")
-      return new EspalierError("WORKER_BUSY", `the worker "${this.name}" is in the middle of a step`, {
-        fix: "await the step before the next one",
-      });
-    return new EspalierError("WORKER_ENDED", `the worker "${this.name}" has ended`, {
-      fix: "make a new RolloutWorker; to go on from here, restore this one's components into it",
-    });
-  }
-
-  async #start(): Promise<void> {
-    this.hooks.check();
-    this.#begun = true;
-    this.#progress.startClock();
-    await this.#emit("onWorkerStart");
   }
 
   /** One step, from weights to hooks. Undefined where the transport is closed. */
@@ -483,28 +437,18 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   async #takeWeights(): Promise<boolean> {
     const first = this.#weightId === undefined;
     const { signal } = this.#ending;
-    let weights: Awaited<ReturnType<WeightSource["receive"]>>;
+    let id: number | undefined;
     try {
-      weights = await this.#source.receive({ wait: first, signal });
-      if (weights === undefined) {
-        if (first) this.#ending.stop("the transport was closed before there were weights");
-        return !first;
-      }
+      const weights = await this.#source.receive({ wait: first, signal });
+      if (!weights && first) this.#ending.stop("the transport was closed before there were weights");
+      if (!weights) return !first;
+      id = weights.id;
+      await this.#generator.setParams(weights.arrays);
     } catch (cause) {
-      if (first || signal.aborted) throw cause; // There are no old ones to go on with.
-      this.#keepOldWeights("receivesFailed", "weights could not be received", cause);
-      return true;
-    }
-    const { id, arrays } = weights;
-    try {
-      if (!Number.isSafeInteger(id) || id < 0)
-        throw new EspalierError("WEIGHTS_INVALID", `the id of weights is ${id}`, {
-          fix: "give the trainer's updates: a whole number from 0 on",
-        });
-      await this.#generator.setParams(arrays);
-    } catch (cause) {
-      if (first || !(cause instanceof EspalierError && cause.code === "WEIGHTS_INVALID")) throw cause;
-      this.#keepOldWeights("weightsRefused", `weights ${id} were refused`, cause);
+      const isRefused = cause instanceof EspalierError && cause.code === "WEIGHTS_INVALID";
+      if (first || signal.aborted || (id !== undefined && !isRefused)) throw cause;
+      if (id === undefined) this.#keepOldWeights("receivesFailed", "weights could not be received", cause);
+      else this.#keepOldWeights("weightsRefused", `weights ${id} were refused`, cause);
       return true;
     }
     const { steps, updates } = this.counters;
@@ -713,7 +657,9 @@ class Progress implements Stateful {
   }
 
   setState(state: StateTree): void {
-    const { counters, since, performance, key } = checkState(state);
+    const { counters, since, performance, key } = (state ?? {}) as Partial<Saved>;
+    if (typeof counters?.steps !== "number" || !since || !performance || key?.length !== 2)
+      throw notAState("worker");
     const { seconds } = this.counters;
     this.counters = { ...noCounters, ...counters, seconds };
     this.#since = Object.fromEntries(
@@ -750,18 +696,6 @@ interface Saved {
   readonly since: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly performance: Readonly<Record<string, number>>;
   readonly key: Uint32Array;
-}
-
-function checkState(state: StateTree): Saved {
-  const saved = (state ?? {}) as Partial<Saved>;
-  if (
-    typeof saved.counters?.steps === "number" &&
-    saved.since &&
-    saved.performance &&
-    saved.key?.length === 2
-  )
-    return saved as Saved;
-  throw notAState("worker");
 }
 
 const notAState = (component: string): EspalierError =>
