@@ -103,19 +103,19 @@ function putOne(name: string, array: unknown, { engine, device }: Placement): Te
       fix: "give a typed array, { data, shape }, nested arrays of numbers, or a tensor",
     });
   const { data, ...how }: ShapedArray = shaped;
+  const where = { ...(engine !== undefined && { engine }), ...(device !== undefined && { device }) };
+  return withName(name, () => put(data, { ...how, ...where }));
+}
+
+/** Runs what may throw one of our errors, and adds which data it is about. */
+export function withName<T>(what: string, work: () => T): T {
   try {
-    return put(data, {
-      ...how,
-      ...(engine !== undefined && { engine }),
-      ...(device !== undefined && { device }),
-    });
+    return work();
   } catch (cause) {
     if (!(cause instanceof EspalierError)) throw cause;
-    const [message = ""] = cause.message.split(` [${cause.code}]`);
-    throw new EspalierError(cause.code, `${name}: ${message}`, {
-      ...(cause.fix && { fix: cause.fix }),
-      cause,
-    });
+    const { code, fix, at } = cause;
+    const [message = ""] = cause.message.split(` [${code}]`);
+    throw new EspalierError(code, `${what}: ${message}`, { cause, ...(fix && { fix }), ...(at && { at }) });
   }
 }
 
@@ -127,16 +127,16 @@ const nameOf = (what: string, path: string): string =>
 const described = (value: unknown): string =>
   typeof value === "object" && value !== null ? `a ${value.constructor.name}` : String(value);
 
-/** The arrays of a tree that are on the host, with their paths. Tensors are left out. */
-export function hostArrays(
-  tree: ArrayTree | undefined,
+/** The numbers of arrays of a tree that are on the host, with their paths. Tensors are left out. */
+export function hostNumbers(
+  tree: unknown,
   path = "",
-): readonly { readonly path: string; readonly data: HostArray | readonly Nested[] }[] {
-  if (ArrayBuffer.isView(tree)) return [{ path, data: tree }];
-  if (Array.isArray(tree)) return [{ path, data: tree as readonly Nested[] }];
+): readonly { readonly path: string; readonly numbers: HostArray | readonly number[] }[] {
+  if (ArrayBuffer.isView(tree)) return [{ path, numbers: tree as HostArray }];
+  if (Array.isArray(tree)) return [{ path, numbers: tree.flat(Number.POSITIVE_INFINITY).map(Number) }];
   if (!isPlainObject(tree)) return [];
-  if (isShaped(tree)) return hostArrays(tree.data as ArrayTree, path);
-  return Object.entries(tree).flatMap(([name, part]) => hostArrays(part as ArrayTree, joined(path, name)));
+  if (isShaped(tree)) return hostNumbers(tree.data, path);
+  return Object.entries(tree).flatMap(([name, part]) => hostNumbers(part, joined(path, name)));
 }
 
 /** True for an array of whole numbers, by its element type. */

@@ -243,15 +243,7 @@ export class Dataset<T> {
         const at = this.rowOf(index, pass);
         return row instanceof Promise ? row.then((value) => apply(value, at, pass)) : apply(row, at, pass);
       },
-      open: (pass, from) => {
-        const reader = this.open(pass, from);
-        return readerOf(reader, async () => {
-          const item = await reader.next();
-          if (!item) return undefined;
-          const { value, index } = item;
-          return { value: await this.#named(item, () => apply(value, index, pass)), index };
-        });
-      },
+      open: (pass, from) => this.#each(pass, from, (row, index) => apply(row, index, pass)),
     });
   }
 
@@ -261,16 +253,31 @@ export class Dataset<T> {
     const step = this.#steps;
     return this.#derived(undefined, {
       steps: step + 1,
-      open: (pass, from) => {
-        const reader = this.open(pass, from);
-        return readerOf(reader, async () => {
-          for (let item = await reader.next(); item; item = await reader.next()) {
-            const { value, index } = item;
-            if (await this.#named(item, () => keep(value, contextOf(pass, index, step)))) return item;
-          }
-          return undefined;
-        });
-      },
+      open: (pass, from) =>
+        this.#each(pass, from, async (row, index) =>
+          (await keep(row, contextOf(pass, index, step))) ? row : leftOut,
+        ),
+    });
+  }
+
+  /** A reader of what a function of the program makes of each row. Its errors name the row. */
+  #each<U>(
+    pass: Pass,
+    from: Bookmark | undefined,
+    make: (row: T, index: number) => U | typeof leftOut | Promise<U | typeof leftOut>,
+  ): Reader<U> {
+    const reader = this.open(pass, from);
+    return readerOf(reader, async () => {
+      for (let item = await reader.next(); item; item = await reader.next()) {
+        const { index } = item;
+        try {
+          const value = await make(item.value, index);
+          if (value !== leftOut) return { value, index };
+        } catch (cause) {
+          throw rowError(this.name, index, cause);
+        }
+      }
+      return undefined;
     });
   }
 
@@ -284,19 +291,17 @@ export class Dataset<T> {
         const reader = this.open(pass, from);
         let [skipped, first] = [0, ""];
         return readerOf(reader, async () => {
-          for (;;) {
-            const { item, error } = await outcome(reader);
-            if (!error) {
-              if (!item && skipped > 0)
-                emitWarning(
-                  `${this.name}: ${skipped} of its rows were left out; the first: ${first}`,
-                  "DATA_ROWS_SKIPPED",
-                );
-              return item;
-            }
+          let { item, error } = await outcome(reader);
+          for (; error; { item, error } = await outcome(reader)) {
             first ||= error.message.split(" [")[0] ?? "";
             skipped++;
           }
+          if (!item && skipped > 0)
+            emitWarning(
+              `${this.name}: ${skipped} of its rows were left out; the first: ${first}`,
+              "DATA_ROWS_SKIPPED",
+            );
+          return item;
         });
       },
     });
@@ -512,15 +517,6 @@ export class Dataset<T> {
     });
   }
 
-  /** Runs a function of the program for a row. Its errors name the row. */
-  async #named<R>({ index }: Item<T>, run: () => R | Promise<R>): Promise<R> {
-    try {
-      return await run();
-    } catch (cause) {
-      throw rowError(this.name, index, cause);
-    }
-  }
-
   #indexed(what: string): number {
     if (this.length !== undefined) return this.length;
     throw new EspalierError("DATA_NOT_INDEXED", `${what}: the rows of ${this.name} have no numbers`, {
@@ -536,6 +532,9 @@ export interface SplitOptions<T> {
   /** The class of a row, or the classes of all rows in order. */
   readonly stratify?: StratifyOption<T> | undefined;
 }
+
+/** Stands for a row that a filter leaves out. */
+const leftOut = Symbol("left out");
 
 /** The context of a row. Its stream is made where it is asked for. */
 function contextOf(pass: Pass, index: number, step: number): ExampleContext {

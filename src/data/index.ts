@@ -4,12 +4,13 @@ export {
   type ArrayInput,
   type ArrayTree,
   type ExampleTree,
-  hostArrays,
+  hostNumbers,
   isIntegers,
   type Placement,
   placeArrays,
   type ShapedArray,
   type TensorTree,
+  withName,
 } from "./arrays.ts";
 export {
   type Bookmark,

@@ -4,11 +4,12 @@ import {
   type ExampleArray,
   type ExampleArrayTree,
   type ExampleTree,
-  hostArrays,
+  hostNumbers,
   type Placement,
   placeArrays,
   type ShapedArray,
   type TensorTree,
+  withName,
 } from "../data/index.ts";
 import {
   type Device,
@@ -105,30 +106,9 @@ export function inputSpec(
     : x;
 }
 
-/** Runs what may throw one of our errors, and adds which data it is about. */
-export function withName<T>(what: string, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (!(cause instanceof EspalierError)) throw cause;
-    const [message = ""] = cause.message.split(` [${cause.code}]`);
-    throw new EspalierError(cause.code, `${what}: ${message}`, {
-      ...(cause.fix && { fix: cause.fix }),
-      ...(cause.at && { at: cause.at }),
-    });
-  }
-}
-
-/** The numbers of the arrays of a tree that are on the host, with their paths. */
-const numbersIn = (tree: ArrayTree | undefined) =>
-  hostArrays(tree).map(({ path, data }) => {
-    const numbers = Array.isArray(data) ? data.flat(Number.POSITIVE_INFINITY).map(Number) : data;
-    return { path, numbers: numbers as HostArray | readonly number[] };
-  });
-
 /** Refuses weights on the host that are below 0, and a set in which nothing counts. */
 function checkWeights(what: string, { weight, rows }: CheckedData): void {
-  for (const { numbers } of numbersIn(weight)) {
+  for (const { numbers } of hostNumbers(weight)) {
     const bad = numbers.findIndex((number) => number < 0);
     if (bad >= 0) {
       const shape = (weight as Partial<ShapedArray>).shape ?? [rows?.length ?? numbers.length];
@@ -149,7 +129,7 @@ function checkWeights(what: string, { weight, rows }: CheckedData): void {
 
 /** Refuses inputs, targets and weights on the host that are NaN or infinite. */
 function checkFinite(what: string, arrays: SupervisedData, examples: number): void {
-  for (const { path, numbers } of numbersIn({ ...arrays })) {
+  for (const { path, numbers } of hostNumbers(arrays)) {
     if (!(numbers instanceof Float32Array || numbers instanceof Float64Array || Array.isArray(numbers)))
       continue;
     for (let i = 0; i < numbers.length; i++) {
@@ -222,7 +202,7 @@ function checkLabels(
   { ignored }: ClassLoss["labels"],
   rows: Int32Array | undefined,
 ): void {
-  for (const { path, numbers: labels } of numbersIn(y)) {
+  for (const { path, numbers: labels } of hostNumbers(y)) {
     let [bad, first, counted] = [0, 0, 0];
     for (let i = 0; i < labels.length; i++) {
       const whole = Math.trunc(labels[i] as number);

@@ -36,6 +36,7 @@ import {
   type Transform,
   tokenizerFrom,
   transformFrom,
+  withName,
 } from "../data/index.ts";
 import {
   compile,
@@ -53,7 +54,7 @@ import {
 } from "../engine/index.ts";
 import { fromRecipe, type Model, type Params, parameterSpecs, type Recipe } from "../nn/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
-import { joined, withName, zipArrays } from "./examples.ts";
+import { joined, zipArrays } from "./examples.ts";
 import { anything } from "./options.ts";
 
 const kind = "loadModel";

@@ -2,9 +2,10 @@ import {
   checkOptions,
   EspalierError,
   isPlainObject,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
+  type Settings,
 } from "../core/index.ts";
 import type {
   ArrayInput,
@@ -16,13 +17,7 @@ import type {
   Tokenizer,
 } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
-import {
-  checkMonitor,
-  type DevicesOption,
-  devicesRow,
-  type MonitorOptions,
-  type RateInputs,
-} from "../learner/index.ts";
+import { checkMonitor, devicesRow, type MonitorOptions, type RateInputs } from "../learner/index.ts";
 import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
@@ -47,59 +42,115 @@ export interface SupervisedData {
 /** Examples that are streamed: they are loaded while the device works, and need not fit its memory. */
 export type StreamedData = Dataset<Example> | DataLoader;
 
-/** Options of {@link supervisedTask}. */
-export interface SupervisedOptions<X = Value, Y = Value, O = Value> {
-  readonly model: Model<X, O>;
-  readonly optimizer: Optimizer;
-  readonly data: SupervisedData;
-  readonly loss: LossInput<NoInfer<O>, Y, NoInfer<X>>;
-  /** Examples in a batch. Where there are fewer, all of them are one batch. */
-  readonly batchSize: number;
-  /** Batches in an update, which is one repeat of the task. Default: 1. */
-  readonly accumulate?: number;
-  /** Held-out examples; without them the task does not validate. */
-  readonly validation?: SupervisedData;
+/** An option that is checked where it is used. */
+export const anything = <T>(is: string) => option.made<T>(is, () => true, {});
+
+const has = (name: string) => (value: unknown) =>
+  typeof (value as Readonly<Record<string, unknown>> | null)?.[name] === "function";
+
+type AnyLossInput = LossInput<unknown, ExampleTree<Value>, ExampleTree<Value>>;
+
+/** Rows that the options of tasks and of trainers share. */
+export const commonRows = {
+  model: option.made<Model<ExampleTree<Value>, unknown>, { readonly required: true }>(
+    "a model, such as nn.mlp({ hidden: [64], out: 3 })",
+    has("apply"),
+    { required: true },
+  ),
+  optimizer: option.made<Optimizer>("an optimizer, such as optim.adam()", has("update"), {}),
+  loss: anything<AnyLossInput>("a loss, such as nn.mse, or a list of losses"),
   /** Numbers beside the loss, for training and validation. */
-  readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
-  /** The optimizer's learning rate. Default: its own. */
-  readonly learningRate?: Ramp | number | undefined;
-  /** Further rates of the optimizer. */
-  readonly rates?: RateInputs;
-  /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
-  readonly targets?: (x: X) => Batch<X, Y>;
-  /** Worker threads that load streamed examples, where they are no loader with its own. Default: 0. */
-  readonly workers?: number;
-  /** The transform that made the examples of rows, kept as the component `transform`. */
-  readonly transform?: Stateful | undefined;
-  /** The tokenizer that made the tokens, kept as the component `tokenizer` for those who use the model. */
-  readonly tokenizer?: Tokenizer | undefined;
+  metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
+  /** Initial parameters: those of another model, say. Default: those that the model draws. */
+  params: anything<Params<Tensor>>("parameters"),
+  /** The tokenizer that made the tokens, kept as the component `tokenizer`: `loadModel` gives it back. */
+  tokenizer: option.made<Tokenizer>(
+    "a tokenizer with its recipe, such as byteTokenizer()",
+    (value) => (value as Tokenizer | null)?.recipe !== undefined,
+    {},
+  ),
+  /** Norms of gradients, parameters and updates that are reported beside losses and metrics. */
+  monitor: anything<MonitorOptions>("{ gradients: true }"),
+  engine: anything<EngineChoice>("an engine"),
+  device: anything<number | Device>("a device"),
+  /** Devices that train together, each on an equal part of every batch. Default: 1. */
+  devices: devicesRow,
+};
+
+/** Rows of a task's options that the configuration of a run has too. */
+const configRows = {
+  /** Batches in an update, which is one repeat of the task. Default: 1. */
+  accumulate: option.integer({ min: 1, default: 1 }),
   /**
    * The element type of activations and products on xla. Parameters, the optimizer, sums, softmax, norms and losses are
    * f32 either way. Default: "f32".
    */
-  readonly precision?: "f32" | "bf16";
-  /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
-  readonly lastBatch?: "keep" | "drop";
+  precision: option.oneOf(["f32", "bf16"], { default: "f32" }),
   /** A new order each epoch. Default: true. */
-  readonly shuffle?: boolean;
+  shuffle: option.flag({ default: true }),
+  /** Keeps examples that do not fill an update, as a smaller one, or drops them. Default: "keep". */
+  lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
+  /** Worker threads that load streamed examples, where they are no loader with its own. Default: 0. */
+  workers: option.integer({ min: 0, max: 256, default: 0 }),
+};
+
+const table = {
+  ...commonRows,
+  ...configRows,
+  optimizer: option.made<Optimizer, { readonly required: true }>(
+    commonRows.optimizer.is,
+    commonRows.optimizer.accepts,
+    { required: true },
+  ),
+  loss: option.made<AnyLossInput, { readonly required: true }>(
+    commonRows.loss.is,
+    (value) => typeof value === "function" || (typeof value === "object" && value !== null),
+    { required: true },
+  ),
+  data: anything<SupervisedData | StreamedData>(
+    "{ x, y }: inputs and targets, or a dataset of such examples",
+  ),
+  /** Examples in a batch. Where there are fewer, all of them are one batch. */
+  batchSize: option.integer({ min: 1, required: true }),
+  /** Held-out examples; without them the task does not validate. */
+  validation: anything<SupervisedData | StreamedData>("{ x, y }: inputs and targets, or a dataset"),
+  /** The optimizer's learning rate. Default: its own. */
+  learningRate: anything<Ramp | number>("a number or a ramp"),
+  /** Further rates of the optimizer. */
+  rates: anything<RateInputs>("numbers and ramps by name"),
+  /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
+  targets:
+    anything<(x: ExampleTree<Value>) => Batch<ExampleTree<Value>, ExampleTree<Value>>>(
+      "a function of the inputs",
+    ),
+  /** The transform that made the examples of rows, kept as the component `transform`. */
+  transform: anything<Stateful>("a transform, such as columns({ x, y })"),
   /** Without examples: an error, or epochs without batches. Default: "error". */
-  readonly empty?: "error" | "skip";
+  empty: option.oneOf(["error", "skip"], { default: "error" }),
   /** The seed of initial parameters, orders and dropout. Default: the trainer's. */
-  readonly seed?: number;
+  seed: anything<number>("a whole number"),
   /** Instead of a seed, shared with others: the streams `params`, `data` and `dropout`. */
-  readonly streams?: RandomStreams;
-  /** Initial parameters. Default: those that the model draws. */
-  readonly params?: Params<Tensor> | undefined;
-  /** Norms of gradients, parameters and updates that are reported beside losses and metrics. */
-  readonly monitor?: MonitorOptions | undefined;
+  streams: anything<RandomStreams>("random streams"),
   /** The most updates in one call. Default: 256, and 1 where convolutions would run in a loop on a CPU. */
-  readonly maxFuse?: number;
-  readonly engine?: EngineChoice | undefined;
-  readonly device?: number | Device | undefined;
-  /** Devices that train together, each on an equal part of every batch. Default: 1. */
-  readonly devices?: DevicesOption | undefined;
+  maxFuse: option.integer({ min: 1, default: 256 }),
   /** The same bits on every run where a device would not give them by itself. Default: the trainer's. */
-  readonly deterministic?: boolean;
+  deterministic: option.flag({}),
+};
+
+/** The options without the types of inputs, targets and outputs, which matter to the caller alone. */
+export interface AnyOptions extends Options<typeof table> {
+  readonly data: SupervisedData | StreamedData;
+}
+
+/** Options of {@link supervisedTask}. */
+export interface SupervisedOptions<X = Value, Y = Value, O = Value>
+  extends Omit<AnyOptions, "model" | "loss" | "metrics" | "data" | "validation" | "targets"> {
+  readonly model: Model<X, O>;
+  readonly loss: LossInput<NoInfer<O>, Y, NoInfer<X>>;
+  readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
+  readonly data: SupervisedData;
+  readonly validation?: SupervisedData;
+  readonly targets?: (x: X) => Batch<X, Y>;
 }
 
 /** Options of {@link supervisedTask} where examples are streamed: those to train on, to validate on, or both. */
@@ -112,109 +163,29 @@ export type StreamedOptions<X = Value, Y = Value, O = Value> = Omit<
     | { readonly data: SupervisedData; readonly validation: StreamedData }
   );
 
-/** The options without the types of inputs, targets and outputs, which matter to the caller alone. */
-export interface AnyOptions
-  extends Omit<
-    SupervisedOptions<ExampleTree<Value>, ExampleTree<Value>, unknown>,
-    "metrics" | "data" | "validation"
-  > {
-  readonly data: SupervisedData | StreamedData;
-  readonly validation?: SupervisedData | StreamedData;
-  readonly metrics?: Metrics<unknown, ExampleTree<Value>>;
-}
-
-/** An option that is checked where it is used. */
-export const anything = <T>(is: string) => option.made<T>(is, () => true, {});
-
-const has = (name: string) => (value: unknown) =>
-  typeof (value as Readonly<Record<string, unknown>> | null)?.[name] === "function";
-
-/** Rows that the options of tasks and of trainers share. */
-export const commonRows = {
-  model: option.made<AnyOptions["model"], { readonly required: true }>(
-    "a model, such as nn.mlp({ hidden: [64], out: 3 })",
-    has("apply"),
-    { required: true },
-  ),
-  optimizer: option.made<Optimizer>("an optimizer, such as optim.adam()", has("update"), {}),
-  loss: anything<AnyOptions["loss"]>("a loss, such as nn.mse, or a list of losses"),
-  metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
-  params: anything<Params<Tensor>>("parameters"),
-  tokenizer: option.made<Tokenizer>(
-    "a tokenizer with its recipe, such as byteTokenizer()",
-    (value) => (value as Tokenizer | null)?.recipe !== undefined,
-    {},
-  ),
-  monitor: anything<MonitorOptions>("{ gradients: true }"),
-  engine: anything<EngineChoice>("an engine"),
-  device: anything<number | Device>("a device"),
-  devices: devicesRow,
-};
-
-/** Rows of a task's options that the configuration of a run has too. */
-const configRows = {
-  accumulate: option.integer({ min: 1, default: 1 }),
-  precision: option.oneOf(["f32", "bf16"], { default: "f32" }),
-  shuffle: option.flag({ default: true }),
-  lastBatch: option.oneOf(["keep", "drop"], { default: "keep" }),
-  workers: option.integer({ min: 0, max: 256, default: 0 }),
-};
-
-const table = {
-  ...commonRows,
-  ...configRows,
-  optimizer: { ...commonRows.optimizer, required: true },
-  loss: option.made<AnyOptions["loss"], { readonly required: true }>(
-    commonRows.loss.is,
-    (value) => typeof value === "function" || (typeof value === "object" && value !== null),
-    { required: true },
-  ),
-  data: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset of such examples"),
-  batchSize: option.integer({ min: 1, required: true }),
-  validation: anything<AnyOptions["data"]>("{ x, y }: inputs and targets, or a dataset"),
-  learningRate: anything<Ramp | number>("a number or a ramp"),
-  rates: anything<RateInputs>("numbers and ramps by name"),
-  targets: anything<NonNullable<AnyOptions["targets"]>>("a function of the inputs"),
-  transform: anything<Stateful>("a transform, such as columns({ x, y })"),
-  empty: option.oneOf(["error", "skip"], { default: "error" }),
-  seed: anything<number>("a whole number"),
-  streams: anything<RandomStreams>("random streams"),
-  maxFuse: option.integer({ min: 1, default: 256 }),
-  deterministic: option.flag({}),
-} satisfies OptionTable<AnyOptions>;
-
 /** Refuses unknown options and bad values. */
 export function checkTaskOptions(kind: string, options: AnyOptions): void {
   checkOptions(kind, options, table);
   checkMonitor(kind, options.monitor ?? {});
 }
 
-/** The fields of a supervised run's configuration beside those of {@link TrainingConfig}. */
-export interface SupervisedFields extends Required<Pick<SupervisedOptions, keyof typeof configRows>> {
-  /** A number or a ramp. Default: 1e-3. */
-  readonly learningRate: number | Ramp;
-  /** Examples in a batch. Default: 32. */
-  readonly batchSize: number;
-  /** Gradients above this norm are scaled down. Default: Infinity, never. */
-  readonly gradientClip: number;
-  /** Weight decay of AdamW; 0 is plain Adam. Default: 0. */
-  readonly weightDecay: number;
-  /** Skips updates whose gradients are infinite or NaN. Default: true. */
-  readonly skipNonFinite: boolean;
-}
-
-/** The configuration of a supervised run: the trainer's fields, and those of the task. */
-export type SupervisedConfig = TrainingConfig & SupervisedFields;
-
 const ramp = option.made<Ramp>("a ramp such as cosine({ ... })", isRamp, {});
 const fields = {
   ...configRows,
+  /** A number or a ramp. Default: 1e-3. */
   learningRate: option.either(option.number({ min: 0 }), ramp, { default: 1e-3 }),
+  /** Examples in a batch. Default: 32. */
   batchSize: option.integer({ min: 1, default: 32 }),
+  /** Gradients above this norm are scaled down. Default: Infinity, never. */
   gradientClip: option.number({ above: 0, infinite: true, default: Number.POSITIVE_INFINITY }),
+  /** Weight decay of AdamW; 0 is plain Adam. Default: 0. */
   weightDecay: option.number({ min: 0, default: 0 }),
+  /** Skips updates whose gradients are infinite or NaN. Default: true. */
   skipNonFinite: option.flag({ default: true }),
-} satisfies OptionTable<SupervisedFields>;
+};
+
+/** The configuration of a supervised run: the trainer's fields, and those of the task. */
+export type SupervisedConfig = TrainingConfig & Settings<typeof fields>;
 
 /**
  * Completes and checks the configuration of a supervised run: one object for the trainer and the task, whose fields

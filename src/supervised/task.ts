@@ -6,6 +6,7 @@ import {
   type Placement,
   placeArrays,
   type Tokenizer,
+  withName,
 } from "../data/index.ts";
 import {
   compile,
@@ -34,7 +35,7 @@ import {
   type Task,
   type TrainerHook,
 } from "../trainer/index.ts";
-import { batchSpec, type Examples, inputSpec, placeExamples, targetCheck, withName } from "./examples.ts";
+import { batchSpec, type Examples, inputSpec, placeExamples, targetCheck } from "./examples.ts";
 import {
   after,
   arrayFeed,

@@ -12,13 +12,13 @@ import {
   EspalierError,
   isPlainObject,
   node,
-  type OptionTable,
+  type Options,
   option,
 } from "../core/index.ts";
-import { type ArrayTree, Dataset, type ExampleTree, type Tokenizer, type Transform } from "../data/index.ts";
-import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
+import { type ArrayTree, Dataset, type Transform } from "../data/index.ts";
+import type { Value } from "../engine/index.ts";
 import type { Slot } from "../hooks/index.ts";
-import type { DevicesOption, MonitorOptions } from "../learner/index.ts";
+import type { MonitorOptions } from "../learner/index.ts";
 import {
   consoleSink,
   gradientMonitor,
@@ -28,7 +28,7 @@ import {
   tensorBoardSink,
   withProgress,
 } from "../metrics/index.ts";
-import type { Model, Params } from "../nn/index.ts";
+import type { Model } from "../nn/index.ts";
 import { adam, adamw, chain, clipByGlobalNorm, type Optimizer, skipNonFinite } from "../optim/index.ts";
 import type { StateTree } from "../state/index.ts";
 import {
@@ -62,57 +62,55 @@ import { fallbackStrategy, type LossStrategy, strategyOf, type TaskSpecOptions }
 import { type SupervisedTask, supervisedTask } from "./task.ts";
 import { confusionMatrixHook, isTable, validationTables } from "./tracker.ts";
 
-/** The parts that `checkpointDir` sets up. */
-export interface AutomaticParts {
+const parts = {
   /** A `checkpointHook` in the directory, which also goes on from what is there. Default: true. */
-  readonly checkpoints?: boolean;
+  checkpoints: option.flag({}),
   /** A `metricsHook` that writes to the console, to `metrics.jsonl` and to `tensorboard/` in it. Default: true. */
-  readonly metrics?: boolean;
+  metrics: option.flag({}),
   /** A `gradientMonitor`, and the norms that it needs. Default: true. */
-  readonly gradients?: boolean;
-}
+  gradients: option.flag({}),
+};
 
-/** Options of {@link supervisedTrainer}. */
-export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value> {
-  readonly model: Model<X, O>;
+const table = {
+  ...commonRows,
   /** One plain object for trainer and task; see `supervisedConfig`. */
-  readonly trainingConfig?: Partial<SupervisedConfig>;
-  readonly hooks?: TrainerHook | readonly TrainerHook[];
+  trainingConfig: anything<Partial<SupervisedConfig>>("an object such as { epochs: 10, batchSize: 32 }"),
+  hooks: anything<TrainerHook | readonly TrainerHook[]>("a hook, or a list of hooks"),
   /**
    * A directory for the run, and what most runs need with it: checkpoints, from which the run goes on when it is
    * started again; metrics on the console, in `metrics.jsonl` and for TensorBoard; a gradient monitor. A checkpoint,
    * metrics or gradient hook among `hooks` takes the place of that part.
    */
-  readonly checkpointDir?: string;
+  checkpointDir: option.made<string>(
+    'a directory of this machine, such as "runs/mnist"; checkpoints alone go to S3 by hooks: checkpointHook({ directory })',
+    (value) => typeof value === "string" && value.trim() !== "" && !isOnS3(value),
+    {},
+  ),
   /** The parts that `checkpointDir` sets up. Default: all. */
-  readonly automatic?: AutomaticParts;
+  automatic: option.group<Options<typeof parts>>(parts, {}),
   /** The kind of task. Default, without a loss: the targets decide, whole numbers are classes. */
-  readonly taskSpec?: TaskSpecOptions;
-  /** Default: the one that the configuration describes. */
-  readonly optimizer?: Optimizer;
-  /** Initial parameters: those of another model, say. Default: those that the model draws. */
-  readonly params?: Params<Tensor>;
-  /** Default: that of the kind of task. */
-  readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
-  readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
+  taskSpec: anything<TaskSpecOptions>('an object such as { modality: "vision" }'),
   /**
    * Turns the rows of the datasets that are given into examples. It is fitted to the training rows, once, and kept as
    * the component `transform`.
    */
-  readonly transform?: Transform<unknown>;
-  /** The tokenizer that made the tokens, kept as the component `tokenizer`: `loadModel` gives it back. */
-  readonly tokenizer?: Tokenizer;
-  /** Norms that are reported of every update beside its losses and metrics. */
-  readonly monitor?: MonitorOptions;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
-  /** Devices that train together, each on an equal part of every batch. Default: 1. */
-  readonly devices?: DevicesOption;
+  transform: anything<Transform<unknown>>("a transform, such as columns({ x, y })"),
   /** Options of every run's {@link Trainer}. */
-  readonly logger?: TrainerOptions["logger"];
-  readonly ranks?: TrainerOptions["ranks"];
-  readonly clock?: TrainerOptions["clock"];
-  readonly warn?: TrainerOptions["warn"];
+  logger: anything<NonNullable<TrainerOptions["logger"]>>("a logger"),
+  ranks: anything<NonNullable<TrainerOptions["ranks"]>>("ranks of trainOnRanks"),
+  clock: anything<NonNullable<TrainerOptions["clock"]>>("a clock"),
+  warn: anything<NonNullable<TrainerOptions["warn"]>>("a function"),
+};
+
+/**
+ * Options of {@link supervisedTrainer}. Default of the optimizer: the one that the configuration describes; of the loss
+ * and metrics: those of the kind of task.
+ */
+export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value>
+  extends Omit<Options<typeof table>, "model" | "loss" | "metrics"> {
+  readonly model: Model<X, O>;
+  readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
+  readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
 }
 
 /** Inputs of one run of a {@link SupervisedTrainer}. */
@@ -171,27 +169,6 @@ export interface SupervisedTrainer<O = Value> {
   clearHooks(): void;
   getHooks(): readonly TrainerHook[];
 }
-
-const table = {
-  ...commonRows,
-  trainingConfig: anything<Partial<SupervisedConfig>>("an object such as { epochs: 10, batchSize: 32 }"),
-  hooks: anything<TrainerHook | readonly TrainerHook[]>("a hook, or a list of hooks"),
-  checkpointDir: option.made<string>(
-    'a directory of this machine, such as "runs/mnist"; checkpoints alone go to S3 by hooks: checkpointHook({ directory })',
-    (value) => typeof value === "string" && value.trim() !== "" && !isOnS3(value),
-    {},
-  ),
-  automatic: option.group<AutomaticParts>(
-    { checkpoints: option.flag({}), metrics: option.flag({}), gradients: option.flag({}) },
-    {},
-  ),
-  taskSpec: anything<TaskSpecOptions>('an object such as { modality: "vision" }'),
-  transform: anything<Transform<unknown>>("a transform, such as columns({ x, y })"),
-  logger: anything<NonNullable<TrainerOptions["logger"]>>("a logger"),
-  ranks: anything<NonNullable<TrainerOptions["ranks"]>>("ranks of trainOnRanks"),
-  clock: anything<NonNullable<TrainerOptions["clock"]>>("a clock"),
-  warn: anything<NonNullable<TrainerOptions["warn"]>>("a function"),
-} satisfies OptionTable<SupervisedTrainerOptions<ExampleTree<Value>, ExampleTree<Value>, unknown>>;
 
 /**
  * A trainer of models on examples, in one call: the task, the optimizer and the trainer from one configuration.
