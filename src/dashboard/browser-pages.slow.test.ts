@@ -290,6 +290,30 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
     });
   });
 
+  it("makes rows of a long list as they come near, and finds those that are not made yet", async () => {
+    const many = await openStatsStore(join(folder, "many.db"));
+    for (let i = 0; i < 300; i++) await fileRun(many, `run-${i}`, { startedAt: 1_800_000_000_000 - i });
+    const server = await startDashboard({ store: many, directory: join(folder, "many"), port: 0 });
+    const page = await pages.open(addressOf(server), server.url);
+    await until(() => rowsOf(page).count()).toBe(60);
+    expect(await page.locator("table.runs").getAttribute("aria-rowcount")).toBe("301");
+    expect(await page.getByRole("status").allInnerTexts()).toContain("300 of 300 runs");
+    expect(await seriousViolations(page)).toEqual([]);
+    await rowsOf(page).last().scrollIntoViewIfNeeded();
+    await until(() => rowsOf(page).count()).toBeGreaterThan(100);
+    await page.getByRole("searchbox", { name: "Search runs" }).fill("run-299");
+    await until(() => names(page)).toEqual(["run-299"]);
+    await page.getByRole("searchbox", { name: "Search runs" }).fill("");
+    await page.getByLabel("Select all runs in the list").check();
+    await page.getByText("300 selected").waitFor();
+    await page.getByRole("button", { name: "Show all 300 runs" }).click();
+    await until(() => rowsOf(page).count()).toBe(300);
+    expect(await rowsOf(page).last().getAttribute("aria-rowindex")).toBe("301");
+    await page.context().close();
+    await server.close();
+    await many.close();
+  });
+
   it("shows the time of a run with more hooks than one request may name", async () => {
     const limits = { epochs: 10 };
     await fileRun(store, "busy", { limits });

@@ -10,10 +10,8 @@ import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from 
 import { runs, takeRuns } from "./runs.ts";
 import { formatView, setView, toggled, view } from "./view.ts";
 
-/** Rows that are made at once, before the first is seen; those after them follow when the browser is idle. */
+/** Rows that are made at once. Others follow when the end of those that are there comes near the viewport. */
 const rowsAtOnce = 60;
-/** The most rows: a search finds the others. */
-const mostRows = 1000;
 
 interface Column {
   readonly title: string;
@@ -65,11 +63,6 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
 export function RunsList() {
   const all = runs.value;
   const [limit, setLimit] = useState(rowsAtOnce);
-  useEffect(() => {
-    if (!all || limit >= Math.min(mostRows, all.size)) return;
-    const later = requestIdleCallback(() => setLimit(limit + 2 * rowsAtOnce), { timeout: 200 });
-    return () => cancelIdleCallback(later);
-  }, [limit, all?.size]);
   const { runs: selected, spark } = view.value;
   if (!all) return <p class="note">Loading the runs …</p>;
   const rows = listed(all.values());
@@ -107,14 +100,44 @@ export function RunsList() {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, Math.min(limit, mostRows)).map((run) => (
-              <Row key={run.id} run={run} selected={selected.includes(run.id)} />
+            {rows.slice(0, limit).map((run, i) => (
+              <Row key={run.id} run={run} index={i + 2} selected={selected.includes(run.id)} />
             ))}
           </tbody>
         </table>
       )}
-      {rows.length > mostRows && <p class="note">{`The first ${mostRows} of ${rows.length}.`}</p>}
+      {limit < rows.length && (
+        <More
+          text={`Show all ${rows.length} runs`}
+          onNear={() => setLimit(limit + rowsAtOnce)}
+          on={() => setLimit(rows.length)}
+        />
+      )}
     </>
+  );
+}
+
+interface MoreProps {
+  readonly text: string;
+  readonly on: () => void;
+  /** Called when it comes near the viewport. */
+  readonly onNear: () => void;
+}
+
+/** The end of a list that goes on. */
+function More({ text, on, onNear }: MoreProps) {
+  const element = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    const near = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && onNear(), {
+      rootMargin: "600px",
+    });
+    if (element.current) near.observe(element.current);
+    return () => near.disconnect();
+  });
+  return (
+    <p ref={element}>
+      <Button text={text} on={on} />
+    </p>
   );
 }
 
@@ -159,9 +182,16 @@ function Heading({ id, title }: { readonly id: string; readonly title: string })
   );
 }
 
+interface RowProps {
+  readonly run: RunSummary;
+  /** Its place in the table, for screen readers: the first is that of the titles. */
+  readonly index: number;
+  readonly selected: boolean;
+}
+
 /** A row is made anew only when its run or its selection changed: a heartbeat of one leaves the others. */
-const Row = memo(({ run, selected }: { readonly run: RunSummary; readonly selected: boolean }) => (
-  <tr class={run.archived ? "archived" : ""}>
+const Row = memo(({ run, index, selected }: RowProps) => (
+  <tr class={run.archived ? "archived" : ""} aria-rowindex={index}>
     <td>
       <input
         type="checkbox"
