@@ -230,9 +230,7 @@ function windows(
     throw new EspalierError(
       "DATA_TOO_SMALL",
       `${name}: ${tokens} tokens are no window of ${window} and the next`,
-      {
-        fix: "give more text, or a smaller window",
-      },
+      { fix: "give more text, or a smaller window" },
     );
   return new Dataset({
     name,

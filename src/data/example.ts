@@ -195,9 +195,7 @@ export class ExampleWriter {
     return new EspalierError(
       "DATA_RAGGED",
       `${where}: ${path.join(".")} ${what}, unlike in the rows before`,
-      {
-        fix: `give each example the same arrays: ${arrays.join(", ")}`,
-      },
+      { fix: `give each example the same arrays: ${arrays.join(", ")}` },
     );
   }
 }

@@ -128,7 +128,7 @@ export function fromIterable<T>(rows: Iterable<T> | (() => Iterable<T>), name = 
     const list: readonly T[] = rows;
     return new Dataset({ name, length: list.length, get: (index) => list[index] as T });
   }
-  return stream(name, beginner("fromIterable", name, rows, Symbol.iterator));
+  return iterated("fromIterable", name, rows);
 }
 
 /**
@@ -140,43 +140,34 @@ export function fromIterable<T>(rows: Iterable<T> | (() => Iterable<T>), name = 
  * const rows = fromAsyncIterable(() => database.query("select * from houses order by id"));
  * ```
  */
-export function fromAsyncIterable<T>(
+export const fromAsyncIterable = <T>(
   rows: AsyncIterable<T> | (() => AsyncIterable<T>),
   name = "rows",
-): Dataset<T> {
-  return stream(name, beginner("fromAsyncIterable", name, rows, Symbol.asyncIterator));
-}
+): Dataset<T> => iterated("fromAsyncIterable", name, rows);
 
 type AnyIterator<T> = Iterator<T> | AsyncIterator<T>;
 
-/** Gives an iterator for each reader, or says that there is none left. */
-function beginner<T>(
-  kind: string,
-  name: string,
-  rows: unknown,
-  symbol: typeof Symbol.iterator | typeof Symbol.asyncIterator,
-): () => AnyIterator<T> {
+/** Rows of an iterable, of whichever kind, or of one that a function makes for each reader. */
+function iterated<T>(kind: string, name: string, rows: unknown): Dataset<T> {
   let spent = false;
-  return () => {
+  const begin = (): AnyIterator<T> => {
     if (spent)
       throw new EspalierError("DATA_SPENT", `${name}: its rows have been read, and can be read once only`, {
         fix: `give the function that makes them: ${kind}(() => rows())`,
       });
     const iterable = (typeof rows === "function" ? rows() : rows) as
-      | Readonly<Record<symbol, () => AnyIterator<T>>>
+      | Readonly<Record<symbol, (() => AnyIterator<T>) | undefined>>
       | undefined;
-    if (typeof iterable?.[symbol] !== "function")
+    const iterator = (iterable?.[Symbol.asyncIterator] ?? iterable?.[Symbol.iterator])?.call(iterable);
+    if (!iterator)
       throw new EspalierError("DATA_INVALID", `${kind}: ${name} is ${shown(iterable)}`, {
-        fix: `give an iterable or a function that makes one; ${kind === "fromIterable" ? "fromAsyncIterable takes async ones" : "fromIterable takes those that are not async"}`,
+        fix: "give an iterable, or a function that makes one",
       });
-    const iterator = iterable[symbol]();
     spent = typeof rows !== "function" && (iterator as unknown) === iterable;
     return iterator;
   };
+  return new Dataset({ name, open: (_pass, from) => countingReader(name, from, begin()) });
 }
-
-const stream = <T>(name: string, begin: () => AnyIterator<T>): Dataset<T> =>
-  new Dataset({ name, open: (_pass, from) => countingReader(name, from, begin()) });
 
 /** Reads from something that can only go on. */
 function countingReader<T>(name: string, from: Bookmark | undefined, iterator: AnyIterator<T>): Reader<T> {
@@ -201,9 +192,7 @@ function countingReader<T>(name: string, from: Bookmark | undefined, iterator: A
           throw new EspalierError(
             "STATE_MISMATCH",
             `${name}: it has ${read} rows, and row ${start} comes next`,
-            {
-              fix: "go on with the data that the bookmark was made of",
-            },
+            { fix: "go on with the data that the bookmark was made of" },
           );
       if (done) return undefined;
       const result = await next();

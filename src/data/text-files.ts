@@ -339,9 +339,7 @@ function csvRow({ names, types }: CsvHead, cells: readonly string[], missing: Mi
     throw new EspalierError(
       "DATA_RAGGED",
       `it has ${cells.length} cells, and there are ${names.length} columns`,
-      {
-        fix: "give each row a cell for each column, in quotes where it has the separator in it",
-      },
+      { fix: "give each row a cell for each column, in quotes where it has the separator in it" },
     );
   const row: Record<string, string | number | boolean> = {};
   for (const [i, name] of names.entries()) {

@@ -44,9 +44,7 @@ export function characterTokenizer(text: string): Tokenizer {
         throw new EspalierError(
           "TOKEN_UNKNOWN",
           `character ${at}, ${shown(character)}, was not in the training text`,
-          {
-            fix: "make the tokenizer of a text with all characters, or use byteTokenizer()",
-          },
+          { fix: "make the tokenizer of a text with all characters, or use byteTokenizer()" },
         );
       }),
     decode: (tokens) =>

@@ -112,13 +112,9 @@ export class ColumnsTransform implements Transform {
 
   async fit(rows: Dataset<object>): Promise<void> {
     const learning = partsOf(this.#parts).map(learner);
-    const items = rows.map((row) => learning.forEach((one) => one.add(row))).open();
     let any = false;
-    try {
-      while (await items.next()) any = true;
-    } finally {
-      await items.close();
-    }
+    // By map, so that errors name the row.
+    for await (const _ of rows.map((row) => learning.forEach((one) => one.add(row)))) any = true;
     if (!any) throw emptyError(rows.name);
     const fitted = learning.map((one) => one.end());
     const { length } = this.#parts.x;
@@ -149,9 +145,7 @@ export class ColumnsTransform implements Transform {
       throw new EspalierError(
         "SHAPE_MISMATCH",
         `there are ${outputs.length} outputs, and ${wanted} targets`,
-        {
-          fix: "give the outputs of the model for one row: one for each class, or for each column of y",
-        },
+        { fix: "give the outputs of the model for one row: one for each class, or for each column of y" },
       );
     const numbers = Array.from(outputs);
     if (y.kind === "label") return this.labels?.[numbers.indexOf(Math.max(...numbers))] ?? "";
@@ -165,11 +159,7 @@ export class ColumnsTransform implements Transform {
   }
 
   setState(state: StateTree): void {
-    const { kind, x, y } = (state ?? {}) as {
-      readonly kind?: unknown;
-      readonly x?: unknown;
-      readonly y?: unknown;
-    };
+    const { kind, x, y } = (state ?? {}) as { readonly [Name in "kind" | "x" | "y"]?: unknown };
     if (kind !== "columns" || !Array.isArray(x) || ![...x, ...(y ? [y] : [])].every(isPart))
       throw new EspalierError("STATE_INVALID", "this is not a state of columns", {
         fix: "pass what getState() gave",
@@ -188,48 +178,42 @@ export function transformFrom(state: StateTree): ColumnsTransform {
 const plain = (one: ColumnPart): StateTree => ({ ...one }) as Readonly<Record<string, StateTree>>;
 
 const isFitted = ({ kind, means, categories }: ColumnPart): boolean =>
-  kind === "numeric" || (kind === "standardize" ? means : categories) !== undefined;
+  kind === "numeric" || (means ?? categories) !== undefined;
 
 /** Learns what a part needs from one row after the other. */
-function learner({ kind, columns: names }: ColumnPart): {
-  add(row: object): void;
-  end(): ColumnPart;
-} {
-  const learned = names.map(() => ({ count: 0, mean: 0, squares: 0, seen: new Set<Category>() }));
+function learner({ kind, columns: names }: ColumnPart) {
+  const learned = names.map((name) => ({ name, count: 0, mean: 0, squares: 0, seen: new Set<Category>() }));
   return {
-    add: (row) => {
-      for (const [i, one] of learned.entries()) {
-        const name = names[i] as string;
-        if (kind === "oneHot" || kind === "label") one.seen.add(categoryOf(row, name));
-        else {
-          // Welford's way: exact for large numbers with small deviations.
-          const value = numberOf(row, name);
-          const distance = value - one.mean;
-          one.mean += distance / ++one.count;
-          one.squares += distance * (value - one.mean);
+    add: (row: object): void => {
+      for (const one of learned) {
+        if (isCategory(kind)) {
+          one.seen.add(categoryOf(row, one.name));
+          continue;
         }
+        // Welford's way: exact for large numbers with small deviations.
+        const value = numberOf(row, one.name);
+        const distance = value - one.mean;
+        one.mean += distance / ++one.count;
+        one.squares += distance * (value - one.mean);
       }
     },
-    end: () => {
+    end: (): ColumnPart => {
       if (kind === "numeric") return { kind, columns: names };
-      if (kind === "standardize") {
-        const deviations = learned.map(({ squares, count }) => Math.sqrt(squares / count) || 1);
-        return { kind, columns: names, means: learned.map(({ mean }) => mean), deviations };
-      }
-      return { kind, columns: names, categories: learned.map(({ seen }) => [...seen].sort(inOrder)) };
+      if (isCategory(kind))
+        return { kind, columns: names, categories: learned.map(({ seen }) => [...seen].sort(inOrder)) };
+      const deviations = learned.map(({ squares, count }) => Math.sqrt(squares / count) || 1);
+      return { kind, columns: names, means: learned.map(({ mean }) => mean), deviations };
     },
   };
 }
 
+const isCategory = (kind: ColumnPart["kind"]): boolean => kind === "oneHot" || kind === "label";
+
 /** The numbers of a row's part. */
-function numbersOf(
-  { kind, columns: names, means, deviations, categories }: ColumnPart,
-  row: object,
-): readonly number[] {
-  return names.flatMap((name, i) => {
-    if (kind === "numeric") return [numberOf(row, name)];
-    if (kind === "standardize") return [(numberOf(row, name) - (means?.[i] ?? 0)) / (deviations?.[i] ?? 1)];
-    const known = categories?.[i] ?? [];
+function numbersOf({ kind, means, deviations, ...part }: ColumnPart, row: object): readonly number[] {
+  return part.columns.flatMap((name, i) => {
+    if (!isCategory(kind)) return [(numberOf(row, name) - (means?.[i] ?? 0)) / (deviations?.[i] ?? 1)];
+    const known = part.categories?.[i] ?? [];
     const value = categoryOf(row, name);
     const at = known.indexOf(value);
     if (at < 0)
@@ -255,9 +239,7 @@ function numberOf(row: object, name: string): number {
   throw new EspalierError(
     "DATA_NOT_FINITE",
     `the column "${name}" is ${shown(value)}, which is no finite number`,
-    {
-      fix: `give a number, or take it as a category: oneHot(${JSON.stringify(name)})`,
-    },
+    { fix: `give a number, or take it as a category: oneHot(${JSON.stringify(name)})` },
   );
 }
 

@@ -215,9 +215,7 @@ function checkLabels(
       throw new EspalierError(
         "LABELS_INVALID",
         `${what}: all labels are ${ignored}, so that nothing counts`,
-        {
-          fix: "give some example a label, or choose another number that is ignored",
-        },
+        { fix: "give some example a label, or choose another number that is ignored" },
       );
     if (bad === 0) continue;
     const name = path === "" ? "y" : `y.${path}`;

@@ -1,17 +1,8 @@
 /** Learning targets from inputs: the task, and a trainer for it. */
-
 export { type BatchGroup, Loader, type LoaderOptions } from "../data/index.ts";
-
-export { type DataModule, type DataModuleOptions, dataModule } from "./data-module.ts";
-export { findLearningRate, type LearningRateCurve, type LearningRateOptions } from "./learning-rate.ts";
-export {
-  type LoadedModel,
-  type LoadModelOptions,
-  loadModel,
-  type Outputs,
-  type PredictInput,
-} from "./load-model.ts";
-
+export * from "./data-module.ts";
+export * from "./learning-rate.ts";
+export * from "./load-model.ts";
 export * from "./metrics.ts";
 export { type Batch, countedLoss, type LossInput } from "./objective.ts";
 export {
@@ -22,21 +13,6 @@ export {
 } from "./options.ts";
 export * from "./strategies.ts";
 export { type SupervisedTask, supervisedTask } from "./task.ts";
-export {
-  type ConfusionMatrixHookOptions,
-  confusionMatrixHook,
-  MetricsTracker,
-  type MetricsTrackerOptions,
-  type Validated,
-  type ValidationTable,
-  type ValidationTables,
-  validationTables,
-} from "./tracker.ts";
-export {
-  type SupervisedTrainer,
-  type SupervisedTrainerOptions,
-  supervisedTrainer,
-  type TestInputs,
-  type TrainInputs,
-} from "./trainer.ts";
+export * from "./tracker.ts";
+export * from "./trainer.ts";
 export { GradientAccumulator } from "./update.ts";

@@ -87,9 +87,7 @@ export async function findLearningRate(
     throw new EspalierError(
       "RAMP_UNKNOWN",
       `findLearningRate: the task has no "${rate}"${didYouMean(rate, names)}`,
-      {
-        fix: `name in \`rate\` one of its ramps: ${names.join(", ") || "there are none"}`,
-      },
+      { fix: `name in \`rate\` one of its ramps: ${names.join(", ") || "there are none"}` },
     );
   }
   const before = await Promise.all(

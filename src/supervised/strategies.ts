@@ -130,9 +130,7 @@ function nextTokens(x: ExampleTree<Value>): Batch<ExampleTree<Value>, Value> {
     throw new EspalierError(
       "DATA_INVALID",
       'there are no targets, and no tokens "text" that they follow from',
-      {
-        fix: "give targets, { x, y }, or tokens [examples, time] as x or as x.text",
-      },
+      { fix: "give targets, { x, y }, or tokens [examples, time] as x or as x.text" },
     );
   const [batch, time] = tokens.shape as readonly [number, number];
   const from = (start: number): Value => np.dynamicSlice(tokens, [0, start], [batch, time - 1]);
@@ -355,9 +353,7 @@ export function strategyOf(spec: TaskSpecOptions): LossStrategy {
     throw new EspalierError(
       "OPTION_INVALID",
       `taskSpec: ${ofOne} is not a metric of several labels at once`,
-      {
-        fix: "name some of precision, recall, f1, auc",
-      },
+      { fix: "name some of precision, recall, f1, auc" },
     );
   const kind = { ignore: skipped, ...(strategy === "multiLabel" && { multiLabel: true }) };
   return { ...found, metrics: Object.fromEntries(metrics.map((name) => [name, namedMetrics[name](kind)])) };

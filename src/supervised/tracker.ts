@@ -141,15 +141,8 @@ export class MetricsTracker {
   states: Fetch<MetricStates> | undefined;
   readonly #metrics: SetMetrics;
   readonly #examples: number | undefined;
+  readonly #programs: ReturnType<typeof trackerPrograms>;
   #seen = 0;
-  readonly #start: () => Fetch<MetricStates>;
-  readonly #end: (states: Fetch<MetricStates>) => Fetch<SetValues>;
-  readonly #add: (
-    states: Fetch<MetricStates>,
-    outputs: Tensor,
-    y: Tensor,
-    weight?: Tensor,
-  ) => Fetch<MetricStates>;
   #shapes: ReturnType<Shapes> | undefined;
 
   constructor(
@@ -160,18 +153,8 @@ export class MetricsTracker {
       metrics instanceof SetMetrics
         ? metrics
         : new SetMetrics(setMetricsOf(metrics), () => this.#shapes as ReturnType<Shapes>);
-    const all = this.#metrics;
     this.#examples = examples;
-    this.#start = compile(() => all.start(examples), { ...where, name: "the metrics' states" });
-    this.#end = compile((states: MetricStates) => all.values(states), {
-      ...where,
-      name: "the metrics' values",
-    });
-    this.#add = compile(
-      (states: MetricStates, outputs: Value, y: Value, weight?: Value) =>
-        all.add(states, outputs, weight ? { y, weight } : { y }),
-      { ...where, name: "the metrics' sums" },
-    );
+    this.#programs = trackerPrograms(this.#metrics, examples, where);
   }
 
   /** Begins a new set. */
@@ -182,7 +165,7 @@ export class MetricsTracker {
 
   /** States before the first batch. */
   start(): Fetch<MetricStates> {
-    return this.#metrics.any ? this.#start() : {};
+    return this.#metrics.any ? this.#programs.start() : {};
   }
 
   /** Adds a batch. */
@@ -196,13 +179,15 @@ export class MetricsTracker {
       );
     this.#shapes ??= { outputs: spec(outputs.shape, outputs.dtype), y: spec(y.shape, y.dtype) };
     const states = this.states ?? this.start();
-    this.states = weight ? this.#add(states, outputs, y, weight) : this.#add(states, outputs, y);
+    this.states = weight
+      ? this.#programs.add(states, outputs, y, weight)
+      : this.#programs.add(states, outputs, y);
   }
 
   /** The metrics of all batches so far. */
   async values(): Promise<Validated> {
     if (!this.states || !this.#metrics.any) return { metrics: {}, tables: {} };
-    const { numbers, tables } = this.#end(this.states);
+    const { numbers, tables } = this.#programs.end(this.states);
     const [values, cells] = await Promise.all([read(numbers), read(tables)]);
     return {
       metrics: Object.fromEntries(Object.entries(values).map(([name, [value]]) => [name, Number(value)])),
@@ -213,19 +198,24 @@ export class MetricsTracker {
   }
 }
 
-const setMetricsOf = (metrics: Metrics): Readonly<Record<string, AnySetMetric>> =>
-  Object.fromEntries(
-    Object.entries<unknown>(metrics).map(([name, metric]) => {
-      if (isSetMetric(metric)) return [name, metric as AnySetMetric];
-      throw new EspalierError(
-        "METRIC_INVALID",
-        `the metric "${name}" is ${shown(metric)}, which has no state`,
-        {
-          fix: "give metrics of a set, such as f1(), or one of your own: { init, add, value }",
-        },
-      );
-    }),
-  );
+const trackerPrograms = (metrics: SetMetrics, examples: number | undefined, where: CompileOptions) => ({
+  start: compile(() => metrics.start(examples), { ...where, name: "the metrics' states" }),
+  add: compile(
+    (states: MetricStates, outputs: Value, y: Value, weight?: Value) =>
+      metrics.add(states, outputs, weight ? { y, weight } : { y }),
+    { ...where, name: "the metrics' sums" },
+  ),
+  end: compile((states: MetricStates) => metrics.values(states), { ...where, name: "the metrics' values" }),
+});
+
+const setMetricsOf = (metrics: Metrics): Readonly<Record<string, AnySetMetric>> => {
+  for (const [name, metric] of Object.entries<unknown>(metrics))
+    if (!isSetMetric(metric))
+      throw new EspalierError("METRIC_INVALID", `the metric "${name}" is ${shown(metric)}, without a state`, {
+        fix: "give metrics of a set, such as f1(), or one of your own: { init, add, value }",
+      });
+  return metrics as Readonly<Record<string, unknown>> as Readonly<Record<string, AnySetMetric>>;
+};
 
 const rowsOf = (numbers: readonly number[], { shape }: Tensor): readonly (readonly number[])[] => {
   const [rows = 0, columns = 0] = shape;
