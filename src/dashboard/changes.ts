@@ -2,8 +2,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { readRecord } from "../config/index.ts";
 import { checkOptions, EspalierError, isPlainObject, option } from "../core/index.ts";
-import { putRequest } from "../metrics/index.ts";
-import type { ControlRequest, Marks, RunSummary } from "./api.ts";
+import { type ControlRequest, putRequest, type RunMarks } from "../metrics/index.ts";
 import { directoryOf, isRunAlive, type Runs, readControl, summaryOf } from "./runs.ts";
 import { inside, invalid } from "./safety.ts";
 
@@ -45,7 +44,7 @@ const marksTable = {
 };
 
 /** Gives a run marks. */
-export async function mark(runs: Runs, id: string, body: unknown): Promise<RunSummary> {
+export async function mark(runs: Runs, id: string, body: unknown) {
   if (!isPlainObject(body)) throw invalid("marks are { tags, archived }");
   checkOptions("marks", body, marksTable);
   await runs.row(id);
@@ -54,7 +53,7 @@ export async function mark(runs: Runs, id: string, body: unknown): Promise<RunSu
       "tags and the archive are in the stats store, and this run is in none",
       "let runs file in one: see `stats` in docs/configuration.md",
     );
-  await runs.storeOf(id).mark(id, body as Marks);
+  await runs.storeOf(id).mark(id, body as RunMarks);
   return summaryOf(runs, await runs.row(id));
 }
 

@@ -1,19 +1,18 @@
 /**
  * Live updates. A watched run has one watcher, whoever listens to it, and the list of runs has another:
  *
- *     listen(response, runs)        a client: an open answer that events are written to
- *       RunWatcher, every 250 ms    values since the last place; new lines of the log, found by their offset
- *                   every second    new rows of events, the state of control and its journal
- *       ListWatcher, every second   runs that have changed since the last look
+ *     listen(response, runs)       a client: an open answer that events are written to
+ *       watchRun, every 250 ms     values since the last place; new lines of the log, found by their offset
+ *                 every second     new rows of events, the state of control and its journal
+ *       watchList, every second    runs that have changed since the last look
  *
  * Nothing is read while nobody listens. A client that does not take what it is sent is dropped: it comes again.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { EspalierError, printable } from "../core/index.ts";
-import type { RunEventKind } from "../metrics/index.ts";
-import type { ControlRecord, LiveEvents, LogPart, RunSummary } from "./api.ts";
-import { directoryOf, finite, listRuns, type Runs, readControl } from "./runs.ts";
+import type { ControlRecord, LiveEvents } from "./api.ts";
+import { directoryOf, finite, type Runs, readControl, summaryOf } from "./runs.ts";
 import { inside, invalid } from "./safety.ts";
 
 /** Milliseconds from one look to the next, at a run and at the list; looks at a run between two at its events. */
@@ -31,6 +30,9 @@ const MOST_RUNS = 50;
 const MOST_VALUES = 5000;
 
 type Send = <K extends keyof LiveEvents>(name: K, event: LiveEvents[K]) => void;
+
+/** Sends what is new since the last look. True where there is more to be read at once. */
+type Look = (send: Send) => Promise<boolean>;
 
 /** All clients that listen, and what watches for them. */
 export class Live {
@@ -56,8 +58,8 @@ export class Live {
       });
     if (ids.length > MOST_RUNS) throw invalid(`a page can watch ${MOST_RUNS} runs at once`);
     const watchers = [
-      this.#watcher("", () => new ListWatcher(this.#runs)),
-      ...[...new Set(ids)].map((id) => this.#watcher(id, () => new RunWatcher(this.#runs, id))),
+      this.#watcher("", LIST_EVERY, () => watchList(this.#runs)),
+      ...[...new Set(ids)].map((id) => this.#watcher(id, LOOK_EVERY, () => watchRun(this.#runs, id))),
     ];
     this.#clients.set(response, watchers);
     response.on("close", () => this.#leave(response));
@@ -71,8 +73,8 @@ export class Live {
     }, COMMENT_EVERY).unref();
   }
 
-  #watcher(id: string, make: () => Watcher): Watcher {
-    const watcher = this.#watchers.get(id) ?? make();
+  #watcher(id: string, every: number, begin: () => Promise<Look>): Watcher {
+    const watcher = this.#watchers.get(id) ?? new Watcher(every, begin);
     this.#watchers.set(id, watcher);
     return watcher;
   }
@@ -94,20 +96,17 @@ export class Live {
 }
 
 /** Looks at something again and again while clients listen, and sends them what is new. */
-abstract class Watcher {
+class Watcher {
   readonly #clients = new Set<ServerResponse>();
   readonly #every: number;
-  #begun: Promise<boolean> | undefined;
-  #watching = false;
-
-  constructor(every: number) {
-    this.#every = every;
-  }
-
   /** Notes how things stand, so that the first look finds what came since. */
-  protected abstract begin(): Promise<void>;
-  /** True where there is more to be read at once. */
-  protected abstract look(send: Send): Promise<boolean>;
+  readonly #begin: () => Promise<Look>;
+  #begun: Promise<Look | undefined> | undefined;
+
+  constructor(every: number, begin: () => Promise<Look>) {
+    this.#every = every;
+    this.#begin = begin;
+  }
 
   get isIdle(): boolean {
     return this.#clients.size === 0;
@@ -116,8 +115,7 @@ abstract class Watcher {
   /** Resolves when everything that comes from then on is sent. */
   async add(client: ServerResponse): Promise<void> {
     this.#clients.add(client);
-    if (!this.#watching) {
-      this.#watching = true;
+    if (!this.#begun) {
       this.#begun = this.#tryBegin();
       void this.#watch(this.#begun);
     }
@@ -128,23 +126,20 @@ abstract class Watcher {
     this.#clients.delete(client);
   }
 
-  /** False of a run that is not there yet, or where the store cannot be reached. */
-  #tryBegin(): Promise<boolean> {
-    return this.begin().then(
-      () => true,
-      () => false,
-    );
+  /** Undefined of a run that is not there yet, or where the store cannot be reached. */
+  #tryBegin(): Promise<Look | undefined> {
+    return this.#begin().catch(() => undefined);
   }
 
-  async #watch(beginning: Promise<boolean>): Promise<void> {
-    let begun = await beginning;
+  async #watch(beginning: Promise<Look | undefined>): Promise<void> {
+    let look = await beginning;
     while (!this.isIdle) {
       await new Promise((resolve) => setTimeout(resolve, this.#every).unref());
       // What a store that cannot be reached does not tell now, the next look finds.
-      if (begun) while (!this.isIdle && (await this.look(this.#send).catch(() => false)));
-      else begun = await this.#tryBegin();
+      if (look) while (!this.isIdle && (await look(this.#send).catch(() => false)));
+      else look = await this.#tryBegin();
     }
-    this.#watching = false;
+    this.#begun = undefined;
   }
 
   #send: Send = (name, event) => {
@@ -157,72 +152,56 @@ abstract class Watcher {
   };
 }
 
-/** The list of runs. */
-class ListWatcher extends Watcher {
-  readonly #runs: Runs;
-  #known = new Map<string, string>();
-
-  constructor(runs: Runs) {
-    super(LIST_EVERY);
-    this.#runs = runs;
-  }
-
-  protected async begin(): Promise<void> {
-    this.#known = new Map((await listRuns(this.#runs)).map((run) => [run.id, JSON.stringify(run)]));
-  }
-
-  protected async look(send: Send): Promise<boolean> {
-    const before = this.#known;
-    const now = new Map<string, string>();
-    const changed: RunSummary[] = [];
-    for (const run of await listRuns(this.#runs)) {
-      const text = JSON.stringify(run);
-      now.set(run.id, text);
-      if (before.get(run.id) !== text) changed.push(run);
-    }
-    this.#known = now;
+async function watchList(runs: Runs): Promise<Look> {
+  const read = async () => {
+    const all = (await runs.rows()).map((row) => summaryOf(runs, row));
+    return new Map(all.map((run) => [run.id, { run, text: JSON.stringify(run) }]));
+  };
+  let before = await read();
+  return async (send) => {
+    const now = await read();
+    const changed = [...now].flatMap(([id, { run, text }]) => (before.get(id)?.text === text ? [] : [run]));
     const gone = [...before.keys()].filter((id) => !now.has(id));
+    before = now;
     if (changed.length > 0 || gone.length > 0) send("runs", { changed, gone });
     return false;
-  }
+  };
 }
 
 /** Kinds of events that are sent as they come. */
 const KINDS = ["evaluation", "checkpoint", "replay", "intervention", "decision"] as const;
 
-/** One run. */
-class RunWatcher extends Watcher {
-  readonly #runs: Runs;
-  readonly #run: string;
-  #directory: string | undefined;
-  #place = 0;
-  #log: FileTail | undefined;
-  #journal: FileTail | undefined;
-  #control = "";
-  #rows: Partial<Record<RunEventKind, number>> = {};
-  #looks = 0;
+async function watchRun(runs: Runs, run: string): Promise<Look> {
+  const directory = directoryOf(runs, await runs.row(run));
+  let place = await runs.storeOf(run).place(run);
+  let counts = await runs.storeOf(run).counts(run);
+  const readLines = directory === undefined ? undefined : tailOf(directory, "run.log");
+  const readJournal = directory === undefined ? undefined : tailOf(directory, "control", "journal.jsonl");
+  const control = () => (directory === undefined ? undefined : readControl(directory));
+  let told = JSON.stringify(control());
+  let looks = 0;
 
-  constructor(runs: Runs, run: string) {
-    super(LOOK_EVERY);
-    this.#runs = runs;
-    this.#run = run;
-  }
-
-  protected async begin(): Promise<void> {
-    const store = this.#runs.storeOf(this.#run);
-    this.#directory = directoryOf(this.#runs, await this.#runs.row(this.#run));
-    this.#place = await store.place(this.#run);
-    this.#rows = await store.counts(this.#run);
-    if (this.#directory === undefined) return;
-    this.#log = new FileTail(this.#directory, "run.log");
-    this.#journal = new FileTail(this.#directory, "control", "journal.jsonl");
-    this.#control = JSON.stringify(readControl(this.#directory)) ?? "";
-  }
-
-  protected async look(send: Send): Promise<boolean> {
-    const run = this.#run;
-    const { rows, next } = await this.#runs.storeOf(run).since(run, this.#place, MOST_VALUES);
-    this.#place = next;
+  const lookAtEvents = async (send: Send): Promise<void> => {
+    const store = runs.storeOf(run);
+    const [before, now] = [counts, await store.counts(run)];
+    counts = now;
+    for (const kind of KINDS)
+      if (now[kind] > before[kind]) {
+        const rows = (await store.list(run, kind)).slice(before[kind], now[kind]);
+        send("event", { run, kind, rows });
+      }
+  };
+  const lookAtControl = (send: Send): void => {
+    const state = control();
+    const text = JSON.stringify(state);
+    const records = (readJournal?.().lines ?? []).flatMap(recordOf);
+    if (!state || (text === told && records.length === 0)) return;
+    told = text;
+    send("control", { run, state, records });
+  };
+  return async (send) => {
+    const { rows, next } = await runs.storeOf(run).since(run, place, MOST_VALUES);
+    place = next;
     const series: Record<string, { step: number[]; time: number[]; value: (number | null)[] }> = {};
     for (const { key, step, wall, value } of rows) {
       if (value === undefined) continue;
@@ -232,37 +211,14 @@ class RunWatcher extends Watcher {
       series[key].value.push(finite(value));
     }
     if (Object.keys(series).length > 0) send("metrics", { run, series });
-    const log = this.#log?.read();
+    const log = readLines?.();
     if (log && log.lines.length > 0) send("log", { run, ...log });
-    if (this.#looks++ % LOOKS_PER_SECOND === 0) {
-      await this.#lookAtEvents(send);
-      this.#lookAtControl(send);
+    if (looks++ % LOOKS_PER_SECOND === 0) {
+      await lookAtEvents(send);
+      lookAtControl(send);
     }
     return rows.length === MOST_VALUES;
-  }
-
-  async #lookAtEvents(send: Send): Promise<void> {
-    const store = this.#runs.storeOf(this.#run);
-    const counts = await store.counts(this.#run);
-    for (const kind of KINDS) {
-      const before = this.#rows[kind] ?? 0;
-      if (counts[kind] > before) {
-        const rows = (await store.list(this.#run, kind)).slice(before, counts[kind]);
-        send("event", { run: this.#run, kind, rows });
-      }
-    }
-    this.#rows = counts;
-  }
-
-  #lookAtControl(send: Send): void {
-    if (this.#directory === undefined) return;
-    const state = readControl(this.#directory);
-    const text = JSON.stringify(state) ?? "";
-    const records = (this.#journal?.read().lines ?? []).flatMap(recordOf);
-    if (!state || (text === this.#control && records.length === 0)) return;
-    this.#control = text;
-    send("control", { run: this.#run, state, records });
-  }
+  };
 }
 
 function recordOf(line: string): readonly ControlRecord[] {
@@ -276,30 +232,28 @@ function recordOf(line: string): readonly ControlRecord[] {
 /** The most bytes of a file that are read at once. */
 const MOST_BYTES = 64_000;
 
-/** A file that grows, read line by line from where it ended when it was first looked at. */
-class FileTail {
-  readonly #names: readonly [string, ...string[]];
-  #offset: number;
+/** Lines of a run's log. `from` and `to` are offsets in the file, in bytes. */
+export interface LogPart {
+  readonly lines: readonly string[];
+  readonly from: number;
+  readonly to: number;
+}
 
-  constructor(...names: readonly [string, ...string[]]) {
-    this.#names = names;
-    this.#offset = withFile(names, (_, size) => size) ?? 0;
-  }
-
-  /** New lines that are whole. */
-  read(): LogPart {
-    let from = this.#offset;
-    const lines = withFile(this.#names, (read, size) => {
+/** Reads the new whole lines of a file that grows, from where it ends now. */
+function tailOf(...names: readonly [string, ...string[]]): () => LogPart {
+  let offset = withFile(names, (_, size) => size) ?? 0;
+  return () => {
+    let from = offset;
+    const lines = withFile(names, (read, size) => {
       // A file that is shorter than before was begun again.
-      if (size < this.#offset) from = this.#offset = 0;
-      if (size === this.#offset) return [];
-      const bytes = read(this.#offset, Math.min(MOST_BYTES, size - this.#offset));
+      if (size < offset) from = offset = 0;
+      const bytes = read(offset, Math.min(MOST_BYTES, size - offset));
       const end = bytes.lastIndexOf(10) + 1 || (bytes.length === MOST_BYTES ? bytes.length : 0);
-      this.#offset += end;
+      offset += end;
       return linesOf(bytes.subarray(0, end));
     });
-    return { lines: lines ?? [], from, to: this.#offset };
-  }
+    return { lines: lines ?? [], from, to: offset };
+  };
 }
 
 /** The last lines of a run's log before an offset, of the end without one. */

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { EspalierError } from "../core/index.ts";
-import type { CheckpointSummary, ClusterStatus, Hooks, ReplaySummary, RunDetail, Session } from "./api.ts";
+import type { CheckpointSummary, Hooks, ReplaySummary, RunDetail, Session } from "./api.ts";
 import { pageDirectory } from "./page-files.ts";
 import { answerTo } from "./routes.ts";
 import { Runs, type RunsOptions, summaryOf } from "./runs.ts";
@@ -54,7 +54,7 @@ async function answersAbout(id: string, runs: Runs): Promise<Readonly<Record<str
   const session = await ask<Session>("/api/session");
   answers["/api/session"] = { ...session, store: "", directory: "" } satisfies Session;
   answers["/api/runs"] = [summaryOf(runs, await runs.row(id))];
-  answers["/api/cluster"] = { problem: "a report has no cluster", runs: [] } satisfies ClusterStatus;
+  answers["/api/cluster"] = { problem: "a report has no cluster", runs: [] };
   const { control: _, ...detail } = await ask<RunDetail>(own);
   answers[own] = detail;
   for (const axis of ["step", "time"])
@@ -88,9 +88,6 @@ function withAnswers(page: string, answers: Readonly<Record<string, unknown>>): 
     if (path === undefined) throw new EspalierError("DASHBOARD_NOT_FOUND", `the page has no ${name}`);
     return readFileSync(path, "utf8");
   };
-  const data = JSON.stringify(answers, (_name, part: unknown) =>
-    typeof part === "number" && !Number.isFinite(part) ? null : part,
-  );
   const scripts: string[] = [];
   const document = read("index.html")
     .replace(/<script\b[^>]*\bsrc="([^"]+)"[^>]*><\/script>/g, (_, name: string) => {
@@ -102,7 +99,7 @@ function withAnswers(page: string, answers: Readonly<Record<string, unknown>>): 
       return `<style>${read(name).replaceAll("</style", "<\\/style")}</style>`;
     });
   // No name of a run, a metric or a hook can end the script: `<` stands in it as an escape.
-  const own = `<script>window.__ESPALIER_REPORT__=${data.replaceAll("<", "\\u003c")}</script>`;
+  const own = `<script>window.__ESPALIER_REPORT__=${JSON.stringify(answers).replaceAll("<", "\\u003c")}</script>`;
   const code = scripts.map(
     (text) => `<script type="module">${text.replaceAll("</script", "<\\/script")}</script>`,
   );

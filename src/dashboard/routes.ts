@@ -1,8 +1,6 @@
 /** The routes of the API: api.ts says what each answers. */
-import manifest from "../../package.json" with { type: "json" };
 import { EspalierError, isPlainObject } from "../core/index.ts";
 import type { RunEventKind } from "../metrics/index.ts";
-import type { Session } from "./api.ts";
 import { control, mark, remove } from "./changes.ts";
 import { readCluster } from "./cluster.ts";
 import { readLog } from "./live.ts";
@@ -17,7 +15,6 @@ import {
 import {
   directoryOf,
   explainHook,
-  listRuns,
   listSweeps,
   type Runs,
   readComparison,
@@ -25,6 +22,7 @@ import {
   readHooks,
   readSeries,
   readSparks,
+  summaryOf,
 } from "./runs.ts";
 import { invalid } from "./safety.ts";
 
@@ -42,15 +40,17 @@ interface Ask {
 type Route = (ask: Ask, runs: Runs) => unknown;
 
 /** Everything that is answered with JSON. */
-const routes: Readonly<Record<string, Route>> = {
-  "GET /api/session": ({ control }, runs): Session => ({
-    version: manifest.version,
+const routes = {
+  "GET /api/session": ({ control }: Ask, runs: Runs) => ({
+    /** The stats store, without passwords, and the directory of runs. */
     store: runs.location,
     directory: runs.directory,
+    /** True where the request had the token: the page may steer. */
     control,
+    /** Milliseconds since 1970 at the server. */
     now: Date.now(),
   }),
-  "GET /api/runs": (_, runs) => listRuns(runs),
+  "GET /api/runs": async (_: Ask, runs: Runs) => (await runs.rows()).map((row) => summaryOf(runs, row)),
   "GET /api/sparks": ({ query }, runs) => readSparks(runs, textOf(query, "key"), query.getAll("run")),
   "GET /api/runs/*": ({ names: [id] }, runs) => readDetail(runs, id),
   "GET /api/runs/*/series": ({ names: [id], query }, runs) => readSeries(runs, id, seriesQuery(query)),
@@ -77,6 +77,11 @@ const routes: Readonly<Record<string, Route>> = {
   "POST /api/runs/*/checkpoints/*/verify": ({ names: [id, name] }, runs) => verifyCheckpoint(runs, id, name),
   "POST /api/runs/*/checkpoints/*/protect": ({ names: [id, name], body }, runs) =>
     protectCheckpoint(runs, id, name, protectedOf(body)),
+} satisfies Readonly<Record<string, Route>>;
+
+/** What each route answers, as the page reads it. */
+export type Answers = {
+  readonly [Name in keyof typeof routes]: Awaited<ReturnType<(typeof routes)[Name]>>;
 };
 
 /** What a request of the API asks for. */
@@ -90,7 +95,7 @@ export interface ApiRequest extends Omit<Ask, "names"> {
 export async function answerTo(runs: Runs, { method, path, ...ask }: ApiRequest): Promise<unknown> {
   const found = Object.keys(routes).filter((name) => fits(patternOf(name), path));
   const name = found.find((each) => each.startsWith(`${method} `));
-  const route = name === undefined ? undefined : routes[name];
+  const route = (routes as Readonly<Record<string, Route>>)[name ?? ""];
   if (!name || !route) {
     if (found.length > 0) throw new EspalierError("DASHBOARD_METHOD", `${method} cannot be done here`);
     throw new EspalierError("DASHBOARD_NOT_FOUND", "there is nothing at this address");

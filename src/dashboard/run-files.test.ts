@@ -43,7 +43,10 @@ it("checkpoints are listed, looked into, verified and protected, from the run th
       {
         name: "model",
         tensors: [{ path: "weights", dtype: "f32", shape: [3] }],
-        values: { step: "5", name: '"<b>"' },
+        values: [
+          ["name", '"<b>"'],
+          ["step", "5"],
+        ],
       },
     ],
   });
@@ -213,8 +216,8 @@ it("sweeps show their trials, from their file or from the labels of runs", async
       direction: "maximize",
       parameters: ["task.rate"],
       trials: [
-        { run: "filed-t0", state: "completed", values: { "task.rate": "0.1" }, result: 1 },
         { run: "filed-t1", state: "completed", values: { "task.rate": "0.2" }, result: 2 },
+        { run: "filed-t0", state: "completed", values: { "task.rate": "0.1" }, result: 1 },
       ],
     },
   ]);

@@ -12,7 +12,6 @@ import {
 } from "../checkpoint/index.ts";
 import { EspalierError } from "../core/index.ts";
 import type { RunRow } from "../metrics/index.ts";
-import type { CheckpointDetail, CheckpointSummary, Film, ReplaySummary, Verified } from "./api.ts";
 import { directoryOf, type Runs } from "./runs.ts";
 import { inside } from "./safety.ts";
 
@@ -24,7 +23,7 @@ async function checkpointsOf(runs: Runs, id: string): Promise<PartedStore | unde
 }
 
 /** The checkpoints of a run, newest first. */
-export async function listCheckpoints(runs: Runs, id: string): Promise<readonly CheckpointSummary[]> {
+export async function listCheckpoints(runs: Runs, id: string) {
   const store = await checkpointsOf(runs, id);
   if (!store) return [];
   const marked = new Set(await store.listProtected?.());
@@ -35,7 +34,7 @@ export async function listCheckpoints(runs: Runs, id: string): Promise<readonly 
 const checkpointSummary = (
   { name, counters, savedAt, bytes = 0, metrics = {} }: ListedCheckpoint,
   marked: ReadonlySet<string>,
-): CheckpointSummary => ({
+) => ({
   name,
   bytes,
   metrics,
@@ -45,11 +44,7 @@ const checkpointSummary = (
 });
 
 /** A checkpoint that is there, and the store it is in. */
-async function findCheckpoint(
-  runs: Runs,
-  id: string,
-  name: string,
-): Promise<{ readonly store: PartedStore; readonly summary: CheckpointSummary }> {
+async function findCheckpoint(runs: Runs, id: string, name: string) {
   const store = await checkpointsOf(runs, id);
   const summary = store && (await listCheckpoints(runs, id)).find((each) => each.name === name);
   if (summary && inside(store.location, name) !== undefined) return { store, summary };
@@ -59,7 +54,7 @@ async function findCheckpoint(
 }
 
 /** What lies in a checkpoint. Of several ranks each part is shown. */
-export async function readCheckpoint(runs: Runs, id: string, name: string): Promise<CheckpointDetail> {
+export async function readCheckpoint(runs: Runs, id: string, name: string) {
   const { store, summary } = await findCheckpoint(runs, id, name);
   const parts = await store.partsOf(name);
   const inspected = await Promise.all(
@@ -73,28 +68,21 @@ export async function readCheckpoint(runs: Runs, id: string, name: string): Prom
       bytes,
       sha256,
       tensors: tensors.map(({ path, dtype, shape }) => ({ path, dtype, shape })),
-      values: Object.fromEntries(
-        Object.entries(values).map(([path, value]) => [path, JSON.stringify(value)]),
-      ),
+      values: Object.entries(values).map(([path, value]) => [path, JSON.stringify(value)] as const),
     })),
   );
   return { ...summary, counters: inspected[0]?.counters ?? {}, components };
 }
 
 /** Reads every byte of a checkpoint. */
-export async function verifyCheckpoint(runs: Runs, id: string, name: string): Promise<Verified> {
+export async function verifyCheckpoint(runs: Runs, id: string, name: string) {
   const { store } = await findCheckpoint(runs, id, name);
   const problems = await new CheckpointManager({ store }).verify(name);
-  return problems.length === 0 ? { whole: true } : { whole: false, problem: problems.join("; ") };
+  return { whole: problems.length === 0, problem: problems.join("; ") };
 }
 
 /** Protects a checkpoint from being pruned, by the run itself too, or protects it no longer. */
-export async function protectCheckpoint(
-  runs: Runs,
-  id: string,
-  name: string,
-  isProtected: boolean,
-): Promise<CheckpointSummary> {
+export async function protectCheckpoint(runs: Runs, id: string, name: string, isProtected: boolean) {
   const { store, summary } = await findCheckpoint(runs, id, name);
   await store.protect?.(name, isProtected);
   return { ...summary, protected: isProtected };
@@ -104,16 +92,8 @@ const SUFFIX = ".replay";
 /** The most that are listed. */
 const MOST_REPLAYS = 200;
 
-/** A recorded episode's file. */
-interface ReplayFile {
-  readonly name: string;
-  readonly path: string;
-  readonly at: number;
-  readonly step: number | undefined;
-}
-
 /** The files of recorded episodes, newest first: those of the directory, and those that the run filed, where they lie among runs. */
-async function replayFiles(runs: Runs, id: string): Promise<readonly ReplayFile[]> {
+async function replayFiles(runs: Runs, id: string) {
   const row = await runs.row(id);
   const filed = await runs.storeOf(id).list(id, "replay");
   const steps = new Map(filed.map(({ path, step }) => [basename(path, SUFFIX), step]));
@@ -148,7 +128,7 @@ function amongRuns({ directory }: Runs, path: string): readonly string[] {
   }
 }
 
-export async function listReplays(runs: Runs, id: string): Promise<readonly ReplaySummary[]> {
+export async function listReplays(runs: Runs, id: string) {
   const { readReplay } = await import("../rl/index.ts");
   return Promise.all(
     (await replayFiles(runs, id)).map(async ({ name, path, at, step }) => {
@@ -158,7 +138,8 @@ export async function listReplays(runs: Runs, id: string): Promise<readonly Repl
         name,
         at,
         step: step ?? (Number.isFinite(filed) ? filed : 0),
-        ...(replay && { steps: replay.length, return: replay.return }),
+        steps: replay?.length,
+        return: replay?.return,
       };
     }),
   );
@@ -168,8 +149,8 @@ export async function listReplays(runs: Runs, id: string): Promise<readonly Repl
 const FPS = 30;
 const MOST_FRAMES = 1000;
 
-/** Plays a recorded episode again and draws it. */
-export async function readFilm(runs: Runs, id: string, name: string): Promise<Film> {
+/** Plays a recorded episode again and draws it: SVG documents without scripts, one a frame. */
+export async function readFilm(runs: Runs, id: string, name: string) {
   const found = (await replayFiles(runs, id)).find((each) => each.name === name);
   if (!found) throw new EspalierError("REPLAY_MISSING", "the run has no such replay in its directory");
   const { asSvg, environmentNames, makeEnvironment, readReplay, replayFrames } = await import(

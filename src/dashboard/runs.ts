@@ -10,26 +10,13 @@ import { readRecord, runSettings, type Sweep as SweepFile } from "../config/inde
 import { countText, printable } from "../core/index.ts";
 import {
   isAlive,
-  type MetricRow,
   openStatsStore,
   type RunRow,
   readHeartbeat,
   readWhy,
   type StatsStore,
 } from "../metrics/index.ts";
-import type {
-  Comparison,
-  ControlState,
-  Hooks,
-  MetricSummary,
-  RunDetail,
-  RunState,
-  RunSummary,
-  Series,
-  Sparks,
-  Sweep,
-  Why,
-} from "./api.ts";
+import type { ControlState, RunState } from "./api.ts";
 import { inside, invalid } from "./safety.ts";
 
 /** Where runs are. */
@@ -143,39 +130,27 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** All runs, newest first. */
-export async function listRuns(runs: Runs): Promise<readonly RunSummary[]> {
-  return (await runs.rows()).map((row) => summaryOf(runs, row));
-}
-
 /** The run of a row in short. */
-export function summaryOf(runs: Runs, row: RunRow): RunSummary {
-  const sweep = sweepOf(row);
-  const directory = row.outcome === "running" ? directoryOf(runs, row) : undefined;
-  const beat = newestBeat(row, directory);
-  const state = stateOf(row, directory);
+export function summaryOf(runs: Runs, row: RunRow) {
+  const { config: _, outcome, heartbeat = 0, ...known } = row;
+  const directory = outcome === "running" ? directoryOf(runs, row) : undefined;
+  const beat = (directory === undefined ? undefined : heartbeatIn(directory))?.wall ?? 0;
   return {
-    id: row.id,
-    name: row.name,
-    state,
-    startedAt: row.startedAt,
-    ...(row.reason !== undefined && { reason: row.reason }),
-    ...(row.endedAt !== undefined && { endedAt: row.endedAt }),
-    ...(beat !== undefined && { heartbeat: beat }),
-    resumes: row.resumes,
-    counters: row.counters,
-    limits: row.limits,
-    tags: row.tags,
-    archived: row.archived,
-    ...progressOf(row),
-    ...(sweep && { sweep: sweep.id }),
+    ...known,
+    state: stateOf(row, directory),
+    heartbeat: Math.max(beat, heartbeat) || undefined,
+    progress: progressOf(row),
+    sweep: sweepOf(row),
   };
 }
 
 /** The directory of a run; undefined where it has none here. */
 export function directoryOf({ directory }: Pick<Runs, "directory">, row: RunRow): string | undefined {
   const sweep = sweepOf(row);
-  return directoryIn(directory, row.id) ?? (sweep && directoryIn(directory, sweep.id, row.id));
+  return (
+    directoryIn(directory, row.id) ??
+    (sweep === undefined ? undefined : directoryIn(directory, sweep, row.id))
+  );
 }
 
 function directoryIn(root: string, ...names: readonly string[]): string | undefined {
@@ -185,11 +160,9 @@ function directoryIn(root: string, ...names: readonly string[]): string | undefi
 }
 
 /** The sweep that a run is a trial of, by its labels. */
-export function sweepOf({ config }: RunRow): { readonly id: string; readonly trial: number } | undefined {
-  const { sweep } = (config ?? {}) as {
-    readonly sweep?: { readonly id?: unknown; readonly trial?: unknown };
-  };
-  return typeof sweep?.id === "string" ? { id: sweep.id, trial: Number(sweep.trial) } : undefined;
+function sweepOf({ config }: RunRow): string | undefined {
+  const { sweep } = (config ?? {}) as { readonly sweep?: { readonly id?: unknown } };
+  return typeof sweep?.id === "string" ? sweep.id : undefined;
 }
 
 function stateOf(row: RunRow, directory: string | undefined): RunState {
@@ -210,12 +183,6 @@ export function isRunAlive(row: RunRow, directory: string | undefined): boolean 
   return Date.now() - Math.max(row.heartbeat ?? 0, row.startedAt) < PATIENCE;
 }
 
-function newestBeat(row: RunRow, directory: string | undefined): number | undefined {
-  const wall = (directory === undefined ? undefined : heartbeatIn(directory))?.wall ?? 0;
-  const newest = Math.max(wall, row.heartbeat ?? 0);
-  return newest > 0 ? newest : undefined;
-}
-
 function heartbeatIn(directory: string): ReturnType<typeof readHeartbeat> {
   try {
     const file = inside(directory, "heartbeat.json");
@@ -227,41 +194,55 @@ function heartbeatIn(directory: string): ReturnType<typeof readHeartbeat> {
 
 /** What a run can be told, as its directory says; undefined where nothing listens. */
 export function readControl(directory: string): ControlState | undefined {
-  const file = inside(directory, "control", "state.json");
+  const state = readJson<ControlState>(directory, "control", "state.json");
+  return typeof state?.state === "string" ? state : undefined;
+}
+
+/** A JSON document in a directory; undefined where there is none, or where it is damaged. */
+function readJson<T>(directory: string, ...names: readonly string[]): T | null | undefined {
+  const file = inside(directory, ...names);
   if (file === undefined) return undefined;
   try {
-    const state = JSON.parse(readFileSync(file, "utf8")) as ControlState | null;
-    return typeof state?.state === "string" ? state : undefined;
+    return JSON.parse(readFileSync(file, "utf8")) as T | null;
   } catch {
     return undefined;
   }
 }
 
 /** The share of the limit that is reached first. */
-function progressOf({ outcome, limits, counters }: RunRow): { readonly progress?: number } {
-  if (outcome === "completed") return { progress: 1 };
+function progressOf({ outcome, limits, counters }: RunRow): number | undefined {
+  if (outcome === "completed") return 1;
   const shares = Object.entries(limits).flatMap(([unit, total]) =>
     total > 0 ? [(counters[unit] ?? 0) / total] : [],
   );
-  return shares.length > 0 ? { progress: Math.min(1, Math.max(...shares)) } : {};
+  return shares.length > 0 ? Math.min(1, Math.max(...shares)) : undefined;
 }
 
 /** A run in full. */
-export async function readDetail(runs: Runs, id: string): Promise<RunDetail> {
+export async function readDetail(runs: Runs, id: string) {
   const row = await runs.row(id);
-  const store = runs.storeOf(id);
   const directory = directoryOf(runs, row);
-  const control = directory === undefined ? undefined : readControl(directory);
   const file = configOf(runs, row);
+  const latest = await runs.storeOf(id).latest(id);
   return {
     ...summaryOf(runs, row),
+    /** The resolved configuration as YAML where the run has a directory, else the settings filed in the store. */
     config: file === undefined ? JSON.stringify(row.config, undefined, 2) : readFileSync(file, "utf8"),
-    settings: Object.fromEntries(settingsOf(runs, row)),
-    metrics: await readMetrics(store, id),
-    events: await store.counts(id),
+    /** With their newest values: null where one is not finite, none where it is no number. */
+    metrics: latest.map(({ key, category, name, axis, unit, value }) => ({
+      key,
+      category,
+      name,
+      axis,
+      unit,
+      last: value === undefined ? undefined : finite(value),
+    })),
+    /** False where there is no directory of this run here: no log, no checkpoints to look into, no control. */
     hasDirectory: directory !== undefined,
+    /** False where it is in no stats store: no metrics, no evaluations, no marks. */
     isFiled: runs.isFiled(id),
-    ...(control && { control }),
+    /** What the run can be told; missing where nothing listens. */
+    control: directory === undefined ? undefined : readControl(directory),
   };
 }
 
@@ -270,6 +251,7 @@ function configOf(runs: Runs, row: RunRow): string | undefined {
   return directory === undefined ? undefined : inside(directory, "config.yaml");
 }
 
+/** Settings as paths and values. */
 function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
   try {
     return runSettings(configOf(runs, row), row.config);
@@ -278,18 +260,10 @@ function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
   }
 }
 
-/** The metrics of a run, with their newest values. */
-async function readMetrics(store: StatsStore, id: string): Promise<readonly MetricSummary[]> {
-  const points = new Map((await store.metrics(id)).map((each) => [each.key, each.points]));
-  return (await store.latest(id)).map((row) => ({
-    key: row.key,
-    category: row.category,
-    name: row.name,
-    axis: row.axis,
-    ...(row.unit !== undefined && { unit: row.unit }),
-    points: points.get(row.key) ?? 0,
-    ...(row.value !== undefined && { last: finite(row.value) }),
-  }));
+/** Paths of settings that are not the same in all runs. */
+function differing(settings: readonly ReadonlyMap<string, string>[]): readonly string[] {
+  const paths = new Set(settings.flatMap((each) => [...each.keys()]));
+  return [...paths].filter((path) => new Set(settings.map((each) => each.get(path))).size > 1);
 }
 
 /** JSON has no other numbers. */
@@ -297,17 +271,13 @@ export const finite = (value: number | null): number | null =>
   value !== null && Number.isFinite(value) ? value : null;
 
 /** Which part of metrics is read, and how finely. */
-export interface SeriesQuery {
-  readonly keys: readonly string[];
-  readonly points: number;
-  readonly axis: "step" | "time";
-  readonly from?: number;
-  readonly to?: number;
-}
+export type SeriesQuery = Parameters<StatsStore["buckets"]>[2] & { readonly keys: readonly string[] };
 
-/** Metrics of a run over steps or time, thinned by the database. */
-export async function readSeries(runs: Runs, run: string, asked: SeriesQuery): Promise<readonly Series[]> {
-  const { keys, ...choice } = asked;
+/**
+ * Metrics of a run over steps or time, thinned by the database: each point stands for the values between two pixels.
+ * Arrays have the same length; null where no value there was finite.
+ */
+export function readSeries(runs: Runs, run: string, { keys, ...choice }: SeriesQuery) {
   return Promise.all(
     keys.map(async (key) => {
       const buckets = await runs.storeOf(run).buckets(run, key, choice);
@@ -315,10 +285,12 @@ export async function readSeries(runs: Runs, run: string, asked: SeriesQuery): P
       return {
         run,
         key,
+        /** The step, or milliseconds since 1970, of the last value of each point. */
         x: buckets.map(({ x }) => x),
         min: buckets.map(({ min }) => min),
         max: buckets.map(({ max }) => max),
         mean: buckets.map(({ mean }) => mean),
+        /** Values that the points stand for, those that are not finite among them. */
         values: sum("count"),
         notFinite: sum("notFinite"),
       };
@@ -329,51 +301,29 @@ export async function readSeries(runs: Runs, run: string, asked: SeriesQuery): P
 /** Values of a spark line. */
 const SPARK_POINTS = 40;
 
-/** One metric of many runs in few values. */
-export async function readSparks(runs: Runs, key: string, ids: readonly string[]): Promise<Sparks> {
-  const sparks = await Promise.all(
-    ids.map(async (id) => {
-      const buckets = await runs.storeOf(id).buckets(id, key, { points: SPARK_POINTS });
-      return [id, buckets.map(({ mean }) => mean)] as const;
-    }),
-  );
-  return Object.fromEntries(sparks);
+/** One metric of many runs in few values, by run. Null where none is finite. */
+export async function readSparks(runs: Runs, key: string, ids: readonly string[]) {
+  const sparks = ids.map(async (id) => {
+    const buckets = await runs.storeOf(id).buckets(id, key, { points: SPARK_POINTS });
+    return [id, buckets.map(({ mean }) => mean)] as const;
+  });
+  return Object.fromEntries(await Promise.all(sparks));
 }
 
-/** Runs side by side. */
-export async function readComparison(runs: Runs, ids: readonly string[]): Promise<Comparison> {
+/** Runs, and the settings in which they differ: by path a value for each run, null where it has none. */
+export async function readComparison(runs: Runs, ids: readonly string[]) {
   const rows = await Promise.all(ids.map((id) => runs.row(id)));
   const settings = rows.map((row) => settingsOf(runs, row));
-  const metrics = await Promise.all(
-    rows.map(
-      async ({ id }) =>
-        new Map(
-          (await runs.storeOf(id).latest(id)).flatMap(({ key, value }: MetricRow) =>
-            value === undefined ? [] : [[key, value] as const],
-          ),
-        ),
-    ),
-  );
-  const names = (maps: readonly ReadonlyMap<string, unknown>[]) => [
-    ...new Set(maps.flatMap((map) => [...map.keys()])),
-  ];
+  const values = (path: string) => settings.map((each) => each.get(path) ?? null);
   return {
     runs: rows.map((row) => summaryOf(runs, row)),
-    settings: Object.fromEntries(
-      names(settings)
-        .map((path) => [path, settings.map((each) => each.get(path) ?? null)] as const)
-        .filter(([, values]) => new Set(values).size > 1),
-    ),
-    metrics: Object.fromEntries(
-      names(metrics).map((key) => [key, metrics.map((each) => finite(each.get(key) ?? null))]),
-    ),
+    settings: Object.fromEntries(differing(settings).map((path) => [path, values(path)] as const)),
   };
 }
 
 /** The hooks of a run: their order with reasons, how long they took, and which are enabled. */
-export async function readHooks(runs: Runs, id: string): Promise<Hooks> {
-  const row = await runs.row(id);
-  const directory = directoryOf(runs, row);
+export async function readHooks(runs: Runs, id: string) {
+  const directory = directoryOf(runs, await runs.row(id));
   const file = directory === undefined ? undefined : inside(directory, "plan.txt");
   const states = (directory === undefined ? undefined : readControl(directory))?.hooks ?? {};
   // Of a run that takes no requests, what was filed when a hook was switched.
@@ -387,7 +337,8 @@ export async function readHooks(runs: Runs, id: string): Promise<Hooks> {
   const untimed = Object.keys(states).filter((name) => !known.has(name));
   const none = { count: 0, mean: 0, p99: 0, max: 0, total: 0 };
   return {
-    ...(file !== undefined && { plan: readFileSync(file, "utf8") }),
+    /** The plan as text, with the reason for each place. Missing without a directory. */
+    plan: file === undefined ? undefined : readFileSync(file, "utf8"),
     hooks: [...timings, ...untimed.map((hook) => ({ hook, ...none }))].map(({ hook, ...times }) => ({
       name: hook,
       enabled: states[hook]?.enabled ?? switched.get(hook) ?? true,
@@ -397,7 +348,7 @@ export async function readHooks(runs: Runs, id: string): Promise<Hooks> {
 }
 
 /** Why a hook did or did not run, in sentences. */
-export async function explainHook(runs: Runs, id: string, hook: string, at?: number): Promise<Why> {
+export async function explainHook(runs: Runs, id: string, hook: string, at?: number) {
   const { decisions, verdicts, undecided } = await readWhy(runs.storeOf(id), id, hook, at);
   const sentences = decisions.map(({ fromStep, toStep, event, ran, times, why }) => {
     const steps =
@@ -410,59 +361,34 @@ export async function explainHook(runs: Runs, id: string, hook: string, at?: num
   return { hook, lines: lines.map((line) => printable(line, 1000)) };
 }
 
-/** Sweeps with their trials: as their directories say, or as the labels of their runs do. */
-export async function listSweeps(runs: Runs): Promise<readonly Sweep[]> {
+/** Sweeps with their trials. What they look for, and its results, is known where the sweep's directory is here. */
+export async function listSweeps(runs: Runs) {
   const rows = await runs.rows();
-  const ids = [...new Set(rows.flatMap((row) => sweepOf(row)?.id ?? []))];
+  const ids = [...new Set(rows.flatMap((row) => sweepOf(row) ?? []))];
   return ids.map((id) => {
-    const own = rows.filter((row) => sweepOf(row)?.id === id);
-    const states = new Map(own.map((row) => [row.id, summaryOf(runs, row).state]));
-    const file = readSweep(runs, id);
-    return file ? sweepFromFile(file, states) : sweepFromLabels(runs, id, own);
+    const own = rows.filter((row) => sweepOf(row) === id);
+    const settings = own.map((row) => settingsOf(runs, row));
+    const found = readJson<Partial<SweepFile>>(runs.directory, id, "trials.json");
+    const options = found?.options?.parameters && Array.isArray(found.trials) ? found.options : undefined;
+    const results = new Map(
+      (options && found?.trials)?.flatMap(({ value, members }) =>
+        members.map((member) => [member.run, member.value ?? value] as const),
+      ),
+    );
+    const parameters = options
+      ? Object.keys(options.parameters)
+      : differing(settings).filter((path) => !path.startsWith("sweep."));
+    return {
+      id,
+      metric: options?.metric ?? "",
+      direction: options?.direction,
+      parameters,
+      trials: own.map((row, i) => ({
+        run: row.id,
+        state: summaryOf(runs, row).state,
+        values: Object.fromEntries(parameters.map((path) => [path, settings[i]?.get(path) ?? ""] as const)),
+        result: finite(results.get(row.id) ?? null),
+      })),
+    };
   });
-}
-
-function readSweep({ directory }: Runs, id: string): SweepFile | undefined {
-  const path = inside(directory, id, "trials.json");
-  if (path === undefined) return undefined;
-  try {
-    const sweep = JSON.parse(readFileSync(path, "utf8")) as SweepFile | null;
-    return sweep?.options?.parameters && Array.isArray(sweep.trials) ? sweep : undefined;
-  } catch {
-    return undefined; // It is damaged.
-  }
-}
-
-const sweepFromFile = ({ id, options, trials }: SweepFile, states: ReadonlyMap<string, RunState>): Sweep => ({
-  id,
-  metric: options.metric,
-  direction: options.direction,
-  parameters: Object.keys(options.parameters),
-  trials: trials.flatMap(({ values, value, members }) =>
-    members.flatMap(({ run, value: own }) => {
-      const state = run === undefined ? undefined : states.get(run);
-      if (run === undefined || state === undefined) return [];
-      const texts = Object.entries(values).map(([name, each]) => [name, JSON.stringify(each)]);
-      return [{ run, state, values: Object.fromEntries(texts), result: finite(own ?? value ?? null) }];
-    }),
-  ),
-});
-
-function sweepFromLabels(runs: Runs, id: string, rows: readonly RunRow[]): Sweep {
-  const settings = rows.map((row) => settingsOf(runs, row));
-  const paths = [...new Set(settings.flatMap((each) => [...each.keys()]))];
-  const parameters = paths.filter(
-    (path) => !path.startsWith("sweep.") && new Set(settings.map((each) => each.get(path))).size > 1,
-  );
-  return {
-    id,
-    metric: "",
-    parameters,
-    trials: rows.map((row, i) => ({
-      run: row.id,
-      state: summaryOf(runs, row).state,
-      result: null,
-      values: Object.fromEntries(parameters.map((path) => [path, settings[i]?.get(path) ?? ""])),
-    })),
-  };
 }

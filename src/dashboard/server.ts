@@ -180,9 +180,7 @@ async function answer(
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  const text = JSON.stringify(value, (_name, part: unknown) =>
-    typeof part === "number" && !Number.isFinite(part) ? null : part,
-  );
+  const text = JSON.stringify(value);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),

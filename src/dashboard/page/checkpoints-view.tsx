@@ -13,7 +13,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
   const verify = async (name: string) => {
     setVerdicts((before) => ({ ...before, [name]: "being read…" }));
     const found = await send<Verified>("POST", apiOf(run.id, "checkpoints", name, "verify"), {});
-    const said = found?.whole ? "whole" : (found?.problem ?? "not verified");
+    const said = found?.whole ? "whole" : found?.problem || "not verified";
     setVerdicts((before) => ({ ...before, [name]: said }));
   };
   const protect = async (name: string, on: boolean) => {
@@ -123,5 +123,5 @@ function Inside({ run, name }: { readonly run: string; readonly name: string }) 
 /** Tensors with type and shape, then values. */
 const contentsOf = ({ tensors, values }: CheckpointDetail["components"][number]) => [
   ...tensors.map(({ path, dtype, shape }) => [path, `${dtype} [${shape.join(", ")}]`] as const),
-  ...Object.entries(values),
+  ...values,
 ];

@@ -3,7 +3,7 @@ import { signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Marks, RunState, RunSummary, Sparks } from "../api.ts";
+import type { RunMarks, RunState, RunSummary, Sparks } from "../api.ts";
 import { get, isReport, now, onLive, send, session } from "./client.ts";
 import { apiOf, Button, Check, Dialog, Field } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
@@ -388,7 +388,7 @@ function hide(ids: readonly string[]): void {
   setView({ hidden: [...new Set([...hidden, ...ids])], runs: run === undefined ? [] : before }, false);
 }
 
-async function mark(selected: readonly RunSummary[], marks: (run: RunSummary) => Marks): Promise<void> {
+async function mark(selected: readonly RunSummary[], marks: (run: RunSummary) => RunMarks): Promise<void> {
   for (const run of selected) {
     const marked = await send<RunSummary>("POST", apiOf(run.id, "marks"), marks(run));
     if (marked) takeRuns([marked]);

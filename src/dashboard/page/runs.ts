@@ -58,7 +58,7 @@ function takeMetrics({ run: id, series }: LiveEvents["metrics"]): void {
     const [category = key, ...name] = key.split("/");
     const like = run.metrics.find((one) => one.category === category) ?? run.metrics[0];
     const last = series[key]?.value.at(-1) ?? null;
-    return { key, category, name: name.join("/"), axis: like?.axis ?? "steps", points: 0, last };
+    return { key, category, name: name.join("/"), axis: like?.axis ?? "steps", unit: undefined, last };
   });
   details.value = new Map(details.peek()).set(id, { ...run, metrics: [...run.metrics, ...metrics] });
 }

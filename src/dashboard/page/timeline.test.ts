@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Series } from "../api.ts";
 import { nestHooks, timelineOf } from "./timeline.ts";
 
-const series = (key: string, x: readonly number[], mean: readonly (number | null)[]): Series => ({
+const series = (key: string, x: number[], mean: (number | null)[]): Series => ({
   run: "a",
   key,
   x,

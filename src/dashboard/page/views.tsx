@@ -4,9 +4,9 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ClusterStatus, Comparison, MetricSummary, RunDetail } from "../api.ts";
 import { ChartsView, MetricChart } from "./charts.tsx";
 import { CheckpointsView } from "./checkpoints-view.tsx";
-import { isReport, now, useApi } from "./client.ts";
+import { isReport, useApi } from "./client.ts";
 import { Loaded, Select, Table, Text, useRows } from "./elements.tsx";
-import { formatAge, formatNumber, formatTime } from "./format.ts";
+import { formatNumber, formatTime } from "./format.ts";
 import { HooksView } from "./hooks-view.tsx";
 import { LogView } from "./log-view.tsx";
 import { ReplaysView } from "./replay-view.tsx";
@@ -288,7 +288,6 @@ function ClusterView({ run }: { readonly run: RunDetail }) {
                     { title: "Doing", cell: ({ doing }) => doing },
                     { title: "Staleness", number: true, cell: ({ staleness }) => formatNumber(staleness) },
                     { title: "Rate /s", number: true, cell: ({ rate }) => formatNumber(rate) },
-                    { title: "Seen", cell: ({ seen }) => formatAge(now.value - seen) },
                   ]}
                 />
               </section>
