@@ -27,7 +27,7 @@ import type { Tokenizer } from "../data/index.ts";
 import { hostRandom, type Tensor } from "../engine/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import { hasMethods } from "../rl/index.ts";
-import { type Prompt, roundUp, streamTokens, type TokenChunk } from "./generate.ts";
+import { type Generated, generate, type Prompt, roundUp } from "./generate.ts";
 import { encodeKnown, type TextProblem } from "./lessons.ts";
 import { abortSignal, inTime, LATE, messageOf, milliseconds } from "./rewards.ts";
 
@@ -157,20 +157,20 @@ export async function converse(
   // A stop that the model cannot write would never come.
   const stops = tool ? [stop, tool.stop] : [stop];
   for (const text of stops) encodeKnown(`${kind}: stop`, text, tokenizer, model.vocabulary);
-  const common = { temperature, tokenizer, stop: stops, keepStop: true, logProbs: true, chunk: 16 };
+  const common = { temperature, tokenizer, stop: stops, keepStop: true, logProbs: true, chunk: 16, signal };
   const all = prompts.map((prompt, i) => new Talk(prompt, i, settings));
   for (let turn = 0; ; turn++) {
     const open = all.filter(({ ended }) => ended === undefined);
     if (open.length === 0) return all.map((talk) => talk.result());
     for (const group of groupsThatFit(open, model.context)) {
-      signal?.throwIfAborted();
-      const { sequences, ...sizes } = callFor(group, turn, settings, all.length);
-      for await (const part of streamTokens(model, params, sequences, { ...common, ...sizes })) {
-        signal?.throwIfAborted();
-        group[part.sequence]?.chunks.push(part);
-        if (group.every(({ hasSaid }) => hasSaid)) break;
-      }
-      for (const talk of group) talk.say();
+      const sequences = group.map(({ sequence }) => sequence);
+      const seed = group.map((talk) => talk.seed(turn));
+      const needed = Math.max(...group.map((talk) => talk.room()));
+      const left = model.context - Math.max(...group.map((talk) => talk.space()));
+      // As many tokens after every answer, whatever is needed of them: few programs are compiled.
+      const length = turn === 0 ? needed : Math.min(roundUp(settings.length, unitOf(model)), left);
+      const said = await generate(model, params, sequences, { ...common, seed, length });
+      for (const [i, talk] of group.entries()) talk.say(said[i] as Generated);
     }
     if (tool) await answerAll(open, tool, signal);
   }
@@ -178,30 +178,6 @@ export async function converse(
 
 /** Places of a sequence are counted in units of so many, so that few programs are compiled. */
 const unitOf = ({ context }: Transformer): number => Math.max(1, Math.min(16, Math.floor(context / 8)));
-
-/**
- * The sequences that some conversations go on from, their seeds, and the tokens to generate. Every size of a call
- * compiles programs of its own, which takes longer than many calls. So after an answer there are as many sequences as in
- * the first call or a quarter of them, filled up by idle ones that widen the call where there is room, and as many
- * tokens whatever is needed of them.
- */
-function callFor(group: readonly Talk[], turn: number, { length, model }: ConverseSettings, all: number) {
-  const sequences = group.map(({ sequence }) => sequence);
-  const seed = group.map((talk) => talk.seed(turn));
-  const needed = Math.max(...group.map((talk) => talk.room()));
-  if (turn === 0) return { sequences, seed, length: needed };
-  const quarter = Math.ceil(all / 4);
-  const idle = (group.length > quarter ? all : quarter) - group.length;
-  const space = Math.max(...group.map((talk) => talk.space()));
-  const wide = roundUp(space, 4 * unitOf(model));
-  const width = idle > 0 && wide + needed <= model.context ? wide : space;
-  const filling = Array.from({ length: idle }, () => new Int32Array(width));
-  return {
-    sequences: [...sequences, ...filling],
-    seed: [...seed, ...filling.map(() => 0)],
-    length: Math.min(roundUp(length, unitOf(model)), model.context - width),
-  };
-}
 
 /** Lets all conversations that called the tool have its answer. */
 async function answerAll(open: readonly Talk[], tool: Tool, signal: AbortSignal | undefined): Promise<void> {
@@ -256,8 +232,6 @@ class Talk {
   /** All of it before the newest stop, and the part of it that came in this round. */
   #text = "";
   #said = "";
-  /** What the model says in this round. */
-  readonly chunks: TokenChunk[] = [];
   /** The newest stop, as it was written, where it calls the tool. */
   #stop: string | undefined;
   #calls = 0;
@@ -303,24 +277,15 @@ class Talk {
     return (high >>> 11) * 2 ** 32 + low;
   }
 
-  /** True where the model has come to a stop in this round, or has no more room. */
-  get hasSaid(): boolean {
-    const made = this.chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
-    return made >= this.room() || this.chunks.some(({ stopped }) => stopped);
-  }
-
   /** Ends the round. Tokens for which there is no room are left out: others of its group have more. */
-  say(): void {
+  say({ tokens: all, text = "", logProbs, stopped: atStop }: Generated): void {
     const { tokenizer, tool, turns } = this.#settings;
-    const chunks = this.chunks.splice(0);
     const room = this.room();
-    const all = chunks.flatMap(({ tokens }) => [...tokens]);
-    const stopped = all.length <= room && chunks.some((chunk) => chunk.stopped);
-    const tokens = all.slice(0, room);
+    const stopped = atStop && all.length <= room;
+    const tokens = all.subarray(0, room);
     const whole = tokenizer.decode(tokens);
-    this.#said = stopped ? chunks.map(({ text }) => text).join("") : whole;
+    this.#said = stopped ? text : whole;
     this.#text += this.#said;
-    const logProbs = chunks.flatMap((chunk) => [...(chunk.logProbs ?? [])]);
     this.#add(tokens, 1, logProbs);
     const rest = whole.slice(this.#said.length);
     if (!stopped) this.ended = "length";
@@ -371,11 +336,11 @@ class Talk {
     this.ended = "failure";
   }
 
-  #add(tokens: Iterable<number>, made: 0 | 1, logProbs: readonly number[] = []): void {
-    for (const [i, token] of [...tokens].entries()) {
+  #add(tokens: Int32Array, made: 0 | 1, logProbs?: Float32Array): void {
+    for (const [i, token] of tokens.entries()) {
       this.#tokens.push(token);
       this.#made.push(made);
-      this.#logProbs.push(logProbs[i] ?? 0);
+      this.#logProbs.push(logProbs?.[i] ?? 0);
     }
   }
 

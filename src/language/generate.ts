@@ -95,6 +95,8 @@ const table = {
   logProbs: option.flag({ default: false }),
   /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32, in `generate` 64. */
   chunk: option.integer({ min: 1, default: 32 }),
+  /** Ends it with an error between two calls. */
+  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
 };
 
 /** Options of {@link generate}. */
@@ -158,6 +160,7 @@ export async function* streamTokens(
   options: GenerateOptions,
 ): AsyncGenerator<TokenChunk> {
   const run = prepare(model, isMany(prompt) ? prompt : [prompt], options);
+  options.signal?.throwIfAborted();
   const { groups, padded, rows, length, chunk } = run;
   const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs);
   const sequences = run.tokens.map(() => new Sequence(options));
@@ -171,6 +174,7 @@ export async function* streamTokens(
     for (let from = 1; ; from += chunk) {
       const last = from >= length;
       for (const [i, sequence] of sequences.entries()) {
+        options.signal?.throwIfAborted();
         const { tokens, logProbs } = made[Math.floor(i / rows)] as (typeof made)[number];
         const part = sequence.take(row(tokens, i, rows), row(logProbs, i, rows), width, last);
         if (part) yield { sequence: i, ...part };

@@ -35,15 +35,4 @@ export {
   type TextSample,
   type TextScores,
 } from "./rewards.ts";
-export {
-  dpoLoss,
-  grpoLoss,
-  imitationLoss,
-  referenceKlLoss,
-  rlooLoss,
-  type TextBatch,
-  type TextOutputs,
-  tokenEntropyLoss,
-  tokenOutputs,
-  tokenPolicyLoss,
-} from "./token-losses.ts";
+export * from "./token-losses.ts";

@@ -30,11 +30,14 @@ export function layoutOf(arrays: NamedArrays): ArrayLayout {
   let bytes = 0;
   const laid = Object.entries(arrays).map(([name, { data, shape }]) => {
     const start = bytes;
-    bytes += Math.ceil(data.byteLength / 8) * 8;
+    bytes += paddedLength(data);
     return { name, type: typeName(name, data), shape, start, length: data.length };
   });
   return { bytes, arrays: laid };
 }
+
+/** Bytes that an array takes in a block. */
+export const paddedLength = ({ byteLength }: HostArray): number => Math.ceil(byteLength / 8) * 8;
 
 function typeName(name: string, data: HostArray): ArrayType {
   const type = data.constructor.name;

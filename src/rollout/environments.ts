@@ -67,7 +67,13 @@ import {
 } from "../rl/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import type { Setting } from "../trainer/index.ts";
-import { type GeneratorRequest, type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
+import {
+  type GeneratorRequest,
+  type NamedArrays,
+  plainArrays,
+  type RolloutGenerator,
+  scoresOf,
+} from "./rollout.ts";
 import { type RolloutTask, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { arraysOf, WeightsReceiver } from "./weights.ts";
 
@@ -248,15 +254,8 @@ class EnvironmentRollouts implements RolloutGenerator {
 
   async #getState(): Promise<StateTree> {
     const all: Record<string, StateTree> = {};
-    for (const [lesson, { vector, memory }] of this.#playing) {
-      const arrays = Object.entries(await arraysOf(memory));
-      all[lesson] = {
-        vector: vector.getState(),
-        memory: Object.fromEntries(
-          arrays.map(([name, { data, shape }]) => [name, { data, shape: [...shape] }]),
-        ),
-      };
-    }
+    for (const [lesson, { vector, memory }] of this.#playing)
+      all[lesson] = { vector: vector.getState(), memory: plainArrays(await arraysOf(memory)) };
     return all;
   }
 

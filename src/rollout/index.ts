@@ -18,20 +18,7 @@ export {
   workerVariable,
 } from "./processes.ts";
 export type { ReplayCounts } from "./replay.ts";
-export type {
-  GeneratorRequest,
-  LessonScores,
-  NamedArrays,
-  Rollout,
-  RolloutGenerator,
-  RolloutSink,
-  ShapedArray,
-  Transport,
-  TransportStats,
-  WeightSource,
-  Weights,
-  WorkerLink,
-} from "./rollout.ts";
+export * from "./rollout.ts";
 export { type ReferenceOptions, type RolloutTask, type RolloutTaskOptions, rolloutTask } from "./task.ts";
 export { type LanguageTaskOptions, languageTask, type TextRolloutOptions, textRollouts } from "./text.ts";
 export {

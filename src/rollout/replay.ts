@@ -1,7 +1,7 @@
 import { EspalierError } from "../core/index.ts";
 import { type HostArray, hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import type { NamedArrays, Rollout, ShapedArray } from "./rollout.ts";
+import { type NamedArrays, plainArrays, type Rollout, type ShapedArray, unitsOf } from "./rollout.ts";
 
 /** Options of {@link RolloutReplay}. */
 export interface ReplayOptions {
@@ -67,7 +67,7 @@ export class RolloutReplay implements Stateful {
 
   /** Draws that are left. */
   get available(): number {
-    return this.#sum((held) => this.#left(held));
+    return this.#left(this.#held);
   }
 
   /** Takes a rollout when the trainer has done `updates`. False where it was refused. */
@@ -78,7 +78,14 @@ export class RolloutReplay implements Stateful {
     else if (rollout.weightId > updates) counts.future++;
     else if (updates - rollout.weightId > maxStaleness) counts.stale++;
     else {
-      const units = unitsOf(rollout);
+      const what = `rollout "${rollout.id}"`;
+      const units = unitsOf(what, rollout.arrays);
+      if (units === undefined || rollout.arrays.valid)
+        throw new EspalierError(
+          "ROLLOUT_INVALID",
+          `${what} has ${units === undefined ? "no arrays" : 'an array "valid"'}`,
+          { fix: 'give it arrays; "valid" says which rows of a batch are filled' },
+        );
       const uses = Int32Array.from({ length: units }, (_, i) =>
         useful && !useful(rollout.arrays, i) ? maxReuse : 0,
       );
@@ -95,12 +102,10 @@ export class RolloutReplay implements Stateful {
 
   /** Drops units that have become too old. */
   expire(updates: number): void {
-    const [old, young] = split(
-      this.#held,
-      ({ rollout }) => updates - rollout.weightId > this.#options.maxStaleness,
-    );
-    this.counts.expired += old.reduce((sum, held) => sum + this.#left(held), 0);
-    this.#held = young;
+    const { maxStaleness } = this.#options;
+    const isOld = ({ rollout }: Held): boolean => updates - rollout.weightId > maxStaleness;
+    this.counts.expired += this.#left(this.#held.filter(isOld));
+    this.#held = this.#held.filter((held) => !isOld(held));
   }
 
   /** Draws up to `count` different units for one batch, and counts their use. */
@@ -111,29 +116,26 @@ export class RolloutReplay implements Stateful {
       ),
     );
     const noise = hostRandom.hostUniform(key, units.length);
+    const { recency } = this.#options;
     const newest = Math.max(...this.#held.map(({ rollout }) => rollout.weightId));
+    const weightOf = ({ held }: Unit): number =>
+      recency === undefined ? 1 : 0.5 ** ((newest - held.rollout.weightId) / recency);
     // The smallest of exponential variables with rates: a draw by weights, without putting back.
     const drawn = units
-      .map((unit, i) => ({ unit, time: -Math.log(1 - (noise[i] as number)) / this.#weight(unit, newest) }))
+      .map((unit, i) => ({ unit, time: -Math.log(1 - (noise[i] as number)) / weightOf(unit) }))
       .sort((a, b) => a.time - b.time)
       .slice(0, count)
       .map(({ unit }) => unit);
     for (const { held, index } of drawn) (held.uses[index] as number)++;
-    this.#held = this.#held.filter((held) => this.#left(held) > 0);
+    this.#held = this.#held.filter((held) => this.#left([held]) > 0);
     return drawn;
   }
 
-  #weight({ held }: Unit, newest: number): number {
-    const { recency } = this.#options;
-    return recency === undefined ? 1 : 0.5 ** ((newest - held.rollout.weightId) / recency);
-  }
-
-  #left({ uses }: Held): number {
-    return uses.reduce((sum, n) => sum + Math.max(0, this.#options.maxReuse - n), 0);
-  }
-
-  #sum(of: (held: Held) => number): number {
-    return this.#held.reduce((sum, held) => sum + of(held), 0);
+  /** Draws that are left of some rollouts. */
+  #left(held: readonly Held[]): number {
+    const { maxReuse } = this.#options;
+    const left = ({ uses }: Held): number => uses.reduce((sum, n) => sum + Math.max(0, maxReuse - n), 0);
+    return held.reduce((sum, one) => sum + left(one), 0);
   }
 
   getState(): StateTree {
@@ -144,9 +146,7 @@ export class RolloutReplay implements Stateful {
         ...rest,
         ...(metrics && { metrics }),
         uses: uses.slice(),
-        arrays: Object.fromEntries(
-          Object.entries(arrays).map(([name, { data, shape }]) => [name, { data, shape: [...shape] }]),
-        ),
+        arrays: plainArrays(arrays),
       })),
     } as StateTree;
   }
@@ -166,31 +166,6 @@ export class RolloutReplay implements Stateful {
       }),
     );
   }
-}
-
-/** Parts a list in two: those that fulfil a condition, and the others. */
-function split<T>(list: readonly T[], is: (item: T) => boolean): readonly [T[], T[]] {
-  return [list.filter(is), list.filter((item) => !is(item))];
-}
-
-/** The number of units of a rollout: the length of all first axes. */
-export function unitsOf({ id, arrays }: Pick<Rollout, "id" | "arrays">): number {
-  const [first, ...others] = Object.entries(arrays);
-  const units = first?.[1].shape[0];
-  const odd = others.find(([, { shape }]) => shape[0] !== units);
-  if (arrays.valid)
-    throw new EspalierError("ROLLOUT_INVALID", `rollout "${id}" has an array "valid"`, {
-      fix: "give it another name: batches say there which of their rows are filled",
-    });
-  if (units === undefined || odd)
-    throw new EspalierError(
-      "ROLLOUT_INVALID",
-      units === undefined
-        ? `rollout "${id}" has no arrays`
-        : `rollout "${id}": "${first?.[0]}" has ${units} units and "${odd?.[0]}" ${odd?.[1].shape[0]}`,
-      { fix: "give arrays whose first axis is that of the units, the same for all" },
-    );
-  return units;
 }
 
 /**

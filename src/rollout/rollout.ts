@@ -8,6 +8,7 @@
  *       take() ◀─────────────────────────────    rollouts.send(rollout)
  *       learns from it (task.ts)                  hooks: evaluation, logging, ...
  */
+import { EspalierError } from "../core/index.ts";
 import type { HostArray, Tensor } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Stateful } from "../state/index.ts";
@@ -66,6 +67,29 @@ export interface Rollout extends LessonScores {
   /** Further numbers of it, for logs: lengths, failures of rewards. */
   readonly metrics?: Readonly<Record<string, number>>;
 }
+
+/** The number of units of arrays. Refuses arrays that do not fill their shapes, and different numbers of units. */
+export function unitsOf(what: string, arrays: NamedArrays | undefined): number | undefined {
+  let units: number | undefined;
+  for (const [name, array] of Object.entries(arrays ?? {})) {
+    const { data, shape = [] } = (array as Partial<ShapedArray> | undefined) ?? {};
+    const size = shape.reduce((product, length) => product * length, 1);
+    units ??= shape[0];
+    if (!ArrayBuffer.isView(data) || data.length !== size || shape.length === 0 || shape[0] !== units)
+      throw new EspalierError(
+        "ROLLOUT_INVALID",
+        `${what}: "${name}" has ${data?.length} numbers and the shape [${shape.join(", ")}], of ${units} units`,
+        { fix: "give { data: Float32Array.from(numbers), shape: [units, ...] }, all with as many units" },
+      );
+  }
+  return units;
+}
+
+/** Arrays in plain values, as states have them. */
+export const plainArrays = (arrays: NamedArrays) =>
+  Object.fromEntries(
+    Object.entries(arrays).map(([name, { data, shape }]) => [name, { data, shape: [...shape] }]),
+  );
 
 /** Makes rollouts and plays evaluations with the parameters that it was given last. */
 export interface RolloutGenerator {

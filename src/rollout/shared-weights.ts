@@ -10,7 +10,7 @@
  * the next trainer on this machine.
  */
 import { EspalierError, node } from "../core/index.ts";
-import { type ArrayLayout, arraysIn, bytesOf, layoutOf } from "./array-bytes.ts";
+import { type ArrayLayout, arraysIn, bytesOf, layoutOf, paddedLength } from "./array-bytes.ts";
 import type { NamedArrays, Weights } from "./rollout.ts";
 
 /** Weights in a file. Plain data. */
@@ -33,7 +33,7 @@ export class WeightFiles {
     this.#directory ??= this.#open(bytes);
     const file = node.path.join(this.#directory, String(++this.#versions));
     try {
-      writeArrays(file, arrays, bytes);
+      writeArrays(file, arrays);
     } catch (cause) {
       node.fs.rmSync(file, { force: true });
       const { message } = cause as Error;
@@ -73,18 +73,14 @@ export function removeDirectory(directory: string | undefined): void {
   if (directory !== undefined) node.fs.rmSync(directory, { recursive: true, force: true });
 }
 
-function writeArrays(file: string, arrays: NamedArrays, bytes: number): void {
+function writeArrays(file: string, arrays: NamedArrays): void {
   const { fs } = node;
   const descriptor = fs.openSync(file, "wx", 0o600);
   try {
-    let start = 0;
     for (const { data } of Object.values(arrays)) {
-      const view = bytesOf(data);
-      for (let at = 0; at < view.length; )
-        at += fs.writeSync(descriptor, view, at, Math.min(view.length - at, largestCall), start + at);
-      start += Math.ceil(data.byteLength / 8) * 8;
+      fs.writeFileSync(descriptor, bytesOf(data));
+      fs.writeFileSync(descriptor, new Uint8Array(paddedLength(data) - data.byteLength));
     }
-    fs.ftruncateSync(descriptor, bytes);
   } finally {
     fs.closeSync(descriptor);
   }

@@ -47,7 +47,7 @@ import {
 } from "../trainer/index.ts";
 import { rankLearnProgram, sharedReport } from "./rank-learn.ts";
 import { batchOf, type ReplayCounts, RolloutReplay } from "./replay.ts";
-import type { NamedArrays, Rollout, RolloutGenerator, Transport, WorkerLink } from "./rollout.ts";
+import type { NamedArrays, Rollout, RolloutGenerator, Transport, Weights, WorkerLink } from "./rollout.ts";
 import { arraysOf, checkSameModel } from "./weights.ts";
 import { checkScores, RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 
@@ -210,9 +210,19 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     recency,
     ...(options.useful && { useful: options.useful }),
   });
-  const keys = drawKeys(learner);
+  const keys = new KeyCounts({ keys: keysOf(learner), counts: ["updates"], where: learner.where });
   const reference = options.reference && new Reference(learner, options.reference);
-  const link = new LocalLink();
+  let newest: Weights | undefined;
+  /** Gives the worker of this process the weights; `worker.step()` gives the task its rollouts. */
+  const link: WorkerLink = {
+    receive: async () => {
+      const found = newest;
+      newest = undefined;
+      return found;
+    },
+    send: async () => undefined,
+    close: async () => undefined,
+  };
   const worker =
     transport || !generator
       ? undefined
@@ -239,19 +249,14 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     return [rollout, ...chunks.map((repeats): Segment => ({ ...train, repeats }))];
   };
 
-  const publish = async (id: number) => {
-    const weights = { id, arrays: await arraysOf(learner.params.getState() as Params<Tensor>) };
-    if (transport) await transport.publish(weights);
-    else link.newest = weights;
-  };
   let warn: (text: string) => void = () => undefined;
   let warned = false;
-  const accept = async (found: Rollout, now: number): Promise<boolean> =>
-    replay.add(reference ? await reference.score(found) : found, now);
   const collect = async (at: Counters, signal: AbortSignal): Promise<Report> => {
     const before = { ...replay.counts };
     replay.expire(at.updates);
-    await publish(at.updates);
+    const arrays = await arraysOf(learner.params.getState() as Params<Tensor>);
+    newest = { id: at.updates, arrays };
+    await transport?.publish(newest);
     const seen: Rollout[] = [];
     let refused = 0;
     // Where little can be learned from rollouts, some more are made, but not without end.
@@ -262,7 +267,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       const next = worker ? await worker.step({ signal }) : await transport?.take({ signal });
       signal.throwIfAborted();
       if (!next) throw noMore(worker);
-      if (await accept(next, at.updates)) seen.push(next);
+      if (replay.add(reference ? await reference.score(next) : next, at.updates)) seen.push(next);
       else if (replay.counts.duplicates - before.duplicates > manyDuplicates) throw knownAlready(next);
       else if (++refused === manyRefused) warn(onlyOldWeights(next, at));
     }
@@ -299,15 +304,13 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     );
     if (!batch) return { metrics: {}, exhausted: 0 };
     const { update, numbers } = rankProgramFor(objective.active("train", counters, trainAdds))(group);
-    const placed = Object.entries(batch).map(
-      ([name, { data, shape }]) => [name, put(data, { ...learner.where, shape })] as const,
-    );
+    const placed = onDevice(batch, learner);
     const at = Int32Array.of(before);
     const { metrics, applied } = await update(
-      { batch: Object.fromEntries(placed), at, ramps: numbers.tensor(ramps, 1), key: keys.keys.losses },
+      { batch: placed, at, ramps: numbers.tensor(ramps, 1), key: keys.keys.losses },
       { at },
     );
-    for (const [, tensor] of placed) tensor.dispose();
+    for (const tensor of Object.values(placed)) tensor.dispose();
     keys.counts.updates++;
     return { metrics, ...(applied !== null && { applied }), nonFinite: learner.nonFinite.report(before) };
   };
@@ -386,7 +389,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       ranks = group && group.ranks > 1 ? group : undefined;
       const streams = learner.begin(config, keys.counts.updates > 0);
       if (!streams) return;
-      keys.restart(keysOf(streams));
+      keys.restart(keysOf({ streams }));
       if (options.worker?.seed === undefined) worker?.reseed(keys.keys.worker[0] as number);
       reference?.restart();
     },
@@ -437,22 +440,6 @@ function whyNothing(seen: readonly Rollout[]): string {
 /** For a transport that remembers nothing: a run can be resumed with another that does. */
 const stateless: Stateful = { getState: () => ({}), setState: () => undefined };
 
-/** Gives the worker of this process the weights, and the task its rollouts. */
-class LocalLink implements WorkerLink {
-  newest: Awaited<ReturnType<WorkerLink["receive"]>>;
-  #given: unknown;
-
-  receive() {
-    const found = this.newest === this.#given ? undefined : this.newest;
-    this.#given = this.newest;
-    return Promise.resolve(found);
-  }
-
-  /** `worker.step()` gives the rollout to the task. */
-  send = (): Promise<void> => Promise.resolve();
-  close = (): Promise<void> => Promise.resolve();
-}
-
 /** Parameters that do not move, and fields of rollouts by them. */
 class Reference {
   readonly state: TensorState<Params>;
@@ -492,31 +479,23 @@ class Reference {
   }
 
   async score(rollout: Rollout): Promise<Rollout> {
-    const { where } = this.#learner;
-    const inputs = Object.entries(rollout.arrays).map(
-      ([name, { data, shape }]) => [name, put(data, { ...where, shape })] as const,
-    );
-    const fields = this.#score(Object.fromEntries(inputs));
+    const inputs = onDevice(rollout.arrays, this.#learner);
+    const fields = this.#score(inputs);
     const data = await read(fields);
     const added = Object.entries(fields).map(
       ([name, { shape }]) => [name, { data: data[name] as HostArray, shape }] as const,
     );
-    for (const tensor of [...inputs.map(([, one]) => one), ...Object.values(fields)]) tensor.dispose();
+    for (const tensor of [...Object.values(inputs), ...Object.values(fields)]) tensor.dispose();
     return { ...rollout, arrays: { ...rollout.arrays, ...Object.fromEntries(added) } };
   }
 }
 
-type TaskKeys = KeyCounts<"worker" | "replay" | "losses" | "validation", "updates">;
-
-const keysOf = (streams: Learner["streams"]) => ({
+const keysOf = ({ streams }: Pick<Learner, "streams">) => ({
   worker: streams.get("worker").key(),
   replay: streams.get("replay").key(),
   losses: streams.get("losses").key(),
   validation: streams.get("validation").key(),
 });
-
-const drawKeys = ({ streams, where }: Learner): TaskKeys =>
-  new KeyCounts({ keys: keysOf(streams), counts: ["updates"], where });
 
 /** The worker's states under its name. */
 const workerStates = ({ components }: RolloutWorker): Readonly<Record<string, Stateful>> =>
@@ -546,6 +525,12 @@ const noMore = (worker: RolloutWorker | undefined): EspalierError =>
     worker ? "WORKER_ENDED" : "TRANSPORT_CLOSED",
     `${kind}: there are no more rollouts, because the ${worker ? "worker was stopped" : "transport was closed"}`,
     { fix: worker ? "end training by the trainer's stop" : "keep the transport open while training goes on" },
+  );
+
+/** Arrays as tensors. */
+const onDevice = (arrays: NamedArrays, { where }: Learner): Readonly<Record<string, Tensor>> =>
+  Object.fromEntries(
+    Object.entries(arrays).map(([name, { data, shape }]) => [name, put(data, { ...where, shape })]),
   );
 
 /** Batches one after the other on the device: [updates, batchSize, ...]. */

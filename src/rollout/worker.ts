@@ -46,15 +46,15 @@ import { advanceCounters, type Counters, noCounters } from "../schedule/index.ts
 import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";
 import { defaultHooks } from "./hooks.ts";
-import type {
-  EvaluatedScores,
-  LessonScores,
-  Rollout,
-  RolloutGenerator,
-  RolloutSink,
-  ShapedArray,
-  WeightSource,
-  WorkerLink,
+import {
+  type EvaluatedScores,
+  type LessonScores,
+  type Rollout,
+  type RolloutGenerator,
+  type RolloutSink,
+  unitsOf,
+  type WeightSource,
+  type WorkerLink,
 } from "./rollout.ts";
 
 /** Facts about the step under way, new with each step. Hooks and generators may add their own. */
@@ -412,7 +412,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
 
     const { signal } = this.#ending;
     const made = await this.#generator.rollout({ lesson, key: rolloutKey, signal });
-    checkRollout(lesson, made);
+    checkScores(`a rollout of lesson "${lesson}"`, made);
+    unitsOf(`a rollout of lesson "${lesson}"`, made.arrays);
     const { counters } = progress;
     const id = `${this.name}-${counters.batches}`;
     const rollout: Rollout = { ...made, id, worker: this.name, weightId, lesson };
@@ -447,8 +448,11 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     } catch (cause) {
       const isRefused = cause instanceof EspalierError && cause.code === "WEIGHTS_INVALID";
       if (first || signal.aborted || (id !== undefined && !isRefused)) throw cause;
-      if (id === undefined) this.#keepOldWeights("receivesFailed", "weights could not be received", cause);
-      else this.#keepOldWeights("weightsRefused", `weights ${id} were refused`, cause);
+      const times = ++this.stats[id === undefined ? "receivesFailed" : "weightsRefused"];
+      const what = id === undefined ? "weights could not be received" : `weights ${id} were refused`;
+      const kept = `it goes on with weights ${this.#weightId}`;
+      if (isWorthSaying(times))
+        this.#warn(`${what}, and ${kept}: ${messageOf(cause)} (${countInWords(times)})`);
       return true;
     }
     const { steps, updates } = this.counters;
@@ -460,15 +464,6 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     this.#context.metadata.weightId = id;
     if (!known) await this.#emit("onWeights");
     return true;
-  }
-
-  #keepOldWeights(count: "receivesFailed" | "weightsRefused", what: string, cause: unknown): void {
-    this.stats[count]++;
-    const times = this.stats[count];
-    if (isWorthSaying(times))
-      this.#warn(
-        `${what}, and it goes on with weights ${this.#weightId}: ${messageOf(cause)} (${countInWords(times)})`,
-      );
   }
 
   #drawLesson(key: Uint32Array): string {
@@ -742,35 +737,14 @@ export function checkScores(what: string, scores: LessonScores): void {
     episodes < 0 ||
     (episodes > 0 && (!Number.isFinite(mean) || positive === undefined || !(positive >= 0 && positive <= 1)));
   if (isWrong)
-    throw invalidRollout(
+    throw new EspalierError(
+      "ROLLOUT_INVALID",
       `${what} has ${episodes} episodes, a return of ${mean}, ${positive} of them positive`,
-      "give a number of episodes, their finite mean return, and from 0 to 1 the share of them above 0",
+      {
+        fix: "give a number of episodes, their finite mean return, and from 0 to 1 the share of them above 0",
+      },
     );
 }
-
-function checkRollout(lesson: string, made: Omit<Rollout, "id" | "worker" | "weightId" | "lesson">): void {
-  const what = `a rollout of lesson "${lesson}"`;
-  checkScores(what, made);
-  let units: number | undefined;
-  for (const [name, array] of Object.entries(made.arrays ?? {})) {
-    const { data, shape } = (array as Partial<ShapedArray> | undefined) ?? {};
-    if (!ArrayBuffer.isView(data) || !Array.isArray(shape))
-      throw invalidRollout(
-        `${what} has an array "${name}" without ${Array.isArray(shape) ? "typed data" : "a shape"}`,
-        "give { data: Float32Array.from(numbers), shape: [units, ...] }",
-      );
-    const size = shape.reduce((product, length) => product * length, 1);
-    units ??= shape[0];
-    if (data.length !== size || shape[0] !== units)
-      throw invalidRollout(
-        `${what} has an array "${name}" of ${data.length} numbers and shape [${shape.join(", ")}]`,
-        `give arrays that fill their shapes, all of ${units} units along the first axis`,
-      );
-  }
-}
-
-const invalidRollout = (what: string, fix: string): EspalierError =>
-  new EspalierError("ROLLOUT_INVALID", what, { fix });
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
