@@ -75,7 +75,7 @@ function arrayRows(file: DataFile, kind: string, layout: ArrayLayout): Dataset<A
   return new Dataset({
     name: file.name,
     length,
-    recipe: { kind, path: file.path },
+    recipe: { kind, args: [file.path] },
     get: (index) => {
       const at = offset + index * bytes;
       const row = memory ? memory.subarray(at, at + bytes) : file.read(at, bytes);
@@ -203,8 +203,7 @@ export function tokenFile(path: string | URL, options: TokenFileOptions): Datase
   };
   return windows(file.name, tokens, how, read, {
     kind: "tokenFile",
-    path: file.path,
-    options: { dtype, ...how },
+    args: [file.path, { dtype, ...how }],
   });
 }
 
@@ -215,7 +214,7 @@ export function tokenWindows(
 ): Dataset<TokenExample> {
   const how = resolveOptions("tokenWindows", options, windowTable);
   const read = (at: number, length: number): Int32Array => Int32Array.from(tokens.subarray(at, at + length));
-  return windows("tokens", tokens.length, how, read, { kind: "tokenWindows", tokens, options: how });
+  return windows("tokens", tokens.length, how, read, { kind: "tokenWindows", args: [tokens, how] });
 }
 
 function windows(

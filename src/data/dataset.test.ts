@@ -361,6 +361,6 @@ describe("a recipe", () => {
     expect((await rejection(fromModule(new URL("./no.ts", import.meta.url)))).code).toBe(
       "DATA_SOURCE_FAILED",
     );
-    expect((await rejection(datasetFromRecipe({ kind: "toString" }))).code).toBe("DATA_INVALID");
+    expect((await rejection(datasetFromRecipe({ kind: "toString", args: [] }))).code).toBe("DATA_INVALID");
   });
 });

@@ -59,8 +59,11 @@ export interface Reader<T> {
 
 /** Plain values from which `datasetFromRecipe` makes a dataset again, in another thread. */
 export interface Recipe {
+  /** The function that makes it, or the method of `of`. */
   readonly kind: string;
-  readonly [name: string]: StateTree;
+  /** Plain values, and recipes. */
+  readonly args: readonly unknown[];
+  readonly of?: Recipe;
 }
 
 /** The example that a function of `map` or `filter` is called for. */
@@ -224,7 +227,10 @@ export class Dataset<T> {
   transform(transform: RowTransform<T>): Dataset<Example> {
     const ok = typeof transform?.apply === "function";
     checkArgument(ok, "transform", transform, "a transform: columns({ x, y })");
-    const recipe = () => ({ kind: "transform", state: transform.getState() });
+    const recipe = () => ({
+      kind: "transform",
+      args: [{ kind: "transformFrom", args: [transform.getState()] }],
+    });
     return this.#mapped(recipe, (row) => transform.apply(row));
   }
 
@@ -286,7 +292,7 @@ export class Dataset<T> {
    * says how many they were.
    */
   skipBad(): Dataset<T> {
-    return this.#derived(() => ({ kind: "skipBad" }), {
+    return this.#derived(() => ({ kind: "skipBad", args: [] }), {
       open: (pass, from) => {
         const reader = this.open(pass, from);
         let [skipped, first] = [0, ""];
@@ -315,7 +321,7 @@ export class Dataset<T> {
     const { buffer, seed } = resolveOptions("shuffle", options, shuffleTable);
     const { length } = this;
     const step = this.#steps;
-    const recipe = () => ({ kind: "shuffle", buffer, seed });
+    const recipe = () => ({ kind: "shuffle", args: [{ buffer, seed }] });
     const keyOf = (pass: Pass): Uint32Array => hostFoldIn(rowKey(pass, shuffling, step), seed >>> 0);
     if (length === undefined)
       return this.#derived(recipe, {
@@ -341,7 +347,7 @@ export class Dataset<T> {
   batch(size: number): Dataset<readonly T[]> {
     checkSize("batch", "size", size);
     const { length = 0 } = this;
-    return this.#derived<readonly T[]>(() => ({ kind: "batch", size }), {
+    return this.#derived<readonly T[]>(() => ({ kind: "batch", args: [size] }), {
       length: this.length === undefined ? undefined : Math.ceil(length / size),
       get: (index, pass) => {
         const rows = Array.from({ length: Math.min(size, length - index * size) });
@@ -365,7 +371,7 @@ export class Dataset<T> {
   /** The first `n` rows. */
   take(n: number): Dataset<T> {
     checkOptions("take", { n }, { n: option.integer({ min: 0, required: true }) });
-    return this.#derived(() => ({ kind: "take", n }), {
+    return this.#derived(() => ({ kind: "take", args: [n] }), {
       length: this.length === undefined ? undefined : Math.min(n, this.length),
       gather: this.#source.gather,
       get: (index, pass) => this.get(index, pass),
@@ -391,7 +397,7 @@ export class Dataset<T> {
       throw new EspalierError("DATA_INDEX", `select: ${this.name} has no row ${shown(rows[wrong])}`, {
         fix: `give whole numbers from 0 up to ${length}`,
       });
-    return this.#derived(() => ({ kind: "select", rows: numbers, name }), {
+    return this.#derived(() => ({ kind: "select", args: [numbers, name] }), {
       name,
       length: numbers.length,
       get: (index, pass) => this.get(inner(index), pass),
@@ -410,7 +416,10 @@ export class Dataset<T> {
       name,
       length: length === undefined || other.length === undefined ? undefined : length + other.length,
       steps: Math.max(this.#steps, other.#steps),
-      recipe: () => partsRecipe("concat", parts),
+      recipe: () => {
+        const [of, rest] = [this.recipe, other.recipe];
+        return of && rest && { kind: "concat", args: [rest], of };
+      },
       get: (index, pass) =>
         index < (length ?? 0) ? this.get(index, pass) : other.get(index - (length ?? 0), pass),
       open: (pass, from) => {
@@ -482,7 +491,7 @@ export class Dataset<T> {
   /** All rows in memory, by number: for files that fit, so that they can be split and drawn in any order. */
   async inMemory(): Promise<Dataset<T>> {
     const items = await this.#all();
-    return this.#derived(() => ({ kind: "memory" }), {
+    return this.#derived(() => ({ kind: "inMemory", args: [] }), {
       length: items.length,
       get: (index) => (items[index] as Item<T>).value,
       rowOf: (index) => (items[index] as Item<T>).index,
@@ -575,7 +584,10 @@ export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
   const name = datasets.map((one) => one.name).join(", ");
   return new Dataset({
     name,
-    recipe: () => partsRecipe("interleave", datasets),
+    recipe: () => {
+      const recipes = datasets.flatMap(({ recipe }) => recipe ?? []);
+      return recipes.length === datasets.length ? { kind: "interleave", args: [recipes] } : undefined;
+    },
     open: (pass, from) => {
       const bookmarks = within(from, "of") as readonly Bookmark[] | undefined;
       const ended = datasets.map((_, i) => (within(from, "ended") as readonly boolean[])?.[i] === true);
@@ -605,12 +617,6 @@ export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
       };
     },
   });
-}
-
-/** The recipe of a dataset of several, where each of them has one. */
-function partsRecipe(kind: string, datasets: readonly Dataset<unknown>[]): Recipe | undefined {
-  const parts = datasets.flatMap(({ recipe }) => (recipe ? [recipe] : []));
-  return parts.length === datasets.length ? { kind, parts } : undefined;
 }
 
 /** Blocks of rows, each shuffled. The bookmark is that of the block's beginning, and how many of it were taken. */

@@ -42,7 +42,7 @@ export function glyphs(options: Partial<Settings<typeof glyphTable>> = {}): Data
   return new Dataset<ImageExample>({
     name: "glyphs",
     length: count,
-    recipe: { kind: "glyphs", options: { count, size, seed } },
+    recipe: { kind: "glyphs", args: [{ count, size, seed }] },
     get: (index) => {
       const random = streamOf(seed, index);
       const digit = index % digits.length;
@@ -125,7 +125,7 @@ export function tabular(options: Partial<Settings<typeof tabularTable>> = {}): D
   return new Dataset<TabularRow>({
     name: "tabular",
     length: rows,
-    recipe: { kind: "tabular", options: { rows, seed } },
+    recipe: { kind: "tabular", args: [{ rows, seed }] },
     get: (index) => {
       const random = streamOf(seed, index);
       const age = 18 + random.integer(60);

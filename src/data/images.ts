@@ -68,11 +68,10 @@ export function imageFolder(path: string | URL, options: ImageFolderOptions = {}
   const classes = [...new Set(found.map(([name]) => name))];
   const labels = Int32Array.from(found, ([name]) => classes.indexOf(name));
   const name = node.path.basename(root);
-  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
   const images = new Dataset<ImageExample>({
     name,
     length: found.length,
-    recipe: { kind: "imageFolder", path: root, options: given as Readonly<Record<string, string | number>> },
+    recipe: { kind: "imageFolder", args: [root, options] },
     get: async (index) => {
       const [, file] = found[index] as readonly [string, string];
       const bytes = node.fs.readFileSync(file);

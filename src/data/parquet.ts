@@ -1,5 +1,4 @@
 import { checkOptions, node, type Options, option } from "../core/index.ts";
-import type { StateTree } from "../state/index.ts";
 import { count, Dataset, type Reader, rowError, sourceError } from "./dataset.ts";
 import {
   DataFile,
@@ -38,7 +37,7 @@ export function parquet<T extends object = Row>(
   let opened: ReturnType<typeof openParquet> | undefined;
   return new Dataset<T>({
     name: file.name,
-    recipe: { kind: "parquet", path: file.path, options: options as StateTree },
+    recipe: { kind: "parquet", args: [file.path, options] },
     open: (_pass, from): Reader<T> => {
       let row = count(file.name, from, "row");
       let group:

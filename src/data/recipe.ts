@@ -1,8 +1,8 @@
-import { EspalierError, shown } from "../core/index.ts";
+import { EspalierError, isPlainObject, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { idx, npy, type TokenFileOptions, tokenFile, tokenWindows } from "./array-files.ts";
+import { idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
 import { Dataset, interleave, type Recipe } from "./dataset.ts";
-import type { Example, ExampleArrays } from "./example.ts";
+import type { Example } from "./example.ts";
 import { glyphs, tabular } from "./generated.ts";
 import { imageFolder } from "./images.ts";
 import { parquet } from "./parquet.ts";
@@ -10,65 +10,65 @@ import { fromArrays, zip } from "./sources.ts";
 import { csv, jsonl, textFile } from "./text-files.ts";
 import { transformFrom } from "./transform.ts";
 
-// A dataset in another thread: threads share no functions, so what travels is the recipe, plain values, and the thread
-// makes the dataset again.
+// A dataset in another thread: threads share no functions, so what travels is the recipe, the calls that made it with
+// plain values as arguments, and the thread makes them again.
 //
 //   csv("a.csv").shuffle({ buffer: 100 }).recipe
-//     = { kind: "shuffle", buffer: 100, seed: 0, of: { kind: "csv", path: "/data/a.csv", options: {} } }
+//     = { kind: "shuffle", args: [{ buffer: 100, seed: 0 }], of: { kind: "csv", args: ["/data/a.csv", {}] } }
 //   await datasetFromRecipe(recipe)          the same rows in the same order
 //
 // Functions of the program (map, filter) end that; a module that exports the whole dataset is the way out: fromModule.
 
-/** Makes a dataset from each kind of recipe. */
-type Maker = (recipe: Recipe) => Promise<Dataset<unknown>>;
-const makers: Readonly<Record<string, Maker>> = {
-  arrays: async ({ arrays, name }) => fromArrays(arrays as Recipe & ExampleArrays, String(name)),
-  memory: async ({ of }) => (await inner(of)).inMemory(),
-  select: async ({ of, rows, name }) => (await inner(of)).select(rows as Int32Array, String(name)),
-  skipBad: async ({ of }) => (await inner(of)).skipBad(),
-  take: async ({ of, n }) => (await inner(of)).take(Number(n)),
-  batch: async ({ of, size }) => (await inner(of)).batch(Number(size)),
-  shuffle: async ({ of, buffer, seed }) =>
-    (await inner(of)).shuffle({ buffer: Number(buffer), seed: Number(seed) }),
-  concat: async ({ parts }) => {
-    const [first, second] = await Promise.all((parts as readonly Recipe[]).map(inner));
-    return (first as Dataset<unknown>).concat(second as Dataset<unknown>);
-  },
-  interleave: async ({ parts }) => interleave(await Promise.all((parts as readonly Recipe[]).map(inner))),
-  zip: async ({ parts }) => {
-    const entries = Object.entries(parts as Readonly<Record<string, Recipe>>);
-    return zip(
-      Object.fromEntries(await Promise.all(entries.map(async ([name, part]) => [name, await inner(part)]))),
-    );
-  },
-  textFile: async ({ path }) => textFile(String(path)),
-  jsonl: async ({ path }) => jsonl(String(path)),
-  csv: async ({ path, options }) => csv(String(path), options as object),
-  parquet: async ({ path, options }) => parquet(String(path), options as object),
-  npy: async ({ path }) => npy(String(path)),
-  idx: async ({ path }) => idx(String(path)),
-  imageFolder: async ({ path, options }) => imageFolder(String(path), options as object),
-  tokenFile: async ({ path, options }) => tokenFile(String(path), options as StateTree & TokenFileOptions),
-  tokenWindows: async ({ tokens, options }) =>
-    tokenWindows(tokens as Int32Array, options as StateTree & TokenFileOptions),
-  glyphs: async ({ options }) => glyphs(options as object),
-  tabular: async ({ options }) => tabular(options as object),
-  transform: async ({ of, state }) =>
-    ((await inner(of)) as Dataset<object>).transform(transformFrom(state as StateTree)),
-  module: ({ module, name, options }) =>
-    fromModule(String(module), { name: String(name), ...(options !== null && { options }) }),
-};
+type Maker = (...args: readonly unknown[]) => unknown;
+const makers = {
+  csv,
+  fromArrays,
+  fromModule,
+  glyphs,
+  idx,
+  imageFolder,
+  interleave,
+  jsonl,
+  npy,
+  parquet,
+  tabular,
+  textFile,
+  tokenFile,
+  tokenWindows,
+  transformFrom,
+  zip,
+} as Readonly<Record<string, unknown>> as Readonly<Record<string, Maker>>;
+
+/** Methods of a dataset whose arguments are plain values, datasets or a transform. */
+const methods = ["batch", "concat", "inMemory", "select", "shuffle", "skipBad", "take", "transform"];
 
 /** The dataset that a recipe describes: the same rows in the same order as the one that gave it. */
-export const datasetFromRecipe = async <T = Example>(recipe: Recipe): Promise<Dataset<T>> =>
-  (await inner(recipe)) as Dataset<T>;
-
-async function inner(recipe: StateTree | undefined): Promise<Dataset<unknown>> {
-  const { kind } = (recipe ?? {}) as Partial<Recipe>;
-  if (kind !== undefined && Object.hasOwn(makers, kind)) return (makers[kind] as Maker)(recipe as Recipe);
+export const datasetFromRecipe = async <T = Example>(recipe: Recipe): Promise<Dataset<T>> => {
+  const made = isRecipe(recipe) && (await madeOf(recipe));
+  if (made instanceof Dataset) return made as Dataset<T>;
   throw new EspalierError("DATA_INVALID", `${shown(recipe)} is no recipe of a dataset`, {
     fix: "give the recipe of a dataset: data.recipe",
   });
+};
+
+const isRecipe = (value: unknown): value is Recipe =>
+  isPlainObject(value) &&
+  Array.isArray(value.args) &&
+  (value.of ? methods.includes(String(value.kind)) : Object.hasOwn(makers, String(value.kind)));
+
+/** Plain values, with what the recipes among them make. */
+async function madeOf(value: unknown): Promise<unknown> {
+  if (Array.isArray(value)) return Promise.all(value.map(madeOf));
+  if (isRecipe(value)) {
+    const { kind, of, args } = value;
+    const given = (await madeOf(args)) as readonly unknown[];
+    if (!of) return makers[kind]?.(...given);
+    const data = (await madeOf(of)) as Dataset<unknown>;
+    return (data[kind as keyof Dataset<unknown>] as Maker).apply(data, [...given]);
+  }
+  if (!isPlainObject(value)) return value;
+  const parts = Object.entries(value).map(async ([name, part]) => [name, await madeOf(part)] as const);
+  return Object.fromEntries(await Promise.all(parts));
 }
 
 /** Options of {@link fromModule}. */
@@ -120,7 +120,7 @@ export async function fromModule<T = Example>(
   return new Dataset<T>({
     name: data.name,
     length,
-    recipe: { kind: "module", module: url, name, options: options ?? null },
+    recipe: { kind: "fromModule", args: [url, { name, ...(options !== undefined && { options }) }] },
     open: (pass, from) => data.open(pass, from),
     rowOf: (index, pass) => data.rowOf(index, pass),
     gather: (rows, pass) => data.gather(rows, pass),

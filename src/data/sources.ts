@@ -8,7 +8,6 @@ import {
   Dataset,
   emptyError,
   type Reader,
-  type Recipe,
   sourceError,
 } from "./dataset.ts";
 import { type Example, type ExampleArrays, exampleLeaves, putAt } from "./example.ts";
@@ -50,7 +49,7 @@ export function fromArrays(
   return new Dataset<Example>({
     name,
     length,
-    recipe: { kind: "arrays", name, arrays: whole as Recipe },
+    recipe: { kind: "fromArrays", args: [whole, name] },
     get: (index) => {
       const example: Record<string, unknown> = {};
       for (const { path, data, tail, size } of leaves)
@@ -236,9 +235,8 @@ export function zip<P extends Readonly<Record<string, Dataset<unknown>>>>(
     length: length as number,
     recipe: () => {
       const recipes = entries.flatMap(([key, { recipe }]) => (recipe ? [[key, recipe] as const] : []));
-      return recipes.length === entries.length
-        ? { kind: "zip", parts: Object.fromEntries(recipes) }
-        : undefined;
+      if (recipes.length < entries.length) return undefined;
+      return { kind: "zip", args: [Object.fromEntries(recipes)] };
     },
     get: (index, pass) => {
       const values = entries.map(([, part]) => part.get(index, pass));

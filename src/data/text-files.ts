@@ -1,5 +1,4 @@
 import { checkOptions, didYouMean, EspalierError, node, type Options, option, shown } from "../core/index.ts";
-import type { StateTree } from "../state/index.ts";
 import {
   type Bookmark,
   checkArgument,
@@ -160,11 +159,11 @@ const recordFile = <R, T>(
   kind: string,
   file: DataFile,
   format: RecordFormat<R, T>,
-  options?: object,
+  options: object = {},
 ): Dataset<T> =>
   new Dataset({
     name: file.name,
-    recipe: { kind, path: file.path, options: (options ?? null) as StateTree },
+    recipe: { kind, args: [file.path, options] },
     open: (_pass, from) => recordReader(file, format, from),
   });
 

@@ -98,8 +98,8 @@ function modulesOf(recipe: Recipe): readonly string[] {
   const found: string[] = [];
   const look = (value: unknown): void => {
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
-    const { kind, module } = value as Readonly<Record<string, unknown>>;
-    if (kind === "module" && typeof module === "string") found.push(module);
+    const { kind, args } = value as Partial<Recipe>;
+    if (kind === "fromModule" && typeof args?.[0] === "string") found.push(args[0]);
     for (const part of Object.values(value)) look(part);
   };
   look(recipe);
