@@ -3,32 +3,30 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { amountText } from "../core/index.ts";
 import type { RunningDashboard } from "../dashboard/index.ts";
-import { countOf } from "./options.ts";
+import { countOf, given } from "./options.ts";
 import { ownAddresses, type Surroundings, thisProcess } from "./terminal.ts";
 
 interface DashboardCommandOptions {
   readonly runs: string;
   readonly store?: string;
   readonly host: string;
-  readonly port?: string;
+  readonly port?: number;
   readonly token?: string;
 }
 
 /** `espalier dashboard`. */
 export function registerDashboard(program: Command, around: Surroundings = thisProcess()): void {
-  program
-    .command("dashboard")
-    .option("--runs <directory>", "where runs are", "runs")
-    .option(
-      "--store <location>",
-      "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or stats.db in --runs)",
-    )
+  withRuns(program.command("dashboard"))
     .option(
       "--host <address>",
       "where it listens; others than 127.0.0.1 can be reached from outside",
       "127.0.0.1",
     )
-    .option("--port <n>", "its port; 0: a free one (default: 6006, or the next that is free)")
+    .option(
+      "--port <n>",
+      "its port; 0: a free one (default: 6006, or the next that is free)",
+      countOf("--port", 0, 65_535),
+    )
     .option("--token <token>", "what control needs, 16 characters or more (default: a new one)")
     .addHelpText(
       "after",
@@ -47,8 +45,7 @@ Examples:
 
 async function dashboard(options: DashboardCommandOptions, around: Surroundings): Promise<void> {
   const { out, interrupts } = around;
-  const { runs: directory, host, token } = options;
-  const port = options.port === undefined ? undefined : countOf("--port", options.port, 0, 65_535);
+  const { runs: directory, host, token, port } = options;
   const { startDashboard } = await import("../dashboard/index.ts");
   const { signal, stop } = interrupts(["SIGINT", "SIGTERM"]);
   const location = storeLocation(options, around.env);
@@ -60,8 +57,7 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
       store: store ?? location,
       directory,
       host,
-      ...(port !== undefined && { port }),
-      ...(token !== undefined && { token }),
+      ...given({ port, token }),
     });
     try {
       const lines = [
@@ -92,6 +88,15 @@ function addressesOf({ url }: RunningDashboard, host: string): readonly string[]
   return [url, ...ownAddresses().map((address) => `http://${address}:${port}/`)];
 }
 
+/** A command that reads the runs of a directory and the stats store beside them. */
+export const withRuns = (command: Command): Command =>
+  command
+    .option("--runs <directory>", "where runs are", "runs")
+    .option(
+      "--store <location>",
+      "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or stats.db in --runs)",
+    );
+
 /** Where options say that the stats store is, or that of a directory of runs. */
 export const storeLocation = (
   { runs, store }: { readonly runs: string; readonly store?: string },
@@ -99,4 +104,4 @@ export const storeLocation = (
 ): string => store ?? (env.ESPALIER_STORE || join(runs, "stats.db"));
 
 /** True of a file that exists, and of a database, which says itself what is wrong. */
-export const isThere = (location: string): boolean => location.includes("://") || existsSync(location);
+const isThere = (location: string): boolean => location.includes("://") || existsSync(location);

@@ -49,8 +49,12 @@ Examples:
     )
     .action(async ({ runs, json }: { readonly runs: string; readonly json?: boolean }) => {
       const findings = await examine({
-        ...{ node: process.versions.node, engines: manifest.engines.node, env: around.env, runs },
-        ...{ self: thisProgram(), free: freeBytes },
+        node: process.versions.node,
+        engines: manifest.engines.node,
+        env: around.env,
+        runs,
+        self: thisProgram(),
+        free: freeBytes,
         plugins: async () => (await import("../engine/index.ts")).findPlugins(),
       });
       const style = styleFor(around.out, around.env, false);
@@ -88,19 +92,18 @@ function nodeFinding({ node, engines }: Patient): Finding {
   const [major = 0, minor = 0] = parts(node);
   const [leastMajor = 0, leastMinor = 0] = parts(engines);
   const fits = major > leastMajor || (major === leastMajor && minor >= leastMinor);
-  return fits
-    ? { name: "Node", state: "ok", found: node }
-    : {
-        ...{ name: "Node", state: "problem", found: `${node}, and it has to be ${engines}` },
-        fix: `install Node ${leastMajor}.${leastMinor} or newer`,
-      };
+  if (fits) return ok("Node", node);
+  const fix = `install Node ${leastMajor}.${leastMinor} or newer`;
+  return { name: "Node", state: "problem", found: `${node}, and it has to be ${engines}`, fix };
 }
+
+const ok = (name: string, found: string): Finding => ({ name, state: "ok", found });
 
 async function koffiFinding(env: Patient["env"]): Promise<Finding> {
   const { native } = await import("../engine/index.ts");
   try {
     native();
-    return { name: "koffi", state: "ok", found: "loads" };
+    return ok("koffi", "loads");
   } catch (error) {
     const state = env.ESPALIER_ENGINE === "xla" ? "problem" : "note";
     return failed("koffi", state, error, "npm install koffi; without it the wasm engine runs alone");
@@ -114,23 +117,17 @@ async function engineFindings({ env, self, plugins: find }: Patient): Promise<re
   const plugins = entries.flatMap(({ engine, kind, path = "", probe }): readonly Finding[] => {
     if (engine === "wasm") return [];
     const name = `plugin ${kind}`;
-    if (probe.state === "starts") return [{ name, state: "ok", found: `${probe.description}, ${path}` }];
+    if (probe.state === "starts") return [ok(name, `${probe.description}, ${path}`)];
     const fix = (probe.state === "declines" && probe.fix) || `take ${path} away, or set ESPALIER_ENGINE=wasm`;
     return [{ name, state: probe.state === "crashes" ? "problem" : "note", found: probe.reason, fix }];
   });
+  const fix = `${call} engine install`;
   const runsFinding: Finding =
-    runs.engine === undefined
-      ? {
-          name: "engine",
-          state: "problem",
-          found: runs.why,
-          fix: `${call} engine install, or ESPALIER_ENGINE=auto`,
-        }
-      : { name: "engine", state: "ok", found: `${runs.engine}: ${runs.why}` };
-  const faster: Finding = {
-    ...{ name: "plugin", state: "note", found: "none: the xla engine is several times faster than wasm" },
-    fix: `${call} engine install`,
-  };
+    runs.engine !== undefined
+      ? ok("engine", `${runs.engine}: ${runs.why}`)
+      : { name: "engine", state: "problem", found: runs.why, fix: `${fix}, or ESPALIER_ENGINE=auto` };
+  const slow = "none: the xla engine is several times faster than wasm";
+  const faster: Finding = { name: "plugin", state: "note", found: slow, fix };
   return [runsFinding, ...(plugins.length > 0 ? plugins : [faster])];
 }
 
@@ -149,7 +146,7 @@ function directoryFindings({ runs, free }: Patient): readonly Finding[] {
   try {
     accessSync(there, constants.W_OK | constants.X_OK);
     const found = there === resolve(runs) ? `${there} can be written` : `${resolve(runs)} can be made`;
-    return [{ name: "runs", state: "ok", found }, space];
+    return [ok("runs", found), space];
   } catch (error) {
     return [failed("runs", "problem", error, `give yourself the right to write in ${there}`), space];
   }
@@ -165,7 +162,7 @@ async function storeFinding({ runs, env }: Patient): Promise<Finding> {
     const store = await openStatsStore(trial ? join(trial, "stats.db") : location, { create: !isThere });
     await store.runs({ limit: 1 }).finally(() => store.close());
     const found = isThere ? `${location} opens` : `SQLite works; ${location} will be made by the first run`;
-    return { name: "stats store", state: "ok", found };
+    return ok("stats store", found);
   } catch (error) {
     return failed("stats store", "problem", error, `move ${location} away, and a new one is made`);
   } finally {
@@ -176,27 +173,24 @@ async function storeFinding({ runs, env }: Patient): Promise<Finding> {
 async function natsFinding(call: string): Promise<Finding> {
   const { findNatsServer } = await import("../cluster/index.ts");
   const found = findNatsServer();
-  return found !== undefined
-    ? { name: "NATS server", state: "ok", found }
-    : {
-        name: "NATS server",
-        state: "note",
-        found: "none, for runs on several machines",
-        fix: `${call} cluster install`,
-      };
+  if (found !== undefined) return ok("NATS server", found);
+  const none = "none, for runs on several machines";
+  return { name: "NATS server", state: "note", found: none, fix: `${call} cluster install` };
 }
 
 function packageFinding(name: string, use: string): Finding {
   try {
     createRequire(join(process.cwd(), "espalier.js")).resolve(name);
-    return { name, state: "ok", found: `for ${use}` };
+    return ok(name, `for ${use}`);
   } catch {
     return { name, state: "note", found: `not installed, for ${use}`, fix: `npm install ${name}` };
   }
 }
 
 const failed = (name: string, state: "note" | "problem", error: unknown, fix: string): Finding => ({
-  ...{ name, state, found: error instanceof EspalierError ? errorText(error) : (error as Error).message },
+  name,
+  state,
+  found: error instanceof EspalierError ? errorText(error) : (error as Error).message,
   fix: (error instanceof EspalierError && error.fix) || fix,
 });
 

@@ -5,11 +5,11 @@ import { type Command, Option } from "commander";
 import type { ConfigPlace } from "../config/index.ts";
 import { EspalierError, errorText, numberText, printableText, tableLines } from "../core/index.ts";
 import type { CheckpointEvaluationOptions, Environment, EnvironmentSource } from "../rl/index.ts";
-import { countOf } from "./options.ts";
+import { countOf, given } from "./options.ts";
 import { checkpointHelp, checkpointOf } from "./predict.ts";
-import { ranElsewhere, thisProgram } from "./run-again.ts";
+import { ranElsewhere, thisProgram, withModule } from "./run-again.ts";
 import { jsonText } from "./text.ts";
-import { configuredParts, overrideOption } from "./train.ts";
+import { configuredParts, overrideOption, overridesOf } from "./train.ts";
 
 interface EvaluateOptions {
   readonly which: "best" | "last";
@@ -19,8 +19,8 @@ interface EvaluateOptions {
   readonly env?: string;
   readonly module?: string;
   readonly suite?: string;
-  readonly episodes: string;
-  readonly seed?: string;
+  readonly episodes: number;
+  readonly seed?: number;
   readonly sample?: boolean;
   readonly engine?: "wasm" | "xla";
   readonly store?: string;
@@ -45,8 +45,12 @@ export function registerEvaluate(program: Command): void {
       "import this first: it registers environments of your own by registerEnvironment",
     )
     .option("--suite <lessons|JSON>", "a suite for each lesson, or suites as evaluationHook has them")
-    .option("--episodes <n>", "episodes of each suite", "10")
-    .option("--seed <n>", "where episodes begin (default: as in the run's own evaluations)")
+    .option("--episodes <n>", "episodes of each suite", countOf("--episodes"), 10)
+    .option(
+      "--seed <n>",
+      "where episodes begin (default: as in the run's own evaluations)",
+      countOf("--seed", 0),
+    )
     .option("--sample", "draw actions instead of taking the best ones")
     .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
     .option("--store <location>", "file the scores there, too: a SQLite file or a postgres:// URL")
@@ -73,17 +77,16 @@ Examples:
       if (place && !configured) return;
       const address = await chosen(await checkpointOf(from, options.runs), options.which);
       const env = sourceIn(configured?.parts[0]);
-      const found = await evaluate(address, { ...(env && { env }), ...request }).catch((cause: unknown) => {
+      const found = await evaluate(address, { ...given({ env }), ...request }).catch((cause: unknown) => {
         const isModel = cause instanceof EspalierError && cause.code === "CHECKPOINT_WITHOUT_POLICY";
         if (isModel && place) return validated(address, place, options);
-        throw isModel ? withConfig(cause) : withModule(cause, options.module);
+        throw isModel
+          ? withConfig(cause)
+          : withModule(cause, options.module, "in suites give { module, name }");
       });
       console.log(options.json ? jsonText(found) : printableText(evaluationText(found)));
     });
 }
-
-const overridesOf = ({ set, engine }: EvaluateOptions): readonly string[] =>
-  engine ? [...set, `engine=${engine}`] : set;
 
 /** The configuration that belongs to a checkpoint: the one that is given, or that of the run whose directory it is in. */
 async function placeOf(from: string, { config, runs }: EvaluateOptions): Promise<ConfigPlace | undefined> {
@@ -124,22 +127,15 @@ async function validated(address: string, place: ConfigPlace, options: EvaluateO
   return { checkpoint: uriOf(path), run, step: counters.steps, scores };
 }
 
-function requestOf(options: EvaluateOptions): EvaluateRequest {
-  const { env, suite, seed, sample, engine, store, run } = options;
+function requestOf({ suite, sample, ...options }: EvaluateOptions): EvaluateRequest {
+  const { env, episodes, seed, engine, store, run } = options;
   if (run !== undefined && store === undefined)
     throw new EspalierError("OPTION_INVALID", "--run is given, and --store is not", {
       fix: "say where scores are filed: --store runs/stats.db",
     });
-  return {
-    episodes: countOf("--episodes", options.episodes),
-    ...(env !== undefined && { env }),
-    ...(suite !== undefined && { suites: suitesIn(suite) }),
-    ...(seed !== undefined && { seed: countOf("--seed", seed, 0) }),
-    ...(sample && { deterministic: false }),
-    ...(engine && { engine }),
-    ...(store !== undefined && { store }),
-    ...(run !== undefined && { run }),
-  };
+  const suites = suite === undefined ? undefined : suitesIn(suite);
+  const deterministic = sample ? false : undefined;
+  return given({ env, episodes, seed, engine, store, run, suites, deterministic });
 }
 
 /** Adds the fix to the error of a model that its run's configuration would tell how to validate. */
@@ -148,22 +144,6 @@ const withConfig = (cause: EspalierError): EspalierError =>
     fix: "give the checkpoint of a policy; or the configuration, with the data that it is validated on: --config run.yaml",
     cause,
   });
-
-/** Adds the fix to the error of an environment that is not registered. */
-function withModule(cause: unknown, module: string | undefined): unknown {
-  const [, name] = /there is no environment "(.+?)"/.exec(cause instanceof Error ? cause.message : "") ?? [];
-  if (!(cause instanceof EspalierError) || cause.code !== "ENVIRONMENT_UNKNOWN" || !name) return cause;
-  const text = errorText(cause);
-  const registers = `registerEnvironment("${name}", { make })`;
-  return new EspalierError(cause.code, text, {
-    fix:
-      module === undefined
-        ? `where it is your own, give --module FILE, a file that calls ${registers}: names of one process are not known in another; in suites give { module, name }`
-        : `let ${module} call ${registers}; where it does, it has a copy of Espalier to itself: ` +
-          'name it .mts or .mjs, or put "type": "module" into its package.json',
-    cause,
-  });
-}
 
 function suitesIn(text: string): NonNullable<EvaluateRequest["suites"]> {
   if (text === "lessons") return text;

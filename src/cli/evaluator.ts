@@ -1,34 +1,24 @@
 import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { EvaluatorEvent } from "../cluster/index.ts";
 import type { ConfigSource } from "../config/index.ts";
 import { EspalierError, numberText, printable } from "../core/index.ts";
-import { countOf, numberOf } from "./options.ts";
+import { countOf, given } from "./options.ts";
 import { ranElsewhere, thisProgram } from "./run-again.ts";
+import { leaveOnSignals } from "./terminal.ts";
 import { durationText, jsonText } from "./text.ts";
-import { configuredParts, overrideOption } from "./train.ts";
+import { configuredParts } from "./train.ts";
+import { type MemberOptions, memberCommand } from "./worker.ts";
 
-interface EvaluatorOptions {
-  readonly run?: string;
-  readonly servers?: string;
-  readonly name?: string;
-  readonly module?: string;
-  readonly config?: string;
-  readonly set: readonly string[];
-  readonly engine?: "wasm" | "xla";
-  readonly jobs?: string;
-  readonly wait: string;
-  readonly json?: boolean;
+interface EvaluatorOptions extends MemberOptions {
+  readonly jobs?: number;
 }
 
 /** `espalier evaluator`. */
 export function registerEvaluator(program: Command): void {
-  program
-    .command("evaluator")
+  memberCommand(program, "evaluator")
     .option("--run <name>", "the run: natsEvaluations({ run }) (default: the configuration's)")
-    .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
-    .option("--name <text>", "the beginning of its name (default: this machine's)")
     .option(
       "--module <file>",
       "import this first: it registers environments of your own (default: the module that the run names)",
@@ -37,10 +27,7 @@ export function registerEvaluator(program: Command): void {
       "--config <file|run>",
       "import what a configuration, or the run in a directory, imports, and use its engine",
     )
-    .addOption(overrideOption())
-    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
-    .option("--jobs <n>", "leave after so many evaluations (default: when the run ends)")
-    .option("--wait <seconds>", "how long to wait for the run's trainer", "60")
+    .option("--jobs <n>", "leave after so many evaluations (default: when the run ends)", countOf("--jobs"))
     .option("--json", "print a line of JSON for each evaluation")
     .addHelpText(
       "after",
@@ -59,9 +46,7 @@ Examples:
 }
 
 async function evaluate(options: EvaluatorOptions): Promise<void> {
-  const { servers, engine, config } = options;
-  const patience = numberOf("--wait", options.wait, 0, 86_400, "seconds");
-  const jobs = options.jobs === undefined ? undefined : countOf("--jobs", options.jobs);
+  const { servers, engine, config, jobs, wait: patience } = options;
   // Needed here alone: other commands start faster without.
   const { awaitRun, memberName, moduleUrl, natsBroker, runEvaluator } = await import("../cluster/index.ts");
   const { workerVariable } = await import("../rollout/index.ts");
@@ -80,8 +65,8 @@ async function evaluate(options: EvaluatorOptions): Promise<void> {
       fix: "give --run NAME, or --config with an evaluationHook whose queue is natsEvaluations({ run })",
     });
   const warn = (text: string): void => console.error(text);
-  const broker = await natsBroker({ ...(servers !== undefined && { servers }), patience, warn });
-  const leaving = leaveOnSignals();
+  const broker = await natsBroker({ ...given({ servers }), patience, warn });
+  const leaving = leaveOnSignals("evaluator");
   const say = (event: EvaluatorEvent | Left): void =>
     console.log(options.json ? jsonText(plain(event), 0) : printable(lineOf(event, name, run), 2000));
   try {
@@ -93,11 +78,8 @@ async function evaluate(options: EvaluatorOptions): Promise<void> {
       if (!url) warn(`the run's module ${module} is not here: environments that it registers are not known`);
       else if (await again(fileURLToPath(url))) return;
     }
-    const left = await runEvaluator({
-      ...{ broker, run, name, patience, warn, told: say, signal: leaving },
-      ...(jobs !== undefined && { jobs }),
-      ...(engine && { engine }),
-    });
+    const how = { told: say, signal: leaving, ...given({ jobs, engine }) };
+    const left = await runEvaluator({ broker, run, name, patience, warn, ...how });
     say({ kind: "left", ...left });
   } finally {
     await broker.close();
@@ -113,21 +95,6 @@ function runIn({ value }: ConfigSource): string | undefined {
 
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
-
-/** Aborted by SIGTERM and Ctrl-C; a second one ends the process. */
-function leaveOnSignals(): AbortSignal {
-  const leaving = new AbortController();
-  for (const [signal, code] of [
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-  ] as const)
-    process.once(signal, () => {
-      process.exitCode = code;
-      leaving.abort(new EspalierError("EVALUATOR_LEAVES", `it was told to leave: ${signal}`));
-      process.once(signal, () => process.exit(code));
-    });
-  return leaving.signal;
-}
 
 /** The evaluator has left the run. */
 interface Left {

@@ -2,16 +2,16 @@ import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { EspalierError, printableText } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
-import { countOf, numberOf } from "./options.ts";
+import { countOf, given, numberOf } from "./options.ts";
 import { checkpointHelp, checkpointOf } from "./predict.ts";
 import { jsonText } from "./text.ts";
 
 interface GenerateOptions {
   readonly prompt: string;
-  readonly tokens: string;
-  readonly temperature: string;
-  readonly topK?: string;
-  readonly seed: string;
+  readonly tokens: number;
+  readonly temperature: number;
+  readonly topK?: number;
+  readonly seed: number;
   readonly stop?: string;
   readonly tokenizer?: string;
   readonly runs: string;
@@ -25,10 +25,20 @@ export function registerGenerate(program: Command): void {
     .command("generate")
     .argument("<checkpoint|run>", checkpointHelp)
     .requiredOption("-p, --prompt <text>", "what the text begins with")
-    .option("--tokens <n>", "new tokens, at most; with the prompt they fit into the model's context", "40")
-    .option("--temperature <t>", "below 1 likely tokens get likelier; 0 takes the likeliest", "1")
-    .option("--top-k <n>", "draw among so many of the likeliest tokens (default: all)")
-    .option("--seed <n>", "the seed of the samples", "0")
+    .option(
+      "--tokens <n>",
+      "new tokens, at most; with the prompt they fit into the model's context",
+      countOf("--tokens"),
+      40,
+    )
+    .option(
+      "--temperature <t>",
+      "below 1 likely tokens get likelier; 0 takes the likeliest",
+      numberOf("--temperature", 0, 100),
+      1,
+    )
+    .option("--top-k <n>", "draw among so many of the likeliest tokens (default: all)", countOf("--top-k"))
+    .option("--seed <n>", "the seed of the samples", countOf("--seed", 0), 0)
     .option("--stop <text>", "end before this text")
     .option(
       "--tokenizer <bytes|file>",
@@ -45,28 +55,31 @@ Examples:
   espalier generate runs/old --tokenizer text.txt --prompt "the " --temperature 0`,
     )
     .action(async (from: string, options: GenerateOptions) => {
-      const { prompt, topK, stop, engine } = options;
-      const how = {
-        length: countOf("--tokens", options.tokens),
-        temperature: numberOf("--temperature", options.temperature, 0, 100, "a number"),
-        seed: countOf("--seed", options.seed, 0),
-        ...(topK !== undefined && { topK: countOf("--top-k", topK) }),
-        ...(stop !== undefined && { stop }),
-      };
+      const { prompt, tokens: length, temperature, topK, seed, stop, engine } = options;
       // Model and engine are needed here alone: other commands start faster without.
       const [{ loadModel }, { generate }] = await Promise.all([
         import("../supervised/index.ts"),
         import("../language/index.ts"),
       ]);
-      const loaded = await loadModel(await checkpointOf(from, options.runs), engine ? { engine } : {});
+      const loaded = await loadModel(await checkpointOf(from, options.runs), given({ engine }));
       const { model, params, checkpoint } = loaded;
-      const given = options.tokenizer;
-      const tokenizer = given === undefined ? loaded.tokenizer : await tokenizerOf(given);
+      const tokenizer =
+        options.tokenizer === undefined ? loaded.tokenizer : await tokenizerOf(options.tokenizer);
       if (!tokenizer)
         throw new EspalierError("TOKENIZER_MISSING", `${checkpoint.path} has no tokenizer`, {
           fix: "give --tokenizer bytes, a tokenizer.json or the training text; supervisedTrainer({ tokenizer }) keeps it",
         });
-      const { text = "", tokens, stopped } = await generate(model, params, prompt, { ...how, tokenizer });
+      const {
+        text = "",
+        tokens,
+        stopped,
+      } = await generate(model, params, prompt, {
+        length,
+        temperature,
+        seed,
+        tokenizer,
+        ...given({ topK, stop }),
+      });
       if (options.json)
         console.log(jsonText({ checkpoint: checkpoint.path, prompt, text, tokens: [...tokens], stopped }));
       else console.log(printableText(prompt + text));

@@ -49,21 +49,8 @@ Examples:
     });
 }
 
-/** A hook of this package. */
-interface BuiltInHook {
-  readonly name: string;
-  /** The module that a program imports it from. */
-  readonly from: string;
-  readonly options: readonly {
-    readonly name: string;
-    readonly is: string;
-    readonly doc?: string;
-    readonly default?: unknown;
-    readonly required: boolean;
-  }[];
-}
-
-async function builtInHooks(): Promise<readonly BuiltInHook[]> {
+/** The hooks of this package: each with the module that a program imports it from, and its options. */
+async function builtInHooks() {
   const { catalogEntries } = await import("../config/index.ts");
   const found = catalogEntries()
     .filter(({ kind }) => kind === "hook")
@@ -71,9 +58,11 @@ async function builtInHooks(): Promise<readonly BuiltInHook[]> {
       const table = optionsOf((await load()) as () => unknown) ?? {};
       const options = Object.entries(table).map(
         ([option, { is, doc, default: usual, required = false }]) => ({
-          ...{ name: option, is, required },
-          ...(doc !== undefined && { doc }),
-          ...(isPlain(usual) && { default: usual }),
+          name: option,
+          is,
+          required,
+          doc,
+          default: isPlain(usual) ? usual : undefined,
         }),
       );
       return { name, from: door, options };
@@ -83,19 +72,9 @@ async function builtInHooks(): Promise<readonly BuiltInHook[]> {
 
 const isPlain = (value: unknown): boolean => ["string", "number", "boolean"].includes(typeof value);
 
-/** A package that shares hooks. */
-interface HookPackage {
-  readonly name: string;
-  readonly version: string;
-  readonly description: string;
-  /** What a configuration can name of it: `package`, `package/part`. */
-  readonly exports: readonly string[];
-  readonly directory: string;
-}
-
 /** The packages with the keyword that a program in `directory` could import, the nearest of each name. */
-export function hookPackages(directory: string): readonly HookPackage[] {
-  const found = new Map<string, HookPackage>();
+export function hookPackages(directory: string) {
+  const found = new Map<string, NonNullable<ReturnType<typeof hookPackage>>>();
   for (let at = resolve(directory); ; at = dirname(at)) {
     for (const folder of packageFolders(join(at, "node_modules"))) {
       const shared = hookPackage(folder);
@@ -117,7 +96,8 @@ function packageFolders(modules: string): readonly string[] {
     );
 }
 
-function hookPackage(directory: string): HookPackage | undefined {
+/** A package that shares hooks; `exports` has what a configuration can name of it: `package`, `package/part`. */
+function hookPackage(directory: string) {
   let text: string;
   try {
     text = readFileSync(join(directory, "package.json"), "utf8");

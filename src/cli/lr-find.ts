@@ -1,16 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { EspalierError } from "../core/index.ts";
-import { countOf } from "./options.ts";
+import { countOf, given, invalid } from "./options.ts";
+import { importFile } from "./run-again.ts";
 import { jsonText } from "./text.ts";
-import { overrideOption, ranByLoader } from "./train.ts";
+import { overrideOption, overridesOf, ranByLoader } from "./train.ts";
 
 interface FindRateOptions {
   readonly set: readonly string[];
   readonly runs: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly updates: string;
+  readonly from?: number;
+  readonly to?: number;
+  readonly updates: number;
   readonly rate?: string;
   readonly svg?: string;
   readonly engine?: "wasm" | "xla";
@@ -27,9 +27,9 @@ export function registerFindRate(program: Command): void {
     )
     .addOption(overrideOption())
     .option("--runs <directory>", "where runs are", "runs")
-    .option("--from <rate>", "the first rate (default: 1e-7)")
-    .option("--to <rate>", "the last rate (default: 10)")
-    .option("--updates <n>", "updates from the first to the last", "100")
+    .option("--from <rate>", "the first rate (default: 1e-7)", rateOf("--from"))
+    .option("--to <rate>", "the last rate (default: 10)", rateOf("--to"))
+    .option("--updates <n>", "updates from the first to the last", countOf("--updates", 10), 100)
     .option("--rate <name>", "the ramp of the task that is the rate (default: learningRate)")
     .option("--svg <file>", "write the curve as an image, too")
     .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
@@ -44,41 +44,37 @@ Examples:
   espalier lr-find train.mts --from 1e-5 --to 1 --updates 200 --svg rate.svg`,
     )
     .action(async (file: string, options: FindRateOptions) => {
-      const { from, to, rate, svg, engine } = options;
-      const range = {
-        updates: countOf("--updates", options.updates, 10),
-        ...(from !== undefined && { from: rateOf("--from", from) }),
-        ...(to !== undefined && { to: rateOf("--to", to) }),
-        ...(rate !== undefined && { rate }),
-      };
+      const { from, to, rate, updates, svg, engine } = options;
       // Trainer and engine are needed here alone: other commands start faster without.
       const { buildRun, configAt, locateConfig } = await import("../config/index.ts");
       const place = locateConfig(file, options.runs);
       if (await ranByLoader(place.file, place.base)) return;
-      const [{ importFile, loadSetup, twoCopies }, { findLearningRate }, { setEngine }] = await Promise.all([
+      const [{ loadSetup, twoCopies }, { findLearningRate }, { setEngine }] = await Promise.all([
         import("./prove-resume/part.ts"),
         import("../supervised/index.ts"),
         import("../engine/index.ts"),
       ]);
       if (engine) setEngine(engine);
-      const overrides = engine ? [...options.set, `engine=${engine}`] : options.set;
-      const isSetup = !/\.(ya?ml|json)$/i.test(place.file) && "setup" in (await importFile(place.file));
+      const isSetup =
+        !/\.(ya?ml|json)$/i.test(place.file) && "setup" in (await importFile(place.file, "setup"));
       const { task, config = {} } = isSetup
         ? await loadSetup(file)
-        : (await buildRun(await configAt(place, overrides), place.base)).trainer;
-      const curve = await findLearningRate(task, { ...range, config }).catch(async (cause) => {
-        throw (await twoCopies(task.components, cause)) ?? cause;
-      });
+        : (await buildRun(await configAt(place, overridesOf(options)), place.base)).trainer;
+      const curve = await findLearningRate(task, { config, ...given({ from, to, rate, updates }) }).catch(
+        async (cause) => {
+          throw (await twoCopies(task.components, cause)) ?? cause;
+        },
+      );
       if (svg !== undefined) writeFileSync(svg, curve.svg());
       console.log(options.json ? jsonText(curve) : curve.text());
     });
 }
 
 /** A rate that was typed: `1e-5`, `0.01`. */
-function rateOf(option: string, text: string): number {
-  const number = Number(text);
-  if (text.trim() !== "" && number > 0 && Number.isFinite(number)) return number;
-  throw new EspalierError("OPTION_INVALID", `${option} is "${text}"`, {
-    fix: "give a number above 0, such as 1e-5",
-  });
+function rateOf(option: string): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (text.trim() !== "" && number > 0 && Number.isFinite(number)) return number;
+    throw invalid(option, text, "give a number above 0, such as 1e-5");
+  };
 }

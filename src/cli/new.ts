@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
@@ -43,29 +52,19 @@ Examples:
     });
 }
 
-/** A project that was made. */
-export interface NewProject {
-  readonly name: string;
-  readonly directory: string;
-  readonly files: readonly string[];
-}
-
 /** Makes a project from its template, with its name and this version of the package filled in. */
-export function newProject(path: string, kind: ProjectKind): NewProject {
+export function newProject(path: string, kind: ProjectKind) {
   const directory = resolve(path);
-  if (existsSync(directory) && filesIn(directory).length > 0)
-    throw new EspalierError("PROJECT_EXISTS", `${path} is there already, and not empty`, {
+  if (existsSync(directory) && !(statSync(directory).isDirectory() && readdirSync(directory).length === 0))
+    throw new EspalierError("PROJECT_EXISTS", `${path} is there already, and no empty directory`, {
       fix: "give a directory that is not there yet, or an empty one",
     });
   const name = projectName(basename(directory));
   mkdirSync(directory, { recursive: true });
   cpSync(templateOf(kind), directory, { recursive: true });
   // npm would not pack them under their own names.
-  for (const [from, to] of [
-    ["_package.json", "package.json"],
-    ["_gitignore", ".gitignore"],
-  ] as const)
-    renameSync(join(directory, from), join(directory, to));
+  renameSync(join(directory, "_package.json"), join(directory, "package.json"));
+  renameSync(join(directory, "_gitignore"), join(directory, ".gitignore"));
   for (const file of ["package.json", "run.yaml", "README.md"]) {
     const text = readFileSync(join(directory, file), "utf8");
     const filled = text.replace(/\bNAME\b/g, name).replace(/\bVERSION\b/g, manifest.version);
@@ -73,17 +72,6 @@ export function newProject(path: string, kind: ProjectKind): NewProject {
   }
   const files = (readdirSync(directory, { recursive: true }) as string[]).filter((file) => file !== "test");
   return { name, directory, files: files.sort() };
-}
-
-function filesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch (cause) {
-    throw new EspalierError("PROJECT_EXISTS", `${directory} is no directory`, {
-      fix: "give a directory that is not there yet",
-      cause,
-    });
-  }
 }
 
 /** A name that npm accepts and that reads as plain text in YAML: `My Agent` is `my-agent`. */

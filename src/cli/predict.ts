@@ -5,6 +5,7 @@ import { text as textOf } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import { EspalierError, printableText } from "../core/index.ts";
 import type { PredictInput } from "../supervised/index.ts";
+import { given } from "./options.ts";
 import { jsonText } from "./text.ts";
 
 interface PredictOptions {
@@ -51,10 +52,8 @@ Examples:
       // Model and engine are needed here alone: other commands start faster without.
       const { loadModel } = await import("../supervised/index.ts");
       const rows = await rowsOf(input);
-      const model = await loadModel(await checkpointOf(from, options.runs), {
-        which,
-        ...(engine && { engine }),
-      });
+      const address = await checkpointOf(from, options.runs);
+      const model = await loadModel(address, given({ which, engine }));
       const predictions = (await model.predict(rows)).map(plain);
       if (output !== undefined) writeFileSync(output, rowsText(rows, predictions, output));
       if (json) console.log(jsonText({ checkpoint: model.checkpoint.path, output, predictions }));

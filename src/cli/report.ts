@@ -1,9 +1,10 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { bytesText, EspalierError } from "../core/index.ts";
-import { isThere, storeLocation } from "./dashboard.ts";
-import { type Surroundings, thisProcess } from "./terminal.ts";
+import { bytesText } from "../core/index.ts";
+import { storeLocation, withRuns } from "./dashboard.ts";
+import { withStore } from "./runs/command.ts";
+import { checkFree, type Surroundings, thisProcess } from "./terminal.ts";
 
 interface ReportCommandOptions {
   readonly runs: string;
@@ -14,16 +15,10 @@ interface ReportCommandOptions {
 
 /** `espalier report RUN`. */
 export function registerReport(program: Command, around: Surroundings = thisProcess()): void {
-  program
-    .command("report")
+  withRuns(program.command("report"))
     .argument("<run>", "its id, the beginning of it, or its name (the newest of that name)")
     .option("--out <file>", "where to write it (default: the run's id and .html)")
     .option("--force", "write over a file that is there")
-    .option("--runs <directory>", "where runs are", "runs")
-    .option(
-      "--store <location>",
-      "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or stats.db in --runs)",
-    )
     .addHelpText(
       "after",
       `
@@ -37,25 +32,14 @@ Examples:
     .action((run: string, options: ReportCommandOptions) => report(run, options, around));
 }
 
-async function report(run: string, options: ReportCommandOptions, around: Surroundings): Promise<void> {
-  const location = storeLocation(options, around.env);
-  if (!isThere(location))
-    throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
-      fix: "give the directory of runs as --runs, or the store that they were told to file in as --store",
-    });
-  const store = await around.openStore(location);
-  try {
+function report(run: string, options: ReportCommandOptions, around: Surroundings): Promise<void> {
+  return withStore(storeLocation(options, around.env), around, async (store) => {
     const { id } = await store.run(run);
     const file = options.out ?? join(".", `${id}.html`);
-    if (existsSync(file) && !options.force)
-      throw new EspalierError("EXPORT_EXISTS", `${file} is there already`, {
-        fix: "give another --out, or --force to write over it",
-      });
+    checkFree(file, options.force);
     const { makeReport } = await import("../dashboard/index.ts");
     const text = await makeReport(id, { store, directory: options.runs });
     writeFileSync(file, text);
     await around.out.write(`wrote ${file} (${bytesText(Buffer.byteLength(text))})\n`);
-  } finally {
-    await store.close();
-  }
+  });
 }

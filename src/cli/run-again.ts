@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, errorText } from "../core/index.ts";
 import { type TypeScriptRuntime, tsxFor } from "../engine/index.ts";
 
 /** The command that runs this program: Node, its own arguments, and the program's file. */
@@ -59,17 +59,48 @@ export async function loadModule(
     });
   const program = programFor(file, self, runtime);
   if (program !== self) return runAgain(program, args);
+  await importFile(file, "module");
+  return undefined;
+}
+
+/** Imports a file that registers environments, or one with a training set-up. */
+export async function importFile(file: string, what: "module" | "setup") {
   try {
-    await import(pathToFileURL(resolve(file)).href);
-    return undefined;
+    return (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>;
   } catch (cause) {
     if (cause instanceof EspalierError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
     throw new EspalierError(
-      "MODULE_FAILED",
-      `${file} could not be imported: ${cause instanceof Error ? cause.message : String(cause)}`,
+      what === "setup" ? "SETUP_FAILED" : "MODULE_FAILED",
+      `${file} could not be imported: ${why}`,
       { fix: "run the file by itself to see where it fails", cause },
     );
   }
+}
+
+/** Adds how to register it to the error of an environment that is not registered; `other` is another way. */
+export function withModule(cause: unknown, module: string | undefined, other: string): unknown {
+  const [, name] = /there is no environment "(.+?)"/.exec(cause instanceof Error ? cause.message : "") ?? [];
+  if (!(cause instanceof EspalierError) || cause.code !== "ENVIRONMENT_UNKNOWN" || !name) return cause;
+  const registers = `registerEnvironment("${name}", { make })`;
+  return new EspalierError(cause.code, errorText(cause), {
+    fix:
+      module === undefined
+        ? `where it is your own, give --module FILE, a file that calls ${registers}: names of one process are not known in another; ${other}`
+        : `let ${module} call ${registers}; where it does, it has a copy of Espalier to itself: ` +
+          'name it .mts or .mjs, or put "type": "module" into its package.json',
+    cause,
+  });
+}
+
+/** Gathers what a process prints, the last `kept` characters of it. */
+export function gathered(child: ChildProcess, kept: number): () => string {
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-kept);
+    });
+  return () => output.trim();
 }
 
 /** Runs the command once more by another program, and gives its exit code. */

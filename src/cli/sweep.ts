@@ -3,20 +3,20 @@ import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import type { MemberResult, PlannedSweep, Sweep, SweepMember, SweepOptions, Trial } from "../config/index.ts";
 import { amountText, EspalierError, errorText, numberText, printable } from "../core/index.ts";
-import { countOf } from "./options.ts";
-import { callName, type Self, thisProgram } from "./run-again.ts";
+import { countOf, given } from "./options.ts";
+import { callName, gathered, type Self, thisProgram } from "./run-again.ts";
 import { statusLine, styleFor, thisProcess } from "./terminal.ts";
 import { headedTable, jsonText } from "./text.ts";
-import { overrideOption, ranByLoader } from "./train.ts";
+import { overrideOption, overridesOf, ranByLoader } from "./train.ts";
 
 interface SweepCommandOptions {
   readonly set: readonly string[];
-  readonly trials?: string;
+  readonly trials?: number;
   readonly method?: NonNullable<SweepOptions["method"]>;
   readonly metric?: string;
   readonly direction?: NonNullable<SweepOptions["direction"]>;
-  readonly seeds?: string;
-  readonly parallel: string;
+  readonly seeds?: number;
+  readonly parallel: number;
   readonly engine?: "wasm" | "xla";
   readonly resume?: boolean;
   readonly json?: boolean;
@@ -31,12 +31,16 @@ export function registerSweep(program: Command): void {
     .command("sweep")
     .argument("<file>", "a configuration with a member sweep: { metric, parameters }")
     .addOption(overrideOption())
-    .option("--trials <n>", "how many combinations are tried (default: 20; of a grid, all)")
+    .option(
+      "--trials <n>",
+      "how many combinations are tried (default: 20; of a grid, all)",
+      countOf("--trials", 1, 10_000),
+    )
     .addOption(new Option("--method <name>", "how they are chosen").choices(["grid", "random", "halving"]))
     .option("--metric <key>", "what is compared, as validation/loss: the last value of a run")
     .addOption(new Option("--direction <way>", "which is better").choices(["minimize", "maximize"]))
-    .option("--seeds <n>", "runs of each combination, with seeds of their own")
-    .option("--parallel <n>", "runs at once, each in a process of its own", "1")
+    .option("--seeds <n>", "runs of each combination, with seeds of their own", countOf("--seeds", 1, 1000))
+    .option("--parallel <n>", "runs at once, each in a process of its own", countOf("--parallel", 1, 256), 1)
     .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
     .option("--resume", "go on with the newest sweep of this configuration")
     .option("--json", "print all trials as JSON")
@@ -62,14 +66,12 @@ Examples:
   espalier sweep run.yaml --resume`,
     )
     .action(async (file: string, options: SweepCommandOptions) => {
-      const parallel = countOf("--parallel", options.parallel, 1, 256);
-      const changes = changesOf(options);
       if (await ranByLoader(file)) return;
-      const { planSweep, runSweep } = await import("../config/index.ts");
-      const { set, engine, resume, json } = options;
-      const overrides = engine ? [...set, `engine=${engine}`] : set;
-      const planned = await planSweep(file, overrides, changes, resume);
-      await sweepWith(planned, { runSweep, parallel, json: json === true, file });
+      const { planSweep } = await import("../config/index.ts");
+      const { resume, trials, seeds, method, metric, direction } = options;
+      const changes = given({ trials, seeds, method, metric, direction });
+      const planned = await planSweep(file, overridesOf(options), changes, resume);
+      await sweepWith(planned, options, file);
     });
 
   program
@@ -93,27 +95,12 @@ Examples:
     });
 }
 
-function changesOf({ trials, seeds, method, metric, direction }: SweepCommandOptions): Partial<SweepOptions> {
-  return {
-    ...(trials !== undefined && { trials: countOf("--trials", trials, 1, 10_000) }),
-    ...(seeds !== undefined && { seeds: countOf("--seeds", seeds, 1, 1000) }),
-    ...(method && { method }),
-    ...(metric !== undefined && { metric }),
-    ...(direction && { direction }),
-  };
-}
-
-interface SweepWork {
-  readonly runSweep: typeof import("../config/index.ts")["runSweep"];
-  readonly parallel: number;
-  readonly json: boolean;
-  readonly file: string;
-}
-
 async function sweepWith(
   planned: PlannedSweep,
-  { runSweep, parallel, json, file }: SweepWork,
+  { parallel, json }: SweepCommandOptions,
+  file: string,
 ): Promise<void> {
+  const { ranked, runSweep } = await import("../config/index.ts");
   const self = thisProgram();
   const { interrupts } = thisProcess();
   const interrupt = interrupts(["SIGINT", "SIGTERM", "SIGHUP"]);
@@ -132,25 +119,15 @@ async function sweepWith(
     status.end();
     interrupt.stop();
   }
-  const { ranked } = await import("../config/index.ts");
   const isOver = sweep.trials.every(({ state }) => state !== "waiting" && state !== "running");
-  const best = ranked(
-    sweep.trials.filter(({ state }) => state === "complete"),
-    sweep.options.direction,
-  );
-  const order = [
-    ...best,
-    ...ranked(
-      sweep.trials.filter((trial) => !best.includes(trial)),
-      sweep.options.direction,
-    ),
-  ];
-  const others = sweep.trials.filter((trial) => !order.includes(trial));
+  const all = ranked(sweep.trials, sweep.options.direction);
+  const best = all.filter(({ state }) => state === "complete");
+  const order = new Set([...best, ...all, ...sweep.trials]);
   if (json) {
     const { id, options, trials } = sweep;
     const { metric, direction } = options;
     console.log(jsonText({ id, directory: planned.directory, metric, direction, best: best[0], trials }));
-  } else for (const line of tableOf(sweep, [...order, ...others])) console.log(line);
+  } else for (const line of tableOf(sweep, [...order])) console.log(line);
   if (!isOver) {
     console.error(`interrupted; next: ${callName(self)} sweep ${file} --resume, with the same options`);
     process.exitCode = 130;
@@ -175,9 +152,6 @@ function tableOf({ options }: Sweep, trials: readonly Trial[]): readonly string[
   return headedTable(["trial", ...names, options.metric, "state", "run"], rows, colors);
 }
 
-/** Characters of what a process printed that are kept for its error. */
-const keptOutput = 2000;
-
 /**
  * Trains a run in a process of its own, so that a crash is the failure of one trial. It is in a group of its own: Ctrl-C
  * reaches this process alone, which tells it, and the run is paused with a checkpoint.
@@ -192,11 +166,7 @@ function trainInProcess(
     detached: true,
     windowsHide: true,
   });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(-keptOutput);
-    });
+  const output = gathered(child, 2000);
   let told: MemberMessage | undefined;
   child.on("message", (message: MemberMessage) => {
     told = message;
@@ -211,7 +181,7 @@ function trainInProcess(
       signal.removeEventListener("abort", end);
       if (told && "result" in told) return resolve(told.result);
       const how = killed ?? `exit code ${code}`;
-      reject(new Error(told?.failed ?? `its process ended (${how})\n${output.trim()}`));
+      reject(new Error(told?.failed ?? `its process ended (${how})\n${output()}`));
     });
   });
 }

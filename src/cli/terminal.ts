@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import pc from "picocolors";
-import { type Clock, cut, printable, systemClock } from "../core/index.ts";
+import { type Clock, cut, EspalierError, printable, systemClock } from "../core/index.ts";
 import type { StatsStore } from "../metrics/index.ts";
 
 /** The parts of the process that commands use. Tests bring others. */
@@ -184,6 +185,34 @@ export function statusLine(stream: Terminal, now: () => number = () => performan
       stream.write("\r\x1b[2K");
     },
   };
+}
+
+/** Exit codes by the signal that asked for the end. */
+export const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Aborted by SIGTERM and Ctrl-C; a second one ends the process. */
+export function leaveOnSignals(who: "worker" | "evaluator"): AbortSignal {
+  const leaving = new AbortController();
+  const told = (signal: string): EspalierError =>
+    new EspalierError(
+      who === "worker" ? "WORKER_LEAVES" : "EVALUATOR_LEAVES",
+      `it was told to leave: ${signal}`,
+    );
+  for (const [signal, code] of Object.entries(signalCodes))
+    process.once(signal, () => {
+      process.exitCode = code;
+      leaving.abort(told(signal));
+      process.once(signal, () => process.exit(code));
+    });
+  return leaving.signal;
+}
+
+/** Refuses to write over a file that is there. */
+export function checkFree(file: string, force = false): void {
+  if (force || !existsSync(file)) return;
+  throw new EspalierError("EXPORT_EXISTS", `${file} is there already`, {
+    fix: "give another name, or --force to write over it",
+  });
 }
 
 /** Addresses of this machine that others may reach. */

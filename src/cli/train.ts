@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { ConfigPlace, ConfigSource, Path, PreparedRun } from "../config/index.ts";
@@ -79,9 +79,13 @@ Examples:
     });
 }
 
-const startOf = ({ set, engine, quiet, json }: TrainOptions) => ({
-  overrides: engine ? [...set, `engine=${engine}`] : set,
-  quiet: quiet === true || json === true,
+/** The values that `--set` and `--engine` change. */
+export const overridesOf = ({ set, engine }: Pick<TrainOptions, "set" | "engine">): readonly string[] =>
+  engine ? [...set, `engine=${engine}`] : set;
+
+const startOf = (options: TrainOptions) => ({
+  overrides: overridesOf(options),
+  quiet: options.quiet === true || options.json === true,
 });
 
 /** True where the whole command ran in another process, which can import TypeScript as this configuration needs. */
@@ -124,12 +128,7 @@ function mentionsTypeScript(file: string, base: string): string | undefined {
   }
   const name = /(?:^|[\s"'[{,])(\.{0,2}\/[^\s"'#,\]}]+\.[mc]?tsx?)(?=["'#\s,\]}]|$)/m.exec(text)?.[1];
   const found = name === undefined ? undefined : resolve(base, name);
-  try {
-    if (found !== undefined) readFileSync(found);
-    return found;
-  } catch {
-    return undefined;
-  }
+  return found !== undefined && existsSync(found) ? found : undefined;
 }
 
 async function trainRun(start: () => Promise<PreparedRun>, { quiet, json }: TrainOptions): Promise<void> {

@@ -4,49 +4,60 @@ import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
 import { EspalierError, numberText, printable } from "../core/index.ts";
 import type { RolloutGenerator, WorkerStart } from "../rollout/index.ts";
-import { countOf, numberOf } from "./options.ts";
+import { countOf, given, numberOf } from "./options.ts";
 import { programFor, runAgain, thisProgram } from "./run-again.ts";
+import { leaveOnSignals, signalCodes } from "./terminal.ts";
 import { jsonText } from "./text.ts";
 import { configuredParts, overrideOption } from "./train.ts";
 
-interface WorkerOptions {
+/** Options of processes that take part in a run. */
+export interface MemberOptions {
   readonly run?: string;
   readonly servers?: string;
   readonly name?: string;
   readonly module?: string;
   readonly config?: string;
   readonly set: readonly string[];
-  readonly count: string;
-  readonly wait: string;
+  readonly wait: number;
   readonly engine?: "wasm" | "xla";
   readonly json?: boolean;
+}
+
+/** A command with the options that all of them have. */
+export const memberCommand = (program: Command, name: string): Command =>
+  program
+    .command(name)
+    .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
+    .option("--name <text>", "the beginning of its name (default: this machine's)")
+    .addOption(overrideOption())
+    .option(
+      "--wait <seconds>",
+      "how long to wait for the run's trainer",
+      numberOf("--wait", 0, 86_400, "seconds"),
+      60,
+    )
+    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]));
+
+interface WorkerOptions extends MemberOptions {
+  readonly count: number;
 }
 
 /** Milliseconds between two lines about what it does. */
 const interval = 10_000;
 
-/** Exit codes by the signal that asked for the end. */
-const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
-
 /** `espalier worker`. */
 export function registerWorker(program: Command): void {
-  program
-    .command("worker")
+  memberCommand(program, "worker")
     .option(
       "--run <name>",
       "the run: natsTransport({ run }) (default: that of the configuration's transport)",
     )
-    .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
-    .option("--name <text>", "the beginning of its name (default: this machine's)")
     .option("--module <file>", "the file that makes workers, instead of the one that the run names")
     .option(
       "--config <file|run>",
       "make the worker of a configuration, or of the run in a directory: its task's generator and worker",
     )
-    .addOption(overrideOption())
-    .option("--count <n>", "workers, each a process of its own", "1")
-    .option("--wait <seconds>", "how long to wait for the run's trainer", "60")
-    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
+    .option("--count <n>", "workers, each a process of its own", countOf("--count"), 1)
     .option("--json", "print lines of JSON")
     .addHelpText(
       "after",
@@ -61,9 +72,8 @@ Examples:
   NATS_URL=nats://trainer:4222 NATS_TOKEN=... espalier worker --run maze --count 8`,
     )
     .action(async (options: WorkerOptions) => {
-      const count = countOf("--count", options.count);
       if (options.engine) process.env.ESPALIER_ENGINE = options.engine;
-      if (count > 1) await runMany(count);
+      if (options.count > 1) await runMany(options.count);
       else await runOne(options);
     });
 }
@@ -97,11 +107,10 @@ async function runOne(options: WorkerOptions): Promise<void> {
       fix: "give --run NAME, or --config with a task whose transport is natsTransport({ run })",
     });
   const { natsBroker, runClusterWorker, workerModule } = await import("../cluster/index.ts");
-  const { servers, name, module } = options;
-  const patience = numberOf("--wait", options.wait, 0, 86_400, "seconds");
+  const { servers, name, module, wait: patience } = options;
   const warn = (text: string): void => console.error(text);
-  const connect = () => natsBroker({ ...(servers !== undefined && { servers }), patience, warn });
-  const request = { connect, run, patience, warn, ...(module !== undefined && { module }) };
+  const connect = () => natsBroker({ ...given({ servers }), patience, warn });
+  const request = { connect, run, patience, warn, ...given({ module }) };
   if (!configured) {
     const { url } = await workerModule(request);
     const self = thisProgram();
@@ -111,22 +120,15 @@ async function runOne(options: WorkerOptions): Promise<void> {
       return;
     }
   }
-  const leaving = new AbortController();
-  for (const [signal, code] of Object.entries(signalCodes))
-    process.once(signal, () => {
-      process.exitCode ??= code;
-      leaving.abort(new EspalierError("WORKER_LEAVES", `it was told to leave: ${signal}`));
-      process.once(signal, () => process.exit(code));
-    });
+  const leaving = leaveOnSignals("worker");
   const say = (event: object, text: string): void => console.log(options.json ? jsonText(event, 0) : text);
   let timer: NodeJS.Timeout | undefined;
   const began = performance.now();
   try {
     const sent = await runClusterWorker({
       ...request,
-      ...(configured && { make: configured.make }),
-      signal: leaving.signal,
-      ...(name !== undefined && { name }),
+      ...given({ name, make: configured?.make }),
+      signal: leaving,
       joined: (link, own) => {
         say({ kind: "joined", name: own, run }, `${own} works for run "${printable(run)}"`);
         timer = setInterval(() => {
@@ -139,7 +141,7 @@ async function runOne(options: WorkerOptions): Promise<void> {
         }, interval);
       },
     });
-    const why = leaving.signal.aborted ? "stopped" : "ended";
+    const why = leaving.aborted ? "stopped" : "ended";
     const text = why === "stopped" ? "it was told to leave" : `run "${printable(run)}" has ended`;
     say({ kind: "left", why, rollouts: sent }, `${sent} rollouts; ${text}`);
   } finally {

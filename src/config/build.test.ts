@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { Builder } from "./build.ts";
 
 const builderOf = (...tokens: readonly number[]): Builder => {
-  const builder = new Builder(".");
+  const builder = new Builder(".", {});
   builder.parts.set("tokens", Int32Array.from(tokens));
   return builder;
 };

@@ -31,14 +31,18 @@ export class Builder {
   /** Parts of the run that `get` can name. */
   readonly parts = new Map<string, unknown>();
   readonly #base: string;
+  readonly #definitions: Readonly<Record<string, unknown>>;
+  /** Definitions that are being made. */
+  readonly #making = new Set<string>();
   /** Options that were put together here, and where they are written. */
   readonly #paths = new WeakMap<object, Path>();
   /** What was made of a value: an alias in a file stands for the same thing. */
   readonly #made = new Map<object, unknown>();
 
-  /** Names of files begin at the directory `base`. */
-  constructor(base: string) {
+  /** Names of files begin at the directory `base`. Definitions are parts, made when something uses them. */
+  constructor(base: string, definitions: Readonly<Record<string, unknown>>) {
     this.#base = base;
+    this.#definitions = definitions;
   }
 
   /** The value with all its calls made; `notMade` where something in it is wrong. A value without calls is itself. */
@@ -120,9 +124,9 @@ export class Builder {
 
   async #get({ get }: Reference, path: Path): Promise<unknown> {
     const [part = "", ...members] = String(get).split(".");
-    if (!this.parts.has(part))
+    if (!this.parts.has(part) && !Object.hasOwn(this.#definitions, part))
       return this.attempt([...path, "get"], () => resolveName(String(get), this.#base));
-    const whole = this.parts.get(part);
+    const whole = await this.part(part, [...path, "get"]);
     const found = members.reduce<unknown>(
       (value, name) => (value as Record<string, unknown> | undefined)?.[name],
       whole,
@@ -130,6 +134,18 @@ export class Builder {
     if (whole === notMade || found !== undefined) return whole === notMade ? notMade : found;
     this.problems.push({ path: [...path, "get"], message: `the run's ${part} has no ${members.join(".")}` });
     return notMade;
+  }
+
+  /** A part of the run, for something at a path. */
+  async part(name: string, path: Path): Promise<unknown> {
+    if (this.parts.has(name)) return this.parts.get(name);
+    if (this.#making.has(name)) {
+      this.problems.push({ path, message: `${name} is made of itself` });
+      return notMade;
+    }
+    this.#making.add(name);
+    this.parts.set(name, await this.make(this.#definitions[name], ["define", name]));
+    return this.parts.get(name);
   }
 
   /** The result, or `notMade` with the problem noted. Of work that is not `isWhole` only what checks found counts. */

@@ -19,29 +19,13 @@ const doors = {
 } as const;
 type Door = keyof typeof doors;
 
-/** What a name makes. */
-export type Kind =
-  | "task"
-  | "hook"
-  | "sink"
-  | "schedule"
-  | "ramp"
-  | "loss"
-  | "data"
-  | "metric"
-  | "environment"
-  | "curriculum"
-  | "generator"
-  | "transport"
-  | "store";
-
 type Names = Readonly<Partial<Record<Door, readonly string[]>>>;
 
 /**
  * Names that a file uses as they are, by what they make and by the door that exports them: those of the program's own
  * functions. Others of the package have their door before them (`espalier/rl#box`); `nn` and `optim` are known too.
  */
-export const catalog: Readonly<Record<Kind, Names>> = {
+export const catalog = {
   task: {
     "espalier/supervised": ["supervisedTask", "supervisedTrainer"],
     "espalier/rl": ["a2c", "dqn", "dqnTask", "onPolicyTask", "ppo"],
@@ -134,7 +118,10 @@ export const catalog: Readonly<Record<Kind, Names>> = {
     "espalier/cluster": ["natsEvaluations", "natsTransport"],
   },
   store: { "espalier/checkpoint": ["localStore", "memoryStore", "s3Store"] },
-};
+} satisfies Readonly<Record<string, Names>>;
+
+/** What a name makes. */
+export type Kind = keyof typeof catalog;
 
 /** One name of the catalog. */
 export interface CatalogEntry {

@@ -149,6 +149,16 @@ sink: []
     ]);
   });
 
+  it("makes definitions in any order, and says so where one is made of itself", async () => {
+    const text = (define: string) =>
+      `engine: wasm\ndefine: ${define}\ntask: { use: ppo, env: { get: pole } }\n`;
+    const { trainer } = await build(text("{ pole: { get: name }, name: CartPole-v1 }"));
+    expect(trainer.task).toBeDefined();
+    expect(await problemsOf(text("{ pole: { get: name }, name: { get: pole } }"))).toMatch(
+      /run\.yaml:2:\d+ {2}define\.name\.get: pole is made of itself/,
+    );
+  });
+
   it("makes what an alias stands for once", async () => {
     file(
       "hook.mjs",

@@ -201,8 +201,7 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
   for (const { path, error } of optionProblems("the run", config, runTable))
     problems.push({ path, message: error.message.split(" [")[0] ?? "", fix: error.fix });
   const name = typeof config.name === "string" ? config.name : nameOf(source.file);
-  for (const [part, value] of Object.entries(definitionsOf(config)))
-    builder.parts.set(part, await builder.make(value, ["define", part]));
+  for (const part of Object.keys(definitionsOf(config))) await builder.part(part, ["define", part]);
   const data = await builder.make(config.data, ["data"]);
   const task = await builder.make(config.task, ["task"]);
   const training = (await builder.make(config.training ?? {}, ["training"])) as Partial<TrainingConfig>;
@@ -282,37 +281,19 @@ export async function buildParts(
       (value, name) => (isObject(value) ? Reflect.get(value as object, name) : undefined),
       config,
     );
-  const used = new Set(paths.flatMap((path) => namesIn(at(path))));
-  const definitions = Object.entries(definitionsOf(config));
-  // Each uses those before it.
-  for (const [part, value] of [...definitions].reverse())
-    if (used.has(part)) for (const name of namesIn(value)) used.add(name);
-  for (const [part, value] of definitions)
-    if (used.has(part)) builder.parts.set(part, await builder.make(value, ["define", part]));
   const parts: unknown[] = [];
   for (const path of paths) parts.push(await builder.make(at(path), path));
   if (builder.problems.length > 0) throw configError(source, builder.problems);
   return parts;
 }
 
-/** The names whose values a part uses: `tokenizer` of `{ get: tokenizer.vocabulary }`. */
-function namesIn(value: unknown): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap(namesIn);
-  if (!isPlainObject(value)) return [];
-  const { get } = value;
-  return [
-    ...(typeof get === "string" ? [get.split(".")[0] ?? ""] : []),
-    ...Object.values(value).flatMap(namesIn),
-  ];
-}
-
 /** What comes first: the engine, and modules that register environments. */
 async function begin(source: ConfigSource, base: string): Promise<{ builder: Builder; config: RunConfig }> {
-  const builder = new Builder(base);
   const given = source.value;
   if (!isPlainObject(given))
     throw configError(source, [{ path: [], message: "it is not an object", fix: "begin with task:" }]);
   const config = given as unknown as RunConfig;
+  const builder = new Builder(base, definitionsOf(config));
   const { engine, imports = [] } = config;
   // Without one, ESPALIER_ENGINE counts.
   if (engine !== undefined && ["auto", "xla", "wasm"].includes(engine)) setEngine(engine);

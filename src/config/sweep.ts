@@ -18,9 +18,11 @@ import {
   didYouMean,
   EspalierError,
   isPlainObject,
-  type OptionTable,
+  type Options,
   option,
   optionProblems,
+  resolveOptions,
+  type Settings,
   shown,
 } from "../core/index.ts";
 import { newRunId } from "../metrics/index.ts";
@@ -30,37 +32,17 @@ import { type BuiltRun, buildRun, readConfig } from "./run-config.ts";
 import { configHash, createRun, readRecord, reopenRun, statsOf } from "./run-directory.ts";
 import { type ConfigSource, configError, type Path, type Problem, parseOverride } from "./source.ts";
 
+const rangeTable = {
+  from: option.number({ required: true }),
+  to: option.number({ required: true }),
+  scale: option.oneOf(["linear", "log"], {}),
+  step: option.number({ above: 0 }),
+  count: option.integer({ min: 2, max: 10_000 }),
+};
+type Range = Options<typeof rangeTable>;
+
 /** The values of a parameter: those of a list, or numbers of a range, where a step gives evenly spaced ones. */
 export type Parameter = readonly unknown[] | Range;
-
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  /** Default: "linear". */
-  readonly scale?: "linear" | "log";
-  readonly step?: number;
-  /** Points of a grid, where there is no step. */
-  readonly count?: number;
-}
-
-/** The member `sweep` of a configuration. */
-export interface SweepOptions {
-  /** The metric in full; the last value of a run counts, the mean over seeds. */
-  readonly metric: string;
-  readonly direction?: "minimize" | "maximize";
-  /** Every combination, random draws, or draws of which the best fraction goes on at each rung. */
-  readonly method?: "grid" | "random" | "halving";
-  /** Default: 20; of a grid, all of it. */
-  readonly trials?: number;
-  /** Runs of a trial, with seeds from training.seed on. Default: 1. */
-  readonly seeds?: number;
-  /** The seed of the draws. Default: 0. */
-  readonly seed?: number;
-  /** Of halving: one of so many trials goes on, with so many times the epochs. Default: 3. */
-  readonly reduction?: number;
-  /** By path, as of --set. */
-  readonly parameters: Readonly<Record<string, Parameter>>;
-}
 
 const sweepTable = {
   metric: option.text({ required: true, doc: "The metric in full: validation/loss." }),
@@ -70,20 +52,15 @@ const sweepTable = {
   seeds: option.integer({ min: 1, max: 1000, default: 1, doc: "Runs of a trial, with seeds of their own." }),
   seed: option.integer({ min: 0, max: 2 ** 32 - 1, default: 0, doc: "The seed of the draws." }),
   reduction: option.integer({ min: 2, default: 3, doc: "Of halving: one of so many trials goes on." }),
-  parameters: option.made<SweepOptions["parameters"]>(
+  parameters: option.made<Readonly<Record<string, Parameter>>, { required: true; doc: string }>(
     "an object of values by path: { task.learningRate: { from: 1e-5, to: 1e-2, scale: log } }",
     (value) => isPlainObject(value) && Object.keys(value).length > 0,
     { required: true, doc: "What is tried, by path." },
   ),
-} satisfies OptionTable<SweepOptions>;
+};
 
-const rangeTable = {
-  from: option.number({ required: true }),
-  to: option.number({ required: true }),
-  scale: option.oneOf(["linear", "log"], {}),
-  step: option.number({ above: 0 }),
-  count: option.integer({ min: 2, max: 10_000 }),
-} satisfies OptionTable<Range>;
+/** The member `sweep` of a configuration. */
+export type SweepOptions = Options<typeof sweepTable>;
 
 /** A run of a trial with one of its seeds. */
 interface MemberState {
@@ -119,7 +96,7 @@ export interface Sweep {
   readonly overrides: readonly string[];
   readonly configHash: string;
   readonly stats: string | false;
-  readonly options: Required<Omit<SweepOptions, "trials">>;
+  readonly options: Omit<Settings<typeof sweepTable>, "trials">;
   /** Epochs at which halving compares, the last of them the end of a run. Empty for other methods. */
   readonly rungs: readonly number[];
   readonly trials: readonly Trial[];
@@ -171,10 +148,7 @@ export async function planSweep(
       : config.sweep;
   const problems = sweepProblems(given);
   if (problems.length > 0) throw configError(source, problems);
-  const { trials, ...chosen } = given as SweepOptions;
-  const defaults = Object.entries(sweepTable).map(([name, row]) => [name, "default" in row && row.default]);
-  const options = { ...Object.fromEntries(defaults), ...chosen } as Sweep["options"] & { trials?: unknown };
-  delete options.trials;
+  const { trials, ...options } = resolveOptions("sweep", given as SweepOptions, sweepTable);
   const values = draw(options, trials);
 
   const training = (config.training ?? {}) as { readonly seed?: number };

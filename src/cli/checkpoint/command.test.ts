@@ -270,11 +270,11 @@ describe("espalier checkpoint prune", () => {
 
   it.each([
     [[], "nothing says which checkpoints stay"],
-    [["--last", "0"], "--last 0 cannot be understood"],
-    [["--last", "two"], "--last two cannot be understood"],
+    [["--last", "0"], '--last is "0"'],
+    [["--last", "two"], '--last is "two"'],
     [["--best", "loss"], "write validation/loss:min:2"],
     [["--best", "loss:low:2"], "write validation/loss:min:2"],
-    [["--best", "loss:min:x"], "give a whole number above 0"],
+    [["--best", "loss:min:x"], "give a whole number from 1 on"],
     [["--every", "10"], "write epochs:10"],
     [["--every", "epohcs:10"], 'did you mean "epochs"?'],
     [

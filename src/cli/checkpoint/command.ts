@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { CheckpointManager } from "../../checkpoint/index.ts";
 import { EspalierError, printableText } from "../../core/index.ts";
+import { countOf } from "../options.ts";
 import { jsonText } from "../text.ts";
 import { diffCheckpoints, differs, diffText } from "./diff.ts";
 import { inspect } from "./inspect.ts";
@@ -10,76 +11,60 @@ import { type PruneOptions, prune, pruneText } from "./prune.ts";
 /** `espalier checkpoint inspect | verify | diff | prune`. */
 export function registerCheckpoint(program: Command): void {
   const checkpoint = program.command("checkpoint");
+  const command = (name: string, does: string): Command =>
+    checkpoint.command(name).description(does).option("--json", "print JSON");
+  const path = "a checkpoint, or a directory of checkpoints, by path or address on S3";
 
-  checkpoint
-    .command("inspect")
-    .description("what a checkpoint holds, or which checkpoints a directory does")
-    .argument("<path>", "a checkpoint, or a directory of checkpoints, by path or address on S3")
-    .option("--json", "print JSON")
+  command("inspect", "what a checkpoint holds, or which checkpoints a directory does")
+    .argument("<path>", path)
     .action(async (path: string, options: { readonly json?: boolean }) => {
       console.log(await inspect(path, options.json === true));
     });
 
-  checkpoint
-    .command("verify")
-    .description("read every byte and say what is damaged; exit code 1 if anything is")
-    .argument("<path>", "a checkpoint, or a directory of checkpoints, by path or address on S3")
-    .option("--json", "print JSON")
+  command("verify", "read every byte and say what is damaged; exit code 1 if anything is")
+    .argument("<path>", path)
     .action(async (path: string, options: { readonly json?: boolean }) => {
       const { checkpoints, text, damaged } = await verify(path);
       console.log(options.json ? jsonText({ checkpoints, damaged }) : printableText(text));
       if (damaged > 0) process.exitCode = 1;
     });
 
-  checkpoint
-    .command("diff")
-    .description(
-      "compare two checkpoints bit for bit; exit code 1 if they differ, 2 if they cannot be compared",
-    )
+  command(
+    "diff",
+    "compare two checkpoints bit for bit; exit code 1 if they differ, 2 if they cannot be compared",
+  )
     .argument("<a>", "a checkpoint")
     .argument("<b>", "another one")
     .option("--ignore <components...>", "leave these out, such as time, which no two runs share")
-    .option("--json", "print JSON")
-    .action(
-      async (
-        a: string,
-        b: string,
-        options: { readonly ignore?: readonly string[]; readonly json?: boolean },
-      ) => {
-        process.exitCode = 2; // stays so if this throws
-        const found = await diffCheckpoints(a, b, options.ignore);
-        console.log(options.json ? JSON.stringify(found, null, 2) : printableText(diffText(found)));
-        process.exitCode = found.some(differs) ? 1 : 0;
-      },
-    );
+    .action(async (a: string, b: string, { ignore, json }: DiffOptions) => {
+      process.exitCode = 2; // stays so if this throws
+      const found = await diffCheckpoints(a, b, ignore);
+      console.log(json ? jsonText(found) : printableText(diffText(found)));
+      process.exitCode = found.some(differs) ? 1 : 0;
+    });
 
-  checkpoint
-    .command("prune")
-    .description("remove the checkpoints of a directory that no rule keeps; the newest always stays")
+  command("prune", "remove the checkpoints of a directory that no rule keeps; the newest always stays")
     .argument("<store>", "a directory of checkpoints, by path or address on S3")
-    .option("--last <k>", "keep the newest k")
+    .option("--last <k>", "keep the newest k", countOf("--last"))
     .option(
       "--best <metric:min|max:k>",
       "keep the best k by a metric or score, such as validation/loss:min:2",
     )
     .option("--every <unit:n>", "keep the first of each interval, such as epochs:10")
     .option("--dry-run", "say what would be removed, and remove nothing")
-    .option("--json", "print JSON")
     .action(async (path: string, options: PruneOptions & { readonly json?: boolean }) => {
       const pruned = await prune(path, options);
       console.log(options.json ? jsonText(pruned) : printableText(pruneText(pruned)));
     });
 }
 
-/** The result of a verification. */
-interface Verified {
-  readonly checkpoints: readonly { readonly name: string; readonly problems: readonly string[] }[];
-  readonly text: string;
-  readonly damaged: number;
+interface DiffOptions {
+  readonly ignore?: readonly string[];
+  readonly json?: boolean;
 }
 
 /** Reads and hashes every byte of a checkpoint, or of all in a store. */
-export async function verify(path: string): Promise<Verified> {
+export async function verify(path: string) {
   const found = await locate(path);
   const manager = new CheckpointManager({ store: found.store });
   const names = found.kind === "store" ? (await manager.list()).map(({ name }) => name) : [found.name];

@@ -6,13 +6,13 @@ import {
   type PartedStore,
   type StoreLock,
 } from "../../checkpoint/index.ts";
-import { bytesText, didYouMean, EspalierError } from "../../core/index.ts";
-import { UNITS } from "../../schedule/index.ts";
+import { bytesText, EspalierError } from "../../core/index.ts";
+import { countOf, given } from "../options.ts";
 import { openStore } from "./locate.ts";
 
 /** The rules as they are typed. */
 export interface PruneOptions {
-  readonly last?: string;
+  readonly last?: number;
   readonly best?: string;
   readonly every?: string;
   readonly dryRun?: boolean;
@@ -40,10 +40,6 @@ export async function prune(path: string, options: PruneOptions): Promise<Pruned
   });
   try {
     const entries = await inspectStore(store);
-    checkUnits(
-      keep,
-      entries.flatMap(({ counters = {} }) => Object.keys(counters)),
-    );
     const sizes = new Map(entries.map(({ name, bytes = 0 }) => [name, bytes]));
     const removed = (await manager.prune()).map((name) => ({ name, bytes: sizes.get(name) ?? 0 }));
     return { dryRun, removed, kept: sizes.size - removed.length, notes };
@@ -80,7 +76,7 @@ export function parseKeep({ last, best, every }: PruneOptions): Keep {
       fix: "give --last 3, --best validation/loss:min:2 or --every epochs:10, or several of them",
     });
   return {
-    ...(last !== undefined && { last: count("--last", last, last) }),
+    ...given({ last }),
     ...(best !== undefined && { best: parseBest(best) }),
     ...(every !== undefined && { every: parseEvery(every) }),
   };
@@ -95,28 +91,14 @@ function parseBest(text: string): NonNullable<Keep["best"]> {
       text,
       "write validation/loss:min:2 or evaluation/return:max:2: the metric in full, which way is better, how many",
     );
-  return { metric, direction: direction as "min" | "max", k: count("--best", k, text) };
+  return { metric, direction: direction as "min" | "max", k: countOf("--best")(k) };
 }
 
 function parseEvery(text: string): NonNullable<Keep["every"]> {
   const [, unit, interval] = /^(.+):([^:]*)$/.exec(text) ?? [];
   if (unit === undefined || interval === undefined)
     throw invalid("--every", text, "write epochs:10 or updates:1000");
-  return { [unit]: count("--every", interval, text) };
-}
-
-/** A unit that nothing counts would keep nothing. Tasks may have units of their own. */
-function checkUnits({ every = {} }: Keep, counted: readonly string[]): void {
-  const known = [...new Set([...UNITS, ...counted])].filter((unit) => unit !== "epoch");
-  for (const unit of Object.keys(every))
-    if (!known.includes(unit))
-      throw invalid("--every", unit, `the units are ${known.join(", ")}${didYouMean(unit, known)}`);
-}
-
-function count(option: string, digits: string, text: string): number {
-  const number = Number(digits);
-  if (/^\d+$/.test(digits) && Number.isSafeInteger(number) && number > 0) return number;
-  throw invalid(option, text, "give a whole number above 0");
+  return { [unit]: countOf("--every")(interval) };
 }
 
 const invalid = (option: string, text: string, fix: string): EspalierError =>

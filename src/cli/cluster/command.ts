@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Broker } from "../../cluster/index.ts";
 import { EspalierError, printable } from "../../core/index.ts";
-import { countOf } from "../options.ts";
+import { countOf, given } from "../options.ts";
 import { callName, type Self, thisProgram } from "../run-again.ts";
 import { type Surroundings, statusLine, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
@@ -39,17 +39,15 @@ Examples:
     .command("up")
     .description("start a NATS server and show who is there, until Ctrl-C")
     .option("--host <address>", "where it listens; 0.0.0.0 lets other machines in", "127.0.0.1")
-    .option("--port <n>", "its port; 0: a free one", "4222")
+    .option("--port <n>", "its port; 0: a free one", countOf("--port", 0, 65_535), 4222)
     .option("--directory <path>", "for what it keeps, its token, its log", DIRECTORY)
     .option("--token <token>", "clients have to give it (default: $NATS_TOKEN, or that of the directory)")
     .option("--json", "print lines of JSON: how to join, and who is there whenever that changes")
     .action(async (options: UpOptions) => {
-      const { host, directory } = options;
       const token = options.token ?? (around.env.NATS_TOKEN || undefined);
-      const port = countOf("--port", options.port, 0, 65_535);
       const { up } = await import("./up.ts");
-      const { json = false } = options;
-      await up({ host, port, directory, json, ...(token !== undefined && { token }) }, call, around);
+      const { host, port, directory, json } = options;
+      await up({ host, directory, ...given({ port, json, token }) }, call, around);
     });
 
   const about = (name: string, does: string): Command =>
@@ -103,7 +101,7 @@ Examples:
 
 interface UpOptions extends Where {
   readonly host: string;
-  readonly port: string;
+  readonly port: number;
   readonly json?: boolean;
   readonly token?: string;
 }
@@ -119,7 +117,7 @@ async function reading<T>(
   const here = named === undefined ? await serverIn(directory) : undefined;
   const address = named ?? here?.url;
   const broker = await natsBroker({
-    ...(address !== undefined && { servers: address }),
+    ...given({ servers: address }),
     token: here?.token,
     patience: PATIENCE,
     warn: (text) => void err.write(`${text}\n`),

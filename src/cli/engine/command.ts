@@ -36,7 +36,6 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
       const status = statusLine(process.stderr);
       const installer = {
         install: installPlugin,
-        find: findPlugins,
         call,
         probe: (plugin: Parameters<typeof probePlugin>[0]) => probePlugin(plugin, self),
       };

@@ -20,11 +20,10 @@ interface Case {
   readonly kind?: InstallableKind;
   readonly probe?: Probe;
   readonly altered?: boolean;
-  readonly before?: readonly Plugin[];
 }
 
 /** Runs the command's work on a plugin that an installer without network put down. */
-async function install({ kind = "cpu", probe = starts, altered = false, before = [] }: Case) {
+async function install({ kind = "cpu", probe = starts, altered = false }: Case) {
   const plugin: Plugin = { kind, path: join(folder, "plugin.so"), source: "cache" };
   writeFileSync(plugin.path, altered ? "other" : "library");
   const sha256 = createHash("sha256").update("library").digest("hex");
@@ -41,7 +40,6 @@ async function install({ kind = "cpu", probe = starts, altered = false, before =
         return plugin;
       },
       probe: async () => probe,
-      find: () => [...before, plugin],
       call: "npx espalier",
     },
     (line) => progress.push(line),
@@ -80,12 +78,5 @@ describe("installAndTry", () => {
     const { text } = await install({ kind: "cuda", probe: declines });
     expect(text).toContain("it does not start on this machine: no GPU [PLUGIN_FAILED]\n  fix: plug one in");
     expect(text).toContain("NVIDIA GPU");
-  });
-
-  it("says so where another plugin is tried first", async () => {
-    const other: Plugin = { kind: "cpu", path: "/p/other.so", source: "environment" };
-    expect((await install({ before: [other] })).text).toContain(
-      "auto tries another plugin before it: /p/other.so",
-    );
   });
 });

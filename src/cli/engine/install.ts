@@ -8,8 +8,6 @@ export type InstallableKind = "cpu" | "cuda";
 interface Installer {
   readonly install: (kind: InstallableKind, options: InstallOptions) => Promise<Plugin>;
   readonly probe: (plugin: Plugin) => Promise<Probe>;
-  /** The plugins there are, in the order in which they are tried. */
-  readonly find: () => readonly Plugin[];
   /** The command that people type, for advice. */
   readonly call: string;
 }
@@ -18,7 +16,7 @@ interface Installer {
 export async function installAndTry(
   kind: InstallableKind,
   force: boolean,
-  { install, probe, find, call }: Installer,
+  { install, probe, call }: Installer,
   onProgress: (line: string) => void,
 ): Promise<string> {
   const plugin = await install(kind, { force, onProgress });
@@ -38,7 +36,6 @@ export async function installAndTry(
   return [
     `installed the ${kind} plugin: ${plugin.path}`,
     ...outcomeLines(outcome),
-    ...orderLines(plugin, find(), call),
     `next: ${call} engine check`,
   ].join("\n");
 }
@@ -60,11 +57,4 @@ function outcomeLines(outcome: Probe): readonly string[] {
     ...(fix ? [`  fix: ${fix}`] : []),
     "  it needs an NVIDIA GPU, its driver, and the CUDA libraries, e.g. from: pip install jax[cuda13]",
   ];
-}
-
-/** Says so where another plugin is tried before the new one. */
-function orderLines(plugin: Plugin, all: readonly Plugin[], call: string): readonly string[] {
-  const [first] = all;
-  if (!first || first.path === plugin.path) return [];
-  return [`auto tries another plugin before it: ${first.path} (${call} engine list says why)`];
 }

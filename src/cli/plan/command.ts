@@ -10,6 +10,7 @@ import {
 import type { HookPlan } from "../../hooks/index.ts";
 import type { Task, Trainer } from "../../trainer/index.ts";
 import { countOf } from "../options.ts";
+import { importFile } from "../run-again.ts";
 import { type Style, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { overrideOption, ranByLoader } from "../train.ts";
@@ -17,7 +18,7 @@ import type { EventTimes, HookTimes, Layout } from "./timeline.ts";
 
 interface PlanOptions {
   readonly set: readonly string[];
-  readonly epochs?: string;
+  readonly epochs: number;
   readonly json?: boolean;
 }
 
@@ -32,7 +33,7 @@ export function registerPlan(program: Command, around: Surroundings = thisProces
     .command("plan")
     .argument("<file>", "run.yaml, run.json, run.ts with a run, or a file that exports a training set-up")
     .addOption(overrideOption())
-    .option("--epochs <n>", `lay out this many epochs (default: the whole run, ${MOST_EPOCHS} at most)`)
+    .option("--epochs <n>", "lay out this many epochs at most", countOf("--epochs"), MOST_EPOCHS)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -46,9 +47,8 @@ Examples:
   espalier plan run.yaml --json`,
     )
     .action(async (file: string, options: PlanOptions) => {
-      const most = options.epochs === undefined ? MOST_EPOCHS : countOf("--epochs", options.epochs);
       if (await ranByLoader(file)) return;
-      const plan = await readPlan(file, options.set, most);
+      const plan = await readPlan(file, options.set, options.epochs);
       const style = styleFor(around.out, around.env, false);
       await around.out.write(`${options.json ? jsonText(planJson(plan)) : planText(plan, style)}\n`);
     });
@@ -98,8 +98,8 @@ async function trainerOf(
 
 /** The training set-up that a module exports as `setup`, as `espalier prove-resume` takes it. */
 async function setupOf(file: string) {
-  const { importFile, loadSetup } = await import("../prove-resume/part.ts");
-  return (await importFile(file)).setup === undefined ? undefined : loadSetup(file);
+  if ((await importFile(file, "setup")).setup === undefined) return undefined;
+  return (await import("../prove-resume/part.ts")).loadSetup(file);
 }
 
 const planJson = ({ name, order, layout, hooks }: RunPlan): unknown => ({

@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { EspalierError, printableText, tableLines } from "../../core/index.ts";
 import { firstText } from "../checkpoint/diff.ts";
-import { countOf } from "../options.ts";
+import { countOf, given } from "../options.ts";
 import { programFor, type Self, thisProgram } from "../run-again.ts";
 import { statusLine } from "../terminal.ts";
 import { ranByLoader } from "../train.ts";
@@ -13,8 +13,8 @@ import { type DoneKill, type Proof, proveResume } from "./prove.ts";
 
 interface ProveOptions {
   readonly runs: string;
-  readonly epochs?: string;
-  readonly killAt?: string;
+  readonly epochs?: number;
+  readonly killAt?: readonly number[];
   readonly engine?: "wasm" | "xla";
   readonly deterministic?: boolean;
   readonly keep?: string;
@@ -30,10 +30,11 @@ export function registerProveResume(program: Command, self: Self = thisProgram()
       "exports a training set-up (export const setup: TrainingSetup = () => ({ task, config })); or a run of espalier train: its directory, its id, the beginning of it, or its name",
     )
     .option("--runs <directory>", "where runs are", "runs")
-    .option("--epochs <n>", "epochs in all, instead of the set-up's")
+    .option("--epochs <n>", "epochs in all, instead of the set-up's", countOf("--epochs"))
     .option(
       "--kill-at <batches>",
       "kill after these batches, such as 40 or 10,25; else in the middle of an epoch",
+      (text) => text.split(",").map(countOf("--kill-at")),
     )
     .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
     .option("--deterministic", "ask for kernels that give the same bits each time, as GPUs need it")
@@ -79,13 +80,13 @@ Examples:
 }
 
 /** Undefined where the whole command ran in another process. */
-async function prove(given: string, options: ProveOptions, self: Self): Promise<Proof | undefined> {
+async function prove(from: string, options: ProveOptions, self: Self): Promise<Proof | undefined> {
   const { epochs, killAt, engine, deterministic, keep } = options;
-  const isRun = !/\.[cm]?[jt]sx?$/i.test(given) && !isFile(given);
-  let file = given;
+  const isRun = !/\.[cm]?[jt]sx?$/i.test(from) && !isFile(from);
+  let file = from;
   if (isRun) {
     const { findRunDirectory, readRecord } = await import("../../config/index.ts");
-    file = findRunDirectory(given, options.runs);
+    file = findRunDirectory(from, options.runs);
     if (await ranByLoader(resolve(file, readRecord(file).source))) return undefined;
   }
   const program = isRun ? self : programFor(file, self);
@@ -99,10 +100,7 @@ async function prove(given: string, options: ProveOptions, self: Self): Promise<
       directory,
       program,
       say: status.say,
-      ...(epochs !== undefined && { epochs: countOf("--epochs", epochs) }),
-      ...(killAt !== undefined && { killAt: killAt.split(",").map((text) => countOf("--kill-at", text)) }),
-      ...(engine && { engine }),
-      ...(deterministic && { deterministic }),
+      ...given({ epochs, killAt, engine, deterministic }),
     });
   } finally {
     status.end();
@@ -110,24 +108,12 @@ async function prove(given: string, options: ProveOptions, self: Self): Promise<
   }
 }
 
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
 /** Refuses a directory with files: resuming from an earlier proof would prove nothing. */
 function emptyDirectory(path: string): string {
   const full = resolve(path);
-  let names: readonly string[] = [];
-  try {
-    names = readdirSync(full);
-  } catch {
-    return full; // It is made later.
-  }
-  if (names.length === 0) return full;
+  if (!existsSync(full) || readdirSync(full).length === 0) return full;
   throw new EspalierError("DIRECTORY_NOT_EMPTY", `${path} is not empty`, {
     fix: "give a new directory to --keep",
   });

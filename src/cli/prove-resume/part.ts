@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { CheckpointManager, checkpointHook, isCheckpointHook, localStore } from "../../checkpoint/index.ts";
 import { buildRun, readRecord, storedConfig } from "../../config/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
@@ -14,6 +13,8 @@ import {
   type TrainerOptions,
   type TrainingSetup,
 } from "../../trainer/index.ts";
+import { given } from "../options.ts";
+import { importFile } from "../run-again.ts";
 import type { PartMessage, PartRequest } from "./process.ts";
 
 const checkpointName = "prove-resume.checkpoint";
@@ -23,16 +24,15 @@ export async function runPart(request: PartRequest, tell: (message: PartMessage)
   const options = await (request.isRun ? runSetup(request.file, request.engine) : loadSetup(request.file));
   const watch = watcher(tell);
   // The set-up's own would go on from what an earlier process left: the proof brings one instead.
-  const given = (options.hooks ?? []).filter((hook) => !isCheckpointHook(hook));
+  const hooks = (options.hooks ?? []).filter((hook) => !isCheckpointHook(hook));
   const trainer = new Trainer({
     ...options,
     config: {
       ...options.config,
-      ...(request.epochs !== undefined && { epochs: request.epochs }),
-      ...(request.deterministic !== undefined && { deterministic: request.deterministic }),
+      ...given({ epochs: request.epochs, deterministic: request.deterministic }),
     },
     hooks: [
-      ...given,
+      ...hooks,
       watch.hook,
       checkpoints(request.checkpoints),
       ...(request.pauseAt === undefined ? [] : [pause(request.pauseAt, tell)]),
@@ -114,7 +114,7 @@ function pause(pauseAt: number, tell: (message: PartMessage) => void): TrainerHo
 
 /** Imports a file and makes the training set-up that it exports: `setup`, or its default export. */
 export async function loadSetup(file: string): Promise<TrainerOptions> {
-  const exports = await importFile(file);
+  const exports = await importFile(file, "setup");
   const setup = exports.setup ?? exports.default;
   if (typeof setup !== "function")
     throw invalid(
@@ -144,20 +144,6 @@ async function runSetup(directory: string, engine: string | undefined): Promise<
       controlHook({ replay: controlJournal(directory) }),
     ],
   };
-}
-
-/** Imports a module by its path. */
-export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
-  } catch (cause) {
-    if (cause instanceof EspalierError) throw cause;
-    throw new EspalierError(
-      "SETUP_FAILED",
-      `${file} could not be imported: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { fix: "run the file by itself to see where it fails", cause },
-    );
-  }
 }
 
 const invalid = (what: string): EspalierError =>

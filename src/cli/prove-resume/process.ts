@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { EspalierError } from "../../core/index.ts";
-import type { Self } from "../run-again.ts";
+import { gathered, type Self } from "../run-again.ts";
 import type { Course } from "./prove.ts";
 
 /** The work of one process: all of a run, or a part of it that ends in a kill. */
@@ -74,9 +74,6 @@ export interface PartProcess {
   kill(): Promise<boolean>;
 }
 
-/** Characters of the output of a process that are kept for its error. */
-const keptOutput = 4000;
-
 export function startPart(
   [node, ...args]: Self,
   what: string,
@@ -87,11 +84,7 @@ export function startPart(
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: { ...process.env, ...env },
   });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(-keptOutput);
-    });
+  const output = gathered(child, 4000);
   let killed = false;
   let told: PartDone | undefined;
   let failed: Extract<PartMessage, { readonly kind: "failed" }> | undefined;
@@ -102,7 +95,7 @@ export function startPart(
   const early = (how: string): EspalierError => {
     const { code, fix, text = killed ? "it was killed" : `it ended before its time (${how})` } = failed ?? {};
     // Its output helps only where the error does not explain itself.
-    const printed = code === undefined && output.trim() !== "" ? `\n${indented(output)}` : "";
+    const printed = code === undefined && output() !== "" ? `\n${output().replace(/^/gm, "    ")}` : "";
     return new EspalierError(
       code ?? "PROOF_FAILED",
       `${what}: ${text}${printed}`,
@@ -143,10 +136,3 @@ export function startPart(
     },
   };
 }
-
-const indented = (text: string): string =>
-  text
-    .trim()
-    .split("\n")
-    .map((line) => `    ${line}`)
-    .join("\n");

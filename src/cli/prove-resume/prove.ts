@@ -3,21 +3,17 @@ import { join } from "node:path";
 import { CheckpointManager, localStore } from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
 import { type ComponentDifference, diffCheckpoints } from "../checkpoint/diff.ts";
+import { given } from "../options.ts";
 import type { Self } from "../run-again.ts";
 import { type PartDone, type PartProcess, type PartRequest, startPart } from "./process.ts";
 
-interface ProofOptions {
-  /** A module that exports a training set-up, or the directory of a run. */
-  readonly file: string;
-  readonly isRun?: boolean;
+interface ProofOptions extends Pick<PartRequest, "file" | "isRun" | "epochs" | "deterministic"> {
   /** An empty directory for checkpoints and end states. */
   readonly directory: string;
   readonly program: Self;
-  readonly epochs?: number;
   /** Batches after which it is killed. */
   readonly killAt?: readonly number[];
   readonly engine?: "wasm" | "xla";
-  readonly deterministic?: boolean;
   /** Gets a line about each step. */
   readonly say: (line: string) => void;
 }
@@ -53,15 +49,9 @@ export async function proveResume(options: ProofOptions): Promise<Proof> {
   const { file, isRun, engine, directory, epochs, deterministic, say } = options;
   mkdirSync(directory, { recursive: true });
   const env = engine ? { ESPALIER_ENGINE: engine } : {};
-  const given = {
-    file,
-    ...(isRun && { isRun }),
-    ...(engine && { engine }),
-    ...(epochs !== undefined && { epochs }),
-    ...(deterministic && { deterministic }),
-  };
+  const asked = given({ isRun, engine, epochs, deterministic });
   const start = (what: string, rest: Omit<PartRequest, "file">): PartProcess =>
-    startPart(options.program, what, { ...given, ...rest }, env);
+    startPart(options.program, what, { file, ...asked, ...rest }, env);
 
   say("training in one go");
   const straight = await start("the run in one go", {
@@ -91,14 +81,13 @@ export async function proveResume(options: ProofOptions): Promise<Proof> {
       "PROOF_VOID",
       `the resumed run began after batch ${resumed.resumedAt}, and the newest checkpoint is of batch ${last?.batches}`,
     );
-  return compare(straight, resumed, {
-    kills: killed.map(({ kill, pid, checkpoint }) => ({
-      ...kill,
-      pid,
-      checkpoint: checkpoint.name,
-      resumedAt: checkpoint.batches,
-    })),
-  });
+  const done = killed.map(({ kill, pid, checkpoint: { name, batches } }) => ({
+    ...kill,
+    pid,
+    checkpoint: name,
+    resumedAt: batches,
+  }));
+  return compare(straight, resumed, done);
 }
 
 /** A process that waits to be killed does not end by itself, unless it fails. */
@@ -127,11 +116,7 @@ async function wholeCheckpoint(directory: string, { save }: Kill, part: PartProc
   }
 }
 
-async function compare(
-  straight: PartDone,
-  resumed: PartDone,
-  { kills }: Pick<Proof, "kills">,
-): Promise<Proof> {
+async function compare(straight: PartDone, resumed: PartDone, kills: Proof["kills"]): Promise<Proof> {
   const names = [...new Set([...Object.keys(straight.hashes), ...Object.keys(resumed.hashes)])];
   const components = names
     .filter((name) => !isTime(name))

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
@@ -6,8 +5,8 @@ import { isOnS3 } from "../../checkpoint/index.ts";
 import { EspalierError, numberText, printable } from "../../core/index.ts";
 import type { Environment, Replay, ReplayVerdict } from "../../rl/index.ts";
 import { countOf, numberOf } from "../options.ts";
-import { ranElsewhere, type Self, thisProgram } from "../run-again.ts";
-import { type Surroundings, thisProcess } from "../terminal.ts";
+import { ranElsewhere, type Self, thisProgram, withModule } from "../run-again.ts";
+import { checkFree, type Surroundings, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { configuredParts } from "../train.ts";
 import { printFrames, textFrames, watch } from "./film.ts";
@@ -32,12 +31,12 @@ const thisTerminal = (): ReplaySurroundings =>
 
 /** The options of `espalier replay`. */
 interface ReplayCommandOptions {
-  readonly speed: string;
+  readonly speed: number;
   readonly svg?: string;
   readonly gif?: string;
   readonly frames?: boolean;
-  readonly columns?: string;
-  readonly width: string;
+  readonly columns?: number;
+  readonly width: number;
   readonly module?: string;
   readonly config?: string;
   readonly force?: boolean;
@@ -47,9 +46,6 @@ interface ReplayCommandOptions {
 /** Steps a second at speed 1. */
 const FPS = 30;
 
-/** Pictures a second. */
-const fpsOf = (speed: string): number => FPS * numberOf("--speed", speed, 0.01, 30, "a number");
-
 /** `espalier replay`. */
 export function registerReplay(program: Command, around: ReplaySurroundings = thisTerminal()): void {
   program
@@ -58,16 +54,20 @@ export function registerReplay(program: Command, around: ReplaySurroundings = th
       "<replay>",
       "a replay, its file: URI or address on S3, or a directory of replays, of which the newest is taken",
     )
-    .option("--speed <times>", "how fast: 1 is 30 steps a second", "1")
+    .option("--speed <times>", "how fast: 1 is 30 steps a second", numberOf("--speed", 0.01, 30), 1)
     .option("--svg <file>", "write an animated SVG instead")
     .option("--gif <file>", "write an animated GIF instead")
-    .option("--width <pixels>", "how wide a GIF is", "400")
+    .option("--width <pixels>", "how wide a GIF is", countOf("--width", 8, 4096), 400)
     .option("--force", "write over a file that is there")
     .option(
       "--frames",
       "print every picture below the other, without waiting; so it is where there is no terminal",
     )
-    .option("--columns <n>", "how many letters wide pictures are (default: as wide as the terminal)")
+    .option(
+      "--columns <n>",
+      "how many letters wide pictures are (default: as wide as the terminal)",
+      countOf("--columns", 8, 1000),
+    )
     .option(
       "--module <file>",
       "import this first: it registers environments of your own by registerEnvironment",
@@ -96,11 +96,9 @@ async function replay(
   around: ReplaySurroundings,
 ): Promise<void> {
   const { out, err } = around;
-  const fps = fpsOf(options.speed);
-  const columns = options.columns === undefined ? undefined : countOf("--columns", options.columns, 8, 1000);
-  const width = countOf("--width", options.width, 8, 4096);
-  for (const file of [options.svg, options.gif])
-    if (file !== undefined) checkFree(file, options.force === true);
+  const { columns, width } = options;
+  const fps = FPS * options.speed;
+  for (const file of [options.svg, options.gif]) if (file !== undefined) checkFree(file, options.force);
   if (await ranElsewhere(options.module, around.self, around.args)) return;
   if (options.config !== undefined) {
     const { locateConfig } = await import("../../config/index.ts");
@@ -141,15 +139,7 @@ function environmentOf(
   try {
     return make(environment);
   } catch (cause) {
-    if (!(cause instanceof EspalierError) || cause.code !== "ENVIRONMENT_UNKNOWN") throw cause;
-    throw new EspalierError(cause.code, `this replay is of "${environment}", which is not registered`, {
-      fix:
-        module === undefined
-          ? `give --config, the run or its file, or --module FILE, which calls registerEnvironment("${environment}", { make })`
-          : `let ${module} call registerEnvironment("${environment}", { make }); where it does, it has a copy of Espalier to itself: ` +
-            'name it .mts or .mjs, or put "type": "module" into its package.json',
-      cause,
-    });
+    throw withModule(cause, module, "or give --config, the run or its file");
   }
 }
 
@@ -189,14 +179,6 @@ const verdictText = (verdict: ReplayVerdict): string =>
 function replayJson(replay: Replay, verdict: ReplayVerdict, path: string): object {
   const { actions: _actions, observations, ...facts } = replay;
   return { path, ...facts, observations: observations.digest, verdict };
-}
-
-/** Refuses to write over what is there. */
-function checkFree(file: string, force: boolean): void {
-  if (force || !existsSync(resolve(file))) return;
-  throw new EspalierError("EXPORT_EXISTS", `${file} is there already`, {
-    fix: "give another name, or --force to write over it",
-  });
 }
 
 /** Writes a picture. */

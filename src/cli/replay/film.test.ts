@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { asText } from "../../rl/index.ts";
 import { captured } from "../runs/runs.test-support.ts";
-import { printFrames, type Room, type TextOf, textFrames, watch } from "./film.ts";
+import { printFrames, type Room, textFrames, watch } from "./film.ts";
 
 const frames = ["a\nb", "c\nd", "e\nf"];
 
@@ -93,7 +94,7 @@ describe("printing pictures", () => {
 describe("textFrames", () => {
   const drawing = { width: 4, height: 4, shapes: [], caption: "step 3 of very many\u001b[2J" };
   const seen: unknown[] = [];
-  const textOf: TextOf = ({ caption }, options) => {
+  const textOf: typeof asText = ({ caption }, options) => {
     seen.push(options);
     return caption ?? "";
   };

@@ -1,15 +1,9 @@
 import { cut, printable } from "../../core/index.ts";
-import type { Drawing } from "../../rl/index.ts";
+import type { asText, Drawing } from "../../rl/index.ts";
 import type { Surroundings } from "../terminal.ts";
 
 /** The width of text where there is no terminal. */
 const COLUMNS = 80;
-
-/** Turns a drawing into text: `asText`. */
-export type TextOf = (
-  drawing: Drawing,
-  options: { readonly columns: number; readonly rows?: number; readonly color: boolean },
-) => string;
 
 /** The size of the terminal. Undefined where there is none. */
 export interface Room {
@@ -26,7 +20,7 @@ export function textFrames(
   drawings: readonly Drawing[],
   asked: number | undefined,
   { columns: most = Number.POSITIVE_INFINITY, rows, color }: Room,
-  textOf: TextOf,
+  textOf: typeof asText,
 ): readonly string[] {
   const columns = Math.min(asked ?? (Number.isFinite(most) ? most : COLUMNS), most);
   // A line for the caption, and one for the cursor.
@@ -42,12 +36,6 @@ const SHOW_CURSOR = "\x1b[?25h";
 const TO_LINE_END = "\x1b[K";
 const TO_SCREEN_END = "\x1b[J";
 
-/** Pictures as text that are shown one after the other. */
-interface Film {
-  readonly frames: readonly string[];
-  readonly fps: number;
-}
-
 /** More a second than a terminal shows. */
 const MOST_FPS = 60;
 
@@ -56,7 +44,7 @@ const MOST_FPS = 60;
  * with the last picture and its cursor, however it ends.
  */
 export async function watch(
-  { frames, fps }: Film,
+  { frames, fps }: { readonly frames: readonly string[]; readonly fps: number },
   { out, pause, interrupts }: Pick<Surroundings, "out" | "pause" | "interrupts">,
 ): Promise<boolean> {
   const { signal, stop } = interrupts();

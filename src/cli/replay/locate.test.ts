@@ -28,9 +28,9 @@ describe("locateReplay", () => {
     expect(locateReplay(path())).toEqual({ path: path("entry/episode.replay"), among: 4 });
   });
 
-  it("says what lies beside a path that leads nowhere, and that a directory is empty", () => {
+  it("says that a path leads nowhere, and that a directory is empty", () => {
     put("a.replay", 1);
-    expect(() => locateReplay(path("b.replay"))).toThrow(/nothing at .*b\.replay.*: a\.replay/s);
+    expect(() => locateReplay(path("b.replay"))).toThrow(/nothing at .*b\.replay.*REPLAY_MISSING/s);
     expect(() => locateReplay(path("none", "b.replay"))).toThrow(/REPLAY_MISSING.*give a replay/s);
     mkdirSync(path("empty"));
     expect(() => locateReplay(path("empty"))).toThrow(/holds no replays.*ends in \.replay/s);

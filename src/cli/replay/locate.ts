@@ -1,19 +1,18 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { EspalierError } from "../../core/index.ts";
 
 const SUFFIX = ".replay";
 
-/** The replay at a path, and the number of replays it was chosen from. */
-interface LocatedReplay {
-  readonly path: string;
-  readonly among: number;
-}
-
-/** A file, or the newest replay of a directory: those in it, and those that a store keeps in directories of their own. */
-export function locateReplay(path: string): LocatedReplay {
+/**
+ * A file, or the newest replay of a directory: those in it, and those that a store keeps in directories of their own;
+ * and among how many it was chosen.
+ */
+export function locateReplay(path: string): { readonly path: string; readonly among: number } {
   if (!existsSync(path))
-    throw new EspalierError("REPLAY_MISSING", `there is nothing at ${path}`, { fix: besideFix(path) });
+    throw new EspalierError("REPLAY_MISSING", `there is nothing at ${path}`, {
+      fix: "give a replay, its file: URI, or a directory of replays",
+    });
   if (!statSync(path).isDirectory()) return { path, among: 1 };
   const found = replaysIn(path);
   const newest = found
@@ -34,13 +33,4 @@ function replaysIn(directory: string): readonly string[] {
       .filter((name) => name.endsWith(SUFFIX) && !name.startsWith("."))
       .map((name) => join(path, name));
   });
-}
-
-function besideFix(path: string): string {
-  const parent = dirname(path);
-  const beside = existsSync(parent)
-    ? readdirSync(parent).filter((name) => name.endsWith(SUFFIX) && !name.startsWith("."))
-    : [];
-  if (beside.length === 0) return "give a replay, its file: URI, or a directory of replays";
-  return `replays in ${parent}: ${beside.sort().slice(-5).join(", ")}`;
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { EspalierError } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
-import { countOf, numberOf } from "../options.ts";
+import { countOf, given, numberOf } from "../options.ts";
 import { type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { compareText, readComparison } from "./compare.ts";
@@ -41,16 +41,12 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
   espalier runs --metric evaluation/return  with another metric than the loss
   espalier runs --store postgres://db/ml --json`,
   )
-    .option("--limit <n>", "the most that are listed", "20")
+    .option("--limit <n>", "the most that are listed", countOf("--limit"), 20)
     .option("--metric <key>", "the metric whose newest value is shown, instead of the loss")
     .option("--json", "print JSON")
-    .action(async (options: StoreOptions & { readonly limit: string; readonly metric?: string }) => {
-      const { metric } = options;
-      const choice = {
-        limit: countOf("--limit", options.limit),
-        now: around.clock.wall(),
-        ...(metric !== undefined && { metric }),
-      };
+    .action(async (options: StoreOptions & { readonly limit: number; readonly metric?: string }) => {
+      const { limit, metric } = options;
+      const choice = { limit, now: around.clock.wall(), ...given({ metric }) };
       await reading(options, async (store) => {
         const found = await listRuns(store, choice);
         await print(
@@ -73,7 +69,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
       const { metric } = options;
       const now = around.clock.wall();
       await reading(options, async (store) => {
-        const shown = await readShown(store, run, { now, ...(metric && { metric }) });
+        const shown = await readShown(store, run, { now, ...given({ metric }) });
         await print(options.json ? [jsonText(shownJson(shown))] : showText(shown, now, style(options)));
       });
     });
@@ -95,10 +91,8 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
           });
         const { metric } = options;
         await reading(options, async (store) => {
-          const found = await readComparison(store, runs, {
-            now: around.clock.wall(),
-            ...(metric && { metric }),
-          });
+          const now = around.clock.wall();
+          const found = await readComparison(store, runs, { now, ...given({ metric }) });
           await print(options.json ? [jsonText(found)] : compareText(found, style(options)));
         });
       },
@@ -134,17 +128,19 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
   )
     .argument("<run>", RUN)
     .option("--metric <keys...>", METRIC)
-    .option("--interval <seconds>", "how often to look", "1")
+    .option("--interval <seconds>", "how often to look", numberOf("--interval", 0.05, 86_400, "seconds"), 1)
     .option("--json", "print each value as a line of JSON, and how the run ended as the last")
     .action(
       async (
         run: string,
-        options: StoreOptions & { readonly metric?: readonly string[]; readonly interval: string },
+        options: StoreOptions & { readonly metric?: readonly string[]; readonly interval: number },
       ) => {
-        const { metric } = options;
-        const interval = 1000 * numberOf("--interval", options.interval, 0.05, 86_400, "seconds");
-        const json = options.json === true;
-        const choice = { interval, json, style: style(options), ...(metric && { metric }) };
+        const { json, metric } = options;
+        const choice = {
+          interval: 1000 * options.interval,
+          style: style(options),
+          ...given({ json, metric }),
+        };
         await reading(options, (store) => tail(store, run, choice, around));
       },
     );
@@ -156,16 +152,16 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
   )
     .argument("<run>", RUN)
     .argument("<hook>", "its name")
-    .option("--at <step>", "what is known of this step alone")
+    .option(
+      "--at <step>",
+      "what is known of this step alone",
+      numberOf("--at", 0, Number.MAX_SAFE_INTEGER, "a step"),
+    )
     .option("--json", "print JSON")
-    .action(async (run: string, hook: string, options: StoreOptions & { readonly at?: string }) => {
-      const at =
-        options.at === undefined
-          ? undefined
-          : numberOf("--at", options.at, 0, Number.MAX_SAFE_INTEGER, "a step");
+    .action(async (run: string, hook: string, options: StoreOptions & { readonly at?: number }) => {
       await reading(options, async (store) => {
         const { readWhy } = await import("../../metrics/index.ts");
-        const why = await readWhy(store, run, hook, at);
+        const why = await readWhy(store, run, hook, options.at);
         await print(options.json ? [jsonText(whyJson(why))] : whyLines(why, style(options)));
       });
     });
@@ -175,14 +171,18 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
 const DEFAULT_STORE = "runs/stats.db";
 
 /** Opens the store a command reads, and closes it afterwards. */
-async function withStore<T>(
+export async function withStore<T>(
   given: string | undefined,
   { env, openStore }: Pick<Surroundings, "env" | "openStore">,
   use: (store: StatsStore) => Promise<T>,
 ): Promise<T> {
   const location = given ?? (env.ESPALIER_STORE || DEFAULT_STORE);
   const store = await openStore(location).catch((error: unknown) => {
-    throw error instanceof EspalierError && error.code === "STATS_MISSING" ? missing(location, error) : error;
+    if (!(error instanceof EspalierError) || error.code !== "STATS_MISSING") throw error;
+    throw new EspalierError(error.code, `there is no stats store ${location}`, {
+      fix: "give --store or set ESPALIER_STORE: the SQLite file or the postgres:// URL that the run was told to file in",
+      cause: error,
+    });
   });
   try {
     return await use(store);
@@ -190,10 +190,3 @@ async function withStore<T>(
     await store.close();
   }
 }
-
-/** The same, with what can be done about it here. */
-const missing = (location: string, cause: EspalierError): EspalierError =>
-  new EspalierError(cause.code, `there is no stats store ${location}`, {
-    fix: "give --store or set ESPALIER_STORE: the SQLite file or the postgres:// URL that the run was told to file in",
-    cause,
-  });

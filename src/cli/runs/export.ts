@@ -37,13 +37,13 @@ export async function exportRun(
   const over = AbortSignal.any([interrupt.signal, out.gone]);
   try {
     const sink = await sinkFor(options.to, target.path);
-    const reader = target.name === "-" ? follower(target.path, out) : undefined;
+    const passOn = target.name === "-" ? follower(target.path, out) : undefined;
     // Lines are final once they are written. A table is not: it is written again when a column comes.
-    const each = options.to === "jsonl" ? reader : undefined;
-    const count = await pour(store, run, sink, { err, over, ...(each && { each }) });
+    const each = options.to === "jsonl" ? passOn : undefined;
+    const count = await pour(store, run, sink, { err, over, each });
     if (over.aborted) return !interrupt.signal.aborted;
     target.commit();
-    if (reader) await reader();
+    if (passOn) await passOn();
     else if (options.json)
       await out.write(`${jsonText({ run: run.id, format: options.to, path: target.name, values: count })}\n`);
     else await out.write(`${amountText(count, "values")} of run ${run.id} in ${target.name}\n`);
@@ -66,7 +66,11 @@ async function pour(
   store: StatsStore,
   run: RunRow,
   sink: Sink,
-  { err, over, each }: { readonly err: Output; readonly over: AbortSignal; each?(): Promise<void> },
+  {
+    err,
+    over,
+    each,
+  }: { readonly err: Output; readonly over: AbortSignal; each: (() => Promise<void>) | undefined },
 ): Promise<number> {
   const { id, name, startedAt, config, outcome, reason } = run;
   const total = (await store.metrics(id)).reduce((sum, { points }) => sum + points, 0);
@@ -151,46 +155,39 @@ function recordMaker(): (row: MetricRow) => MetricRecord {
 export const FORMATS = ["csv", "jsonl", "tensorboard"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** The target of an export. It is written beside its place first, so that half an export never looks whole. */
-interface Target {
-  /** As people are told; `-` is standard output. */
-  readonly name: string;
-  /** The path that the sink writes to. */
-  readonly path: string;
-  /** Puts what was written in its place. */
-  commit(): void;
-  /** Removes what was left unfinished, if anything. */
-  clean(): void;
-}
-
-/** Chooses the place of an export; refuses one that is taken unless `force`. */
+/**
+ * Chooses the place of an export, `-` for standard output; refuses one that is taken unless `force`. It is written
+ * beside its place first, to `path`, so that half an export never looks whole; `commit` puts it there.
+ */
 function exportTarget(
   run: string,
   format: Format,
   { out, force = false }: { readonly out?: string; readonly force?: boolean },
-): Target {
+) {
   const name = out ?? (format === "tensorboard" ? `${run}-tensorboard` : `${run}.${format}`);
-  if (name === "-") return pipeTarget(run, format);
-  const final = resolve(name);
-  if (!force && isTaken(final, format))
+  if (name === "-" && format === "tensorboard")
+    throw new EspalierError("EXPORT_TARGET", "event files cannot be written to standard output", {
+      fix: "give a directory with --out, or export to csv or jsonl",
+    });
+  const final = name === "-" ? join(tmpdir(), `${run}.${format}`) : resolve(name);
+  const isDirectory = existsSync(final) ? statSync(final).isDirectory() : undefined;
+  const isEmpty = isDirectory && format === "tensorboard" && readdirSync(final).length === 0;
+  if (name !== "-" && isDirectory !== undefined && !isEmpty && !force)
     throw new EspalierError("EXPORT_EXISTS", `${name} is there already`, {
       fix: "give another path with --out, or --force to write over it",
     });
-  if (existsSync(final) && statSync(final).isDirectory() !== (format === "tensorboard"))
-    throw new EspalierError(
-      "EXPORT_EXISTS",
-      `${name} is a ${format === "tensorboard" ? "file" : "directory"}`,
-      {
-        fix: "give another path with --out",
-      },
-    );
+  if (name !== "-" && isDirectory !== undefined && isDirectory !== (format === "tensorboard"))
+    throw new EspalierError("EXPORT_EXISTS", `${name} is a ${isDirectory ? "directory" : "file"}`, {
+      fix: "give another path with --out",
+    });
   const draft = draftBeside(final, name);
   const path = join(draft, basename(final));
+  const place = format === "tensorboard" ? placeDirectory : renameSync;
   return {
     name,
     path,
     clean: () => rmSync(draft, { recursive: true, force: true }),
-    commit: () => (format === "tensorboard" ? placeDirectory(path, final) : renameSync(path, final)),
+    commit: () => (name === "-" ? undefined : place(path, final)),
   };
 }
 
@@ -211,24 +208,6 @@ const exportFailed = (name: string, cause: unknown): EspalierError =>
     `${name === "-" ? "standard output" : name} could not be written: ${cause instanceof Error ? cause.message : String(cause)}`,
     { fix: "see that the place can be written to and has room, or give another with --out", cause },
   );
-
-function pipeTarget(run: string, format: Format): Target {
-  if (format === "tensorboard")
-    throw new EspalierError("EXPORT_TARGET", "event files cannot be written to standard output", {
-      fix: "give a directory with --out, or export to csv or jsonl",
-    });
-  const draft = mkdtempSync(join(tmpdir(), "espalier-export-"));
-  return {
-    name: "-",
-    path: join(draft, `${run}.${format}`),
-    commit: () => undefined,
-    clean: () => rmSync(draft, { recursive: true, force: true }),
-  };
-}
-
-const isTaken = (path: string, format: Format): boolean =>
-  existsSync(path) &&
-  (format !== "tensorboard" || !statSync(path).isDirectory() || readdirSync(path).length > 0);
 
 /** Files of a directory and of those in it, relative to it. */
 const filesIn = (directory: string): readonly string[] =>
