@@ -6,13 +6,13 @@ const required = process.env.ESPALIER_REQUIRE;
 const tests = (kind: string) => ["src", "scripts", "bench"].map((folder) => `${folder}/**/*${kind}.test.ts`);
 
 /**
- * `npm test` runs fast and isolated, `npm run test:slow` slow, `npm run test:all` all three. A file's name says where it
- * belongs; see "Tests" in CONTRIBUTING.md.
+ * `npm test` runs fast and isolated, `npm run test:slow` slow and sweep, `npm run test:all` all four. A file's name says
+ * where it belongs; see "Tests" in CONTRIBUTING.md.
  *
  *   NAME.test.ts            fast: many files share a process, so a file leaves globals as it found them
  *   NAME.isolated.test.ts   isolated: a process of its own, for files that change globals or load modules anew
  *   NAME.slow.test.ts       slow: real processes, kills, databases, Python readers, docs programs, long trainings
- *   NAME.sweep.test.ts      fast takes a sample of its cases and slow the rest, by `inSample` and `sweepEngines`
+ *   NAME.sweep.test.ts      fast takes a sample of its cases and sweep the rest, by `inSample` and `sweepEngines`
  */
 export default defineConfig({
   // Examples are written as users write them: `espalier` is the sources, as tsconfig.json says.
@@ -43,11 +43,16 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: "slow", include: tests(".slow"), sequence: { groupOrder: 2 } },
+      },
+      {
+        extends: true,
         test: {
-          name: "slow",
-          include: [...tests(".slow"), ...tests(".sweep")],
+          name: "sweep",
+          include: tests(".sweep"),
           env: { ESPALIER_TEST_SWEEP: "rest" },
-          sequence: { groupOrder: 2 },
+          isolate: false,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -417,9 +417,9 @@ const checkpointMissing = ({ counters, config }: TrainerContext, saved: number):
 
 /** Refuses ranks whose programs differ. */
 async function sameSettings(group: Group, { settings, components }: TrainerContext): Promise<void> {
-  const own = { settings, components: Object.keys(components).filter((name) => !name.startsWith("hook.")) };
-  const main = await group.broadcast("settings", own);
-  const found = await firstDifference(main as unknown as StateTree, own as unknown as StateTree);
+  const names = Object.keys(components).filter((name) => !name.startsWith("hook."));
+  const own: StateTree = { settings: settings as StateTree, components: names };
+  const found = await firstDifference(await group.broadcast("settings", own), own);
   if (!found) return;
   throw new EspalierError("RANKS_DIFFER", `rank 0 and rank ${group.rank} do not train alike: ${found.text}`, {
     fix: "run the same program with the same options on all ranks",

@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject, node } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import { type Processes, type ProcessIdentity, systemProcesses } from "./lock.ts";
 import type { S3Entry, S3Objects } from "./s3-objects.ts";
 
@@ -144,8 +144,8 @@ export class S3Lease {
 
   async #read({ key }: S3Entry): Promise<Claim | "gone"> {
     try {
-      const found: unknown = JSON.parse(new TextDecoder().decode(await this.#objects.whole(key)));
-      if (isPlainObject(found) && typeof found.lease === "number") return found as unknown as Claim;
+      const found = JSON.parse(new TextDecoder().decode(await this.#objects.whole(key))) as Claim | null;
+      if (typeof found?.lease === "number") return found;
     } catch (error) {
       if (error instanceof EspalierError && error.code === "FILE_MISSING") return "gone";
       if (!(error instanceof SyntaxError)) throw error;

@@ -1,6 +1,7 @@
 import { describe, it } from "vitest";
 import type { Value } from "../../engine/index.ts";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
+import { inSample } from "../../sweep.test-support.ts";
 import type { Model } from "../model.ts";
 import { holdCase, type TorchCase } from "../recurrent/torch-cases.test-support.ts";
 import { holdUpdates, trainingsOf } from "../torch-updates.test-support.ts";
@@ -21,7 +22,9 @@ describe.each(sweepEngines())("PyTorch's numbers on %s", (engine) => {
       await holdCase(engine, call, (params, input) => model.apply(params, input));
     },
   );
+});
 
+describe.each(inSample ? [] : (["wasm", ...sweepEngines()] as const))("PyTorch's numbers on %s", (engine) => {
   it.each(trainingsOf(fixture.cases))("%s trained for 100 updates", async (_name, runs) => {
     await holdUpdates(engine, runs);
   });

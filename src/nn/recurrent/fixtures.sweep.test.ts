@@ -1,5 +1,6 @@
 import { describe, it } from "vitest";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
+import { inSample } from "../../sweep.test-support.ts";
 import type { Params } from "../model.ts";
 import { holdUpdates, trainingsOf } from "../torch-updates.test-support.ts";
 import { type CellInput, gru, gruCell, type LstmState, lstm, lstmCell, type SequenceInput } from "./index.ts";
@@ -27,7 +28,9 @@ describe.each(sweepEngines())("PyTorch's numbers on %s", (engine) => {
       await holdCase(engine, given as TorchCase, applied(given as TorchCase));
     },
   );
+});
 
+describe.each(inSample ? [] : (["wasm", ...sweepEngines()] as const))("PyTorch's numbers on %s", (engine) => {
   it.each(trainingsOf(fixture.cases))("%s trained for 100 updates", async (_name, runs) => {
     await holdUpdates(engine, runs);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
 import { every } from "../../schedule/index.ts";
-import { describeInSample } from "../../sweep.test-support.ts";
+import { describeInRest, describeInSample } from "../../sweep.test-support.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
 import { registerEnvironment } from "../environments/registry.ts";
 import { readReplay } from "../replays/files.ts";
@@ -65,6 +65,51 @@ describe.each(sweepEngines())("an evaluation in a thread, on %s", (engine) => {
 });
 
 describeInSample("an evaluation in a thread", () => {
+  it("refuses names that a thread does not know before anything is trained", async () => {
+    registerEnvironment("Only here", { make: makeDrift });
+    const options = { player: drift().player, schedule: every({ epochs: 3 }), mode: "background" as const };
+    const of = (env: string) => () => evaluationHook({ ...options, suites: { x: { env } } });
+    expect(of("Only here")).toThrow(
+      /"Only here" is registered in this thread alone .*\n.*\{ module, name \}/,
+    );
+    expect(of("CartPole-v2")).toThrow(/did you mean "CartPole-v1".*ENVIRONMENT_UNKNOWN/);
+    // Whoever asks a thread all the same hears of it there.
+    const thread = new EvaluationThread();
+    const { spec: policy, observationSpace, actionSpace } = options.player.policy;
+    const asked = thread.evaluate(
+      {
+        ...{ policy, observationSpace, actionSpace, state: {}, episodes: 1, seed: 0, deterministic: true },
+        ...{ suites: { x: { env: "Only here" } }, vectorCount: 1, engine: "wasm", recorded: 0 },
+      },
+      new AbortController().signal,
+    );
+    await expect(asked).rejects.toThrow(
+      /no environment "Only here".*\n.*registered in one thread or process are not known in another: give \{ module, name \}/,
+    );
+    await thread.close();
+  });
+
+  it("ends with a run that is to end at once, and tells nothing", async () => {
+    const task = drift();
+    const controller = new AbortController();
+    const evaluation = evaluationHook({
+      ...{ player: task.player, suites: { endless: { env: here("makeEndless") } } },
+      ...{ schedule: every({ epochs: 3 }), mode: "background" },
+    });
+    const { onEpochEnd } = evaluation;
+    const stopped: TrainerHook = {
+      ...evaluation,
+      onEpochEnd: (context) => onEpochEnd?.(Object.create(context, { signal: { value: controller.signal } })),
+    };
+    const { trainer } = walkRun(task, [stopped]);
+    // The event at which the second is due waits for the first, which never ends by itself.
+    setImmediate(() => controller.abort("enough"));
+    expect((await trainer.train()).outcome).toBe("completed");
+    expect(trainer.hooks.slots.get(evaluationScores)).toBeUndefined();
+  });
+});
+
+describeInRest("an evaluation in a thread", () => {
   it("waits for the one before, or is left out, as it is told", async () => {
     const count = async (whenBusy: "wait" | "skip") => {
       const task = drift();
@@ -110,48 +155,5 @@ describeInSample("an evaluation in a thread", () => {
     ]);
     expect((await trainer.train()).outcome).toBe("completed");
     expect(warnings.join("\n")).toMatch(/suite "gone": .*no function "makeNothing".*ENVIRONMENT_UNKNOWN/s);
-  });
-
-  it("refuses names that a thread does not know before anything is trained", async () => {
-    registerEnvironment("Only here", { make: makeDrift });
-    const options = { player: drift().player, schedule: every({ epochs: 3 }), mode: "background" as const };
-    const of = (env: string) => () => evaluationHook({ ...options, suites: { x: { env } } });
-    expect(of("Only here")).toThrow(
-      /"Only here" is registered in this thread alone .*\n.*\{ module, name \}/,
-    );
-    expect(of("CartPole-v2")).toThrow(/did you mean "CartPole-v1".*ENVIRONMENT_UNKNOWN/);
-    // Whoever asks a thread all the same hears of it there.
-    const thread = new EvaluationThread();
-    const { spec: policy, observationSpace, actionSpace } = options.player.policy;
-    const asked = thread.evaluate(
-      {
-        ...{ policy, observationSpace, actionSpace, state: {}, episodes: 1, seed: 0, deterministic: true },
-        ...{ suites: { x: { env: "Only here" } }, vectorCount: 1, engine: "wasm", recorded: 0 },
-      },
-      new AbortController().signal,
-    );
-    await expect(asked).rejects.toThrow(
-      /no environment "Only here".*\n.*registered in one thread or process are not known in another: give \{ module, name \}/,
-    );
-    await thread.close();
-  });
-
-  it("ends with a run that is to end at once, and tells nothing", async () => {
-    const task = drift();
-    const controller = new AbortController();
-    const evaluation = evaluationHook({
-      ...{ player: task.player, suites: { endless: { env: here("makeEndless") } } },
-      ...{ schedule: every({ epochs: 3 }), mode: "background" },
-    });
-    const { onEpochEnd } = evaluation;
-    const stopped: TrainerHook = {
-      ...evaluation,
-      onEpochEnd: (context) => onEpochEnd?.(Object.create(context, { signal: { value: controller.signal } })),
-    };
-    const { trainer } = walkRun(task, [stopped]);
-    // The event at which the second is due waits for the first, which never ends by itself.
-    setImmediate(() => controller.abort("enough"));
-    expect((await trainer.train()).outcome).toBe("completed");
-    expect(trainer.hooks.slots.get(evaluationScores)).toBeUndefined();
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { adam, chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
 import { between, cycle, every } from "../../schedule/index.ts";
 import { hashState, type StateTree } from "../../state/index.ts";
+import { describeInSample, inSample } from "../../sweep.test-support.ts";
 import { Trainer, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
 import { entropyLoss, policyGradientLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
 import { cloningLoss, kickstartLoss } from "../losses/imitation.ts";
@@ -51,7 +52,7 @@ function watching() {
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
-describe.each(both)("losses beside PPO's, with %s environments", (where) => {
+describe.each(inSample ? [] : both)("what losses teach, with %s environments", (where) => {
   it("a demonstrator's falls while PPO learns, and so does that of a teacher who learned", async () => {
     // The demonstrator names what it sees.
     const observations = Float32Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1);
@@ -79,6 +80,23 @@ describe.each(both)("losses beside PPO's, with %s environments", (where) => {
     expect(end(taught.found["episode.return"])).toBeGreaterThan(begin(taught.found["episode.return"]));
   });
 
+  it("A2C's learn what is to be done", async () => {
+    const { hook, found } = watching();
+    const task = onPolicyTask({
+      ...{ env: worlds(where, matching, 8), policy, rolloutSteps: 10, gamma: 0.5, lambda: 1 },
+      losses: [policyGradientLoss(), valueLoss({ weight: 0.5 }), entropyLoss({ weight: 0.01 })],
+      optimizer: chain(clipByGlobalNorm(0.5), rmsprop({ decay: 0.99, epsilon: 1e-5 })),
+      ...{ learningRate: 0.01, engine: "wasm" },
+    });
+    await trained(task, { epochs: 80 }, [hook]);
+    const returns = found["episode.return"] ?? [];
+    // By chance 4 / 3 of 4.
+    expect(mean(returns.slice(0, 5))).toBeLessThan(2.2);
+    expect(mean(returns.slice(-10))).toBeGreaterThan(3.4);
+  });
+});
+
+describe.each(inSample ? both : [])("losses beside PPO's, with %s environments", (where) => {
   it("take part in the epochs and updates they are scheduled for, with the same bits after a resume", async () => {
     const losses = () => [
       ...ppo().slice(0, 2),
@@ -135,24 +153,9 @@ describe.each(both)("losses beside PPO's, with %s environments", (where) => {
     const once = taskWith(where, { minibatches: 1, updateEpochs: 1, learningRate: 0.01 });
     expect((await trained(once, { epochs: 3 })).hashes.params).toBe(fused.hashes.params);
   });
-
-  it("A2C's learn what is to be done", async () => {
-    const { hook, found } = watching();
-    const task = onPolicyTask({
-      ...{ env: worlds(where, matching, 8), policy, rolloutSteps: 10, gamma: 0.5, lambda: 1 },
-      losses: [policyGradientLoss(), valueLoss({ weight: 0.5 }), entropyLoss({ weight: 0.01 })],
-      optimizer: chain(clipByGlobalNorm(0.5), rmsprop({ decay: 0.99, epsilon: 1e-5 })),
-      ...{ learningRate: 0.01, engine: "wasm" },
-    });
-    await trained(task, { epochs: 80 }, [hook]);
-    const returns = found["episode.return"] ?? [];
-    // By chance 4 / 3 of 4.
-    expect(mean(returns.slice(0, 5))).toBeLessThan(2.2);
-    expect(mean(returns.slice(-10))).toBeGreaterThan(3.4);
-  });
 });
 
-describe("what a task is given", () => {
+describeInSample("what a task is given", () => {
   it("lent parameters stay as they are", async () => {
     const params = policy.init(2, { engine: "wasm" });
     const before = await hashState(params as StateTree);
