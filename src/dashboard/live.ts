@@ -256,17 +256,18 @@ function tailOf(...names: readonly [string, ...string[]]): () => LogPart {
   };
 }
 
-/** The last lines of a run's log before an offset, of the end without one. */
-export function readLog(directory: string, before: number | undefined): LogPart {
-  const found = withFile([directory, "run.log"], (read, size) => {
-    const to = Math.min(before ?? size, size);
-    const from = Math.max(0, to - MOST_BYTES);
-    const bytes = read(from, to - from);
-    // The first line may be cut.
-    const start = from === 0 ? 0 : bytes.indexOf(10) + 1;
-    return { lines: linesOf(bytes.subarray(start)), from: from + start, to };
-  });
-  return found ?? { lines: [], from: 0, to: 0 };
+/** The last lines of a run's log. */
+export function readLog(directory: string | undefined): LogPart {
+  const found =
+    directory &&
+    withFile([directory, "run.log"], (read, to) => {
+      const from = Math.max(0, to - MOST_BYTES);
+      const bytes = read(from, to - from);
+      // The first line may be cut.
+      const start = from === 0 ? 0 : bytes.indexOf(10) + 1;
+      return { lines: linesOf(bytes.subarray(start)), from: from + start, to };
+    });
+  return found || { lines: [], from: 0, to: 0 };
 }
 
 /** Whole lines as a page may show them: what would move a cursor is written as an escape. */

@@ -54,16 +54,11 @@ const routes = {
   "GET /api/sparks": ({ query }, runs) => readSparks(runs, textOf(query, "key"), query.getAll("run")),
   "GET /api/runs/*": ({ names: [id] }, runs) => readDetail(runs, id),
   "GET /api/runs/*/series": ({ names: [id], query }, runs) => readSeries(runs, id, seriesQuery(query)),
-  "GET /api/runs/*/events": async ({ names: [id], query }, runs) =>
-    (await runs.storeOf(id).list(id, kindOf(query))).slice(-MOST_EVENTS),
+  "GET /api/runs/*/events": ({ names: [id], query }, runs) => listEvents(runs, id, textOf(query, "kind")),
   "GET /api/runs/*/hooks": ({ names: [id] }, runs) => readHooks(runs, id),
   "GET /api/runs/*/why": ({ names: [id], query }, runs) =>
     explainHook(runs, id, textOf(query, "hook"), numberOf(query, "at")),
-  "GET /api/runs/*/log": async ({ names: [id], query }, runs) => {
-    const directory = directoryOf(runs, await runs.row(id));
-    const before = numberOf(query, "before");
-    return directory === undefined ? { lines: [], from: 0, to: 0 } : readLog(directory, before);
-  },
+  "GET /api/runs/*/log": async ({ names: [id] }, runs) => readLog(directoryOf(runs, await runs.row(id))),
   "GET /api/compare": ({ query }, runs) => readComparison(runs, query.getAll("run")),
   "GET /api/sweeps": (_, runs) => listSweeps(runs),
   "GET /api/cluster": () => readCluster(),
@@ -144,19 +139,11 @@ function protectedOf(body: unknown): boolean {
   return value;
 }
 
-const KINDS = [
-  "evaluation",
-  "episode",
-  "replay",
-  "checkpoint",
-  "heartbeat",
-  "decision",
-  "intervention",
-] as const;
-
-function kindOf(query: URLSearchParams): RunEventKind {
-  const kind = textOf(query, "kind");
-  const known = KINDS.find((each) => each === kind);
-  if (known === undefined) throw invalid(`kind is one of ${KINDS.join(", ")}`);
-  return known;
+/** Rows of the stats store: `RunEvents` of a kind. */
+async function listEvents(runs: Runs, id: string, kind: string) {
+  const store = runs.storeOf(id);
+  const kinds = Object.keys(await store.counts(id)) as RunEventKind[];
+  const known = kinds.find((each) => each === kind);
+  if (known === undefined) throw invalid(`kind is one of ${kinds.join(", ")}`);
+  return (await store.list(id, known)).slice(-MOST_EVENTS);
 }

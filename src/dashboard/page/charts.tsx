@@ -90,9 +90,9 @@ function Toolbar() {
         on={(text) => setView({ smoothing: Number(text) })}
       />
       <output>{smoothing.toFixed(2)}</output>
-      <Button text="+" label="Zoom in" on={() => board.shift(0, 0.5)} />
-      <Button text="−" label="Zoom out" on={() => board.shift(0, 2)} />
-      <Button text="Reset zoom" off={!zoom} on={() => setView({ zoom: undefined }, true)} />
+      <Button text="+" aria-label="Zoom in" on={() => board.shift(0, 0.5)} />
+      <Button text="−" aria-label="Zoom out" on={() => board.shift(0, 2)} />
+      <Button text="Reset zoom" disabled={!zoom} on={() => setView({ zoom: undefined }, true)} />
     </fieldset>
   );
 }
@@ -139,7 +139,7 @@ function Group({ category, metrics }: GroupProps) {
         <Button
           class="fold"
           text={`${open ? "▾" : "▸"} ${category} (${metrics.length})`}
-          expanded={open}
+          aria-expanded={open}
           on={() => setView({ folded: toggled(folded, category) })}
         />
       </h3>

@@ -27,15 +27,15 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
     const inspect = () => setView({ item: open ? "" : name });
     return (
       <span class="buttons">
-        <Button text="Inspect" label={`Inspect ${name}`} expanded={open} on={inspect} />
+        <Button text="Inspect" aria-label={`Inspect ${name}`} aria-expanded={open} on={inspect} />
         {!isReport && (
           <>
-            <Button text="Verify" label={`Verify ${name}`} off={off} on={() => verify(name)} />
+            <Button text="Verify" aria-label={`Verify ${name}`} disabled={off} on={() => verify(name)} />
             <Button
               text={keep}
-              label={`${keep} ${name}`}
-              off={off}
-              pressed={kept}
+              aria-label={`${keep} ${name}`}
+              disabled={off}
+              aria-pressed={kept}
               on={() => protect(name, !kept)}
             />
           </>

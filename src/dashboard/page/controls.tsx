@@ -93,7 +93,7 @@ function Requests({ run, state: { state, checkpoints, evaluations, ramps }, off 
   const request = (text: string, action: ControlAction, can = true) => (
     <Button
       text={text}
-      off={off || !can}
+      disabled={off || !can}
       title={can ? undefined : "The run has no hook for this."}
       on={() => tell(run, action)}
     />
@@ -131,7 +131,7 @@ function Requests({ run, state: { state, checkpoints, evaluations, ramps }, off 
 /** Asks before it stops the run. */
 function StopButton({ run, off }: { readonly run: RunDetail; readonly off: boolean }) {
   const [asking, setAsking] = useState(false);
-  if (!asking) return <Button text="Stop…" off={off} on={() => setAsking(true)} />;
+  if (!asking) return <Button text="Stop…" disabled={off} on={() => setAsking(true)} />;
   const stop = () => {
     setAsking(false);
     return tell(run, { action: "stop" });
@@ -139,7 +139,7 @@ function StopButton({ run, off }: { readonly run: RunDetail; readonly off: boole
   return (
     <fieldset class="buttons" aria-label="Stop this run?" ref={focusFirst}>
       Stop this run? It ends after this batch, as at its end.
-      <Button text="Stop" class="danger" off={off} on={stop} />
+      <Button text="Stop" class="danger" disabled={off} on={stop} />
       <Button text="Keep running" on={() => setAsking(false)} />
     </fieldset>
   );
@@ -179,7 +179,7 @@ function RampForm({ run, ramp, value, set, off }: RampProps) {
       <button type="submit" disabled={off || !Number.isFinite(number)}>
         Set
       </button>
-      <Button text="Release" off={off || set === null} on={() => change(null)} />
+      <Button text="Release" disabled={off || set === null} on={() => change(null)} />
     </form>
   );
 }

@@ -79,28 +79,13 @@ export function Table<R>({ caption, columns, rows, empty = "None yet." }: TableP
   );
 }
 
-interface ButtonProps {
+type ButtonProps = Omit<JSX.IntrinsicElements["button"], "onClick"> & {
   readonly text: ComponentChildren;
   readonly on: () => unknown;
-  readonly off?: boolean;
-  /** What a screen reader says, where the text on it is not enough. */
-  readonly label?: string;
-  readonly title?: string | undefined;
-  readonly class?: string;
-  readonly expanded?: boolean;
-  readonly pressed?: boolean;
-}
+};
 
-export const Button = ({ text, on, off, label, expanded, pressed, ...rest }: ButtonProps) => (
-  <button
-    type="button"
-    onClick={() => void on()}
-    disabled={off}
-    aria-label={label}
-    aria-expanded={expanded}
-    aria-pressed={pressed}
-    {...rest}
-  >
+export const Button = ({ text, on, ...rest }: ButtonProps) => (
+  <button type="button" onClick={() => void on()} {...rest}>
     {text}
   </button>
 );

@@ -17,30 +17,31 @@ export const formatTick = (value: number): string =>
   Math.abs(value) < 1e5 ? formatNumber(value) : compact.format(value);
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 5 });
 
+const spans = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1000, "s"],
+] as const;
+
 /** Milliseconds as the two largest units: 850 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d 4 h. */
 export function formatDuration(milliseconds: number): string {
-  const ms = Math.max(0, milliseconds);
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const seconds = ms / 1000;
-  if (seconds < 10) return `${Math.floor(seconds * 10) / 10} s`;
-  if (seconds < 60) return `${Math.floor(seconds)} s`;
-  const pair = (large: number, unit: string, small: number, rest: string) =>
-    Math.floor(small) === 0
-      ? `${Math.floor(large)} ${unit}`
-      : `${Math.floor(large)} ${unit} ${Math.floor(small)} ${rest}`;
-  if (seconds < 3600) return pair(seconds / 60, "min", seconds % 60, "s");
-  if (seconds < 86_400) return pair(seconds / 3600, "h", (seconds % 3600) / 60, "min");
-  return pair(seconds / 86_400, "d", (seconds % 86_400) / 3600, "h");
+  let rest = Math.max(0, milliseconds);
+  if (rest < 1000) return `${Math.round(rest)} ms`;
+  if (rest < 10_000) return `${Math.floor(rest / 100) / 10} s`;
+  const largest = spans.findIndex(([size]) => rest >= size);
+  const parts = spans.slice(largest, largest + 2).map(([size, unit]) => {
+    const count = Math.floor(rest / size);
+    rest %= size;
+    return count === 0 ? "" : ` ${count} ${unit}`;
+  });
+  return parts.join("").trim();
 }
 
-/** How long ago, in one unit: now, 12 s ago, 3 min ago. */
+/** How long ago, in one unit: now, 12 s ago, 3 min ago, 47 h ago, 2 d ago. */
 export function formatAge(milliseconds: number): string {
-  const seconds = Math.floor(milliseconds / 1000);
-  if (seconds < 2) return "now";
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h ago`;
-  return `${Math.floor(seconds / 86_400)} d ago`;
+  const [size, unit] = spans.find(([size], i) => milliseconds >= (i === 0 ? 2 : 1) * size) ?? [1000, "s"];
+  return milliseconds < 2000 ? "now" : `${Math.floor(milliseconds / size)} ${unit} ago`;
 }
 
 /** Bytes with a unit: 512 B, 1.5 kB, 20 MB. */
@@ -52,9 +53,5 @@ export function formatBytes(bytes: number): string {
 
 const units = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** A moment: 2025-03-04 05:06:07, in the browser's time zone. */
-export function formatTime(milliseconds: number): string {
-  const at = new Date(milliseconds);
-  const two = (value: number) => String(value).padStart(2, "0");
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-}
+/** A moment: 2025-03-04 05:06:07, in the browser's time zone. Swedes write it so. */
+export const formatTime = (milliseconds: number): string => new Date(milliseconds).toLocaleString("sv");

@@ -64,7 +64,7 @@ function Header({ onHelp }: { readonly onHelp: () => void }) {
         options={themes.map((one) => [one, one])}
         on={(one) => setView({ theme: one })}
       />
-      <Button text="?" label="Keyboard shortcuts" on={onHelp} />
+      <Button text="?" aria-label="Keyboard shortcuts" on={onHelp} />
     </header>
   );
 }
@@ -115,7 +115,7 @@ function Toasts() {
           <span>
             {message} {fix && <em>{fix}</em>}
           </span>
-          <Button text="×" label="Dismiss" on={() => dismiss(id)} />
+          <Button text="×" aria-label="Dismiss" on={() => dismiss(id)} />
         </p>
       ))}
     </div>

@@ -11,7 +11,7 @@ export function ReplaysView({ run }: { readonly run: RunDetail }) {
   const answer = useFresh<readonly ReplaySummary[]>(run.id, "replays", "replay");
   const chosen = view.value.item;
   const watch = (name: string) => (
-    <Button text="Watch" label={`Watch ${name}`} on={() => setView({ item: name })} />
+    <Button text="Watch" aria-label={`Watch ${name}`} on={() => setView({ item: name })} />
   );
   return (
     <Loaded answer={answer}>

@@ -318,7 +318,7 @@ function TagButton({ tag }: { readonly tag: string }) {
       class="tag"
       text={tag}
       title={`Only runs tagged ${tag}`}
-      pressed={tags.includes(tag)}
+      aria-pressed={tags.includes(tag)}
       on={change}
     />
   );
@@ -343,7 +343,7 @@ export function RunActions({ selected }: { readonly selected: readonly RunSummar
   const [dialog, setDialog] = useState<"tags" | "delete">();
   if (isReport || selected.length === 0) return null;
   const title = "Needs the token: open the link that `espalier dashboard` printed.";
-  const guard = session.value?.control ? {} : { off: true, title };
+  const guard = session.value?.control ? {} : { disabled: true, title };
   const archived = selected.every((run) => run.archived);
   const ids = selected.map((run) => run.id);
   const name = selected.length === 1 ? selected[0]?.name : `${selected.length} runs`;
@@ -440,34 +440,23 @@ function Question({ title, label, text: before = "", wanted, action, onAnswer, o
   );
 }
 
-// Spark lines are asked for together, and only for rows in sight.
+// Spark lines are asked for together, those of the rows that are there.
 const sparks = signal<Sparks>({});
-const inSight = new Map<Element, string>();
 const sparksDue = new Set<string>();
 let sparkKey = "";
 let sparkTimer: ReturnType<typeof setTimeout> | undefined;
-const sparkSight = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    const id = (target as HTMLElement).dataset.run ?? "";
-    if (isIntersecting) inSight.set(target, id);
-    else inSight.delete(target);
-    if (isIntersecting && !Object.hasOwn(sparks.peek(), id)) sparksDue.add(id);
-  }
-  askSparks(20);
-});
 // Live updates of the list carry no metrics: runs that move are asked for again, slowly.
 onLive("runs", ({ changed }) => {
-  for (const run of changed) sparksDue.add(run.id);
-  if (!sparkTimer) askSparks(10_000);
+  for (const { id } of changed) if (Object.hasOwn(sparks.peek(), id)) sparksDue.add(id);
+  if (!sparkTimer && sparksDue.size > 0) askSparks(10_000);
 });
 
 function askSparks(delay: number): void {
   clearTimeout(sparkTimer);
   sparkTimer = setTimeout(async () => {
     sparkTimer = undefined;
-    const due = [...new Set(inSight.values())].filter((id) => sparksDue.delete(id));
-    if (due.length === 0) return;
-    const key = sparkKey;
+    const [due, key] = [[...sparksDue], sparkKey];
+    sparksDue.clear();
     const query = new URLSearchParams([["key", key], ...due.map((id) => ["run", id])]);
     const found = await get<Sparks>(`/api/sparks?${query}`).catch((): Sparks => ({}));
     const none = Object.fromEntries(due.map((id) => [id, []]));
@@ -476,21 +465,16 @@ function askSparks(delay: number): void {
 }
 
 function Spark({ run }: { readonly run: RunSummary }) {
-  const element = useRef<HTMLSpanElement>(null);
   const key = useComputed(() => view.value.spark).value;
   const values = useComputed(() => sparks.value[run.id]).value ?? [];
   useEffect(() => {
-    const own = element.current;
-    if (!own) return;
     if (key !== sparkKey) {
       sparkKey = key;
       sparks.value = {};
     }
-    sparkSight.observe(own);
-    return () => {
-      sparkSight.unobserve(own);
-      inSight.delete(own);
-    };
+    if (Object.hasOwn(sparks.peek(), run.id)) return;
+    sparksDue.add(run.id);
+    askSparks(20);
   }, [run.id, key]);
   const finite = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...finite), Math.max(...finite)];
@@ -499,7 +483,7 @@ function Spark({ run }: { readonly run: RunSummary }) {
   const points = values.flatMap((value, i) => (value === null ? [] : [`${x(i)},${y(value)}`]));
   const last = formatNumber(finite.at(-1));
   return (
-    <span class="spark" data-run={run.id} ref={element}>
+    <span class="spark">
       {finite.length > 0 && (
         <svg viewBox="0 0 120 24" width="120" role="img" aria-label={`${key} of ${run.name}: last ${last}`}>
           <polyline points={points.join(" ")} />

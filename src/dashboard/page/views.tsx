@@ -1,17 +1,16 @@
 // The tabs of a run. Each shows one kind of what the stats store and the run's directory have.
 import type { ComponentType } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import type { ClusterStatus, Comparison, MetricSummary, RunDetail } from "../api.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ClusterStatus, Comparison, Hooks, MetricSummary, RunDetail, Sweep, Why } from "../api.ts";
 import { ChartsView, MetricChart } from "./charts.tsx";
 import { CheckpointsView } from "./checkpoints-view.tsx";
-import { isReport, useApi } from "./client.ts";
-import { Loaded, Select, Table, Text, useRows } from "./elements.tsx";
+import { isReport, onLive, useApi } from "./client.ts";
+import { canSteer, controlOf, tell } from "./controls.tsx";
+import { apiOf, Button, Field, Loaded, Select, Table, Text, useFresh, useRows } from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
-import { HooksView } from "./hooks-view.tsx";
 import { LogView } from "./log-view.tsx";
 import { ReplaysView } from "./replay-view.tsx";
 import { runs } from "./runs.ts";
-import { SweepView } from "./sweep-view.tsx";
 import { TimeView } from "./timeline-view.tsx";
 import { setView, view } from "./view.ts";
 
@@ -251,6 +250,129 @@ function detailsText(details: unknown): string {
   const more = Object.entries(rest).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
   return [outcome, reason, ...more].filter((part) => part !== undefined && part !== null).join(": ");
 }
+
+/** The plan with its reasons, the state of each hook, and why it did or did not run. */
+function HooksView({ run }: { readonly run: RunDetail }) {
+  const answer = useFresh<Hooks>(run.id, "hooks", "decision");
+  const asked = view.value.item;
+  const told = controlOf(run)?.hooks ?? {};
+  const actions = (name: string, enabled: boolean) => {
+    const action = enabled ? "Disable" : "Enable";
+    const ask = () => tell(run, { action: enabled ? "disable" : "enable", hook: name });
+    const open = asked === name;
+    return (
+      <span class="buttons">
+        {!isReport && (
+          <Button
+            text={action}
+            aria-label={`${action} ${name}`}
+            disabled={!canSteer(run) || !told[name] || told[name].fixed === true}
+            title={told[name]?.fixed ? "It answers requests, so it stays enabled." : undefined}
+            on={ask}
+          />
+        )}
+        <Button
+          text="Why"
+          aria-label={`Why ${name} ran or did not`}
+          aria-expanded={open}
+          on={() => setView({ item: open ? "" : name })}
+        />
+      </span>
+    );
+  };
+  return (
+    <Loaded answer={answer}>
+      {({ plan, hooks }) => (
+        <>
+          <Table
+            caption="Hooks"
+            rows={hooks.map((hook) => ({ ...hook, enabled: told[hook.name]?.enabled ?? hook.enabled }))}
+            empty="Nothing was filed about hooks yet."
+            columns={[
+              { title: "Hook", cell: ({ name }) => name },
+              { title: "State", cell: ({ enabled }) => (enabled ? "enabled" : "disabled") },
+              { title: "Actions", cell: ({ name, enabled }) => actions(name, enabled) },
+            ]}
+          />
+          {asked !== "" && <Reasons run={run.id} hook={asked} />}
+          <h3>Plan</h3>
+          <Text>{plan ?? "The plan lies in the run's directory, which is not here."}</Text>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** The decisions about a hook, all of them or those at a step. */
+function Reasons({ run, hook }: { readonly run: string; readonly hook: string }) {
+  const [step, setStep] = useState("");
+  const at = /^\d+$/.test(step.trim()) ? `&at=${step.trim()}` : "";
+  const answer = useApi<Why>(`${apiOf(run, "why")}?hook=${encodeURIComponent(hook)}${at}`);
+  return (
+    <section class="panel" aria-label={`Why ${hook} ran or did not`}>
+      <div class="toolbar">
+        <h3>{`Why ${hook} ran or did not`}</h3>
+        <Field label="at step" size={10} inputMode="numeric" placeholder="any" value={step} on={setStep} />
+      </div>
+      <Loaded answer={answer}>
+        {({ lines }) => <Text>{lines.slice(-1000).join("\n") || "No decision was filed."}</Text>}
+      </Loaded>
+    </section>
+  );
+}
+
+/** Trials of the run's sweep by their result. */
+function SweepView({ run }: { readonly run: RunDetail }) {
+  const answer = useApi<readonly Sweep[]>("/api/sweeps");
+  const sweep = answer.data?.find(({ id }) => id === run.sweep);
+  useEffect(
+    () =>
+      onLive("runs", ({ changed }) => {
+        const known = new Map(sweep?.trials.map((trial) => [trial.run, trial.state]));
+        if (changed.some((one) => one.sweep === run.sweep && known.get(one.id) !== one.state))
+          answer.reload();
+      }),
+    [sweep, run.sweep],
+  );
+  return (
+    <Loaded answer={answer}>
+      {() => (sweep ? <Trials sweep={sweep} run={run.id} /> : <p class="note">{run.sweep} is not here.</p>)}
+    </Loaded>
+  );
+}
+
+interface TrialsProps {
+  /** Smaller results are better where the server does not say. */
+  readonly sweep: Sweep;
+  readonly run: string;
+}
+
+function Trials({ sweep: { id, metric, parameters, trials, direction }, run }: TrialsProps) {
+  // Trials without a result come last.
+  const cost = ({ result }: Sweep["trials"][number]) =>
+    result === null ? Number.POSITIVE_INFINITY : direction === "maximize" ? -result : result;
+  const link = (trial: string) => <Button class="link" text={trial} on={() => setView({ run: trial })} />;
+  return (
+    <Table
+      caption={`Trials of ${id}, the best first`}
+      rows={[...trials].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))}
+      columns={[
+        { title: "Trial", cell: (trial) => (trial.run === run ? <b>{run}</b> : link(trial.run)) },
+        { title: "State", cell: ({ state }) => state },
+        { title: metric, number: true, cell: ({ result }) => formatNumber(result ?? undefined) },
+        ...parameters.map((name) => ({
+          title: name,
+          number: true,
+          cell: ({ values }: Sweep["trials"][number]) => shortened(values[name] ?? ""),
+        })),
+      ]}
+    />
+  );
+}
+
+/** A long number in few digits; words as they are. */
+const shortened = (value: string): string =>
+  value.length > 8 && Number.isFinite(Number(value)) ? formatNumber(Number(value)) : value;
 
 /** Milliseconds between looks at the cluster, while the page is in sight. */
 const clusterInterval = 2000;
