@@ -106,13 +106,9 @@ export const isStreamed = (data: unknown): data is StreamedData =>
 export function loading(
   what: string,
   data: StreamedData,
-  {
-    batchSize,
-    shuffle,
-    lastBatch,
-    workers,
-  }: Pick<AnyOptions, "batchSize" | "shuffle" | "lastBatch" | "workers">,
+  options: Pick<AnyOptions, "batchSize" | "shuffle" | "lastBatch" | "workers">,
 ): { readonly data: Dataset<Example>; readonly config: DataLoaderConfig } {
+  const { batchSize, shuffle, lastBatch, workers } = options;
   if (data instanceof DataLoader) {
     if (data.config.batchSize === batchSize) return { data: data.data, config: data.config };
     throw new EspalierError(
@@ -134,14 +130,8 @@ export async function sampleOf(
   // Where examples may be skipped, the first may be a bad one.
   const batchSize = config.onBadExample === "skip" ? 64 : 1;
   const { timeout, onBadExample, warn } = config;
-  const loader = new DataLoader(data, {
-    batchSize,
-    timeout,
-    onBadExample,
-    warn,
-    prefetch: 0,
-    ...(data.length !== undefined && { shuffle: false }),
-  });
+  const how = { timeout, onBadExample, warn, prefetch: 0, shuffle: false };
+  const loader = new DataLoader(data, { ...how, batchSize });
   try {
     const [first] = await loader.peek(1);
     if (!first)
@@ -160,15 +150,9 @@ export function heldBatches(
   { data, config }: ReturnType<typeof loading>,
   { where, check, warn }: Pick<StreamParts, "where" | "check" | "warn">,
 ): HeldOut {
-  const { seed, key, rank: _, ...rest } = config;
-  const loader = new DataLoader(data, {
-    ...rest,
-    lastBatch: "keep",
-    warn: config.warn ?? warn,
-    seed,
-    key,
-    ...(data.length !== undefined && { shuffle: false }),
-  });
+  const { rank: _, ...rest } = config;
+  const how = { lastBatch: "keep", shuffle: false, warn: config.warn ?? warn } as const;
+  const loader = new DataLoader(data, { ...rest, ...how });
   const start = loader.getState();
   return {
     length: data.length,

@@ -77,6 +77,10 @@ export const commonRows = {
   devices: devicesRow,
 };
 
+/** The options of a trainer that are options of its task, by the same names. */
+export const commonOptions = (options: object) =>
+  Object.fromEntries(Object.keys(commonRows).map((name) => [name, Reflect.get(options, name)]));
+
 /** Rows of a task's options that the configuration of a run has too. */
 const configRows = {
   /** Batches in an update, which is one repeat of the task. Default: 1. */

@@ -47,7 +47,9 @@ import { after, isStreamed, loading, sampleOf } from "./feed.ts";
 import type { Metrics } from "./metrics.ts";
 import type { LossInput, TargetsOf } from "./objective.ts";
 import {
+  type AnyOptions,
   anything,
+  commonOptions,
   commonRows,
   coreConfig,
   type StreamedData,
@@ -136,8 +138,9 @@ export interface TestInputs {
   readonly resumeFrom?: string | URL;
 }
 
-/** Trains a model on examples, once or again and again. */
-export interface SupervisedTrainer<O = Value> {
+/** Trains a model on examples, once or again and again. Hooks are added to the run under way and to those that follow. */
+export interface SupervisedTrainer<O = Value>
+  extends Pick<Trainer, "registerHook" | "addHook" | "unregisterHook" | "clearHooks" | "getHooks"> {
   readonly config: SupervisedConfig;
   /** Starts a new run, from the beginning or from `resumeFrom`. */
   train(inputs: TrainInputs): Promise<TrainingResult>;
@@ -160,14 +163,6 @@ export interface SupervisedTrainer<O = Value> {
   state(): Promise<Readonly<Record<string, StateTree>>>;
   /** Ends the run under way after its batch. */
   stop(reason: string): void;
-  /** Adds a hook, to the run under way and to those that follow. */
-  registerHook(hook: TrainerHook): void;
-  /** The same as `registerHook`. */
-  addHook(hook: TrainerHook): void;
-  /** False where there is no such hook. */
-  unregisterHook(hook: TrainerHook | string): boolean;
-  clearHooks(): void;
-  getHooks(): readonly TrainerHook[];
 }
 
 /**
@@ -195,8 +190,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     );
   const ownConfig = supervisedConfig(options.trainingConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
-  const { model, params, engine, device, devices, logger, ranks, clock, warn, transform, tokenizer } =
-    options;
+  const { logger, ranks, clock, warn, transform } = options;
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
   type Begun = { readonly task: SupervisedTask<O>; readonly trainer: Trainer };
   type Parts = TrainerOptions & { readonly task: SupervisedTask<O> };
@@ -207,7 +201,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     given?: readonly TrainerHook[],
     config = ownConfig,
   ): Parts | Promise<Parts> => {
-    const { trainData, valData, progress } = inputs;
+    const { valData, progress } = inputs;
     const metrics: object = options.metrics ?? strategy?.metrics ?? {};
     const tables = valData !== undefined && Object.values(metrics).some(isTable);
     const { hooks: all, monitor } = given
@@ -215,20 +209,18 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       : withAutomatic(hooks, options, progress ?? logger === undefined, tables);
     const taskOf = ({ data, validation, targets }: RunData) =>
       supervisedTask<X, Y, O>({
+        ...commonOptions(options),
         ...taskFields(config),
         ...lossParts(options, strategy, targets),
-        model,
-        params,
-        engine,
-        device,
-        devices,
         transform,
-        tokenizer,
         monitor,
         data,
-        ...(validation && { validation }),
+        validation,
         optimizer: options.optimizer ?? optimizerOf(config),
-        ...(wantsRate(options.optimizer, options.trainingConfig) && { learningRate: config.learningRate }),
+        // An optimizer of the caller's keeps its own rate where the configuration names none.
+        ...((!options.optimizer || options.trainingConfig?.learningRate !== undefined) && {
+          learningRate: config.learningRate,
+        }),
         empty: config.onEmpty === "finish" ? "skip" : "error",
         // The overloads tell data that is streamed by its type.
       } as StreamedOptions<X, Y, O>) as SupervisedTask<O> | Promise<SupervisedTask<O>>;
@@ -241,7 +233,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       ...(clock && { clock }),
       ...(warn && { warn }),
     });
-    return after(after(runData(trainData, valData, transform, config.batchSize), taskOf), optionsOf);
+    return after(after(runData(inputs, transform, config.batchSize), taskOf), optionsOf);
   };
   /** At once where the data is arrays, so that the run can be stopped from then on. */
   const start = (inputs: TrainInputs, given?: readonly TrainerHook[]): Begun | Promise<Begun> =>
@@ -376,15 +368,12 @@ function loggerIn(directory: string, console: boolean): Logger {
 }
 
 /** The data of a run as examples, and the targets, which may decide the loss. */
-interface RunData {
-  readonly data: SupervisedData | StreamedData;
-  readonly validation: SupervisedData | StreamedData | undefined;
+interface RunData extends Pick<AnyOptions, "data" | "validation"> {
   readonly targets: ArrayTree | undefined;
 }
 
 function runData(
-  trainData: TrainInputs["trainData"],
-  valData: TrainInputs["valData"],
+  { trainData, valData }: TrainInputs,
   transform: Transform<unknown> | undefined,
   batchSize: number,
 ): RunData | Promise<RunData> {
@@ -434,21 +423,13 @@ function lossParts<X, Y, O>(
 }
 
 /** The optimizer that a configuration describes. */
-function optimizerOf({
-  learningRate,
-  weightDecay,
-  gradientClip,
-  skipNonFinite: skip,
-}: SupervisedConfig): Optimizer {
+function optimizerOf(config: SupervisedConfig): Optimizer {
+  const { learningRate, weightDecay, gradientClip, skipNonFinite: skip } = config;
   const rate = typeof learningRate === "number" ? { learningRate } : {};
   const step = weightDecay > 0 ? adamw({ ...rate, weightDecay }) : adam(rate);
   const clipped = Number.isFinite(gradientClip) ? chain(clipByGlobalNorm(gradientClip), step) : step;
   return skip ? skipNonFinite(clipped) : clipped;
 }
-
-/** An optimizer of the caller's keeps its own rate where the configuration names none. */
-const wantsRate = (optimizer: Optimizer | undefined, given: Partial<SupervisedConfig> | undefined): boolean =>
-  optimizer === undefined || given?.learningRate !== undefined;
 
 /** The state of a run to go on from: states of all its components by name, alone or as a snapshot gives them. */
 export type ResumeFrom = Frozen | Readonly<Record<string, StateTree>>;
@@ -473,7 +454,7 @@ async function restore(
   if (missing.length > 0 || extra.length > 0)
     throw new EspalierError(
       "STATE_MISMATCH",
-      `the state does not fit this run:${said(" it lacks", missing)}${said(" it has besides", extra)}`,
+      `the state does not fit this run: it lacks ${missing.join(", ") || "nothing"}, and has besides ${extra.join(", ") || "nothing"}`,
       { fix: "resume with the same model, losses and hooks, or restore single components by hand" },
     );
   const goesOn = options.allow?.includes("stopped");
@@ -490,6 +471,3 @@ function statesIn(from: unknown): Readonly<Record<string, StateTree>> {
     fix: "pass { components } or the components' states by name",
   });
 }
-
-const said = (what: string, names: readonly string[]): string =>
-  names.length === 0 ? "" : `${what} ${names.join(", ")};`;
