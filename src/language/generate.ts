@@ -215,12 +215,7 @@ function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], optio
     throw new EspalierError(
       "CONTEXT_EXCEEDED",
       `${kind}: a prompt of ${longest} tokens and ${length} more do not fit into the model's context of ${context}`,
-      {
-        fix:
-          longest < context
-            ? `generate at most ${context - longest}, or give the model a longer context`
-            : `cut prompts to less than ${context} tokens, or give the model a longer context`,
-      },
+      { fix: "generate less, cut the prompts, or give the model a longer context" },
     );
   if (typeof seed === "object" && seed.length !== prompts.length)
     throw badOption(
@@ -309,12 +304,11 @@ const known = new WeakMap<Transformer, Map<string, ReturnType<typeof compileProg
 
 /** The compiled programs of a model, kept as long as the model is. */
 function programsOf(model: Transformer, mode: Mode, logProbs: boolean) {
-  const own = known.get(model) ?? new Map<string, ReturnType<typeof compilePrograms>>();
-  known.set(model, own);
+  const own: NonNullable<ReturnType<typeof known.get>> = known.get(model) ?? new Map();
   const name = `${mode} ${logProbs}`;
-  const found = own.get(name) ?? compilePrograms(model, mode, logProbs);
-  own.set(name, found);
-  return found;
+  const programs = own.get(name) ?? compilePrograms(model, mode, logProbs);
+  known.set(model, own.set(name, programs));
+  return programs;
 }
 
 function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean) {

@@ -11,7 +11,7 @@
  */
 import {
   badOption,
-  checkOptions,
+  checkValue,
   EspalierError,
   nameWords,
   type Options,
@@ -365,15 +365,12 @@ export function encodeKnown(
  * ```
  */
 export function passAtK(n: number, correct: number, k: number): number {
-  checkOptions(
-    "passAtK",
-    { n, correct, k },
-    {
-      n: option.integer({ min: 1, required: true }),
-      correct: option.integer({ min: 0, max: n, required: true }),
-      k: option.integer({ min: 1, max: n, required: true }),
-    },
-  );
+  for (const [name, value, least, most] of [
+    ["n", n, 1, Number.MAX_SAFE_INTEGER],
+    ["correct", correct, 0, n],
+    ["k", k, 1, n],
+  ] as const)
+    checkValue("passAtK", name, value, option.integer({ min: least, max: most }));
   // 1 - C(n - correct, k) / C(n, k), as a product that cannot overflow.
   let wrong = 1;
   for (let i = 0; i < k; i++) wrong *= Math.max(0, n - correct - i) / (n - i);

@@ -86,22 +86,19 @@ export async function loadPretrained(
 type Config = Readonly<Record<string, unknown>>;
 
 async function json(path: string): Promise<Config> {
-  let text: string;
-  try {
-    text = await node.fs.promises.readFile(path, "utf8");
-  } catch (cause) {
+  const text = await node.fs.promises.readFile(path, "utf8").catch((cause: unknown) => {
     throw new EspalierError("FILE_MISSING", `${kind}: ${path} cannot be read`, {
       fix: "give a directory with config.json and model.safetensors, as save_pretrained writes it",
       cause,
     });
-  }
+  });
   try {
     const found: unknown = JSON.parse(text);
     if (isPlainObject(found)) return found;
+    throw new TypeError("it is no object");
   } catch (cause) {
-    throw new EspalierError("PRETRAINED_INVALID", `${kind}: ${path} is not JSON`, { cause });
+    throw new EspalierError("PRETRAINED_INVALID", `${kind}: ${path} is no JSON object`, { cause });
   }
-  throw new EspalierError("PRETRAINED_INVALID", `${kind}: ${path} is no object`);
 }
 
 /** The files with weights, and the names in each. */
@@ -134,20 +131,14 @@ type Plan = (
 ) & { readonly naming: Naming };
 
 function planFor(path: string, config: Config, names: readonly string[]): Plan {
-  const families: Readonly<Record<string, typeof gpt2>> = {
-    gpt2,
-    llama,
-    mistral: llama,
-    qwen2: llama,
-    bert: bertPlan,
-  };
-  const type = config.model_type;
-  const known = Object.keys(families);
-  const family = typeof type === "string" && Object.hasOwn(families, type) ? families[type] : undefined;
+  const families = new Map(Object.entries({ gpt2, llama, mistral: llama, qwen2: llama, bert: bertPlan }));
+  const type = String(config.model_type);
+  const family = families.get(type);
   if (family) return family(fieldsOf(path, config), names);
+  const known = [...families.keys()];
   throw new EspalierError(
     "ARCHITECTURE_UNKNOWN",
-    `${kind}: ${path} is a model of type ${shown(type)}${typeof type === "string" ? didYouMean(type, known) : ""}`,
+    `${kind}: ${path} is a model of type ${shown(config.model_type)}${didYouMean(type, known)}`,
     { fix: `models of these types can be loaded: ${known.join(", ")}` },
   );
 }
@@ -339,14 +330,9 @@ function bertPlan(given: Fields, names: readonly string[]): Plan {
   };
 }
 
-/** Members of our parts by those of theirs. Files of the first years call those of norms gamma and beta. */
+/** Members of our parts, and of our norms, by those of theirs. Old files call those of norms gamma and beta. */
 const members: Readonly<Record<string, string>> = { weight: "w", bias: "b" };
-const normMembers: Readonly<Record<string, string>> = {
-  weight: "scale",
-  gamma: "scale",
-  bias: "bias",
-  beta: "bias",
-};
+const normMembers: typeof members = { weight: "scale", gamma: "scale", bias: "bias", beta: "bias" };
 
 /** The path of a parameter, or undefined where the model has no use for it. */
 function pathOf(name: string, { prefix, modules }: Naming): string | undefined {
@@ -364,7 +350,7 @@ async function placed(
   files: ReadonlyMap<string, readonly string[]>,
   naming: Naming,
   where: PretrainedOptions,
-): Promise<readonly [Params<Tensor>, readonly string[]]> {
+) {
   const tree: Record<string, unknown> = {};
   const unused: string[] = [];
   const add = (at: string, { data, shape }: Numbers): void => setAt(tree, at, put(data, { shape, ...where }));
@@ -383,7 +369,7 @@ async function placed(
         } else add(target, isTurned(target, naming) ? transposed(numbers) : numbers);
       }
     });
-  return [tree as Params<Tensor>, unused];
+  return [tree as Params<Tensor>, unused] as const;
 }
 
 /** True for weights in [out, in]. Tables of embeddings are [count, width] everywhere. */

@@ -169,11 +169,9 @@ export function inTime<T>(
   return Promise.race([promise, limit]).finally(settle);
 }
 
-/** Threads that wait for the next samples, by their function. */
+/** Threads that wait for the next samples, by their function. They do not keep a program alive. */
 const idle = new Map<string, RewardThread[]>();
-
-/** Milliseconds after which a thread without samples is ended. */
-const idleLimit = 30_000;
+const keyOf = ({ module, name }: RewardModule): string => JSON.stringify([module, name]);
 
 /** Milliseconds for importing the module. */
 const startLimit = 60_000;
@@ -187,6 +185,7 @@ async function scoreOnThreads(
   score: (i: number, judge: (sample: TextSample) => unknown) => Promise<void>,
 ): Promise<void> {
   let next = 0;
+  const busy = new Set<RewardThread>();
   const lane = async (): Promise<void> => {
     let thread: RewardThread | undefined;
     const judge = async (sample: TextSample): Promise<unknown> => {
@@ -196,15 +195,11 @@ async function scoreOnThreads(
     };
     try {
       while (next < count) await score(next++, judge);
-    } catch (error) {
-      // The other lanes end with the sample they have.
-      next = count;
-      throw error;
     } finally {
-      thread?.rest();
+      next = count; // Where this failed, the other lanes end with the sample they have.
+      if (thread && !thread.ended) idle.set(thread.key, [...(idle.get(thread.key) ?? []), thread]);
     }
   };
-  const busy = new Set<RewardThread>();
   const abort = (): void => {
     next = count;
     for (const thread of busy) thread.end();
@@ -219,8 +214,8 @@ async function scoreOnThreads(
 
 /** A thread that has imported the function. Where that fails, every sample would. */
 async function readyThread(reward: RewardModule): Promise<RewardThread> {
-  const waiting = idle.get(RewardThread.key(reward))?.pop();
-  if (waiting) return waiting.wake();
+  const waiting = idle.get(keyOf(reward))?.pop();
+  if (waiting) return waiting;
   const thread = new RewardThread(reward);
   try {
     await thread.answer(startLimit);
@@ -237,17 +232,14 @@ async function readyThread(reward: RewardModule): Promise<RewardThread> {
 
 /** A thread with a reward function; it judges one sample at a time. */
 class RewardThread {
-  readonly #key: string;
+  readonly key: string;
   readonly #worker: Worker;
   #waiting: { resolve(answer: RewardThreadAnswer): void; reject(error: unknown): void } | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   ended = false;
-
-  static key = ({ module, name }: RewardModule): string => JSON.stringify([module, name]);
 
   constructor(reward: RewardModule) {
     const { module: file, name } = reward;
-    this.#key = RewardThread.key(reward);
+    this.key = keyOf(reward);
     const module = node.path.isAbsolute(file) ? node.url.pathToFileURL(file).href : file;
     this.#worker = startThread("language/reward-thread", {
       name: "espalier-reward",
@@ -277,24 +269,10 @@ class RewardThread {
     return answer.value;
   }
 
-  /** Waits for the next samples, for a while. */
-  rest(): void {
-    if (this.ended) return;
-    idle.set(this.#key, [...(idle.get(this.#key) ?? []), this]);
-    this.#timer = setTimeout(() => this.end(), idleLimit);
-    this.#timer.unref();
-  }
-
-  wake(): this {
-    clearTimeout(this.#timer);
-    return this;
-  }
-
   end(why: unknown = new Error("its thread has been ended")): void {
     if (this.ended) return;
     this.ended = true;
-    clearTimeout(this.#timer);
-    idle.set(this.#key, idle.get(this.#key)?.filter((thread) => thread !== this) ?? []);
+    idle.set(this.key, idle.get(this.key)?.filter((thread) => thread !== this) ?? []);
     this.#waiting?.reject(why);
     void this.#worker.terminate();
   }

@@ -200,20 +200,24 @@ class EnvironmentRollouts implements RolloutGenerator {
     }
     const { vector } = playing;
     const memory = await arraysOf(playing.memory);
-    const record = new Recorder(vector, this.#game.policy, steps);
+    const arrays = emptyArrays(vector, this.#game.policy, steps);
     for (let t = 0; t < steps; t++) {
-      record.look(t);
-      const { drawn, memory } = this.#act(params, playing.memory, seenOf(vector), hostFoldIn(key, t));
+      const seen = seenOf(vector);
+      record(arrays, t, seen);
+      const { drawn, memory } = this.#act(params, playing.memory, seen, hostFoldIn(key, t));
       playing.memory = memory as Params<Tensor>;
-      vector.step(record.acted(t, drawn.readSync() as Float32Array, this.#drawn));
+      const { acted, ...chosen } = columnsIn(drawn.readSync() as Float32Array, this.#drawn);
       drawn.dispose();
-      record.outcome(t);
+      record(arrays, t, chosen);
+      vector.step(acted as Float32Array);
+      const { rewards: reward, terminated, truncated } = vector;
+      record(arrays, t, { reward, terminated, truncated });
     }
-    record.look(steps);
+    record(arrays, steps, seenOf(vector));
     const remembered = Object.entries(memory).map(([name, array]) => [`memory.${name}`, array] as const);
     return {
       ...episodeScores(vector.ended(), vector.infos?.()),
-      arrays: { ...record.arrays, ...Object.fromEntries(remembered) },
+      arrays: { ...arrays, ...Object.fromEntries(remembered) },
     };
   }
 
@@ -319,74 +323,56 @@ const actProgram = (policy: Policy, columns: Columns): ActProgram =>
     { name: "act" },
   );
 
-/** The arrays of a rollout while it is made. */
-class Recorder {
-  readonly arrays: NamedArrays;
-  readonly #vector: VectorEnvironment;
-  readonly #actions: Float32Array;
+/** The arrays of a rollout, to be filled. */
+function emptyArrays(
+  { rows, actionMasks }: VectorEnvironment,
+  { distribution, observationSpace, actionSpace }: Policy,
+  steps: number,
+): NamedArrays {
+  const array = (times: number, ...rest: readonly number[]) => {
+    const shape = [rows, times, ...rest];
+    return { data: new Float32Array(shape.reduce((size, n) => size * n, 1)), shape };
+  };
+  return {
+    observation: array(steps + 1, flatSize(observationSpace)),
+    reset: array(steps + 1),
+    ...(actionMasks && { mask: array(steps + 1, choices(actionSpace)) }),
+    action: array(steps, distribution.actions),
+    logProb: array(steps),
+    value: array(steps),
+    parameters: array(steps, distribution.parameters),
+    reward: array(steps),
+    terminated: array(steps),
+    truncated: array(steps),
+  };
+}
 
-  constructor(
-    vector: VectorEnvironment,
-    { distribution, observationSpace, actionSpace }: Policy,
-    steps: number,
-  ) {
-    const { rows, actionMasks } = vector;
-    const { actions, parameters } = distribution;
-    const array = (times: number, ...rest: readonly number[]) => {
-      const shape = [rows, times, ...rest];
-      return { data: new Float32Array(shape.reduce((size, n) => size * n, 1)), shape };
-    };
-    this.#vector = vector;
-    this.#actions = new Float32Array(rows * actions);
-    this.arrays = {
-      observation: array(steps + 1, flatSize(observationSpace)),
-      reset: array(steps + 1),
-      ...(actionMasks && { mask: array(steps + 1, choices(actionSpace)) }),
-      action: array(steps, actions),
-      logProb: array(steps),
-      value: array(steps),
-      parameters: array(steps, parameters),
-      reward: array(steps),
-      terminated: array(steps),
-      truncated: array(steps),
-    };
-  }
-
-  /** Records the policy's input before step t, or after the last. */
-  look(t: number): void {
-    const { observations, resets, actionMasks } = this.#vector;
-    this.#write("observation", t, observations);
-    this.#write("reset", t, resets);
-    if (actionMasks) this.#write("mask", t, actionMasks);
-  }
-
-  /** Records the policy's output at step t. Returns the actions for the environments. */
-  acted(t: number, drawn: Float32Array, columns: Columns): Float32Array {
-    for (const name of columns.names)
-      if (name !== "acted") this.#write(name, t, drawn, columns.at(name), columns.width);
-    const { rows } = this.#vector;
-    const width = this.#actions.length / rows;
-    for (let row = 0; row < rows; row++)
-      this.#actions.set(drawn.subarray(row * columns.width, row * columns.width + width), row * width);
-    return this.#actions;
-  }
-
-  outcome(t: number): void {
-    const { rewards, terminated, truncated } = this.#vector;
-    this.#write("reward", t, rewards);
-    this.#write("terminated", t, terminated);
-    this.#write("truncated", t, truncated);
-  }
-
-  /** Writes rows of a field at time t, which begin at `from` in rows of `stride` numbers. */
-  #write(name: string, t: number, source: Float32Array | Uint8Array, from = 0, stride?: number): void {
-    const { data, shape } = this.arrays[name] as NamedArrays[string];
+/** Writes fields of all rows at time t. */
+function record(
+  arrays: NamedArrays,
+  t: number,
+  fields: Readonly<Record<string, Float32Array | Uint8Array>>,
+): void {
+  for (const [name, source] of Object.entries(fields)) {
+    const { data, shape } = arrays[name] as NamedArrays[string];
     const [rows, times, width = 1] = shape as [number, number, number?];
-    for (let row = 0; row < rows; row++) {
-      const at = row * (stride ?? width) + from;
-      data.set(source.subarray(at, at + width), (row * times + t) * width);
-    }
+    for (let row = 0; row < rows; row++)
+      data.set(source.subarray(row * width, (row + 1) * width), (row * times + t) * width);
   }
+}
+
+/** The columns of a table, each with its rows one after the other. */
+function columnsIn(table: Float32Array, columns: Columns): Readonly<Record<string, Float32Array>> {
+  const { names, width } = columns;
+  const starts = [...names.map((name) => columns.at(name)), width];
+  const column = (i: number): Float32Array => {
+    const [from, to] = [starts[i] as number, starts[i + 1] as number];
+    const cut = new Float32Array((table.length / width) * (to - from));
+    for (let at = 0; at < table.length; at += width)
+      cut.set(table.subarray(at + from, at + to), (at / width) * (to - from));
+    return cut;
+  };
+  return Object.fromEntries(names.map((name, i) => [name, column(i)]));
 }
 
 /** Scores of episodes, and metrics of them. */
