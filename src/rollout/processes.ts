@@ -61,7 +61,11 @@ const optionTable = {
    * The file that makes workers, as a path or URL. Every process imports it: where it trains too, it does so only
    * `if (!isWorkerProcess())`.
    */
-  module: option.text({ required: true }),
+  module: option.made<string, { readonly required: true }>(
+    "a file, such as import.meta.url or a path",
+    (value) => typeof value === "string" && value !== "",
+    { required: true },
+  ),
   /** Its export: a function of a {@link WorkerStart} that gives a RolloutWorker. Default: "worker". */
   name: option.text({ default: "worker" }),
   /** Given to that function: values that messages can hold. */
