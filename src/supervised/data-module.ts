@@ -18,28 +18,30 @@ export interface DataParts<T> {
 }
 
 const table = {
-  /** All rows, which are split; or the parts. */
   data: anything<Dataset<unknown> | DataParts<unknown>>("a dataset of rows, or { train, validation, test }"),
   /** The shares of the parts. Default: { train: 0.8, validation: 0.2 }. */
   split: anything<{ readonly train: number; readonly validation?: number; readonly test?: number }>(
     "shares, such as { train: 0.8, validation: 0.2 }",
   ),
-  /** The class of a row, so that each part has its share of every class. */
   stratify: anything<ArrayLike<string | number>>("the class of a row, (row) => row.label"),
   /** Examples in a batch, as the trainer's. Default: 32. */
   batchSize: option.integer({ min: 1, default: 32 }),
-  /** Turns rows into examples; fitted to the training rows. Default: by the fields that the task names. */
   transform: anything<Transform<never>>("a transform, such as columns({ x, y })"),
-  /** As `createLoader`'s. */
+  /** Worker threads that make batches. Default: 0. */
   workers: option.integer({ min: 0, max: 256, default: 0 }),
+  /** An example that cannot be used: an error, or left out, as `createLoader` does. Default: "error". */
   onBadExample: option.oneOf(["error", "skip"], { default: "error" }),
+  /** The seed of parts, orders and of the examples' random numbers. Default: 0. */
   seed: option.integer({ min: 0, default: 0 }),
 };
 
 /** Options of {@link dataModule}. */
 export interface DataModuleOptions<T> extends Omit<Options<typeof table>, "data" | "stratify" | "transform"> {
+  /** All rows, which are split; or the parts. */
   readonly data: Dataset<T> | DataParts<T>;
+  /** The class of a row, so that each part has its share of every class. */
   readonly stratify?: ((row: T) => string | number) | ArrayLike<string | number>;
+  /** Turns rows into examples; fitted to the training rows. Default: by the fields that the task names. */
   readonly transform?: Transform<T>;
 }
 

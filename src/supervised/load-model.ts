@@ -59,7 +59,6 @@ import { anything } from "./options.ts";
 
 const kind = "loadModel";
 const table = {
-  /** The model, where the checkpoint does not say how to build it: one that holds functions of your own. */
   model: anything<Model>("a model, such as nn.mlp({ hidden: [64], out: 3 })"),
   /** Of a run directory, the newest checkpoint or the best by what the run kept the best of. Default: "last". */
   which: option.oneOf(["best", "last"], { default: "last" }),
@@ -73,6 +72,7 @@ const table = {
 
 /** Options of {@link loadModel}. */
 export interface LoadModelOptions<X = Value, O = Value> extends Omit<Options<typeof table>, "model"> {
+  /** The model, where the checkpoint does not say how to build it: one that holds functions of your own. */
   readonly model?: Model<X, O>;
 }
 

@@ -59,7 +59,6 @@ export const commonRows = {
   ),
   optimizer: option.made<Optimizer>("an optimizer, such as optim.adam()", has("update"), {}),
   loss: anything<AnyLossInput>("a loss, such as nn.mse, or a list of losses"),
-  /** Numbers beside the loss, for training and validation. */
   metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
   /** Initial parameters: those of another model, say. Default: those that the model draws. */
   params: anything<Params<Tensor>>("parameters"),
@@ -116,13 +115,11 @@ const table = {
   ),
   /** Examples in a batch. Where there are fewer, all of them are one batch. */
   batchSize: option.integer({ min: 1, required: true }),
-  /** Held-out examples; without them the task does not validate. */
   validation: anything<SupervisedData | StreamedData>("{ x, y }: inputs and targets, or a dataset"),
   /** The optimizer's learning rate. Default: its own. */
   learningRate: anything<Ramp | number>("a number or a ramp"),
   /** Further rates of the optimizer. */
   rates: anything<RateInputs>("numbers and ramps by name"),
-  /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
   targets:
     anything<(x: ExampleTree<Value>) => Batch<ExampleTree<Value>, ExampleTree<Value>>>(
       "a function of the inputs",
@@ -151,9 +148,12 @@ export interface SupervisedOptions<X = Value, Y = Value, O = Value>
   extends Omit<AnyOptions, "model" | "loss" | "metrics" | "data" | "validation" | "targets"> {
   readonly model: Model<X, O>;
   readonly loss: LossInput<NoInfer<O>, Y, NoInfer<X>>;
+  /** Numbers beside the loss, for training and validation. */
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
   readonly data: SupervisedData;
+  /** Held-out examples; without them the task does not validate. */
   readonly validation?: SupervisedData;
+  /** Makes inputs and targets from the inputs alone: the next tokens of texts. */
   readonly targets?: (x: X) => Batch<X, Y>;
 }
 

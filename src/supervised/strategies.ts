@@ -72,14 +72,10 @@ const classTable = {
     (value) => Array.isArray(value) && value.every((weight) => Number.isFinite(weight) && weight >= 0),
     {},
   ),
-  /** Labels of this number do not count. Default: none. */
+  /** Labels of this number do not count. Default: none; for sequences -100. */
   ignore: option.integer({}),
 };
-const sequenceTable = {
-  ...classTable,
-  /** Targets of this number do not count. Default: -100. */
-  ignore: option.integer({ default: -100 }),
-};
+const sequenceTable = { ...classTable, ignore: option.integer({ default: -100 }) };
 
 /** A strategy of classes: cross entropy, with accuracy. */
 const ofLabels =

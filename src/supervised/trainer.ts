@@ -104,13 +104,13 @@ const table = {
   warn: anything<NonNullable<TrainerOptions["warn"]>>("a function"),
 };
 
-/**
- * Options of {@link supervisedTrainer}. Default of the optimizer: the one that the configuration describes; of the loss
- * and metrics: those of the kind of task.
- */
+/** Options of {@link supervisedTrainer}. */
 export interface SupervisedTrainerOptions<X = Value, Y = Value, O = Value>
-  extends Omit<Options<typeof table>, "model" | "loss" | "metrics"> {
+  extends Omit<Options<typeof table>, "model" | "optimizer" | "loss" | "metrics"> {
   readonly model: Model<X, O>;
+  /** Default: the one that the configuration describes. */
+  readonly optimizer?: Optimizer | undefined;
+  /** Default: that of the kind of task. */
   readonly loss?: LossInput<NoInfer<O>, Y, NoInfer<X>>;
   readonly metrics?: Metrics<NoInfer<O>, TargetsOf<NoInfer<Y>>>;
 }
