@@ -99,7 +99,7 @@ const CHARTS_DRAWN = `(() => {
 })()`;
 
 /** True where the list says that all runs are there, and has rows down to the end of the window. */
-const LIST_DRAWN = `document.querySelector("[role=status].visually-hidden")?.textContent === "${RUNS} of ${RUNS} runs"
+const LIST_DRAWN = `document.querySelector("main [role=status]")?.textContent === "${RUNS} of ${RUNS} runs"
   && document.querySelector(".runs").getBoundingClientRect().bottom > innerHeight`;
 
 export const pageFigures: readonly CountedFigure[] = [

@@ -1,7 +1,65 @@
+/** The page's files as answers: names with a hash never change, the document is asked for anew each time. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { EspalierError } from "../core/index.ts";
+import { inside } from "./safety.ts";
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+};
+
+/** A file, and its bytes as they are sent. */
+interface SentFile {
+  readonly type: string;
+  readonly immutable: boolean;
+  readonly plain: Buffer;
+  readonly zipped: Buffer;
+}
+
+/** Serves the files of a directory. Those that never change are read and compressed once. */
+export class PageFiles {
+  readonly #directory: string;
+  readonly #files = new Map<string, SentFile>();
+
+  constructor(directory = pageDirectory()) {
+    this.#directory = directory;
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse, path: readonly string[]): Promise<void> {
+    if (request.method !== "GET" && request.method !== "HEAD")
+      throw new EspalierError("DASHBOARD_METHOD", `${request.method} cannot be done here`);
+    // The page's views are in the fragment and the query: there is one document.
+    const names = path.length === 1 && path[0] === "" ? ["index.html"] : path;
+    const found = inside(this.#directory, ...names);
+    const type = types[extname(found ?? "")];
+    if (found === undefined || type === undefined)
+      throw new EspalierError("DASHBOARD_NOT_FOUND", "there is nothing at this address");
+    const file = this.#files.get(found) ?? (await read(found, type));
+    if (file.immutable) this.#files.set(found, file);
+    const zip = /\bgzip\b/.test(String(request.headers["accept-encoding"]));
+    const bytes = zip ? file.zipped : file.plain;
+    response.writeHead(200, {
+      "content-type": file.type,
+      "content-length": bytes.length,
+      ...(zip && { "content-encoding": "gzip" }),
+      vary: "accept-encoding",
+      "cache-control": file.immutable ? "public, max-age=31536000, immutable" : "no-cache",
+    });
+    response.end(request.method === "HEAD" ? undefined : bytes);
+  }
+}
+
+async function read(path: string, type: string): Promise<SentFile> {
+  const plain = readFileSync(path);
+  return { type, immutable: /-[\w-]{8,}\.\w+$/.test(path), plain, zipped: await promisify(gzip)(plain) };
+}
 
 /**
  * The directory of the page's files: an `index.html` and its assets. In the package it lies beside the code; in a checkout

@@ -9,7 +9,7 @@
  *         log, live updates                    live.ts
  *         control, marks, deletion             changes.ts
  *         workers of a cluster                 cluster.ts
- *       else a file of the page                static.ts
+ *       else a file of the page                page-files.ts
  *     its answer: JSON, events, or a file; a failure is { error: { code, message, fix } }
  */
 import { randomBytes } from "node:crypto";
@@ -18,6 +18,7 @@ import type { AddressInfo } from "node:net";
 import { EspalierError, errorText } from "../core/index.ts";
 import type { ApiError } from "./api.ts";
 import { Live } from "./live.ts";
+import { PageFiles } from "./page-files.ts";
 import { answerTo } from "./routes.ts";
 import { Runs, type RunsOptions } from "./runs.ts";
 import {
@@ -30,7 +31,6 @@ import {
   safeHeaders,
   tokenNeeded,
 } from "./safety.ts";
-import { PageFiles } from "./static.ts";
 
 /** Options of {@link startDashboard}. */
 export interface DashboardOptions extends RunsOptions {

@@ -74,6 +74,7 @@ function Toolbar() {
       <input
         type="search"
         aria-label="Filter metrics"
+        size={30}
         placeholder="Filter metrics (/)"
         value={metricFilter}
         onInput={(event) => setView({ metricFilter: event.currentTarget.value })}
@@ -117,12 +118,11 @@ function Legend({ runs }: { readonly runs: readonly RunDetail[] }) {
   );
 }
 
+/** The colour and the dashes of a curve. */
 const Swatch = ({ colour }: { readonly colour: number }) => (
-  <span
-    class={colour < 8 ? "swatch" : "swatch dashed"}
-    style={{ color: `var(--curve-${colour % 8})` }}
-    aria-hidden="true"
-  />
+  <span style={{ color: `var(--curve-${colour % 8})` }} aria-hidden="true">
+    {colour < 8 ? "━" : "╍"}
+  </span>
 );
 
 interface GroupProps {

@@ -52,30 +52,25 @@ export async function openSession(): Promise<void> {
 }
 
 /** Why something did not go, and what helps: an error of the page, or one that the server answered. */
-type Failure = Pick<ApiError, "message" | "fix">;
-
-class RefusedError extends Error {
-  readonly fix: string | undefined;
-  constructor({ message, fix }: Failure) {
-    super(message);
-    this.fix = fix;
-  }
+interface Failure {
+  readonly message: string;
+  readonly fix?: string | undefined;
 }
 
+const refused = ({ message, fix }: Failure) => Object.assign(new Error(message), { fix });
+
 /** Messages that the page shows for a while. */
-export const toasts = signal<readonly (Failure & { readonly id: number })[]>([]);
-let nextToast = 0;
+export const toasts = signal<readonly Failure[]>([]);
 
 /** Shows a failure with its fix at the edge of the page. */
 export function notify({ message, fix }: Failure): undefined {
-  nextToast += 1;
-  const toast = { message, ...(fix && { fix }), id: nextToast };
+  const toast = { message, fix };
   toasts.value = [...toasts.peek().filter((one) => one.message !== message), toast].slice(-4);
-  setTimeout(() => dismiss(toast.id), 15_000);
+  setTimeout(() => dismiss(toast), 15_000);
 }
 
-export const dismiss = (id: number): void => {
-  toasts.value = toasts.peek().filter((one) => one.id !== id);
+export const dismiss = (toast: Failure): void => {
+  toasts.value = toasts.peek().filter((one) => one !== toast);
 };
 
 /** Asks for a path of the API: `get<RunDetail>("/api/runs/7f3a")`. Throws a {@link Failure}. */
@@ -116,7 +111,7 @@ async function request<T>(method: string, path: string, body?: object): Promise<
     headers: { ...headers, ...sent },
     ...(body && { body: JSON.stringify(body) }),
   }).catch(() => {
-    throw new RefusedError({
+    throw refused({
       message: "The dashboard does not answer.",
       fix: "See whether `espalier dashboard` still runs, then reload this page.",
     });
@@ -124,7 +119,7 @@ async function request<T>(method: string, path: string, body?: object): Promise<
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer as T;
   const said = (answer as { error?: ApiError } | undefined)?.error;
-  throw new RefusedError(said ?? { message: `${method} ${path} was answered ${response.status}.` });
+  throw refused(said ?? { message: `${method} ${path} was answered ${response.status}.` });
 }
 
 /** An answer that a report carries. Series stand there in other groups: the wanted ones are picked by run, axis and key. */
@@ -139,7 +134,7 @@ function fromReport<T>(answers: Readonly<Record<string, unknown>>, path: string)
     const found = groups.flatMap(([, group]) => group as readonly Series[]);
     return found.filter(({ key }) => wanted.getAll("key").includes(key)) as T;
   }
-  throw new RefusedError({
+  throw refused({
     message: "This report does not hold this view.",
     fix: "Open the run in the dashboard: `espalier dashboard`.",
   });
@@ -156,9 +151,6 @@ export interface Answer<T> {
 /**
  * Asks for a path when a component appears and when the path changes; for nothing while the path is undefined. `getIt`
  * asks in another way than by one request.
- *
- * @example
- * const { data, error } = useApi<LogPart>(`/api/runs/${run}/log`);
  */
 export function useApi<T>(path: string | undefined, getIt: (path: string) => Promise<T> = get<T>): Answer<T> {
   const [times, ask] = useState(0);
@@ -181,20 +173,16 @@ export function useApi<T>(path: string | undefined, getIt: (path: string) => Pro
   return { ...(state.path === path && state), reload: () => ask((count) => count + 1) };
 }
 
-type Handler<Name extends keyof LiveEvents> = (event: LiveEvents[Name]) => void;
-const handlers: { [Name in keyof LiveEvents]: Set<Handler<Name>> } = {
-  runs: new Set(),
-  metrics: new Set(),
-  event: new Set(),
-  log: new Set(),
-  control: new Set(),
-};
+const events = new EventTarget();
 
 /** Calls a handler with each live event of a name. Returns a function that ends this. */
-export function onLive<Name extends keyof LiveEvents>(name: Name, handler: Handler<Name>): () => void {
-  const those: Set<Handler<Name>> = handlers[name];
-  those.add(handler);
-  return () => those.delete(handler);
+export function onLive<Name extends keyof LiveEvents>(
+  name: Name,
+  handler: (event: LiveEvents[Name]) => void,
+): () => void {
+  const listener = (event: Event) => handler((event as CustomEvent<LiveEvents[Name]>).detail);
+  events.addEventListener(name, listener);
+  return () => events.removeEventListener(name, listener);
 }
 
 /** How the live connection stands. */
@@ -240,11 +228,8 @@ async function follow(address: string, stop: AbortSignal, opened: () => void): P
       failures = 0;
       if (live.peek() === "lost") reconnects.value += 1;
       live.value = "open";
-      for await (const [name, data] of eventsOf(response.body, silence)) {
-        if (!Object.hasOwn(handlers, name)) continue;
-        const those = handlers[name as keyof LiveEvents] as Set<(event: unknown) => void>;
-        for (const handler of those) handler(data);
-      }
+      for await (const [name, detail] of eventsOf(response.body, silence))
+        events.dispatchEvent(new CustomEvent(name, { detail }));
     } catch {
       opened();
     }

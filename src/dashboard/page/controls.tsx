@@ -119,8 +119,8 @@ function Requests({ run, state: { state, checkpoints, evaluations, ramps }, off 
       {Object.keys(ramps).length > 0 && (
         <details open={matchMedia("(min-width: 50rem)").matches}>
           <summary>Scheduled numbers</summary>
-          {Object.entries(ramps).map(([ramp, { value, set }]) => (
-            <RampForm key={ramp} run={run} ramp={ramp} value={value} set={set} off={off} />
+          {Object.entries(ramps).map(([ramp, now]) => (
+            <RampForm key={ramp} run={run} ramp={ramp} {...now} off={off} />
           ))}
         </details>
       )}
@@ -147,13 +147,7 @@ function StopButton({ run, off }: { readonly run: RunDetail; readonly off: boole
 
 const focusFirst = (element: HTMLElement | null): void => element?.querySelector("button")?.focus();
 
-interface RampProps {
-  readonly run: RunDetail;
-  readonly ramp: string;
-  readonly value: number;
-  readonly set: number | null;
-  readonly off: boolean;
-}
+type RampProps = ControlState["ramps"][string] & Omit<RequestsProps, "state"> & { readonly ramp: string };
 
 /** The value of a ramp now, one to set it to, and a button that gives it back to its schedule. */
 function RampForm({ run, ramp, value, set, off }: RampProps) {
@@ -186,10 +180,8 @@ function RampForm({ run, ramp, value, set, off }: RampProps) {
 
 /** A request in words: "set learningRate to 0.001". */
 function requestText(request: ControlAction): string {
-  if (request.action === "set")
-    return request.value === null
-      ? `release ${request.ramp}`
-      : `set ${request.ramp} to ${String(request.value)}`;
+  if (request.action === "set" && request.value === null) return `release ${request.ramp}`;
+  if (request.action === "set") return `set ${request.ramp} to ${String(request.value)}`;
   return "hook" in request ? `${request.action} ${request.hook}` : request.action;
 }
 

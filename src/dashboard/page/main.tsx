@@ -110,12 +110,12 @@ function RunPage({ id }: { readonly id: string }) {
 function Toasts() {
   return (
     <div class="toasts" role="alert">
-      {toasts.value.map(({ id, message, fix }) => (
-        <p key={id}>
+      {toasts.value.map((toast) => (
+        <p key={toast.message}>
           <span>
-            {message} {fix && <em>{fix}</em>}
+            {toast.message} {toast.fix && <em>{toast.fix}</em>}
           </span>
-          <Button text="×" aria-label="Dismiss" on={() => dismiss(id)} />
+          <Button text="×" aria-label="Dismiss" on={() => dismiss(toast)} />
         </p>
       ))}
     </div>

@@ -20,7 +20,7 @@ interface Column {
   readonly cell: (run: RunSummary) => ComponentChildren;
 }
 
-/** The columns, or the lines of a card on a narrow page. The first one names the run. */
+/** The columns. The first one names the run; a narrow page has the first three. */
 const columns: Readonly<Record<string, Column>> = {
   name: { title: "Run", of: (run) => run.name.toLowerCase(), cell: (run) => <Name run={run} /> },
   state: { title: "State", of: (run) => run.state, cell: (run) => <State run={run} /> },
@@ -28,7 +28,7 @@ const columns: Readonly<Record<string, Column>> = {
   counters: {
     title: "Counters",
     of: (run) => Math.max(0, ...Object.values(run.counters)),
-    cell: (run) => <span title={countersText(run.counters)}>{mainCounters(run.counters)}</span>,
+    cell: (run) => positionText(run, [run.counters.steps ? "steps" : "updates"]),
   },
   heartbeat: {
     title: "Heartbeat",
@@ -72,7 +72,7 @@ export function RunsList() {
     <>
       <SearchBar all={all} />
       {selected.length > 0 && <Selection selected={selected.flatMap((id) => all.get(id) ?? [])} />}
-      <p class="visually-hidden" role="status">
+      <p class="note" role="status">
         {rows.length} of {all.size} runs
       </p>
       {rows.length === 0 ? (
@@ -151,6 +151,7 @@ function SearchBar({ all }: { readonly all: ReadonlyMap<string, RunSummary> }) {
       <input
         type="search"
         aria-label="Search runs"
+        size={40}
         placeholder="Search name, id, tag or state (/)"
         value={search}
         onInput={(event) => setView({ search: event.currentTarget.value })}
@@ -200,15 +201,15 @@ const Row = memo(({ run, index, selected }: RowProps) => (
         onChange={() => setView({ runs: toggled(view.peek().runs, run.id) }, false)}
       />
     </td>
-    {Object.entries(columns).map(([id, { title, cell }]) => {
+    {Object.entries(columns).map(([id, { cell }]) => {
       const Cell = id === "name" ? "th" : "td";
       return (
-        <Cell key={id} scope={id === "name" ? "row" : undefined} data-label={title}>
+        <Cell key={id} scope={id === "name" ? "row" : undefined}>
           {cell(run)}
         </Cell>
       );
     })}
-    <td data-label="Spark">
+    <td>
       <Spark run={run} />
     </td>
   </tr>
@@ -226,8 +227,8 @@ function Name({ run: { id, name, sweep, tags } }: { readonly run: RunSummary }) 
       <a href={`#run=${encodeURIComponent(id)}`} onClick={follow}>
         {name}
       </a>
-      <small class="id">{id}</small>
-      {sweep && <small> sweep {sweep}</small>}
+      <small class="id"> {id} </small>
+      {sweep && <small> sweep {sweep} </small>}
       {tags.map((tag) => (
         <TagButton key={tag} tag={tag} />
       ))}
@@ -259,29 +260,20 @@ const Progress = ({ run: { name, progress } }: { readonly run: RunSummary }) =>
     </span>
   );
 
-/** Counters that have counted, with their names: "epochs 3 · steps 250K". */
-const countersText = (
-  counters: RunSummary["counters"],
-  format: (count: number) => string = formatNumber,
-): string =>
-  Object.entries(counters)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${name} ${format(count)}`)
-    .join(" · ");
-
-/** Epochs, and steps or else updates, in short. */
-const mainCounters = ({ epochs = 0, steps = 0, updates = 0 }: RunSummary["counters"]): string =>
-  countersText(steps > 0 ? { epochs, steps } : { epochs, updates }, formatTick);
-
-/** Where a run is, for its header: the epoch that it is in, then the other counters. */
-function positionText({ counters: { epoch: _, epochs, ...others }, limits, state }: RunSummary): string {
-  const of = limits.epochs;
-  const at = Math.min((epochs ?? 0) + (state === "completed" ? 0 : 1), of ?? Number.POSITIVE_INFINITY);
-  const inEpoch = `epoch ${formatNumber(at)}${of === undefined ? "" : ` of ${formatNumber(of)}`}`;
-  return [epochs === undefined ? "" : inEpoch, countersText(others)]
-    .filter((text) => text !== "")
-    .join(" · ");
+/** Where a run is: the epoch that it is in, and other counters that have counted. */
+function positionText({ counters, limits, state }: RunSummary, others: readonly string[]): string {
+  const { epochs = 0 } = counters;
+  const [of, begun] = [limits.epochs, state === "completed" ? 0 : 1];
+  const epoch = `epoch ${formatNumber(Math.min(epochs + begun, of ?? Number.POSITIVE_INFINITY))}`;
+  const counted = others.filter((name) => (counters[name] ?? 0) > 0);
+  return [
+    ...(epochs > 0 || of !== undefined ? [of === undefined ? epoch : `${epoch} of ${formatNumber(of)}`] : []),
+    ...counted.map((name) => `${name} ${formatTick(counters[name] ?? 0)}`),
+  ].join(" · ");
 }
+
+/** Counters beside epochs. */
+const counters = ["batches", "updates", "samples", "steps"];
 
 const Age = ({ at }: { readonly at: number }) => <>{formatAge(now.value - at)}</>;
 
@@ -294,7 +286,7 @@ function Duration({ run }: { readonly run: RunSummary }) {
 export const RunFacts = ({ run }: { readonly run: RunSummary }) => (
   <>
     <State run={run} /> <Progress run={run} />
-    <span>{positionText(run)}</span>
+    <span>{positionText(run, counters)}</span>
     <span>
       started {formatTime(run.startedAt)}, <Duration run={run} />
     </span>

@@ -67,7 +67,10 @@ function Shares({ run, series, axis }: SharesProps) {
       <ul class="legend" aria-label="Shares of time">
         {shown.map(({ key, text, color }) => (
           <li key={key}>
-            <span class="swatch" style={{ color }} /> {text}
+            <span style={{ color }} aria-hidden="true">
+              ━
+            </span>{" "}
+            {text}
           </li>
         ))}
       </ul>

@@ -1,0 +1,290 @@
+// Tabs over what lies in the directory of a run: checkpoints, recorded episodes, the log.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type {
+  CheckpointDetail,
+  CheckpointSummary,
+  Film,
+  LogPart,
+  ReplaySummary,
+  RunDetail,
+  Verified,
+} from "../api.ts";
+import { isReport, onLive, send, session, useApi } from "./client.ts";
+import { apiOf, Button, Check, Loaded, Select, Table, useFresh } from "./elements.tsx";
+import { formatBytes, formatNumber, formatTime } from "./format.ts";
+import { withNewer } from "./log-lines.ts";
+import { setView, view } from "./view.ts";
+
+/** What was saved, what lies in it, whether it is whole, and what is never deleted. */
+export function CheckpointsView({ run }: { readonly run: RunDetail }) {
+  const answer = useFresh<readonly CheckpointSummary[]>(run.id, "checkpoints", "checkpoint");
+  const chosen = view.value.item;
+  const [verdicts, setVerdicts] = useState<Readonly<Record<string, string>>>({});
+  const verify = async (name: string) => {
+    setVerdicts((before) => ({ ...before, [name]: "being read…" }));
+    const found = await send<Verified>("POST", apiOf(run.id, "checkpoints", name, "verify"), {});
+    const said = found?.whole ? "whole" : found?.problem || "not verified";
+    setVerdicts((before) => ({ ...before, [name]: said }));
+  };
+  const protect = async (name: string, on: boolean) => {
+    await send("POST", apiOf(run.id, "checkpoints", name, "protect"), { protected: on });
+    answer.reload();
+  };
+  const off = session.value?.control !== true;
+  const actions = ({ name, protected: kept }: CheckpointSummary) => {
+    const open = chosen === name;
+    const keep = kept ? "Protected" : "Protect";
+    const inspect = () => setView({ item: open ? "" : name });
+    return (
+      <span class="buttons">
+        <Button text="Inspect" aria-label={`Inspect ${name}`} aria-expanded={open} on={inspect} />
+        {!isReport && (
+          <>
+            <Button text="Verify" aria-label={`Verify ${name}`} disabled={off} on={() => verify(name)} />
+            <Button
+              text={keep}
+              aria-label={`${keep} ${name}`}
+              disabled={off}
+              aria-pressed={kept}
+              on={() => protect(name, !kept)}
+            />
+          </>
+        )}
+        <span aria-live="polite">{verdicts[name]}</span>
+      </span>
+    );
+  };
+  return (
+    <>
+      {off && !isReport && (
+        <p class="note">Verifying and protecting need the address with the token that was printed.</p>
+      )}
+      <Loaded answer={answer}>
+        {(rows) => (
+          <>
+            <Table
+              caption="Checkpoints"
+              rows={rows}
+              empty="No checkpoint is here."
+              columns={[
+                { title: "Name", cell: ({ name }) => name },
+                { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
+                { title: "Saved", cell: ({ at }) => formatTime(at) },
+                { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
+                { title: "Scores", cell: ({ metrics }) => <span class="break">{scoresText(metrics)}</span> },
+                { title: "Actions", cell: actions },
+              ]}
+            />
+            {chosen !== "" && <Inside run={run.id} name={chosen} />}
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+type Numbers = Readonly<Record<string, number>>;
+
+/** A few of the scores. */
+const scoresText = (metrics: Numbers): string => {
+  const scores = Object.entries(metrics).filter(([key]) => /^(evaluation|validation|rollout)\//.test(key));
+  return numbersText(Object.fromEntries(scores.slice(0, 4)));
+};
+
+const numbersText = (numbers: Numbers): string =>
+  Object.entries(numbers)
+    .map(([name, value]) => `${name} ${formatNumber(value)}`)
+    .join(", ");
+
+/** Counters and components of a checkpoint; tensors and values of each component unfold. */
+function Inside({ run, name }: { readonly run: string; readonly name: string }) {
+  const answer = useApi<CheckpointDetail>(apiOf(run, "checkpoints", name));
+  return (
+    <section class="panel" aria-label={`Inside ${name}`}>
+      <h3>{name}</h3>
+      <Loaded answer={answer}>
+        {({ counters, metrics, components }) => (
+          <>
+            <p>{numbersText(counters)}</p>
+            <p class="note">{numbersText(metrics)}</p>
+            {components.map((component) => (
+              <details key={component.name}>
+                <summary>
+                  {component.name}, {formatBytes(component.bytes)}, {component.tensors.length} tensors
+                </summary>
+                <p class="note">sha256 {component.sha256}</p>
+                <Table
+                  caption={`Contents of ${component.name}`}
+                  rows={contentsOf(component)}
+                  columns={[
+                    { title: "Path", cell: ([path]) => path },
+                    { title: "Is", cell: ([, what]) => <span class="break">{what}</span> },
+                  ]}
+                />
+              </details>
+            ))}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+/** Tensors with type and shape, then values. */
+const contentsOf = ({ tensors, values }: CheckpointDetail["components"][number]) => [
+  ...tensors.map(({ path, dtype, shape }) => [path, `${dtype} [${shape.join(", ")}]`] as const),
+  ...values,
+];
+
+/** Recorded episodes, played as pictures: SVG documents in an image can neither run scripts nor request anything. */
+export function ReplaysView({ run }: { readonly run: RunDetail }) {
+  const answer = useFresh<readonly ReplaySummary[]>(run.id, "replays", "replay");
+  const chosen = view.value.item;
+  const watch = (name: string) => (
+    <Button text="Watch" aria-label={`Watch ${name}`} on={() => setView({ item: name })} />
+  );
+  return (
+    <Loaded answer={answer}>
+      {(rows) => (
+        <>
+          {chosen !== "" && <Player key={chosen} run={run.id} name={chosen} />}
+          <Table
+            caption="Replays"
+            rows={rows}
+            empty="No episode was recorded."
+            columns={[
+              { title: "Replay", cell: ({ name }) => name },
+              { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
+              { title: "Recorded", cell: ({ at }) => formatTime(at) },
+              { title: "Length", number: true, cell: ({ steps }) => formatNumber(steps) },
+              { title: "Return", number: true, cell: (row) => formatNumber(row.return) },
+              { title: "Watch", cell: ({ name }) => watch(name) },
+            ]}
+          />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Player({ run, name }: { readonly run: string; readonly name: string }) {
+  const answer = useApi<Film>(apiOf(run, "replays", name));
+  return (
+    <section class="panel" aria-label={`Replay ${name}`}>
+      <h3>{name}</h3>
+      <Loaded answer={answer}>{(film) => <Frames {...film} name={name} />}</Loaded>
+    </section>
+  );
+}
+
+const speeds = [0.25, 0.5, 1, 2, 4, 8].map((speed) => [speed, `${speed}×`] as const);
+
+/** Pictures in a row. Space on the slider plays and pauses; arrow keys, Home and End go from picture to picture. */
+function Frames({ fps, frames, name }: Film & { readonly name: string }) {
+  const last = frames.length - 1;
+  const [frame, setFrame] = useState(0);
+  const [playing, setPlaying] = useState(true);
+  const [speed, setSpeed] = useState(1);
+  const slider = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    slider.current?.focus();
+    slider.current?.closest(".panel")?.scrollIntoView({ block: "nearest" });
+  }, []);
+  // In the layout, so that no picture that is due follows a key that stops.
+  useLayoutEffect(() => {
+    if (!playing) return;
+    if (frame >= last) return setPlaying(false);
+    const timer = setTimeout(() => setFrame(frame + 1), 1000 / (fps * speed));
+    return () => clearTimeout(timer);
+  }, [playing, frame, speed]);
+  const play = () => {
+    if (frame === last) setFrame(0);
+    setPlaying(!playing);
+  };
+  const show = (next: number) => {
+    setPlaying(false);
+    setFrame(next);
+  };
+  if (last < 0) return <p class="note">It has no pictures.</p>;
+  return (
+    <div class="player">
+      <img
+        src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(frames[frame] ?? "")}`}
+        alt={`Frame ${frame + 1} of ${frames.length} of ${name}`}
+      />
+      <div class="toolbar">
+        <Button text={playing ? "Pause" : "Play"} on={play} />
+        <input
+          class="grow"
+          type="range"
+          min={0}
+          max={last}
+          value={frame}
+          aria-label="Frame"
+          ref={slider}
+          onKeyDown={(event) => {
+            if (event.key !== " ") return;
+            event.preventDefault();
+            play();
+          }}
+          onInput={(event) => show(Number(event.currentTarget.value))}
+        />
+        <output>{`${frame + 1} / ${frames.length}`}</output>
+        <Select label="Speed" value={speed} options={speeds} on={setSpeed} />
+      </div>
+    </div>
+  );
+}
+
+/** The newest lines, and those that come while it is followed. */
+export function LogView({ run }: { readonly run: RunDetail }) {
+  const answer = useApi<LogPart>(apiOf(run.id, "log"));
+  const [follow, setFollow] = useState(true);
+  const [{ lines }, setHeld] = useState<LogPart>({ lines: [], from: 0, to: 0 });
+  const box = useRef<HTMLDivElement>(null);
+  /** What came live last: lines may come before the answer that they follow is there. */
+  const came = useRef<readonly LogPart[]>([]);
+  useEffect(() => {
+    if (!follow) return;
+    let held = answer.data;
+    const grow = (parts: readonly LogPart[]) => {
+      for (const part of parts) {
+        if (!held) return;
+        held = withNewer(held, part);
+        if (!held) answer.reload();
+      }
+      if (held) setHeld(held);
+    };
+    grow(came.current);
+    return onLive("log", (event) => {
+      if (event.run !== run.id) return;
+      came.current = [...came.current.slice(-20), event];
+      grow([event]);
+    });
+  }, [run.id, follow, answer.data]);
+  useLayoutEffect(() => {
+    if (follow) box.current?.scrollTo(0, box.current.scrollHeight);
+  }, [lines, follow]);
+  const changeFollow = (on: boolean) => {
+    setFollow(on);
+    if (on) answer.reload();
+  };
+  /** Scrolling up stops following, so that what is read does not move. */
+  const onScroll = ({ currentTarget: box }: { readonly currentTarget: Element }) =>
+    box.scrollHeight - box.scrollTop - box.clientHeight > 4 && setFollow(false);
+  if (!answer.data) return <Loaded answer={answer}>{() => null}</Loaded>;
+  return (
+    <>
+      <p class="toolbar">
+        <Check label="Follow" checked={follow} on={changeFollow} />
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard. */}
+      <div class="log" ref={box} tabIndex={0} role="log" aria-live="off" aria-label="Log" onScroll={onScroll}>
+        {lines.length === 0 && <p class="note">No lines yet.</p>}
+        {lines.map((line, i) => (
+          <div key={i}>{line}</div>
+        ))}
+      </div>
+    </>
+  );
+}
