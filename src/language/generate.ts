@@ -117,13 +117,7 @@ export async function generate<P extends Prompt | readonly Prompt[]>(
   params: Params<Tensor>,
   prompt: P,
   options: GenerateOptions,
-): Promise<P extends Prompt ? Generated : Generated[]>;
-export async function generate(
-  model: Model<never, unknown>,
-  params: Params<Tensor>,
-  prompt: Prompt | readonly Prompt[],
-  options: GenerateOptions,
-): Promise<Generated | Generated[]> {
+): Promise<P extends Prompt ? Generated : Generated[]> {
   const many = isMany(prompt);
   const parts: TokenChunk[][] = (many ? prompt : [prompt]).map(() => []);
   for await (const chunk of streamTokens(model, params, prompt, { ...options, chunk: options?.chunk ?? 64 }))
@@ -137,7 +131,7 @@ export async function generate(
       stopped: chunks.some(({ stopped }) => stopped),
     };
   });
-  return many ? whole : (whole[0] as Generated);
+  return (many ? whole : whole[0]) as P extends Prompt ? Generated : Generated[];
 }
 
 /** True for a list of prompts; one prompt is a text or has numbers. */

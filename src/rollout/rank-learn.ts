@@ -10,13 +10,6 @@ import {
 import { asLoss, type Evaluate, type Loss, type LossFunction, shareName } from "../losses/index.ts";
 import type { RankGroup, Report } from "../trainer/index.ts";
 
-/** The losses of a task, and those of them that are active. */
-interface RankLosses<B extends object, O> {
-  readonly losses: readonly (Loss<B, O> | LossFunction<B, O>)[];
-  readonly names: readonly string[];
-  readonly evaluate: Evaluate<B>;
-}
-
 /** Inputs of an update. */
 interface RankInputs {
   readonly batch: Readonly<Record<string, Value>>;
@@ -34,7 +27,9 @@ export function rankLearnProgram<B extends object, O>(
   learner: Learner,
   ranks: RankSum,
   units: number,
-  { losses, names, evaluate }: RankLosses<B, O>,
+  losses: readonly (Loss<B, O> | LossFunction<B, O>)[],
+  names: readonly string[],
+  evaluate: Evaluate<B>,
 ) {
   const start = (rank: number): number => Math.floor((units * rank) / ranks.ranks);
   const active = losses.map((loss) => asLoss<B, O>(loss)).filter(({ name }) => names.includes(name));
@@ -53,19 +48,12 @@ export function rankLearnProgram<B extends object, O>(
       const part = treeMap(rows, batch) as unknown as B;
       const shares = active.map(({ name, count }): readonly [string, Value] => {
         if (!count) return [name, np.full([], size / units)];
-        const total = count(batch as unknown as B).astype("f32");
-        return [
-          name,
-          count(part)
-            .astype("f32")
-            .div(np.where(np.equal(total, 0), 1, total)),
-        ];
+        const [own, total] = [part, batch as unknown as B].map((rows) => count(rows).astype("f32"));
+        return [name, (own as Value).div(np.where(np.equal(total as Value, 0), 1, total as Value))];
       });
       const factors = Object.fromEntries(shares);
-      const weights = {
-        ...ramps,
-        ...Object.fromEntries(shares.map(([name, share]) => [shareName(name), share])),
-      };
+      const named = shares.map(([name, share]) => [shareName(name), share] as const);
+      const weights = { ...ramps, ...Object.fromEntries(named) };
       const own = random.foldIn(random.foldIn(key, np.take(at, 0)), rank);
       const [metrics, grads] = gradientsOf((now) => {
         const { loss, metrics } = evaluate(now, part, weights, { train: true, key: own });

@@ -8,7 +8,7 @@
  *       take() ◀─────────────────────────────    rollouts.send(rollout)
  *       learns from it (task.ts)                  hooks: evaluation, logging, ...
  */
-import { EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError } from "../core/index.ts";
 import type { HostArray, Tensor } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Stateful } from "../state/index.ts";
@@ -104,6 +104,16 @@ export interface RolloutGenerator {
   /** Environments in the middle of episodes. Without it everything follows from the keys of requests. */
   readonly state?: Stateful;
   close?(): void | Promise<void>;
+}
+
+/** Refuses a lesson that is not known. */
+export function checkLesson(lesson: string, known: readonly string[]): void {
+  if (known.includes(lesson)) return;
+  throw new EspalierError(
+    "LESSON_UNKNOWN",
+    `the generator has no lesson "${lesson}"${didYouMean(lesson, known)}`,
+    { fix: `the lessons are ${known.join(", ")}` },
+  );
 }
 
 /** What a generator is asked for. */

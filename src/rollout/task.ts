@@ -284,8 +284,8 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
   const rankProgramFor = objective.perSet((evaluate, names) => {
     const made = new WeakMap<RankGroup, ReturnType<typeof rankLearnProgram<B, O>>>();
     return (of: RankGroup) => {
-      const { losses } = options;
-      const program = made.get(of) ?? rankLearnProgram(learner, of, batchSize, { losses, names, evaluate });
+      const program =
+        made.get(of) ?? rankLearnProgram(learner, of, batchSize, options.losses, names, evaluate);
       made.set(of, program);
       return program;
     };
@@ -411,12 +411,9 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
           for (const lesson of generator.lessons) {
             const found = await generator.evaluate({ lesson, key, signal, examples });
             checkScores(`the evaluation of lesson "${lesson}"`, found);
-            if (found.episodes > 0) {
-              scores[`${lesson}.return`] = found.return;
-              scores[`${lesson}.positive`] = found.positive;
-            }
-            for (const [name, value] of Object.entries(found.metrics ?? {}))
-              scores[`${lesson}.${name}`] = value;
+            const { episodes, return: mean, positive, metrics } = found;
+            const values = { ...(episodes > 0 && { return: mean, positive }), ...metrics };
+            for (const [name, value] of Object.entries(values)) scores[`${lesson}.${name}`] = value;
           }
           return scores;
         },
@@ -431,6 +428,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
   };
 }
 
+/** Why nothing can be learned from rollouts. */
 function whyNothing(seen: readonly Rollout[]): string {
   const failures = seen.reduce((sum, { metrics }) => sum + (metrics?.["reward.failures"] ?? 0), 0);
   if (failures > 0) return `${failures} rewards failed; onRewardFailure: "error" says how`;
@@ -509,9 +507,7 @@ const knownAlready = ({ worker, id }: Rollout): EspalierError =>
   new EspalierError(
     "ROLLOUT_DUPLICATE",
     `${kind}: ${worker} sends rollouts that are known already, such as "${id}"`,
-    {
-      fix: "give a worker that starts anew another name, or restore its components with the trainer's",
-    },
+    { fix: "give a worker that starts anew another name, or restore its components with the trainer's" },
   );
 
 /** Rollouts in an epoch that are refused before it is said: what is made after weights were published is fresh. */

@@ -41,7 +41,7 @@ import {
 import type { Params, Transformer } from "../nn/index.ts";
 import { hasMethods } from "../rl/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
-import { type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
+import { checkLesson, type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
 import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { WeightsReceiver } from "./weights.ts";
 
@@ -248,11 +248,8 @@ class TextRollouts implements RolloutGenerator {
   }
 
   #lesson(name: string): TextLesson {
-    const lesson = this.#options.lessons.find((one) => one.name === name);
-    if (lesson) return lesson;
-    throw new EspalierError("LESSON_UNKNOWN", `${kind}: there is no lesson ${shown(name)}`, {
-      fix: `the lessons are ${this.lessons.join(", ")}`,
-    });
+    checkLesson(name, this.lessons);
+    return this.#options.lessons[this.lessons.indexOf(name)] as TextLesson;
   }
 
   #encode(lesson: TextLesson, problems: readonly TextProblem[]): readonly Int32Array[] {

@@ -19,7 +19,6 @@ import {
   badOption,
   type Clock,
   countInWords,
-  didYouMean,
   EspalierError,
   isPlainObject,
   isWorthSaying,
@@ -47,6 +46,7 @@ import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";
 import { defaultHooks } from "./hooks.ts";
 import {
+  checkLesson,
   type EvaluatedScores,
   type LessonScores,
   type Rollout,
@@ -240,7 +240,10 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     this.#generator = generator;
     this.#source = weights;
     this.#sink = rollouts;
-    this.curriculum = checkCurriculum(settings.curriculum ?? allAlike(generator.lessons), generator.lessons);
+    this.curriculum = settings.curriculum ?? allAlike(generator.lessons);
+    if (this.lessons.length === 0)
+      throw badOption("RolloutWorker", "there are no lessons", "give a generator that has some");
+    for (const lesson of this.lessons) checkLesson(lesson, generator.lessons);
     this.tracker = settings.tracker ?? new Logger({ sinks: [] });
     this.#log = this.tracker.as("worker");
     this.#warn = (text) => warn(printableText(`${this.name}: ${text}`));
@@ -404,7 +407,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     const progress = this.#progress;
     if (!(await this.#takeWeights())) return undefined;
     const weightId = this.#weightId as number;
-    const [drawKey, rolloutKey, hooksKey] = hostRandom.hostSplit(progress.stepKey(), 3);
+    const stepKey = hostRandom.hostFoldIn(progress.root, progress.counters.steps);
+    const [drawKey, rolloutKey, hooksKey] = hostRandom.hostSplit(stepKey, 3);
     const lesson = this.#drawLesson(drawKey);
     const metadata: WorkerMetadata = { weightId, performance: progress.performance[lesson] };
     Object.assign(this.#context, { rng: hooksKey, lessonId: lesson, metadata, rollout: undefined });
@@ -608,11 +612,6 @@ class Progress implements Stateful {
     this.#origin = clock.now();
   }
 
-  /** The key of the step under way. */
-  stepKey(): Uint32Array {
-    return hostRandom.hostFoldIn(this.root, this.counters.steps);
-  }
-
   /** Time counts from here; restored seconds stay. */
   startClock(): void {
     this.#origin = this.#clock.now() - this.counters.seconds * 1000;
@@ -641,7 +640,7 @@ class Progress implements Stateful {
     return (this.#clock.now() - this.#origin) / 1000;
   }
 
-  getState(): StateTree {
+  getState() {
     const lasting = Object.entries(this.#since).filter(([event]) => !perProcess.includes(event));
     return {
       counters: timeless(this.counters),
@@ -652,7 +651,7 @@ class Progress implements Stateful {
   }
 
   setState(state: StateTree): void {
-    const { counters, since, performance, key } = (state ?? {}) as Partial<Saved>;
+    const { counters, since, performance, key } = (state ?? {}) as Partial<ReturnType<Progress["getState"]>>;
     if (typeof counters?.steps !== "number" || !since || !performance || key?.length !== 2)
       throw notAState("worker");
     const { seconds } = this.counters;
@@ -671,10 +670,8 @@ class Progress implements Stateful {
       if (typeof seconds !== "number") throw notAState("time");
       this.counters = { ...this.counters, seconds };
       this.startClock();
-      for (const event of workerEvents) {
-        const at = this.#since[event];
-        if (at) this.#since[event] = { ...at, seconds };
-      }
+      const since = Object.entries(this.#since).map(([event, at]) => [event, { ...at, seconds }]);
+      this.#since = Object.fromEntries(since);
     },
   };
 }
@@ -684,13 +681,6 @@ const perProcess: readonly string[] = ["onWorkerStart", "onError", "onWorkerEnd"
 
 function timeless({ seconds: _, ...counts }: Counters): Readonly<Record<string, number>> {
   return counts;
-}
-
-interface Saved {
-  readonly counters: Readonly<Record<string, number>>;
-  readonly since: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly performance: Readonly<Record<string, number>>;
-  readonly key: Uint32Array;
 }
 
 const notAState = (component: string): EspalierError =>
@@ -710,22 +700,6 @@ function allAlike(lessons: readonly string[]): Curriculum {
     getState: () => ({}),
     setState: () => {},
   };
-}
-
-function checkCurriculum(curriculum: Curriculum, known: readonly string[]): Curriculum {
-  if (curriculum.lessons.length === 0)
-    throw badOption("RolloutWorker", "there are no lessons", "give a generator that has some");
-  for (const lesson of curriculum.lessons) checkLesson(lesson, known);
-  return curriculum;
-}
-
-function checkLesson(lesson: string, known: readonly string[]): void {
-  if (known.includes(lesson)) return;
-  throw new EspalierError(
-    "LESSON_UNKNOWN",
-    `the generator has no lesson "${lesson}"${didYouMean(lesson, known)}`,
-    { fix: `the lessons are ${known.join(", ")}` },
-  );
 }
 
 /** Refuses scores that would stay in a curriculum's averages. */
