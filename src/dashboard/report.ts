@@ -63,8 +63,7 @@ async function answersAbout(id: string, runs: Runs): Promise<Readonly<Record<str
       for (const { key } of detail.metrics.slice(i, i + KEYS_TOGETHER)) query.append("key", key);
       await ask(`${own}/series?${query}`);
     }
-  for (const kind of ["evaluation", "episode", "replay", "checkpoint", "decision", "intervention"])
-    await ask(`${own}/events?kind=${kind}`);
+  for (const kind of ["evaluation", "intervention"]) await ask(`${own}/events?kind=${kind}`);
   const { hooks } = await ask<Hooks>(`${own}/hooks`);
   for (const { name } of hooks) await tryToAsk(`${own}/why?hook=${encodeURIComponent(name)}`);
   await ask(`${own}/log`);

@@ -82,18 +82,11 @@ export function refine(whole: Curve, part: Curve | undefined): Curve {
   const before = placeOf(whole.x, first);
   const end = placeOf(whole.x, last);
   const after = whole.x[end] === last ? end + 1 : end;
-  const join = <T>(coarse: readonly T[], fine: readonly T[]) => [
-    ...coarse.slice(0, before),
-    ...fine,
-    ...coarse.slice(after),
-  ];
-  return {
-    x: join(whole.x, part.x),
-    min: join(whole.min, part.min),
-    max: join(whole.max, part.max),
-    mean: join(whole.mean, part.mean),
-    weight: join(whole.weight, part.weight),
-  };
+  const joined = (Object.keys(whole) as (keyof Curve)[]).map((of) => [
+    of,
+    [...whole[of].slice(0, before), ...part[of], ...whole[of].slice(after)],
+  ]);
+  return Object.fromEntries(joined) as Curve;
 }
 
 /**
@@ -111,26 +104,15 @@ export function smooth(values: readonly (number | null)[], factor: number): Valu
 }
 
 /** The newest, smallest and largest value. Undefined without a finite one. */
-export function extremes(curve: Curve): { last: number; min: number; max: number } | undefined {
-  let found: { last: number; min: number; max: number } | undefined;
-  curve.mean.forEach((last, i) => {
-    const [min, max] = [curve.min[i], curve.max[i]];
-    if (last === null || min == null || max == null) return;
-    found = { last, min: Math.min(min, found?.min ?? min), max: Math.max(max, found?.max ?? max) };
-  });
-  return found;
+export function extremes({ mean, min, max }: Curve): Record<"last" | "min" | "max", number> | undefined {
+  const last = mean.findLast((value) => value !== null);
+  const finite = (values: Values) => values.filter((value) => value !== null);
+  return last == null ? undefined : { last, min: Math.min(...finite(min)), max: Math.max(...finite(max)) };
 }
 
 /** Names of categories as charts are shown: those that people look for first, then others by name, the machine last. */
 export const inOrder = (categories: Iterable<string>): readonly string[] =>
   [...categories].sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1));
 
-const rankOf = (category: string): number => ranks[category] ?? 4;
-const ranks: Readonly<Record<string, number>> = {
-  train: 0,
-  validation: 1,
-  rollout: 2,
-  evaluation: 3,
-  system: 5,
-  time: 6,
-};
+const ranks = ["train", "validation", "rollout", "evaluation", "", "system", "time"];
+const rankOf = (category: string): number => ranks.indexOf(ranks.includes(category) ? category : "");
