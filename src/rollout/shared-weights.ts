@@ -1,22 +1,22 @@
 /**
  * Weights in shared memory: the trainer writes a version once into a file of /dev/shm (the temporary directory where
- * there is none, or too little room), and every worker process reads it from there. A message tells where in the file
- * each array lies.
+ * there is none, or too little room), and every worker process reads it from there. A message tells its name.
  *
- *     /dev/shm/espalier-weights-HOST-PID-XXXXXX/7     [ blocks.0.w | blocks.0.b | ... ]
+ *     /dev/shm/espalier-weights-HOST-PID-XXXXXX/7     as array-bytes.ts lays arrays out
  *
  * The file before is removed when the next is announced: a worker that comes too late for it waits for the next. The
  * directory is removed at the end; when the trainer was killed, by its workers; and when those were killed with it, by
  * the next trainer on this machine.
  */
 import { EspalierError, node } from "../core/index.ts";
-import { type ArrayLayout, arraysIn, bytesOf, layoutOf, paddedLength } from "./array-bytes.ts";
-import type { NamedArrays, Weights } from "./rollout.ts";
+import { piecesOf, unpackArrays } from "./array-bytes.ts";
+import type { Weights } from "./rollout.ts";
 
 /** Weights in a file. Plain data. */
-export interface SharedWeights extends ArrayLayout {
+export interface SharedWeights {
   readonly id: number;
   readonly file: string;
+  readonly bytes: number;
 }
 
 /** The trainer's side: writes versions of weights. */
@@ -28,12 +28,17 @@ export class WeightFiles {
 
   /** Writes weights into a file of their own. Those before are there until {@link removePrevious}. */
   write({ id, arrays }: Weights): SharedWeights {
-    const layout = layoutOf(arrays);
-    const { bytes } = layout;
+    const pieces = piecesOf({}, arrays);
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
     this.#directory ??= this.#open(bytes);
     const file = node.path.join(this.#directory, String(++this.#versions));
     try {
-      writeArrays(file, arrays);
+      const descriptor = node.fs.openSync(file, "wx", 0o600);
+      try {
+        for (const piece of pieces) node.fs.writeFileSync(descriptor, piece);
+      } finally {
+        node.fs.closeSync(descriptor);
+      }
     } catch (cause) {
       node.fs.rmSync(file, { force: true });
       const { message } = cause as Error;
@@ -46,7 +51,7 @@ export class WeightFiles {
         },
       );
     }
-    return { id, file, ...layout };
+    return { id, file, bytes };
   }
 
   /** Removes the file before this one. */
@@ -73,25 +78,11 @@ export function removeDirectory(directory: string | undefined): void {
   if (directory !== undefined) node.fs.rmSync(directory, { recursive: true, force: true });
 }
 
-function writeArrays(file: string, arrays: NamedArrays): void {
-  const { fs } = node;
-  const descriptor = fs.openSync(file, "wx", 0o600);
-  try {
-    for (const { data } of Object.values(arrays)) {
-      fs.writeFileSync(descriptor, bytesOf(data));
-      fs.writeFileSync(descriptor, new Uint8Array(paddedLength(data) - data.byteLength));
-    }
-  } finally {
-    fs.closeSync(descriptor);
-  }
-}
-
 /** Bytes that one call of the operating system takes without question. */
 const largestCall = 2 ** 30;
 
 /** Reads shared weights; undefined where the file is gone, because there are newer ones or the trainer has ended. */
-export function readSharedWeights(shared: SharedWeights): Weights | undefined {
-  const { id, file, bytes } = shared;
+export function readSharedWeights({ id, file, bytes }: SharedWeights): Weights | undefined {
   const { fs } = node;
   let descriptor: number;
   try {
@@ -114,7 +105,7 @@ export function readSharedWeights(shared: SharedWeights): Weights | undefined {
   } finally {
     fs.closeSync(descriptor);
   }
-  return { id, arrays: arraysIn(shared, memory) };
+  return { id, arrays: unpackArrays(memory).arrays };
 }
 
 /** Where files go: shared memory, if four versions fit. */
