@@ -79,6 +79,8 @@ const averageTable = {
    * more.
    */
   average: option.oneOf(["binary", "macro", "micro", "weighted", "none"], {}),
+  /** The probability from which on a logit means yes. Default: 0.5. */
+  threshold: option.number({ above: 0, below: 1, default: 0.5 }),
   /** Outputs and targets are one yes or no for each of several labels. Default: false. */
   multiLabel: option.flag({ default: false }),
 };
@@ -143,11 +145,14 @@ const classesOf = ({ outputs, y }: MetricSet): number =>
   isBinary(outputs.shape, y.shape) ? 2 : (outputs.shape.at(-1) as number);
 
 /** The class that is chosen, in the labels' shape. */
-function chosen(outputs: Value, label: Value): Value {
+function chosen(outputs: Value, label: Value, threshold?: number): Value {
   return outputs.size === label.size
-    ? np.greaterEqual(outputs.astype("f32"), 0).astype("i32").reshape(label.shape)
+    ? isYes(outputs, threshold).astype("i32").reshape(label.shape)
     : np.argmax(outputs, { axis: -1 });
 }
+
+const isYes = (logits: Value, threshold = 0.5): Value =>
+  np.greaterEqual(logits.astype("f32"), Math.log(threshold / (1 - threshold)));
 
 const rightOf = (outputs: Value, { label }: Labels): Value =>
   np.equal(chosen(outputs, label), label).astype("f32");
@@ -229,7 +234,7 @@ function classScores(
   options: AverageMetricOptions,
   score: (counts: ClassCounts) => Value,
 ): SetMetric<ClassCounts> {
-  const { ignore: skip, average, multiLabel } = resolveOptions(kind, options, averageTable);
+  const { ignore: skip, average, threshold, multiLabel } = resolveOptions(kind, options, averageTable);
   return {
     sums: true,
     init: (set) => {
@@ -245,8 +250,8 @@ function classScores(
       const classes = state.hits.shape[0] as number;
       const sum = (x: Value): Value => np.sum(x.reshape([-1, classes]), { axis: 0 });
       const [yes, actual, weights] = multiLabel
-        ? eachLabel(outputs, y, weight, skip)
-        : oneLabel(outputs, labelsOf(outputs, y, weight, skip), classes);
+        ? eachLabel(outputs, y, weight, skip, threshold)
+        : oneLabel(outputs, labelsOf(outputs, y, weight, skip), classes, threshold);
       return {
         hits: state.hits.add(sum(yes.mul(actual).mul(weights))),
         chosen: state.chosen.add(sum(yes.mul(weights))),
@@ -278,9 +283,10 @@ function oneLabel(
   outputs: Value,
   { label, weight }: Labels,
   classes: number,
+  threshold?: number,
 ): readonly [Value, Value, Value] {
   const hot = (x: Value): Value => np.oneHot(x, classes, { dtype: "f32" });
-  return [hot(chosen(outputs, label)), hot(label), np.expandDims(weight, -1)];
+  return [hot(chosen(outputs, label, threshold)), hot(label), np.expandDims(weight, -1)];
 }
 
 function eachLabel(
@@ -288,11 +294,12 @@ function eachLabel(
   y: Value,
   weight: Value | undefined,
   skip?: number,
+  threshold?: number,
 ): readonly [Value, Value, Value] {
   const counts = skip === undefined ? np.full([], 1, { dtype: "bool" }) : np.notEqual(y, skip);
   const weights = np.where(counts, spread(weight, y.shape), 0);
   const actual = np.where(counts, np.greater(y, 0), np.full([], 0, { dtype: "bool" })).astype("f32");
-  return [np.greaterEqual(outputs.astype("f32"), 0).astype("f32"), actual, weights];
+  return [isYes(outputs, threshold).astype("f32"), actual, weights];
 }
 
 /**

@@ -6,7 +6,8 @@ import { compile, np, put, type Tensor, type Value } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
-import { accuracy, auc, confusionMatrix, f1, type SetMetric } from "./metrics.ts";
+import { ofBatch } from "./metrics.test-support.ts";
+import { accuracy, auc, confusionMatrix, f1, precision, recall, type SetMetric } from "./metrics.ts";
 import { languageModeling } from "./strategies.ts";
 import { supervisedTask } from "./task.ts";
 import { confusionMatrixHook, MetricsTracker, validationTables } from "./tracker.ts";
@@ -62,6 +63,32 @@ describe("metrics of a task", () => {
     expect(small.values.f1?.[0]).toBeCloseTo(large.values.f1?.[0] as number, 6);
     expect(small.values.auc?.[0]).toBeCloseTo(large.values.auc?.[0] as number, 6);
     expect(large.values.confusion).toBeUndefined();
+  });
+
+  it("take a logit for a yes from their threshold on", async () => {
+    const logits = Float32Array.of(-2, -0.5, 0.5, 2); // probabilities 0.12, 0.38, 0.62, 0.88
+    const y = Int32Array.of(0, 1, 0, 1);
+    const at = (threshold: number, more: object) =>
+      compile(
+        (outputs: Value, labels: Value) => [
+          ofBatch(precision({ threshold, ...more }), outputs, labels),
+          ofBatch(recall({ threshold, ...more }), outputs, labels),
+        ],
+        { engine },
+      );
+    const scores = async (threshold: number) => {
+      const one = at(threshold, {})(put(logits, { engine }), put(y, { engine }));
+      const many = at(threshold, { multiLabel: true, average: "micro" })(
+        put(logits, { engine, shape: [4, 1] }),
+        put(y, { engine, shape: [4, 1] }),
+      );
+      const found = await Promise.all([...one, ...many].map((value) => value.item()));
+      expect(found.slice(2)).toEqual(found.slice(0, 2));
+      return found.slice(0, 2);
+    };
+    expect(await scores(0.5)).toEqual([0.5, 0.5]);
+    expect(await scores(0.8)).toEqual([1, 0.5]);
+    expect((await scores(0.3))[1]).toBe(1);
   });
 
   it("of language count tokens, not batches", async () => {
