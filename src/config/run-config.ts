@@ -252,14 +252,20 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
 }
 
 /** Options of a run's `metricsHook`: its heartbeat is a file of the run's directory. */
-export function metricsIn(directory: string, { heartbeat = true, ...given }: BuiltRun["metrics"]) {
+export function metricsIn(
+  directory: string,
+  { heartbeat = true, ...given }: BuiltRun["metrics"],
+): BuiltRun["metrics"] {
   const file = join(directory, "heartbeat.json");
   const own = heartbeat === true ? { file } : isPlainObject(heartbeat) ? { file, ...heartbeat } : heartbeat;
   return { ...given, heartbeat: own };
 }
 
 /** Options of a run's `checkpointHook`. */
-export const checkpointsIn = (directory: string, given: Partial<CheckpointHookOptions>) => ({
+export const checkpointsIn = (
+  directory: string,
+  given: Partial<CheckpointHookOptions>,
+): CheckpointHookOptions => ({
   schedule: every({ seconds: 60 }),
   keep: { last: 3 },
   ...given,
