@@ -17,13 +17,11 @@ export const splitTable = {
 /** The shares of parts, which make a whole. */
 export function shares(kind: string, parts: Readonly<Record<string, number>>): readonly number[] {
   const fix = "give shares that make 1: { train: 0.8, validation: 0.2 }";
-  if (!isPlainObject(parts) || Object.keys(parts).length === 0)
-    throw badOption(kind, `its parts are ${shown(parts)}`, fix);
-  const values: readonly unknown[] = Object.values(parts);
-  for (const [i, value] of values.entries())
+  if (!isPlainObject(parts)) throw badOption(kind, `its parts are ${shown(parts)}`, fix);
+  for (const [name, value] of Object.entries<unknown>(parts))
     if (typeof value !== "number" || !(value > 0 && value <= 1))
-      throw badOption(kind, `the share of ${Object.keys(parts)[i]} is ${shown(value)}`, fix);
-  const sum = Object.values(parts).reduce((a, b) => a + b);
+      throw badOption(kind, `the share of ${name} is ${shown(value)}`, fix);
+  const sum = Object.values(parts).reduce((a, b) => a + b, 0);
   if (Math.abs(sum - 1) > 1e-9) throw badOption(kind, `the shares make ${sum}`, fix);
   return Object.values(parts);
 }
@@ -37,23 +35,18 @@ export function stratifyBy<T>(
 ): readonly (string | number)[] {
   if (typeof stratify !== "function") {
     if (stratify.length === length) return Array.from(stratify);
-    throw badOption(
-      "stratify",
-      `there are ${stratify.length} classes for the ${length} rows of ${name}`,
-      "give the class of each row",
-    );
+    const what = `there are ${stratify.length} classes for the ${length} rows of ${name}`;
+    throw badOption("stratify", what, "give the class of each row");
   }
   return Array.from({ length }, (_, index) => {
     const row = get(index);
-    if (row instanceof Promise) {
-      row.catch(() => undefined);
-      throw badOption(
-        "stratify",
-        `the rows of ${name} are not in memory, so that a function cannot look at them`,
-        "give a list with the class of each row (imageFolder has it: images.labels), or await data.inMemory() first",
-      );
-    }
-    return stratify(row);
+    if (!(row instanceof Promise)) return stratify(row);
+    row.catch(() => undefined);
+    throw badOption(
+      "stratify",
+      `the rows of ${name} are not in memory, so that a function cannot look at them`,
+      "give a list with the class of each row (imageFolder has it: images.labels), or await data.inMemory() first",
+    );
   });
 }
 

@@ -264,13 +264,16 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       if (asked === undefined) return;
       const turn = this.#turn++;
       const making = this.#make(turn, asked.request);
-      const slot: Slot = { epoch: asked.epoch, turn, making, made: undefined };
-      const keep = (made: Made): void => {
-        slot.made = made;
-      };
-      if (making instanceof Promise) making.then(keep, () => undefined);
-      else keep(making);
+      const made = making instanceof Promise ? undefined : making;
+      const slot: Slot = { epoch: asked.epoch, turn, making, made };
       this.#queue.push(slot);
+      if (making instanceof Promise)
+        making.then(
+          (batch) => {
+            slot.made = batch;
+          },
+          () => undefined,
+        );
     }
   }
 
