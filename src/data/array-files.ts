@@ -58,7 +58,6 @@ interface ArrayLayout {
   readonly memory?: Uint8Array | undefined;
 }
 
-/** The rows of an array, along its first axis. */
 function arrayRows(file: DataFile, kind: string, layout: ArrayLayout): Dataset<ArrayRow> {
   const { shape, numbers, littleEndian, offset, memory } = layout;
   const [length = 0, ...rest] = shape;

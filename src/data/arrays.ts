@@ -27,7 +27,6 @@ export type ArrayTree = ArrayInput | { readonly [name: string]: ArrayTree };
 /** A tree of leaves by name, or one leaf: of tensors on a device, of values while tracing. */
 export type ExampleTree<L> = L | { readonly [name: string]: ExampleTree<L> };
 
-/** The same tree on a device. */
 export type TensorTree = ExampleTree<Tensor>;
 
 export interface PlacedArrays {

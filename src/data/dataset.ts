@@ -677,7 +677,6 @@ async function outcomes<T>(reader: Reader<T>, most: number): Promise<readonly Ou
   return rows;
 }
 
-/** All rows with their numbers. */
 async function* itemsOf<T>(data: Dataset<T>): AsyncGenerator<Item<T>, void, undefined> {
   const reader = data.open();
   try {
@@ -715,12 +714,10 @@ function named(code: string, where: string, cause: unknown, fix: string): Espali
 export const emptyError = (name: string): EspalierError =>
   new EspalierError("DATA_EMPTY", `${name}: there are no rows`, { fix: "give at least one row" });
 
-/** Refuses an argument that is not what it should be. */
 export function checkArgument(ok: boolean, kind: string, given: unknown, is: string): void {
   if (!ok) throw badOption(kind, `it was given ${shown(given)}`, `give ${is}`);
 }
 
-/** A part of a bookmark. */
 export const within = (from: Bookmark | undefined, part: string): Bookmark | undefined =>
   (from as Readonly<Record<string, Bookmark>> | null | undefined)?.[part];
 

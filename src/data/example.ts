@@ -60,7 +60,6 @@ export function exampleLayout(name: string, example: Item<Example>): readonly Le
   return leaves.map(({ path, shape, dtype }) => ({ path, shape, dtype, size: sizeOf(shape) }));
 }
 
-/** Parts that examples may lack. */
 const optionalParts = ["y", "weight"] as const;
 
 /** The parts of an example, x before y and names in order. */
@@ -156,7 +155,6 @@ export class ExampleWriter {
     this.#leaves = this.#layout.map(({ size, dtype }) => new arrayTypes[dtype](size * capacity));
   }
 
-  /** Writes an example at a place. */
   write(at: number, { value, index }: Item<Example>): void {
     const where = `${this.#name}, row ${index}`;
     for (let i = 0; i < this.#layout.length; i++) {
@@ -182,7 +180,6 @@ export class ExampleWriter {
         throw this.#unlike(where, [name], "is there");
   }
 
-  /** The examples as arrays by name. */
   arrays(): ExampleArrays {
     const root: Record<string, unknown> = {};
     for (const [i, { path, shape }] of this.#layout.entries())

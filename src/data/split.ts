@@ -26,7 +26,6 @@ export function shares(kind: string, parts: Readonly<Record<string, number>>): r
   return Object.values(parts);
 }
 
-/** The class of each row. */
 export function stratifyBy<T>(
   name: string,
   length: number,

@@ -313,7 +313,6 @@ function csvHead(file: DataFile, { header, types = {} }: CsvOptions, parse: CsvP
   };
 }
 
-/** The error of a column that a table does not have. */
 export const unknownColumn = (name: string, names: readonly string[]): EspalierError =>
   new EspalierError("DATA_COLUMN_UNKNOWN", `there is no column "${name}"${didYouMean(name, names)}`, {
     fix: `the columns are ${names.join(", ")}`,
@@ -351,7 +350,6 @@ function csvRow({ names, types }: CsvHead, cells: readonly string[], missing: Mi
   return row;
 }
 
-/** The value for a cell that has none. */
 export function missingValue(
   column: string,
   cell: unknown,

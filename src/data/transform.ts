@@ -209,7 +209,6 @@ function learner({ kind, columns: names }: ColumnPart) {
 
 const isCategory = (kind: ColumnPart["kind"]): boolean => kind === "oneHot" || kind === "label";
 
-/** The numbers of a row's part. */
 function numbersOf({ kind, means, deviations, ...part }: ColumnPart, row: object): readonly number[] {
   return part.columns.flatMap((name, i) => {
     if (!isCategory(kind)) return [(numberOf(row, name) - (means?.[i] ?? 0)) / (deviations?.[i] ?? 1)];

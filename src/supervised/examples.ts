@@ -90,11 +90,9 @@ export function joined(arrays: readonly ExampleArray[], into?: HostArray): HostA
   return all;
 }
 
-/** A batch of `size` of these examples, as shapes. */
 export const batchSpec = (data: Examples["data"], size: number): Specs<{ x: unknown; y?: unknown }> =>
   treeMap(({ shape, dtype }: Tensor) => spec([size, ...shape.slice(1)], dtype), data);
 
-/** The shapes of a batch of inputs, for the model's `init`. */
 export function inputSpec(
   data: Examples["data"],
   batchSize: number,

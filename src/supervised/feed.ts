@@ -178,7 +178,6 @@ const endless = 2 ** 31 - 1;
 /** Bytes of a chunk that has more than one update. */
 const chunkBytes = 16 * 2 ** 20;
 
-/** Rows of some updates on the device. */
 interface Chunk {
   readonly batches: BatchGroup;
   /** The loader's generation and epoch, and the position of the first row. */

@@ -255,7 +255,6 @@ function checkParams(
   }
 }
 
-/** Element types and shapes by path. */
 function leafTypes(tree: unknown): ReadonlyMap<string, Tensor | Spec> {
   const leaves: unknown[] = [];
   const paths = leafPaths(flatten(tree, leaves));

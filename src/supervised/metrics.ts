@@ -93,7 +93,6 @@ const noSums = (): Sums => ({ sum: np.zeros([]), count: np.zeros([]) });
 /** 0 of nothing. */
 const ratio = (a: Value, b: Value): Value => a.div(np.where(np.equal(b, 0), 1, b));
 
-/** A metric that is a weighted mean over labels. */
 const labelMean = (of: (outputs: Value, labels: Labels) => Value, skip?: number): SetMetric<Sums> => ({
   sums: true,
   init: noSums,

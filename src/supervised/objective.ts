@@ -100,7 +100,6 @@ export interface ObjectiveInputs {
   readonly shares?: Shares;
 }
 
-/** A factor for each loss by name. */
 type Shares = Readonly<Record<string, ValueLike>>;
 
 export type SupervisedObjective = ReturnType<typeof supervisedObjective>;
@@ -192,7 +191,6 @@ export function supervisedObjective({ model, loss, metrics, weighted, shapes }: 
   };
 }
 
-/** Metrics as functions of a batch, and those of the whole set. */
 function metricsOf(metrics: ObjectiveParts["metrics"], weighted: boolean, shapes: Shapes) {
   if ("loss" in metrics)
     throw new EspalierError("OPTION_INVALID", 'supervisedTask: no metric can be called "loss"', {

@@ -167,7 +167,6 @@ export type StreamedOptions<X = Value, Y = Value, O = Value> = Omit<
     | { readonly data: SupervisedData; readonly validation: StreamedData }
   );
 
-/** Refuses unknown options and bad values. */
 export function checkTaskOptions(kind: string, options: AnyOptions): void {
   checkOptions(kind, options, table);
   checkMonitor(kind, options.monitor ?? {});

@@ -404,7 +404,6 @@ const keptTokenizer = ({ recipe }: Tokenizer): Stateful => ({
   },
 });
 
-/** Keys of the task's own random streams. */
 const drawKeys = (streams: RandomStreams) => ({
   data: streams.get("data").key(),
   dropout: streams.get("dropout").key(),

@@ -38,7 +38,6 @@ export interface SetValues {
 
 export type AnySetMetric = SetMetric<ExampleTree<Value>, unknown, ExampleTree<Value>>;
 
-/** Shapes of a batch's outputs and targets. */
 export type Shapes = () => { readonly outputs: unknown; readonly y: Specs<ExampleTree<Value>> };
 
 interface MetricBatch {
@@ -48,7 +47,6 @@ interface MetricBatch {
 
 /** The metrics of a task that have a state, together. All but `any` is for use inside programs. */
 export class SetMetrics {
-  /** There are some. */
   readonly any: boolean;
   readonly #metrics: readonly (readonly [string, AnySetMetric])[];
   readonly #shapes: Shapes;

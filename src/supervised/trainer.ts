@@ -422,7 +422,6 @@ function lossParts<X, Y, O>(
   return parts as unknown as Pick<SupervisedOptions<X, Y, O>, "loss" | "metrics" | "targets">;
 }
 
-/** The optimizer that a configuration describes. */
 function optimizerOf(config: SupervisedConfig): Optimizer {
   const { learningRate, weightDecay, gradientClip, skipNonFinite: skip } = config;
   const rate = typeof learningRate === "number" ? { learningRate } : {};

@@ -93,7 +93,6 @@ interface UpdateRows {
   readonly number: Value;
 }
 
-/** Inside a program: the inputs of one update. */
 export function updateInputs(
   { learner, batchOf }: TrainProgramOptions,
   params: Params,
@@ -289,7 +288,6 @@ const leavesAt = (params: Params, positions: readonly number[]): readonly Value[
   return positions.map((i) => leaves[i] as Value);
 };
 
-/** Parameters with some of their leaves replaced. */
 function withLeaves(params: Params, positions: readonly number[], values: readonly Value[]): Params {
   if (positions.length === 0) return params;
   const leaves: unknown[] = [];

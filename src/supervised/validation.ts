@@ -133,7 +133,6 @@ type ValidationInputs = {
   readonly metrics: MetricStates;
 };
 
-/** Batches of one size, at most `capacity` in a call. */
 function validationProgram(
   { learner, objective, batchOf }: ValidationOptions,
   size: number,
@@ -156,7 +155,6 @@ function validationProgram(
   );
 }
 
-/** `size` examples from `start` on. */
 export function sliceRows(data: Rows, start: Value, size: number): Rows {
   return treeMap(
     (array: Value) =>

@@ -36,7 +36,6 @@ export interface LoadedBatch extends ExampleArrays {
   readonly rows: Int32Array;
 }
 
-/** A batch that was made. */
 export interface MadeBatch {
   readonly batch: LoadedBatch;
   /** Examples that could not be used. */
@@ -45,7 +44,6 @@ export interface MadeBatch {
   readonly bookmark?: Bookmark;
 }
 
-/** The end of a stream. */
 export interface StreamEnd {
   /** Examples that were too few for a batch. */
   readonly leftOver: number;

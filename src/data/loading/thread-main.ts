@@ -4,7 +4,6 @@ import type { Example } from "../example.ts";
 import { datasetFromRecipe } from "../recipe.ts";
 import { BatchMaker, type BatchRequest, isEnd, type Made } from "./batches.ts";
 
-/** The work of a thread. */
 export interface LoaderThreadData {
   readonly recipe: Recipe;
   readonly skip: boolean;

@@ -13,7 +13,6 @@ import type { LoaderThreadAnswer, LoaderThreadData, LoaderThreadRequest } from "
 //   request(b), request(b+1)  request b goes to thread b mod n --> BatchMaker.make(request)
 //   await answer b        <-- its promise settles             <--  { id, made }, its memory moved; or { id, error }
 
-/** The threads of a loader. */
 export class LoaderWorkers {
   readonly #threads: readonly LoaderThread[];
 
