@@ -34,6 +34,16 @@ function written(): string {
   return folder;
 }
 
+/** sharp, where it is installed; the decoder that comes with Espalier otherwise. */
+function decoder(): "sharp" | "built-in" {
+  try {
+    require.resolve("sharp");
+    return "sharp";
+  } catch {
+    return "built-in";
+  }
+}
+
 const folder = (() => {
   let made: string | undefined;
   return () => {
@@ -45,13 +55,13 @@ const folder = (() => {
 /** An epoch of images in files, decoded and scaled by worker threads. */
 export const imagesOnWorkers: TimedFigure = {
   kind: "timed",
-  name: `${set.files.toLocaleString("en")} JPEGs of 128x128 in batches of 64, decoded by 2 workers (built-in)`,
+  name: `${set.files.toLocaleString("en")} JPEGs of 128x128 in batches of 64, decoded by 2 workers (${decoder()})`,
   engine: "host",
   unit: "s",
   steps: 1,
   rounds: 1,
   ours: async () => {
-    const data = imageFolder(folder());
+    const data = imageFolder(folder(), { decoder: decoder() });
     const loader = createLoader(data, { batchSize: set.batch, workers: set.workers });
     return {
       run: async () => {

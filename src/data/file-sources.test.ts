@@ -313,6 +313,11 @@ describe("a folder of images", () => {
     expect((await facts(() => imageFolder(join(folder, "nowhere"))))[0]).toBe("DATA_EMPTY");
     expect((await facts(() => imageFolder(join(folder, "flat/1.png"))))[0]).toBe("DATA_EMPTY");
     expect((await facts(() => imageFolder("")))[0]).toBe("OPTION_INVALID");
+    const sharp = imageFolder(fixture("images"), { decoder: "sharp" });
+    expect((await facts(async () => sharp.get(0))).slice(0, 2)).toEqual([
+      "DATA_ROW_INVALID",
+      "PACKAGE_MISSING",
+    ]);
   });
 });
 

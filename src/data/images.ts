@@ -14,7 +14,7 @@ import { absolutePath } from "./text-files.ts";
 //
 //   pets/cat/1.png  pets/cat/2.jpg  pets/dog/1.jpg   ->   { x: { data, shape: [height, width, channels] }, y: 0 or 1 }
 //
-//   read -> decode (PNG: fast-png, JPEG: mozjpeg in wasm) -> channels -> size -> 0 to 1
+//   read -> decode (PNG: fast-png, JPEG: mozjpeg in wasm, or all by sharp) -> channels -> size -> 0 to 1
 
 const table = {
   /** Height and width that all images get; the proportions are not kept. Default: their own. */
@@ -34,7 +34,10 @@ const table = {
   }),
   /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
   dtype: option.oneOf(["f32", "u8"], { default: "f32" }),
+  /** "sharp" is faster for photographs and slower for small images, with slightly other numbers: `npm install sharp`. Default: "built-in". */
+  decoder: option.oneOf(["built-in", "sharp"], { default: "built-in" }),
 };
+type ImageSettings = Settings<typeof table>;
 
 /** Options of {@link imageFolder}. */
 export interface ImageFolderOptions extends Options<typeof table> {}
@@ -121,12 +124,14 @@ interface Pixels {
 async function pixelsOf(
   file: string,
   bytes: Uint8Array,
-  { size, channels, dtype }: Settings<typeof table>,
+  settings: ImageSettings,
 ): Promise<ImageExample["x"]> {
+  const { channels, dtype, decoder } = settings;
   let image: Pixels;
   try {
-    image = await decoded(bytes, channels);
+    image = decoder === "sharp" ? await bySharp(bytes, settings) : await decoded(bytes, channels);
   } catch (cause) {
+    if (cause instanceof EspalierError && cause.code === "PACKAGE_MISSING") throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new EspalierError("DATA_CORRUPT", `the image ${file} cannot be decoded: ${why}`, {
       fix: "replace the file or take it out, or leave such images out: images.skipBad(), or the loader's onBadExample",
@@ -134,12 +139,15 @@ async function pixelsOf(
     });
   }
   const { height, width } = image;
-  const [h = height, w = width] = typeof size === "number" ? [size, size] : (size ?? []);
+  const [h = height, w = width] = sizeOf(settings);
   const numbers = h === height && w === width ? image.data : resized(image, h, w, channels);
   const data = dtype === "u8" ? Uint8Array.from(numbers, Math.round) : new Float32Array(numbers);
   if (dtype === "f32") for (let i = 0; i < data.length; i++) data[i] = (data[i] as number) / 255;
   return { data, shape: [h, w, channels] };
 }
+
+const sizeOf = ({ size }: ImageSettings): readonly number[] =>
+  typeof size === "number" ? [size, size] : (size ?? []);
 
 async function decoded(bytes: Uint8Array, channels: 1 | 3): Promise<Pixels> {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) {
@@ -264,4 +272,38 @@ function kernelOf(from: number, to: number): Kernel {
   if (kernels.size > 1000) kernels.clear();
   kernels.set(name, kernel);
   return kernel;
+}
+
+/** Decodes and resizes by sharp, which a program installs if it wants it. */
+async function bySharp(bytes: Uint8Array, settings: ImageSettings): Promise<Pixels> {
+  // By a value that bundlers cannot know: most programs do not have it.
+  const loaded = import(/* @vite-ignore */ settings.decoder) as Promise<{ readonly default: Sharp }>;
+  const { default: sharp } = await loaded.catch((cause: unknown) => {
+    throw new EspalierError("PACKAGE_MISSING", "imageFolder: the decoder sharp is not installed", {
+      fix: 'run `npm install sharp`, or leave out decoder: "sharp"',
+      cause,
+    });
+  });
+  const image = sharp(bytes).removeAlpha().toColourspace("srgb");
+  const [h, w] = sizeOf(settings);
+  const sized = h && w ? image.resize(w, h, { fit: "fill", kernel: "linear" }) : image;
+  const { data, info } = await sized.raw().toBuffer({ resolveWithObject: true });
+  return {
+    data: withChannels(data, info.channels, settings.channels),
+    width: info.width,
+    height: info.height,
+  };
+}
+
+/** The part of sharp that is used. */
+type Sharp = (bytes: Uint8Array) => SharpImage;
+interface SharpImage {
+  removeAlpha(): SharpImage;
+  toColourspace(space: string): SharpImage;
+  resize(width: number, height: number, options: object): SharpImage;
+  raw(): SharpImage;
+  toBuffer(options: { readonly resolveWithObject: true }): Promise<{
+    readonly data: Uint8Array;
+    readonly info: { readonly width: number; readonly height: number; readonly channels: number };
+  }>;
 }
