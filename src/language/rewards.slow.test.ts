@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { behavesAsReward, fails, sample, samples } from "./reward-conformance.test-support.ts";
 import { type RewardModule, scoreAll } from "./rewards.ts";
@@ -44,6 +45,17 @@ describe("scoreAll on threads", () => {
       fails("REWARD_MODULE", /\/nowhere\/reward\.mjs/),
     );
   });
+
+  it("does not keep a program alive that is done", () => {
+    const [rewards, sample] = [new URL("./rewards.ts", import.meta.url).href, samples("abc")[0]];
+    const program = `
+      import { scoreAll } from ${JSON.stringify(rewards)};
+      const { rewards } = await scoreAll([${JSON.stringify(sample)}], ${JSON.stringify(thread)});
+      console.log(rewards[0]);`;
+    const args = ["--import", "tsx", "--input-type=module", "--eval", program];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 50_000 });
+    expect([status, stdout]).toEqual([0, "3\n"]);
+  }, 60_000);
 
   it("fails for a sample that cannot be sent to a thread", async () => {
     const bad = [sample("a", { data: () => 1 }), sample("bb")];

@@ -249,6 +249,7 @@ class RewardThread {
     this.#worker.on("message", (answer: RewardThreadAnswer) => this.#waiting?.resolve(answer));
     this.#worker.on("error", (error) => this.end(error));
     this.#worker.on("exit", (code) => this.end(new Error(`its thread has ended with code ${code}`)));
+    this.#worker.unref(); // Listening for messages has made it keep the program alive.
   }
 
   judge(sample: TextSample, timeout: number): Promise<unknown> {
