@@ -141,9 +141,21 @@ async function pixelsOf(
   const { height, width } = image;
   const [h = height, w = width] = sizeOf(settings);
   const numbers = h === height && w === width ? image.data : resized(image, h, w, channels);
-  const data = dtype === "u8" ? Uint8Array.from(numbers, Math.round) : new Float32Array(numbers);
-  if (dtype === "f32") for (let i = 0; i < data.length; i++) data[i] = (data[i] as number) / 255;
-  return { data, shape: [h, w, channels] };
+  return { data: dtype === "u8" ? asBytes(numbers) : asShares(numbers), shape: [h, w, channels] };
+}
+
+function asBytes(numbers: Uint8Array | Float32Array): Uint8Array {
+  if (numbers instanceof Uint8Array) return numbers;
+  const out = new Uint8Array(numbers.length);
+  for (let i = 0; i < out.length; i++) out[i] = Math.round(numbers[i] as number);
+  return out;
+}
+
+/** Levels up to 255 as numbers from 0 to 1. */
+function asShares(numbers: Uint8Array | Float32Array): Float32Array {
+  const out = new Float32Array(numbers.length);
+  for (let i = 0; i < out.length; i++) out[i] = (numbers[i] as number) / 255;
+  return out;
 }
 
 const sizeOf = ({ size }: ImageSettings): readonly number[] =>
