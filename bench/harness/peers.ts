@@ -29,7 +29,10 @@ const kinds: Readonly<Record<PeerName, PeerKind>> = {
     // On a GPU it would take most of the memory at the start, and ours could not run beside it.
     env: { XLA_PYTHON_CLIENT_PREALLOCATE: "false" },
   },
-  torch: { python: ["torch==2.15.0", "numpy", "pillow"], note: "about 3 GB with the CUDA libraries it brings" },
+  torch: {
+    python: ["torch==2.15.0", "numpy", "pillow"],
+    note: "about 3 GB with the CUDA libraries it brings",
+  },
   jaxjs: {},
   lightning: {
     python: ["pytorch-lightning==2.6.6", "torch==2.15.0", "numpy"],
