@@ -135,3 +135,13 @@ export function recorder(
   );
   return { hook: { name: "recorder", ...handlers, ...more }, lines };
 }
+
+/**
+ * A SIGTERM as a trainer with `handleSignals` gets it, in a process that other tests share: listeners of bundlers and
+ * tools, which may end the process, hear nothing of it.
+ */
+export function interruptTrainer(): void {
+  const handler = process.listeners("SIGTERM").at(-1);
+  if (!handler) throw new Error("no trainer listens");
+  handler("SIGTERM", 15);
+}

@@ -3,7 +3,7 @@ import { constant, cycle, every, never, type Schedule } from "../schedule/index.
 import type { StateTree } from "../state/index.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { TrainerContext, TrainerEvent, TrainerHook } from "./events.ts";
-import { FakeTask, type FakeTaskOptions, recorder, train } from "./task.test-support.ts";
+import { FakeTask, type FakeTaskOptions, interruptTrainer, recorder, train } from "./task.test-support.ts";
 import { Trainer } from "./trainer.ts";
 
 /** A run of a task that validates: the updates and the epochs at which it did, and what else is to be known of it. */
@@ -150,7 +150,7 @@ describe("validation at the end of a run", () => {
     ]);
     expect([failed.at, failed.result?.outcome]).toEqual([["5 in 1"], "failed"]);
     const interrupted = await validated({ epochs: 3, handleSignals: true }, [
-      ending(() => process.emit("SIGTERM", "SIGTERM")),
+      ending(() => interruptTrainer()),
     ]);
     process.exitCode = undefined;
     expect([interrupted.at, interrupted.result?.outcome]).toEqual([["5 in 1"], "interrupted"]);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { every } from "../../schedule/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import type { TrainerHook, TrainingConfig } from "../../trainer/index.ts";
+import { interruptTrainer } from "../../trainer/task.test-support.ts";
 import { CheckpointManager, localStore, memoryStore } from "../index.ts";
 import { checkpointHook } from "./checkpoint-hook.ts";
 import { resumeTrainer } from "./open-checkpoint.ts";
@@ -163,7 +164,7 @@ describe("a run that was stopped", () => {
       onBatchEnd: ({ counters, stop }) => {
         if (counters.batches !== 6) return;
         stop("enough");
-        process.emit("SIGTERM", "SIGTERM");
+        interruptTrainer();
       },
     };
     const first = trainerOf([checkpointHook({ store }), interrupted], { handleSignals: true });

@@ -110,11 +110,12 @@ async function prove(from: string, options: ProveOptions, self: Self): Promise<P
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
-/** Refuses a directory with files: resuming from an earlier proof would prove nothing. */
+/** Refuses a file and a directory with files: resuming from an earlier proof would prove nothing. */
 function emptyDirectory(path: string): string {
   const full = resolve(path);
-  if (!existsSync(full) || readdirSync(full).length === 0) return full;
-  throw new EspalierError("DIRECTORY_NOT_EMPTY", `${path} is not empty`, {
+  const file = isFile(full);
+  if (!existsSync(full) || (!file && readdirSync(full).length === 0)) return full;
+  throw new EspalierError("DIRECTORY_NOT_EMPTY", `${path} is ${file ? "a file" : "not empty"}`, {
     fix: "give a new directory to --keep",
   });
 }
