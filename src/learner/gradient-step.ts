@@ -2,7 +2,7 @@ import {
   checkOptions,
   flatten,
   leafPaths,
-  type OptionTable,
+  type Options,
   option,
   treeLeaves,
   treeMap,
@@ -93,24 +93,20 @@ function clippingNorm(state: OptimizerState, applied: Value | undefined): Value 
  * supervisedTask({ ...options, monitor: { gradients: "layers", parameters: true, updates: true } });
  * ```
  */
-export interface MonitorOptions {
+export interface MonitorOptions extends Options<typeof monitorTable> {}
+
+const monitorTable = {
   /**
    * True for `gradientNorm`, the norm of all gradients before clipping, and, where the optimizer clips, `clippedNorm`,
    * the one after it. `"layers"` for `gradientNorm/<path>` too: parameters in one branch are a layer. Frozen parameters
    * do not count. Default: `gradientNorm` alone, where the optimizer clips by it and so has it anyway.
    */
-  readonly gradients?: boolean | "layers";
-  /** `parameterNorm`: the norm of all parameters after the update. Default: false. */
-  readonly parameters?: boolean;
-  /** `updateNorm`: the norm of what the update added to them. Default: false. */
-  readonly updates?: boolean;
-}
-
-const monitorTable = {
   gradients: option.either(option.flag({}), option.oneOf(["layers"], {}), {}),
+  /** `parameterNorm`: the norm of all parameters after the update. Default: false. */
   parameters: option.flag({}),
+  /** `updateNorm`: the norm of what the update added to them. Default: false. */
   updates: option.flag({}),
-} satisfies OptionTable<MonitorOptions>;
+};
 
 /** Refuses unknown statistics and values. */
 export function checkMonitor(kind: string, monitor: MonitorOptions): void {

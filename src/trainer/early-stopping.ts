@@ -6,7 +6,7 @@ import {
   EspalierError,
   type MetricName,
   numberText,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -17,26 +17,29 @@ import type { TrainerContext, TrainerHook } from "./events.ts";
 import { EpochMeans } from "./metrics.ts";
 import { evaluationScores } from "./slots.ts";
 
-/** Options of {@link earlyStopping}. */
-export interface EarlyStoppingOptions {
+const kind = "earlyStopping";
+const table = {
   /** Default: `earlyStopping`. */
-  readonly name?: string;
+  name: option.text({ default: kind }),
   /**
    * The metric in full: `validation/loss`, `train/loss`, `rollout/episode.return`, `evaluation/return`. Default:
    * "validation/loss".
    */
-  readonly metric?: string;
+  metric: option.text({ default: "validation/loss" }),
   /** The better direction. Default: "min" for a metric whose name ends with "loss"; required for others. */
-  readonly direction?: "min" | "max";
+  direction: option.oneOf(["min", "max"], {}),
   /** Measurements in a row that may pass without a better one. Default: 5. */
-  readonly patience?: number;
+  patience: option.integer({ min: 1, default: 5 }),
   /** A value is better where it is better than the best by more than this. Default: 0. */
-  readonly minDelta?: number;
+  minDelta: option.number({ min: 0, default: 0 }),
   /** The run is not stopped before this many epochs. Default: 0. */
-  readonly minEpochs?: number;
+  minEpochs: option.integer({ min: 0, default: 0 }),
   /** Puts the best parameters back at the end of a run that was completed or stopped. Default: false. */
-  readonly restoreBest?: boolean;
-}
+  restoreBest: option.flag({ default: false }),
+};
+
+/** Options of {@link earlyStopping}. */
+export interface EarlyStoppingOptions extends Options<typeof table> {}
 
 /**
  * Stops a run whose metric gets no better.
@@ -147,17 +150,6 @@ function meanHook(settings: EarlyStopping, record: BestRecord, warn: (text: stri
     },
   };
 }
-
-const kind = "earlyStopping";
-const table = {
-  name: option.text({ default: kind }),
-  metric: option.text({ default: "validation/loss" }),
-  direction: option.oneOf(["min", "max"], {}),
-  patience: option.integer({ min: 1, default: 5 }),
-  minDelta: option.number({ min: 0, default: 0 }),
-  minEpochs: option.integer({ min: 0, default: 0 }),
-  restoreBest: option.flag({ default: false }),
-} satisfies OptionTable<EarlyStoppingOptions>;
 
 type EarlyStopping = Settings<typeof table> & {
   readonly direction: "min" | "max";

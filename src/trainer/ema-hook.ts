@@ -1,21 +1,17 @@
-import { EspalierError, type OptionTable, option, resolveOptions } from "../core/index.ts";
+import { EspalierError, type Options, option, resolveOptions } from "../core/index.ts";
 import type { TrainerHook } from "./events.ts";
 
-/** Options of {@link emaHook}. */
-export interface EmaHookOptions {
-  /** Default: `ema`. */
-  readonly name?: string;
-  /** The share of the old average that stays at each update. Default: 0.999, about the last thousand updates. */
-  readonly decay?: number;
-  /** Validation measures the average instead of the parameters. Default: false. */
-  readonly validate?: boolean;
-}
-
 const table = {
+  /** Default: `ema`. */
   name: option.text({ default: "ema" }),
+  /** The share of the old average that stays at each update. Default: 0.999, about the last thousand updates. */
   decay: option.number({ min: 0, below: 1, default: 0.999 }),
+  /** Validation measures the average instead of the parameters. Default: false. */
   validate: option.flag({ default: false }),
-} satisfies OptionTable<EmaHookOptions>;
+};
+
+/** Options of {@link emaHook}. */
+export interface EmaHookOptions extends Options<typeof table> {}
 
 /**
  * Keeps an exponential moving average of the parameters, as the component `ema`: `decay * average + (1 - decay) * params`
