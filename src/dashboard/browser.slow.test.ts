@@ -171,7 +171,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
   it("shows evaluations and lessons of the curriculum", async () => {
     await tab("Evaluations");
     expect(await blankCharts(page)).toEqual([]);
-    expect(await panel().innerText()).toContain("Lessons of the curriculum");
+    await panel().getByRole("region", { name: "curriculum" }).locator("[data-key]").first().waitFor();
     const rows = panel()
       .getByRole("table", { name: /Evaluations/ })
       .locator("tbody tr");
@@ -188,7 +188,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     const keys = await page
       .locator("[data-key]")
       .evaluateAll((all) => all.map((one) => one.getAttribute("data-key")));
-    expect(keys.join(" ")).toMatch(/health\/gradients.*system\//s);
+    expect(keys.join(" ")).toMatch(/health\/.*system\//s);
     expect(await seriousViolations(page)).toEqual([]);
   });
 

@@ -1,10 +1,9 @@
-// The charts tab: metrics of one or several runs in folding groups, with what they share above.
+// Charts: a metric of one or several runs each, in folding groups by category, with what they share above.
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MetricSummary, RunDetail } from "../api.ts";
 import { Button, Check, Field, Select, useKeys } from "./elements.tsx";
-import type { Line } from "./paint.ts";
-import { board, type Readout } from "./plots.ts";
+import { board, type Line } from "./plots.ts";
 import { details } from "./runs.ts";
 import { inOrder } from "./series.ts";
 import { setView, toggled, view } from "./view.ts";
@@ -17,27 +16,47 @@ export function overlaid(): readonly string[] {
 
 export function ChartsView(_: { readonly run: RunDetail }) {
   useKeys(actionOf);
-  const shown = overlaid().flatMap((id) => details.value.get(id) ?? []);
   const filter = useComputed(() => view.value.metricFilter.toLowerCase()).value;
-  const all = sharedMetrics(shown);
-  const found = all.filter(({ key }) => key.toLowerCase().includes(filter));
   return (
     <>
       <Toolbar />
-      <Legend runs={shown} />
-      {all.length === 0 && (
-        <p class="note">
-          {shown.some(({ isFiled }) => isFiled)
+      <MetricCharts
+        fits={(key) => key.toLowerCase().includes(filter)}
+        empty={
+          filter === ""
             ? "Charts appear with the first metric that the run logs."
+            : "No metric fits the filter."
+        }
+      />
+    </>
+  );
+}
+
+interface MetricChartsProps {
+  readonly fits: (key: string) => boolean;
+  /** What stands there without a metric. */
+  readonly empty: string;
+}
+
+/** Charts of the metrics that fit, of the run in front and those overlaid. */
+export function MetricCharts({ fits, empty }: MetricChartsProps) {
+  const shown = overlaid().flatMap((id) => details.value.get(id) ?? []);
+  const found = sharedMetrics(shown).filter(({ key }) => fits(key));
+  return (
+    <>
+      <Legend runs={shown} />
+      {found.length === 0 && (
+        <p class="note">
+          {shown.every(({ isFiled }) => isFiled)
+            ? empty
             : "This run files nothing in the stats store: its metrics are in metrics.jsonl, in its directory."}
         </p>
       )}
-      {all.length > found.length && <p class="note">{`${found.length} of ${all.length} metrics`}</p>}
       {inOrder(new Set(found.map(({ category }) => category))).map((category) => (
         <Group
           key={category}
           category={category}
-          metrics={found.filter((metric) => metric.category === category)}
+          metrics={found.filter((one) => one.category === category)}
         />
       ))}
     </>
@@ -56,7 +75,7 @@ function sharedMetrics(shown: readonly RunDetail[]): readonly SharedMetric[] {
       // Texts have no curve.
       if (metric.last === undefined) continue;
       const others = found.get(metric.key)?.lines ?? [];
-      const line = { run: id, key: metric.key, label: name, colour, startedAt, hides: true };
+      const line = { run: id, label: name, colour, startedAt };
       found.set(metric.key, { ...metric, lines: [...others, line] });
     }
   return [...found.values()];
@@ -145,8 +164,8 @@ function Group({ category, metrics }: GroupProps) {
       </h3>
       {open && (
         <div class="charts">
-          {metrics.map(({ key, name, unit, axis, lines }) => (
-            <Chart key={key} title={key} heading={name} unit={unit} axis={axis} lines={lines} />
+          {metrics.map((metric) => (
+            <Chart key={metric.key} metric={metric} />
           ))}
         </div>
       )}
@@ -154,73 +173,24 @@ function Group({ category, metrics }: GroupProps) {
   );
 }
 
-interface MetricChartProps {
-  readonly run: RunDetail;
-  readonly keys: readonly string[];
-  readonly title: string;
-}
-
-/** One chart with a curve for each of some metrics of a run, for views that show metrics beside other things. */
-export function MetricChart({ run: { id, metrics, startedAt }, keys, title }: MetricChartProps) {
-  const first = metrics.find(({ key }) => keys.includes(key));
-  const lines = keys.map((key, colour) => ({ run: id, key, label: key, colour, startedAt, hides: false }));
-  return (
-    <div>
-      <Chart title={title} heading={title} unit={first?.unit} axis={first?.axis ?? "steps"} lines={lines} />
-      {lines.length > 1 && (
-        <p class="legend">
-          {lines.map(({ key, colour }) => (
-            <small key={key}>
-              <Swatch colour={colour} /> {key.slice(key.search(/[./][^./]*$/) + 1)}
-            </small>
-          ))}
-        </p>
-      )}
-    </div>
-  );
-}
-
-interface ChartProps {
-  readonly title: string;
-  readonly heading: string;
-  readonly unit: string | undefined;
-  readonly axis: string;
-  readonly lines: readonly Line[];
-}
-
-function Chart({ title, heading, unit, axis, lines }: ChartProps) {
-  const element = useRef<HTMLDivElement>(null);
-  const [readout, onReadout] = useState<readonly Readout[]>([]);
+function Chart({ metric: { key, name, unit, axis, lines } }: { readonly metric: SharedMetric }) {
+  const [element, readout] = [useRef<HTMLDivElement>(null), useRef<HTMLParagraphElement>(null)];
   const [notFinite, onNotFinite] = useState(0);
   const over = useComputed(() => view.value.axis).value;
   // Lines are made anew at each rendering: only others than before need another plot.
   const same = JSON.stringify(lines);
   useEffect(() => {
-    return element.current
-      ? board.add(element.current, { title, axis, lines, onReadout, onNotFinite })
-      : undefined;
+    if (!element.current || !readout.current) return undefined;
+    return board.add(element.current, { key, axis, lines, readout: readout.current, onNotFinite });
   }, [over, same]);
   return (
     <article class="chart">
-      <h4 title={title}>
-        {heading} {unit && <small>{unit}</small>}
+      <h4 title={key}>
+        {name} {unit && <small>{unit}</small>}
         {notFinite > 0 && <span class="bad"> × {notFinite} not finite</span>}
       </h4>
-      <p class="readout" aria-hidden="true">
-        {readout.map(({ line, at, value }, i) => (
-          <span key={`${line.run} ${line.key}`} title={line.label}>
-            {i === 0 && <small>{at}</small>} {lines.length > 1 && <Swatch colour={line.colour} />}{" "}
-            <b>{value}</b>
-          </span>
-        ))}
-      </p>
-      <div
-        class="plot"
-        role="img"
-        aria-label={title}
-        data-key={[...new Set(lines.map((line) => line.key))].join(" ")}
-        ref={element}
-      />
+      <p class="readout" aria-hidden="true" ref={readout} />
+      <div class="plot" role="img" aria-label={key} data-key={key} ref={element} />
     </article>
   );
 }

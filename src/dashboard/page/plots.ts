@@ -1,41 +1,26 @@
-// The drawn side of the charts tab: a board holds the plots, asks for series of those near the viewport, appends live
-// values, and keeps zoom and cursor of plots over the same axis together.
+// The drawn side of charts: a board holds the plots, asks for series of those near the viewport, appends live values, and
+// keeps zoom and cursor of plots over the same axis together.
 //
 //   a plot comes near the viewport ──> ask ──> one request per run for all of them ──> draw
 //   live values ──> append ──> draw the plots in sight, at the next frame
 //   zoom, pan ──> draw, as many as a frame has time for ──> when it rests: ask for the visible part, finer
-//
-// uPlot has the axes, the cursor and what is dragged; paint.ts paints the curves over its scales.
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import uPlot from "uplot";
 import type { LiveEvents, Series } from "../api.ts";
 import { getSeries, liveOpened, notify, onLive, reconnects } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
-import { extent, type Line, type Painted, paint, type Range, timeAxis } from "./paint.ts";
-import {
-  append,
-  type Curve,
-  curveOf,
-  emptyCurve,
-  extremes,
-  nearest,
-  refine,
-  smooth,
-  thin,
-} from "./series.ts";
+import { append, type Curve, curveOf, extremes, type Point, refine, smooth, thin } from "./series.ts";
 import { setView, view } from "./view.ts";
 
 /** Points that a curve is asked with. Below this many values each one is a point. */
 const points = 600;
 
+type Range = readonly [from: number, to: number];
+
 class Board {
-  /** True while the visible part moves: what is under the cursor is said when it rests. */
-  isMoving = false;
   readonly #plots = new Map<Element, Plot>();
   readonly #waiting = new Set<Plot>();
   readonly #due = new Set<Plot>();
-  readonly #colours = new Map<string, string>();
-  readonly #probe = document.body.appendChild(document.createElement("i"));
   #asking: ReturnType<typeof setTimeout> | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
@@ -46,43 +31,40 @@ class Board {
     { rootMargin: "250px" },
   );
   readonly #sizes = new ResizeObserver((entries) => {
-    for (const { target } of entries) this.#plots.get(target)?.resize();
+    for (const { target } of entries) this.#plots.get(target)?.changed();
   });
 
   constructor() {
-    const adopt = () => {
-      this.#colours.clear();
-      for (const plot of this.#plots.values()) plot.adopt();
-    };
-    let drawn = "";
+    const each = (act: (plot: Plot) => void) => [...this.#plots.values()].forEach(act);
+    const renew = () => each((plot) => plot.changed(true));
+    const looks = computed(() => {
+      const { log, smoothing, hidden, run, theme } = view.value;
+      return JSON.stringify([log, smoothing > 0, hidden, run, theme]);
+    });
+    looks.subscribe(renew);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renew);
+    const part = computed(() => {
+      const { smoothing, zoom, zoomOn } = view.value;
+      return JSON.stringify([smoothing, zoom, zoomOn]);
+    });
     effect(() => {
-      const { log, smoothing, hidden, zoom, zoomOn, run, theme } = view.value;
-      const wanted = JSON.stringify([log, smoothing, hidden, zoom, zoomOn, run, theme]);
-      if (wanted === drawn) return;
-      drawn = wanted;
-      adopt();
+      void part.value;
+      each((plot) => plot.zoom());
       // Finer points are asked for once the view has stood still.
       clearTimeout(this.#resting);
-      this.#resting = setTimeout(() => {
-        for (const plot of this.#plots.values()) if (plot.inSight) this.ask(plot);
-      }, 120);
+      this.#resting = setTimeout(() => each((plot) => plot.inSight && this.ask(plot)), 120);
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", adopt);
-    onLive("metrics", ({ run, series }) => {
-      for (const plot of this.#plots.values()) plot.append(run, series);
-    });
+    onLive("metrics", ({ run, series }) => each((plot) => plot.append(run, series)));
     // A run that goes on from a checkpoint logs some steps again: what it had after them is gone.
     const resumes = new Map<string, number>();
     onLive("runs", ({ changed }) => {
       for (const { id, resumes: times } of changed) {
-        if (times > (resumes.get(id) ?? times)) for (const plot of this.#plots.values()) plot.forget(id);
+        if (times > (resumes.get(id) ?? times)) each((plot) => plot.forget(id));
         resumes.set(id, times);
       }
     });
     // What came while the connection was lost is asked for again.
-    reconnects.subscribe((times) => {
-      if (times > 0) for (const plot of this.#plots.values()) plot.forget();
-    });
+    reconnects.subscribe((times) => times > 0 && each((plot) => plot.forget()));
   }
 
   /** Draws curves in an element from the time that it comes near the viewport. Returns a function that ends this. */
@@ -95,20 +77,8 @@ class Board {
       this.#sight.unobserve(element);
       this.#sizes.unobserve(element);
       this.#plots.delete(element);
-      this.#waiting.delete(plot);
-      this.#due.delete(plot);
       plot.close();
     };
-  }
-
-  /** A colour of style.css as a canvas takes it. */
-  colour(name: string): string {
-    const known = this.#colours.get(name);
-    if (known) return known;
-    this.#probe.style.color = `var(${name})`;
-    const found = getComputedStyle(this.#probe).color;
-    this.#colours.set(name, found);
-    return found;
   }
 
   /** Draws a plot soon. Frames stay short: those that wait longest come first, the others in the next ones. */
@@ -131,13 +101,11 @@ class Board {
     this.#waiting.add(plot);
     this.#asking ??= setTimeout(() => {
       this.#asking = undefined;
-      const requests = new Map<string, Wanted[]>();
-      for (const wanted of [...this.#waiting].flatMap((one) => one.wanted())) {
-        const name = JSON.stringify([wanted.line.run, wanted.plot.overTime, wanted.range]);
-        requests.set(name, [...(requests.get(name) ?? []), wanted]);
-      }
+      const wanted = [...this.#waiting].flatMap((one) => one.wanted());
       this.#waiting.clear();
-      for (const together of requests.values()) void this.#fetch(together);
+      const nameOf = ({ plot, line, range }: Wanted) => JSON.stringify([line.run, plot.overTime, range]);
+      for (const name of new Set(wanted.map(nameOf)))
+        void this.#fetch(wanted.filter((one) => nameOf(one) === name));
     }, 5);
   }
 
@@ -146,51 +114,63 @@ class Board {
     if (!first) return;
     const { plot, line, range } = first;
     const origin = plot.overTime ? line.startedAt : 0;
-    const keys = [...new Set(together.map((one) => one.line.key))];
     await liveOpened;
-    const found = await getSeries(line.run, keys, {
-      points: String(points),
-      axis: plot.overTime ? "time" : "step",
-      ...(range && {
-        from: String(Math.floor(range[0] + origin)),
-        to: String(Math.ceil(range[1] + origin)),
-      }),
-    }).catch(notify);
-    const byKey = new Map(found?.map((series) => [series.key, series]));
-    // Those that come near again are asked for again.
+    const found = await getSeries(
+      line.run,
+      together.map((one) => one.plot.key),
+      {
+        points: String(points),
+        axis: plot.overTime ? "time" : "step",
+        ...(range && {
+          from: String(Math.floor(range[0] + origin)),
+          to: String(Math.ceil(range[1] + origin)),
+        }),
+      },
+    ).catch(notify);
     for (const one of together)
-      if (found === undefined) one.plot.fail(one.line);
-      else one.plot.take(one, byKey.get(one.line.key), origin);
+      one.plot.take(one, found && (found.find(({ key }) => key === one.plot.key) ?? "none"), origin);
   }
 
   /** Shows a range in all plots over an axis; the URL follows when it rests. */
   move(group: string, range: Range): void {
-    this.isMoving = true;
-    for (const plot of this.#plots.values()) {
-      if (plot.group !== group) continue;
-      plot.range = range;
-      if (plot.inSight && plot.isSeen()) this.draw(plot);
-    }
+    for (const plot of this.#plots.values()) if (plot.group === group) plot.move(range);
     clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => {
-      this.isMoving = false;
-      setView({ zoom: range, zoomOn: group }, false);
-    }, 150);
+    this.#resting = setTimeout(() => setView({ zoom: range, zoomOn: group }, false), 150);
   }
 
   /** Moves the visible part by a share of it, and makes it longer by a factor, as keys and buttons do. */
   shift(share: number, factor = 1): void {
-    const sample = [...this.#plots.values()].find((plot) => plot.range) ?? [...this.#plots.values()][0];
-    const range = sample?.visibleRange();
-    if (!sample || !range) return;
-    const [from, to] = range;
+    const all = [...this.#plots.values()];
+    const sample = all.find((plot) => plot.range) ?? all.find((plot) => plot.visibleRange());
+    const [from, to] = sample?.visibleRange() ?? [0, 0];
     const [middle, half] = [(from + to) / 2 + share * (to - from), ((to - from) / 2) * factor];
-    this.move(sample.group, [middle - half, middle + half]);
+    if (sample) this.move(sample.group, [middle - half, middle + half]);
   }
 }
 
 /** All plots of the page. */
 export const board = new Board();
+
+/** A curve of a plot: the metric of a run. `colour` counts through the palette of style.css. */
+export interface Line {
+  readonly run: string;
+  readonly label: string;
+  readonly colour: number;
+  /** Where the run began, in milliseconds since 1970: time is counted from there. */
+  readonly startedAt: number;
+}
+
+/** What a plot draws. */
+export interface Plotted {
+  /** The metric. */
+  readonly key: string;
+  /** The counter of the steps. */
+  readonly axis: string;
+  readonly lines: readonly Line[];
+  /** Where the values under the cursor stand, or the newest ones. */
+  readonly readout: HTMLElement;
+  readonly onNotFinite: (count: number) => void;
+}
 
 /** A curve that lacks points, and the range of those; all of it without one. */
 interface Wanted {
@@ -199,29 +179,11 @@ interface Wanted {
   readonly range?: Range | undefined;
 }
 
-/** What a plot draws. */
-export interface Plotted {
-  readonly title: string;
-  /** The counter of the steps. */
-  readonly axis: string;
-  readonly lines: readonly Line[];
-  /** Told whenever what is under the cursor changed: values where it is, or the newest ones. */
-  readonly onReadout: (readouts: readonly Readout[]) => void;
-  readonly onNotFinite: (count: number) => void;
-}
-
-/** The value of a curve where the cursor is. */
-export interface Readout {
-  readonly line: Line;
-  readonly at: string;
-  readonly value: string;
-}
-
 /** The points of a curve. */
 interface Held {
   /** False until the answer is there; the points are the live values that came meanwhile. */
   answered: boolean;
-  whole: Curve;
+  whole: Point[];
   /** Finer points of the part that is zoomed to. */
   part?: Curve;
   partRange?: Range | undefined;
@@ -232,6 +194,7 @@ interface Held {
 
 class Plot {
   readonly overTime = view.peek().axis === "time";
+  readonly key: string;
   readonly group: string;
   range: Range | undefined;
   inSight = false;
@@ -240,39 +203,42 @@ class Plot {
   /** By line; those that were asked for. */
   readonly #held = new Map<Line, Held>();
   /** Undefined when the points, the smoothing or what is hidden changed. */
-  #painted: readonly Painted[] | undefined;
+  #data: uPlot.AlignedData | undefined;
   #u: uPlot | undefined;
-  #log = false;
+  /** True when `#u` has other colours, series or scales than the view asks for. */
+  #stale = true;
 
   constructor(element: HTMLElement, plotted: Plotted) {
     this.#element = element;
     this.#plotted = plotted;
+    this.key = plotted.key;
     this.group = this.overTime ? "time" : plotted.axis;
-    this.adopt();
+    this.zoom();
   }
 
   see(inSight: boolean): void {
     this.inSight = inSight;
     if (inSight) board.ask(this);
-    this.#changed();
+    this.changed();
   }
 
-  isSeen(): boolean {
-    const { top, bottom } = this.#element.getBoundingClientRect();
-    return bottom > 0 && top < innerHeight;
-  }
-
-  /** Takes over the view: zoom, scale, smoothing, hidden runs, colours. */
-  adopt(): void {
-    const { zoom, zoomOn, log } = view.peek();
+  /** Shows the part that the view asks for. */
+  zoom(): void {
+    const { zoom, zoomOn } = view.peek();
     this.range = zoomOn === this.group ? zoom : undefined;
-    if (this.#log !== log) this.#destroy();
-    this.#log = log;
-    this.#changed();
+    this.changed();
   }
 
-  #changed(): void {
-    this.#painted = undefined;
+  move(range: Range): void {
+    this.range = range;
+    const { top, bottom } = this.#element.getBoundingClientRect();
+    if (this.inSight && bottom > 0 && top < innerHeight) board.draw(this);
+  }
+
+  /** Draws it anew, where it is in sight; `stale` where it is not only other points. */
+  changed(stale = false): void {
+    this.#stale ||= stale;
+    this.#data = undefined;
     if (this.inSight) board.draw(this);
   }
 
@@ -288,7 +254,7 @@ class Plot {
     return this.#plotted.lines.flatMap((line): Wanted[] => {
       const held = this.#held.get(line);
       if (held === undefined) {
-        this.#held.set(line, { answered: false, whole: emptyCurve(), exact: true, notFinite: 0 });
+        this.#held.set(line, { answered: false, whole: [], exact: true, notFinite: 0 });
         return [{ plot: this, line }];
       }
       const { range } = this;
@@ -298,32 +264,30 @@ class Plot {
     });
   }
 
-  fail(line: Line): void {
-    if (this.#held.get(line)?.answered === false) this.#held.delete(line);
-  }
-
-  /** Takes an answer; without a series the run has no such values. */
-  take({ line, range }: Wanted, series: Series | undefined, origin: number): void {
+  /** Takes an answer: a series, none where the run has no such values, or undefined where the request failed. */
+  take({ line, range }: Wanted, series: Series | "none" | undefined, origin: number): void {
     const held = this.#held.get(line);
     if (!held) return;
-    const curve = series ? curveOf(series, origin) : emptyCurve();
+    // A curve that comes near again is asked for again.
+    if (series === undefined) return void (held.answered || this.#held.delete(line));
+    const found = series === "none" ? undefined : series;
+    const curve = found ? curveOf(found, origin) : [];
     if (!held.answered) {
-      const exact = series === undefined || series.values <= series.x.length;
-      const { whole: came } = held;
-      this.#held.set(line, { answered: true, whole: curve, exact, notFinite: series?.notFinite ?? 0 });
-      came.x.forEach((x, i) => this.#append(line, x, came.mean[i] ?? null));
+      const exact = found === undefined || found.values <= found.x.length;
+      this.#held.set(line, { answered: true, whole: curve, exact, notFinite: found?.notFinite ?? 0 });
+      for (const { x, mean } of held.whole) this.#append(line, x, mean);
       if (this.inSight) board.ask(this);
     } else if (held.partRange === range) held.part = curve;
-    this.#changed();
+    this.changed();
   }
 
   append(run: string, series: LiveEvents["metrics"]["series"]): void {
+    const came = series[this.key];
     for (const line of this.#plotted.lines) {
-      const came = line.run === run ? series[line.key] : undefined;
-      if (!came) continue;
+      if (!came || line.run !== run) continue;
       const [x, origin] = this.overTime ? [came.time, line.startedAt] : [came.step, 0];
       came.value.forEach((value, i) => this.#append(line, (x[i] ?? 0) - origin, value));
-      this.#changed();
+      this.changed();
     }
   }
 
@@ -337,141 +301,173 @@ class Plot {
     held.whole = thinned;
   }
 
-  resize(): void {
-    const { clientWidth: width, clientHeight: height } = this.#element;
-    if (this.#u && width > 0 && (width !== this.#u.width || height !== this.#u.height))
-      this.#u.setSize({ width, height });
-  }
-
   close(): void {
     // Answers that are under way draw nothing any more.
     this.inSight = false;
-    this.#destroy();
-  }
-
-  #destroy(): void {
     this.#u?.destroy();
-    this.#u = undefined;
   }
 
   draw(): void {
-    if (!this.inSight || this.#element.clientWidth === 0) return;
-    this.#painted ??= this.#prepare();
-    const range = this.visibleRange();
-    if (!range) return;
-    this.#u ??= this.#plot();
-    // It asks for the vertical scale and paints anew.
-    const [u, [min, max]] = [this.#u, range];
-    u.batch(() => u.setScale("x", { min, max }));
-    this.#readOut(u);
+    const { clientWidth: width, clientHeight: height } = this.#element;
+    if (!this.inSight || width === 0) return;
+    const grown = this.#data === undefined;
+    const data = this.#data ?? this.#prepare();
+    this.#data = data;
+    if (data[0].length === 0) return;
+    if (!this.#u || this.#stale) {
+      this.#stale = false;
+      this.#u?.destroy();
+      this.#u = this.#plot(data, width, height);
+    } else if (grown) {
+      if (width !== this.#u.width || height !== this.#u.height) this.#u.setSize({ width, height });
+      this.#u.setData(data);
+    } else {
+      const [min, max] = this.visibleRange() ?? [0, 1];
+      this.#u.setScale("x", { min, max });
+    }
   }
 
   /** The part of the axis that is seen: the zoomed one, or all that has points. */
   visibleRange(): Range | undefined {
-    if (this.range) return this.range;
-    const ends = (this.#painted ?? []).flatMap(({ curve: { x } }) => [x[0] ?? [], x.at(-1) ?? []].flat());
-    const [from, to] = [Math.min(...ends), Math.max(...ends)];
-    if (ends.length === 0) return undefined;
+    const [from, to] = [this.#data?.[0][0], this.#data?.[0].at(-1)];
+    if (this.range || from === undefined || to === undefined) return this.range;
     return from < to ? [from, to] : [from - 0.5, to + 0.5];
   }
 
+  #lines(): readonly Line[] {
+    const { hidden } = view.peek();
+    return this.#plotted.lines.filter(({ run }) => !hidden.includes(run));
+  }
+
   /** Joins what there is of each curve, and says it to those who do not see it. */
-  #prepare(): readonly Painted[] {
-    const { smoothing, hidden } = view.peek();
+  #prepare(): uPlot.AlignedData {
+    const { smoothing, log } = view.peek();
     let [drawn, notFinite] = [0, 0];
     const said: string[] = [];
-    const painted = this.#plotted.lines.flatMap((line): Painted[] => {
+    const lasts: unknown[] = [];
+    const tables = this.#lines().map((line): uPlot.AlignedData => {
       const held = this.#held.get(line);
-      if (!held?.answered || (line.hides && hidden.includes(line.run))) return [];
-      const curve = refine(held.whole, this.range && held.part);
-      drawn += curve.x.length;
-      notFinite += held.notFinite;
+      const curve = held?.answered ? refine(held.whole, this.range && held.part) : [];
+      drawn += curve.length;
+      notFinite += held?.notFinite ?? 0;
       const found = extremes(curve);
+      lasts.push(found?.last ?? "");
       const [last, min, max] = [found?.last, found?.min, found?.max].map(formatNumber);
       if (found) said.push(`${line.label} last ${last}, minimum ${min}, maximum ${max}`);
-      return [{ line, curve, values: smoothing > 0 ? smooth(curve.mean, smoothing) : curve.mean }];
+      const means = curve.map(({ mean }) => mean);
+      const columns = [curve.map((one) => one.max), curve.map((one) => one.min), means];
+      if (smoothing > 0) columns.push(smooth(means, smoothing));
+      // A logarithm needs a positive value.
+      const placed = columns.map((column) => column.map((y) => (log && y !== null && y <= 0 ? null : y)));
+      return [curve.map(({ x }) => x), ...placed];
     });
     if (notFinite > 0) said.push(`${notFinite} not finite`);
-    this.#element.setAttribute("aria-label", `${this.#plotted.title}: ${said.join("; ") || "no values yet"}`);
+    this.#element.setAttribute("aria-label", `${this.key}: ${said.join("; ") || "no values yet"}`);
     this.#element.dataset.points = String(drawn);
-    this.#element.dataset.last = String(painted[0]?.curve.mean.findLast((value) => value !== null) ?? "");
+    this.#element.dataset.last = String(lasts[0]);
     this.#plotted.onNotFinite(notFinite);
-    return painted;
+    return tables.length === 0 ? [[]] : uPlot.join(tables);
   }
 
-  /** Says the values under the cursor, or the newest ones without a cursor. */
-  #readOut(u: uPlot): void {
-    if (board.isMoving) return;
-    const { left = -1 } = u.cursor;
-    const found = (this.#painted ?? []).flatMap(({ line, curve: { x }, values }): Readout[] => {
-      const at =
-        left < 0 ? values.findLastIndex((value) => value !== null) : nearest(x, u.posToVal(left, "x"));
-      const [place, value] = [x[at], values[at]];
-      if (place === undefined || value === undefined) return [];
-      const step = this.overTime ? formatDuration(place) : `${this.#plotted.axis} ${formatNumber(place)}`;
-      return [{ line, at: step, value: formatNumber(value) }];
+  /** Of each line the largest and the smallest values with a band between them, means, and the smoothed ones. */
+  #plot(data: uPlot.AlignedData, width: number, height: number): uPlot {
+    const { log, smoothing, run } = view.peek();
+    const lines = this.#lines();
+    const each = smoothing > 0 ? 4 : 3;
+    const place = (x: number) => (this.overTime ? formatDuration(x) : formatTick(x));
+    const newest = (u: uPlot, series: number) => Array.from(u.data[series] ?? []).findLast((y) => y != null);
+    const series = lines.flatMap((line): uPlot.Series[] => {
+      const stroke = colourOf(`--curve-${line.colour % 8}`);
+      const plain: uPlot.Series = { class: "unsaid", stroke, width: 0, points: { show: false } };
+      const mean: uPlot.Series = {
+        label: lines.length > 1 ? line.label : "",
+        stroke,
+        // The run in front stands out among several.
+        width: lines.length > 1 && line.run === run ? 2.5 : 1.5,
+        dash: line.colour < 8 ? [] : [6, 3],
+        value: (u, value, at) => formatNumber(u.cursor.idx == null ? newest(u, at) : value),
+      };
+      return [plain, plain, ...(smoothing > 0 ? [{ ...plain, width: 1, alpha: 0.35 }] : []), mean];
     });
-    this.#plotted.onReadout(found);
-  }
-
-  #plot(): uPlot {
-    const colour = (name: string) => () => board.colour(name);
+    const bands = lines.map((line, i): uPlot.Band => {
+      const fill = colourOf(`--curve-${line.colour % 8}`).replace(")", ", 0.18)");
+      return { series: [1 + each * i, 2 + each * i], fill };
+    });
     const axis: uPlot.Axis = {
-      stroke: colour("--muted"),
-      grid: { stroke: colour("--grid"), width: 1 },
+      stroke: colourOf("--muted"),
+      grid: { stroke: colourOf("--grid"), width: 1 },
       ticks: { show: false },
       font: "11px system-ui, sans-serif",
     };
-    const ticks = (_: uPlot, splits: number[]) => splits.map((one) => (one === null ? "" : formatTick(one)));
-    return new uPlot(
-      {
-        width: this.#element.clientWidth,
-        height: this.#element.clientHeight,
-        padding: [8, 20, 0, 0],
-        legend: { show: false },
-        scales: {
-          x: { time: false },
-          y: {
-            ...(this.#log ? { distr: 3 } : {}),
-            range: () => extent(this.#painted ?? [], this.visibleRange() ?? [0, 1], this.#log),
+    let near: number | null = null;
+    const options: uPlot.Options = {
+      width,
+      height,
+      series: [
+        {
+          label: this.overTime ? "" : this.#plotted.axis,
+          value: (u, x: number | null) => place(x ?? u.data[0].at(-1) ?? 0),
+        },
+        ...series,
+      ],
+      bands,
+      padding: [8, 20, 0, 0],
+      legend: {
+        mount: (_, table) => this.#plotted.readout.replaceChildren(table),
+        markers: { show: lines.length > 1 },
+      },
+      scales: {
+        x: { time: false, range: (_, from, to) => [...(this.visibleRange() ?? [from, to])] },
+        y: { distr: log ? 3 : 1 },
+      },
+      axes: [
+        {
+          ...axis,
+          ...(this.overTime && { incrs: durations }),
+          size: 26,
+          gap: 2,
+          space: 64,
+          values: (_, splits) => splits.map(place),
+        },
+        {
+          ...axis,
+          size: 56,
+          gap: 4,
+          values: (_, splits) => splits.map((y) => (y === null ? "" : formatTick(y))),
+        },
+      ],
+      cursor: {
+        y: false,
+        points: { one: true },
+        focus: { prox: 30 },
+        drag: { x: true, y: false, setScale: false },
+        sync: {
+          key: `espalier-${this.group}`,
+          setSeries: false,
+          filters: {
+            pub: (type) => type === "mousemove" || type === "mouseleave",
+            sub: () => this.inSight,
           },
         },
-        axes: [
-          { ...axis, size: 26, gap: 2, space: 64, values: ticks, ...(this.overTime && timeAxis) },
-          { ...axis, size: 56, gap: 4, values: ticks },
-        ],
-        series: [{}],
-        cursor: {
-          y: false,
-          drag: { x: true, y: false, setScale: false },
-          sync: {
-            key: `espalier-${this.group}`,
-            setSeries: false,
-            filters: {
-              pub: (type) => type === "mousemove" || type === "mouseleave",
-              sub: () => this.inSight,
-            },
+        bind: {
+          mousedown: (u, _, handler) => (event) => (event.shiftKey ? this.#pan(u, event) : handler(event)),
+          dblclick: () => () => {
+            setView({ zoom: undefined }, true);
+            return null;
           },
-          bind: {
-            mousedown: (u, _, handler) => (event) => (event.shiftKey ? this.#pan(u, event) : handler(event)),
-            dblclick: () => () => {
-              setView({ zoom: undefined }, true);
-              return null;
-            },
-          },
-        },
-        hooks: {
-          // Clicks that end a drag do not come here.
-          ready: [(u) => u.over.addEventListener("click", () => this.#pick(u))],
-          setCursor: [(u) => this.#readOut(u)],
-          setSelect: [(u) => this.#select(u)],
-          draw: [(u) => paint(u, this.#painted ?? [], (name) => board.colour(name))],
         },
       },
-      // Scales are set from outside; without any data uPlot would draw none.
-      [[0, 1]],
-      this.#element,
-    );
+      focus: { alpha: 1 },
+      hooks: {
+        // Clicks that end a drag do not come here.
+        ready: [
+          (u) => u.over.addEventListener("click", () => near && pick(lines[Math.floor((near - 1) / each)])),
+        ],
+        setSeries: [(_, at) => (near = at)],
+        setSelect: [(u) => this.#select(u)],
+      },
+    };
+    return new uPlot(options, data, this.#element);
   }
 
   #select(u: uPlot): void {
@@ -494,18 +490,26 @@ class Plot {
     addEventListener("mouseup", () => removeEventListener("mousemove", move), { once: true });
     return null;
   }
-
-  /** Brings the run to the front whose curve was clicked. */
-  #pick(u: uPlot): void {
-    const { left = -1, top = -1 } = u.cursor;
-    let [picked, distance] = ["", 30];
-    for (const { line, curve, values } of this.#painted ?? []) {
-      const value = values[nearest(curve.x, u.posToVal(left, "x"))];
-      const away = value == null ? distance : Math.abs(u.valToPos(value, "y") - top);
-      if (away < distance) [picked, distance] = [line.run, away];
-    }
-    const { run, runs } = view.peek();
-    if (picked !== "" && picked !== run)
-      setView({ run: picked, runs: run === undefined || runs.includes(run) ? runs : [run, ...runs] });
-  }
 }
+
+/** Brings the run to the front whose curve was clicked. */
+function pick(line: Line | undefined): void {
+  const { run, runs } = view.peek();
+  if (line && line.run !== run)
+    setView({ run: line.run, runs: run === undefined || runs.includes(run) ? runs : [run, ...runs] });
+}
+
+const probe = document.body.appendChild(document.createElement("i"));
+
+/** A colour of style.css as a canvas takes it. */
+function colourOf(name: string): string {
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
+
+/** Steps of an axis of milliseconds, as people count time. */
+const durations = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1000, 60_000].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((n) => n * unit)),
+  ...[1, 2, 4, 6, 12, 24, 48, 120, 240, 480, 1200].map((n) => n * 3_600_000),
+];

@@ -1,22 +1,10 @@
 import { expect, it } from "vitest";
 import type { Series } from "../api.ts";
-import {
-  append,
-  type Curve,
-  curveOf,
-  emptyCurve,
-  extremes,
-  inOrder,
-  nearest,
-  placeOf,
-  refine,
-  smooth,
-  thin,
-} from "./series.ts";
+import { append, curveOf, extremes, inOrder, type Point, refine, smooth, thin } from "./series.ts";
 
 /** A curve of single values at 1, 2, 3, ... */
-function curve(...values: (number | null)[]): Curve {
-  const made = emptyCurve();
+function curve(...values: (number | null)[]): Point[] {
+  const made: Point[] = [];
   values.forEach((value, i) => append(made, i + 1, value));
   return made;
 }
@@ -42,24 +30,26 @@ it("keeps curves of up to twice the limit as they are", () => {
 });
 
 it("thins pairs to their last place, extremes and weighted mean", () => {
-  const thinned = thin({ ...curve(1, 3, 5, null, null, null, 7), weight: [3, 1, 1, 1, 1, 1, 1] }, 3);
-  expect(thinned.x).toEqual([2, 4, 6, 7]);
-  expect(thinned.mean).toEqual([1.5, 5, null, 7]);
-  expect(thinned.min).toEqual([1, 5, null, 7]);
-  expect(thinned.max).toEqual([3, 5, null, 7]);
+  const [first, ...others] = curve(1, 3, 5, null, null, null, 7);
+  const thinned = thin([{ ...first, weight: 3 } as Point, ...others], 3);
+  expect(thinned.map(({ x }) => x)).toEqual([2, 4, 6, 7]);
+  expect(thinned.map(({ mean }) => mean)).toEqual([1.5, 5, null, 7]);
+  expect(thinned.map(({ min }) => min)).toEqual([1, 5, null, 7]);
+  expect(thinned.map(({ max }) => max)).toEqual([3, 5, null, 7]);
+  expect(thinned.map(({ weight }) => weight)).toEqual([4, 1, 1, 1]);
 });
 
 it("keeps extremes and the mean of 100,000 live values in at most twice the limit", () => {
-  let made = emptyCurve();
+  let made: Point[] = [];
   for (let i = 1; i <= 100_000; i += 1) {
     append(made, i, i === 50_001 ? -1000 : i % 10);
     made = thin(made, 600);
   }
-  expect(made.x.length).toBeLessThanOrEqual(1200);
-  expect(made.x.length).toBeGreaterThan(500);
-  expect(made.x.at(-1)).toBe(100_000);
+  expect(made.length).toBeLessThanOrEqual(1200);
+  expect(made.length).toBeGreaterThan(500);
+  expect(made.at(-1)?.x).toBe(100_000);
   expect(extremes(made)).toMatchObject({ min: -1000, max: 9 });
-  const total = made.mean.reduce<number>((sum, mean, i) => sum + (mean ?? 0) * (made.weight[i] ?? 0), 0);
+  const total = made.reduce((sum, { mean, weight }) => sum + (mean ?? 0) * weight, 0);
   expect(total / 100_000).toBeCloseTo(4.5 - 1001 / 100_000, 6);
 });
 
@@ -68,30 +58,25 @@ it("takes a live value once, however often it comes", () => {
   expect(append(made, 2, 2)).toBe(false);
   expect(append(made, 1, 9)).toBe(false);
   expect(append(made, 3, 3)).toBe(true);
-  expect(made.mean).toEqual([1, 2, 3]);
+  expect(made.map(({ mean }) => mean)).toEqual([1, 2, 3]);
 });
 
 it("takes a late value at its place, unless a point for several has it already", () => {
   const made = curve(1, 2);
   expect(append(made, 1.5, 7)).toBe(true);
-  expect(made.x).toEqual([1, 1.5, 2]);
-  expect(made.max).toEqual([1, 7, 2]);
-  expect(append({ ...made, weight: [10, 10, 10] }, 1.7, 7)).toBe(false);
+  expect(made.map(({ x }) => x)).toEqual([1, 1.5, 2]);
+  expect(made.map(({ max }) => max)).toEqual([1, 7, 2]);
+  const several = made.map((point) => ({ ...point, weight: 10 }));
+  expect(append(several, 1.7, 7)).toBe(false);
 });
 
 it("puts a finer part in place of the points that it covers", () => {
   const whole = curve(1, 2, 3, 4, 5);
-  const part: Curve = { x: [2, 2.5, 3], min: [7, 8, 9], max: [7, 8, 9], mean: [7, 8, 9], weight: [1, 1, 1] };
-  expect(refine(whole, part).x).toEqual([1, 2, 2.5, 3, 4, 5]);
-  expect(refine(whole, part).mean).toEqual([1, 7, 8, 9, 4, 5]);
-  expect(refine(whole, emptyCurve())).toBe(whole);
-  expect(refine(emptyCurve(), part).x).toEqual([2, 2.5, 3]);
-});
-
-it("finds the place on the axis, and the point that is nearest", () => {
-  const x = [1, 4, 6];
-  expect([0, 1, 2, 6, 7].map((at) => placeOf(x, at))).toEqual([0, 0, 1, 2, 3]);
-  expect([-9, 2, 3, 5.5, 99].map((at) => nearest(x, at))).toEqual([0, 0, 1, 2, 2]);
+  const part = [2, 2.5, 3].map((x, i): Point => ({ x, min: 7 + i, max: 7 + i, mean: 7 + i, weight: 1 }));
+  expect(refine(whole, part).map(({ x }) => x)).toEqual([1, 2, 2.5, 3, 4, 5]);
+  expect(refine(whole, part).map(({ mean }) => mean)).toEqual([1, 7, 8, 9, 4, 5]);
+  expect(refine(whole, [])).toBe(whole);
+  expect(refine([], part)).toEqual(part);
 });
 
 it("counts time from the origin, and says the extremes of what is finite", () => {
@@ -106,8 +91,8 @@ it("counts time from the origin, and says the extremes of what is finite", () =>
     notFinite: 10,
   };
   const made = curveOf(series, 1000);
-  expect(made.x).toEqual([10, 20, 30]);
-  expect(made.weight).toEqual([10, 10, 10]);
+  expect(made.map(({ x }) => x)).toEqual([10, 20, 30]);
+  expect(made.map(({ weight }) => weight)).toEqual([10, 10, 10]);
   expect(extremes(made)).toEqual({ last: 2.5, min: 1, max: 4 });
   expect(extremes(curve(null))).toBeUndefined();
 });

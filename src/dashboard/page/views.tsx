@@ -1,8 +1,8 @@
 // The tabs of a run. Each shows one kind of what the stats store and the run's directory have.
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ClusterStatus, Comparison, Hooks, MetricSummary, RunDetail, Sweep, Why } from "../api.ts";
-import { ChartsView, MetricChart } from "./charts.tsx";
+import type { ClusterStatus, Comparison, Hooks, RunDetail, Sweep, Why } from "../api.ts";
+import { ChartsView, MetricCharts } from "./charts.tsx";
 import { isReport, onLive, useApi } from "./client.ts";
 import { canSteer, controlOf, tell } from "./controls.tsx";
 import { CheckpointsView, LogView, ReplaysView } from "./directory-views.tsx";
@@ -76,45 +76,12 @@ export function RunTabs({ run }: { readonly run: RunDetail }) {
   );
 }
 
-/** Charts of a run: the title and the metrics of each. */
-type Group = readonly [title: string, keys: readonly string[]];
-
-/** Charts of metrics that belong together, one for each group that has any, under a heading. */
-function Groups({ run, title, groups }: { run: RunDetail; title: string; groups: readonly Group[] }) {
-  const filled = groups.filter(([, keys]) => keys.length > 0);
-  if (filled.length === 0) return null;
-  return (
-    <>
-      <h3>{title}</h3>
-      <div class="charts">
-        {filled.map(([name, keys]) => (
-          <MetricChart key={name} run={run} keys={keys} title={name} />
-        ))}
-      </div>
-    </>
-  );
-}
-
-/** Metrics of a category by the part of their names before the first dot: `memory.heap` is one of `memory`. */
-function byPrefix(metrics: readonly MetricSummary[], category: string): readonly Group[] {
-  // Texts have no curve.
-  const own = metrics.filter((metric) => metric.category === category && metric.last !== undefined);
-  const groups: Record<string, string[]> = {};
-  for (const { key, name } of own) {
-    const prefix = category === "curriculum" && !name.includes(".") ? "lessons" : name.replace(/\..*/, "");
-    groups[`${category}: ${prefix}`] = [...(groups[`${category}: ${prefix}`] ?? []), key];
-  }
-  return Object.entries(groups);
-}
-
 /** Scores over steps as curves and as a table, and what a curriculum made of them. */
 function EvaluationsView({ run }: { readonly run: RunDetail }) {
   const answer = useRows(run.id, "evaluation");
-  const scores = run.metrics.filter(({ category }) => category === "evaluation" || category === "validation");
   return (
     <>
-      <Groups run={run} title="Scores" groups={withSpread(scores.map(({ key }) => key))} />
-      <Groups run={run} title="Lessons of the curriculum" groups={byPrefix(run.metrics, "curriculum")} />
+      <MetricCharts fits={isScore} empty="No score was logged." />
       <h3>Evaluations</h3>
       <Loaded answer={answer}>
         {(rows) => (
@@ -139,31 +106,18 @@ function EvaluationsView({ run }: { readonly run: RunDetail }) {
   );
 }
 
-/** A score and its spread over episodes, `return.min` beside `return`, in one chart. */
-function withSpread(keys: readonly string[]): readonly Group[] {
-  const of = (key: string) => key.replace(/\.(min|max|deviation)$/, "");
-  return [...new Set(keys.map(of))].map((title) => [title, keys.filter((key) => of(key) === title)]);
-}
+/** Scores, and the lessons of a curriculum that they decide on. */
+const isScore = (key: string): boolean => /^(evaluation|validation|curriculum)\//.test(key);
 
 /** Gradients, updates that were skipped, spikes of the loss, and the machine. */
-function HealthView({ run }: { readonly run: RunDetail }) {
-  const named = (pattern: RegExp) => run.metrics.map(({ key }) => key).filter((key) => pattern.test(key));
-  const groups: readonly Group[] = [
-    ["Gradient norm", named(/^(train|gradients)\/.*norm/i)],
-    ["Updates that took effect (share)", named(/^train\/applied$/)],
-    ...byPrefix(run.metrics, "gradients"),
-    ...byPrefix(run.metrics, "health"),
-  ];
-  const machine = byPrefix(run.metrics, "system");
-  if ([...groups, ...machine].every(([, keys]) => keys.length === 0))
-    return <p class="note">This run logged nothing about gradients, health or the machine.</p>;
+function HealthView(_: { readonly run: RunDetail }) {
   return (
-    <>
-      <Groups run={run} title="Training" groups={groups} />
-      <Groups run={run} title="Machine" groups={machine} />
-    </>
+    <MetricCharts fits={isHealth} empty="This run logged nothing about gradients, health or the machine." />
   );
 }
+
+const isHealth = (key: string): boolean =>
+  /^(gradients|health|system)\/|^train\/(applied$|.*norm)/i.test(key);
 
 /** The resolved configuration, and in what it differs from others. */
 function ConfigurationView({ run }: { readonly run: RunDetail }) {
