@@ -23,13 +23,11 @@ import {
   type Settings,
   shown,
 } from "../core/index.ts";
-import type { Tokenizer } from "../data/index.ts";
 import { hostRandom, type Tensor } from "../engine/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
-import { hasMethods } from "../rl/index.ts";
-import { type Generated, generate, type Prompt, roundUp } from "./generate.ts";
+import { type Generated, generate, type Prompt, roundUp, tokenizerRow } from "./generate.ts";
 import { encodeKnown, type TextProblem } from "./lessons.ts";
-import { abortSignal, inTime, LATE, messageOf, milliseconds } from "./rewards.ts";
+import { abortSignal, inTime, LATE, messageOf, milliseconds, required, withMethods } from "./rewards.ts";
 
 /**
  * A function that a model can call while it writes.
@@ -99,14 +97,10 @@ const table = {
    * than an eighth, 15 places at most, stays empty after an answer.
    */
   length: option.integer({ min: 1, required: true }),
-  tokenizer: option.made<Pick<Tokenizer, "encode" | "decode">, { readonly required: true }>(
-    "a tokenizer, such as byteTokenizer()",
-    (value) => hasMethods(value, ["encode", "decode"]),
-    { required: true },
-  ),
+  tokenizer: required(tokenizerRow),
   /** The text that ends a conversation. Default: a line end. */
   stop: option.text({ default: "\n" }),
-  tool: option.made<Tool>("a tool: { stop, call }", (value) => hasMethods(value, ["call"]), {}),
+  tool: withMethods<Tool>("a tool: { stop, call }", "call"),
   /** Calls of the tool in a conversation, at most. Default: 4. */
   turns: option.integer({ min: 0, default: 4 }),
   /** Divides the logits; 0 takes the likeliest. Default: 1. */

@@ -33,6 +33,7 @@ import {
 } from "../engine/index.ts";
 import type { KeyValueCache, Model, Params, Transformer } from "../nn/index.ts";
 import { hasMethods } from "../rl/index.ts";
+import { abortSignal, withMethods } from "./rewards.ts";
 
 /** Turns text into tokens and back. */
 type TextTokenizer = Pick<Tokenizer, "encode" | "decode">;
@@ -58,6 +59,11 @@ export interface TokenChunk extends Generated {
 }
 
 const kind = "generate";
+export const tokenizerRow = withMethods<TextTokenizer>(
+  "a tokenizer, such as byteTokenizer()",
+  "encode",
+  "decode",
+);
 const table = {
   /** New tokens of each sequence, at most. */
   length: option.integer({ min: 1, required: true }),
@@ -86,17 +92,13 @@ const table = {
     { default: 0 },
   ),
   /** Makes tokens of text prompts, and text of tokens. */
-  tokenizer: option.made<TextTokenizer>(
-    "a tokenizer, such as byteTokenizer()",
-    (value) => hasMethods(value, ["encode", "decode"]),
-    {},
-  ),
+  tokenizer: tokenizerRow,
   /** Gives the model's log-probability of each new token, whatever the temperature. Default: false. */
   logProbs: option.flag({ default: false }),
   /** New tokens of each sequence in a call, and so between two looks at stops. Default: 32, in `generate` 64. */
   chunk: option.integer({ min: 1, default: 32 }),
   /** Ends it with an error between two calls. */
-  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+  signal: abortSignal,
 };
 
 /** Options of {@link generate}. */

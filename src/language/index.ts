@@ -27,12 +27,16 @@ export {
 } from "./lessons.ts";
 export { loadPretrained, type Pretrained, type PretrainedOptions } from "./pretrained.ts";
 export {
+  abortSignal,
   exactAnswer,
+  milliseconds,
   type RewardModule,
+  required,
   type ScoreOptions,
   scoreAll,
   type TextReward,
   type TextSample,
   type TextScores,
+  withMethods,
 } from "./rewards.ts";
 export * from "./token-losses.ts";

@@ -16,6 +16,7 @@ import {
   EspalierError,
   errorText,
   node,
+  type Option,
   type Options,
   option,
   receiveError,
@@ -23,6 +24,7 @@ import {
   shown,
 } from "../core/index.ts";
 import { startThread } from "../engine/index.ts";
+import { hasMethods } from "../rl/index.ts";
 import { checkedReward, type RewardThreadAnswer, type RewardThreadData } from "./reward-thread.ts";
 
 /** A text that a model made for a problem. */
@@ -53,6 +55,11 @@ export interface TextScores {
 
 /** Milliseconds, as timers take them. */
 export const milliseconds = { above: 0, max: 2 ** 31 - 1 } as const;
+/** The row of an object that has these methods. */
+export const withMethods = <T>(is: string, ...methods: readonly string[]) =>
+  option.made<T>(is, (value) => hasMethods(value, methods), {});
+/** A row whose option must be given. */
+export const required = <T>(row: Option<T>) => ({ ...row, required: true }) as const;
 export const abortSignal = option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {});
 
 const kind = "scoreAll";

@@ -18,7 +18,8 @@ import {
 } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type HookContext, type HookSettings, PeriodicHook, type Slot } from "../hooks/index.ts";
-import { curriculumValues, hasMethods } from "../rl/index.ts";
+import { withMethods } from "../language/index.ts";
+import { curriculumValues } from "../rl/index.ts";
 import { every, type Schedule } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { evaluationScores } from "../trainer/index.ts";
@@ -35,11 +36,7 @@ const periodTable = {
   /** The first step at which it may run. Default: 0. */
   startStep: option.integer({ min: 0, default: 0 }),
   /** Instead of a frequency. */
-  schedule: option.made<Schedule>(
-    "a schedule: every({ steps: 100 })",
-    (value) => hasMethods(value, ["due"]),
-    {},
-  ),
+  schedule: withMethods<Schedule>("a schedule: every({ steps: 100 })", "due"),
   /** Default: follows from what it does and when. */
   name: option.text({}),
 };
@@ -263,11 +260,7 @@ const checkpointTable = {
   ...periodTable,
   /** Where checkpoints lie; or `store`. */
   directory: option.text({}),
-  store: option.made<CheckpointStore>(
-    'a store: localStore("runs/worker-0")',
-    (value) => hasMethods(value, ["lock"]),
-    {},
-  ),
+  store: withMethods<CheckpointStore>('a store: localStore("runs/worker-0")', "lock"),
   /** Which checkpoints stay. Default: all. */
   keep: option.made<Keep>("which stay: { last: 3 }", (value) => typeof value === "object", {}),
 };

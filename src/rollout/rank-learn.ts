@@ -12,6 +12,7 @@ import type { RankGroup, Report } from "../trainer/index.ts";
 
 /** Inputs of an update. */
 interface RankInputs {
+  /** With an axis of length 1 in front: there is one batch. */
   readonly batch: Readonly<Record<string, Value>>;
   /** i32[1]: updates before. */
   readonly at: Value;
@@ -37,7 +38,7 @@ export function rankLearnProgram<B extends object, O>(
     (rank: number) =>
     (
       params: Parameters<Evaluate<B>>[0],
-      { batch, at, key }: RankInputs,
+      { batch: one, at, key }: RankInputs,
       ramps: Readonly<Record<string, Value>>,
     ) => {
       const [from, size] = [start(rank), start(rank + 1) - start(rank)];
@@ -45,6 +46,7 @@ export function rankLearnProgram<B extends object, O>(
         const rest = value.shape.slice(1);
         return np.dynamicSlice(value, [from, ...rest.map(() => 0)], [size, ...rest]);
       };
+      const batch = treeMap((value: Value) => np.squeeze(value, { axis: 0 }), one);
       const part = treeMap(rows, batch) as unknown as B;
       const shares = active.map(({ name, count }): readonly [string, Value] => {
         if (!count) return [name, np.full([], size / units)];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { EspalierError } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { firstDifference } from "../state/index.ts";
-import { batchOf, RolloutReplay } from "./replay.ts";
+import { batchesOf, RolloutReplay } from "./replay.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** A rollout of some units; unit i of rollout n has the number 10 n + i. */
@@ -107,12 +107,12 @@ describe("a batch of units", () => {
     const kept = replay();
     kept.add(rollout(3, 0, 2), 0);
     const units = kept.draw(3, key(0));
-    const { x, id, valid } = batchOf(units, 3);
-    expect(valid).toEqual({ data: Float32Array.of(1, 1, 0), shape: [3] });
+    const { x, id, valid } = batchesOf([units], 3, 2);
+    expect(valid).toEqual({ data: Float32Array.of(1, 1, 0, 0, 0, 0), shape: [2, 3] });
     const order = units.map(({ index }) => 30 + index);
-    expect(id).toEqual({ data: Int32Array.of(...order, 0), shape: [3] });
-    expect(x?.data).toEqual(Float32Array.from([...order.flatMap((n) => [n, n]), 0, 0]));
-    expect(x?.shape).toEqual([3, 2]);
+    expect(id).toEqual({ data: Int32Array.of(...order, 0, 0, 0, 0), shape: [2, 3] });
+    expect(x?.data).toEqual(Float32Array.from([...order.flatMap((n) => [n, n]), ...new Float32Array(8)]));
+    expect(x?.shape).toEqual([2, 3, 2]);
   });
 
   it("refuses rollouts of different shapes, and those without units", () => {
@@ -121,7 +121,7 @@ describe("a batch of units", () => {
     const other = rollout(1, 0, 1);
     const wide = { data: new Float32Array(3), shape: [1, 3] };
     kept.add({ ...other, arrays: { ...other.arrays, x: wide } }, 0);
-    expect(() => batchOf(kept.draw(2, key(0)), 2)).toThrow(/x.*\[1,3\]/);
+    expect(() => batchesOf([kept.draw(2, key(0))], 2)).toThrow(/x.*\[1,3\]/);
     for (const odd of [
       { data: new Float32Array(2), shape: [1, 1, 2] },
       { data: new Int32Array(2), shape: [1, 2] },
@@ -129,7 +129,7 @@ describe("a batch of units", () => {
       const [mixed, one, two] = [replay(), rollout(0, 0, 1), rollout(1, 0, 1)];
       mixed.add(one, 0);
       mixed.add({ ...two, arrays: { ...two.arrays, x: odd } }, 0);
-      expect(() => batchOf(mixed.draw(2, key(0)), 2)).toThrow(/"x"/);
+      expect(() => batchesOf([mixed.draw(2, key(0))], 2)).toThrow(/"x"/);
     }
     const valid = { data: new Float32Array(1), shape: [1] };
     expect(() => kept.add({ ...rollout(4, 0, 1), arrays: { valid } }, 0)).toThrow(/"valid"/);

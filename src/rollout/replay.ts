@@ -35,7 +35,7 @@ interface Held {
 }
 
 /** A unit that was drawn. */
-interface Unit {
+export interface Unit {
   readonly held: Held;
   readonly index: number;
 }
@@ -169,17 +169,23 @@ export class RolloutReplay implements Stateful {
 }
 
 /**
- * Units as one batch for a program: arrays of `size` rows, of which those that are not filled are zeros, and `valid`, 1
- * for rows that are filled.
+ * Batches of units for a program, one after the other in arrays [room, size, ...], and `valid`, 1 for rows that are
+ * filled. What is not filled is zeros.
  */
-export function batchOf(units: readonly Unit[], size: number): NamedArrays {
-  const [first] = units as readonly [Unit];
-  const valid = new Float32Array(size).fill(1, 0, units.length);
+export function batchesOf(
+  batches: readonly (readonly Unit[])[],
+  size: number,
+  room = batches.length,
+): NamedArrays {
+  const placed = batches.flatMap((units, b) => units.map((unit, i) => ({ ...unit, at: b * size + i })));
+  const first = placed[0] as Unit;
+  const valid = new Float32Array(room * size);
+  for (const { at } of placed) valid[at] = 1;
   const stacked = Object.entries(first.held.rollout.arrays).map(([name, { data, shape }]) => {
     const row = shape.slice(1);
     const length = row.reduce((product, n) => product * n, 1);
-    const all = new (data.constructor as new (length: number) => HostArray)(size * length);
-    units.forEach(({ held, index }, i) => {
+    const all = new (data.constructor as new (length: number) => HostArray)(room * size * length);
+    for (const { held, index, at } of placed) {
       const own = held.rollout.arrays[name] as ShapedArray | undefined;
       if (String(own?.shape.slice(1)) !== String(row) || own?.data.constructor !== data.constructor)
         throw new EspalierError(
@@ -188,9 +194,9 @@ export function batchOf(units: readonly Unit[], size: number): NamedArrays {
             `and others have a ${data.constructor.name} of shape [.., ${row}]`,
           { fix: "give all rollouts of a run the same arrays" },
         );
-      all.set(own.data.subarray(index * length, (index + 1) * length), i * length);
-    });
-    return [name, { data: all, shape: [size, ...row] }] as const;
+      all.set(own.data.subarray(index * length, (index + 1) * length), at * length);
+    }
+    return [name, { data: all, shape: [room, size, ...row] }] as const;
   });
-  return { ...Object.fromEntries(stacked), valid: { data: valid, shape: [size] } };
+  return { ...Object.fromEntries(stacked), valid: { data: valid, shape: [room, size] } };
 }

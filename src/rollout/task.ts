@@ -10,6 +10,7 @@ import {
   type Tensor,
   type Value,
 } from "../engine/index.ts";
+import { required, withMethods } from "../language/index.ts";
 import {
   compileUpdate,
   devicesRow,
@@ -30,7 +31,6 @@ import {
 } from "../losses/index.ts";
 import type { ApplyOptions, InitOptions, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
-import { hasMethods } from "../rl/index.ts";
 import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import {
@@ -46,7 +46,7 @@ import {
   type TrainerHook,
 } from "../trainer/index.ts";
 import { rankLearnProgram, sharedReport } from "./rank-learn.ts";
-import { batchOf, type ReplayCounts, RolloutReplay } from "./replay.ts";
+import { batchesOf, type ReplayCounts, RolloutReplay, type Unit } from "./replay.ts";
 import type { NamedArrays, Rollout, RolloutGenerator, Transport, Weights, WorkerLink } from "./rollout.ts";
 import { arraysOf, checkSameModel } from "./weights.ts";
 import { checkScores, RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
@@ -68,20 +68,14 @@ const isObject = (value: unknown): boolean => typeof value === "object" && value
 
 /** The options that every task of rollouts has. */
 export const rolloutTaskRows = {
-  optimizer: option.made<Optimizer, { readonly required: true }>(
-    "an optimizer: optim.adam({ learningRate: 1e-4 })",
-    isObject,
-    { required: true },
+  optimizer: required(
+    option.made<Optimizer>("an optimizer: optim.adam({ learningRate: 1e-4 })", isObject, {}),
   ),
   /**
    * Makes rollouts in this process, with the newest weights, while training waits. With a transport it only validates
    * (`examples`): workers elsewhere have their own, which `espalier worker --config` makes of the run's file.
    */
-  generator: option.made<RolloutGenerator>(
-    "a generator of rollouts: textRollouts({ ... })",
-    (value) => hasMethods(value, ["rollout"]),
-    {},
-  ),
+  generator: withMethods<RolloutGenerator>("a generator of rollouts: textRollouts({ ... })", "rollout"),
   /** Options of the worker that drives the generator: its curriculum, hooks, tracker, evaluations. */
   worker: option.made<Omit<RolloutWorkerOptions, "generator" | "link" | "weights" | "rollouts">>(
     "options of a rollout worker",
@@ -89,11 +83,7 @@ export const rolloutTaskRows = {
     {},
   ),
   /** Brings rollouts of workers elsewhere, while training goes on. */
-  transport: option.made<Transport>(
-    "a transport: workerProcesses({ module, count: 2 })",
-    (value) => hasMethods(value, ["take"]),
-    {},
-  ),
+  transport: withMethods<Transport>("a transport: workerProcesses({ module, count: 2 })", "take"),
   /** Rollouts of an epoch. With a transport: the fewest, and as many as the updates need. Default: 1. */
   rollouts: option.integer({ min: 1, default: 1 }),
   /** Units in a batch. */
@@ -141,13 +131,12 @@ export interface RolloutTaskOptions<B extends object, O> extends Options<typeof 
   readonly about?: Settings;
 }
 
-const required = { required: true } as const;
 const plain = option.made<Settings>("plain values by name", isObject, {});
 const table = {
   ...rolloutTaskRows,
-  losses: option.made("a list of losses", Array.isArray, required),
-  init: option.made("a function", isFunction, required),
-  forward: option.made("a function", isFunction, required),
+  losses: required(option.made("a list of losses", Array.isArray, {})),
+  init: required(option.made("a function", isFunction, {})),
+  forward: required(option.made("a function", isFunction, {})),
   useful: option.made("a function", isFunction, {}),
   reference: option.made<ReferenceOptions>("{ fields: (params, arrays) => ... }", isObject, {}),
   settings: plain,
@@ -239,7 +228,14 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
   });
 
   /** Ranks that share each batch; the main one has the rollouts. Undefined for one process. */
-  let ranks: RankGroup | undefined;
+  const ranksOf = (group: RankGroup) => ({
+    group,
+    programFor: objective.perSet((evaluate, names) =>
+      rankLearnProgram(learner, group, batchSize, options.losses, names, evaluate),
+    ),
+  });
+  type Ranks = ReturnType<typeof ranksOf>;
+  let ranks: Ranks | undefined;
   const trainAdds = { batches: 1, updates: 1, samples: batchSize };
   const rollout: Segment = { phase: "rollout", repeats: 1, adds: {}, fusesWithNext: false, maxFuse: 1 };
   const epoch = (at: Counters): readonly Segment[] => {
@@ -281,40 +277,62 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     return rolloutReport(learner, seen, before, replay);
   };
 
-  const rankProgramFor = objective.perSet((evaluate, names) => {
-    const made = new WeakMap<RankGroup, ReturnType<typeof rankLearnProgram<B, O>>>();
-    return (of: RankGroup) => {
-      const program =
-        made.get(of) ?? rankLearnProgram(learner, of, batchSize, options.losses, names, evaluate);
-      made.set(of, program);
-      return program;
-    };
-  });
+  /** Batches for so many updates, fewer where nothing is left. */
+  const drawBatches = (count: number): readonly (readonly Unit[])[] => {
+    const drawn: (readonly Unit[])[] = [];
+    while (drawn.length < count && replay.available > 0) {
+      const key = hostRandom.hostFoldIn(keys.keys.replay, keys.counts.updates + drawn.length);
+      drawn.push(replay.draw(batchSize, key));
+    }
+    return drawn;
+  };
+  /** Counts updates and reports them. */
+  const reportOf = (
+    { metrics, applied }: Pick<Report, "metrics"> & { readonly applied: Tensor | null },
+    done: number,
+  ): Report => {
+    const nonFinite = learner.nonFinite.report(keys.counts.updates % 2 ** 31);
+    keys.counts.updates += done;
+    return { metrics, ...(applied !== null && { applied }), nonFinite };
+  };
+
+  const programFor = objective.perSet((evaluate) => ({
+    program: learnProgram(learner, evaluate, updates),
+    numbers: learner.rampNumbers(updates),
+  }));
+  const learn = ({ at: counters }: Span, count: number, ramps: Request["ramps"]): Report => {
+    const drawn = drawBatches(count);
+    if (drawn.length === 0) return { metrics: {}, exhausted: 0 };
+    const { program, numbers } = programFor(objective.active("train", counters, trainAdds));
+    const batches = onDevice(batchesOf(drawn, batchSize, updates), learner);
+    const result = program({
+      batches,
+      at: Int32Array.of(drawn.length, keys.counts.updates % 2 ** 31),
+      ramps: numbers.tensor(ramps, drawn.length),
+      key: keys.keys.losses,
+    });
+    for (const tensor of Object.values(batches)) tensor.dispose();
+    return { ...reportOf(result, drawn.length), ...(drawn.length < count && { exhausted: drawn.length }) };
+  };
+  /** One update together with the other ranks. */
   const learnOn = async (
-    group: RankGroup,
+    { group, programFor }: Ranks,
     { at: counters }: Span,
     ramps: Request["ramps"],
   ): Promise<Report> => {
-    const before = keys.counts.updates % 2 ** 31;
-    const key = hostRandom.hostFoldIn(keys.keys.replay, keys.counts.updates);
-    const isMain = group.rank === 0 && replay.available > 0;
-    const batch = await group.broadcast(
-      "batch",
-      isMain ? batchOf(replay.draw(batchSize, key), batchSize) : null,
-    );
+    const [units] = group.rank === 0 ? drawBatches(1) : [];
+    const batch = await group.broadcast("batch", units ? batchesOf([units], batchSize) : null);
     if (!batch) return { metrics: {}, exhausted: 0 };
-    const { update, numbers } = rankProgramFor(objective.active("train", counters, trainAdds))(group);
+    const { update, numbers } = programFor(objective.active("train", counters, trainAdds));
     const placed = onDevice(batch, learner);
-    const at = Int32Array.of(before);
-    const { metrics, applied } = await update(
+    const at = Int32Array.of(keys.counts.updates % 2 ** 31);
+    const result = await update(
       { batch: placed, at, ramps: numbers.tensor(ramps, 1), key: keys.keys.losses },
       { at },
     );
     for (const tensor of Object.values(placed)) tensor.dispose();
-    keys.counts.updates++;
-    return { metrics, ...(applied !== null && { applied }), nonFinite: learner.nonFinite.report(before) };
+    return reportOf(result, 1);
   };
-
   const close = async (): Promise<void> => {
     await transport?.close();
     await (worker ?? generator)?.close?.();
@@ -323,36 +341,6 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
   const closesFailed: TrainerHook = {
     name: "rollout.close",
     onTrainingEnd: ({ outcome }) => (outcome === "failed" ? close() : undefined),
-  };
-
-  const programFor = objective.perSet((evaluate) => ({
-    program: learnProgram(learner, evaluate, updates),
-    numbers: learner.rampNumbers(updates),
-  }));
-  const learn = ({ at: counters }: Span, count: number, ramps: Request["ramps"]): Report => {
-    const before = keys.counts.updates;
-    const drawn: NamedArrays[] = [];
-    while (drawn.length < count && replay.available > 0) {
-      const key = hostRandom.hostFoldIn(keys.keys.replay, before + drawn.length);
-      drawn.push(batchOf(replay.draw(batchSize, key), batchSize));
-    }
-    if (drawn.length === 0) return { metrics: {}, exhausted: 0 };
-    const { program, numbers } = programFor(objective.active("train", counters, trainAdds));
-    const batches = stacked(drawn, updates, learner);
-    const { metrics, applied } = program({
-      batches,
-      at: Int32Array.of(drawn.length, before % 2 ** 31),
-      ramps: numbers.tensor(ramps, drawn.length),
-      key: keys.keys.losses,
-    });
-    for (const tensor of Object.values(batches)) tensor.dispose();
-    keys.counts.updates += drawn.length;
-    return {
-      metrics,
-      ...(applied !== null && { applied }),
-      nonFinite: learner.nonFinite.report(before % 2 ** 31),
-      ...(drawn.length < count && { exhausted: drawn.length }),
-    };
   };
 
   return {
@@ -386,7 +374,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     trainsOnRanks: true,
     begin: ({ config, warn: say, ranks: group }) => {
       warn = say;
-      ranks = group && group.ranks > 1 ? group : undefined;
+      ranks = group && group.ranks > 1 ? ranksOf(group) : undefined;
       const streams = learner.begin(config, keys.counts.updates > 0);
       if (!streams) return;
       keys.restart(keysOf({ streams }));
@@ -398,7 +386,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       if (span.segment.phase === "train")
         return ranks ? learnOn(ranks, span, ramps) : learn(span, count, ramps);
       if (!ranks) return collect(at, signal);
-      const group = ranks;
+      const { group } = ranks;
       const own = group.rank === 0 ? collect(at, signal) : Promise.resolve(undefined);
       return own.then((report) => sharedReport(group, learner, report));
     },
@@ -528,20 +516,6 @@ const onDevice = (arrays: NamedArrays, { where }: Learner): Readonly<Record<stri
   Object.fromEntries(
     Object.entries(arrays).map(([name, { data, shape }]) => [name, put(data, { ...where, shape })]),
   );
-
-/** Batches one after the other on the device: [updates, batchSize, ...]. */
-function stacked(batches: readonly NamedArrays[], room: number, { where }: Learner): Record<string, Tensor> {
-  const [first] = batches as readonly [NamedArrays];
-  return Object.fromEntries(
-    Object.entries(first).map(([name, { data, shape }]) => {
-      const all = new (data.constructor as new (length: number) => typeof data)(room * data.length);
-      batches.forEach((batch, i) => {
-        all.set((batch[name] as NamedArrays[string]).data, i * data.length);
-      });
-      return [name, put(all, { ...where, shape: [room, ...shape] })];
-    }),
-  );
-}
 
 /** Compiles updates, each from its own batch. One program, however many updates a call does. */
 function learnProgram<B extends object>(learner: Learner, evaluate: Evaluate<B>, capacity: number) {

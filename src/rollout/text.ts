@@ -21,14 +21,16 @@ import {
   shown,
 } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
-import { type EngineChoice, hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
+import { hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
 import {
   type Conversation,
   converse,
   drawProblems,
   encodeKnown,
   encodeProblems,
+  milliseconds,
   passAtK,
+  required,
   scoreAll,
   type TextBatch,
   type TextLesson,
@@ -37,6 +39,7 @@ import {
   type TextReward,
   type Tool,
   tokenOutputs,
+  withMethods,
 } from "../language/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import { hasMethods } from "../rl/index.ts";
@@ -46,25 +49,12 @@ import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows
 import { WeightsReceiver } from "./weights.ts";
 
 const kind = "textRollouts";
-const hasMethod =
-  (name: string) =>
-  (value: unknown): boolean =>
-    hasMethods(value, [name]);
-
 const table = {
-  model: option.made<Transformer, { readonly required: true }>(
-    "a model of nn.transformer",
-    hasMethod("applyCached"),
-    { required: true },
-  ),
-  tokenizer: option.made<Tokenizer, { readonly required: true }>(
-    "a tokenizer: characterTokenizer(text)",
-    hasMethod("encode"),
-    { required: true },
-  ),
+  model: required(withMethods<Transformer>("a model of nn.transformer", "applyCached")),
+  tokenizer: required(withMethods<Tokenizer>("a tokenizer: characterTokenizer(text)", "encode", "decode")),
   lessons: option.made<readonly TextLesson[], { readonly required: true }>(
     "a list of lessons: [textLessons.add()]",
-    (value) => Array.isArray(value) && value.length > 0 && value.every(hasMethod("problem")),
+    (value) => Array.isArray(value) && value.length > 0 && value.every((one) => hasMethods(one, ["problem"])),
     { required: true },
   ),
   /** Problems of a rollout. Default: 8. */
@@ -82,11 +72,11 @@ const table = {
   /** Judges answers where a lesson does not. Default: 1 where the text is the problem's answer, else 0. */
   reward: option.made<TextReward>("a function of a sample, or { module, name }", Boolean, {}),
   /** Milliseconds for the reward of a sample. Default: 30,000. */
-  rewardTimeout: option.number({ above: 0, default: 30_000, max: 2 ** 31 - 1 }),
+  rewardTimeout: option.number({ ...milliseconds, default: 30_000 }),
   /** What becomes of a sample whose reward failed. Default: "error". */
   onRewardFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
   /** A function that the model can call in the middle of an answer. */
-  tool: option.made<Tool>("a tool: { stop, call }", hasMethod("call"), {}),
+  tool: withMethods<Tool>("a tool: { stop, call }", "call"),
   /** Calls of the tool in an answer, at most. Default: 4. */
   turns: option.integer({ min: 1, default: 4 }),
   /**
@@ -102,7 +92,7 @@ const table = {
     (value) => Array.isArray(value) && value.every((k) => Number.isSafeInteger(k) && k > 0),
     { default: [] },
   ),
-  engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
+  engine: rolloutTaskRows.engine,
 };
 
 /** Options of {@link textRollouts}. */

@@ -39,6 +39,7 @@ import {
   type HostContext,
   HostOfHooks,
 } from "../hooks/index.ts";
+import { abortSignal, withMethods } from "../language/index.ts";
 import { Logger } from "../metrics/index.ts";
 import { type Curriculum, hasMethods } from "../rl/index.ts";
 import { advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
@@ -110,11 +111,6 @@ export type WorkerEvents = { readonly [E in WorkerEvent]: WorkerContext };
 /** A hook of a rollout worker. */
 export type WorkerHook = Hook<WorkerEvents>;
 
-const has =
-  (...methods: readonly string[]) =>
-  (value: unknown): boolean =>
-    hasMethods(value, methods);
-
 export const optionTable = {
   /** Makes rollouts and plays evaluations. The worker closes it at its end. */
   generator: option.made<RolloutGenerator, { readonly required: true }>(
@@ -125,20 +121,16 @@ export const optionTable = {
     { required: true },
   ),
   /** Its end of a transport; or `weights` and `rollouts`. */
-  link: option.made<WorkerLink>("a link: transport.worker(name)", has("receive", "send"), {}),
-  weights: option.made<WeightSource>("a source of weights, with receive", has("receive"), {}),
-  rollouts: option.made<RolloutSink>("a sink of rollouts, with send", has("send"), {}),
+  link: withMethods<WorkerLink>("a link: transport.worker(name)", "receive", "send"),
+  weights: withMethods<WeightSource>("a source of weights, with receive", "receive"),
+  rollouts: withMethods<RolloutSink>("a sink of rollouts, with send", "send"),
   /** Unique among the workers of a run: ids of rollouts and random numbers follow from it. Default: "worker-0". */
   name: option.text({ default: "worker-0" }),
   /** Chooses lessons. Default: all lessons of the generator alike. */
-  curriculum: option.made<Curriculum>(
-    "a curriculum: lessonCurriculum({ ... })",
-    has("shares", "trained"),
-    {},
-  ),
+  curriculum: withMethods<Curriculum>("a curriculum: lessonCurriculum({ ... })", "shares", "trained"),
   hooks: option.made<readonly WorkerHook[]>("a list of hooks", Array.isArray, {}),
   /** Takes what the worker and its hooks log, and is closed with the worker: one for each. Default: writes nowhere. */
-  tracker: option.made<Logger>("a Logger", has("log", "as"), {}),
+  tracker: withMethods<Logger>("a Logger", "log", "as"),
   /** Default: 0. */
   seed: option.integer({ min: 0, default: 0 }),
   /** Registers the hooks "micro-evaluation" and "evaluation". Default: true. */
@@ -153,7 +145,7 @@ export const optionTable = {
   evalExamples: option.integer({ min: 1, default: 64 }),
   /** Steps that `evalFrequency` counts: updates of the trainer, or steps of the worker. Default: "trainer". */
   evalUnit: option.oneOf(["trainer", "worker"], { default: "trainer" }),
-  clock: option.made<Clock>("a clock", has("now"), {}),
+  clock: withMethods<Clock>("a clock", "now"),
   /** Takes messages that do not stop the worker. Default: standard error. */
   warn: option.made<(text: string) => void>("a function of a text", (v) => typeof v === "function", {}),
   /** Prints every decision about hooks. `ESPALIER_DEBUG=hooks` does the same. Default: false. */
@@ -166,7 +158,7 @@ export interface RolloutWorkerOptions extends Options<typeof optionTable> {}
 const runTable = {
   /** Default: no limit. */
   steps: option.integer({ min: 0 }),
-  signal: option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {}),
+  signal: abortSignal,
 };
 const evaluateTable = {
   /** Default: all. */
