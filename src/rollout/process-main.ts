@@ -13,6 +13,7 @@ import type { ToTrainer, ToWorker } from "./processes.ts";
 import type { WorkerLink } from "./rollout.ts";
 import { readSharedWeights, removeDirectory, type SharedWeights } from "./shared-weights.ts";
 import { LinkCalls, Newest, transportClosed } from "./transport.ts";
+import type { RolloutWorker } from "./worker.ts";
 
 /** Milliseconds for a worker to end in, once its trainer is gone or it was told to. Then it is ended. */
 export const patience = 10_000;
@@ -59,9 +60,7 @@ type StartMessage = Extract<ToWorker, { readonly kind: "start" }>;
 const exitCode = (state: "running" | "terminated" | "orphaned"): number => (state === "terminated" ? 143 : 0);
 
 /** A rollout worker, as a process runs it. */
-export interface ProcessWorker {
-  run(options: { readonly signal: AbortSignal }): Promise<unknown>;
-}
+type ProcessWorker = Pick<RolloutWorker, "run">;
 
 /** The worker that an export of a module makes. */
 export async function makeWorker(
@@ -83,13 +82,7 @@ export async function makeWorker(
 }
 
 /** A worker's link to its trainer by the channel between their processes. */
-interface ProcessLink extends WorkerLink {
-  deliver(message: Exclude<ToWorker, StartMessage>): void;
-  /** The channel is gone. */
-  lost(): void;
-}
-
-function processLink(): ProcessLink {
+function processLink() {
   const calls = new LinkCalls();
   const newest = new Newest<SharedWeights>();
   const sent = new Map<number, () => void>();
@@ -102,7 +95,7 @@ function processLink(): ProcessLink {
         if (error) failed?.(transportClosed());
       });
   };
-  return {
+  const link: WorkerLink = {
     receive: ({ wait = false, signal } = {}) =>
       calls.during(signal, async (signal) => {
         for (let seen = received; ; ) {
@@ -132,11 +125,15 @@ function processLink(): ProcessLink {
         }
       }),
     close: async () => calls.close(),
-    deliver: (message) => {
+  };
+  return {
+    ...link,
+    deliver: (message: Exclude<ToWorker, StartMessage>): void => {
       if (message.kind === "weights") newest.set(message.weights);
       else sent.get(message.n)?.();
     },
-    lost: () => {
+    /** The channel is gone. */
+    lost: (): void => {
       const file = newest.current?.file;
       newest.close();
       calls.close();

@@ -17,6 +17,7 @@ import {
   badOption,
   EspalierError,
   environmentVariable,
+  isPlainObject,
   node,
   type Options,
   option,
@@ -75,11 +76,7 @@ const optionTable = {
   /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
   capacity: capacityOption,
   /** Environment variables beside those of this process. */
-  env: option.made<Readonly<Record<string, string>>>(
-    "environment variables",
-    (value) => typeof value === "object" && value !== null,
-    {},
-  ),
+  env: option.made<Readonly<Record<string, string>>>("environment variables", isPlainObject, {}),
   /** Called with each process that is started. */
   started: option.made<(pid: number, name: string) => void>("a function", (v) => typeof v === "function", {}),
 };
@@ -135,7 +132,7 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
 
   function start(place: Place): void {
     const name = `worker-${place.index}.${++processes}`;
-    const worker = startProcess(command, name, settings.env);
+    const worker = startProcess(command.args, name, settings.env);
     place.state = worker;
     let delivered = false;
     settings.started?.(worker.child.pid ?? 0, name);
@@ -162,22 +159,22 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
         waiting.delete(n);
       }
     });
-    void worker.ended.then((ending) => {
+    void worker.ended.then((how) => {
       worker.child.removeAllListeners("message");
       for (const controller of waiting.values()) controller.abort();
       place.state = "empty";
       place.failures = delivered ? 0 : place.failures + 1;
-      if (state === "running") void replace(place, worker, ending);
+      if (state === "running") void replace(place, worker, how);
     });
   }
 
   /** Starts another process in a place whose process has ended, where it died. */
-  async function replace(place: Place, worker: WorkerProcess, ending: Ending): Promise<void> {
-    if (ending.code === 0) {
+  async function replace(place: Place, worker: WorkerProcess, how: string): Promise<void> {
+    if (worker.child.exitCode === 0) {
       place.state = "done";
       if (places.every((one) => one.state === "done")) fail(workersEnded());
     } else if (place.failures > attempts) {
-      fail(workerFailed(worker.name, ending, await worker.output()));
+      fail(workerFailed(`${worker.name}, ${how}`, await worker.output()));
     } else {
       const delay = place.failures === 0 ? 0 : firstDelay * 2 ** (place.failures - 1);
       place.state = setTimeout(() => {
@@ -197,12 +194,6 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
     for (const place of places)
       if (typeof place.state === "object" && !isRunning(place.state)) clearTimeout(place.state);
     await Promise.all(running().map((worker) => worker.end()));
-  }
-
-  async function close(): Promise<void> {
-    queue.close();
-    await endAll();
-    files.close();
   }
 
   const running = (): readonly WorkerProcess[] => places.map(({ state }) => state).filter(isRunning);
@@ -238,7 +229,8 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
       },
     },
     close: () => {
-      closing ??= close();
+      queue.close();
+      closing ??= endAll().then(() => files.close());
       return closing;
     },
   };
@@ -283,22 +275,17 @@ const workersEnded = (): EspalierError =>
     fix: "let workers run without a limit of steps, and their module call no process.exit: they end with the trainer",
   });
 
-const workerFailed = (name: string, { how }: Ending, output: string): EspalierError =>
+const workerFailed = (last: string, output: string): EspalierError =>
   new EspalierError(
     "WORKER_FAILED",
-    `${attempts + 1} worker processes in a row have died before their first rollout; the last, ${name}, ${how}${
+    `${attempts + 1} worker processes in a row have died before their first rollout; the last, ${last}${
       output === "" ? ", and said nothing" : `:\n${output}`
     }`,
     { fix: "mend what it says, or if it was killed look for what kills it: often memory (fewer processes)" },
   );
 
-/** The program of a worker process. */
-interface Command {
-  readonly module: string;
-  readonly args: readonly string[];
-}
-
-function commandFor(given: string): Command {
+/** The arguments of a worker process, and the URL of its module. */
+function commandFor(given: string) {
   const nested = environmentVariable(workerVariable);
   if (nested !== undefined)
     throw new EspalierError(
@@ -335,29 +322,10 @@ export const isWorkerProcess = (): boolean => environmentVariable(workerVariable
 /** Set in worker processes, to their name. */
 export const workerVariable = "ESPALIER_WORKER";
 
-interface Ending {
-  /** Undefined where a signal ended it. */
-  readonly code: number | undefined;
-  readonly how: string;
-}
+type WorkerProcess = ReturnType<typeof startProcess>;
 
-interface WorkerProcess {
-  readonly name: string;
-  readonly child: ChildProcess;
-  tell(message: ToWorker): void;
-  readonly ended: Promise<Ending>;
-  /** The last lines of its standard error, after its end. */
-  output(): Promise<string>;
-  /** Ends it. Resolves when it is gone. */
-  end(): Promise<void>;
-}
-
-function startProcess(
-  { args }: Command,
-  name: string,
-  env: Readonly<Record<string, string>> | undefined,
-): WorkerProcess {
-  const child = node.childProcess.spawn(process.execPath, [...args], {
+function startProcess(args: readonly string[], name: string, env: WorkerProcessesOptions["env"]) {
+  const child: ChildProcess = node.childProcess.spawn(process.execPath, [...args], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     // Typed arrays travel as they are.
     serialization: "advanced",
@@ -369,31 +337,31 @@ function startProcess(
   const said: string[] = [];
   void passOn(child.stdout, name, []);
   const written = passOn(child.stderr, name, said);
-  const ended = new Promise<Ending>((resolve) => {
+  /** How it ended. */
+  const ended = new Promise<string>((resolve) => {
     child.on("error", ({ message }) => {
       // Also a message that could not be sent any more; then the process is about to end.
-      if (child.pid === undefined) resolve({ code: undefined, how: `could not be started (${message})` });
+      if (child.pid === undefined) resolve(`could not be started (${message})`);
     });
     child.on("exit", (code, signal) =>
-      resolve({
-        code: code ?? undefined,
-        how: signal ? `was killed by ${signal}` : `ended with exit code ${code}`,
-      }),
+      resolve(signal ? `was killed by ${signal}` : `ended with exit code ${code}`),
     );
   });
   return {
     name,
     child,
     ended,
+    /** The last lines of its standard error, after its end. */
     output: async () => {
       // A process that it started itself may hold the pipe open.
       await Promise.race([written, node.timersPromises.setTimeout(1000, undefined, { ref: false })]);
       return said.join("\n").trim();
     },
-    tell: (message) => {
+    tell: (message: ToWorker): void => {
       // Nobody is there any more where it fails, and `ended` says so.
       if (child.connected) child.send(message, () => undefined);
     },
+    /** Ends it. Resolves when it is gone. */
     end: async () => {
       const timer = setTimeout(() => child.kill("SIGKILL"), patience);
       if (child.connected) child.disconnect();
