@@ -3,6 +3,7 @@ import {
   checkOptions,
   didYouMean,
   EspalierError,
+  type Options,
   type OptionTable,
   option,
 } from "../core/index.ts";
@@ -12,43 +13,40 @@ import { filedMetric, filedMetrics, type Manifest } from "./manifest.ts";
 /** By which metric, named in full, a checkpoint is better than another. */
 export type BestRule = { readonly metric: string; readonly direction: "min" | "max" };
 
-/** Which checkpoints stay. One that any rule keeps stays; so do the newest, those in use, and those people protected. */
-export interface Keep {
-  /** The number of newest ones. */
-  readonly last?: number;
-  /**
-   * The best `k` by a score or metric, named in full: `validation/accuracy`, `evaluation/return`, `train/loss`. Of equal
-   * ones the earlier. While no checkpoint has it, none is removed.
-   */
-  readonly best?: BestRule & { readonly k: number };
-  /** The first of each interval: `{ epochs: 10 }` keeps the first at or after 10, 20, 30, ... */
-  readonly every?: Readonly<Partial<Record<Unit, number>>>;
-  /** Names that stay, or a rule by which they do. */
-  readonly protect?: readonly string[] | ((manifest: Manifest) => boolean);
-}
+type BestOfRule = BestRule & { readonly k: number };
 
 const best = {
   metric: option.made<string>("the full name of a metric", () => true, {}),
   k: option.integer({ min: 1, required: true }),
   direction: option.oneOf(["min", "max"], { required: true }),
-} satisfies OptionTable<NonNullable<Keep["best"]>>;
+} satisfies OptionTable<BestOfRule>;
 
 const rules = {
+  /** The number of newest ones. */
   last: option.integer({ min: 1 }),
-  best: option.group<NonNullable<Keep["best"]>>(best, {}),
-  every: option.made<NonNullable<Keep["every"]>>(
+  /**
+   * The best `k` by a score or metric, named in full: `validation/accuracy`, `evaluation/return`, `train/loss`. Of equal
+   * ones the earlier. While no checkpoint has it, none is removed.
+   */
+  best: option.group<BestOfRule>(best, {}),
+  /** The first of each interval: `{ epochs: 10 }` keeps the first at or after 10, 20, 30, ... */
+  every: option.made<Readonly<Partial<Record<Unit, number>>>>(
     "units and whole numbers from 1 on: { epochs: 10 }",
     (value) =>
       Object.values(value ?? {}).some((interval) => interval !== undefined) &&
       Object.values(value ?? {}).every((n) => n === undefined || (Number.isSafeInteger(n) && n > 0)),
     {},
   ),
-  protect: option.made<NonNullable<Keep["protect"]>>(
+  /** Names that stay, or a rule by which they do. */
+  protect: option.made<readonly string[] | ((manifest: Manifest) => boolean)>(
     "names of checkpoints, or a function of a manifest",
     (value) => Array.isArray(value) || typeof value === "function",
     {},
   ),
-} satisfies OptionTable<Keep>;
+};
+
+/** Which checkpoints stay. One that any rule keeps stays; so do the newest, those in use, and those people protected. */
+export interface Keep extends Options<typeof rules> {}
 
 /** Refuses rules that would keep nothing or that cannot be meant. */
 export function checkKeep(keep: Keep): void {

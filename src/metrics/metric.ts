@@ -1,5 +1,5 @@
-import { checkMetricPattern, checkOptions, type OptionTable, option } from "../core/index.ts";
-import type { Axis, MetricRecord, Reduction } from "./record.ts";
+import { checkMetricPattern, checkOptions, type Options, option } from "../core/index.ts";
+import type { MetricRecord, Reduction } from "./record.ts";
 
 /** Categories of scores. Each belongs to the model at one step, so that a mean over several says nothing. */
 const scores: readonly string[] = ["validation", "evaluation", "val", "valid", "eval", "test"];
@@ -7,40 +7,31 @@ const scores: readonly string[] = ["validation", "evaluation", "val", "valid", "
 /** True for a category that holds scores, as validation and evaluation give them. */
 export const holdsScores = (category: string): boolean => scores.includes(category);
 
-/** Properties of a metric that are known before its first value. */
-export interface MetricDeclaration {
-  readonly name: string;
+const reductions: readonly Reduction[] = ["mean", "last", "sum", "min", "max", "histogram", "rate", "none"];
+
+const declarationOptions = {
+  name: option.made<string, { readonly required: true }>(
+    'the name under which it is logged, such as "reward"',
+    (value) => typeof value === "string" && value !== "",
+    { required: true },
+  ),
   /** The category it is logged under. Default: all. */
-  readonly category?: string;
-  readonly unit?: string;
+  category: option.text({}),
+  unit: option.text({}),
   /**
    * How the values of a window become one record; with `none` every value is a record of its own, at its own step, in
    * every sink. Default: `none` for scores (the categories `validation` and `evaluation`, and `val`, `valid`, `eval`
    * and `test`), else what fits the values: `mean` for numbers, `histogram` for arrays, `last` for texts.
    */
-  readonly reduction?: Reduction;
+  reduction: option.oneOf(reductions, {}),
   /** The counter it is filed under. Default: `steps`. */
-  readonly axis?: Axis;
+  axis: option.text({}),
   /** The only writer: the name of a hook. Default: the first that logs it. */
-  readonly owner?: string;
-}
+  owner: option.text({}),
+};
 
-const reductions: readonly Reduction[] = ["mean", "last", "sum", "min", "max", "histogram", "rate", "none"];
-
-const text = (doc: string) => option.text({ doc });
-
-const declarationOptions = {
-  name: option.made<string>(
-    'the name under which it is logged, such as "reward"',
-    (value) => typeof value === "string" && value !== "",
-    { required: true },
-  ),
-  category: text("The category it is logged under. Default: all."),
-  unit: text("The unit of its values."),
-  reduction: option.oneOf(reductions, { doc: "How the values of a window become one record." }),
-  axis: text("The counter it is filed under."),
-  owner: text("The only writer."),
-} satisfies OptionTable<MetricDeclaration>;
+/** Properties of a metric that are known before its first value. */
+export interface MetricDeclaration extends Options<typeof declarationOptions> {}
 
 /**
  * Declares a metric: its unit, how the values of a window become one, which counter it is filed under, and who may log

@@ -1,4 +1,4 @@
-import { badOption, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
+import { badOption, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
 import { every, noCounters, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
@@ -128,64 +128,37 @@ export interface Publication {
   readonly schedule: Schedule;
 }
 
-/** Options of {@link checkpointHook}. */
-export interface CheckpointHookOptions
-  extends Pick<RestoreOptions, "mode" | "parameters" | "optimizer" | "allow"> {
-  /** Default: `checkpoint`. */
-  readonly name?: string;
-  /** The place of checkpoints: a store. */
-  readonly store?: CheckpointStore;
-  /** The place of checkpoints: a directory, or an address as `s3://bucket/run`. All ranks of a run must see it. */
-  readonly directory?: string;
-  /** Seconds for which ranks wait for each other. Default: 600. */
-  readonly patience?: number;
-  /** When to save. Default: every epoch. */
-  readonly schedule?: Schedule;
-  /** The event at which it looks. Default: the end of what the schedule counts. */
-  readonly on?: SaveEvent;
-  /** Which checkpoints stay. Default: all. */
-  readonly keep?: Keep;
-  readonly publish?: readonly Publication[];
-  /**
-   * The start of a run. `resume`, the default, goes on from the newest whole checkpoint of the store, if there
-   * is one; where there are some and none is whole, that is an error. `fresh` refuses a store that has checkpoints. A
-   * path, or a name in the store, goes on from that one.
-   */
-  readonly onStart?: "resume" | "fresh" | (string & Record<never, never>);
-  /** Restores, and provides the slot `latestCheckpoint`. One hook does. Default: true. */
-  readonly primary?: boolean;
-  /** Values of your own for the manifest. */
-  readonly metadata?: Json | ((context: TrainerContext) => Json);
-  /** The effect of a failure to save; a failure to restore always stops the run. Default: "stop". */
-  readonly onFailure?: NonNullable<TrainerHook["onFailure"]>;
-  /** Milliseconds for which it may hold the loop; over it warns. */
-  readonly timeBudget?: number;
-}
-
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
 const isList = (value: unknown): boolean => Array.isArray(value);
 const names = option.made<readonly string[]>("names of components", isList, {});
 
 const table = {
+  /** Default: `checkpoint`. */
   name: option.text({ default: "checkpoint" }),
+  /** The place of checkpoints: a store. */
   store: option.made<CheckpointStore>(
     'a store: localStore("runs/mnist")',
     (value) => isObject(value) && typeof value.lock === "function",
     {},
   ),
+  /** The place of checkpoints: a directory, or an address as `s3://bucket/run`. All ranks of a run must see it. */
   directory: option.made<string>(
     'a directory, "runs/mnist", or "." for the current one, or an address, "s3://bucket/run"',
     (value) => typeof value === "string" && value.trim() !== "",
     {},
   ),
+  /** Seconds for which ranks wait for each other. Default: 600. */
   patience: option.number({ min: 0 }),
+  /** When to save. Default: every epoch. */
   schedule: option.made<Schedule>(
     "a schedule: every({ epochs: 1 })",
     (value) => isObject(value) && typeof value.due === "function",
     {},
   ),
+  /** The event at which it looks. Default: the end of what the schedule counts. */
   on: option.oneOf(saveEvents, {}),
+  /** Which checkpoints stay. Default: all. */
   keep: option.made<Keep>("rules: { last: 3 }", isObject, {}),
   publish: option.made<readonly Publication[], { default: readonly Publication[] }>(
     "a list of { to, schedule }",
@@ -201,11 +174,29 @@ const table = {
     isList,
     {},
   ),
+  /** Restores, and provides the slot `latestCheckpoint`. One hook does. Default: true. */
   primary: option.flag({ default: true }),
-  metadata: option.made<NonNullable<CheckpointHookOptions["metadata"]>>("JSON values", () => true, {}),
+  /** Values of your own for the manifest. */
+  metadata: option.made<Json | ((context: TrainerContext) => Json)>("JSON values", () => true, {}),
+  /** The effect of a failure to save; a failure to restore always stops the run. Default: "stop". */
   onFailure: option.oneOf(["stop", "warn", "disable"], {}),
+  /** Milliseconds for which it may hold the loop; over it warns. */
   timeBudget: option.number({ min: 0 }),
-} satisfies OptionTable<CheckpointHookOptions>;
+};
+
+type Restoring = "mode" | "parameters" | "optimizer" | "allow";
+
+/** Options of {@link checkpointHook}. */
+export interface CheckpointHookOptions
+  extends Pick<RestoreOptions, Restoring>,
+    Omit<Options<typeof table>, Restoring | "onStart"> {
+  /**
+   * The start of a run. `resume`, the default, goes on from the newest whole checkpoint of the store, if there
+   * is one; where there are some and none is whole, that is an error. `fresh` refuses a store that has checkpoints. A
+   * path, or a name in the store, goes on from that one.
+   */
+  readonly onStart?: "resume" | "fresh" | (string & Record<never, never>);
+}
 
 /** A publication whose address has been resolved. */
 export interface PublicationSettings extends Publication {

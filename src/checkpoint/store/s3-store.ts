@@ -1,4 +1,4 @@
-import { EspalierError, node, type OptionTable, option, resolveOptions } from "../../core/index.ts";
+import { EspalierError, node, type Options, option, resolveOptions } from "../../core/index.ts";
 import { S3Lease } from "./s3-lease.ts";
 import { Connection, type S3Credentials, S3Objects } from "./s3-objects.ts";
 import {
@@ -25,40 +25,32 @@ import {
 //   save     .begun, files, renew the lock, .committed, remove .begun
 //   remove   .begun, remove .committed, remove files, remove .begun
 
-/** Options of {@link s3Store}. */
-export interface S3StoreOptions {
-  /** The server. Default: AWS_ENDPOINT_URL_S3, else Amazon's. */
-  readonly endpoint?: string;
-  /** Default: AWS_REGION or the profile's; "us-east-1" for servers other than Amazon's. */
-  readonly region?: string;
-  /** Default: the AWS SDK's chain: AWS_ACCESS_KEY_ID, AWS_PROFILE, the machine's role. */
-  readonly credentials?: S3Credentials;
-  /** Addresses buckets by path instead of by host name. Default: true for servers other than Amazon's. */
-  readonly pathStyle?: boolean;
-  /** Bytes of a part. Files that are larger are written in parts, at most 10,000 of them. Default: 8 MiB. */
-  readonly partSize?: number;
-  /** Seconds after which the lock of a process that has died may be taken over. Default: 60. */
-  readonly lease?: number;
-  /** Seconds for which a request is repeated while the server is away. Default: 60. */
-  readonly patience?: number;
-}
-
 const mebibyte = 1024 * 1024;
 
 const optionTable = {
+  /** The server. Default: AWS_ENDPOINT_URL_S3, else Amazon's. */
   endpoint: option.text({ doc: "The server." }),
+  /** Default: AWS_REGION or the profile's; "us-east-1" for servers other than Amazon's. */
   region: option.text({ doc: "Its region." }),
+  /** Default: the AWS SDK's chain: AWS_ACCESS_KEY_ID, AWS_PROFILE, the machine's role. */
   credentials: option.made<S3Credentials>(
     "keys, { accessKeyId, secretAccessKey }, or a function that gives them",
     (value) =>
       typeof value === "function" || (typeof value === "object" && value !== null && "accessKeyId" in value),
     { doc: "Default: the AWS SDK's chain." },
   ),
+  /** Addresses buckets by path instead of by host name. Default: true for servers other than Amazon's. */
   pathStyle: option.flag({ doc: "Addresses buckets by path instead of by host name." }),
+  /** Bytes of a part. Files that are larger are written in parts, at most 10,000 of them. Default: 8 MiB. */
   partSize: option.integer({ min: 5 * mebibyte, max: 1024 * mebibyte, default: 8 * mebibyte }),
+  /** Seconds after which the lock of a process that has died may be taken over. Default: 60. */
   lease: option.integer({ min: 5, default: 60, doc: "Seconds after which a dead writer's lock runs out." }),
+  /** Seconds for which a request is repeated while the server is away. Default: 60. */
   patience: option.number({ min: 0, default: 60, doc: "Seconds for which a request is repeated." }),
-} satisfies OptionTable<S3StoreOptions>;
+};
+
+/** Options of {@link s3Store}. */
+export interface S3StoreOptions extends Options<typeof optionTable> {}
 
 /** Parts of a file that are on their way at once, to the server or from it. */
 const atOnce = 4;

@@ -6,7 +6,7 @@ import {
   EspalierError,
   errorText,
   numberText,
-  type OptionTable,
+  type Options,
   option,
   printable,
   resolveOptions,
@@ -48,35 +48,24 @@ import { NewestWriter, replace } from "./heartbeat.ts";
 // number of batches. A checkpoint that was taken at this place holds how many records of it are in its state: what the
 // journal has beyond that is applied again by the run that goes on from it.
 
-/** Options of {@link controlHook}. */
-export interface ControlHookOptions {
-  /** The run's directory: requests, state and journal are in its directory `control`. */
-  readonly directory?: string;
-  /** Does what these records say, each after its batch, and listens to nobody. See `controlJournal`. */
-  readonly replay?: readonly ControlRecord[];
-  /** Tells when requests were applied. Default: the trainer's. */
-  readonly clock?: Clock;
-  /** Milliseconds from one look for requests to the next. Default: 250. */
-  readonly pollEvery?: number;
-}
-
 const kind = "controlHook";
 const table = {
-  directory: option.text({ doc: "The run's directory." }),
+  /** The run's directory: requests, state and journal are in its directory `control`. */
+  directory: option.text({}),
+  /** Does what these records say, each after its batch, and listens to nobody. See `controlJournal`. */
   replay: option.made<readonly ControlRecord[]>(
     'records of a journal: controlJournal("runs/mnist")',
     (value) => Array.isArray(value) && value.every(isRecord),
-    { doc: "Records that are applied again, each after its batch." },
+    {},
   ),
-  clock: option.made<Clock>("a clock", (value) => typeof (value as Clock | null)?.wall === "function", {
-    doc: "Tells when requests were applied.",
-  }),
-  pollEvery: option.number({
-    min: 1,
-    default: 250,
-    doc: "Milliseconds from one look for requests to the next.",
-  }),
-} satisfies OptionTable<ControlHookOptions>;
+  /** Tells when requests were applied. Default: the trainer's. */
+  clock: option.made<Clock>("a clock", (value) => typeof (value as Clock | null)?.wall === "function", {}),
+  /** Milliseconds from one look for requests to the next. Default: 250. */
+  pollEvery: option.number({ min: 1, default: 250 }),
+};
+
+/** Options of {@link controlHook}. */
+export interface ControlHookOptions extends Options<typeof table> {}
 
 /**
  * Lets others steer a run through files of its directory: pause, resume, stop, checkpoint, evaluate, set a ramp, enable

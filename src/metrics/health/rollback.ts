@@ -1,7 +1,7 @@
 import {
   EspalierError,
   numberText,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -13,44 +13,35 @@ import { latestIntervention, type TrainerContext, type TrainerHook } from "../..
 import { limitOf } from "./loss-spike-detector.ts";
 import { metricMissing } from "./monitor.ts";
 
-/** Options of {@link rollbackHook}. */
-export interface RollbackOptions {
-  /** Default: `rollback`. */
-  readonly name?: string;
-  /** Updates from one look to the next. Default: 50. */
-  readonly updates?: number;
-  /** The metric of each batch that is looked at. Default: `loss`. */
-  readonly value?: string;
-  /** Good losses that a loss is compared with. Spikes are not looked for before there are as many. Default: 50. */
-  readonly window?: number;
-  /** A loss above this many times their median is a spike; Infinity: only what is not finite counts. Default: 5. */
-  readonly factor?: number;
-  /** Rates are multiplied by it each time. Default: 0.5. */
-  readonly lower?: number;
-  /** The ramps of the task that are lowered. Default: `["learningRate"]`. */
-  readonly rates?: readonly string[];
-  /** The run fails after so many in a row without a good look between. Default: 5. */
-  readonly limit?: number;
-}
-
 const isNames = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
 
 const kind = "rollbackHook";
 const table = {
+  /** Default: `rollback`. */
   name: option.text({ default: "rollback" }),
+  /** Updates from one look to the next. Default: 50. */
   updates: option.integer({ min: 1, default: 50 }),
+  /** The metric of each batch that is looked at. Default: `loss`. */
   value: option.text({ default: "loss" }),
+  /** Good losses that a loss is compared with. Spikes are not looked for before there are as many. Default: 50. */
   window: option.integer({ min: 2, default: 50 }),
+  /** A loss above this many times their median is a spike; Infinity: only what is not finite counts. Default: 5. */
   factor: option.number({ above: 1, infinite: true, default: 5 }),
+  /** Rates are multiplied by it each time. Default: 0.5. */
   lower: option.number({ above: 0, max: 1, default: 0.5 }),
+  /** The ramps of the task that are lowered. Default: `["learningRate"]`. */
   rates: option.made<readonly string[], { readonly default: readonly string[] }>(
     'names of ramps, such as ["learningRate"]',
     isNames,
     { default: ["learningRate"] },
   ),
+  /** The run fails after so many in a row without a good look between. Default: 5. */
   limit: option.integer({ min: 1, default: 5 }),
-} satisfies OptionTable<RollbackOptions>;
+};
+
+/** Options of {@link rollbackHook}. */
+export interface RollbackOptions extends Options<typeof table> {}
 
 /**
  * Undoes updates after which the loss was not finite or far above what it was, and goes on with a lower rate.

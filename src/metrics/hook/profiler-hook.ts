@@ -1,37 +1,32 @@
 import type { Session } from "node:inspector";
-import { type OptionTable, option, resolveOptions } from "../../core/index.ts";
+import { type Options, option, resolveOptions } from "../../core/index.ts";
 import { at } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
-
-/** Options of {@link profilerHook}. */
-export interface ProfilerHookOptions {
-  /** Default: `profiler`. */
-  readonly name?: string;
-  /** Indices of the epochs to profile: the first is 0. Default: `[1]`, because the first one also compiles. */
-  readonly epochs?: readonly number[];
-  /** Directory of the profiles, `epoch-1.cpuprofile`. */
-  readonly directory: string;
-  /** Microseconds between samples. Default: 1000. */
-  readonly interval?: number;
-}
 
 const isIndex = (epoch: unknown): boolean =>
   typeof epoch === "number" && Number.isSafeInteger(epoch) && epoch >= 0;
 
 const profilerOptions = {
+  /** Default: `profiler`. */
   name: option.text({ default: "profiler" }),
-  epochs: option.made(
+  /** Indices of the epochs to profile: the first is 0. Default: `[1]`, because the first one also compiles. */
+  epochs: option.made<readonly number[], { readonly default: readonly number[] }>(
     "a list of whole numbers, the first epoch being 0: [1]",
     (value) => Array.isArray(value) && value.length > 0 && value.every(isIndex),
-    { default: [1] as readonly number[] },
+    { default: [1] },
   ),
-  directory: option.made<string>(
+  /** Directory of the profiles, `epoch-1.cpuprofile`. */
+  directory: option.made<string, { readonly required: true }>(
     'the directory for profiles: "profiles"',
     (value) => typeof value === "string" && value !== "",
     { required: true },
   ),
+  /** Microseconds between samples. Default: 1000. */
   interval: option.integer({ min: 1, default: 1000 }),
-} satisfies OptionTable<ProfilerHookOptions>;
+};
+
+/** Options of {@link profilerHook}. */
+export interface ProfilerHookOptions extends Options<typeof profilerOptions> {}
 
 /**
  * Writes a CPU profile of chosen epochs, each from its beginning to its end, as `epoch-1.cpuprofile`: for the

@@ -2,7 +2,7 @@ import {
   type Clock,
   checkOptions,
   EspalierError,
-  type OptionTable,
+  type Options,
   option,
   printableText,
   shown,
@@ -38,33 +38,30 @@ import { SinkRoute, Windows } from "./windows.ts";
  *   deliver                     queue, retry, spill to disk                                  ../sinks/delivery/
  */
 
-/** Options of {@link Logger}. */
-export interface LoggerOptions {
-  readonly sinks: readonly Sink[];
-  /** Declarations of metrics: see `declareMetric`. */
-  readonly metrics?: readonly MetricDeclaration[];
-  /** Directory where values that a failing sink cannot take wait for it. Without it they wait in memory, up to a bound. */
-  readonly spill?: string;
-  /** Limits of delivery that differ from the defaults: how long a sink is waited for, how much waits. */
-  readonly delivery?: Partial<DeliveryLimits>;
-  readonly clock?: Clock;
-  /** Called once for each sink that fails, and for values that are lost. Default: writes to standard error. */
-  readonly warn?: (text: string) => void;
-}
-
 const isArray = Array.isArray;
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
 const loggerOptions = {
-  sinks: option.made<readonly Sink[]>("a list of sinks, such as [consoleSink()]", isArray, {
-    required: true,
-  }),
+  sinks: option.made<readonly Sink[], { readonly required: true }>(
+    "a list of sinks, such as [consoleSink()]",
+    isArray,
+    {
+      required: true,
+    },
+  ),
+  /** Declarations of metrics: see `declareMetric`. */
   metrics: option.made<readonly MetricDeclaration[]>("a list of what declareMetric gives", isArray, {}),
+  /** Directory where values that a failing sink cannot take wait for it. Without it they wait in memory, up to a bound. */
   spill: option.text({}),
+  /** Limits of delivery that differ from the defaults: how long a sink is waited for, how much waits. */
   delivery: option.group<Partial<DeliveryLimits>>(deliveryLimits, {}),
   clock: clockOption,
+  /** Called once for each sink that fails, and for values that are lost. Default: writes to standard error. */
   warn: option.made<(text: string) => void>("a function of a text", isFunction, {}),
-} satisfies OptionTable<LoggerOptions>;
+};
+
+/** Options of {@link Logger}. */
+export interface LoggerOptions extends Options<typeof loggerOptions> {}
 
 /** Values to log, by name. */
 export type LoggedValues = Readonly<Record<string, LoggedValue | unknown>>;

@@ -1,7 +1,7 @@
 import {
   type Clock,
   checkOptions,
-  type OptionTable,
+  type Options,
   option,
   printableLines,
   systemClock,
@@ -32,50 +32,39 @@ import { type ConsoleStream, type Output, outputTo } from "./stream.ts";
  *                     -> stream.ts: to a terminal, a file or a pipe whose reader may go away
  */
 
-/** Options of {@link consoleSink}. */
-export interface ConsoleOptions extends SinkOptions {
-  /** Default: `process.stdout`. */
-  readonly stream?: ConsoleStream;
-  /** Default: on a terminal, unless `NO_COLOR` is set; everywhere where `FORCE_COLOR` is set. */
-  readonly color?: boolean;
-  /** Arrows and blocks instead of ASCII signs. Default: where a terminal has them. */
-  readonly unicode?: boolean;
-  /** Width of the terminal. Default: its present width. */
-  readonly columns?: number;
-  /** Metrics that come first and are always shown: `train/loss`, `validation/*`; `*` stands for any characters. */
-  readonly important?: readonly string[];
-  /** Metrics shown of one window, with a count of the others. Default: 12, or all where `metrics` names them. */
-  readonly limit?: number;
-  /**
-   * Shows the categories `system` and `time`. Default: on a terminal, and where `metrics` or `categories` choose;
-   * elsewhere only those that `important` names.
-   */
-  readonly system?: boolean;
-  readonly clock?: Clock;
-  /** Environment with `NO_COLOR`, `FORCE_COLOR` and `TERM`. Default: `process.env`. */
-  readonly env?: Environment;
-}
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-const consoleOptions = {
-  ...sinkOptions,
+const ownOptions = {
+  /** Default: `process.stdout`. */
   stream: option.made<ConsoleStream>("a writable stream, such as process.stderr", isObject, {}),
+  /** Default: on a terminal, unless `NO_COLOR` is set; everywhere where `FORCE_COLOR` is set. */
   color: option.flag({}),
+  /** Arrows and blocks instead of ASCII signs. Default: where a terminal has them. */
   unicode: option.flag({}),
+  /** Width of the terminal. Default: its present width. */
   columns: option.integer({ min: 1 }),
+  /** Metrics that come first and are always shown: `train/loss`, `validation/*`; `*` stands for any characters. */
   important: option.made<readonly string[]>('a list such as ["validation/*"]', Array.isArray, {}),
+  /** Metrics shown of one window, with a count of the others. Default: 12, or all where `metrics` names them. */
   limit: option.made<number>(
     "a whole number from 0 on, or Infinity for all",
     (value) => value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && Number(value) >= 0),
     {},
   ),
+  /**
+   * Shows the categories `system` and `time`. Default: on a terminal, and where `metrics` or `categories` choose;
+   * elsewhere only those that `important` names.
+   */
   system: option.flag({}),
   clock: clockOption,
+  /** Environment with `NO_COLOR`, `FORCE_COLOR` and `TERM`. Default: `process.env`. */
   env: option.made<Environment>("an object such as process.env", isObject, {}),
-} satisfies OptionTable<ConsoleOptions>;
+};
+
+/** Options of {@link consoleSink}. */
+export interface ConsoleOptions extends SinkOptions, Options<typeof ownOptions> {}
 
 /**
  * Shows a run where it was started. On a terminal: a progress bar, above it a table of the metrics that matter, one per
@@ -90,7 +79,7 @@ const consoleOptions = {
  * ```
  */
 export function consoleSink(options: ConsoleOptions = {}): Sink {
-  checkOptions("consoleSink", options, consoleOptions);
+  checkOptions("consoleSink", options, { ...sinkOptions, ...ownOptions });
   const { stream = process.stdout, env = process.env, clock = systemClock } = options;
   const { name = "console", schedule = every({ steps: 1000 }), categories, metrics } = options;
   const live = isLive(stream, env);

@@ -1,4 +1,4 @@
-import { type Clock, EspalierError, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
+import { type Clock, EspalierError, option, resolveOptions, type Settings } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../../run-info.ts";
 import type { SinkFiles } from "../files.ts";
@@ -24,6 +24,36 @@ import { openSpillFile, RecordQueue } from "./queue.ts";
 
 type State = "opening" | "open" | "failing" | "unusable" | "closed";
 
+const isSeconds = (value: unknown): boolean => typeof value === "number" && value >= 0;
+
+const limit = <const D extends number>(value: D) => option.number({ min: 0, infinite: true, default: value });
+
+type RetryTimes = readonly [first: number, longest: number];
+
+/** The limits with their defaults. */
+export const deliveryLimits = {
+  /** Records that wait in memory. Default: 10,000. */
+  records: limit(10_000),
+  /** Records of one call, where several windows wait. Default: 1,000. */
+  batch: option.integer({ min: 1, default: 1_000 }),
+  /** Seconds after which a call without an answer counts as failed. Default: 30. */
+  deadline: limit(30),
+  /** Seconds for which `close` waits. Default: 10. */
+  closing: limit(10),
+  /** Seconds before a failed call is repeated: at first, and at most. It doubles in between. Default: `[0.1, 30]`. */
+  retry: option.made<RetryTimes, { readonly default: RetryTimes }>(
+    "two times in seconds, such as [0.1, 30]",
+    (value) => Array.isArray(value) && value.length === 2 && value.every(isSeconds),
+    { default: [0.1, 30] },
+  ),
+  /** Failures in a row after which the queue goes to disk, in case the process dies. Default: 3. */
+  toDiskAfter: limit(3),
+  /** Largest size of a spill file in bytes. Default: 2^30, a gibibyte. */
+  spillBytes: limit(2 ** 30),
+  /** A synchronous call that takes more seconds holds training up, which is warned of. Default: 0.05. */
+  slow: limit(0.05),
+};
+
 /**
  * Limits of delivery. All times are in seconds.
  *
@@ -33,44 +63,7 @@ type State = "opening" | "open" | "failing" | "unusable" | "closed";
  * const logger = new Logger({ sinks, delivery: { deadline: 120, closing: 60 } });
  * ```
  */
-export interface DeliveryLimits {
-  /** Records that wait in memory. Default: 10,000. */
-  readonly records: number;
-  /** Records of one call, where several windows wait. Default: 1,000. */
-  readonly batch: number;
-  /** Seconds after which a call without an answer counts as failed. Default: 30. */
-  readonly deadline: number;
-  /** Seconds for which `close` waits. Default: 10. */
-  readonly closing: number;
-  /** Seconds before a failed call is repeated: at first, and at most. It doubles in between. Default: `[0.1, 30]`. */
-  readonly retry: readonly [first: number, longest: number];
-  /** Failures in a row after which the queue goes to disk, in case the process dies. Default: 3. */
-  readonly toDiskAfter: number;
-  /** Largest size of a spill file in bytes. Default: 2^30, a gibibyte. */
-  readonly spillBytes: number;
-  /** A synchronous call that takes more seconds holds training up, which is warned of. Default: 0.05. */
-  readonly slow: number;
-}
-
-const isSeconds = (value: unknown): boolean => typeof value === "number" && value >= 0;
-
-const limit = <const D extends number>(value: D) => option.number({ min: 0, infinite: true, default: value });
-
-/** The limits with their defaults. */
-export const deliveryLimits = {
-  records: limit(10_000),
-  batch: option.integer({ min: 1, default: 1_000 }),
-  deadline: limit(30),
-  closing: limit(10),
-  retry: option.made(
-    "two times in seconds, such as [0.1, 30]",
-    (value) => Array.isArray(value) && value.length === 2 && value.every(isSeconds),
-    { default: [0.1, 30] as readonly [number, number] },
-  ),
-  toDiskAfter: limit(3),
-  spillBytes: limit(2 ** 30),
-  slow: limit(0.05),
-} satisfies OptionTable<DeliveryLimits>;
+export interface DeliveryLimits extends Settings<typeof deliveryLimits> {}
 
 /** Timers as an injected part, so that retries can be tested without waiting. */
 export interface Timers {

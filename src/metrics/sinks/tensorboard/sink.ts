@@ -1,26 +1,21 @@
-import { type Clock, checkOptions, type OptionTable, option, systemClock } from "../../../core/index.ts";
+import { checkOptions, type Options, option, systemClock } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import { filesOption, nodePath, type SinkFiles, StagedFile, systemFiles } from "../files.ts";
 import { clockOption, filedUpTo, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
 import { EventWriter, numberPrefix, writeSessionEnd, writeSessionStart, writeValue } from "./events.ts";
 
-/** Options of {@link tensorBoardSink}. */
-export interface TensorBoardOptions extends SinkOptions {
+const ownOptions = {
   /** Files the settings of the run for TensorBoard's table of hyperparameters. Default: true. */
-  readonly hparams?: boolean;
-  /** For tests. */
-  readonly clock?: Clock;
-  /** @internal */
-  readonly files?: SinkFiles;
-}
-
-const tensorBoardOptions = {
-  ...sinkOptions,
   hparams: option.flag({}),
+  /** For tests. */
   clock: clockOption,
+  /** @internal */
   files: filesOption,
-} satisfies OptionTable<TensorBoardOptions>;
+};
+
+/** Options of {@link tensorBoardSink}. */
+export interface TensorBoardOptions extends SinkOptions, Options<typeof ownOptions> {}
 
 /**
  * Event files as TensorBoard reads them: numbers, histograms, texts, and the settings of the run. Tags are the keys of
@@ -38,7 +33,7 @@ const tensorBoardOptions = {
  * ```
  */
 export function tensorBoardSink(directory: string, options: TensorBoardOptions = {}): Sink {
-  checkOptions("tensorBoardSink", options, tensorBoardOptions);
+  checkOptions("tensorBoardSink", options, { ...sinkOptions, ...ownOptions });
   const { hparams = true, clock = systemClock, files = systemFiles, ...general } = options;
   let runs: EventRuns | undefined;
   return {
