@@ -75,6 +75,8 @@ export interface ExampleContext {
   readonly random: Stream;
 }
 
+type Gathered = ExampleArrays | undefined;
+
 /** A source of rows: `length` and `get`, or `open`, or all three. */
 export interface DatasetSource<T> {
   /** The name for errors: "digits.csv". */
@@ -86,7 +88,7 @@ export interface DatasetSource<T> {
    * Examples of many rows at once as arrays, where that is faster than one by one; undefined where a row is wrong, which
    * is then read by `get` to say what is.
    */
-  readonly gather?: ((rows: Int32Array, pass: Pass) => ExampleArrays | undefined) | undefined;
+  readonly gather?: ((rows: Int32Array, pass: Pass) => Gathered | Promise<Gathered>) | undefined;
   /** Rows in order. Default: by `get`, with the number of the next row as bookmark. */
   readonly open?: (pass: Pass, from: Bookmark | undefined) => Reader<T>;
   /** For worker threads. Default: none; use `fromModule`. */
@@ -187,7 +189,7 @@ export class Dataset<T> {
   }
 
   /** Examples of rows at once, as arrays, for sources that have a fast way; else undefined. */
-  gather(rows: Int32Array, pass: Pass = passOf(0)): ExampleArrays | undefined {
+  gather(rows: Int32Array, pass: Pass = passOf(0)): Gathered | Promise<Gathered> {
     return this.#source.gather?.(rows, pass);
   }
 

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { encode } from "fast-png";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EspalierError } from "../core/index.ts";
 import { idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
@@ -273,6 +274,29 @@ describe("a folder of images", () => {
       const { x } = await folderOf({ size }).get(6);
       expect(farthest(x.data, expected[`bilinear ${size[0]}x${size[1]}`] ?? [])).toBeLessThanOrEqual(1);
     }
+  });
+
+  it("gives many at once with the numbers of each, and none where one of them cannot be used", async () => {
+    for (const options of [{}, { dtype: "f32", channels: 1 }, { size: [7, 5] }] as const) {
+      const images = folderOf(options);
+      const rows = Int32Array.of(7, 0, 2);
+      const { x, y } = (await images.gather(rows)) ?? expect.fail();
+      const each = await Promise.all(Array.from(rows, (row) => images.get(row)));
+      const [one] = each as [(typeof each)[0]];
+      expect(x).toEqual({
+        data: (one.x.data.constructor as typeof Uint8Array).from(each.flatMap(({ x }) => [...x.data])),
+        shape: [3, ...one.x.shape],
+      });
+      expect(y).toEqual({ data: Int32Array.of(1, 0, 1), shape: [3] });
+    }
+    const color = readFileSync(fixture("images/png/RGB.png"));
+    for (const name of ["a/1.png", "a/2.png"]) file(`broken/${name}`, color);
+    file("broken/b/3.png", color.subarray(0, 60));
+    const broken = imageFolder(join(folder, "broken"));
+    expect(await broken.gather(Int32Array.of(0, 1))).toBeDefined();
+    expect(await broken.gather(Int32Array.of(0, 2))).toBeUndefined();
+    file("broken/b/3.png", encode({ width: 2, height: 2, data: new Uint8Array(12), channels: 3 }));
+    expect(await broken.gather(Int32Array.of(0, 2))).toBeUndefined();
   });
 
   it("names a file that is no image, and leaves it out where told", async () => {

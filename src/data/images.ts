@@ -8,6 +8,7 @@ import {
   type Settings,
 } from "../core/index.ts";
 import { Dataset } from "./dataset.ts";
+import type { ExampleArrays } from "./example.ts";
 import { absolutePath } from "./text-files.ts";
 
 // A folder of images, one folder of it for each class:
@@ -71,16 +72,44 @@ export function imageFolder(path: string | URL, options: ImageFolderOptions = {}
   const classes = [...new Set(found.map(([name]) => name))];
   const labels = Int32Array.from(found, ([name]) => classes.indexOf(name));
   const name = node.path.basename(root);
+  const image = (index: number): Promise<Pixels> => {
+    const [, file] = found[index] as readonly [string, string];
+    return decoded(node.path.relative(root, file), node.fs.readFileSync(file), settings);
+  };
+  const { channels, dtype, decoder } = settings;
+  const arrayOf = (length: number): Float32Array | Uint8Array =>
+    dtype === "u8" ? new Uint8Array(length) : new Float32Array(length);
+  let first: Promise<Pixels> | undefined;
+  // Straight into the batch's memory. sharp decodes many at once, on threads of its own, and does not come here.
+  const gather = async (rows: Int32Array): Promise<ExampleArrays | undefined> => {
+    try {
+      first ??= image(0);
+      const { height, width } = await first;
+      const size = height * width * channels;
+      const data = arrayOf(rows.length * size);
+      for (const [i, row] of rows.entries()) {
+        const pixels = await image(row);
+        if (pixels.height !== height || pixels.width !== width) return undefined;
+        write(pixels, channels, data, i * size);
+      }
+      const y = { data: Int32Array.from(rows, (row) => labels[row] as number), shape: [rows.length] };
+      return { x: { data, shape: [rows.length, height, width, channels] }, y };
+    } catch {
+      return undefined; // Asked for one by one, the bad image is named, or left out.
+    }
+  };
   const images = new Dataset<ImageExample>({
     name,
     length: found.length,
     recipe: { kind: "imageFolder", args: [root, options] },
     get: async (index) => {
-      const [, file] = found[index] as readonly [string, string];
-      const bytes = node.fs.readFileSync(file);
-      const y = { data: labels.slice(index, index + 1), shape: [] } as const;
-      return { x: await pixelsOf(node.path.relative(root, file), bytes, settings), y };
+      const pixels = await image(index);
+      const shape = [pixels.height, pixels.width, channels] as const;
+      const data = arrayOf(pixels.height * pixels.width * channels);
+      write(pixels, channels, data, 0);
+      return { x: { data, shape }, y: { data: labels.slice(index, index + 1), shape: [] } };
     },
+    gather: decoder === "sharp" ? undefined : gather,
   });
   return Object.assign(images, { classes, labels });
 }
@@ -114,22 +143,20 @@ function imagesIn(root: string): readonly (readonly [name: string, file: string]
   return found;
 }
 
-/** Pixels, row by row, channels beside each other. */
+/** Levels up to 255, row by row, channels beside each other. */
 interface Pixels {
-  readonly data: Uint8Array;
+  readonly data: Uint8Array | Float32Array;
+  readonly channels: number;
   readonly height: number;
   readonly width: number;
 }
 
-async function pixelsOf(
-  file: string,
-  bytes: Uint8Array,
-  settings: ImageSettings,
-): Promise<ImageExample["x"]> {
-  const { channels, dtype, decoder } = settings;
+/** The image in a file, in the size that is asked for. */
+async function decoded(file: string, bytes: Uint8Array, settings: ImageSettings): Promise<Pixels> {
+  const { channels, decoder } = settings;
   let image: Pixels;
   try {
-    image = decoder === "sharp" ? await bySharp(bytes, settings) : await decoded(bytes, channels);
+    image = decoder === "sharp" ? await bySharp(bytes, settings) : await builtIn(bytes);
   } catch (cause) {
     if (cause instanceof EspalierError && cause.code === "PACKAGE_MISSING") throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -140,50 +167,66 @@ async function pixelsOf(
   }
   const { height, width } = image;
   const [h = height, w = width] = sizeOf(settings);
-  const numbers = h === height && w === width ? image.data : resized(image, h, w, channels);
-  return { data: dtype === "u8" ? asBytes(numbers) : asShares(numbers), shape: [h, w, channels] };
+  if (h === height && w === width) return image;
+  const levels = new Uint8Array(height * width * channels);
+  write(image, channels, levels, 0);
+  return { data: resized(levels, height, width, h, w, channels), channels, height: h, width: w };
 }
 
-function asBytes(numbers: Uint8Array | Float32Array): Uint8Array {
-  if (numbers instanceof Uint8Array) return numbers;
-  const out = new Uint8Array(numbers.length);
-  for (let i = 0; i < out.length; i++) out[i] = Math.round(numbers[i] as number);
-  return out;
-}
-
-/** Levels up to 255 as numbers from 0 to 1. */
-function asShares(numbers: Uint8Array | Float32Array): Float32Array {
-  const out = new Float32Array(numbers.length);
-  for (let i = 0; i < out.length; i++) out[i] = (numbers[i] as number) / 255;
-  return out;
+/**
+ * Writes pixels as bytes, or as numbers from 0 to 1: grey (ITU-R 601, as Pillow's) or colors, without transparency.
+ * Where there is one channel, it is all three.
+ */
+function write(
+  { data, channels: from }: Pixels,
+  to: 1 | 3,
+  target: Uint8Array | Float32Array,
+  at: number,
+): void {
+  const [unit, half] = target instanceof Float32Array ? [255, 0] : [1, 0.5];
+  const [g, b] = from < 3 ? [0, 0] : [1, 2];
+  let i = at;
+  if (from === to) for (let k = 0; k < data.length; k++) target[i++] = ((data[k] as number) + half) / unit;
+  else
+    for (let k = 0; k < data.length; k += from) {
+      const [red, green, blue] = [data[k] as number, data[k + g] as number, data[k + b] as number];
+      if (to === 1) target[i++] = ((red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16) / unit;
+      else {
+        target[i] = (red + half) / unit;
+        target[i + 1] = (green + half) / unit;
+        target[i + 2] = (blue + half) / unit;
+        i += 3;
+      }
+    }
 }
 
 const sizeOf = ({ size }: ImageSettings): readonly number[] =>
   typeof size === "number" ? [size, size] : (size ?? []);
 
-async function decoded(bytes: Uint8Array, channels: 1 | 3): Promise<Pixels> {
+async function builtIn(bytes: Uint8Array): Promise<Pixels> {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) {
     jpegDecoder ??= makeJpegDecoder();
     const { data, width, height } = (await jpegDecoder)(bytes);
-    return { data: withChannels(data, 4, channels), width, height };
+    return { data, channels: 4, width, height };
   }
   const { decode, convertIndexedToRgb, hasPngSignature } = await import("fast-png");
   if (!hasPngSignature(bytes)) throw new Error("it is neither PNG nor JPEG");
   const png = decode(bytes);
   const { width, height, depth } = png;
   if (png.palette) {
-    const rgb = Uint8Array.from(convertIndexedToRgb(png));
-    return { data: withChannels(rgb, rgb.length / (width * height), channels), width, height };
+    const data = Uint8Array.from(convertIndexedToRgb(png));
+    return { data, channels: data.length / (width * height), width, height };
   }
   const full = depth < 8 ? unpackedBits(png.data, width, height, depth) : png.data;
   const data = full instanceof Uint8Array ? full : Uint8Array.from(full, (n) => n / 257);
-  return { data: withChannels(data, png.channels, channels), width, height };
+  return { data, channels: png.channels, width, height };
 }
 
-let jpegDecoder: Promise<(bytes: Uint8Array) => Pixels> | undefined;
+type JpegDecoder = (bytes: Uint8Array) => Omit<Pixels, "channels">;
+let jpegDecoder: Promise<JpegDecoder> | undefined;
 
 /** mozjpeg in WebAssembly: the pixels that libjpeg gives, with transparency. */
-async function makeJpegDecoder(): Promise<(bytes: Uint8Array) => Pixels> {
+async function makeJpegDecoder(): Promise<JpegDecoder> {
   const { default: make } = await import("@jsquash/jpeg/codec/dec/mozjpeg_dec.js");
   const { createRequire } = process.getBuiltinModule("node:module");
   const file = createRequire(import.meta.url).resolve("@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm");
@@ -195,7 +238,7 @@ async function makeJpegDecoder(): Promise<(bytes: Uint8Array) => Pixels> {
   });
   return (bytes) => {
     said = [];
-    const image: Pixels | null = decoder.decode(bytes, false);
+    const image: ReturnType<JpegDecoder> | null = decoder.decode(bytes, false);
     // libjpeg fills what is missing of a file with grey, and warns. It warns of harmless bytes too.
     if (image && !said.some((text) => text.startsWith("Premature end"))) return image;
     throw new Error(said.join("; ") || "it is no JPEG");
@@ -212,26 +255,15 @@ function unpackedBits(data: ArrayLike<number>, width: number, height: number, de
   });
 }
 
-/** Grey (ITU-R 601, as Pillow's) or colors, without transparency. */
-function withChannels(data: Uint8Array, from: number, to: 1 | 3): Uint8Array {
-  if (from === to) return data;
-  const out = new Uint8Array((data.length / from) * to);
-  // Where there is one channel, it is all three.
-  const [g, b] = from < 3 ? [0, 0] : [1, 2];
-  for (let at = 0, i = 0; at < data.length; at += from) {
-    const [red, green, blue] = [data[at] as number, data[at + g] as number, data[at + b] as number];
-    if (to === 1) out[i++] = (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16;
-    else {
-      out[i++] = red;
-      out[i++] = green;
-      out[i++] = blue;
-    }
-  }
-  return out;
-}
-
 /** Another size, bilinear with antialiasing as Pillow's: columns first, then rows. */
-function resized({ data, height, width }: Pixels, h: number, w: number, channels: number): Float32Array {
+function resized(
+  data: Uint8Array,
+  height: number,
+  width: number,
+  h: number,
+  w: number,
+  channels: number,
+): Float32Array {
   const across = alongAxis(data, height, width, channels, kernelOf(width, w));
   return alongAxis(across, 1, height, w * channels, kernelOf(height, h));
 }
@@ -300,11 +332,7 @@ async function bySharp(bytes: Uint8Array, settings: ImageSettings): Promise<Pixe
   const [h, w] = sizeOf(settings);
   const sized = h && w ? image.resize(w, h, { fit: "fill", kernel: "linear" }) : image;
   const { data, info } = await sized.raw().toBuffer({ resolveWithObject: true });
-  return {
-    data: withChannels(data, info.channels, settings.channels),
-    width: info.width,
-    height: info.height,
-  };
+  return { data, channels: info.channels, width: info.width, height: info.height };
 }
 
 /** The part of sharp that is used. */

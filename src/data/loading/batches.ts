@@ -86,9 +86,10 @@ export class BatchMaker {
   make(request: BatchRequest): Made | Promise<Made> {
     if (!("rows" in request)) return this.#next(request);
     const { rows, pass } = request;
+    const made = (arrays: ExampleArrays | undefined): Made | Promise<Made> =>
+      arrays ? { batch: loaded(arrays, this.#data.rowsOf(rows, pass)), skipped: 0 } : this.#rows(request);
     const arrays = this.#data.gather(rows, pass);
-    if (!arrays) return this.#rows(request);
-    return { batch: loaded(arrays, this.#data.rowsOf(rows, pass)), skipped: 0 };
+    return arrays instanceof Promise ? arrays.then(made) : made(arrays);
   }
 
   async close(): Promise<void> {
