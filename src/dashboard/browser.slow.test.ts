@@ -446,8 +446,8 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
   it("stops the run, which ends in good order", async () => {
     const ended = once(training, "close");
     await controls().getByRole("button", { name: "Stop…" }).click();
-    const question = controls().getByRole("group", { name: "Stop this run?" });
-    await question.getByRole("button", { name: "Keep running" }).click();
+    const question = page.getByRole("dialog", { name: "Stop this run?" });
+    await question.getByRole("button", { name: "Cancel" }).click();
     await controls().getByRole("button", { name: "Stop…" }).click();
     await question.getByRole("button", { name: "Stop" }).click();
     await confirmed("stop");

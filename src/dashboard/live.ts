@@ -37,7 +37,7 @@ type Look = (send: Send) => Promise<boolean>;
 /** All clients that listen, and what watches for them. */
 export class Live {
   readonly #runs: Runs;
-  readonly #clients = new Map<ServerResponse, readonly Watcher[]>();
+  readonly #clients = new Set<ServerResponse>();
   readonly #watchers = new Map<string, Watcher>();
   #comments: NodeJS.Timeout | undefined;
 
@@ -61,7 +61,7 @@ export class Live {
       this.#watcher("", LIST_EVERY, () => watchList(this.#runs)),
       ...[...new Set(ids)].map((id) => this.#watcher(id, LOOK_EVERY, () => watchRun(this.#runs, id))),
     ];
-    this.#clients.set(response, watchers);
+    this.#clients.add(response);
     response.on("close", () => this.#leave(response));
     // What is asked for once this answer has begun is older than what is then sent: nothing falls between.
     await Promise.all(watchers.map((watcher) => watcher.add(response)));
@@ -69,7 +69,7 @@ export class Live {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write(": here\n\n");
     this.#comments ??= setInterval(() => {
-      for (const client of this.#clients.keys()) if (client.headersSent) client.write(": here\n\n");
+      for (const client of this.#clients) if (client.headersSent) client.write(": here\n\n");
     }, COMMENT_EVERY).unref();
   }
 
@@ -80,15 +80,14 @@ export class Live {
   }
 
   #leave(client: ServerResponse): void {
-    for (const watcher of this.#clients.get(client) ?? []) watcher.remove(client);
     this.#clients.delete(client);
-    for (const [id, watcher] of this.#watchers) if (watcher.isIdle) this.#watchers.delete(id);
+    for (const [id, watcher] of this.#watchers) if (watcher.remove(client)) this.#watchers.delete(id);
   }
 
   /** Ends all answers and stops watching. */
   close(): void {
     clearInterval(this.#comments);
-    for (const client of [...this.#clients.keys()]) {
+    for (const client of [...this.#clients]) {
       this.#leave(client);
       client.destroy();
     }
@@ -108,10 +107,6 @@ class Watcher {
     this.#begin = begin;
   }
 
-  get isIdle(): boolean {
-    return this.#clients.size === 0;
-  }
-
   /** Resolves when everything that comes from then on is sent. */
   async add(client: ServerResponse): Promise<void> {
     this.#clients.add(client);
@@ -122,8 +117,10 @@ class Watcher {
     await this.#begun;
   }
 
-  remove(client: ServerResponse): void {
+  /** True where it was the last one. */
+  remove(client: ServerResponse): boolean {
     this.#clients.delete(client);
+    return this.#clients.size === 0;
   }
 
   /** Undefined of a run that is not there yet, or where the store cannot be reached. */
@@ -133,10 +130,10 @@ class Watcher {
 
   async #watch(beginning: Promise<Look | undefined>): Promise<void> {
     let look = await beginning;
-    while (!this.isIdle) {
+    while (this.#clients.size > 0) {
       await new Promise((resolve) => setTimeout(resolve, this.#every).unref());
       // What a store that cannot be reached does not tell now, the next look finds.
-      if (look) while (!this.isIdle && (await look(this.#send).catch(() => false)));
+      if (look) while (this.#clients.size > 0 && (await look(this.#send).catch(() => false)));
       else look = await this.#tryBegin();
     }
     this.#begun = undefined;
@@ -239,58 +236,46 @@ export interface LogPart {
   readonly to: number;
 }
 
-/** Reads the new whole lines of a file that grows, from where it ends now. */
-function tailOf(...names: readonly [string, ...string[]]): () => LogPart {
-  let offset = withFile(names, (_, size) => size) ?? 0;
+/** Reads the new lines of a file that grows, from where it ends now. */
+function tailOf(...names: FileNames): () => LogPart {
+  let { to } = readLines(names);
   return () => {
-    let from = offset;
-    const lines = withFile(names, (read, size) => {
-      // A file that is shorter than before was begun again.
-      if (size < offset) from = offset = 0;
-      const bytes = read(offset, Math.min(MOST_BYTES, size - offset));
-      const end = bytes.lastIndexOf(10) + 1 || (bytes.length === MOST_BYTES ? bytes.length : 0);
-      offset += end;
-      return linesOf(bytes.subarray(0, end));
-    });
-    return { lines: lines ?? [], from, to: offset };
+    const part = readLines(names, to);
+    to = part.to;
+    return part;
   };
 }
 
 /** The last lines of a run's log. */
-export function readLog(directory: string | undefined): LogPart {
-  const found =
-    directory &&
-    withFile([directory, "run.log"], (read, to) => {
-      const from = Math.max(0, to - MOST_BYTES);
-      const bytes = read(from, to - from);
-      // The first line may be cut.
-      const start = from === 0 ? 0 : bytes.indexOf(10) + 1;
-      return { lines: linesOf(bytes.subarray(start)), from: from + start, to };
-    });
-  return found || { lines: [], from: 0, to: 0 };
-}
+export const readLog = (directory: string | undefined): LogPart =>
+  directory === undefined ? noLines : readLines([directory, "run.log"]);
 
-/** Whole lines as a page may show them: what would move a cursor is written as an escape. */
-const linesOf = (bytes: Buffer): readonly string[] => {
-  const lines = bytes.toString("utf8").split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines.map((line) => printable(line.replace(/\r$/, ""), 5000));
-};
+/** The directory of a file, and its name below. */
+type FileNames = readonly [directory: string, ...names: string[]];
 
-/** Opens a file in a directory for as long as `use` runs; undefined where there is none. */
-function withFile<T>(
-  [directory, ...names]: readonly [string, ...string[]],
-  use: (read: (from: number, length: number) => Buffer, size: number) => T,
-): T | undefined {
+const noLines: LogPart = { lines: [], from: 0, to: 0 };
+
+/** Whole lines of a file, from an offset on or else the last ones. What would move a cursor is written as an escape. */
+function readLines([directory, ...names]: FileNames, offset?: number): LogPart {
   const path = inside(directory, ...names);
-  if (path === undefined) return undefined;
+  if (path === undefined) return noLines;
   const file = openSync(path, "r");
   try {
-    const read = (from: number, length: number): Buffer => {
-      const bytes = Buffer.alloc(length);
-      return bytes.subarray(0, readSync(file, bytes, 0, length, from));
+    const { size } = fstatSync(file);
+    const begin = offset ?? Math.max(0, size - MOST_BYTES);
+    // A file that is shorter than before was begun again.
+    const from = begin > size ? 0 : begin;
+    const bytes = Buffer.alloc(Math.min(MOST_BYTES, size - from));
+    readSync(file, bytes, 0, bytes.length, from);
+    // The first line may be cut.
+    const first = offset === undefined && from > 0 ? bytes.indexOf(10) + 1 : 0;
+    const end = bytes.lastIndexOf(10) + 1 || (bytes.length === MOST_BYTES ? bytes.length : 0);
+    const lines = bytes.toString("utf8", first, end).replace(/\n$/, "").split("\n");
+    return {
+      lines: (end === 0 ? [] : lines).map((line) => printable(line.replace(/\r$/, ""), 5000)),
+      from: from + first,
+      to: from + end,
     };
-    return use(read, fstatSync(file).size);
   } finally {
     closeSync(file);
   }

@@ -15,50 +15,33 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
 };
 
-/** A file, and its bytes as they are sent. */
-interface SentFile {
-  readonly type: string;
-  readonly immutable: boolean;
-  readonly plain: Buffer;
-  readonly zipped: Buffer;
-}
-
-/** Serves the files of a directory. Those that never change are read and compressed once. */
-export class PageFiles {
-  readonly #directory: string;
-  readonly #files = new Map<string, SentFile>();
-
-  constructor(directory = pageDirectory()) {
-    this.#directory = directory;
-  }
-
-  async serve(request: IncomingMessage, response: ServerResponse, path: readonly string[]): Promise<void> {
-    if (request.method !== "GET" && request.method !== "HEAD")
-      throw new EspalierError("DASHBOARD_METHOD", `${request.method} cannot be done here`);
-    // The page's views are in the fragment and the query: there is one document.
-    const names = path.length === 1 && path[0] === "" ? ["index.html"] : path;
-    const found = inside(this.#directory, ...names);
-    const type = types[extname(found ?? "")];
-    if (found === undefined || type === undefined)
-      throw new EspalierError("DASHBOARD_NOT_FOUND", "there is nothing at this address");
-    const file = this.#files.get(found) ?? (await read(found, type));
-    if (file.immutable) this.#files.set(found, file);
-    const zip = /\bgzip\b/.test(String(request.headers["accept-encoding"]));
-    const bytes = zip ? file.zipped : file.plain;
-    response.writeHead(200, {
-      "content-type": file.type,
-      "content-length": bytes.length,
-      ...(zip && { "content-encoding": "gzip" }),
-      vary: "accept-encoding",
-      "cache-control": file.immutable ? "public, max-age=31536000, immutable" : "no-cache",
-    });
-    response.end(request.method === "HEAD" ? undefined : bytes);
-  }
-}
-
-async function read(path: string, type: string): Promise<SentFile> {
-  const plain = readFileSync(path);
-  return { type, immutable: /-[\w-]{8,}\.\w+$/.test(path), plain, zipped: await promisify(gzip)(plain) };
+/** Answers with a file of the page. */
+export async function servePage(
+  directory: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: readonly string[],
+): Promise<void> {
+  if (request.method !== "GET" && request.method !== "HEAD")
+    throw new EspalierError("DASHBOARD_METHOD", `${request.method} cannot be done here`);
+  // The page's views are in the fragment and the query: there is one document.
+  const names = path.length === 1 && path[0] === "" ? ["index.html"] : path;
+  const found = inside(directory, ...names);
+  const type = types[extname(found ?? "")];
+  if (found === undefined || type === undefined)
+    throw new EspalierError("DASHBOARD_NOT_FOUND", "there is nothing at this address");
+  const plain = readFileSync(found);
+  const zip = /\bgzip\b/.test(String(request.headers["accept-encoding"]));
+  const bytes = zip ? await promisify(gzip)(plain) : plain;
+  const immutable = /-[\w-]{8,}\.\w+$/.test(found);
+  response.writeHead(200, {
+    "content-type": type,
+    "content-length": bytes.length,
+    ...(zip && { "content-encoding": "gzip" }),
+    vary: "accept-encoding",
+    "cache-control": immutable ? "public, max-age=31536000, immutable" : "no-cache",
+  });
+  response.end(request.method === "HEAD" ? undefined : bytes);
 }
 
 /**
@@ -75,8 +58,7 @@ export function pageDirectory(): string {
     statSync(join(here, "api.ts")).mtimeMs,
   );
   // A directory of its own, complete from the beginning: other processes may serve and build other states.
-  const [all, name] = [join(root, ".cache", "dashboard-page"), String(Math.round(changed))];
-  const built = join(all, name);
+  const built = join(root, ".cache", "dashboard-page", String(Math.round(changed)));
   if (existsSync(built)) return built;
   const unfinished = `${built}.${process.pid}`;
   execFileSync(process.execPath, [join(root, "scripts", "build-page.mjs"), unfinished], { stdio: "inherit" });
@@ -84,11 +66,6 @@ export function pageDirectory(): string {
     renameSync(unfinished, built);
   } catch {
     rmSync(unfinished, { recursive: true }); // Another process was faster.
-  }
-  for (const old of readdirSync(all)) {
-    const { mtimeMs = Date.now() } = statSync(join(all, old), { throwIfNoEntry: false }) ?? {};
-    if (old !== name && Date.now() - mtimeMs > 3_600_000)
-      rmSync(join(all, old), { recursive: true, force: true });
   }
   return built;
 }

@@ -18,7 +18,7 @@ import type { AddressInfo } from "node:net";
 import { EspalierError, errorText } from "../core/index.ts";
 import type { ApiError } from "./api.ts";
 import { Live } from "./live.ts";
-import { PageFiles } from "./page-files.ts";
+import { pageDirectory, servePage } from "./page-files.ts";
 import { answerTo } from "./routes.ts";
 import { Runs, type RunsOptions } from "./runs.ts";
 import {
@@ -83,7 +83,7 @@ const statuses: Readonly<Record<string, number>> = {
 interface Dashboard {
   readonly runs: Runs;
   readonly live: Live;
-  readonly page: PageFiles;
+  readonly page: string;
   readonly token: string;
   readonly host: string;
 }
@@ -107,7 +107,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     });
   const runs = await Runs.open(options);
   const live = new Live(runs);
-  const dashboard: Dashboard = { runs, live, token, host, page: new PageFiles(options.page) };
+  const dashboard: Dashboard = { runs, live, token, host, page: options.page ?? pageDirectory() };
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => {
     void answer(request, response, dashboard);
   });
@@ -165,7 +165,7 @@ async function answer(
   try {
     checkHost(request, dashboard.host);
     const { path, query } = pathSegments(request.url ?? "/");
-    if (path[0] !== "api") return await dashboard.page.serve(request, response, path);
+    if (path[0] !== "api") return await servePage(dashboard.page, request, response, path);
     const method = request.method ?? "GET";
     const control = hasToken(request, dashboard.token);
     if (method !== "GET") checkOrigin(request);

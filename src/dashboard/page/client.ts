@@ -3,7 +3,6 @@
 // Live updates come over one connection for the whole page. It is opened before a view asks for what there is already,
 // so nothing falls between; a view drops what it has twice by step or offset.
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
 import type { ApiError, LiveEvents, Series, Session } from "../api.ts";
 import { eventsOf } from "./stream.ts";
 
@@ -52,7 +51,7 @@ export async function openSession(): Promise<void> {
 }
 
 /** Why something did not go, and what helps: an error of the page, or one that the server answered. */
-interface Failure {
+export interface Failure {
   readonly message: string;
   readonly fix?: string | undefined;
 }
@@ -140,39 +139,6 @@ function fromReport<T>(answers: Readonly<Record<string, unknown>>, path: string)
   });
 }
 
-/** The answer of a path, as a component uses it. */
-export interface Answer<T> {
-  readonly data?: T | undefined;
-  readonly error?: Failure | undefined;
-  /** Asks again; the old answer stays until the new one is there. */
-  readonly reload: () => void;
-}
-
-/**
- * Asks for a path when a component appears and when the path changes; for nothing while the path is undefined. `getIt`
- * asks in another way than by one request.
- */
-export function useApi<T>(path: string | undefined, getIt: (path: string) => Promise<T> = get<T>): Answer<T> {
-  const [times, ask] = useState(0);
-  const lost = reconnects.value;
-  const [state, setState] = useState<{ path?: string; data?: T; error?: Failure }>({});
-  useEffect(() => {
-    if (path === undefined) return;
-    let current = true;
-    const settle = (answer: { data: T } | { error: Failure }) => current && setState({ path, ...answer });
-    liveOpened
-      .then(() => getIt(path))
-      .then(
-        (data) => settle({ data }),
-        (error: Failure) => settle({ error }),
-      );
-    return () => {
-      current = false;
-    };
-  }, [path, times, lost]);
-  return { ...(state.path === path && state), reload: () => ask((count) => count + 1) };
-}
-
 const events = new EventTarget();
 
 /** Calls a handler with each live event of a name. Returns a function that ends this. */
@@ -186,7 +152,7 @@ export function onLive<Name extends keyof LiveEvents>(
 }
 
 /** How the live connection stands. */
-export const live = signal<"closed" | "open" | "lost">("closed");
+export const connected = signal<"closed" | "open" | "lost">("closed");
 /** How often the live connection broke and came back: what was missed meanwhile is asked for anew. */
 export const reconnects = signal(0);
 
@@ -226,15 +192,15 @@ async function follow(address: string, stop: AbortSignal, opened: () => void): P
       if (!response.ok || !response.body) throw new Error(`answered ${response.status}`);
       opened();
       failures = 0;
-      if (live.peek() === "lost") reconnects.value += 1;
-      live.value = "open";
+      if (connected.peek() === "lost") reconnects.value += 1;
+      connected.value = "open";
       for await (const [name, detail] of eventsOf(response.body, silence))
         events.dispatchEvent(new CustomEvent(name, { detail }));
     } catch {
       opened();
     }
     if (stop.aborted) return;
-    live.value = "lost";
+    connected.value = "lost";
     await new Promise((resolve) => setTimeout(resolve, Math.min(500 * 2 ** failures, 10_000)));
   }
 }

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { ControlAction } from "../../metrics/index.ts";
 import type { ControlRecord, ControlRequest, ControlState, RunDetail } from "../api.ts";
 import { isReport, onLive, send, session } from "./client.ts";
-import { apiOf, Button, Field } from "./elements.tsx";
+import { apiOf, Button, Field, Question } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 
 /** Requests of this page, newest first, with their record once the run has answered. */
@@ -131,21 +131,20 @@ function Requests({ run, state: { state, checkpoints, evaluations, ramps }, off 
 /** Asks before it stops the run. */
 function StopButton({ run, off }: { readonly run: RunDetail; readonly off: boolean }) {
   const [asking, setAsking] = useState(false);
-  if (!asking) return <Button text="Stop…" disabled={off} on={() => setAsking(true)} />;
-  const stop = () => {
-    setAsking(false);
-    return tell(run, { action: "stop" });
-  };
   return (
-    <fieldset class="buttons" aria-label="Stop this run?" ref={focusFirst}>
-      Stop this run? It ends after this batch, as at its end.
-      <Button text="Stop" class="danger" disabled={off} on={stop} />
-      <Button text="Keep running" on={() => setAsking(false)} />
-    </fieldset>
+    <>
+      <Button text="Stop…" disabled={off} on={() => setAsking(true)} />
+      {asking && (
+        <Question
+          title="Stop this run? It ends after this batch, as at its end."
+          action="Stop"
+          onAnswer={() => tell(run, { action: "stop" })}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </>
   );
 }
-
-const focusFirst = (element: HTMLElement | null): void => element?.querySelector("button")?.focus();
 
 type RampProps = ControlState["ramps"][string] & Omit<RequestsProps, "state"> & { readonly ramp: string };
 

@@ -9,15 +9,14 @@ import type {
   RunDetail,
   Verified,
 } from "../api.ts";
-import { isReport, onLive, send, session, useApi } from "./client.ts";
-import { apiOf, Button, Check, Loaded, Select, Table, useFresh } from "./elements.tsx";
+import { isReport, onLive, send, session } from "./client.ts";
+import { apiOf, askedAt, Button, Check, type Live, Loaded, Select, Table } from "./elements.tsx";
 import { formatBytes, formatNumber, formatTime } from "./format.ts";
 import { withNewer } from "./log-lines.ts";
 import { setView, view } from "./view.ts";
 
 /** What was saved, what lies in it, whether it is whole, and what is never deleted. */
 export function CheckpointsView({ run }: { readonly run: RunDetail }) {
-  const answer = useFresh<readonly CheckpointSummary[]>(run.id, "checkpoints", "checkpoint");
   const chosen = view.value.item;
   const [verdicts, setVerdicts] = useState<Readonly<Record<string, string>>>({});
   const verify = async (name: string) => {
@@ -26,12 +25,10 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
     const said = found?.whole ? "whole" : found?.problem || "not verified";
     setVerdicts((before) => ({ ...before, [name]: said }));
   };
-  const protect = async (name: string, on: boolean) => {
-    await send("POST", apiOf(run.id, "checkpoints", name, "protect"), { protected: on });
-    answer.reload();
-  };
+  const protect = (name: string, on: boolean) =>
+    send("POST", apiOf(run.id, "checkpoints", name, "protect"), { protected: on });
   const off = session.value?.control !== true;
-  const actions = ({ name, protected: kept }: CheckpointSummary) => {
+  const actions = ({ name, protected: kept }: CheckpointSummary, reload: () => void) => {
     const open = chosen === name;
     const keep = kept ? "Protected" : "Protect";
     const inspect = () => setView({ item: open ? "" : name });
@@ -46,7 +43,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
               aria-label={`${keep} ${name}`}
               disabled={off}
               aria-pressed={kept}
-              on={() => protect(name, !kept)}
+              on={() => protect(name, !kept).then(reload)}
             />
           </>
         )}
@@ -59,8 +56,11 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
       {off && !isReport && (
         <p class="note">Verifying and protecting need the address with the token that was printed.</p>
       )}
-      <Loaded answer={answer}>
-        {(rows) => (
+      <Loaded<readonly CheckpointSummary[]>
+        path={apiOf(run.id, "checkpoints")}
+        live={askedAt(run.id, "checkpoint")}
+      >
+        {(rows, reload) => (
           <>
             <Table
               caption="Checkpoints"
@@ -72,7 +72,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
                 { title: "Saved", cell: ({ at }) => formatTime(at) },
                 { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
                 { title: "Scores", cell: ({ metrics }) => <span class="break">{scoresText(metrics)}</span> },
-                { title: "Actions", cell: actions },
+                { title: "Actions", cell: (row) => actions(row, reload) },
               ]}
             />
             {chosen !== "" && <Inside run={run.id} name={chosen} />}
@@ -98,11 +98,10 @@ const numbersText = (numbers: Numbers): string =>
 
 /** Counters and components of a checkpoint; tensors and values of each component unfold. */
 function Inside({ run, name }: { readonly run: string; readonly name: string }) {
-  const answer = useApi<CheckpointDetail>(apiOf(run, "checkpoints", name));
   return (
     <section class="panel" aria-label={`Inside ${name}`}>
       <h3>{name}</h3>
-      <Loaded answer={answer}>
+      <Loaded<CheckpointDetail> path={apiOf(run, "checkpoints", name)}>
         {({ counters, metrics, components }) => (
           <>
             <p>{numbersText(counters)}</p>
@@ -138,16 +137,22 @@ const contentsOf = ({ tensors, values }: CheckpointDetail["components"][number])
 
 /** Recorded episodes, played as pictures: SVG documents in an image can neither run scripts nor request anything. */
 export function ReplaysView({ run }: { readonly run: RunDetail }) {
-  const answer = useFresh<readonly ReplaySummary[]>(run.id, "replays", "replay");
   const chosen = view.value.item;
   const watch = (name: string) => (
     <Button text="Watch" aria-label={`Watch ${name}`} on={() => setView({ item: name })} />
   );
   return (
-    <Loaded answer={answer}>
+    <Loaded<readonly ReplaySummary[]> path={apiOf(run.id, "replays")} live={askedAt(run.id, "replay")}>
       {(rows) => (
         <>
-          {chosen !== "" && <Player key={chosen} run={run.id} name={chosen} />}
+          {chosen !== "" && (
+            <section class="panel" aria-label={`Replay ${chosen}`}>
+              <h3>{chosen}</h3>
+              <Loaded<Film> path={apiOf(run.id, "replays", chosen)}>
+                {(film) => <Frames key={chosen} {...film} name={chosen} />}
+              </Loaded>
+            </section>
+          )}
           <Table
             caption="Replays"
             rows={rows}
@@ -164,16 +169,6 @@ export function ReplaysView({ run }: { readonly run: RunDetail }) {
         </>
       )}
     </Loaded>
-  );
-}
-
-function Player({ run, name }: { readonly run: string; readonly name: string }) {
-  const answer = useApi<Film>(apiOf(run, "replays", name));
-  return (
-    <section class="panel" aria-label={`Replay ${name}`}>
-      <h3>{name}</h3>
-      <Loaded answer={answer}>{(film) => <Frames {...film} name={name} />}</Loaded>
-    </section>
   );
 }
 
@@ -236,52 +231,37 @@ function Frames({ fps, frames, name }: Film & { readonly name: string }) {
   );
 }
 
-/** The newest lines, and those that come while it is followed. */
+/** The newest lines, and those that come. */
 export function LogView({ run }: { readonly run: RunDetail }) {
-  const answer = useApi<LogPart>(apiOf(run.id, "log"));
+  const live: Live<LogPart> = (change) =>
+    onLive("log", (part) => part.run === run.id && change((held) => withNewer(held, part)));
+  return (
+    <Loaded<LogPart> path={apiOf(run.id, "log")} live={live}>
+      {({ lines }) => <Lines lines={lines} />}
+    </Loaded>
+  );
+}
+
+/** Lines of a log, the newest while they are followed. Scrolling up stops this, so that what is read does not move. */
+function Lines({ lines }: { readonly lines: readonly string[] }) {
   const [follow, setFollow] = useState(true);
-  const [{ lines }, setHeld] = useState<LogPart>({ lines: [], from: 0, to: 0 });
   const box = useRef<HTMLDivElement>(null);
-  /** What came live last: lines may come before the answer that they follow is there. */
-  const came = useRef<readonly LogPart[]>([]);
-  useEffect(() => {
-    if (!follow) return;
-    let held = answer.data;
-    const grow = (parts: readonly LogPart[]) => {
-      for (const part of parts) {
-        if (!held) return;
-        held = withNewer(held, part);
-        if (!held) answer.reload();
-      }
-      if (held) setHeld(held);
-    };
-    grow(came.current);
-    return onLive("log", (event) => {
-      if (event.run !== run.id) return;
-      came.current = [...came.current.slice(-20), event];
-      grow([event]);
-    });
-  }, [run.id, follow, answer.data]);
+  const held = useRef(lines);
+  if (follow) held.current = lines;
   useLayoutEffect(() => {
     if (follow) box.current?.scrollTo(0, box.current.scrollHeight);
   }, [lines, follow]);
-  const changeFollow = (on: boolean) => {
-    setFollow(on);
-    if (on) answer.reload();
-  };
-  /** Scrolling up stops following, so that what is read does not move. */
   const onScroll = ({ currentTarget: box }: { readonly currentTarget: Element }) =>
     box.scrollHeight - box.scrollTop - box.clientHeight > 4 && setFollow(false);
-  if (!answer.data) return <Loaded answer={answer}>{() => null}</Loaded>;
   return (
     <>
       <p class="toolbar">
-        <Check label="Follow" checked={follow} on={changeFollow} />
+        <Check label="Follow" checked={follow} on={setFollow} />
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard. */}
       <div class="log" ref={box} tabIndex={0} role="log" aria-live="off" aria-label="Log" onScroll={onScroll}>
         {lines.length === 0 && <p class="note">No lines yet.</p>}
-        {lines.map((line, i) => (
+        {held.current.map((line, i) => (
           <div key={i}>{line}</div>
         ))}
       </div>

@@ -1,17 +1,57 @@
 // What the views are made of: an answer of the API once it is there, tables, buttons, fields, dialogs, texts that scroll.
 import type { ComponentChildren, JSX } from "preact";
+import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunEventKind, RunEvents } from "../../metrics/index.ts";
-import { type Answer, onLive, useApi } from "./client.ts";
+import { type Failure, get, liveOpened, onLive, reconnects } from "./client.ts";
+
+/**
+ * Follows what changes an answer: each change makes the next answer of the last one, or is undefined where it is to be
+ * asked for again. Returns a function that ends this.
+ */
+export type Live<T> = (change: (next: (data: T) => T | undefined) => void) => () => void;
 
 interface LoadedProps<T> {
-  readonly answer: Answer<T>;
-  readonly children: (data: T) => ComponentChildren;
+  readonly path: string;
+  readonly live?: Live<T>;
+  /** Asks in another way than by one request. */
+  readonly ask?: (path: string) => Promise<T>;
+  /** Shows the answer. `reload` asks again; the old answer stays until the new one is there. */
+  readonly children: (data: T, reload: () => void) => ComponentChildren;
 }
 
-/** Shows an answer, that it is awaited, or why it did not come. */
-export function Loaded<T>({ answer: { data, error }, children }: LoadedProps<T>) {
-  if (data !== undefined) return <>{children(data)}</>;
+/** Asks for a path and shows its answer, that it is awaited, or why it did not come. */
+export function Loaded<T>({ path, live, ask = get<T>, children }: LoadedProps<T>) {
+  const [times, setTimes] = useState(0);
+  const [shown, setShown] = useState<{ path?: string; data?: T; error?: Failure }>({});
+  const reload = () => setTimes((count) => count + 1);
+  useEffect(() => {
+    let [current, data] = [true, undefined as T | undefined];
+    const show = (next: T | undefined) => {
+      if (next === undefined) reload();
+      else setShown({ path, data: next });
+      data = next;
+    };
+    // What comes before the answer changes it when it is there.
+    const before: ((data: T) => T | undefined)[] = [];
+    const change = (next: (data: T) => T | undefined) =>
+      data === undefined ? before.push(next) : show(next(data));
+    const end = live?.(change);
+    const take = (found: T) => {
+      if (!current) return;
+      show(found);
+      before.splice(0).forEach(change);
+    };
+    void liveOpened
+      .then(() => ask(path))
+      .then(take, (error: Failure) => current && setShown({ path, error }));
+    return () => {
+      current = false;
+      end?.();
+    };
+  }, [path, times, reconnects.value]);
+  const { data, error } = shown.path === path ? shown : {};
+  if (data !== undefined) return <>{children(data, reload)}</>;
   if (!error) return <p class="note">Loading…</p>;
   return (
     <p class="note" role="alert">
@@ -20,64 +60,126 @@ export function Loaded<T>({ answer: { data, error }, children }: LoadedProps<T>)
   );
 }
 
+/** A path of the API about a run: `apiOf("7f3a", "checkpoints", "step-100")`. */
+export const apiOf = (run: string, ...parts: readonly string[]): string =>
+  ["/api/runs", ...[run, ...parts].map(encodeURIComponent)].join("/");
+
+/** Asks again whenever a run files an event of a kind. */
+export const askedAt =
+  <T,>(run: string, kind: RunEventKind): Live<T> =>
+  (change) =>
+    onLive("event", (event) => event.run === run && event.kind === kind && change(() => undefined));
+
+interface EventsProps<K extends RunEventKind> {
+  readonly run: string;
+  readonly kind: K;
+  readonly children: (rows: readonly RunEvents[K][]) => ComponentChildren;
+}
+
+/** Shows the rows of a kind of event of a run, newest first: those that there are, and those that come. */
+export function Events<K extends RunEventKind>({ run, kind, children }: EventsProps<K>) {
+  type Rows = readonly RunEvents[K][];
+  const live: Live<Rows> = (change) =>
+    onLive("event", (event) => {
+      if (event.run !== run || event.kind !== kind) return;
+      change((rows) => {
+        // What came while the rows were asked for is in both.
+        const known = new Set(rows.slice(-100).map((row) => JSON.stringify(row)));
+        return [...rows, ...(event.rows as Rows).filter((row) => !known.has(JSON.stringify(row)))];
+      });
+    });
+  return (
+    <Loaded<Rows> path={`${apiOf(run, "events")}?kind=${kind}`} live={live}>
+      {(rows) => children(rows.toReversed())}
+    </Loaded>
+  );
+}
+
 /** A column: its title, and a cell of it. Columns of numbers are aligned to the right. */
 export interface Column<R> {
   readonly title: string;
+  /** What stands above it instead of its title. */
+  readonly head?: ComponentChildren;
   readonly cell: (row: R) => ComponentChildren;
   readonly number?: boolean;
 }
 
 interface TableProps<R> {
   readonly caption: string;
+  /** A row is made anew when it, or this list, is another one. */
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
   /** What stands there without rows. */
   readonly empty?: string;
+  readonly class?: string;
+  /** Default: its place from the end, for new rows come first: a row that has the focus keeps it. */
+  readonly keyOf?: (row: R) => string;
 }
 
-/** The most rows that are shown. */
-const mostRows = 500;
+/** Rows that are made at once. Others follow when the end of those that are there comes near the viewport. */
+const rowsAtOnce = 60;
 
-/** A table whose first column names the row. Beyond 500 rows it says how many there are. */
-export function Table<R>({ caption, columns, rows, empty = "None yet." }: TableProps<R>) {
-  if (rows.length === 0) return <p class="note">{empty}</p>;
-  const classOf = ({ number }: Column<R>) => (number ? "number" : undefined);
-  // Counted from the end, for new rows come first: a row that has the focus keeps it.
-  const keyOf = (i: number) => rows.length - i;
+/** A table whose first column names the row. */
+export function Table<R>({ caption, columns, rows, empty, class: look = "data", keyOf }: TableProps<R>) {
+  const [limit, setLimit] = useState(rowsAtOnce);
+  const end = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    const grow = () => setLimit(limit + rowsAtOnce);
+    const near = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && grow(), {
+      rootMargin: "600px",
+    });
+    if (end.current) near.observe(end.current);
+    return () => near.disconnect();
+  });
+  if (rows.length === 0) return <p class="note">{empty ?? "None yet."}</p>;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard. */}
       <section class="scroll-x" tabIndex={0} aria-label={caption}>
-        <table class="data" aria-label={caption}>
+        <table class={look} aria-label={caption} aria-rowcount={rows.length + 1}>
           <thead>
             <tr>
-              {columns.map((column) => (
-                <th key={column.title} scope="col" class={classOf(column)}>
-                  {column.title}
+              {columns.map(({ title, head, number }) => (
+                <th key={title} scope="col" class={number ? "number" : undefined}>
+                  {head ?? title}
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, mostRows).map((row, i) => (
-              <tr key={keyOf(i)}>
-                {columns.map((column, at) => {
-                  const Cell = at === 0 ? "th" : "td";
-                  return (
-                    <Cell key={column.title} scope={at === 0 ? "row" : undefined} class={classOf(column)}>
-                      {column.cell(row)}
-                    </Cell>
-                  );
-                })}
-              </tr>
+            {rows.slice(0, limit).map((row, i) => (
+              <Row key={keyOf?.(row) ?? rows.length - i} row={row} index={i + 2} columns={columns} />
             ))}
           </tbody>
         </table>
       </section>
-      {rows.length > mostRows && <p class="note">{`The first ${mostRows} of ${rows.length}.`}</p>}
+      {limit < rows.length && (
+        <p ref={end}>
+          <Button text={`Show all ${rows.length}`} on={() => setLimit(rows.length)} />
+        </p>
+      )}
     </>
   );
 }
+
+interface RowProps<R> extends Pick<TableProps<R>, "columns"> {
+  readonly row: R;
+  /** Its place in the table, for screen readers: the first is that of the titles. */
+  readonly index: number;
+}
+
+const Row = memo(<R,>({ row, index, columns }: RowProps<R>) => (
+  <tr aria-rowindex={index}>
+    {columns.map(({ title, cell, number }, at) => {
+      const Cell = at === 0 ? "th" : "td";
+      return (
+        <Cell key={title} scope={at === 0 ? "row" : undefined} class={number ? "number" : undefined}>
+          {cell(row)}
+        </Cell>
+      );
+    })}
+  </tr>
+)) as <R>(props: RowProps<R> & { readonly key: string | number }) => JSX.Element;
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "onClick"> & {
   readonly text: ComponentChildren;
@@ -160,6 +262,44 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
+interface QuestionProps {
+  readonly title: string;
+  /** The label of a field for a text; without one the answer is a button. */
+  readonly label?: string;
+  readonly text?: string;
+  /** The only text that is taken. */
+  readonly wanted?: string | undefined;
+  readonly action: string;
+  readonly onAnswer: (text: string) => unknown;
+  readonly onClose: () => void;
+}
+
+/** A dialog that asks for a text, or for a confirmation, before something is done. */
+export function Question({
+  title,
+  label,
+  text: before = "",
+  wanted,
+  action,
+  onAnswer,
+  onClose,
+}: QuestionProps) {
+  const [text, setText] = useState(before);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form method="dialog" onSubmit={() => void onAnswer(text)}>
+        {label && <Field label={`${label} ${wanted ?? ""}`} autocomplete="off" value={text} on={setText} />}
+        <p class="buttons">
+          <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
+            {action}
+          </button>
+          <Button text="Cancel" on={onClose} />
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
 /** Text as it is, in a box that scrolls. */
 export const Text = ({ children }: { readonly children: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard.
@@ -183,36 +323,4 @@ export function useKeys(actionOf: (key: string) => (() => void) | undefined): vo
     addEventListener("keydown", act);
     return () => removeEventListener("keydown", act);
   }, []);
-}
-
-/** A path of the API about a run: `apiOf("7f3a", "checkpoints", "step-100")`. */
-export const apiOf = (run: string, ...parts: readonly string[]): string =>
-  ["/api/runs", ...[run, ...parts].map(encodeURIComponent)].join("/");
-
-/** A part of a run that is asked for again when an event of a kind comes. */
-export function useFresh<T>(run: string, part: string, kind: RunEventKind): Answer<T> {
-  const answer = useApi<T>(apiOf(run, part));
-  useEffect(
-    () => onLive("event", (event) => event.run === run && event.kind === kind && answer.reload()),
-    [run, kind],
-  );
-  return answer;
-}
-
-/** Rows of a kind of event of a run: those that there are, and those that come. */
-export function useRows<K extends RunEventKind>(run: string, kind: K): Answer<readonly RunEvents[K][]> {
-  const answer = useApi<readonly RunEvents[K][]>(`${apiOf(run, "events")}?kind=${kind}`);
-  const [added, setAdded] = useState<readonly RunEvents[K][]>([]);
-  useEffect(() => {
-    setAdded([]);
-    return onLive("event", (event) => {
-      if (event.run === run && event.kind === kind)
-        setAdded((rows) => [...rows, ...(event.rows as readonly RunEvents[K][])]);
-    });
-  }, [run, kind]);
-  const { data } = answer;
-  if (data === undefined || added.length === 0) return answer;
-  // What came while the rows were asked for is in both.
-  const known = new Set(data.slice(-100 - added.length).map((row) => JSON.stringify(row)));
-  return { ...answer, data: [...data, ...added.filter((row) => !known.has(JSON.stringify(row)))] };
 }

@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { RunSummary } from "../api.ts";
 import { overlaid } from "./charts.tsx";
-import { dismiss, isReport, live, openSession, session, toasts, watch } from "./client.ts";
+import { connected, dismiss, isReport, openSession, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
 import { Button, Dialog, Select, useKeys } from "./elements.tsx";
 import { formatTime } from "./format.ts";
@@ -53,8 +53,8 @@ function Header({ onHelp }: { readonly onHelp: () => void }) {
         {isReport ? about && `made ${formatTime(about.now)}` : about?.directory}
       </small>
       {!isReport && (
-        <small class={`live ${live.value}`} role="status">
-          {said[live.value]}
+        <small class={`live ${connected.value}`} role="status">
+          {said[connected.value]}
           {about && !about.control && " · read only"}
         </small>
       )}

@@ -36,7 +36,7 @@ class Board {
 
   constructor() {
     const each = (act: (plot: Plot) => void) => [...this.#plots.values()].forEach(act);
-    const renew = () => each((plot) => plot.changed(true));
+    const renew = () => each((plot) => plot.renew());
     const looks = computed(() => {
       const { log, smoothing, hidden, run, theme } = view.value;
       return JSON.stringify([log, smoothing > 0, hidden, run, theme]);
@@ -205,8 +205,6 @@ class Plot {
   /** Undefined when the points, the smoothing or what is hidden changed. */
   #data: uPlot.AlignedData | undefined;
   #u: uPlot | undefined;
-  /** True when `#u` has other colours, series or scales than the view asks for. */
-  #stale = true;
 
   constructor(element: HTMLElement, plotted: Plotted) {
     this.#element = element;
@@ -235,11 +233,17 @@ class Plot {
     if (this.inSight && bottom > 0 && top < innerHeight) board.draw(this);
   }
 
-  /** Draws it anew, where it is in sight; `stale` where it is not only other points. */
-  changed(stale = false): void {
-    this.#stale ||= stale;
+  /** Draws it anew, where it is in sight. */
+  changed(): void {
     this.#data = undefined;
     if (this.inSight) board.draw(this);
+  }
+
+  /** Makes it anew: its colours, series or scales are others. */
+  renew(): void {
+    this.#u?.destroy();
+    this.#u = undefined;
+    this.changed();
   }
 
   /** Asks again for the curves of a run, or of all. */
@@ -304,7 +308,7 @@ class Plot {
   close(): void {
     // Answers that are under way draw nothing any more.
     this.inSight = false;
-    this.#u?.destroy();
+    this.renew();
   }
 
   draw(): void {
@@ -314,11 +318,8 @@ class Plot {
     const data = this.#data ?? this.#prepare();
     this.#data = data;
     if (data[0].length === 0) return;
-    if (!this.#u || this.#stale) {
-      this.#stale = false;
-      this.#u?.destroy();
-      this.#u = this.#plot(data, width, height);
-    } else if (grown) {
+    if (!this.#u) this.#u = this.#plot(data, width, height);
+    else if (grown) {
       if (width !== this.#u.width || height !== this.#u.height) this.#u.setSize({ width, height });
       this.#u.setData(data);
     } else {

@@ -1,19 +1,16 @@
 // The list of runs: search, tags, sorting, spark lines, and what can be done with the selected ones.
 import { signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { memo } from "preact/compat";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { RunMarks, RunState, RunSummary, Sparks } from "../api.ts";
 import { get, isReport, now, onLive, send, session } from "./client.ts";
-import { apiOf, Button, Check, Dialog, Field } from "./elements.tsx";
+import { apiOf, Button, Check, type Column, Field, Question, Table } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
 import { runs, takeRuns } from "./runs.ts";
 import { formatView, setView, toggled, view } from "./view.ts";
 
-/** Rows that are made at once. Others follow when the end of those that are there comes near the viewport. */
-const rowsAtOnce = 60;
-
-interface Column {
+/** A column that the list can be sorted by. */
+interface SortedColumn {
   readonly title: string;
   /** What it is sorted by. */
   readonly of: (run: RunSummary) => string | number;
@@ -21,7 +18,7 @@ interface Column {
 }
 
 /** The columns. The first one names the run; a narrow page has the first three. */
-const columns: Readonly<Record<string, Column>> = {
+const sorted: Readonly<Record<string, SortedColumn>> = {
   name: { title: "Run", of: (run) => run.name.toLowerCase(), cell: (run) => <Name run={run} /> },
   state: { title: "State", of: (run) => run.state, cell: (run) => <State run={run} /> },
   progress: { title: "Progress", of: (run) => run.progress ?? -1, cell: (run) => <Progress run={run} /> },
@@ -43,6 +40,16 @@ const columns: Readonly<Record<string, Column>> = {
   },
 };
 
+// They are the same for as long as the page is open, so that a heartbeat of one run leaves the rows of others.
+const columns: readonly Column<RunSummary>[] = [
+  ...Object.entries(sorted).map(([id, { title, cell }]) => ({
+    title,
+    head: <Heading id={id} title={title} />,
+    cell,
+  })),
+  { title: "Spark line", head: <SparkTitle />, cell: (run) => <Spark run={run} /> },
+];
+
 /** The runs that the view asks for, in its order. */
 export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
   const { search, tags, showArchived, hidden, sort } = view.value;
@@ -52,7 +59,7 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
     const text = [run.name, run.id, run.state, ...run.tags].join("\n").toLowerCase();
     return words.every((word) => text.includes(word)) && tags.every((tag) => run.tags.includes(tag));
   });
-  const column = columns[sort.replace(/^-/, "")];
+  const column = sorted[sort.replace(/^-/, "")];
   const sign = sort.startsWith("-") ? -1 : 1;
   return found.sort((a, b) => {
     const [x, y] = [column?.of(a) ?? 0, column?.of(b) ?? 0];
@@ -62,82 +69,36 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
 
 export function RunsList() {
   const all = runs.value;
-  const [limit, setLimit] = useState(rowsAtOnce);
-  const { runs: selected, spark } = view.value;
+  const { runs: selected } = view.value;
   if (!all) return <p class="note">Loading the runs …</p>;
   const rows = listed(all.values());
-  const selectAll = (event: { readonly currentTarget: HTMLInputElement }) =>
-    setView({ runs: event.currentTarget.checked ? rows.map((run) => run.id) : [] }, false);
   return (
     <>
       <SearchBar all={all} />
       {selected.length > 0 && <Selection selected={selected.flatMap((id) => all.get(id) ?? [])} />}
-      <p class="note" role="status">
-        {rows.length} of {all.size} runs
-      </p>
-      {rows.length === 0 ? (
-        <p class="note">
-          {all.size === 0
-            ? `No runs yet in ${session.value?.directory}. Start one with: espalier train RUN.yaml`
-            : "No run fits the search, the tags and what is hidden or archived."}
-        </p>
-      ) : (
-        <table class="runs" aria-rowcount={rows.length + 1}>
-          <thead>
-            <tr>
-              <th scope="col">
-                <input
-                  type="checkbox"
-                  aria-label="Select all runs in the list"
-                  checked={rows.every((run) => selected.includes(run.id))}
-                  onChange={selectAll}
-                />
-              </th>
-              {Object.entries(columns).map(([id, { title }]) => (
-                <Heading key={id} id={id} title={title} />
-              ))}
-              <th scope="col">{spark}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, limit).map((run, i) => (
-              <Row key={run.id} run={run} index={i + 2} selected={selected.includes(run.id)} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      {limit < rows.length && (
-        <More
-          text={`Show all ${rows.length} runs`}
-          onNear={() => setLimit(limit + rowsAtOnce)}
-          on={() => setLimit(rows.length)}
+      <p class="toolbar">
+        <Check
+          label="Select all runs in the list"
+          checked={rows.length > 0 && rows.every((run) => selected.includes(run.id))}
+          on={(on) => setView({ runs: on ? rows.map((run) => run.id) : [] }, false)}
         />
-      )}
+        <span class="note" role="status">
+          {rows.length} of {all.size} runs
+        </span>
+      </p>
+      <Table
+        caption="Runs"
+        class="runs"
+        columns={columns}
+        rows={rows}
+        keyOf={(run) => run.id}
+        empty={
+          all.size === 0
+            ? `No runs yet in ${session.value?.directory}. Start one with: espalier train RUN.yaml`
+            : "No run fits the search, the tags and what is hidden or archived."
+        }
+      />
     </>
-  );
-}
-
-interface MoreProps {
-  readonly text: string;
-  readonly on: () => void;
-  /** Called when it comes near the viewport. */
-  readonly onNear: () => void;
-}
-
-/** The end of a list that goes on. */
-function More({ text, on, onNear }: MoreProps) {
-  const element = useRef<HTMLParagraphElement>(null);
-  useEffect(() => {
-    const near = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && onNear(), {
-      rootMargin: "600px",
-    });
-    if (element.current) near.observe(element.current);
-    return () => near.disconnect();
-  });
-  return (
-    <p ref={element}>
-      <Button text={text} on={on} />
-    </p>
   );
 }
 
@@ -173,50 +134,23 @@ function SearchBar({ all }: { readonly all: ReadonlyMap<string, RunSummary> }) {
 }
 
 function Heading({ id, title }: { readonly id: string; readonly title: string }) {
-  const { sort } = view.value;
-  const order = sort === id ? "ascending" : sort === `-${id}` ? "descending" : "none";
-  const sign = { ascending: " ▲", descending: " ▼", none: "" }[order];
+  const sort = useComputed(() => view.value.sort).value;
+  const [sign, order] = { [id]: ["▲", "ascending"], [`-${id}`]: ["▼", "descending"] }[sort] ?? [
+    "",
+    "not sorted",
+  ];
   return (
-    <th scope="col" aria-sort={order}>
-      <Button text={title + sign} on={() => setView({ sort: sort === `-${id}` ? id : `-${id}` })} />
-    </th>
+    <Button
+      text={`${title} ${sign}`}
+      aria-label={`${title}, ${order}`}
+      on={() => setView({ sort: sort === `-${id}` ? id : `-${id}` })}
+    />
   );
 }
 
-interface RowProps {
-  readonly run: RunSummary;
-  /** Its place in the table, for screen readers: the first is that of the titles. */
-  readonly index: number;
-  readonly selected: boolean;
-}
-
-/** A row is made anew only when its run or its selection changed: a heartbeat of one leaves the others. */
-const Row = memo(({ run, index, selected }: RowProps) => (
-  <tr class={run.archived ? "archived" : ""} aria-rowindex={index}>
-    <td>
-      <input
-        type="checkbox"
-        aria-label={`Select ${run.name} ${run.id}`}
-        checked={selected}
-        onChange={() => setView({ runs: toggled(view.peek().runs, run.id) }, false)}
-      />
-    </td>
-    {Object.entries(columns).map(([id, { cell }]) => {
-      const Cell = id === "name" ? "th" : "td";
-      return (
-        <Cell key={id} scope={id === "name" ? "row" : undefined}>
-          {cell(run)}
-        </Cell>
-      );
-    })}
-    <td>
-      <Spark run={run} />
-    </td>
-  </tr>
-));
-
-/** The link to a run. A plain click keeps the rest of the view; others, as for a new tab, are the browser's. */
-function Name({ run: { id, name, sweep, tags } }: { readonly run: RunSummary }) {
+/** A link to a run that can be selected. A plain click keeps the rest of the view; others are the browser's. */
+function Name({ run: { id, name, sweep, tags, archived } }: { readonly run: RunSummary }) {
+  const selected = useComputed(() => view.value.runs.includes(id)).value;
   const follow = (event: MouseEvent) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
@@ -224,7 +158,13 @@ function Name({ run: { id, name, sweep, tags } }: { readonly run: RunSummary }) 
   };
   return (
     <>
-      <a href={`#run=${encodeURIComponent(id)}`} onClick={follow}>
+      <input
+        type="checkbox"
+        aria-label={`Select ${name} ${id}`}
+        checked={selected}
+        onChange={() => setView({ runs: toggled(view.peek().runs, id) }, false)}
+      />{" "}
+      <a href={`#run=${encodeURIComponent(id)}`} class={archived ? "archived" : ""} onClick={follow}>
         {name}
       </a>
       <small class="id"> {id} </small>
@@ -404,34 +344,6 @@ async function remove(ids: readonly string[]): Promise<void> {
   setView({ run: run && gone.includes(run) ? undefined : run, runs: left });
 }
 
-interface QuestionProps {
-  readonly title: string;
-  readonly label: string;
-  readonly text?: string;
-  /** The only text that is taken. */
-  readonly wanted?: string | undefined;
-  readonly action: string;
-  readonly onAnswer: (text: string) => unknown;
-  readonly onClose: () => void;
-}
-
-function Question({ title, label, text: before = "", wanted, action, onAnswer, onClose }: QuestionProps) {
-  const [text, setText] = useState(before);
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form method="dialog" onSubmit={() => void onAnswer(text)}>
-        <Field label={`${label} ${wanted ?? ""}`} autocomplete="off" value={text} on={setText} />
-        <p class="buttons">
-          <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
-            {action}
-          </button>
-          <Button text="Cancel" on={onClose} />
-        </p>
-      </form>
-    </Dialog>
-  );
-}
-
 // Spark lines are asked for together, those of the rows that are there.
 const sparks = signal<Sparks>({});
 const sparksDue = new Set<string>();
@@ -454,6 +366,10 @@ function askSparks(delay: number): void {
     const none = Object.fromEntries(due.map((id) => [id, []]));
     if (key === sparkKey) sparks.value = { ...sparks.peek(), ...none, ...found };
   }, delay);
+}
+
+function SparkTitle() {
+  return <>{view.value.spark}</>;
 }
 
 function Spark({ run }: { readonly run: RunSummary }) {

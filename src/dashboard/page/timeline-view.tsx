@@ -1,8 +1,7 @@
 // The tab "Time": shares of phases and hooks over the run, and timings of hooks.
-import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Hooks, RunDetail, Series } from "../api.ts";
-import { getSeries, onLive, useApi } from "./client.ts";
-import { Loaded, Table, useFresh } from "./elements.tsx";
+import { getSeries, onLive } from "./client.ts";
+import { apiOf, askedAt, type Live, Loaded, Table } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 import { isTimed, nestHooks, sum, timelineOf } from "./timeline.ts";
 import { type View, view } from "./view.ts";
@@ -10,34 +9,47 @@ import { type View, view } from "./view.ts";
 export function TimeView({ run }: { readonly run: RunDetail }) {
   const keys = run.metrics.map(({ key }) => key).filter(isTimed);
   const { axis } = view.value;
-  const series = useApi(keys.length > 0 ? JSON.stringify([run.id, axis, keys]) : undefined, () =>
-    getSeries(run.id, keys, { points: "300", axis }),
-  );
-  const hooks = useFresh<Hooks>(run.id, "hooks", "decision");
   return (
     <>
       <h3>Shares of time</h3>
       {keys.length === 0 ? (
         <p class="note">No timings were logged: they come every 10 seconds, and once at the end.</p>
       ) : (
-        <Loaded answer={series}>{(data) => <Shares run={run.id} series={data} axis={axis} />}</Loaded>
+        <Loaded
+          path={JSON.stringify([run.id, axis, keys])}
+          ask={() => getSeries(run.id, keys, { points: "300", axis })}
+          live={growing(run.id, axis)}
+        >
+          {(series) => <Shares series={series} />}
+        </Loaded>
       )}
       <h3>Hooks</h3>
-      <Loaded answer={hooks}>{(data) => <Timings {...data} />}</Loaded>
+      <Loaded<Hooks> path={apiOf(run.id, "hooks")} live={askedAt(run.id, "decision")}>
+        {(data) => <Timings {...data} />}
+      </Loaded>
     </>
   );
 }
 
-interface SharesProps {
-  readonly run: string;
-  readonly series: readonly Series[];
-  readonly axis: View["axis"];
-}
+/** Adds what comes live behind series. */
+const growing =
+  (run: string, axis: View["axis"]): Live<readonly Series[]> =>
+  (change) =>
+    onLive("metrics", (event) => {
+      if (event.run !== run || !Object.keys(event.series).some(isTimed)) return;
+      change((series) =>
+        series.map((one) => {
+          const { [axis]: places = [], value = [] } = event.series[one.key] ?? {};
+          const from = places.findIndex((x) => x > (one.x.at(-1) ?? Number.NEGATIVE_INFINITY));
+          if (from === -1) return one;
+          return { ...one, x: [...one.x, ...places.slice(from)], mean: [...one.mean, ...value.slice(from)] };
+        }),
+      );
+    });
 
 /** Layers over readings, stacked: each column is a reading. Below, their names with the average of their shares. */
-function Shares({ run, series, axis }: SharesProps) {
-  const grown = useGrowing(run, series, axis);
-  const { x, layers } = useMemo(() => timelineOf(grown), [grown]);
+function Shares({ series }: { readonly series: readonly Series[] }) {
+  const { x, layers } = timelineOf(series);
   const shown = layers.map(({ name, kind, share, base }, layer) => {
     const edge = base.map((below, i) => [1 - below - (share[i] ?? 0), 1 - below] as const);
     const top = edge.map(([y], i) => `${i},${y} ${i + 1},${y}`);
@@ -76,31 +88,6 @@ function Shares({ run, series, axis }: SharesProps) {
       </ul>
     </>
   );
-}
-
-/** Series, and behind them what comes live. */
-function useGrowing(run: string, series: readonly Series[], axis: View["axis"]): readonly Series[] {
-  const [grown, setGrown] = useState(series);
-  useEffect(() => {
-    setGrown(series);
-    return onLive("metrics", (event) => {
-      if (event.run !== run || !Object.keys(event.series).some(isTimed)) return;
-      setGrown((before) =>
-        before.map((one) => {
-          const added = event.series[one.key];
-          if (!added) return one;
-          const from = added[axis].findIndex((x) => x > (one.x.at(-1) ?? Number.NEGATIVE_INFINITY));
-          if (from === -1) return one;
-          return {
-            ...one,
-            x: [...one.x, ...added[axis].slice(from)],
-            mean: [...one.mean, ...added.value.slice(from)],
-          };
-        }),
-      );
-    });
-  }, [run, series, axis]);
-  return grown;
 }
 
 /** Timings of hooks, each under the one that brought it, with a bar of its total. */

@@ -3,10 +3,21 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClusterStatus, Comparison, Hooks, RunDetail, Sweep, Why } from "../api.ts";
 import { ChartsView, MetricCharts } from "./charts.tsx";
-import { isReport, onLive, useApi } from "./client.ts";
+import { isReport, onLive } from "./client.ts";
 import { canSteer, controlOf, tell } from "./controls.tsx";
 import { CheckpointsView, LogView, ReplaysView } from "./directory-views.tsx";
-import { apiOf, Button, Field, Loaded, Select, Table, Text, useFresh, useRows } from "./elements.tsx";
+import {
+  apiOf,
+  askedAt,
+  Button,
+  Events,
+  Field,
+  type Live,
+  Loaded,
+  Select,
+  Table,
+  Text,
+} from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
 import { TimeView } from "./timeline-view.tsx";
@@ -78,16 +89,15 @@ export function RunTabs({ run }: { readonly run: RunDetail }) {
 
 /** Scores over steps as curves and as a table, and what a curriculum made of them. */
 function EvaluationsView({ run }: { readonly run: RunDetail }) {
-  const answer = useRows(run.id, "evaluation");
   return (
     <>
       <MetricCharts fits={isScore} empty="No score was logged." />
       <h3>Evaluations</h3>
-      <Loaded answer={answer}>
+      <Events run={run.id} kind="evaluation">
         {(rows) => (
           <Table
             caption="Evaluations, newest first"
-            rows={rows.toReversed()}
+            rows={rows}
             empty="No evaluation was filed."
             columns={[
               { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
@@ -101,7 +111,7 @@ function EvaluationsView({ run }: { readonly run: RunDetail }) {
             ]}
           />
         )}
-      </Loaded>
+      </Events>
     </>
   );
 }
@@ -142,9 +152,8 @@ function ConfigurationView({ run }: { readonly run: RunDetail }) {
 
 function Difference({ runs }: { readonly runs: readonly string[] }) {
   const query = new URLSearchParams(runs.map((id) => ["run", id]));
-  const answer = useApi<Comparison>(`/api/compare?${query}`);
   return (
-    <Loaded answer={answer}>
+    <Loaded<Comparison> path={`/api/compare?${query}`}>
       {({ runs: compared, settings }) => (
         <>
           <h3>Settings that differ</h3>
@@ -174,13 +183,12 @@ type Setting = readonly [path: string, values: readonly (string | null)[]];
 
 /** Who told the run what, and what became of it. */
 function InterventionsView({ run }: { readonly run: RunDetail }) {
-  const answer = useRows(run.id, "intervention");
   return (
-    <Loaded answer={answer}>
+    <Events run={run.id} kind="intervention">
       {(rows) => (
         <Table
           caption="Interventions, newest first"
-          rows={rows.toReversed()}
+          rows={rows}
           empty="Nobody has interfered with this run."
           columns={[
             { title: "When", cell: ({ wall }) => formatTime(wall) },
@@ -191,7 +199,7 @@ function InterventionsView({ run }: { readonly run: RunDetail }) {
           ]}
         />
       )}
-    </Loaded>
+    </Events>
   );
 }
 
@@ -205,7 +213,6 @@ function detailsText(details: unknown): string {
 
 /** The plan with its reasons, the state of each hook, and why it did or did not run. */
 function HooksView({ run }: { readonly run: RunDetail }) {
-  const answer = useFresh<Hooks>(run.id, "hooks", "decision");
   const asked = view.value.item;
   const told = controlOf(run)?.hooks ?? {};
   const actions = (name: string, enabled: boolean) => {
@@ -233,7 +240,7 @@ function HooksView({ run }: { readonly run: RunDetail }) {
     );
   };
   return (
-    <Loaded answer={answer}>
+    <Loaded<Hooks> path={apiOf(run.id, "hooks")} live={askedAt(run.id, "decision")}>
       {({ plan, hooks }) => (
         <>
           <Table
@@ -259,14 +266,13 @@ function HooksView({ run }: { readonly run: RunDetail }) {
 function Reasons({ run, hook }: { readonly run: string; readonly hook: string }) {
   const [step, setStep] = useState("");
   const at = /^\d+$/.test(step.trim()) ? `&at=${step.trim()}` : "";
-  const answer = useApi<Why>(`${apiOf(run, "why")}?hook=${encodeURIComponent(hook)}${at}`);
   return (
     <section class="panel" aria-label={`Why ${hook} ran or did not`}>
       <div class="toolbar">
         <h3>{`Why ${hook} ran or did not`}</h3>
         <Field label="at step" size={10} inputMode="numeric" placeholder="any" value={step} on={setStep} />
       </div>
-      <Loaded answer={answer}>
+      <Loaded<Why> path={`${apiOf(run, "why")}?hook=${encodeURIComponent(hook)}${at}`}>
         {({ lines }) => <Text>{lines.slice(-1000).join("\n") || "No decision was filed."}</Text>}
       </Loaded>
     </section>
@@ -275,23 +281,24 @@ function Reasons({ run, hook }: { readonly run: string; readonly hook: string })
 
 /** Trials of the run's sweep by their result. */
 function SweepView({ run }: { readonly run: RunDetail }) {
-  const answer = useApi<readonly Sweep[]>("/api/sweeps");
-  const sweep = answer.data?.find(({ id }) => id === run.sweep);
-  useEffect(
-    () =>
-      onLive("runs", ({ changed }) => {
-        const known = new Map(sweep?.trials.map((trial) => [trial.run, trial.state]));
-        if (changed.some((one) => one.sweep === run.sweep && known.get(one.id) !== one.state))
-          answer.reload();
-      }),
-    [sweep, run.sweep],
-  );
   return (
-    <Loaded answer={answer}>
-      {() => (sweep ? <Trials sweep={sweep} run={run.id} /> : <p class="note">{run.sweep} is not here.</p>)}
+    <Loaded<readonly Sweep[]> path="/api/sweeps" live={trialsMove}>
+      {(sweeps) => {
+        const sweep = sweeps.find(({ id }) => id === run.sweep);
+        return sweep ? <Trials sweep={sweep} run={run.id} /> : <p class="note">{run.sweep} is not here.</p>;
+      }}
     </Loaded>
   );
 }
+
+/** Asks again when a trial is new or in another state. */
+const trialsMove: Live<readonly Sweep[]> = (change) =>
+  onLive("runs", ({ changed }) =>
+    change((sweeps) => {
+      const known = new Map(sweeps.flatMap(({ trials }) => trials.map(({ run, state }) => [run, state])));
+      return changed.some(({ id, sweep, state }) => sweep && known.get(id) !== state) ? undefined : sweeps;
+    }),
+  );
 
 interface TrialsProps {
   /** Smaller results are better where the server does not say. */
@@ -326,19 +333,16 @@ function Trials({ sweep: { id, metric, parameters, trials, direction }, run }: T
 const shortened = (value: string): string =>
   value.length > 8 && Number.isFinite(Number(value)) ? formatNumber(Number(value)) : value;
 
-/** Milliseconds between looks at the cluster, while the page is in sight. */
-const clusterInterval = 2000;
+/** Asks every two seconds, while the page is in sight: a cluster has no events. */
+const everyTwoSeconds: Live<ClusterStatus> = (change) => {
+  const timer = setInterval(() => !isReport && !document.hidden && change(() => undefined), 2000);
+  return () => clearInterval(timer);
+};
 
 /** Workers and evaluators of all runs over the NATS server, this run's first. */
 function ClusterView({ run }: { readonly run: RunDetail }) {
-  const answer = useApi<ClusterStatus>("/api/cluster");
-  useEffect(() => {
-    if (isReport) return;
-    const timer = setInterval(() => !document.hidden && answer.reload(), clusterInterval);
-    return () => clearInterval(timer);
-  }, []);
   return (
-    <Loaded answer={answer}>
+    <Loaded<ClusterStatus> path="/api/cluster" live={everyTwoSeconds}>
       {({ server, problem, runs: shown }) => (
         <>
           <p class="note">{problem ?? `Server ${server}: ${shown.length} runs`}</p>
