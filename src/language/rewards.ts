@@ -204,6 +204,7 @@ async function scoreOnThreads(
       while (next < count) await score(next++, judge);
     } finally {
       next = count; // Where this failed, the other lanes end with the sample they have.
+      if (thread) busy.delete(thread);
       if (thread && !thread.ended) idle.set(thread.key, [...(idle.get(thread.key) ?? []), thread]);
     }
   };

@@ -28,15 +28,7 @@ import {
   type Settings,
   unflatten,
 } from "../core/index.ts";
-import {
-  type Compiled,
-  compile,
-  hostRandom,
-  np,
-  stopGradient,
-  type Tensor,
-  type Value,
-} from "../engine/index.ts";
+import { compile, hostRandom, np, stopGradient, type Tensor, type Value } from "../engine/index.ts";
 import { asLoss, type Loss, type Named } from "../losses/index.ts";
 import type { Params } from "../nn/index.ts";
 import { adam, chain, clipByGlobalNorm, type Optimizer } from "../optim/index.ts";
@@ -45,12 +37,10 @@ import {
   Columns,
   checkMade,
   checkSource,
-  choices,
   type Environment,
   type EpisodeResult,
   type Experience,
   entropyLoss,
-  flatSize,
   lessonOf,
   makeEnvironment,
   type Player,
@@ -145,12 +135,21 @@ interface Playing {
 
 class EnvironmentRollouts implements RolloutGenerator {
   readonly lessons: readonly string[];
-  readonly state: Stateful;
+  readonly state: Stateful = {
+    varies: true, // Lessons appear one by one.
+    getState: async () => {
+      const all: Record<string, StateTree> = {};
+      for (const [lesson, { vector, memory }] of this.#playing)
+        all[lesson] = { vector: vector.getState(), memory: plainArrays(await arraysOf(memory)) };
+      return all;
+    },
+    setState: (state) => this.#setState(state),
+  };
   readonly #options: Settings<typeof table>;
   readonly #game: ReturnType<typeof describe>;
   readonly #receiver: WeightsReceiver;
   readonly #drawn: Columns;
-  readonly #act: ActProgram;
+  readonly #act: ReturnType<typeof actProgram>;
   /** By lesson, from its first rollout on. */
   readonly #playing = new Map<string, Playing>();
 
@@ -170,12 +169,6 @@ class EnvironmentRollouts implements RolloutGenerator {
       parameters: [parameters],
     });
     this.#act = actProgram(policy, this.#drawn);
-    // Lessons appear one by one.
-    this.state = {
-      varies: true,
-      getState: () => this.#getState(),
-      setState: (state) => this.#setState(state),
-    };
   }
 
   get #where() {
@@ -200,24 +193,30 @@ class EnvironmentRollouts implements RolloutGenerator {
     }
     const { vector } = playing;
     const memory = await arraysOf(playing.memory);
-    const arrays = emptyArrays(vector, this.#game.policy, steps);
+    const recorded: Record<string, Float32Array[]> = {};
+    const record = (fields: Readonly<Record<string, ArrayLike<number>>>): void => {
+      for (const [name, values] of Object.entries(fields)) {
+        recorded[name] ??= [];
+        recorded[name].push(Float32Array.from(values));
+      }
+    };
     for (let t = 0; t < steps; t++) {
       const seen = seenOf(vector);
-      record(arrays, t, seen);
+      record(seen);
       const { drawn, memory } = this.#act(params, playing.memory, seen, hostFoldIn(key, t));
       playing.memory = memory as Params<Tensor>;
       const { acted, ...chosen } = columnsIn(drawn.readSync() as Float32Array, this.#drawn);
       drawn.dispose();
-      record(arrays, t, chosen);
+      record(chosen);
       vector.step(acted as Float32Array);
       const { rewards: reward, terminated, truncated } = vector;
-      record(arrays, t, { reward, terminated, truncated });
+      record({ reward, terminated, truncated });
     }
-    record(arrays, steps, seenOf(vector));
+    record(seenOf(vector));
     const remembered = Object.entries(memory).map(([name, array]) => [`memory.${name}`, array] as const);
     return {
       ...episodeScores(vector.ended(), vector.infos?.()),
-      arrays: { ...arrays, ...Object.fromEntries(remembered) },
+      arrays: { ...byRows(recorded, vector.rows), ...Object.fromEntries(remembered) },
     };
   }
 
@@ -256,13 +255,6 @@ class EnvironmentRollouts implements RolloutGenerator {
     return playing;
   }
 
-  async #getState(): Promise<StateTree> {
-    const all: Record<string, StateTree> = {};
-    for (const [lesson, { vector, memory }] of this.#playing)
-      all[lesson] = { vector: vector.getState(), memory: plainArrays(await arraysOf(memory)) };
-    return all;
-  }
-
   #setState(state: StateTree): void {
     const saved = Object.entries(isPlainObject(state) ? state : { state }).map(([lesson, part]) => {
       const { vector, memory } = (isPlainObject(part) ? part : {}) as {
@@ -297,13 +289,8 @@ const seenOf = ({ observations, resets, actionMasks }: VectorEnvironment) => ({
   ...(actionMasks && { mask: actionMasks }),
 });
 
-type ActProgram = Compiled<
-  [params: Params, memory: Named, seen: Seen, key: Value],
-  { readonly drawn: Value; readonly memory: Named }
->;
-
 /** One step of the policy for all rows. */
-const actProgram = (policy: Policy, columns: Columns): ActProgram =>
+const actProgram = (policy: Policy, columns: Columns) =>
   compile(
     (params: Params, memory: Named, seen: Seen, key: Value) => {
       const rows = seen.reset.shape[0] as number;
@@ -323,42 +310,21 @@ const actProgram = (policy: Policy, columns: Columns): ActProgram =>
     { name: "act" },
   );
 
-/** The arrays of a rollout, to be filled. */
-function emptyArrays(
-  { rows, actionMasks }: VectorEnvironment,
-  { distribution, observationSpace, actionSpace }: Policy,
-  steps: number,
-): NamedArrays {
-  const array = (times: number, ...rest: readonly number[]) => {
-    const shape = [rows, times, ...rest];
-    return { data: new Float32Array(shape.reduce((size, n) => size * n, 1)), shape };
-  };
-  return {
-    observation: array(steps + 1, flatSize(observationSpace)),
-    reset: array(steps + 1),
-    ...(actionMasks && { mask: array(steps + 1, choices(actionSpace)) }),
-    action: array(steps, distribution.actions),
-    logProb: array(steps),
-    value: array(steps),
-    parameters: array(steps, distribution.parameters),
-    reward: array(steps),
-    terminated: array(steps),
-    truncated: array(steps),
-  };
-}
+/** Fields with an axis after rows and steps; the others have a number for each. */
+const wideFields = ["observation", "mask", "action", "parameters"];
 
-/** Writes fields of all rows at time t. */
-function record(
-  arrays: NamedArrays,
-  t: number,
-  fields: Readonly<Record<string, Float32Array | Uint8Array>>,
-): void {
-  for (const [name, source] of Object.entries(fields)) {
-    const { data, shape } = arrays[name] as NamedArrays[string];
-    const [rows, times, width = 1] = shape as [number, number, number?];
-    for (let row = 0; row < rows; row++)
-      data.set(source.subarray(row * width, (row + 1) * width), (row * times + t) * width);
-  }
+/** Fields of steps, each with its rows one after the other, as the arrays of a rollout. */
+function byRows(recorded: Readonly<Record<string, readonly Float32Array[]>>, rows: number): NamedArrays {
+  const arrays = Object.entries(recorded).map(([name, steps]) => {
+    const width = (steps[0] as Float32Array).length / rows;
+    const data = new Float32Array(rows * steps.length * width);
+    for (const [t, step] of steps.entries())
+      for (let row = 0; row < rows; row++)
+        data.set(step.subarray(row * width, (row + 1) * width), (row * steps.length + t) * width);
+    const shape = [rows, steps.length, ...(wideFields.includes(name) ? [width] : [])];
+    return [name, { data, shape }] as const;
+  });
+  return Object.fromEntries(arrays);
 }
 
 /** The columns of a table, each with its rows one after the other. */

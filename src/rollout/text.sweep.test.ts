@@ -355,6 +355,11 @@ describeInSample("training from rollouts", () => {
     const scores = await generator.evaluate({ ...request(1), examples: 24 });
     expect(scores.return).toBe(1);
     expect(scores.episodes).toBe(24 - (scores.metrics?.["reward.failures"] ?? 0));
+    // The samples of pass@k too: 8 for each of 24 problems.
+    const failing = rolloutsOf("wasm", { reward: () => Number.NaN, onRewardFailure: "zero", passAt: [8] });
+    await failing.setParams(model.init(0, spec([1, 1], "i32"), { engine: "wasm" }));
+    const tried = await failing.evaluate({ ...request(1), examples: 24 });
+    expect(tried.metrics).toEqual({ "pass@8": 0, "reward.failures": 24 + 8 * 24 });
     expect(scores.episodes).toBeLessThan(24);
   });
 

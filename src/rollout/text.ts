@@ -156,7 +156,7 @@ class TextRollouts implements RolloutGenerator {
     });
     const pairs = own && drawn.every(({ rejected }) => rejected !== undefined);
     const group = own ? (pairs ? 2 : 1) : this.#options.group;
-    const problems = drawn.flatMap((problem) => Array.from({ length: group }, () => problem));
+    const problems = repeated(drawn, group);
     const prompts = this.#encode(lesson, problems);
     const { answers, rewards, dropped, failures } = own
       ? {
@@ -218,13 +218,12 @@ class TextRollouts implements RolloutGenerator {
     const found = await this.#solve(lesson, problems, prompts, likeliest, 0, signal);
     const { rewards, dropped, failures } = found;
     const scores = scoresOf(rewards.filter((_, i) => !dropped[i]));
-    const failed = failures > 0 && { "reward.failures": failures };
-    if (passAt.length === 0) return { ...scores, metrics: { ...failed } };
+    const failed = (n: number) => n > 0 && { "reward.failures": n };
+    if (passAt.length === 0) return { ...scores, metrics: { ...failed(failures) } };
     const samples = Math.max(...passAt);
-    const times = <T>(list: readonly T[]): readonly T[] =>
-      list.flatMap((one) => Array.from({ length: samples }, () => one));
     const drawn = hostRandom.hostFoldIn(key, 2);
-    const tries = await this.#solve(lesson, times(problems), times(prompts), drawn, temperature, signal);
+    const [all, begins] = [repeated(problems, samples), repeated(prompts, samples)];
+    const tries = await this.#solve(lesson, all, begins, drawn, temperature, signal);
     const correct = problems.map((_, i) =>
       tries.rewards
         .subarray(i * samples, (i + 1) * samples)
@@ -234,7 +233,7 @@ class TextRollouts implements RolloutGenerator {
       const each = correct.map((c) => passAtK(samples, c, k));
       return [`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const;
     });
-    return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failed } };
+    return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failed(failures + tries.failures) } };
   }
 
   #lesson(name: string): TextLesson {
@@ -309,6 +308,10 @@ class TextRollouts implements RolloutGenerator {
     return { answers, ...(await scoreAll(samples, lesson.reward ?? this.#options.reward, options)) };
   }
 }
+
+/** Each element so many times in a row. */
+const repeated = <T>(list: readonly T[], times: number): readonly T[] =>
+  list.flatMap((one) => Array.from({ length: times }, () => one));
 
 /** Refuses lessons without names, or with the same: only one of them would be played. */
 function checkLessons(names: readonly unknown[]): void {
