@@ -18,7 +18,7 @@ import { isStoreAddress } from "../checkpoint/index.ts";
 import {
   EspalierError,
   node,
-  type OptionTable,
+  type Options,
   option,
   receiveError,
   resolveOptions,
@@ -45,32 +45,27 @@ import {
   Membership,
   partOf,
 } from "./members.ts";
-import { type NatsOptions, natsBroker, natsRows } from "./nats.ts";
+import { natsBroker, natsRows } from "./nats.ts";
 import { connectionOf } from "./transport.ts";
-
-/** Options of {@link natsEvaluations}. */
-export interface NatsEvaluationsOptions extends NatsOptions {
-  /** The run's name: evaluators find it by that. */
-  readonly run: string;
-  /** Location of a stats store that gets a row for each suite: a SQLite file or a postgres:// URL. Evaluators need none. */
-  readonly store?: string;
-  /** Jobs that may wait for an evaluator. Default: 1000. */
-  readonly capacity?: number;
-  /** Seconds for which training waits with a job where the server is away, or full of jobs. Default: 120. */
-  readonly submitWithin?: number;
-}
 
 const optionTable = {
   ...natsRows,
+  /** The run's name: evaluators find it by that. */
   run: option.text({ required: true, doc: "The run's name." }),
+  /** Location of a stats store that gets a row for each suite: a SQLite file or a postgres:// URL. Evaluators need none. */
   store: option.text({ doc: "Location of a stats store that gets a row for each suite." }),
+  /** Jobs that may wait for an evaluator. Default: 1000. */
   capacity: option.integer({ min: 1, default: 1000, doc: "Jobs that may wait for an evaluator." }),
+  /** Seconds for which training waits with a job where the server is away, or full of jobs. Default: 120. */
   submitWithin: option.number({
     min: 0,
     default: 120,
     doc: "Seconds for which training waits with a job where the server is away, or full of jobs.",
   }),
-} satisfies OptionTable<NatsEvaluationsOptions>;
+};
+
+/** Options of {@link natsEvaluations}. */
+export interface NatsEvaluationsOptions extends Options<typeof optionTable> {}
 
 /**
  * Has checkpoints evaluated on other machines, by a NATS server: `espalier evaluator --run NAME` starts an evaluator,

@@ -14,7 +14,7 @@ import {
   EspalierError,
   environmentVariable,
   node,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   toStandardError,
@@ -29,47 +29,36 @@ import {
   type ValuesOptions,
 } from "./broker.ts";
 
-/** How to reach a NATS server. What is left out is taken from the environment. */
-export interface NatsOptions {
-  /** Addresses: "nats://host:4222", or several of one cluster. Default: NATS_URL, else nats://127.0.0.1:4222. */
-  readonly servers?: string | readonly string[];
-  /** Default: NATS_TOKEN; or NATS_USER with NATS_PASSWORD, NATS_NKEY (a file with a seed), NATS_CREDS (a file). */
-  readonly token?: string | undefined;
-  /** Files of TLS. Default: NATS_CA, NATS_CERT, NATS_KEY. */
-  readonly tls?: {
-    readonly caFile?: string;
-    readonly certFile?: string;
-    readonly keyFile?: string;
-  };
-  /** Copies of queues and values in a cluster of servers. Default: 1. */
-  readonly replicas?: number;
-  /** Seconds to wait for the server at the beginning. Default: 10. */
-  readonly patience?: number;
-  /** Takes messages about a server that is away. Default: standard error. */
-  readonly warn?: (text: string) => void;
-}
-
 /** Rows of the options of a connection, which all parts of a cluster take. */
 export const natsRows = {
+  /** Addresses: "nats://host:4222", or several of one cluster. Default: NATS_URL, else nats://127.0.0.1:4222. */
   servers: option.made<string | readonly string[]>(
     "an address, such as nats://host:4222, or a list of them",
     (value) => (typeof value === "string" && value !== "") || (Array.isArray(value) && value.length > 0),
     { doc: "Addresses of the NATS server. Default: NATS_URL." },
   ),
+  /** Default: NATS_TOKEN; or NATS_USER with NATS_PASSWORD, NATS_NKEY (a file with a seed), NATS_CREDS (a file). */
   token: option.text({ doc: "The server's token. Default: NATS_TOKEN." }),
-  tls: option.made<NonNullable<NatsOptions["tls"]>>(
+  /** Files of TLS. Default: NATS_CA, NATS_CERT, NATS_KEY. */
+  tls: option.made<{ readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string }>(
     "files: { caFile, certFile, keyFile }",
     (value) => typeof value === "object" && value !== null,
     { doc: "Files of TLS. Default: NATS_CA, NATS_CERT, NATS_KEY." },
   ),
+  /** Copies of queues and values in a cluster of servers. Default: 1. */
   replicas: option.integer({ min: 1, max: 5, default: 1, doc: "Copies in a cluster of servers." }),
+  /** Seconds to wait for the server at the beginning. Default: 10. */
   patience: option.number({ min: 0, default: 10, doc: "Seconds to wait for the server at the beginning." }),
+  /** Takes messages about a server that is away. Default: standard error. */
   warn: option.made<(text: string) => void>(
     "a function of a text",
     (value) => typeof value === "function",
     {},
   ),
-} satisfies OptionTable<NatsOptions>;
+};
+
+/** How to reach a NATS server. What is left out is taken from the environment. */
+export interface NatsOptions extends Options<typeof natsRows> {}
 
 /** Milliseconds for which the server may be silent about one request. */
 const answerWithin = 5000;

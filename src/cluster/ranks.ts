@@ -20,7 +20,7 @@ import {
   badOption,
   EspalierError,
   node,
-  type OptionTable,
+  type Options,
   option,
   printableText,
   resolveOptions,
@@ -28,33 +28,20 @@ import {
 } from "../core/index.ts";
 import { type Broker, type BrokerValues, pause } from "./broker.ts";
 import { checkClusterName, type Doing, decode, encode, leaseSeconds, Membership, partOf } from "./members.ts";
-import { type NatsOptions, natsBroker, natsRows } from "./nats.ts";
+import { natsBroker, natsRows } from "./nats.ts";
 import { answered, Group, type GroupRecord, type Parts, type RankMember, type Ranks } from "./rank-group.ts";
 import { connectionOf } from "./transport.ts";
-
-/** Options of {@link trainOnRanks}: those of a connection, and of the group. */
-export interface RanksOptions extends NatsOptions {
-  /** The run's name, the same on all ranks. */
-  readonly run: string;
-  /** The number of ranks; or the fewest and the most, for a run that goes on when some are lost. */
-  readonly ranks: number | { readonly min: number; readonly max: number };
-  /** Instead of a connection of its own. It is not closed. */
-  readonly broker?: Broker;
-  /** The name of this process among the run's. Default: the machine's, the process, and a number. */
-  readonly name?: string;
-  /** Seconds for which ranks wait for each other, at the beginning and at each exchange. Default: 600. */
-  readonly patience?: number;
-  /** Seconds for which a rank's lease may be gone before it is lost: longer than a program takes to compile. Default: 30. */
-  readonly grace?: number;
-  /** With the fewest and the most: seconds to wait for more, once the fewest are there. Default: 10. */
-  readonly gather?: number;
-}
 
 const seconds = (of: number, doc: string) => option.number({ min: 0, default: of, doc });
 const optionTable = {
   ...natsRows,
+  /** The run's name, the same on all ranks. */
   run: option.text({ required: true, doc: "The run's name, the same on all ranks." }),
-  ranks: option.made<RanksOptions["ranks"], { readonly required: true; readonly doc: string }>(
+  /** The number of ranks; or the fewest and the most, for a run that goes on when some are lost. */
+  ranks: option.made<
+    number | { readonly min: number; readonly max: number },
+    { readonly required: true; readonly doc: string }
+  >(
     "a number of ranks from 1 on, or { min: 1, max: 4 }",
     (value) => {
       const { min, max } = typeof value === "number" ? { min: value, max: value } : limitsOf(value);
@@ -62,16 +49,24 @@ const optionTable = {
     },
     { required: true, doc: "The number of ranks, or the fewest and the most." },
   ),
+  /** Instead of a connection of its own. It is not closed. */
   broker: option.made<Broker>(
     "a broker",
     (value) => typeof (value as Broker | null)?.announce === "function",
     {},
   ),
+  /** The name of this process among the run's. Default: the machine's, the process, and a number. */
   name: option.text({ doc: "The name of this process among the run's." }),
+  /** Seconds for which ranks wait for each other, at the beginning and at each exchange. Default: 600. */
   patience: seconds(600, "Seconds for which ranks wait for each other."),
+  /** Seconds for which a rank's lease may be gone before it is lost: longer than a program takes to compile. Default: 30. */
   grace: seconds(30, "Seconds for which a rank's lease may be gone before it is lost."),
+  /** With the fewest and the most: seconds to wait for more, once the fewest are there. Default: 10. */
   gather: seconds(10, "Seconds to wait for more ranks, once the fewest are there."),
-} satisfies OptionTable<RanksOptions>;
+};
+
+/** Options of {@link trainOnRanks}: those of a connection, and of the group. */
+export interface RanksOptions extends Options<typeof optionTable> {}
 
 const limitsOf = (value: unknown): { readonly min: number; readonly max: number } =>
   (typeof value === "object" && value !== null ? value : {}) as {

@@ -13,14 +13,7 @@
  *     server.json         address and process of the server that runs there
  *     jetstream/          what it keeps
  */
-import {
-  EspalierError,
-  node,
-  type OptionTable,
-  option,
-  resolveOptions,
-  type Settings,
-} from "../core/index.ts";
+import { EspalierError, node, type Options, option, resolveOptions, type Settings } from "../core/index.ts";
 import {
   cacheDirectory,
   type InstallOptions,
@@ -70,56 +63,46 @@ export function findNatsServer(surroundings: Surroundings = thisMachine()): stri
   return [...installed.reverse(), ...onPath].find((file) => node.fs.existsSync(file));
 }
 
-/** Options of {@link startNatsServer}. */
-export interface NatsServerOptions {
-  /** For what it keeps, its token, its log. Made where it is not there. */
-  readonly directory: string;
-  /** The address it listens at: 0.0.0.0 are all of this machine. Default: 127.0.0.1, which others cannot reach. */
-  readonly host?: string;
-  /** 0: a free one. Default: 4222. */
-  readonly port?: number;
-  /** Clients have to give it. Default: that of the directory, which is made at random the first time. */
-  readonly token?: string;
-  /** The public key of a user ("U..."), who gives its seed instead of a token. */
-  readonly nkey?: string;
-  /** Certificate and key for TLS; with `caFile`, clients need certificates too. */
-  readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly caFile?: string };
-  /** Bytes that a message may have. Default: 8 MiB. */
-  readonly maxPayload?: number;
-  /** Bytes that it may keep on the disk. Default: three quarters of what is free. */
-  readonly storage?: number;
-  /** The server's program. Default: {@link findNatsServer}. */
-  readonly program?: string;
-}
-
 const optionTable = {
+  /** For what it keeps, its token, its log. Made where it is not there. */
   directory: option.text({ required: true, doc: "For what it keeps, its token, its log." }),
+  /** The address it listens at: 0.0.0.0 are all of this machine. Default: 127.0.0.1, which others cannot reach. */
   host: option.text({ default: "127.0.0.1", doc: "The address it listens at." }),
+  /** 0: a free one. Default: 4222. */
   port: option.integer({ min: 0, max: 65_535, default: 4222, doc: "0: a free one." }),
+  /** Clients have to give it. Default: that of the directory, which is made at random the first time. */
   token: option.made<string>(
     "a text of 8 or more letters, digits and -_.~+/=",
     (value) => typeof value === "string" && /^[\w.~+/=-]{8,}$/.test(value),
     { doc: "Clients have to give it." },
   ),
+  /** The public key of a user ("U..."), who gives its seed instead of a token. */
   nkey: option.made<string>(
     'the public key of a user, "U..."',
     (value) => typeof value === "string" && /^U[A-Z2-7]{55}$/.test(value),
     { doc: "The user who gives its seed instead of a token." },
   ),
-  tls: option.made<NonNullable<NatsServerOptions["tls"]>>(
+  /** Certificate and key for TLS; with `caFile`, clients need certificates too. */
+  tls: option.made<{ readonly certFile: string; readonly keyFile: string; readonly caFile?: string }>(
     "files: { certFile, keyFile, caFile? }",
     (value) => typeof value === "object" && value !== null && "certFile" in value && "keyFile" in value,
     { doc: "Certificate and key for TLS." },
   ),
+  /** Bytes that a message may have. Default: 8 MiB. */
   maxPayload: option.integer({
     min: 1024,
     max: 64 * 2 ** 20,
     default: 8 * 2 ** 20,
     doc: "Bytes that a message may have.",
   }),
+  /** Bytes that it may keep on the disk. Default: three quarters of what is free. */
   storage: option.integer({ min: 2 ** 20, doc: "Bytes that it may keep on the disk." }),
+  /** The server's program. Default: {@link findNatsServer}. */
   program: option.text({ doc: "The server's program." }),
-} satisfies OptionTable<NatsServerOptions>;
+};
+
+/** Options of {@link startNatsServer}. */
+export interface NatsServerOptions extends Options<typeof optionTable> {}
 
 /** A server that runs: {@link startNatsServer}. */
 export interface NatsServer {

@@ -17,7 +17,7 @@
 import {
   EspalierError,
   nameWords,
-  type OptionTable,
+  type Options,
   option,
   printableText,
   resolveOptions,
@@ -60,33 +60,27 @@ import {
 } from "./members.ts";
 import { type NatsOptions, natsBroker, natsRows } from "./nats.ts";
 
-/** Options of {@link natsTransport}. */
-export interface NatsTransportOptions extends NatsOptions {
+const optionTable = {
+  ...natsRows,
   /** The run's name: workers and evaluators find it by that. One trainer has it at a time. */
-  readonly run: string;
+  run: option.text({ required: true, doc: "The run's name." }),
   /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
-  readonly capacity?: number;
+  capacity: capacityOption,
   /**
    * The file that makes workers, as its path from the project's directory, or the name of a package: `espalier worker`
    * imports it on every machine.
    */
-  readonly module?: string;
-  /** Its export: a function of a WorkerStart that gives a RolloutWorker. Default: "worker". */
-  readonly name?: string;
-  /** Given to that function: values that JSON can hold. */
-  readonly options?: unknown;
-}
-
-const optionTable = {
-  ...natsRows,
-  run: option.text({ required: true, doc: "The run's name." }),
-  capacity: capacityOption,
   module: option.text({ doc: "The file or package that makes workers." }),
+  /** Its export: a function of a WorkerStart that gives a RolloutWorker. Default: "worker". */
   name: option.text({ default: "worker", doc: "Its export: a function that gives a RolloutWorker." }),
+  /** Given to that function: values that JSON can hold. */
   options: option.made<unknown>("values that JSON can hold", () => true, {
     doc: "Given to that function.",
   }),
-} satisfies OptionTable<NatsTransportOptions>;
+};
+
+/** Options of {@link natsTransport}. */
+export interface NatsTransportOptions extends Options<typeof optionTable> {}
 
 /**
  * Connects a trainer with workers on other machines by a NATS server: `espalier worker --run NAME` starts one, anywhere.
@@ -466,17 +460,14 @@ export interface ClusterLinkSettings {
   readonly patience?: number;
 }
 
-/** A worker's end of a transport over NATS. */
-export interface NatsLinkOptions extends NatsOptions {
-  readonly run: string;
-  readonly name: string;
-}
-
 const linkTable = {
   ...natsRows,
   run: option.text({ required: true, doc: "The run's name." }),
   name: option.text({ required: true, doc: "Unique among all workers of the run that ever were." }),
-} satisfies OptionTable<NatsLinkOptions>;
+};
+
+/** A worker's end of a transport over NATS. */
+export interface NatsLinkOptions extends Options<typeof linkTable> {}
 
 /**
  * A worker's end of {@link natsTransport}, for a program that makes workers by itself; `espalier worker` does it for
