@@ -13,8 +13,8 @@ const MOST_WAITING = 100;
 export async function control(runs: Runs, id: string, body: unknown): Promise<ControlRequest> {
   const row = await runs.row(id);
   const directory = directoryOf(runs, row);
-  const state = directory === undefined ? undefined : readControl(directory);
-  if (directory === undefined || !state || state.state === "ended" || !isRunAlive(row, directory))
+  const state = readControl(directory);
+  if (!directory || !state || state.state === "ended" || !isRunAlive(row, directory))
     throw new EspalierError("DASHBOARD_NOT_LISTENING", "the run does not take requests now", {
       fix: "runs that `espalier train` started take them while they train",
     });

@@ -172,10 +172,9 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
   const directory = directoryOf(runs, await runs.row(run));
   let place = await runs.storeOf(run).place(run);
   let counts = await runs.storeOf(run).counts(run);
-  const readLines = directory === undefined ? undefined : tailOf(directory, "run.log");
-  const readJournal = directory === undefined ? undefined : tailOf(directory, "control", "journal.jsonl");
-  const control = () => (directory === undefined ? undefined : readControl(directory));
-  let told = JSON.stringify(control());
+  const readLog = tailOf(directory, "run.log");
+  const readJournal = tailOf(directory, "control", "journal.jsonl");
+  let told = JSON.stringify(readControl(directory));
   let looks = 0;
 
   const lookAtEvents = async (send: Send): Promise<void> => {
@@ -189,9 +188,9 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
       }
   };
   const lookAtControl = (send: Send): void => {
-    const state = control();
+    const state = readControl(directory);
     const text = JSON.stringify(state);
-    const records = (readJournal?.().lines ?? []).flatMap(recordOf);
+    const records = readJournal().lines.flatMap(recordOf);
     if (!state || (text === told && records.length === 0)) return;
     told = text;
     send("control", { run, state, records });
@@ -208,8 +207,8 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
       series[key].value.push(finite(value));
     }
     if (Object.keys(series).length > 0) send("metrics", { run, series });
-    const log = readLines?.();
-    if (log && log.lines.length > 0) send("log", { run, ...log });
+    const log = readLog();
+    if (log.lines.length > 0) send("log", { run, ...log });
     if (looks++ % LOOKS_PER_SECOND === 0) {
       await lookAtEvents(send);
       lookAtControl(send);
@@ -246,19 +245,13 @@ function tailOf(...names: FileNames): () => LogPart {
   };
 }
 
-/** The last lines of a run's log. */
-export const readLog = (directory: string | undefined): LogPart =>
-  directory === undefined ? noLines : readLines([directory, "run.log"]);
-
 /** The directory of a file, and its name below. */
-type FileNames = readonly [directory: string, ...names: string[]];
-
-const noLines: LogPart = { lines: [], from: 0, to: 0 };
+type FileNames = readonly [directory: string | undefined, ...names: string[]];
 
 /** Whole lines of a file, from an offset on or else the last ones. What would move a cursor is written as an escape. */
-function readLines([directory, ...names]: FileNames, offset?: number): LogPart {
-  const path = inside(directory, ...names);
-  if (path === undefined) return noLines;
+export function readLines(names: FileNames, offset?: number): LogPart {
+  const path = inside(...names);
+  if (path === undefined) return { lines: [], from: 0, to: 0 };
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);

@@ -3,7 +3,7 @@ import { EspalierError, isPlainObject } from "../core/index.ts";
 import type { RunEventKind } from "../metrics/index.ts";
 import { control, mark, remove } from "./changes.ts";
 import { readCluster } from "./cluster.ts";
-import { readLog } from "./live.ts";
+import { readLines } from "./live.ts";
 import {
   listCheckpoints,
   listReplays,
@@ -58,7 +58,8 @@ const routes = {
   "GET /api/runs/*/hooks": ({ names: [id] }, runs) => readHooks(runs, id),
   "GET /api/runs/*/why": ({ names: [id], query }, runs) =>
     explainHook(runs, id, textOf(query, "hook"), numberOf(query, "at")),
-  "GET /api/runs/*/log": async ({ names: [id] }, runs) => readLog(directoryOf(runs, await runs.row(id))),
+  "GET /api/runs/*/log": async ({ names: [id] }, runs) =>
+    readLines([directoryOf(runs, await runs.row(id)), "run.log"]),
   "GET /api/compare": ({ query }, runs) => readComparison(runs, query.getAll("run")),
   "GET /api/sweeps": (_, runs) => listSweeps(runs),
   "GET /api/cluster": () => readCluster(),

@@ -17,8 +17,7 @@ import { inside } from "./safety.ts";
 
 /** The checkpoints of a run's directory; undefined where it has none. */
 async function checkpointsOf(runs: Runs, id: string): Promise<PartedStore | undefined> {
-  const directory = directoryOf(runs, await runs.row(id));
-  const found = directory === undefined ? undefined : inside(directory, "checkpoints");
+  const found = inside(directoryOf(runs, await runs.row(id)), "checkpoints");
   return found === undefined ? undefined : anyRanksStore(found);
 }
 
@@ -108,8 +107,7 @@ async function replayFiles(runs: Runs, id: string) {
 }
 
 function inDirectory(runs: Runs, row: RunRow): readonly string[] {
-  const directory = directoryOf(runs, row);
-  const own = directory === undefined ? undefined : inside(directory, "replays");
+  const own = inside(directoryOf(runs, row), "replays");
   if (own === undefined) return [];
   return readdirSync(own).flatMap((name) => {
     const path = name.endsWith(SUFFIX) && !name.startsWith(".") ? inside(own, name) : undefined;

@@ -134,7 +134,7 @@ function namesIn(directory: string): readonly string[] {
 export function summaryOf(runs: Runs, row: RunRow) {
   const { config: _, outcome, heartbeat = 0, ...known } = row;
   const directory = outcome === "running" ? directoryOf(runs, row) : undefined;
-  const beat = (directory === undefined ? undefined : heartbeatIn(directory))?.wall ?? 0;
+  const beat = heartbeatIn(directory)?.wall ?? 0;
   return {
     ...known,
     state: stateOf(row, directory),
@@ -147,10 +147,8 @@ export function summaryOf(runs: Runs, row: RunRow) {
 /** The directory of a run; undefined where it has none here. */
 export function directoryOf({ directory }: Pick<Runs, "directory">, row: RunRow): string | undefined {
   const sweep = sweepOf(row);
-  return (
-    directoryIn(directory, row.id) ??
-    (sweep === undefined ? undefined : directoryIn(directory, sweep, row.id))
-  );
+  const own = directoryIn(directory, row.id);
+  return own === undefined && sweep !== undefined ? directoryIn(directory, sweep, row.id) : own;
 }
 
 function directoryIn(root: string, ...names: readonly string[]): string | undefined {
@@ -168,7 +166,7 @@ function sweepOf({ config }: RunRow): string | undefined {
 function stateOf(row: RunRow, directory: string | undefined): RunState {
   if (row.outcome !== "running") return row.outcome;
   if (!isRunAlive(row, directory)) return "lost";
-  return directory !== undefined && readControl(directory)?.state === "paused" ? "paused" : "running";
+  return readControl(directory)?.state === "paused" ? "paused" : "running";
 }
 
 /** Milliseconds without a sign of life after which a run without a directory counts as lost, as `isAlive` has it. */
@@ -177,13 +175,13 @@ const PATIENCE = 120_000;
 /** True where the process of a run is there, as far as can be seen. */
 export function isRunAlive(row: RunRow, directory: string | undefined): boolean {
   if (row.outcome !== "running") return false;
-  const beat = directory === undefined ? undefined : heartbeatIn(directory);
+  const beat = heartbeatIn(directory);
   if (beat) return isAlive(beat);
   // One that has just begun has not beaten yet.
   return Date.now() - Math.max(row.heartbeat ?? 0, row.startedAt) < PATIENCE;
 }
 
-function heartbeatIn(directory: string): ReturnType<typeof readHeartbeat> {
+function heartbeatIn(directory: string | undefined): ReturnType<typeof readHeartbeat> {
   try {
     const file = inside(directory, "heartbeat.json");
     return file === undefined ? undefined : readHeartbeat(file);
@@ -193,13 +191,13 @@ function heartbeatIn(directory: string): ReturnType<typeof readHeartbeat> {
 }
 
 /** What a run can be told, as its directory says; undefined where nothing listens. */
-export function readControl(directory: string): ControlState | undefined {
+export function readControl(directory: string | undefined): ControlState | undefined {
   const state = readJson<ControlState>(directory, "control", "state.json");
   return typeof state?.state === "string" ? state : undefined;
 }
 
 /** A JSON document in a directory; undefined where there is none, or where it is damaged. */
-function readJson<T>(directory: string, ...names: readonly string[]): T | null | undefined {
+function readJson<T>(directory: string | undefined, ...names: readonly string[]): T | null | undefined {
   const file = inside(directory, ...names);
   if (file === undefined) return undefined;
   try {
@@ -242,14 +240,12 @@ export async function readDetail(runs: Runs, id: string) {
     /** False where it is in no stats store: no metrics, no evaluations, no marks. */
     isFiled: runs.isFiled(id),
     /** What the run can be told; missing where nothing listens. */
-    control: directory === undefined ? undefined : readControl(directory),
+    control: readControl(directory),
   };
 }
 
-function configOf(runs: Runs, row: RunRow): string | undefined {
-  const directory = directoryOf(runs, row);
-  return directory === undefined ? undefined : inside(directory, "config.yaml");
-}
+const configOf = (runs: Runs, row: RunRow): string | undefined =>
+  inside(directoryOf(runs, row), "config.yaml");
 
 /** Settings as paths and values. */
 function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
@@ -324,8 +320,8 @@ export async function readComparison(runs: Runs, ids: readonly string[]) {
 /** The hooks of a run: their order with reasons, how long they took, and which are enabled. */
 export async function readHooks(runs: Runs, id: string) {
   const directory = directoryOf(runs, await runs.row(id));
-  const file = directory === undefined ? undefined : inside(directory, "plan.txt");
-  const states = (directory === undefined ? undefined : readControl(directory))?.hooks ?? {};
+  const file = inside(directory, "plan.txt");
+  const states = readControl(directory)?.hooks ?? {};
   // Of a run that takes no requests, what was filed when a hook was switched.
   const switched = new Map(
     (await runs.storeOf(id).list(id, "intervention"))

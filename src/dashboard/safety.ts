@@ -122,9 +122,9 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** The path of something in a directory; undefined where it is not there, or where links lead out of the directory. */
-export function inside(directory: string, ...names: readonly string[]): string | undefined {
-  if (!names.every(isPlainName)) return undefined;
+/** The path of something in a directory; undefined where either is not there, or where links lead out of the directory. */
+export function inside(directory: string | undefined, ...names: readonly string[]): string | undefined {
+  if (directory === undefined || !names.every(isPlainName)) return undefined;
   try {
     const root = realpathSync(directory);
     const path = realpathSync(join(root, ...names));

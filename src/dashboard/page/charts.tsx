@@ -32,14 +32,8 @@ export function ChartsView(_: { readonly run: RunDetail }) {
   );
 }
 
-interface MetricChartsProps {
-  readonly fits: (key: string) => boolean;
-  /** What stands there without a metric. */
-  readonly empty: string;
-}
-
-/** Charts of the metrics that fit, of the run in front and those overlaid. */
-export function MetricCharts({ fits, empty }: MetricChartsProps) {
+/** Charts of the metrics that fit, of the run in front and those overlaid; `empty` where there are none. */
+export function MetricCharts({ fits, empty }: { fits: (key: string) => boolean; empty: string }) {
   const shown = overlaid().flatMap((id) => details.value.get(id) ?? []);
   const found = sharedMetrics(shown).filter(({ key }) => fits(key));
   return (
@@ -144,12 +138,7 @@ const Swatch = ({ colour }: { readonly colour: number }) => (
   </span>
 );
 
-interface GroupProps {
-  readonly category: string;
-  readonly metrics: readonly SharedMetric[];
-}
-
-function Group({ category, metrics }: GroupProps) {
+function Group({ category, metrics }: { category: string; metrics: readonly SharedMetric[] }) {
   const folded = useComputed(() => view.value.folded).value;
   const open = !folded.includes(category);
   return (

@@ -81,21 +81,39 @@ export function get<T>(path: string): Promise<T> {
 }
 const asked = new Map<string, Promise<unknown>>();
 
-/** Metrics of one request. */
+/** Metrics of one request, and milliseconds for which more of them are gathered. */
 const keysTogether = 50;
+const gatheringTime = 5;
+const gathering = new Map<
+  string,
+  { readonly keys: Set<string>; readonly found: Promise<readonly Series[]> }
+>();
 
-/** Asks for series of a run: `getSeries("7f3a", ["train/loss"], { points: "600", axis: "step" })`. */
+/**
+ * Asks for a series of a run: `getSeries("7f3a", "train/loss", { points: "600", axis: "step" })`. Those that are asked for
+ * at the same time share a request. Undefined where the run has no such values.
+ */
 export async function getSeries(
   run: string,
-  keys: readonly string[],
+  key: string,
   choice: Readonly<Record<string, string>>,
-): Promise<readonly Series[]> {
-  const some = (from: number) => keys.slice(from, from + keysTogether).map((key) => ["key", key]);
-  const queries = keys.flatMap((_, i) =>
-    i % keysTogether === 0 ? [new URLSearchParams([...Object.entries(choice), ...some(i)])] : [],
-  );
-  const path = `/api/runs/${encodeURIComponent(run)}/series`;
-  return (await Promise.all(queries.map((query) => get<readonly Series[]>(`${path}?${query}`)))).flat();
+): Promise<Series | undefined> {
+  const path = `/api/runs/${encodeURIComponent(run)}/series?${new URLSearchParams(choice)}`;
+  let { keys, found } = gathering.get(path) ?? {};
+  if (!keys || !found) {
+    const own = new Set<string>();
+    keys = own;
+    found = liveOpened
+      .then(() => new Promise((resolve) => setTimeout(resolve, gatheringTime)))
+      .then(() => {
+        if (gathering.get(path)?.keys === own) gathering.delete(path);
+        return get<readonly Series[]>(`${path}&${new URLSearchParams([...own].map((one) => ["key", one]))}`);
+      });
+    gathering.set(path, { keys, found });
+  }
+  keys.add(key);
+  if (keys.size === keysTogether) gathering.delete(path);
+  return (await found).find((series) => series.key === key);
 }
 
 /** Sends with the token. A failure is shown to the user, and the answer is undefined then. */

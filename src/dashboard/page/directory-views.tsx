@@ -10,7 +10,7 @@ import type {
   Verified,
 } from "../api.ts";
 import { isReport, onLive, send, session } from "./client.ts";
-import { apiOf, askedAt, Button, Check, type Live, Loaded, Select, Table } from "./elements.tsx";
+import { apiOf, askedAt, Button, type Changes, Check, Loaded, Select, Table } from "./elements.tsx";
 import { formatBytes, formatNumber, formatTime } from "./format.ts";
 import { withNewer } from "./log-lines.ts";
 import { setView, view } from "./view.ts";
@@ -233,7 +233,7 @@ function Frames({ fps, frames, name }: Film & { readonly name: string }) {
 
 /** The newest lines, and those that come. */
 export function LogView({ run }: { readonly run: RunDetail }) {
-  const live: Live<LogPart> = (change) =>
+  const live: Changes<LogPart> = (change) =>
     onLive("log", (part) => part.run === run.id && change((held) => withNewer(held, part)));
   return (
     <Loaded<LogPart> path={apiOf(run.id, "log")} live={live}>

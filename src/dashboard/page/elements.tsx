@@ -9,11 +9,11 @@ import { type Failure, get, liveOpened, onLive, reconnects } from "./client.ts";
  * Follows what changes an answer: each change makes the next answer of the last one, or is undefined where it is to be
  * asked for again. Returns a function that ends this.
  */
-export type Live<T> = (change: (next: (data: T) => T | undefined) => void) => () => void;
+export type Changes<T> = (change: (next: (data: T) => T | undefined) => void) => () => void;
 
 interface LoadedProps<T> {
   readonly path: string;
-  readonly live?: Live<T>;
+  readonly live?: Changes<T>;
   /** Asks in another way than by one request. */
   readonly ask?: (path: string) => Promise<T>;
   /** Shows the answer. `reload` asks again; the old answer stays until the new one is there. */
@@ -66,7 +66,7 @@ export const apiOf = (run: string, ...parts: readonly string[]): string =>
 
 /** Asks again whenever a run files an event of a kind. */
 export const askedAt =
-  <T,>(run: string, kind: RunEventKind): Live<T> =>
+  <T,>(run: string, kind: RunEventKind): Changes<T> =>
   (change) =>
     onLive("event", (event) => event.run === run && event.kind === kind && change(() => undefined));
 
@@ -79,7 +79,7 @@ interface EventsProps<K extends RunEventKind> {
 /** Shows the rows of a kind of event of a run, newest first: those that there are, and those that come. */
 export function Events<K extends RunEventKind>({ run, kind, children }: EventsProps<K>) {
   type Rows = readonly RunEvents[K][];
-  const live: Live<Rows> = (change) =>
+  const live: Changes<Rows> = (change) =>
     onLive("event", (event) => {
       if (event.run !== run || event.kind !== kind) return;
       change((rows) => {

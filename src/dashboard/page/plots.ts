@@ -1,15 +1,15 @@
-// The drawn side of charts: a board holds the plots, asks for series of those near the viewport, appends live values, and
-// keeps zoom and cursor of plots over the same axis together.
+// The drawn side of charts: a board holds the plots, tells them what comes near the viewport and what comes live, draws
+// those that changed, and keeps zoom and cursor of plots over the same axis together.
 //
 //   a plot comes near the viewport ──> ask ──> one request per run for all of them ──> draw
 //   live values ──> append ──> draw the plots in sight, at the next frame
 //   zoom, pan ──> draw, as many as a frame has time for ──> when it rests: ask for the visible part, finer
 import { computed, effect } from "@preact/signals";
 import uPlot from "uplot";
-import type { LiveEvents, Series } from "../api.ts";
-import { getSeries, liveOpened, notify, onLive, reconnects } from "./client.ts";
+import type { LiveEvents } from "../api.ts";
+import { type Failure, getSeries, notify, onLive, reconnects } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
-import { append, type Curve, curveOf, extremes, type Point, refine, smooth, thin } from "./series.ts";
+import { append, type Curve, type CurvePoint, curveOf, extremes, refine, smooth, thin } from "./series.ts";
 import { setView, view } from "./view.ts";
 
 /** Points that a curve is asked with. Below this many values each one is a point. */
@@ -19,9 +19,7 @@ type Range = readonly [from: number, to: number];
 
 class Board {
   readonly #plots = new Map<Element, Plot>();
-  readonly #waiting = new Set<Plot>();
   readonly #due = new Set<Plot>();
-  #asking: ReturnType<typeof setTimeout> | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
   readonly #sight = new IntersectionObserver(
@@ -52,7 +50,7 @@ class Board {
       each((plot) => plot.zoom());
       // Finer points are asked for once the view has stood still.
       clearTimeout(this.#resting);
-      this.#resting = setTimeout(() => each((plot) => plot.inSight && this.ask(plot)), 120);
+      this.#resting = setTimeout(() => each((plot) => plot.ask()), 120);
     });
     onLive("metrics", ({ run, series }) => each((plot) => plot.append(run, series)));
     // A run that goes on from a checkpoint logs some steps again: what it had after them is gone.
@@ -96,41 +94,6 @@ class Board {
     this.#frame ||= requestAnimationFrame(some);
   }
 
-  /** Asks for the series of a plot, together with all others of the moment: one request for each run and range. */
-  ask(plot: Plot): void {
-    this.#waiting.add(plot);
-    this.#asking ??= setTimeout(() => {
-      this.#asking = undefined;
-      const wanted = [...this.#waiting].flatMap((one) => one.wanted());
-      this.#waiting.clear();
-      const nameOf = ({ plot, line, range }: Wanted) => JSON.stringify([line.run, plot.overTime, range]);
-      for (const name of new Set(wanted.map(nameOf)))
-        void this.#fetch(wanted.filter((one) => nameOf(one) === name));
-    }, 5);
-  }
-
-  async #fetch(together: readonly Wanted[]): Promise<void> {
-    const [first] = together;
-    if (!first) return;
-    const { plot, line, range } = first;
-    const origin = plot.overTime ? line.startedAt : 0;
-    await liveOpened;
-    const found = await getSeries(
-      line.run,
-      together.map((one) => one.plot.key),
-      {
-        points: String(points),
-        axis: plot.overTime ? "time" : "step",
-        ...(range && {
-          from: String(Math.floor(range[0] + origin)),
-          to: String(Math.ceil(range[1] + origin)),
-        }),
-      },
-    ).catch(notify);
-    for (const one of together)
-      one.plot.take(one, found && (found.find(({ key }) => key === one.plot.key) ?? "none"), origin);
-  }
-
   /** Shows a range in all plots over an axis; the URL follows when it rests. */
   move(group: string, range: Range): void {
     for (const plot of this.#plots.values()) if (plot.group === group) plot.move(range);
@@ -172,18 +135,11 @@ export interface Plotted {
   readonly onNotFinite: (count: number) => void;
 }
 
-/** A curve that lacks points, and the range of those; all of it without one. */
-interface Wanted {
-  readonly plot: Plot;
-  readonly line: Line;
-  readonly range?: Range | undefined;
-}
-
 /** The points of a curve. */
 interface Held {
   /** False until the answer is there; the points are the live values that came meanwhile. */
   answered: boolean;
-  whole: Point[];
+  whole: CurvePoint[];
   /** Finer points of the part that is zoomed to. */
   part?: Curve;
   partRange?: Range | undefined;
@@ -216,7 +172,7 @@ class Plot {
 
   see(inSight: boolean): void {
     this.inSight = inSight;
-    if (inSight) board.ask(this);
+    this.ask();
     this.changed();
   }
 
@@ -250,37 +206,49 @@ class Plot {
   forget(run?: string): void {
     for (const line of this.#plotted.lines)
       if (run === undefined || line.run === run) this.#held.delete(line);
-    if (this.inSight) board.ask(this);
+    this.ask();
   }
 
-  /** What is to be asked for: of each line all of it first, then the part that is zoomed to. */
-  wanted(): readonly Wanted[] {
-    return this.#plotted.lines.flatMap((line): Wanted[] => {
+  /** Asks for what lacks while it is in sight: of each line all of it first, then the part that is zoomed to. */
+  ask(): void {
+    const { range } = this;
+    for (const line of this.inSight ? this.#plotted.lines : []) {
       const held = this.#held.get(line);
-      if (held === undefined) {
-        this.#held.set(line, { answered: false, whole: [], exact: true, notFinite: 0 });
-        return [{ plot: this, line }];
+      if (!held) {
+        const made = { answered: false, whole: [], exact: true, notFinite: 0 };
+        this.#held.set(line, made);
+        void this.#load(line, made);
+      } else if (held.answered && range && !held.exact && held.partRange !== range) {
+        held.partRange = range;
+        void this.#load(line, held, range);
       }
-      const { range } = this;
-      if (!held.answered || !range || held.exact || held.partRange === range) return [];
-      held.partRange = range;
-      return [{ plot: this, line, range }];
-    });
+    }
   }
 
-  /** Takes an answer: a series, none where the run has no such values, or undefined where the request failed. */
-  take({ line, range }: Wanted, series: Series | "none" | undefined, origin: number): void {
-    const held = this.#held.get(line);
-    if (!held) return;
+  async #load(line: Line, held: Held, range?: Range): Promise<void> {
+    const origin = this.overTime ? line.startedAt : 0;
+    const [from, to] = (range ?? []).map((x) => x + origin);
+    const series = await getSeries(line.run, this.key, {
+      points: String(points),
+      axis: this.overTime ? "time" : "step",
+      ...(from !== undefined && { from: String(Math.floor(from)) }),
+      ...(to !== undefined && { to: String(Math.ceil(to)) }),
+    }).catch((error: Failure) => {
+      notify(error);
+      return "failed" as const;
+    });
+    if (this.#held.get(line) !== held) return;
     // A curve that comes near again is asked for again.
-    if (series === undefined) return void (held.answered || this.#held.delete(line));
-    const found = series === "none" ? undefined : series;
-    const curve = found ? curveOf(found, origin) : [];
+    if (series === "failed") return void (held.answered || this.#held.delete(line));
+    const curve = series ? curveOf(series, origin) : [];
     if (!held.answered) {
-      const exact = found === undefined || found.values <= found.x.length;
-      this.#held.set(line, { answered: true, whole: curve, exact, notFinite: found?.notFinite ?? 0 });
-      for (const { x, mean } of held.whole) this.#append(line, x, mean);
-      if (this.inSight) board.ask(this);
+      const came = held.whole;
+      held.answered = true;
+      held.whole = curve;
+      held.exact = series === undefined || series.values <= series.x.length;
+      held.notFinite = series?.notFinite ?? 0;
+      for (const { x, mean } of came) this.#append(line, x, mean);
+      this.ask();
     } else if (held.partRange === range) held.part = curve;
     this.changed();
   }

@@ -394,7 +394,7 @@ function Spark({ run }: { readonly run: RunSummary }) {
     <span class="spark">
       {finite.length > 0 && (
         <svg viewBox="0 0 120 24" width="120" role="img" aria-label={`${key} of ${run.name}: last ${last}`}>
-          <polyline points={points.join(" ")} />
+          <polyline points={points.join(" ")} fill="none" stroke="var(--curve-0)" stroke-width="1.5" />
         </svg>
       )}
       <small>{last}</small>

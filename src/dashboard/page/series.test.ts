@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { Series } from "../api.ts";
-import { append, curveOf, extremes, inOrder, type Point, refine, smooth, thin } from "./series.ts";
+import { append, type CurvePoint, curveOf, extremes, inOrder, refine, smooth, thin } from "./series.ts";
 
 /** A curve of single values at 1, 2, 3, ... */
-function curve(...values: (number | null)[]): Point[] {
-  const made: Point[] = [];
+function curve(...values: (number | null)[]): CurvePoint[] {
+  const made: CurvePoint[] = [];
   values.forEach((value, i) => append(made, i + 1, value));
   return made;
 }
@@ -31,7 +31,7 @@ it("keeps curves of up to twice the limit as they are", () => {
 
 it("thins pairs to their last place, extremes and weighted mean", () => {
   const [first, ...others] = curve(1, 3, 5, null, null, null, 7);
-  const thinned = thin([{ ...first, weight: 3 } as Point, ...others], 3);
+  const thinned = thin([{ ...first, weight: 3 } as CurvePoint, ...others], 3);
   expect(thinned.map(({ x }) => x)).toEqual([2, 4, 6, 7]);
   expect(thinned.map(({ mean }) => mean)).toEqual([1.5, 5, null, 7]);
   expect(thinned.map(({ min }) => min)).toEqual([1, 5, null, 7]);
@@ -40,7 +40,7 @@ it("thins pairs to their last place, extremes and weighted mean", () => {
 });
 
 it("keeps extremes and the mean of 100,000 live values in at most twice the limit", () => {
-  let made: Point[] = [];
+  let made: CurvePoint[] = [];
   for (let i = 1; i <= 100_000; i += 1) {
     append(made, i, i === 50_001 ? -1000 : i % 10);
     made = thin(made, 600);
@@ -72,7 +72,7 @@ it("takes a late value at its place, unless a point for several has it already",
 
 it("puts a finer part in place of the points that it covers", () => {
   const whole = curve(1, 2, 3, 4, 5);
-  const part = [2, 2.5, 3].map((x, i): Point => ({ x, min: 7 + i, max: 7 + i, mean: 7 + i, weight: 1 }));
+  const part = [2, 2.5, 3].map((x, i): CurvePoint => ({ x, min: 7 + i, max: 7 + i, mean: 7 + i, weight: 1 }));
   expect(refine(whole, part).map(({ x }) => x)).toEqual([1, 2, 2.5, 3, 4, 5]);
   expect(refine(whole, part).map(({ mean }) => mean)).toEqual([1, 7, 8, 9, 4, 5]);
   expect(refine(whole, [])).toBe(whole);

@@ -2,7 +2,7 @@
 import type { Series } from "../api.ts";
 
 /** Values that lie together: the last place among them, the extremes and the mean of the finite ones, and their number. */
-export interface Point {
+export interface CurvePoint {
   readonly x: number;
   readonly min: number | null;
   readonly max: number | null;
@@ -11,10 +11,10 @@ export interface Point {
 }
 
 /** Points in order of x. */
-export type Curve = readonly Point[];
+export type Curve = readonly CurvePoint[];
 
 /** The curve of a server's answer, with x counted from `origin`. */
-export function curveOf({ x, min, max, mean, values }: Series, origin = 0): Point[] {
+export function curveOf({ x, min, max, mean, values }: Series, origin = 0): CurvePoint[] {
   const weight = values / x.length;
   const at = (column: readonly (number | null)[], i: number) => column[i] ?? null;
   return x.map((place, i) => ({
@@ -27,7 +27,7 @@ export function curveOf({ x, min, max, mean, values }: Series, origin = 0): Poin
 }
 
 /** Adds a live value, mostly at the end. Returns false for one that the curve has already. */
-export function append(curve: Point[], x: number, value: number | null): boolean {
+export function append(curve: CurvePoint[], x: number, value: number | null): boolean {
   const at = curve.findLastIndex((point) => point.x < x) + 1;
   const next = curve[at];
   // A point for several values has what lies before it.
@@ -37,7 +37,7 @@ export function append(curve: Point[], x: number, value: number | null): boolean
 }
 
 /** Halves the points of a curve with more than twice the limit: each new one stands for two neighbours. */
-export function thin(curve: Point[], limit: number): Point[] {
+export function thin(curve: CurvePoint[], limit: number): CurvePoint[] {
   if (curve.length <= 2 * limit) return curve;
   return thin(
     curve.flatMap((point, i) => (i % 2 === 0 ? joined(point, curve[i + 1] ?? point) : [])),
@@ -45,7 +45,7 @@ export function thin(curve: Point[], limit: number): Point[] {
   );
 }
 
-function joined(a: Point, b: Point): Point {
+function joined(a: CurvePoint, b: CurvePoint): CurvePoint {
   if (a === b || a.mean === null || b.mean === null) return { ...(a.mean === null ? b : a), x: b.x };
   const weight = a.weight + b.weight;
   return {

@@ -1,7 +1,7 @@
 // The tab "Time": shares of phases and hooks over the run, and timings of hooks.
 import type { Hooks, RunDetail, Series } from "../api.ts";
 import { getSeries, onLive } from "./client.ts";
-import { apiOf, askedAt, type Live, Loaded, Table } from "./elements.tsx";
+import { apiOf, askedAt, type Changes, Loaded, Table } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 import { isTimed, nestHooks, sum, timelineOf } from "./timeline.ts";
 import { type View, view } from "./view.ts";
@@ -17,7 +17,7 @@ export function TimeView({ run }: { readonly run: RunDetail }) {
       ) : (
         <Loaded
           path={JSON.stringify([run.id, axis, keys])}
-          ask={() => getSeries(run.id, keys, { points: "300", axis })}
+          ask={() => askAll(run.id, keys, axis)}
           live={growing(run.id, axis)}
         >
           {(series) => <Shares series={series} />}
@@ -31,9 +31,14 @@ export function TimeView({ run }: { readonly run: RunDetail }) {
   );
 }
 
+const askAll = async (run: string, keys: readonly string[], axis: View["axis"]): Promise<readonly Series[]> =>
+  (await Promise.all(keys.map((key) => getSeries(run, key, { points: "300", axis })))).flatMap(
+    (series) => series ?? [],
+  );
+
 /** Adds what comes live behind series. */
 const growing =
-  (run: string, axis: View["axis"]): Live<readonly Series[]> =>
+  (run: string, axis: View["axis"]): Changes<readonly Series[]> =>
   (change) =>
     onLive("metrics", (event) => {
       if (event.run !== run || !Object.keys(event.series).some(isTimed)) return;
@@ -65,6 +70,8 @@ function Shares({ series }: { readonly series: readonly Series[] }) {
     <>
       <svg
         class="stack"
+        width="100%"
+        height="180"
         viewBox={`0 0 ${x.length} 1`}
         preserveAspectRatio="none"
         role="img"

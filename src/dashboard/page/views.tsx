@@ -10,9 +10,9 @@ import {
   apiOf,
   askedAt,
   Button,
+  type Changes,
   Events,
   Field,
-  type Live,
   Loaded,
   Select,
   Table,
@@ -292,7 +292,7 @@ function SweepView({ run }: { readonly run: RunDetail }) {
 }
 
 /** Asks again when a trial is new or in another state. */
-const trialsMove: Live<readonly Sweep[]> = (change) =>
+const trialsMove: Changes<readonly Sweep[]> = (change) =>
   onLive("runs", ({ changed }) =>
     change((sweeps) => {
       const known = new Map(sweeps.flatMap(({ trials }) => trials.map(({ run, state }) => [run, state])));
@@ -300,13 +300,9 @@ const trialsMove: Live<readonly Sweep[]> = (change) =>
     }),
   );
 
-interface TrialsProps {
-  /** Smaller results are better where the server does not say. */
-  readonly sweep: Sweep;
-  readonly run: string;
-}
-
-function Trials({ sweep: { id, metric, parameters, trials, direction }, run }: TrialsProps) {
+/** Smaller results are better where the server does not say. */
+function Trials({ sweep, run }: { readonly sweep: Sweep; readonly run: string }) {
+  const { id, metric, parameters, trials, direction } = sweep;
   // Trials without a result come last.
   const cost = ({ result }: Sweep["trials"][number]) =>
     result === null ? Number.POSITIVE_INFINITY : direction === "maximize" ? -result : result;
@@ -334,7 +330,7 @@ const shortened = (value: string): string =>
   value.length > 8 && Number.isFinite(Number(value)) ? formatNumber(Number(value)) : value;
 
 /** Asks every two seconds, while the page is in sight: a cluster has no events. */
-const everyTwoSeconds: Live<ClusterStatus> = (change) => {
+const everyTwoSeconds: Changes<ClusterStatus> = (change) => {
   const timer = setInterval(() => !isReport && !document.hidden && change(() => undefined), 2000);
   return () => clearInterval(timer);
 };
