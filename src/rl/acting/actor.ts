@@ -1,6 +1,6 @@
 import { openCheckpoint } from "../../checkpoint/index.ts";
-import { checkOptions, EspalierError, type OptionTable, option } from "../../core/index.ts";
-import { type EngineChoice, hostRandom } from "../../engine/index.ts";
+import { checkOptions, EspalierError, type Options, option } from "../../core/index.ts";
+import { hostRandom } from "../../engine/index.ts";
 import { type EnvironmentSource, spacesOf } from "../environments/registry.ts";
 import { describedIn, type Player, type PlayerState, playerIn } from "../evaluation/player.ts";
 import { hasMasks, PolicySteps } from "../evaluation/policy-steps.ts";
@@ -10,18 +10,6 @@ import { readAction } from "../spaces/flat.ts";
 import { actionSize, type SpaceValue } from "../spaces/space.ts";
 import { ownMemory, sizesOf } from "../vector/memory.ts";
 import { RowWriter } from "../vector/row-writer.ts";
-
-/** Options of actors. */
-export interface ActorOptions {
-  /** Takes the most likely action instead of sampling. Default: true. */
-  readonly deterministic?: boolean;
-  /** The seed of samples. Default: 0. */
-  readonly seed?: number;
-  /** Agents that act at once, each with its own memory. Default: 1. */
-  readonly count?: number;
-  /** The engine of the policy. Default: that of its parameters. */
-  readonly engine?: EngineChoice;
-}
 
 /** Options of {@link openActor}. */
 export interface OpenActorOptions extends ActorOptions {
@@ -49,11 +37,18 @@ export interface Actor<A extends SpaceValue = SpaceValue> {
 
 const kind = "actor";
 export const actorOptions = {
+  /** Takes the most likely action instead of sampling. Default: true. */
   deterministic: rows.flag,
+  /** The seed of samples. Default: 0. */
   seed: rows.checkedElsewhere.seed,
+  /** Agents that act at once, each with its own memory. Default: 1. */
   count: rows.size,
+  /** The engine of the policy. Default: that of its parameters. */
   engine: rows.checkedElsewhere.engine,
-} satisfies OptionTable<ActorOptions>;
+};
+
+/** Options of actors. */
+export interface ActorOptions extends Options<typeof actorOptions> {}
 
 /**
  * Opens a policy with the parameters of a run. `agent.actor()` and `loadActor` are shorter.

@@ -1,11 +1,4 @@
-import {
-  badOption,
-  EspalierError,
-  type OptionTable,
-  option,
-  resolveOptions,
-  shown,
-} from "../../core/index.ts";
+import { badOption, EspalierError, type Options, option, resolveOptions, shown } from "../../core/index.ts";
 import type { Schedule } from "../../schedule/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import { type EvaluationScores, evaluationScores, type TrainerHook } from "../../trainer/index.ts";
@@ -53,22 +46,19 @@ export type CurriculumEvent = {
   readonly what: "unlocked" | "graduated" | "taken back";
 };
 
-/** Options of {@link curriculumHook}. */
-export interface CurriculumHookOptions {
-  /** Default: "curriculum". */
-  readonly name?: string;
-  /** Default: at the end of every epoch. */
-  readonly schedule?: Schedule;
-}
-
 const hookTable = {
+  /** Default: "curriculum". */
   name: option.text({ default: "curriculum" }),
+  /** Default: at the end of every epoch. */
   schedule: option.made<Schedule>(
     "a schedule: every({ epochs: 5 })",
     (value) => typeof (value as Partial<Schedule> | null)?.due === "function",
     { doc: "Default: at the end of every epoch." },
   ),
-} satisfies OptionTable<CurriculumHookOptions>;
+};
+
+/** Options of {@link curriculumHook}. */
+export interface CurriculumHookOptions extends Options<typeof hookTable> {}
 
 /**
  * Passes evaluation scores to a curriculum, and logs its metrics and events (`event.door`: unlocked, graduated or taken

@@ -1,6 +1,6 @@
 import {
   EspalierError,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -16,69 +16,59 @@ import {
   moved,
 } from "./curriculum.ts";
 
-/** Options of {@link learningProgressCurriculum}. */
-export interface LearningProgressOptions {
-  /** Their names. */
-  readonly lessons: readonly string[];
-  /** The score of episodes, from 0 to 1; values outside are clipped. Default: their mean return. */
-  readonly score?: (result: LessonResult) => number;
-  /** How far one episode moves the fast average. Default: 0.001. */
-  readonly fast?: number;
-  /** How far one episode moves the slow average. Default: 0.0002. */
-  readonly slow?: number;
-  /** The score of random play. Default: 0.5. */
-  readonly baseline?: number;
-  /** How much small averages are spread: th in x (1 - th) / (x + th (1 - 2x)). Default: 0.05. */
-  readonly smoothing?: number;
-  /** Weight of being good beside becoming better. Default: 0.1. */
-  readonly bonus?: number;
-  /** The progress of a lesson that makes none. Default: 0.1. */
-  readonly least?: number;
-  /** Lessons that are drawn at a time. Default: 64. */
-  readonly pool?: number;
-  /** Episodes after which a lesson may leave the pool for one that waits. Default: 5. */
-  readonly evictAfter?: number;
-  /** It leaves if it is in this bottom share of the pool. Default: 0.4. */
-  readonly evictBelow?: number;
-}
-
 const optionTable = {
   // Checked by `checkedLessons`.
-  lessons: option.made<readonly string[]>("a list of names", () => true, {}),
+  /** Their names. */
+  lessons: option.made<readonly string[], { readonly required: true }>("a list of names", () => true, {
+    required: true,
+  }),
+  /** The score of episodes, from 0 to 1; values outside are clipped. Default: their mean return. */
   score: option.made<(result: LessonResult) => number>(
     "a function of a result: (result) => number",
     (value) => typeof value === "function",
     { doc: "The score of episodes, from 0 to 1. Default: their mean return." },
   ),
+  /** How far one episode moves the fast average. Default: 0.001. */
   fast: option.number({ min: 0, max: 1, default: 0.001, doc: "How far one episode moves the fast average." }),
+  /** How far one episode moves the slow average. Default: 0.0002. */
   slow: option.number({
     min: 0,
     max: 1,
     default: 0.0002,
     doc: "How far one episode moves the slow average.",
   }),
+  /** The score of random play. Default: 0.5. */
   baseline: option.number({ min: 0, max: 0.99, default: 0.5, doc: "The score of random play." }),
+  /** How much small averages are spread: th in x (1 - th) / (x + th (1 - 2x)). Default: 0.05. */
   smoothing: option.number({
     min: 1e-6,
     max: 0.5,
     default: 0.05,
     doc: "How much small averages are spread.",
   }),
+  /** Weight of being good beside becoming better. Default: 0.1. */
   bonus: option.number({ min: 0, max: 1, default: 0.1, doc: "Weight of being good beside becoming better." }),
+  /** The progress of a lesson that makes none. Default: 0.1. */
   least: option.number({ min: 0, max: 1, default: 0.1, doc: "The progress of a lesson that makes none." }),
+  /** Lessons that are drawn at a time. Default: 64. */
   pool: option.integer({ min: 1, default: 64, doc: "Lessons that are drawn at a time." }),
+  /** Episodes after which a lesson may leave the pool for one that waits. Default: 5. */
   evictAfter: option.integer({
     min: 1,
     default: 5,
     doc: "Episodes after which a lesson may leave the pool.",
   }),
+  /** It leaves if it is in this bottom share of the pool. Default: 0.4. */
   evictBelow: option.number({
     min: 0,
     max: 1,
     default: 0.4,
     doc: "Bottom share of the pool that may leave.",
   }),
-} satisfies OptionTable<LearningProgressOptions>;
+};
+
+/** Options of {@link learningProgressCurriculum}. */
+export interface LearningProgressOptions extends Options<typeof optionTable> {}
 
 const kind = "learningProgressCurriculum";
 

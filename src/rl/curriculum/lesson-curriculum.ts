@@ -2,7 +2,7 @@ import {
   badOption,
   didYouMean,
   EspalierError,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -18,84 +18,67 @@ import {
   moved,
 } from "./curriculum.ts";
 
-/** A lesson of a `lessonCurriculum`. */
-export interface Lesson {
-  readonly name: string;
-  /** Lessons that must be good enough before this one begins. Default: none. */
-  readonly after?: readonly string[];
-  /** The training score from which lessons that come after it may begin. Default: 0.8. */
-  readonly threshold?: number;
-  /** The evaluation score from which it graduates. Default: never. */
-  readonly stop?: number;
-}
-
-/** When returns count as a plateau. */
-export interface PlateauOptions {
-  /** Fewest episodes of the newest results that are judged together. Default: 50. */
-  readonly over?: number;
-  /** Fewest results that are judged together. Default: 5. */
-  readonly results?: number;
-  /** The slope per episode, as a share of the mean size of a return, must be below this. Default: 0.01. */
-  readonly slope?: number;
-  /** The standard deviation, as a share of the mean, must be below this. Default: 0.1. */
-  readonly variation?: number;
-}
-
-/** Options of {@link lessonCurriculum}. */
-export interface LessonCurriculumOptions {
-  readonly lessons: readonly Lesson[];
-  /** How far one episode moves a score. Default: 0.1. */
-  readonly rate?: number;
-  /** A score before the first episode. Default: 0.5. */
-  readonly prior?: number;
-  /** Episodes whose returns are kept. Default: 1000. */
-  readonly window?: number;
-  /** Rate per episode at which the bonus of a new lesson fades. Default: 0.01. */
-  readonly fading?: number;
-  /** The least share before shares are normalised again. Default: 0.1. */
-  readonly floor?: number;
-  readonly plateau?: PlateauOptions;
-  /** A graduated lesson whose evaluation score is by more than this below its `stop` is taken back. Default: 0.1. */
-  readonly margin?: number;
-}
-
 const kind = "lessonCurriculum";
 
 const plateauTable = {
+  /** Fewest episodes of the newest results that are judged together. Default: 50. */
   over: option.integer({ min: 2, default: 50, doc: "Fewest episodes that are judged together." }),
+  /** Fewest results that are judged together. Default: 5. */
   results: option.integer({ min: 1, default: 5, doc: "Fewest results that are judged together." }),
+  /** The slope per episode, as a share of the mean size of a return, must be below this. Default: 0.01. */
   slope: option.number({ min: 0, infinite: true, default: 0.01, doc: "Most slope per episode." }),
+  /** The standard deviation, as a share of the mean, must be below this. Default: 0.1. */
   variation: option.number({ min: 0, infinite: true, default: 0.1, doc: "Most standard deviation." }),
-} satisfies OptionTable<PlateauOptions>;
+};
+
+/** When returns count as a plateau. */
+export interface PlateauOptions extends Options<typeof plateauTable> {}
 
 const optionTable = {
   // Checked by `checkedLessons` and by a table of their own.
-  lessons: option.made<readonly Lesson[]>("a list of lessons", () => true, {}),
+  lessons: option.made<readonly Lesson[], { readonly required: true }>("a list of lessons", () => true, {
+    required: true,
+  }),
+  /** How far one episode moves a score. Default: 0.1. */
   rate: option.number({ min: 0, max: 1, default: 0.1, doc: "How far one episode moves a score." }),
+  /** A score before the first episode. Default: 0.5. */
   prior: option.number({ min: 0, max: 1, default: 0.5, doc: "A score before the first episode." }),
+  /** Episodes whose returns are kept. Default: 1000. */
   window: option.integer({ min: 1, doc: "Episodes whose returns are kept." }),
+  /** Rate per episode at which the bonus of a new lesson fades. Default: 0.01. */
   fading: option.number({
     min: 0,
     max: 1,
     default: 0.01,
     doc: "Rate at which the bonus of a new lesson fades.",
   }),
+  /** The least share before shares are normalised again. Default: 0.1. */
   floor: option.number({ min: 0, max: 1, default: 0.1, doc: "The least share." }),
   plateau: option.group<PlateauOptions>(plateauTable, {}),
+  /** A graduated lesson whose evaluation score is by more than this below its `stop` is taken back. Default: 0.1. */
   margin: option.number({ min: 0, max: 1, default: 0.1, doc: "Drop below `stop` that takes a lesson back." }),
-} satisfies OptionTable<LessonCurriculumOptions>;
+};
+
+/** Options of {@link lessonCurriculum}. */
+export interface LessonCurriculumOptions extends Options<typeof optionTable> {}
 
 const lessonTable = {
   name: option.text({ required: true, doc: "Its name." }),
+  /** Lessons that must be good enough before this one begins. Default: none. */
   after: option.made<readonly string[]>('a list of names: after: ["easy"]', Array.isArray, {}),
+  /** The training score from which lessons that come after it may begin. Default: 0.8. */
   threshold: option.number({
     min: 0,
     max: 1,
     default: 0.8,
     doc: "Score from which later lessons may begin.",
   }),
+  /** The evaluation score from which it graduates. Default: never. */
   stop: option.number({ min: 0, max: 1, doc: "Evaluation score from which it graduates." }),
-} satisfies OptionTable<Lesson>;
+};
+
+/** A lesson of a `lessonCurriculum`. */
+export interface Lesson extends Options<typeof lessonTable> {}
 
 /** Options with their defaults, lessons by index. */
 interface LessonSettings extends Omit<Settings<typeof optionTable>, "lessons" | "window" | "plateau"> {

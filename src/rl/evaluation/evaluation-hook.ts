@@ -1,4 +1,11 @@
-import { badOption, checkOptions, type OptionTable, option } from "../../core/index.ts";
+import {
+  badOption,
+  type Option,
+  type Options,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import { every, noCounters, type Schedule } from "../../schedule/index.ts";
@@ -26,104 +33,78 @@ export type EvaluationEvent = Extract<
 /** Where an evaluation runs. */
 export type EvaluationMode = "inline" | "background" | "remote";
 
-/** Options of {@link evaluationHook}. */
-export interface EvaluationHookOptions {
-  readonly player: Player;
-  readonly suites: Suites;
-  readonly schedule: Schedule;
-  /** Episodes of each suite. Default: 10. */
-  readonly episodes?: number;
-  /**
-   * `inline`: training waits for it. `background`: in a thread, on the run as it was when it was due, while training
-   * goes on. `remote`: evaluators that take jobs from `queue` evaluate the newest published checkpoint. Default:
-   * "inline".
-   */
-  readonly mode?: EvaluationMode;
-  /** Default: "evaluation". */
-  readonly name?: string;
-  /** The event at which the schedule is looked at. Default: the end of what it counts, `onEpochEnd` or `onBatchEnd`. */
-  readonly on?: EvaluationEvent;
-  /** The seed of the episodes, the same in each evaluation. Default: follows from the run's seed. */
-  readonly seed?: number;
-  /** The policy takes its most likely action, instead of drawing one. Default: true. */
-  readonly deterministic?: boolean;
-  /** How many environments play at once. Default: 8. */
-  readonly vectorCount?: number;
-  /** Where the policy runs. Default: where it is trained; in the background of a GPU's run on wasm. */
-  readonly engine?: EngineChoice;
-  /** In the background, if the last evaluation is not done: `wait` for it, or `skip` this one. Default: "wait". */
-  readonly whenBusy?: "wait" | "skip";
-  /** For `remote`: the queue of jobs, such as `processQueue({ store: "runs/stats.db" })`. */
-  readonly queue?: EvaluationQueue;
-  /** For `remote`: seconds for which the end of training waits for results. Default: 600. */
-  readonly patience?: number;
-  /** A stats store that gets a row for each suite. A `metricsHook` with a stats store files all scores together by itself. */
-  readonly store?: StatsStore;
-  /** The run's id or name in the stats store. Default: the training config's name. */
-  readonly run?: string;
-  /** Files each episode in the stats store, too. Default: false. */
-  readonly fileEpisodes?: boolean;
-  /**
-   * Records the first episodes of each suite, for `espalier replay`. With `remote` the evaluators write them, where the
-   * queue's do: the directory is one that all machines share, or an address such as s3://bucket/replays.
-   */
-  readonly replays?: ReplayOptions;
-  /**
-   * Provides the slot `evaluationScores`, as one hook does. Others log by themselves if they are inline, and file their
-   * results in a stats store otherwise: they cannot log under an earlier step. Default: true.
-   */
-  readonly primary?: boolean;
-  /** Default: "stop"; for `remote` "warn", because an evaluator may end for reasons that are not the run's. */
-  readonly onFailure?: TrainerHook["onFailure"];
-  /** Milliseconds for which it may hold the loop; above it warns. */
-  readonly timeBudget?: number;
-}
-
 const has =
   (method: string) =>
   (value: unknown): boolean =>
     typeof (value as Readonly<Record<string, unknown>> | null | undefined)?.[method] === "function";
-const failurePolicies = ["stop", "warn", "disable"] as const;
 
 const optionTable = {
-  player: option.made<Player>(
+  player: option.made<Player, { readonly required: true }>(
     "the task's own: player: task.player",
     (value) => has("step")((value as Player | null)?.policy) && Array.isArray((value as Player).reads),
     { required: true },
   ),
   // Checked by `checkSuites`, which knows what to write instead.
-  suites: option.made<Suites>("suites by name", () => true, {}),
-  schedule: option.made<Schedule>("a schedule: every({ epochs: 10 })", has("due"), { required: true }),
+  suites: option.made<Suites, { readonly required: true }>("suites by name", () => true, { required: true }),
+  schedule: option.made<Schedule, { readonly required: true }>(
+    "a schedule: every({ epochs: 10 })",
+    has("due"),
+    { required: true },
+  ),
+  /** Episodes of each suite. Default: 10. */
   episodes: option.integer({ min: 1, default: 10, doc: "Episodes of each suite." }),
+  /**
+   * `inline`: training waits for it. `background`: in a thread, on the run as it was when it was due, while training
+   * goes on. `remote`: evaluators that take jobs from `queue` evaluate the newest published checkpoint. Default:
+   * "inline".
+   */
   mode: option.oneOf(["inline", "background", "remote"], { default: "inline", doc: "Where it runs." }),
+  /** Default: "evaluation". */
   name: option.text({ default: "evaluation" }),
+  /** The event at which the schedule is looked at. Default: the end of what it counts, `onEpochEnd` or `onBatchEnd`. */
   on: option.oneOf(["onBatchEnd", "onRolloutEnd", "onTrainPhaseEnd", "onEpochEnd"], {}),
+  /** The seed of the episodes, the same in each evaluation. Default: follows from the run's seed. */
   seed: option.integer({ doc: "The seed of the episodes." }),
+  /** The policy takes its most likely action, instead of drawing one. Default: true. */
   deterministic: option.flag({ default: true }),
+  /** How many environments play at once. Default: 8. */
   vectorCount: option.integer({ min: 1, doc: "How many environments play at once." }),
-  engine: option.text({}) as OptionTable<EvaluationHookOptions>["engine"],
+  /** Where the policy runs. Default: where it is trained; in the background of a GPU's run on wasm. */
+  engine: option.text({}) as Option<EngineChoice>,
+  /** In the background, if the last evaluation is not done: `wait` for it, or `skip` this one. Default: "wait". */
   whenBusy: option.oneOf(["wait", "skip"], { default: "wait" }),
+  /** For `remote`: the queue of jobs, such as `processQueue({ store: "runs/stats.db" })`. */
   queue: option.made<EvaluationQueue>('a queue: processQueue({ store: "runs/stats.db" })', has("submit"), {}),
+  /** For `remote`: seconds for which the end of training waits for results. Default: 600. */
   patience: option.number({ min: 0, default: 600, infinite: true }),
+  /** A stats store that gets a row for each suite. A `metricsHook` with a stats store files all scores together by itself. */
   store: option.made<StatsStore>("a stats store: await openStatsStore(path)", has("add"), {}),
+  /** The run's id or name in the stats store. Default: the training config's name. */
   run: option.text({}),
+  /** Files each episode in the stats store, too. Default: false. */
   fileEpisodes: option.flag({ default: false }),
+  /**
+   * Records the first episodes of each suite, for `espalier replay`. With `remote` the evaluators write them, where the
+   * queue's do: the directory is one that all machines share, or an address such as s3://bucket/replays.
+   */
   replays: option.group<ReplayOptions>(replayTable, {}),
+  /**
+   * Provides the slot `evaluationScores`, as one hook does. Others log by themselves if they are inline, and file their
+   * results in a stats store otherwise: they cannot log under an earlier step. Default: true.
+   */
   primary: option.flag({ default: true }),
-  onFailure: option.oneOf(failurePolicies, {}) as OptionTable<EvaluationHookOptions>["onFailure"],
+  /** Default: "stop"; for `remote` "warn", because an evaluator may end for reasons that are not the run's. */
+  onFailure: option.oneOf(["stop", "warn", "disable"], {}),
+  /** Milliseconds for which it may hold the loop; above it warns. */
   timeBudget: option.number({ above: 0 }),
-} satisfies OptionTable<EvaluationHookOptions>;
+};
+
+/** Options of {@link evaluationHook}. */
+export interface EvaluationHookOptions extends Options<typeof optionTable> {}
 
 /** Options with their defaults. */
-export interface EvaluationSettings extends EvaluationHookOptions {
-  readonly episodes: number;
-  readonly mode: EvaluationMode;
-  readonly name: string;
+export interface EvaluationSettings extends Settings<typeof optionTable> {
   readonly on: EvaluationEvent;
-  readonly deterministic: boolean;
-  readonly whenBusy: "wait" | "skip";
-  readonly patience: number;
-  readonly primary: boolean;
   readonly onFailure: NonNullable<TrainerHook["onFailure"]>;
 }
 
@@ -199,9 +180,9 @@ export function evaluationHook(options: EvaluationHookOptions): TrainerHook {
 
 function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
   const kind = "evaluationHook";
-  checkOptions(kind, options, optionTable);
-  const { schedule, queue, store, replays, mode = "inline", primary = true } = options;
-  const suites = checkSuites(kind, options.suites);
+  const given = resolveOptions(kind, options, optionTable);
+  const { schedule, queue, store, replays, mode, primary } = given;
+  const suites = checkSuites(kind, given.suites);
   if (mode !== "inline") checkPortable(kind, mode, suites);
   if ((mode === "remote") !== (queue !== undefined))
     throw badOption(
@@ -209,7 +190,7 @@ function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
       queue ? `a queue is given and mode is "${mode}"` : 'mode is "remote", and there is no queue',
       'write mode: "remote", queue: processQueue({ store: "runs/stats.db" })',
     );
-  if (options.fileEpisodes && !store)
+  if (given.fileEpisodes && !store)
     throw badOption(kind, "fileEpisodes is true, and there is no store", "give a stats store: store");
   if (replays && mode === "remote" && !queue?.recordsReplays)
     throw badOption(
@@ -224,17 +205,10 @@ function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
       "give it a stats store: store",
     );
   return {
-    ...options,
+    ...given,
     suites,
-    mode,
-    primary,
-    episodes: options.episodes ?? optionTable.episodes.default,
-    name: options.name ?? optionTable.name.default,
-    on: options.on ?? eventOf(schedule),
-    deterministic: options.deterministic ?? true,
-    whenBusy: options.whenBusy ?? "wait",
-    patience: options.patience ?? optionTable.patience.default,
-    onFailure: options.onFailure ?? (mode === "remote" ? "warn" : "stop"),
+    on: given.on ?? eventOf(schedule),
+    onFailure: given.onFailure ?? (mode === "remote" ? "warn" : "stop"),
   };
 }
 

@@ -1,4 +1,11 @@
-import { checkOptions, EspalierError, nextTurn, type OptionTable, option } from "../../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  nextTurn,
+  type Option,
+  type Options,
+  option,
+} from "../../core/index.ts";
 import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import { Stream } from "../../random/index.ts";
 import { type Environment, lessonOf } from "../environments/environment.ts";
@@ -53,52 +60,44 @@ export interface PlayedEpisode {
 /** Called at the beginning of an episode. If it returns a function, that gets a replay of the episode at its end. */
 export type RecordEpisode = (start: PlayedEpisode) => ((replay: Replay) => void) | undefined;
 
-/** Options of {@link playEpisodes}. */
-export interface PlayOptions {
-  /** What plays; `"random"` draws every action at random, each allowed one alike. */
-  readonly player: Player | "random";
-  /** States of the components that the player reads: of a snapshot, or of a checkpoint. None for `"random"`. */
-  readonly state?: PlayerState;
-  readonly env: EnvironmentSource;
-  readonly episodes: number;
-  /** One of the environment's lessons, by name or index. Default: 0. */
-  readonly lesson?: string | number;
-  readonly seed: number;
-  /** The policy takes its most likely action, instead of drawing one. Default: true. */
-  readonly deterministic?: boolean;
-  /** Where the policy runs. Default: where its parameters are. */
-  readonly engine?: EngineChoice;
-  /** How many environments play at once. Default: 8, or as many as there are episodes. */
-  readonly vectorCount?: number;
-  /** Steps after which an episode counts as one that never ends, which is an error. Default: 1,000,000. */
-  readonly maxLength?: number;
-  /** Called at the beginning of each episode. If it returns a function, that gets a replay of the episode. */
-  readonly record?: RecordEpisode;
-  /** Aborted, it rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
-
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 const optionTable = {
-  player: option.made<PlayOptions["player"]>(
+  player: option.made<Player | "random">(
     'a task\'s player, task.player, or "random"',
     (value) => value === "random" || typeof (value as Partial<Player> | null)?.policy?.step === "function",
     { required: true },
   ),
+  /** States of the components that the player reads: of a snapshot, or of a checkpoint. None for `"random"`. */
   state: option.made<PlayerState>("a snapshot's components", isObject, {}),
   // Checked by `checkSource`, which knows what to write instead.
-  env: option.made<EnvironmentSource>("an environment", () => true, { required: true }),
+  env: option.made<EnvironmentSource>("an environment", () => true, {
+    required: true,
+  }),
   episodes: option.integer({ min: 1, required: true }),
+  /** One of the environment's lessons, by name or index. Default: 0. */
   lesson: option.made<string | number>("the name or the index of a lesson", () => true, {}),
   seed: option.integer({ required: true }),
+  /** The policy takes its most likely action, instead of drawing one. Default: true. */
   deterministic: option.flag({ default: true }),
-  engine: option.text({}) as OptionTable<PlayOptions>["engine"],
+  /** Where the policy runs. Default: where its parameters are. */
+  engine: option.text({}) as Option<EngineChoice>,
+  /** How many environments play at once. Default: 8, or as many as there are episodes. */
   vectorCount: option.integer({ min: 1 }),
+  /** Steps after which an episode counts as one that never ends, which is an error. Default: 1,000,000. */
   maxLength: option.integer({ min: 1, default: 1_000_000 }),
+  /** Called at the beginning of each episode. If it returns a function, that gets a replay of the episode. */
   record: option.made<RecordEpisode>("a function", (value) => typeof value === "function", {}),
+  /** Aborted, it rejects with the signal's reason. */
   signal: option.made<AbortSignal>("an AbortSignal", isObject, {}),
-} satisfies OptionTable<PlayOptions>;
+};
+
+/** Options of {@link playEpisodes}. */
+export interface PlayOptions extends Omit<Options<typeof optionTable>, "player" | "env"> {
+  /** What plays; `"random"` draws every action at random, each allowed one alike. */
+  readonly player: Player | "random";
+  readonly env: EnvironmentSource;
+}
 
 /** Rows are computed for at least this many environments; where fewer play, the other rows are idle. */
 const width = 8;

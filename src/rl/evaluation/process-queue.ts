@@ -1,12 +1,5 @@
 import { isStoreAddress } from "../../checkpoint/index.ts";
-import {
-  checkOptions,
-  EspalierError,
-  node,
-  type OptionTable,
-  option,
-  systemClock,
-} from "../../core/index.ts";
+import { checkOptions, EspalierError, node, type Options, option, systemClock } from "../../core/index.ts";
 import { ownFile, tsxFor } from "../../engine/index.ts";
 import { openStatsStore, type StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -75,37 +68,31 @@ export interface EvaluationQueue {
   close(): Promise<void>;
 }
 
-/** Options of {@link processQueue}. */
-export interface ProcessQueueOptions {
-  /** Location of the stats store, a SQLite file or a postgres:// URL. Evaluators report there. */
-  readonly store: string;
-  /** How many evaluate at once. Default: 1. */
-  readonly processes?: number;
-  /** Environment variables beside those of this process, such as ESPALIER_ENGINE. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** The `espalier` program and its arguments. Default: this package's own. */
-  readonly program?: readonly string[];
-  /** Called with each process that is started. */
-  readonly started?: (pid: number, job: EvaluationJob) => void;
-}
-
 const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 const optionTable = {
-  store: option.made<string>(
+  /** Location of the stats store, a SQLite file or a postgres:// URL. Evaluators report there. */
+  store: option.made<string, { readonly required: true }>(
     'its location, as other processes open it: a SQLite file, "runs/stats.db", or a postgres:// URL',
     (value) => typeof value === "string" && value !== "",
-    { required: true, doc: "Location of the stats store." },
+    { required: true },
   ),
-  processes: option.integer({ min: 1, default: 1, doc: "How many evaluate at once." }),
+  /** How many evaluate at once. Default: 1. */
+  processes: option.integer({ min: 1, default: 1 }),
+  /** Environment variables beside those of this process, such as ESPALIER_ENGINE. */
   env: option.made<Readonly<Record<string, string>>>("environment variables", isRecord, {}),
+  /** The `espalier` program and its arguments. Default: this package's own. */
   program: option.made<readonly string[]>("a program and its arguments", Array.isArray, {}),
+  /** Called with each process that is started. */
   started: option.made<(pid: number, job: EvaluationJob) => void>(
     "a function",
     (value) => typeof value === "function",
     {},
   ),
-} satisfies OptionTable<ProcessQueueOptions>;
+};
+
+/** Options of {@link processQueue}. */
+export interface ProcessQueueOptions extends Options<typeof optionTable> {}
 
 /**
  * Evaluates checkpoints in processes of their own on this machine: each gets the checkpoint's address, and reports

@@ -1,4 +1,4 @@
-import { type Clock, EspalierError, type OptionTable, option } from "../../core/index.ts";
+import { type Clock, EspalierError, type Options, option } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -12,21 +12,17 @@ import type { Replay } from "../replays/replay.ts";
 import type { PlayedEpisode } from "./play.ts";
 import { allScores, type SuiteResult } from "./suites.ts";
 
-/** Options of the replays that evaluations record. */
-export interface ReplayOptions {
-  /** Directory of the recorded episodes; for `remote` also the address of a store. */
-  readonly directory: string;
-  /** Every how many evaluations episodes are recorded, from the first on. Default: 1. */
-  readonly every?: number;
-  /** How many episodes of each suite: the first ones. Default: 1. */
-  readonly episodes?: number;
-}
-
 export const replayTable = {
+  /** Directory of the recorded episodes; for `remote` also the address of a store. */
   directory: option.text({ required: true, doc: "Directory of the recorded episodes." }),
+  /** Every how many evaluations episodes are recorded, from the first on. Default: 1. */
   every: option.integer({ min: 1, default: 1, doc: "Every how many evaluations episodes are recorded." }),
+  /** How many episodes of each suite: the first ones. Default: 1. */
   episodes: option.integer({ min: 1, default: 1, doc: "How many episodes of each suite." }),
-} satisfies OptionTable<ReplayOptions>;
+};
+
+/** Options of the replays that evaluations record. */
+export interface ReplayOptions extends Options<typeof replayTable> {}
 
 /** An episode that was recorded. Plain data. */
 export interface RecordedEpisode {

@@ -1,28 +1,24 @@
-import { badOption, type OptionTable, option, shown } from "../../core/index.ts";
+import { badOption, type Options, option, shown } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Ramp, Schedule } from "../../schedule/index.ts";
 import { orRamp } from "../option-rows.ts";
 
-/** Options that every loss here has. */
-export interface LossOptions {
-  readonly weight?: Ramp | number | undefined;
-  /** When the loss is active. Default: always. */
-  readonly active?: { readonly rollout?: Schedule; readonly train?: Schedule } | undefined;
-  /** A name of its own, where there are two of a kind. */
-  readonly name?: string | undefined;
-}
-
 /** Rows of {@link LossOptions} in option tables. */
 export const lossRows = {
   weight: orRamp(option.number({})),
-  active: option.made<NonNullable<LossOptions["active"]>>(
+  /** When the loss is active. Default: always. */
+  active: option.made<{ readonly rollout?: Schedule; readonly train?: Schedule }>(
     "schedules such as { train: every({ epochs: 2 }) }",
     (value) => typeof value === "object" && value !== null,
     {},
   ),
+  /** A name of its own, where there are two of a kind. */
   name: option.text({}),
-} satisfies OptionTable<LossOptions>;
+};
+
+/** Options that every loss here has. */
+export interface LossOptions extends Options<typeof lossRows> {}
 
 /** The members of a loss that come from {@link LossOptions}. */
 export function lossMembers(

@@ -1,4 +1,4 @@
-import { badOption, type OptionTable, option, shown } from "../../core/index.ts";
+import { badOption, type Options, option, shown } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import { checkMade, type Environment } from "../environments/environment.ts";
 import {
@@ -15,26 +15,8 @@ import { isCompiled, type OnPolicyOptions } from "../on-policy/options.ts";
 import * as rows from "../option-rows.ts";
 import { failurePolicies } from "../vector/failure.ts";
 import { threadedEnvironment, timeoutOption } from "../vector/threads/threaded-environment.ts";
-import type { VectorEnvironment, VectorOptions } from "../vector/vector.ts";
-import { vectorEnvironment } from "../vector/vector-environment.ts";
-
-/** Options of an agent's environments. */
-export interface EnvironmentOptions {
-  /** The name of a registered environment, a function that makes one, or the file and name of such a function. */
-  readonly env: EnvironmentSource;
-  /** Runs them inside the compiled program. Default: if there is a compiled form and the engine is xla. */
-  readonly compiled?: boolean | undefined;
-  /** Worker threads. Default: 0, the main thread; 1 for environments of a file, which threads load. */
-  readonly threads?: number | undefined;
-  /** The reaction to an environment that fails on the host, for all or by index. Default: "stop". */
-  readonly onFailure?: VectorOptions["onFailure"] | undefined;
-  /** Called with the error of an environment that was restarted. Default: a warning of the process. */
-  readonly onRestart?: VectorOptions["onRestart"] | undefined;
-  /** Seconds after which an environment on a thread counts as hanging. Default: 30. */
-  readonly timeout?: number | undefined;
-  readonly engine?: EngineChoice | undefined;
-  readonly device?: number | Device | undefined;
-}
+import type { VectorEnvironment } from "../vector/vector.ts";
+import { type VectorOptions, vectorEnvironment } from "../vector/vector-environment.ts";
 
 /** The rows of these options, without engine and device, which tasks have too. */
 export const environmentRows = {
@@ -43,16 +25,29 @@ export const environmentRows = {
     () => true,
     {},
   ),
+  /** Runs them inside the compiled program. Default: if there is a compiled form and the engine is xla. */
   compiled: rows.flag,
+  /** Worker threads. Default: 0, the main thread; 1 for environments of a file, which threads load. */
   threads: option.integer({ min: 0 }),
+  /** The reaction to an environment that fails on the host, for all or by index. Default: "stop". */
   onFailure: option.made<NonNullable<VectorOptions["onFailure"]>>("a failure policy", () => true, {}),
+  /** Called with the error of an environment that was restarted. Default: a warning of the process. */
   onRestart: option.made<NonNullable<VectorOptions["onRestart"]>>(
     "a function of the error",
     (given) => typeof given === "function",
     {},
   ),
+  /** Seconds after which an environment on a thread counts as hanging. Default: 30. */
   timeout: timeoutOption,
-} satisfies OptionTable<Omit<EnvironmentOptions, "engine" | "device">>;
+};
+
+/** Options of an agent's environments. */
+export interface EnvironmentOptions extends Omit<Options<typeof environmentRows>, "env"> {
+  /** The name of a registered environment, a function that makes one, or the file and name of such a function. */
+  readonly env: EnvironmentSource;
+  readonly engine?: EngineChoice | undefined;
+  readonly device?: number | Device | undefined;
+}
 
 /** The facts about an agent's environments that are known when it is made. */
 export type KnownEnvironment = Pick<

@@ -1,13 +1,40 @@
-import { checkOptions, type EspalierError, type OptionTable, option } from "../../core/index.ts";
+import {
+  checkOptions,
+  type EspalierError,
+  type Options,
+  type OptionTable,
+  option,
+} from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
-import { failurePolicies } from "./failure.ts";
+import { type FailurePolicy, failurePolicies } from "./failure.ts";
 import { HostVector, InfoSums, type Restart, type Stepper } from "./host-vector.ts";
 import { makeEnvironments } from "./make-environments.ts";
 import { ownMemory, sizesOf } from "./memory.ts";
 import { EnvironmentRows, type RowsOptions } from "./rows.ts";
-import type { RestartingVector, VectorOptions } from "./vector.ts";
+import type { RestartingVector } from "./vector.ts";
+
+/** Rows of the options that vectors of both kinds have. */
+export const vectorOptionTable = {
+  /** How many environments. */
+  count: option.integer({ min: 1, required: true }),
+  /** What happens when an environment fails, for all or by index. Default: "stop". */
+  onFailure: option.made<FailurePolicy | ((index: number) => FailurePolicy)>(
+    `"stop", "restart", or a function of the index that returns one of them`,
+    (value) => value === "stop" || value === "restart" || typeof value === "function",
+    {},
+  ),
+  /** Called with the reason when an environment is made again, under `onFailure: "restart"`. Default: a process warning. */
+  onRestart: option.made<(error: EspalierError) => void>(
+    "a function of the error",
+    (value) => typeof value === "function",
+    {},
+  ),
+};
+
+/** Options of vectors in this thread and in other threads. */
+export interface VectorOptions extends Options<typeof vectorOptionTable> {}
 
 /** Options of {@link vectorEnvironment}. */
 export interface VectorEnvironmentOptions extends VectorOptions {
@@ -15,27 +42,12 @@ export interface VectorEnvironmentOptions extends VectorOptions {
   readonly make: string | ((index: number) => Environment);
 }
 
-/** Rows of the options that vectors of both kinds have. */
-export const vectorOptionTable = {
-  count: option.integer({ min: 1, required: true, doc: "How many environments." }),
-  onFailure: option.made<NonNullable<VectorOptions["onFailure"]>>(
-    `"stop", "restart", or a function of the index that returns one of them`,
-    (value) => value === "stop" || value === "restart" || typeof value === "function",
-    { doc: 'What happens when an environment fails. Default: "stop".' },
-  ),
-  onRestart: option.made<(error: EspalierError) => void>(
-    "a function of the error",
-    (value) => typeof value === "function",
-    { doc: "Called with the reason when an environment is made again." },
-  ),
-} satisfies OptionTable<VectorOptions>;
-
 const optionTable = {
   ...vectorOptionTable,
   make: option.made<VectorEnvironmentOptions["make"]>(
     "the name of an environment, or a function that makes the environment of an index",
     (value) => typeof value === "string" || typeof value === "function",
-    { required: true, doc: "Makes the environments." },
+    { required: true },
   ),
 } satisfies OptionTable<VectorEnvironmentOptions>;
 

@@ -1,7 +1,5 @@
-import type { EspalierError } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Space } from "../spaces/space.ts";
-import type { FailurePolicy } from "./failure.ts";
 
 // Vectors of environments: several environments that step together, with one row per agent of each.
 //
@@ -80,16 +78,6 @@ export interface VectorEnvironment {
   getState(): StateTree;
   setState(state: StateTree): void;
   close(): void;
-}
-
-/** Options of vectors in this thread and in other threads. */
-export interface VectorOptions {
-  /** How many environments. */
-  readonly count: number;
-  /** What happens when an environment fails, for all or by index. Default: "stop". */
-  readonly onFailure?: FailurePolicy | ((index: number) => FailurePolicy);
-  /** Called with the reason when an environment is made again, under `onFailure: "restart"`. Default: a process warning. */
-  readonly onRestart?: (error: EspalierError) => void;
 }
 
 /** A vector that can make single environments again. */

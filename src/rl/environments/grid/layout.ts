@@ -1,20 +1,26 @@
-import { badOption, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
+import { badOption, type Options, option, resolveOptions } from "../../../core/index.ts";
+
+const optionTable = {
+  /** How many agents act at once; each has a goal of its own, and all must reach theirs. Default: 1. */
+  agents: option.integer({ min: 1, default: 1, doc: "How many agents act at once." }),
+  /** Maps by name, from easy to hard. Default: `gridLessons`. */
+  lessons: option.made<Readonly<Record<string, readonly string[]>>>(
+    "maps by name, from easy to hard",
+    (value) => typeof value === "object" && value !== null,
+    { doc: "Maps by name. Default: `gridLessons`." },
+  ),
+  /** Steps after which an episode is truncated. Default: 100. */
+  timeLimit: option.integer({ min: 1, default: 100, doc: "Steps after which an episode is truncated." }),
+  /** Cells an agent sees in each direction. Default: 2. */
+  view: option.integer({ min: 1, default: 2, doc: "Cells an agent sees in each direction." }),
+  /** Masks moves that lead into walls. Default: false. */
+  masks: option.flag({ default: false, doc: "Masks moves that lead into walls." }),
+  /** Default: "GridWorld-v0", and "GridWorldTeam-v0" for several agents. */
+  name: option.text({ doc: "The environment's name." }),
+};
 
 /** Options of {@link gridWorld} and {@link compiledGridWorld}. */
-export interface GridWorldOptions {
-  /** How many agents act at once; each has a goal of its own, and all must reach theirs. Default: 1. */
-  readonly agents?: number;
-  /** Maps by name, from easy to hard. Default: `gridLessons`. */
-  readonly lessons?: Readonly<Record<string, readonly string[]>>;
-  /** Steps after which an episode is truncated. Default: 100. */
-  readonly timeLimit?: number;
-  /** Cells an agent sees in each direction. Default: 2. */
-  readonly view?: number;
-  /** Masks moves that lead into walls. Default: false. */
-  readonly masks?: boolean;
-  /** Default: "GridWorld-v0", and "GridWorldTeam-v0" for several agents. */
-  readonly name?: string;
-}
+export interface GridWorldOptions extends Options<typeof optionTable> {}
 
 /**
  * The built-in lessons, from easy to hard. Each is a map: `#` wall, `.` floor, `+` a door that a key opens, and where
@@ -128,19 +134,6 @@ export interface GridLayout {
   /** Numbers in an agent's observation. */
   readonly size: number;
 }
-
-const optionTable = {
-  agents: option.integer({ min: 1, default: 1, doc: "How many agents act at once." }),
-  lessons: option.made<NonNullable<GridWorldOptions["lessons"]>>(
-    "maps by name, from easy to hard",
-    (value) => typeof value === "object" && value !== null,
-    { doc: "Maps by name. Default: `gridLessons`." },
-  ),
-  timeLimit: option.integer({ min: 1, default: 100, doc: "Steps after which an episode is truncated." }),
-  view: option.integer({ min: 1, default: 2, doc: "Cells an agent sees in each direction." }),
-  masks: option.flag({ default: false, doc: "Masks moves that lead into walls." }),
-  name: option.text({ doc: "The environment's name." }),
-} satisfies OptionTable<GridWorldOptions>;
 
 const signs = { starts: "s*&", goals: "g*", keys: "k&" };
 

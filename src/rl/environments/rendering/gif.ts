@@ -1,25 +1,20 @@
-import { badOption, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
+import { badOption, type Options, option, resolveOptions } from "../../../core/index.ts";
 import type { Drawing } from "../environment.ts";
 import { Palette, rasterise } from "./raster.ts";
 
-/** Options of {@link asGif}. */
-export interface GifOptions {
-  /** Width in pixels. Default: 400. */
-  readonly width?: number;
-  /** Drawings per second. Default: 30. */
-  readonly fps?: number;
-  /** Default: "white". */
-  readonly background?: string;
-  /** Seconds for which the last picture stays. Default: 1. */
-  readonly rest?: number;
-}
-
 const optionTable = {
-  width: option.integer({ min: 1, max: 4096, default: 400, doc: "Width in pixels." }),
-  fps: option.number({ above: 0, max: 1000, default: 30, doc: "Drawings per second." }),
-  background: option.text({ default: "white", doc: "Background colour." }),
-  rest: option.number({ min: 0, default: 1, doc: "Seconds for which the last picture stays." }),
-} satisfies OptionTable<GifOptions>;
+  /** Width in pixels. Default: 400. */
+  width: option.integer({ min: 1, max: 4096, default: 400 }),
+  /** Drawings per second. Default: 30. */
+  fps: option.number({ above: 0, max: 1000, default: 30 }),
+  /** Default: "white". */
+  background: option.text({ default: "white" }),
+  /** Seconds for which the last picture stays. Default: 1. */
+  rest: option.number({ min: 0, default: 1 }),
+};
+
+/** Options of {@link asGif}. */
+export interface GifOptions extends Options<typeof optionTable> {}
 
 /** In hundredths of a second: viewers show shorter frames for a tenth of a second. */
 const SHORTEST = 2;

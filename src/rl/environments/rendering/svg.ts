@@ -1,25 +1,21 @@
-import { badOption, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
+import { badOption, type Options, option, resolveOptions } from "../../../core/index.ts";
 import type { Drawing, DrawnShape } from "../environment.ts";
 
-/** Options of {@link asSvg}. */
-export interface SvgOptions {
-  /** Width in pixels. Default: 600. */
-  readonly width?: number;
-}
-
-/** Options of {@link asSvgAnimation}. */
-export interface SvgAnimationOptions extends SvgOptions {
-  /** Drawings per second. Default: 30. */
-  readonly fps?: number;
-}
-
 const svgTable = {
-  width: option.number({ above: 0, default: 600, doc: "Width in pixels." }),
-} satisfies OptionTable<SvgOptions>;
+  /** Width in pixels. Default: 600. */
+  width: option.number({ above: 0, default: 600 }),
+};
+
+/** Options of {@link asSvg}. */
+export interface SvgOptions extends Options<typeof svgTable> {}
 const animationTable = {
   ...svgTable,
-  fps: option.number({ above: 0, default: 30, doc: "Drawings per second." }),
-} satisfies OptionTable<SvgAnimationOptions>;
+  /** Drawings per second. Default: 30. */
+  fps: option.number({ above: 0, default: 30 }),
+};
+
+/** Options of {@link asSvgAnimation}. */
+export interface SvgAnimationOptions extends Options<typeof animationTable> {}
 
 /**
  * Writes a drawing as an SVG picture.

@@ -1,22 +1,18 @@
-import { type OptionTable, option, resolveOptions } from "../../../core/index.ts";
+import { type Options, option, resolveOptions } from "../../../core/index.ts";
 import type { Drawing } from "../environment.ts";
 import { Palette, rasterise } from "./raster.ts";
 
-/** Options of {@link asText}. */
-export interface TextOptions {
-  /** Width in characters. Default: 80. */
-  readonly columns?: number;
-  /** Most lines, without the caption. Default: what the drawing's shape needs. */
-  readonly rows?: number;
-  /** With ANSI colours, for a terminal. Without them light colours are left blank. Default: false. */
-  readonly color?: boolean;
-}
-
 const optionTable = {
-  columns: option.integer({ min: 1, default: 80, doc: "Width in characters." }),
-  rows: option.integer({ min: 1, doc: "Most lines, without the caption." }),
-  color: option.flag({ default: false, doc: "With ANSI colours." }),
-} satisfies OptionTable<TextOptions>;
+  /** Width in characters. Default: 80. */
+  columns: option.integer({ min: 1, default: 80 }),
+  /** Most lines, without the caption. Default: what the drawing's shape needs. */
+  rows: option.integer({ min: 1 }),
+  /** With ANSI colours, for a terminal. Without them light colours are left blank. Default: false. */
+  color: option.flag({ default: false }),
+};
+
+/** Options of {@link asText}. */
+export interface TextOptions extends Options<typeof optionTable> {}
 
 /** No colour: the first of a palette. */
 const NOTHING = 0;

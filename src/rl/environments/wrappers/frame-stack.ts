@@ -1,4 +1,4 @@
-import { checkSize, type OptionTable, option, resolveOptions } from "../../../core/index.ts";
+import { checkSize, type Options, option, resolveOptions } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import {
   type Box,
@@ -15,21 +15,18 @@ import {
 import { copyState, type Environment } from "../environment.ts";
 import { forAgents, type Seen, wrap } from "./wrap.ts";
 
-/** Options of {@link frameStack}. */
-export interface FrameStackOptions {
+const optionTable = {
   /** Frames before the first observation: that observation, or zeros. Default: "reset". */
-  readonly padding?: "reset" | "zero";
+  padding: option.oneOf(["reset", "zero"], { default: "reset", doc: "Frames before the first observation." }),
   /**
    * The axis of a box's frames: `first` adds a first axis of frames, `last` concatenates frames along the last axis.
    * Default: "last" for pictures (boxes [height, width, channels]), else "first".
    */
-  readonly axis?: "first" | "last";
-}
-
-const optionTable = {
-  padding: option.oneOf(["reset", "zero"], { default: "reset", doc: "Frames before the first observation." }),
   axis: option.oneOf(["first", "last"], { doc: "The axis of a box's frames." }),
-} satisfies OptionTable<FrameStackOptions>;
+};
+
+/** Options of {@link frameStack}. */
+export interface FrameStackOptions extends Options<typeof optionTable> {}
 
 /**
  * Stacks observations with those before them, the oldest first. A box gets a first axis of `frames`, as Gymnasium's

@@ -1,27 +1,14 @@
-import { checkOptions, type EspalierError, node, type OptionTable, option } from "../../../core/index.ts";
+import { checkOptions, type EspalierError, node, type Options, option } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failurePolicies } from "../failure.ts";
 import { HostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
 import { checkAlike, type Description } from "../make-environments.ts";
 import { type Memory, ownMemory, sizesOf } from "../memory.ts";
-import type { RestartingVector, VectorOptions } from "../vector.ts";
+import type { RestartingVector } from "../vector.ts";
 import { vectorOptionTable } from "../vector-environment.ts";
 import type { ThreadSource } from "./protocol.ts";
 import { ThreadClient, type ThreadOptions } from "./thread-client.ts";
 import { resultKeys, ThreadPart } from "./thread-part.ts";
-
-/** Options of {@link threadedEnvironment}. */
-export interface ThreadedEnvironmentOptions extends VectorOptions {
-  /**
-   * The name of a built-in environment, or a module (its URL, usually `new URL("./my-environment.ts", import.meta.url)`)
-   * and the name of a function it exports, which makes the environment of an index.
-   */
-  readonly make: string | { readonly module: URL | string; readonly name: string };
-  /** How many threads the environments are split over. Default: one per processor. */
-  readonly threads?: number;
-  /** Seconds that one call of an environment may take before it counts as hanging. Default: 30. */
-  readonly timeout?: number;
-}
 
 export const timeoutOption = option.number({
   above: 0,
@@ -30,16 +17,29 @@ export const timeoutOption = option.number({
   doc: "Seconds that one call of an environment may take before it counts as hanging.",
 });
 
+type ThreadedMake = string | { readonly module: URL | string; readonly name: string };
+
 const optionTable = {
   ...vectorOptionTable,
-  make: option.made<ThreadedEnvironmentOptions["make"]>(
+  make: option.made<ThreadedMake>(
     "the name of a built-in environment, or { module: new URL(..., import.meta.url), name }: threads share no functions",
     (value) => sourceOf(value) !== undefined,
-    { required: true, doc: "Makes the environments." },
+    { required: true },
   ),
-  threads: option.integer({ min: 1, doc: "How many threads the environments are split over." }),
+  /** How many threads the environments are split over. Default: one per processor. */
+  threads: option.integer({ min: 1 }),
+  /** Seconds that one call of an environment may take before it counts as hanging. Default: 30. */
   timeout: timeoutOption,
-} satisfies OptionTable<ThreadedEnvironmentOptions>;
+};
+
+/** Options of {@link threadedEnvironment}. */
+export interface ThreadedEnvironmentOptions extends Omit<Options<typeof optionTable>, "make"> {
+  /**
+   * The name of a built-in environment, or a module (its URL, usually `new URL("./my-environment.ts", import.meta.url)`)
+   * and the name of a function it exports, which makes the environment of an index.
+   */
+  readonly make: ThreadedMake;
+}
 
 /**
  * Environments that step at the same time in threads, over shared memory: for environments whose steps take some tens
