@@ -360,22 +360,19 @@ export function imitationLoss(options: TokenLossOptions = {}): Loss<TextBatch, T
   }));
 }
 
-interface TokenLossInputs {
-  readonly batch: TextBatch;
-  readonly outputs: TextOutputs;
-  readonly made: Value;
-  /** The mean over the tokens that the model made, by the rule of the options. */
-  mean(x: Value): Value;
-}
-
-/** A loss over all tokens that the model made. */
+/** A loss over all tokens that the model made; `mean` is the mean over them, by the rule of the options. */
 function tokenLoss(
   kind: string,
   name: string,
   weight: number,
   options: TokenLossOptions,
   defaults: LengthOptions,
-  term: (inputs: TokenLossInputs) => LossTerm,
+  term: (inputs: {
+    readonly batch: TextBatch;
+    readonly outputs: TextOutputs;
+    readonly made: Value;
+    mean(x: Value): Value;
+  }) => LossTerm,
 ): Loss<TextBatch, TextOutputs> {
   const average = averageOf(kind, options, defaults);
   return {
@@ -436,14 +433,8 @@ const lengthsOf = (made: Value): Value => np.sum(made.astype("f32"), { axis: -1 
 /** Tokens of groups that something is learned from. */
 const learnedTokens = (made: Value, learned: Value): Value => np.logicalAnd(made, np.expandDims(learned, -1));
 
-interface Average {
-  /** The mean of x [B, G, L] over tokens that count. */
-  of(x: Value, counts: Value): Value;
-  /** What it is divided by: tokens, or samples. */
-  count(counts: Value): Value;
-}
-
-function averageOf(kind: string, options: LengthOptions, defaults: LengthOptions): Average {
+/** The rule by which losses of tokens become one number. */
+function averageOf(kind: string, options: LengthOptions, defaults: LengthOptions) {
   const given = options.lengthNormalization !== undefined || options.length !== undefined;
   const { lengthNormalization: rule = "sequence", length } = given ? options : defaults;
   if (rule === "constant" && length === undefined)
@@ -458,11 +449,13 @@ function averageOf(kind: string, options: LengthOptions, defaults: LengthOptions
       `length is given, and lengthNormalization is "${rule}"`,
       'leave length out, or give lengthNormalization: "constant"',
     );
+  /** What a mean is divided by: tokens, or samples. */
   const count = (counts: Value): Value =>
     rule === "token" ? numberOf(counts) : numberOf(np.any(counts, { axis: -1 }));
   return {
     count,
-    of: (x, counts) => {
+    /** The mean of x [B, G, L] over tokens that count. */
+    of: (x: Value, counts: Value): Value => {
       const sums = np.sum(kept(x, counts), { axis: -1 });
       const lengths: ValueLike = rule === "sequence" ? np.maximum(lengthsOf(counts), 1) : (length ?? 1);
       return np.sum(sums.div(lengths)).div(np.maximum(count(counts), 1));

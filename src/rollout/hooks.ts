@@ -18,7 +18,7 @@ import {
 } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type HookContext, type HookSettings, PeriodicHook, type Slot } from "../hooks/index.ts";
-import { withMethods } from "../language/index.ts";
+import { required, withMethods } from "../language/index.ts";
 import { curriculumValues } from "../rl/index.ts";
 import { every, type Schedule } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
@@ -162,24 +162,19 @@ function scoresOf(found: Readonly<Record<string, EvaluatedScores>>): Readonly<Re
 }
 
 /** The evaluations that a worker has by itself: of the current lesson, and of all lessons for the curriculum. */
-export function defaultHooks({
-  microEvalFrequency,
-  microEvalExamples,
-  evalFrequency,
-  evalExamples,
-  evalUnit,
-}: Settings<typeof optionTable>): readonly WorkerHook[] {
+export function defaultHooks(settings: Settings<typeof optionTable>): readonly WorkerHook[] {
+  const { evalFrequency, evalUnit } = settings;
   return [
     evaluationHook({
       name: "micro-evaluation",
-      frequency: microEvalFrequency,
-      nExamples: microEvalExamples,
+      frequency: settings.microEvalFrequency,
+      nExamples: settings.microEvalExamples,
       evaluateAllLessons: false,
     }),
     evaluationHook({
       name: "evaluation",
       schedule: evalUnit === "trainer" ? every({ updates: evalFrequency }) : every({ steps: evalFrequency }),
-      nExamples: evalExamples,
+      nExamples: settings.evalExamples,
       primary: true,
     }),
   ];
@@ -210,6 +205,11 @@ export class LoggingHook extends PeriodicHook {
   }
 }
 
+const metricsTable = {
+  ...periodTable,
+  metrics: required(option.made("a function of the context", (value) => typeof value === "function", {})),
+};
+
 /** Options of {@link MetricsHook}. */
 export interface MetricsOptions<C extends HookContext> extends PeriodOptions {
   /** Measures: a number or a text by name. */
@@ -230,15 +230,7 @@ export class MetricsHook<C extends HookContext = HookContext> extends PeriodicHo
   readonly #metrics: MetricsOptions<C>["metrics"];
 
   constructor(options: MetricsOptions<C>) {
-    const metrics = option.made<MetricsOptions<C>["metrics"]>(
-      "a function of the context",
-      (value) => typeof value === "function",
-      {
-        required: true,
-      },
-    );
-    const settings = resolveOptions("MetricsHook", options, { ...periodTable, metrics });
-    super(periodOf("metrics", settings));
+    super(periodOf("metrics", resolveOptions("MetricsHook", options, metricsTable)));
     this.#metrics = options.metrics;
   }
 

@@ -15,18 +15,20 @@ export interface ReplayOptions {
   readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
 }
 
-/** Counts from the beginning of a run. */
-export interface ReplayCounts {
-  rollouts: number;
-  units: number;
+const noCounts = {
+  rollouts: 0,
+  units: 0,
   /** Rollouts that were refused: too old, of weights that the trainer has not reached, or known already. */
-  stale: number;
-  future: number;
-  duplicates: number;
+  stale: 0,
+  future: 0,
+  duplicates: 0,
   /** Units that were refused as useless, and those that grew too old before they were used up. */
-  useless: number;
-  expired: number;
-}
+  useless: 0,
+  expired: 0,
+};
+
+/** Counts from the beginning of a run. */
+export type ReplayCounts = typeof noCounts;
 
 interface Held {
   readonly rollout: Rollout;
@@ -48,15 +50,7 @@ const remembered = 4096;
  * where `recency` says so, and never once its weights are more than `maxStaleness` updates old.
  */
 export class RolloutReplay implements Stateful {
-  readonly counts: ReplayCounts = {
-    rollouts: 0,
-    units: 0,
-    stale: 0,
-    future: 0,
-    duplicates: 0,
-    useless: 0,
-    expired: 0,
-  };
+  readonly counts: ReplayCounts = { ...noCounts };
   readonly #options: ReplayOptions;
   #held: Held[] = [];
   #ids: string[] = [];

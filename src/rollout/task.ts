@@ -47,7 +47,7 @@ import {
 } from "../trainer/index.ts";
 import { rankLearnProgram, sharedReport } from "./rank-learn.ts";
 import { batchesOf, type ReplayCounts, RolloutReplay, type Unit } from "./replay.ts";
-import type { NamedArrays, Rollout, RolloutGenerator, Transport, Weights, WorkerLink } from "./rollout.ts";
+import type { NamedArrays, Rollout, RolloutGenerator, Transport, Weights } from "./rollout.ts";
 import { arraysOf, checkSameModel } from "./weights.ts";
 import { checkScores, RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 
@@ -202,20 +202,23 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
   const keys = new KeyCounts({ keys: keysOf(learner), counts: ["updates"], where: learner.where });
   const reference = options.reference && new Reference(learner, options.reference);
   let newest: Weights | undefined;
-  /** Gives the worker of this process the weights; `worker.step()` gives the task its rollouts. */
-  const link: WorkerLink = {
-    receive: async () => {
-      const found = newest;
-      newest = undefined;
-      return found;
-    },
-    send: async () => undefined,
-    close: async () => undefined,
-  };
+  /** The worker of this process. It takes the weights of now; `worker.step()` gives the task its rollouts. */
   const worker =
     transport || !generator
       ? undefined
-      : new RolloutWorker({ seed: keys.keys.worker[0] as number, ...options.worker, generator, link });
+      : new RolloutWorker({
+          seed: keys.keys.worker[0] as number,
+          ...options.worker,
+          generator,
+          weights: {
+            receive: async () => {
+              const found = newest;
+              newest = undefined;
+              return found;
+            },
+          },
+          rollouts: { send: async () => undefined },
+        });
   /** Looked up each time: hooks of the worker come and go. */
   const components = (): Readonly<Record<string, Stateful>> => ({
     ...learner.components,

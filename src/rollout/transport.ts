@@ -186,9 +186,7 @@ export class RolloutQueue {
   readonly #senders = new Line<Rollout, void>();
   readonly #ids = new Set<string>();
   #state: "open" | "closed" | EspalierError = "open";
-  #accepted = 0;
-  #taken = 0;
-  #duplicates = 0;
+  readonly #counts = { accepted: 0, taken: 0, duplicates: 0 };
 
   /**
    * `remembered` ids are kept, so that a rollout that comes again is known. A worker repeats what it sent last: the
@@ -200,12 +198,7 @@ export class RolloutQueue {
   }
 
   get counts(): Omit<TransportStats, "workers" | "replaced"> {
-    return {
-      accepted: this.#accepted,
-      taken: this.#taken,
-      queued: this.#rollouts.length,
-      duplicates: this.#duplicates,
-    };
+    return { ...this.#counts, queued: this.#rollouts.length };
   }
 
   /** True for a rollout that is or was in the queue. */
@@ -232,7 +225,7 @@ export class RolloutQueue {
 
   #accept(rollout: Rollout): void {
     if (this.#ids.has(rollout.id)) {
-      this.#duplicates++;
+      this.#counts.duplicates++;
       return;
     }
     this.#ids.add(rollout.id);
@@ -240,9 +233,9 @@ export class RolloutQueue {
       const [oldest = ""] = this.#ids;
       this.#ids.delete(oldest);
     }
-    this.#accepted++;
+    this.#counts.accepted++;
     const taker = this.#takers.first();
-    if (taker) this.#taken++;
+    if (taker) this.#counts.taken++;
     if (taker) taker.settle(rollout);
     else this.#rollouts.push(rollout);
   }
@@ -255,7 +248,7 @@ export class RolloutQueue {
       this.checkOpen();
       return this.#takers.wait(undefined, signal, (place) => place.settle(undefined));
     }
-    this.#taken++;
+    this.#counts.taken++;
     // In the same turn, so that nobody who comes later passes those who wait.
     while (this.#rollouts.length < this.#capacity) {
       const sender = this.#senders.first();

@@ -4,7 +4,6 @@ import {
   isPlainObject,
   leafPaths,
   type TreeShape,
-  treeMap,
   unflatten,
 } from "../core/index.ts";
 import { type HostArray, onDevice, put, read, type Tensor, type TensorType } from "../engine/index.ts";
@@ -26,18 +25,16 @@ export async function arraysOf(params: Params<Tensor>): Promise<NamedArrays> {
 export class WeightsReceiver {
   readonly #kind: string;
   readonly #tree: TreeShape;
-  readonly #types: readonly TensorType[];
-  readonly #known: Shapes;
+  readonly #known: ReadonlyMap<string, TensorType>;
   readonly #where: NonNullable<Parameters<typeof put>[1]>;
   #newest: Params<Tensor> | undefined;
 
   constructor(kind: string, like: Params<Tensor>) {
-    const leaves: unknown[] = [];
     this.#kind = kind;
-    this.#tree = flatten(like, leaves);
-    this.#types = (leaves as readonly Tensor[]).map(({ type }) => type);
-    this.#known = shapesOf(like);
-    const device = (leaves as readonly Tensor[])[0]?.device;
+    this.#tree = flatten(like, []);
+    const tensors = [...leavesOf(like)] as readonly (readonly [string, Tensor])[];
+    this.#known = new Map(tensors.map(([path, { type }]) => [path, type]));
+    const device = tensors[0]?.[1].device;
     this.#where = device ? { device } : {};
   }
 
@@ -50,59 +47,47 @@ export class WeightsReceiver {
   }
 
   take(weights: Params<Tensor> | NamedArrays): Params<Tensor> {
-    checkSame("these weights are", this.#known, shapesOf(weights));
-    this.#newest = isNamedArrays(weights) ? this.#placed(weights) : this.#moved(weights);
-    return this.#newest;
-  }
-
-  #placed(arrays: NamedArrays): Params<Tensor> {
-    const tensors = leafPaths(this.#tree).map((path, i) => {
-      const { dtype, shape } = this.#types[i] as TensorType;
-      return put((arrays[path] as ShapedArray).data, { ...this.#where, dtype, shape });
-    });
-    return unflatten(this.#tree, tensors) as Params<Tensor>;
-  }
-
-  /** Those of a trainer on several devices are on all of them. */
-  #moved(params: Params<Tensor>): Params<Tensor> {
+    const given = leavesOf(weights);
+    checkSame("these weights are", this.#known, given);
     const { device } = this.#where;
-    if (typeof device !== "object") return params;
-    return treeMap((tensor: Tensor) => onDevice(tensor, device), params) as Params<Tensor>;
+    const tensors = Array.from(this.#known, ([path, { dtype, shape }]) => {
+      const leaf = given.get(path) as Tensor | ShapedArray;
+      if ("data" in leaf) return put(leaf.data, { ...this.#where, dtype, shape });
+      // Those of a trainer on several devices are on all of them.
+      return typeof device === "object" ? onDevice(leaf, device) : leaf;
+    });
+    this.#newest = unflatten(this.#tree, tensors) as Params<Tensor>;
+    return this.#newest;
   }
 }
 
 /** Refuses parameters that have not the names and shapes of others. */
 export const checkSameModel = (what: string, like: Params<Tensor>, params: Params<Tensor>): void =>
-  checkSame(what, shapesOf(like), shapesOf(params));
+  checkSame(what, leavesOf(like), leavesOf(params));
 
-/** True for arrays by name; parameters are trees of tensors. */
-const isNamedArrays = (weights: Params<Tensor> | NamedArrays): weights is NamedArrays =>
-  Object.values(weights).every(
+/** Arrays by name as they are, and tensors of a tree by their paths. */
+function leavesOf(weights: Params<Tensor> | NamedArrays): ReadonlyMap<string, Tensor | ShapedArray> {
+  const isNamed = Object.values(weights).every(
     (value) => isPlainObject(value) && ArrayBuffer.isView((value as { readonly data?: unknown }).data),
   );
-
-/** Shapes as texts, by the paths of what has them. */
-type Shapes = ReadonlyMap<string, string>;
-
-function shapesOf(weights: Params<Tensor> | NamedArrays): Shapes {
+  if (isNamed) return new Map(Object.entries(weights as NamedArrays));
   const leaves: unknown[] = [];
-  const named = isNamedArrays(weights);
-  const paths = named ? Object.keys(weights) : leafPaths(flatten(weights, leaves));
-  const shaped = (named ? Object.values(weights) : leaves) as readonly Pick<ShapedArray, "shape">[];
-  return new Map(paths.map((path, i) => [path, String(shaped[i]?.shape)]));
+  const paths = leafPaths(flatten(weights, leaves));
+  return new Map(paths.map((path, i) => [path, leaves[i] as Tensor]));
 }
 
+type Shaped = ReadonlyMap<string, Pick<ShapedArray, "shape">>;
+
 /** Refuses weights of another model, naming the first that differs. */
-function checkSame(whose: string, known: Shapes, given: Shapes): void {
+function checkSame(whose: string, known: Shaped, given: Shaped): void {
   for (const path of new Set([...known.keys(), ...given.keys()])) {
     const [wanted, found] = [known.get(path), given.get(path)];
-    if (wanted === found) continue;
-    const what =
-      found === undefined
-        ? "is missing"
-        : wanted === undefined
-          ? "is not known"
-          : `has the shape [${found}], and not [${wanted}]`;
+    if (wanted && found && String(wanted.shape) === String(found.shape)) continue;
+    const what = !found
+      ? "is missing"
+      : wanted
+        ? `has the shape [${found.shape}], and not [${wanted.shape}]`
+        : "is not known";
     throw new EspalierError("WEIGHTS_INVALID", `${whose} of another model: "${path}" ${what}`, {
       fix: "build its model with the same options as the one that is trained",
     });

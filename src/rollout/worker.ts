@@ -306,8 +306,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
    * closed; then ends the worker. Rejects with a failure, after `onError` and `onWorkerEnd`.
    */
   async run(options: Options<typeof runTable> = {}): Promise<WorkerResult> {
-    const settings = resolveOptions("RolloutWorker.run", options, runTable);
-    const { steps = Number.POSITIVE_INFINITY, signal } = settings;
+    const { steps = Infinity, signal } = resolveOptions("RolloutWorker.run", options, runTable);
     const release = this.#follow(signal);
     try {
       for (let made = 0; made < steps; made++) if ((await this.step()) === undefined) break;
@@ -489,11 +488,9 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   }
 
   #emit(event: WorkerEvent): HookResults | undefined | Promise<HookResults | undefined> {
-    const context = this.#context;
-    const progress = this.#progress;
-    context.since = progress.occurs(event);
-    context.counters = progress.counters;
-    return this.hooks.run(event, context);
+    this.#context.since = this.#progress.occurs(event);
+    this.#context.counters = this.counters;
+    return this.hooks.run(event, this.#context);
   }
 
   async #failed(error: unknown): Promise<void> {
@@ -696,20 +693,19 @@ function allAlike(lessons: readonly string[]): Curriculum {
 
 /** Refuses scores that would stay in a curriculum's averages. */
 export function checkScores(what: string, scores: LessonScores): void {
-  const { episodes, return: mean, positive } = (scores as Partial<LessonScores> | undefined) ?? {};
-  const isWrong =
-    episodes === undefined ||
-    !Number.isSafeInteger(episodes) ||
-    episodes < 0 ||
-    (episodes > 0 && (!Number.isFinite(mean) || positive === undefined || !(positive >= 0 && positive <= 1)));
-  if (isWrong)
-    throw new EspalierError(
-      "ROLLOUT_INVALID",
-      `${what} has ${episodes} episodes, a return of ${mean}, ${positive} of them positive`,
-      {
-        fix: "give a number of episodes, their finite mean return, and from 0 to 1 the share of them above 0",
-      },
-    );
+  const {
+    episodes = Number.NaN,
+    return: mean,
+    positive,
+  } = (scores as Partial<LessonScores> | undefined) ?? {};
+  const isShare = Number(positive) >= 0 && Number(positive) <= 1;
+  if (episodes === 0 || (Number.isSafeInteger(episodes) && episodes > 0 && Number.isFinite(mean) && isShare))
+    return;
+  throw new EspalierError(
+    "ROLLOUT_INVALID",
+    `${what} has ${episodes} episodes, a return of ${mean}, ${positive} of them positive`,
+    { fix: "give a number of episodes, their finite mean return, and from 0 to 1 the share of them above 0" },
+  );
 }
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
