@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { TestModule, Vitest } from "vitest/node";
 import { testCounts } from "./test-counts.ts";
 
-type State = "passed" | "failed" | "skipped";
+type State = "passed" | "failed" | "skipped" | "pending";
 
 /** Ends a made-up run of one file and returns what the reporter did. */
 function end(
@@ -20,9 +20,9 @@ function end(
   const module = { relativeModuleId: "a.test.ts", errors: () => errors, children: { allTests: () => tests } };
   reporter.onInit?.({ config: { testNamePattern: options.pattern } } as unknown as Vitest);
   reporter.onTestRunEnd?.([module as unknown as TestModule], [], "passed");
-  const report = readFileSync(reportTo, "utf8");
+  const [report, failing] = [reportTo, `${reportTo}.failed`].map((file) => readFileSync(file, "utf8"));
   rmSync(folder, { recursive: true });
-  return { report, code: process.exitCode };
+  return { report, failing, code: process.exitCode };
 }
 
 describe("testCounts", () => {
@@ -64,7 +64,18 @@ describe("testCounts", () => {
   });
 
   it("passes a run without skips where parts are required", () => {
-    expect(end(["passed"], { required: "xla" })).toEqual({ code: before, report: "1 passed, 0 failed\n" });
+    expect(end(["passed"], { required: "xla" })).toEqual({
+      code: before,
+      report: "1 passed, 0 failed\n",
+      failing: "",
+    });
+  });
+
+  it("lists files that failed, did not load, or whose process ended, with the tests that passed", () => {
+    expect(end(["passed", "failed"]).failing).toBe("1 a.test.ts\n");
+    expect(end([], { errors: 1 }).failing).toBe("0 a.test.ts\n");
+    expect(end(["passed", "passed", "pending"], { required: "xla" }).failing).toBe("2 a.test.ts\n");
+    expect(end(["passed", "skipped"]).failing).toBe("");
   });
 
   it("does not take a name pattern for a missing part", () => {

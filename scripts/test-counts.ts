@@ -5,7 +5,7 @@ import type { Reporter, TestModule, Vitest } from "vitest/node";
 interface Options {
   /** The value of `ESPALIER_REQUIRE`: when set, a skipped test fails the run and is named. */
   readonly required: string | undefined;
-  /** A file that gets the last line too, for scripts. */
+  /** A file that gets the last line too, for scripts. FILE.failed gets `PASSED TEST-FILE` for each file that failed. */
   readonly reportTo: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function testCounts({ required, reportTo }: Options): Reporter {
       vitest = context;
     },
     onTestRunEnd(modules, strayErrors) {
-      const { passed, failed, skipped } = count(modules);
+      const { passed, failed, skipped, failing } = count(modules);
       // A name pattern skips whatever it does not match, which is what its user wants.
       const forbidden = required && !vitest?.config.testNamePattern ? skipped.length : 0;
       if (forbidden > 0) {
@@ -33,6 +33,7 @@ export function testCounts({ required, reportTo }: Options): Reporter {
       if (reportTo) {
         mkdirSync(dirname(reportTo), { recursive: true });
         writeFileSync(reportTo, `${line}\n`);
+        writeFileSync(`${reportTo}.failed`, failing.map((file) => `${file}\n`).join(""));
       }
     },
   };
@@ -42,14 +43,19 @@ function count(modules: readonly TestModule[]) {
   let passed = 0;
   let failed = 0;
   const skipped: string[] = [];
+  const failing: string[] = [];
   for (const module of modules) {
-    failed += module.errors().length;
+    const states = { passed: 0, failed: module.errors().length, skipped: 0, pending: 0 };
     for (const test of module.children.allTests()) {
       const { state } = test.result();
-      if (state === "passed") passed++;
-      else if (state === "failed") failed++;
-      else skipped.push(`${module.relativeModuleId} > ${test.fullName}`);
+      states[state]++;
+      if (state === "skipped" || state === "pending")
+        skipped.push(`${module.relativeModuleId} > ${test.fullName}`);
     }
+    passed += states.passed;
+    failed += states.failed;
+    // What is pending at the end was in a process that ended before it.
+    if (states.failed + states.pending > 0) failing.push(`${states.passed} ${module.relativeModuleId}`);
   }
-  return { passed, failed, skipped };
+  return { passed, failed, skipped, failing };
 }
