@@ -1,15 +1,6 @@
-import { EspalierError, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
-import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
-import {
-  checkMonitor,
-  type DevicesOption,
-  type MonitorOptions,
-  type RateInputs,
-} from "../../learner/index.ts";
+import { EspalierError, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
+import { checkMonitor, type MonitorOptions } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
-import type { Params } from "../../nn/index.ts";
-import type { Optimizer } from "../../optim/index.ts";
-import type { Ramp } from "../../schedule/index.ts";
 import type { ActionValues, TransitionTargets } from "../losses/td.ts";
 import { policyFor } from "../on-policy/options.ts";
 import * as rows from "../option-rows.ts";
@@ -17,95 +8,70 @@ import { checkNotRecurrent, type Policy, type PolicySpaces } from "../policies/p
 import type { PolicySpec } from "../policies/spec.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 
-/** Options of {@link dqnTask}. */
-export interface DqnOptions {
-  /** With discrete actions. */
-  readonly env: VectorEnvironment;
+/** The options of a task that the preset passes on, which are checked before there is an environment. */
+export const sharedOptions = {
   /**
    * The parameters of its distribution, the logits of choices, are the action values; its value function is not used.
    * Without memory. Default: one tower of 120 and 84, relu.
    */
-  readonly policy?: Policy | PolicySpec;
-  readonly optimizer: Optimizer;
-  /** Default: [tdLoss()]. */
-  readonly losses?: readonly Loss<TransitionTargets, ActionValues>[];
-  /** Steps of every row before the next updates. Default: 10. */
-  readonly rolloutSteps?: number;
-  /** Updates after these steps. Default: 1. */
-  readonly updates?: number;
-  /** Repetitions of both in an epoch. Default: 100. */
-  readonly cycles?: number;
-  /** Transitions of an update. Default: 128. */
-  readonly batchSize?: number;
-  /** Transitions in the replay buffer. Default: 10,000. */
-  readonly capacity?: number;
-  /** Agent steps before the first update. Default: 1000. */
-  readonly learningStarts?: number;
-  /** The probability of a random action: a ramp over `samples`, say. Default: from 1 to 0.05 over 10,000. */
-  readonly epsilon?: Ramp | number;
-  /** Discount. Default: 0.99. */
-  readonly gamma?: number;
-  /** The learning network chooses the next action and the target network evaluates it. Default: false. */
-  readonly double?: boolean;
-  /** The target network moves by `tau` towards the learning one `every` few updates. Default: 50 and 1. */
-  readonly target?: { readonly every?: number; readonly tau?: number };
-  /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
-  readonly lesson?: string | number;
-  readonly learningRate?: Ramp | number;
-  /** Further rates of the optimizer. */
-  readonly rates?: RateInputs;
-  /** Reported statistics of every update. */
-  readonly monitor?: MonitorOptions;
-  /** Initial parameters. Default: drawn by the policy. */
-  readonly params?: Params<Tensor>;
-  /** Default: the trainer's seed. */
-  readonly seed?: number;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
-  /** Devices that train together, each on an equal part of every batch. Default: 1. */
-  readonly devices?: DevicesOption;
-  readonly deterministic?: boolean;
-}
-
-/** The options of a task that the preset passes on, which are checked before there is an environment. */
-export const sharedOptions = {
   policy: rows.policy,
+  /** Default: [tdLoss()]. */
   losses: rows.losses<Loss<TransitionTargets, ActionValues>>("[tdLoss()]"),
+  /** Steps of every row before the next updates. Default: 10. */
   rolloutSteps: option.integer({ min: 1, default: 10 }),
+  /** Updates after these steps. Default: 1. */
   updates: option.integer({ min: 1, default: 1 }),
+  /** Repetitions of both in an epoch. Default: 100. */
   cycles: option.integer({ min: 1, default: 100 }),
+  /** Transitions of an update. Default: 128. */
   batchSize: option.integer({ min: 1, default: 128 }),
+  /** Transitions in the replay buffer. Default: 10,000. */
   capacity: option.integer({ min: 1, default: 10_000 }),
+  /** Agent steps before the first update. Default: 1000. */
   learningStarts: option.integer({ min: 0, default: 1000 }),
+  /** Discount. Default: 0.99. */
   gamma: option.number({ min: 0, max: 1, default: 0.99 }),
+  /** The learning network chooses the next action and the target network evaluates it. Default: false. */
   double: option.flag({ default: false }),
   // With a tau of 0 the target would never move.
-  target: option.group<NonNullable<DqnOptions["target"]>>(
+  /** The target network moves by `tau` towards the learning one `every` few updates. Default: 50 and 1. */
+  target: option.group<{ readonly every?: number; readonly tau?: number }>(
     { every: rows.size, tau: option.number({ above: 0, max: 1 }) },
     {},
   ),
+  /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
   lesson: rows.lesson,
   learningRate: rows.orRamp(rows.fromZero),
+  /** Reported statistics of every update. */
   monitor: option.made<MonitorOptions>("{ gradients: true }", () => true, {}),
+  /** Initial parameters. Default: drawn by the policy. */
   params: rows.params,
+  /** Default: the trainer's seed. */
   seed: rows.checkedElsewhere.seed,
   engine: rows.checkedElsewhere.engine,
   device: rows.checkedElsewhere.device,
+  /** Devices that train together, each on an equal part of every batch. Default: 1. */
   devices: rows.checkedElsewhere.devices,
   deterministic: rows.flag,
-} satisfies Partial<OptionTable<DqnOptions>>;
+};
 
 const taskOptions = {
   ...sharedOptions,
-  env: option.made<VectorEnvironment>(
+  /** With discrete actions. */
+  env: option.made<VectorEnvironment, { readonly required: true }>(
     "vectorEnvironment({ make, count })",
     (given) => Object(given).observationSpace !== undefined && Object(given).rows !== undefined,
     { required: true },
   ),
-  optimizer: { ...rows.optimizer, required: true },
+  optimizer: { ...rows.optimizer, required: true as const },
+  /** The probability of a random action: a ramp over `samples`, say. Default: from 1 to 0.05 over 10,000. */
   epsilon: rows.orRamp(rows.share),
+  /** Further rates of the optimizer. */
   rates: rows.checkedElsewhere.rates,
-} satisfies OptionTable<DqnOptions>;
+};
+
+/** Options of {@link dqnTask}. */
+export interface DqnOptions extends Options<typeof taskOptions> {}
 
 export const kind = "dqnTask";
 

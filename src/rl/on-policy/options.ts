@@ -1,27 +1,10 @@
-import {
-  badOption,
-  checkOptions,
-  checkSize,
-  EspalierError,
-  type OptionTable,
-  option,
-} from "../../core/index.ts";
-import type { Device, EngineChoice, Tensor } from "../../engine/index.ts";
-import {
-  checkMonitor,
-  type DevicesOption,
-  type MonitorOptions,
-  type RateInputs,
-} from "../../learner/index.ts";
+import { badOption, checkOptions, checkSize, EspalierError, type Options, option } from "../../core/index.ts";
+import { checkMonitor, type MonitorOptions } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
-import type { Params } from "../../nn/index.ts";
-import type { Optimizer } from "../../optim/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
-import type { Curriculum } from "../curriculum/curriculum.ts";
 import type { CompiledEnvironment } from "../environments/compiled.ts";
 import { checkLessons } from "../environments/environment.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
-import type { UpdateEpochs } from "../experience/update-epochs.ts";
 import * as rows from "../option-rows.ts";
 import { buildPolicy } from "../policies/build.ts";
 import type { Policy, PolicySpaces } from "../policies/policy.ts";
@@ -35,105 +18,88 @@ export interface CompiledEnvironments {
   readonly count: number;
 }
 
-/** Options of {@link onPolicyTask}. */
-export interface OnPolicyOptions {
-  readonly env: VectorEnvironment | CompiledEnvironments;
-  /** Default: two separate towers of 64 and 64, tanh. */
-  readonly policy?: Policy | PolicySpec;
-  readonly losses: readonly Loss<Experience, PolicyOutputs>[];
-  readonly optimizer: Optimizer;
-  /** Steps of every row in a rollout. */
-  readonly rolloutSteps: number;
+/** The options of a task that presets pass on, which are checked before there is an environment. */
+export const sharedOptions = {
   /** Passes over a rollout: a number, or `autoUpdateEpochs({ ... })`. Default: 1. */
-  readonly updateEpochs?: number | UpdateEpochs;
+  updateEpochs: option.either(rows.size, rows.tunedEpochs, {}),
+  /** Steps of every row in a rollout. */
+  rolloutSteps: rows.size,
   /** Minibatches of an update epoch. Default: 1. */
-  readonly minibatches?: number;
+  minibatches: rows.size,
   /** Discount. Default: 0.99. */
-  readonly gamma?: number;
+  gamma: rows.share,
   /** The lambda of GAE. Default: 0.95. */
-  readonly lambda?: number;
-  /** Normalizes observations by their running mean and variance, rewards by that of returns. Default: neither. */
-  readonly normalize?: { readonly observations?: boolean; readonly rewards?: boolean };
-  /** Normalizes advantages over the whole rollout, before losses see them. Default: false. */
-  readonly normalizeAdvantages?: boolean;
+  lambda: rows.share,
   /** Subtracts the running mean of rewards, which moves at this rate (1e-3 for true). Default: false. */
-  readonly centerRewards?: boolean | number;
+  centerRewards: option.either(rows.flag, rows.share, {}),
   /** Skips updates after this approximate KL divergence until the next rollout. Default: never. */
-  readonly targetKl?: number;
+  targetKl: rows.positive,
   /** Recomputes advantages before each update epoch, in V-trace form. Default: not. */
-  readonly vtrace?: { readonly rhoBar?: number; readonly cBar?: number };
+  vtrace: option.group<{ readonly rhoBar?: number; readonly cBar?: number }>(
+    { rhoBar: rows.positive, cBar: rows.positive },
+    {},
+  ),
   /** Steps that stay together when a rollout is shuffled. Default: 1, and all steps for recurrent policies. */
-  readonly segment?: number;
+  segment: rows.size,
   /** Draws segments more often the larger their advantages are. Default: each once. */
-  readonly prioritized?: { readonly alpha?: number; readonly beta?: number | Ramp };
+  prioritized: option.group<{ readonly alpha?: number; readonly beta?: number | Ramp }>(
+    { alpha: rows.share, beta: rows.orRamp(rows.share) },
+    {},
+  ),
   /** Chooses lessons, for environments that have some. Default: the one that `lesson` names. */
-  readonly curriculum?: Curriculum;
+  curriculum: rows.curriculum,
   /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
-  readonly lesson?: string | number;
-  readonly learningRate?: Ramp | number;
-  /** Further rates of the optimizer. */
-  readonly rates?: RateInputs;
+  lesson: rows.lesson,
   /** Reported statistics of every update. */
-  readonly monitor?: MonitorOptions;
+  monitor: option.made<MonitorOptions>("{ gradients: true }", () => true, {}),
   /** Initial parameters. Default: drawn by the policy. */
-  readonly params?: Params<Tensor>;
-  /** Default: the trainer's seed. */
-  readonly seed?: number;
+  params: rows.params,
   /** The most epochs in one call, for compiled environments. Default: 32. */
-  readonly maxEpochs?: number;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
+  maxEpochs: rows.size,
+  deterministic: rows.flag,
+  /** Default: the trainer's seed. */
+  seed: rows.checkedElsewhere.seed,
+  engine: rows.checkedElsewhere.engine,
+  device: rows.checkedElsewhere.device,
   /**
    * Devices that train together: each learns from an equal part of every minibatch, and steps an equal part of
    * environments that are compiled. Default: 1.
    */
-  readonly devices?: DevicesOption;
-  readonly deterministic?: boolean;
-}
-
-/** The options of a task that presets pass on, which are checked before there is an environment. */
-export const sharedOptions = {
-  updateEpochs: option.either(rows.size, rows.tunedEpochs, {}),
-  rolloutSteps: rows.size,
-  minibatches: rows.size,
-  gamma: rows.share,
-  lambda: rows.share,
-  centerRewards: option.either(rows.flag, rows.share, {}),
-  targetKl: rows.positive,
-  vtrace: option.group({ rhoBar: rows.positive, cBar: rows.positive }, {}),
-  segment: rows.size,
-  prioritized: option.group({ alpha: rows.share, beta: rows.orRamp(rows.share) }, {}),
-  curriculum: rows.curriculum,
-  lesson: rows.lesson,
-  monitor: option.made<MonitorOptions>("{ gradients: true }", () => true, {}),
-  params: rows.params,
-  maxEpochs: rows.size,
-  deterministic: rows.flag,
-  seed: rows.checkedElsewhere.seed,
-  engine: rows.checkedElsewhere.engine,
-  device: rows.checkedElsewhere.device,
   devices: rows.checkedElsewhere.devices,
+  /** Default: two separate towers of 64 and 64, tanh. */
   policy: rows.policy,
-} satisfies Partial<OptionTable<OnPolicyOptions>>;
+};
 
 const taskOptions = {
   ...sharedOptions,
-  env: option.made<OnPolicyOptions["env"]>(
+  env: option.made<VectorEnvironment | CompiledEnvironments>(
     'vectorEnvironment({ make, count }), or { compiled: compiledEnvironment("CartPole-v1"), count }',
     isEnvironments,
     { required: true },
   ),
+  /** Steps of every row in a rollout. */
   rolloutSteps: option.integer({ min: 1, required: true }),
   losses: {
-    ...rows.losses<OnPolicyOptions["losses"][number]>("[policyLoss(), valueLoss(), entropyLoss()]"),
-    required: true,
+    ...rows.losses<Loss<Experience, PolicyOutputs>>("[policyLoss(), valueLoss(), entropyLoss()]"),
+    required: true as const,
   },
-  optimizer: { ...rows.optimizer, required: true },
-  normalize: option.group({ observations: rows.flag, rewards: rows.flag }, {}),
+  optimizer: { ...rows.optimizer, required: true as const },
+  /** Normalizes observations by their running mean and variance, rewards by that of returns. Default: neither. */
+  normalize: option.group<{ readonly observations?: boolean; readonly rewards?: boolean }>(
+    { observations: rows.flag, rewards: rows.flag },
+    {},
+  ),
+  /** Normalizes advantages over the whole rollout, before losses see them. Default: false. */
   normalizeAdvantages: rows.flag,
   learningRate: rows.orRamp(rows.fromZero),
+  /** Further rates of the optimizer. */
   rates: rows.checkedElsewhere.rates,
-} satisfies OptionTable<OnPolicyOptions>;
+};
+
+/** Options of {@link onPolicyTask}. */
+export interface OnPolicyOptions extends Omit<Options<typeof taskOptions>, "env"> {
+  readonly env: VectorEnvironment | CompiledEnvironments;
+}
 
 export const kind = "onPolicyTask";
 
