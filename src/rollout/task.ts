@@ -1,15 +1,5 @@
 import { badOption, EspalierError, type Options, option, resolveOptions, treeMap } from "../core/index.ts";
-import {
-  type EngineChoice,
-  type HostArray,
-  hostRandom,
-  np,
-  put,
-  random,
-  read,
-  type Tensor,
-  type Value,
-} from "../engine/index.ts";
+import { type EngineChoice, hostRandom, np, put, random, type Tensor, type Value } from "../engine/index.ts";
 import { required, withMethods } from "../language/index.ts";
 import {
   compileUpdate,
@@ -200,7 +190,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     ...(options.useful && { useful: options.useful }),
   });
   const keys = new KeyCounts({ keys: keysOf(learner), counts: ["updates"], where: learner.where });
-  const reference = options.reference && new Reference(learner, options.reference);
+  const reference = options.reference && referenceOf(learner, options.reference);
   let newest: Weights | undefined;
   /** The worker of this process. It takes the weights of now; `worker.step()` gives the task its rollouts. */
   const worker =
@@ -430,53 +420,42 @@ function whyNothing(seen: readonly Rollout[]): string {
 const stateless: Stateful = { getState: () => ({}), setState: () => undefined };
 
 /** Parameters that do not move, and fields of rollouts by them. */
-class Reference {
-  readonly state: TensorState<Params>;
-  readonly #learner: Learner;
-  readonly #options: ReferenceOptions;
-  readonly #score: (inputs: Readonly<Record<string, Tensor>>) => Readonly<Record<string, Tensor>>;
-
-  constructor(learner: Learner, options: ReferenceOptions) {
-    this.#learner = learner;
-    this.#options = options;
-    this.state = new TensorState<Params>("reference", this.#first(), learner.stateOptions);
-    this.#score = compileUpdate(
-      { updates: {}, reads: { params: this.state } },
+function referenceOf(learner: Learner, options: ReferenceOptions) {
+  /** A copy, so that each tensor has one owner. */
+  const first = (): Params<Tensor> => {
+    const own = learner.params.getState() as Params<Tensor>;
+    const { params = own } = options;
+    checkSameModel("the reference is", own, params);
+    return treeMap(
+      (tensor: Tensor) =>
+        put(tensor.readSync(), { ...learner.where, shape: tensor.shape, dtype: tensor.dtype }),
+      params,
+    );
+  };
+  const state = new TensorState<Params>("reference", first(), learner.stateOptions);
+  const fieldsOf: (inputs: Readonly<Record<string, Tensor>>) => Readonly<Record<string, Tensor>> =
+    compileUpdate(
+      { updates: {}, reads: { params: state } },
       ({ params }, arrays: Readonly<Record<string, Value>>) => [
         {},
         options.fields(params, learner.shard(arrays)),
       ],
       learner.compileOptions("the reference"),
     );
-  }
-
-  /** A copy, so that each tensor has one owner. */
-  #first(): Params<Tensor> {
-    const own = this.#learner.params.getState() as Params<Tensor>;
-    const { params = own } = this.#options;
-    checkSameModel("the reference is", own, params);
-    return treeMap(
-      (tensor: Tensor) =>
-        put(tensor.readSync(), { ...this.#learner.where, shape: tensor.shape, dtype: tensor.dtype }),
-      params,
-    );
-  }
-
-  /** The run's first parameters have been drawn again. */
-  restart(): void {
-    if (!this.#options.params) this.state.setState(this.#first() as StateTree);
-  }
-
-  async score(rollout: Rollout): Promise<Rollout> {
-    const inputs = onDevice(rollout.arrays, this.#learner);
-    const fields = this.#score(inputs);
-    const data = await read(fields);
-    const added = Object.entries(fields).map(
-      ([name, { shape }]) => [name, { data: data[name] as HostArray, shape }] as const,
-    );
-    for (const tensor of [...Object.values(inputs), ...Object.values(fields)]) tensor.dispose();
-    return { ...rollout, arrays: { ...rollout.arrays, ...Object.fromEntries(added) } };
-  }
+  return {
+    state,
+    /** The run's first parameters have been drawn again. */
+    restart: (): void => {
+      if (!options.params) state.setState(first() as StateTree);
+    },
+    score: async (rollout: Rollout): Promise<Rollout> => {
+      const inputs = onDevice(rollout.arrays, learner);
+      const fields = fieldsOf(inputs);
+      const added = await arraysOf(fields as Params<Tensor>);
+      for (const tensor of [...Object.values(inputs), ...Object.values(fields)]) tensor.dispose();
+      return { ...rollout, arrays: { ...rollout.arrays, ...added } };
+    },
+  };
 }
 
 const keysOf = ({ streams }: Pick<Learner, "streams">) => ({

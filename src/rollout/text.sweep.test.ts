@@ -304,6 +304,17 @@ describeInSample("training from rollouts", () => {
     expect(answered).toBeGreaterThan(0);
   });
 
+  it("counts calls of a tool that failed, in rollouts and in evaluations", async () => {
+    const fail = () => Promise.reject(new Error("out of order"));
+    const generator = rolloutsOf("wasm", { tool: { stop: "a", call: fail, onFailure: "end" }, passAt: [4] });
+    await generator.setParams(model.init(0, spec([1, 1], "i32"), { engine: "wasm" }));
+    const { metrics } = await generator.rollout(request(1));
+    expect(metrics?.["tool.failures"]).toBeGreaterThan(0);
+    expect(metrics?.["tool.failures"]).toBe(metrics?.["tool.calls"]);
+    const evaluated = await generator.evaluate({ ...request(1), examples: 12 });
+    expect(evaluated.metrics?.["tool.failures"]).toBeGreaterThan(0);
+  });
+
   it("says once that nothing can be learned where all rewards are equal", async () => {
     const warnings: string[] = [];
     const task = made("wasm", {

@@ -216,10 +216,8 @@ class TextRollouts implements RolloutGenerator {
     const prompts = this.#encode(lesson, problems);
     const likeliest = hostRandom.hostFoldIn(key, 1);
     const found = await this.#solve(lesson, problems, prompts, likeliest, 0, signal);
-    const { rewards, dropped, failures } = found;
-    const scores = scoresOf(rewards.filter((_, i) => !dropped[i]));
-    const failed = (n: number) => n > 0 && { "reward.failures": n };
-    if (passAt.length === 0) return { ...scores, metrics: { ...failed(failures) } };
+    const scores = scoresOf(found.rewards.filter((_, i) => !found.dropped[i]));
+    if (passAt.length === 0) return { ...scores, metrics: failuresOf(found) };
     const samples = Math.max(...passAt);
     const drawn = hostRandom.hostFoldIn(key, 2);
     const [all, begins] = [repeated(problems, samples), repeated(prompts, samples)];
@@ -233,7 +231,7 @@ class TextRollouts implements RolloutGenerator {
       const each = correct.map((c) => passAtK(samples, c, k));
       return [`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const;
     });
-    return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failed(failures + tries.failures) } };
+    return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failuresOf(found, tries) } };
   }
 
   #lesson(name: string): TextLesson {
@@ -329,6 +327,17 @@ function meanOfOthers(rewards: Float32Array, dropped: ArrayLike<number>, i: numb
   const from = i - (i % group);
   const others = Array.from(rewards.subarray(from, from + group)).filter((_, k) => !dropped[from + k]);
   return others.reduce((sum, reward) => sum + reward, 0) / Math.max(1, others.length);
+}
+
+/** Failures of rewards and tools in an evaluation, where there are some. */
+function failuresOf(...solved: readonly { answers: readonly Conversation[]; failures: number }[]) {
+  const sum = (of: (one: (typeof solved)[number]) => number): number =>
+    solved.reduce((all, one) => all + of(one), 0);
+  const counts = Object.entries({
+    "reward.failures": sum(({ failures }) => failures),
+    "tool.failures": sum(({ answers }) => total(answers, "failures")),
+  });
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 const total = (answers: readonly Conversation[], name: "calls" | "failures"): number =>
