@@ -1,12 +1,8 @@
 import { EspalierError, node, type SentError, sendError, shown } from "../core/index.ts";
-import type { TextSample } from "./rewards.ts";
+import type { RewardModule, TextSample } from "./rewards.ts";
 
-/** The function of a thread: what a module exports under this name. */
-export interface RewardThreadData {
-  /** A URL. */
-  readonly module: string;
-  readonly name: string;
-}
+/** The function of a thread: what the module of this URL exports under this name. */
+export type RewardThreadData = Pick<RewardModule, "module" | "name">;
 
 /** The first answer says that the function is there, and each later one is of a sample. */
 export type RewardThreadAnswer = { readonly value?: number } | { readonly error: SentError };

@@ -145,15 +145,9 @@ class TextRollouts implements RolloutGenerator {
   }
 
   async rollout({ lesson: name, key, signal }: Parameters<RolloutGenerator["rollout"]>[0]) {
-    const { prompts: count, length, temperature, answers: own, heldOut, tool } = this.#options;
+    const { prompts: count, length, temperature, answers: own, tool } = this.#options;
     const lesson = this.#lesson(name);
-    const drawn = await drawProblems(lesson, {
-      count,
-      key: hostRandom.hostFoldIn(key, 0),
-      part: "train",
-      heldOut,
-      signal,
-    });
+    const drawn = await this.#draw(lesson, count, "train", key, signal);
     const pairs = own && drawn.every(({ rejected }) => rejected !== undefined);
     const group = own ? (pairs ? 2 : 1) : this.#options.group;
     const problems = repeated(drawn, group);
@@ -206,13 +200,8 @@ class TextRollouts implements RolloutGenerator {
   async evaluate({ lesson: name, key, signal, examples }: Parameters<RolloutGenerator["evaluate"]>[0]) {
     const { passAt, temperature, heldOut } = this.#options;
     const lesson = this.#lesson(name);
-    const problems = await drawProblems(lesson, {
-      count: examples,
-      key: hostRandom.hostFoldIn(key, 0),
-      part: heldOut > 0 ? "held-out" : "train",
-      heldOut,
-      signal,
-    });
+    const part = heldOut > 0 ? "held-out" : "train";
+    const problems = await this.#draw(lesson, examples, part, key, signal);
     const prompts = this.#encode(lesson, problems);
     const likeliest = hostRandom.hostFoldIn(key, 1);
     const found = await this.#solve(lesson, problems, prompts, likeliest, 0, signal);
@@ -237,6 +226,17 @@ class TextRollouts implements RolloutGenerator {
   #lesson(name: string): TextLesson {
     checkLesson(name, this.lessons);
     return this.#options.lessons[this.lessons.indexOf(name)] as TextLesson;
+  }
+
+  #draw(
+    lesson: TextLesson,
+    count: number,
+    part: "train" | "held-out",
+    key: Uint32Array,
+    signal: AbortSignal,
+  ): Promise<TextProblem[]> {
+    const { heldOut } = this.#options;
+    return drawProblems(lesson, { count, part, heldOut, key: hostRandom.hostFoldIn(key, 0), signal });
   }
 
   #encode(lesson: TextLesson, problems: readonly TextProblem[]): readonly Int32Array[] {
