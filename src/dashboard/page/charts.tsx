@@ -2,11 +2,11 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MetricSummary, RunDetail } from "../api.ts";
-import { Button, Check, Field, Select, useKeys } from "./elements.tsx";
+import { Button, Check, Field, Select } from "./elements.tsx";
 import { board, type Line } from "./plots.ts";
 import { details } from "./runs.ts";
 import { inOrder } from "./series.ts";
-import { setView, toggled, view } from "./view.ts";
+import { setView, toggled, type View, view } from "./view.ts";
 
 /** The runs whose curves are drawn: the one in front and those overlaid, in an order that picking one does not change. */
 export function overlaid(): readonly string[] {
@@ -15,7 +15,6 @@ export function overlaid(): readonly string[] {
 }
 
 export function ChartsView(_: { readonly run: RunDetail }) {
-  useKeys(actionOf);
   const filter = useComputed(() => view.value.metricFilter.toLowerCase()).value;
   return (
     <>
@@ -92,7 +91,7 @@ function Toolbar() {
         value={metricFilter}
         onInput={(event) => setView({ metricFilter: event.currentTarget.value })}
       />
-      <Select label="Axis" value={axis} options={axes} on={(to) => setView({ axis: to, zoom: undefined })} />
+      <Select label="Axis" value={axis} options={axes} on={changeAxis} />
       <Check label="Log scale" checked={log} on={(on) => setView({ log: on })} />
       <Field
         label="Smoothing"
@@ -184,21 +183,20 @@ function Chart({ metric: { key, name, unit, axis, lines } }: { readonly metric: 
   );
 }
 
-/** Keys of the charts tab, as the help lists them. */
-function actionOf(key: string): (() => void) | undefined {
-  const { smoothing, axis, log } = view.peek();
-  const smooth = (to: number) =>
-    setView({ smoothing: Math.min(0.99, Math.max(0, Math.round(to * 100) / 100)) });
-  const actions: Record<string, () => void> = {
-    ArrowLeft: () => board.shift(-0.1),
-    ArrowRight: () => board.shift(0.1),
-    "+": () => board.shift(0, 0.5),
-    "-": () => board.shift(0, 2),
-    r: () => setView({ zoom: undefined }, true),
-    a: () => setView({ axis: axis === "step" ? "time" : "step", zoom: undefined }),
-    y: () => setView({ log: !log }),
-    s: () => smooth(smoothing + 0.1),
-    S: () => smooth(smoothing - 0.1),
-  };
-  return actions[key];
-}
+/** Keys of the charts tab: the key, what it does, and doing it. */
+export const shortcutsOfCharts = [
+  ["ArrowLeft", "charts: move to the left", () => board.shift(-0.1)],
+  ["ArrowRight", "charts: move to the right", () => board.shift(0.1)],
+  ["+", "charts: zoom in", () => board.shift(0, 0.5)],
+  ["-", "charts: zoom out", () => board.shift(0, 2)],
+  ["r", "charts: show everything again", () => setView({ zoom: undefined }, true)],
+  ["a", "charts: over steps or time", () => changeAxis(view.peek().axis === "step" ? "time" : "step")],
+  ["y", "charts: log scale", () => setView({ log: !view.peek().log })],
+  ["s", "charts: smooth more", () => smoothBy(0.1)],
+  ["S", "charts: smooth less", () => smoothBy(-0.1)],
+] as const;
+
+const changeAxis = (axis: View["axis"]) => setView({ axis, zoom: undefined });
+
+const smoothBy = (by: number) =>
+  setView({ smoothing: Math.min(0.99, Math.max(0, Math.round((view.peek().smoothing + by) * 100) / 100)) });

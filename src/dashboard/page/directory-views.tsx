@@ -1,5 +1,5 @@
 // Tabs over what lies in the directory of a run: checkpoints, recorded episodes, the log.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type {
   CheckpointDetail,
   CheckpointSummary,
@@ -10,7 +10,7 @@ import type {
   Verified,
 } from "../api.ts";
 import { isReport, onLive, send, session } from "./client.ts";
-import { apiOf, askedAt, Button, type Changes, Check, Loaded, Select, Table } from "./elements.tsx";
+import { apiOf, askedAt, Button, type Changes, Check, Loaded, Table } from "./elements.tsx";
 import { formatBytes, formatNumber, formatTime } from "./format.ts";
 import { withNewer } from "./log-lines.ts";
 import { setView, view } from "./view.ts";
@@ -172,26 +172,18 @@ export function ReplaysView({ run }: { readonly run: RunDetail }) {
   );
 }
 
-const speeds = [0.25, 0.5, 1, 2, 4, 8].map((speed) => [speed, `${speed}×`] as const);
-
 /** Pictures in a row. Space on the slider plays and pauses; arrow keys, Home and End go from picture to picture. */
 function Frames({ fps, frames, name }: Film & { readonly name: string }) {
   const last = frames.length - 1;
   const [frame, setFrame] = useState(0);
   const [playing, setPlaying] = useState(true);
-  const [speed, setSpeed] = useState(1);
-  const slider = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    slider.current?.focus();
-    slider.current?.closest(".panel")?.scrollIntoView({ block: "nearest" });
-  }, []);
   // In the layout, so that no picture that is due follows a key that stops.
   useLayoutEffect(() => {
     if (!playing) return;
     if (frame >= last) return setPlaying(false);
-    const timer = setTimeout(() => setFrame(frame + 1), 1000 / (fps * speed));
+    const timer = setTimeout(() => setFrame(frame + 1), 1000 / fps);
     return () => clearTimeout(timer);
-  }, [playing, frame, speed]);
+  }, [playing, frame]);
   const play = () => {
     if (frame === last) setFrame(0);
     setPlaying(!playing);
@@ -216,7 +208,6 @@ function Frames({ fps, frames, name }: Film & { readonly name: string }) {
           max={last}
           value={frame}
           aria-label="Frame"
-          ref={slider}
           onKeyDown={(event) => {
             if (event.key !== " ") return;
             event.preventDefault();
@@ -225,7 +216,6 @@ function Frames({ fps, frames, name }: Film & { readonly name: string }) {
           onInput={(event) => show(Number(event.currentTarget.value))}
         />
         <output>{`${frame + 1} / ${frames.length}`}</output>
-        <Select label="Speed" value={speed} options={speeds} on={setSpeed} />
       </div>
     </div>
   );

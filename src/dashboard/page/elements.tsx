@@ -205,11 +205,7 @@ export const Field = ({ label, on, ...rest }: FieldProps) => (
   </label>
 );
 
-interface CheckProps {
-  readonly label: string;
-  readonly checked: boolean;
-  readonly on: (checked: boolean) => void;
-}
+type CheckProps = { label: string; checked: boolean; on: (checked: boolean) => void };
 
 export const Check = ({ label, checked, on }: CheckProps) => (
   <label>
@@ -244,11 +240,7 @@ export function Select<V extends string | number>({ label, value, options, on }:
   );
 }
 
-interface DialogProps {
-  readonly title: string;
-  readonly onClose: () => void;
-  readonly children: ComponentChildren;
-}
+type DialogProps = { title: string; onClose: () => void; children: ComponentChildren };
 
 /** A dialog over the page, with its focus kept inside. */
 export function Dialog({ title, onClose, children }: DialogProps) {
@@ -307,20 +299,3 @@ export const Text = ({ children }: { readonly children: string }) => (
     {children}
   </pre>
 );
-
-/** Calls an action for keys of a table, while nothing is typed into a field or a dialog. */
-export function useKeys(actionOf: (key: string) => (() => void) | undefined): void {
-  useEffect(() => {
-    const act = (event: KeyboardEvent) => {
-      const target = event.target instanceof Element ? event.target : undefined;
-      const field = target?.closest("input:not([type=checkbox]), textarea, select, dialog");
-      const action =
-        event.ctrlKey || event.metaKey || event.altKey || field ? undefined : actionOf(event.key);
-      if (!action) return;
-      event.preventDefault();
-      action();
-    };
-    addEventListener("keydown", act);
-    return () => removeEventListener("keydown", act);
-  }, []);
-}

@@ -1,13 +1,13 @@
 // The page: the list of runs or one of them, under one header. Read view.ts for what the URL holds, client.ts for what is
 // asked of the server.
-import { effect, useComputed } from "@preact/signals";
+import { effect, signal, useComputed } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { RunSummary } from "../api.ts";
-import { overlaid } from "./charts.tsx";
+import { overlaid, shortcutsOfCharts } from "./charts.tsx";
 import { connected, dismiss, isReport, openSession, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
-import { Button, Dialog, Select, useKeys } from "./elements.tsx";
+import { Button, Dialog, Select } from "./elements.tsx";
 import { formatTime } from "./format.ts";
 import { details, followRuns, openDetails, runs } from "./runs.ts";
 import { listed, RunActions, RunFacts, RunsList } from "./runs-list.tsx";
@@ -16,15 +16,17 @@ import { RunTabs, tabs } from "./views.tsx";
 import "./style.css";
 
 const themes = ["auto", "light", "dark"] as const;
+const helpShown = signal(false);
 
 function Page() {
   const run = useComputed(() => view.value.run).value;
-  const [help, setHelp] = useState(false);
-  const showHelp = () => setHelp(true);
-  useKeys((key) => actionOf(key, showHelp));
+  useEffect(() => {
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
   return (
     <>
-      <Header onHelp={showHelp} />
+      <Header />
       <main>
         {run === undefined ? (
           <>
@@ -36,12 +38,12 @@ function Page() {
         )}
       </main>
       <Toasts />
-      {help && <Help onClose={() => setHelp(false)} />}
+      {helpShown.value && <Help />}
     </>
   );
 }
 
-function Header({ onHelp }: { readonly onHelp: () => void }) {
+function Header() {
   const theme = useComputed(() => view.value.theme).value;
   const list = formatView({ ...view.value, run: undefined, zoom: undefined }) || "#";
   const about = session.value;
@@ -64,7 +66,7 @@ function Header({ onHelp }: { readonly onHelp: () => void }) {
         options={themes.map((one) => [one, one])}
         on={(one) => setView({ theme: one })}
       />
-      <Button text="?" aria-label="Keyboard shortcuts" on={onHelp} />
+      <Button text="?" aria-label="Keyboard shortcuts" on={showHelp} />
     </header>
   );
 }
@@ -122,53 +124,68 @@ function Toasts() {
   );
 }
 
-const shortcuts = [
-  ["?", "show this help"],
-  ["/", "search runs, filter metrics"],
-  ["l", "list of runs"],
-  ["[ and ]", "previous and next run of the list"],
-  ["1 to 9", "tabs of the run"],
-  ["d", "light, dark or automatic colours"],
-  ["← and →", "charts: move the visible part"],
-  ["+ and -", "charts: zoom"],
-  ["r", "charts: show everything again"],
-  ["a", "charts: over steps or time"],
-  ["y", "charts: log scale"],
-  ["s and S", "charts: smooth more, smooth less"],
-  ["drag, shift-drag, double click", "charts: zoom in, move, show everything"],
-] as const;
+const showHelp = () => (helpShown.value = true);
 
-function Help({ onClose }: { readonly onClose: () => void }) {
-  return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose}>
-      <dl>{shortcuts.flatMap(([keys, what]) => [<dt key={keys}>{keys}</dt>, <dd key={what}>{what}</dd>])}</dl>
-      <Button text="Close" on={onClose} />
-    </Dialog>
-  );
+/** A key, what it does as the help says it, and doing it. */
+type Shortcut = readonly [key: string, what: string, act: () => void];
+
+const shortcuts: readonly Shortcut[] = [
+  ["?", "show this help", showHelp],
+  [
+    "/",
+    "search runs, filter metrics",
+    () => document.querySelector<HTMLElement>("main [type=search]")?.focus(),
+  ],
+  ["d", "light, dark or automatic colours", () => setView({ theme: next(themes, view.peek().theme, 1) })],
+];
+/** Not in a report, which has one run and no list. */
+const shortcutsOfRuns: readonly Shortcut[] = [
+  ["l", "list of runs", () => setView({ run: undefined, zoom: undefined })],
+  ["[", "previous run of the list", () => goBy(-1)],
+  ["]", "next run of the list", () => goBy(1)],
+];
+const shortcutsOfTabs = tabs
+  .slice(0, 9)
+  .map(({ id, title }, i): Shortcut => [String(i + 1), title, () => setView({ tab: id })]);
+
+/** The value after or before another one, and the first after the last. */
+const next = <T,>(all: readonly T[], one: T, by: number): T =>
+  all[(all.indexOf(one) + by + all.length) % all.length] ?? one;
+
+function goBy(by: number): void {
+  const { run } = view.peek();
+  const ids = listed(runs.peek()?.values() ?? []).map(({ id }) => id);
+  const to = run === undefined || !ids.includes(run) ? ids[0] : next(ids, run, by);
+  if (to !== undefined) setView({ run: to, runs: [] });
 }
 
-/** Keys of the whole page. A report has one run and no list. */
-function actionOf(key: string, showHelp: () => void): (() => void) | undefined {
-  const { run, theme } = view.peek();
-  const goBy = (by: number) => {
-    const ids = listed(runs.peek()?.values() ?? []).map(({ id }) => id);
-    const at = run === undefined ? -1 : ids.indexOf(run);
-    const next = ids[at < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, at + by))];
-    if (next !== undefined) setView({ run: next, runs: [] });
-  };
-  const everywhere: Record<string, () => void> = {
-    "?": showHelp,
-    "/": () => document.querySelector<HTMLInputElement>('main input[type="search"]')?.focus(),
-    d: () => setView({ theme: themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto" }),
-  };
-  const amongRuns: Record<string, () => void> = {
-    l: () => setView({ run: undefined, zoom: undefined }),
-    "[": () => goBy(-1),
-    "]": () => goBy(1),
-  };
-  const tab = run === undefined ? undefined : tabs[Number(key) - 1];
+/** Obeys a key, while nothing is typed into a field or a dialog. */
+function pressed(event: KeyboardEvent): void {
+  const target = event.target instanceof Element ? event.target : undefined;
+  const field = target?.closest("input:not([type=checkbox]), textarea, select, dialog");
+  if (event.ctrlKey || event.metaKey || event.altKey || field) return;
+  const { run, tab } = view.peek();
+  const all = [
+    ...shortcuts,
+    ...(isReport ? [] : shortcutsOfRuns),
+    ...(run === undefined ? [] : shortcutsOfTabs),
+    ...(run !== undefined && tab === "charts" ? shortcutsOfCharts : []),
+  ];
+  const act = all.find(([key]) => key === event.key)?.[2];
+  if (!act) return;
+  event.preventDefault();
+  act();
+}
+
+function Help() {
+  const close = () => (helpShown.value = false);
+  const all = [...shortcuts, ...shortcutsOfRuns, ...shortcutsOfTabs, ...shortcutsOfCharts];
   return (
-    everywhere[key] ?? (isReport ? undefined : amongRuns[key]) ?? (tab && (() => setView({ tab: tab.id })))
+    <Dialog title="Keyboard shortcuts" onClose={close}>
+      <dl>{all.flatMap(([key, what]) => [<dt key={key}>{key}</dt>, <dd key={what}>{what}</dd>])}</dl>
+      <p>In charts: drag to zoom in, drag with shift to move, double click to show everything.</p>
+      <Button text="Close" on={close} />
+    </Dialog>
   );
 }
 
