@@ -349,7 +349,7 @@ class Plot {
       const stroke = colourOf(`--curve-${line.colour % 8}`);
       const plain: uPlot.Series = { class: "unsaid", stroke, width: 0, points: { show: false } };
       const mean: uPlot.Series = {
-        label: lines.length > 1 ? line.label : "",
+        label: lines.length > 1 ? line.label : "value",
         stroke,
         // The run in front stands out among several.
         width: lines.length > 1 && line.run === run ? 2.5 : 1.5,
@@ -374,7 +374,7 @@ class Plot {
       height,
       series: [
         {
-          label: this.overTime ? "" : this.#plotted.axis,
+          label: this.group,
           value: (u, x: number | null) => place(x ?? u.data[0].at(-1) ?? 0),
         },
         ...series,
@@ -407,7 +407,7 @@ class Plot {
       ],
       cursor: {
         y: false,
-        points: { one: true },
+        points: { show: false },
         focus: { prox: 30 },
         drag: { x: true, y: false, setScale: false },
         sync: {
