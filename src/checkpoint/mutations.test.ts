@@ -31,7 +31,7 @@ function uniform(seed: number): () => number {
   };
 }
 
-type Plain = Record<string, unknown>;
+type PlainObject = Record<string, unknown>;
 const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
@@ -70,9 +70,9 @@ function replaced(value: unknown, random: () => number): unknown {
   const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
   if (keys.length === 0 || random() < 0.1) return pick(senseless);
   const key = pick(keys);
-  const inside = replaced((value as Plain)[key], random);
+  const inside = replaced((value as PlainObject)[key], random);
   if (Array.isArray(value)) return value.map((item, i) => (String(i) === key ? inside : item));
-  const copy: Plain = { ...(value as Plain), [key]: inside };
+  const copy: PlainObject = { ...(value as PlainObject), [key]: inside };
   if (random() < 0.05) delete copy[key];
   return copy;
 }
@@ -100,7 +100,7 @@ async function setUp() {
   };
 
   /** A manifest with a checksum that fits. */
-  const writeManifest = (plain: Plain, random: () => number): void => {
+  const writeManifest = (plain: PlainObject, random: () => number): void => {
     const { checksum: _, ...rest } = plain;
     const deep = tall(levels[Math.floor(random() * levels.length)] as number);
     const text = JSON.stringify(rest).replace(JSON.stringify(deepMark), deep);
@@ -124,7 +124,7 @@ async function setUp() {
       return { path, codes: ["CHECKPOINT_DAMAGED"], alike: true };
     },
     "a field of the manifest, with its checksum": (random: () => number) => {
-      const plain = JSON.parse(decode(original.get(manifestPath) as Uint8Array)) as Plain;
+      const plain = JSON.parse(decode(original.get(manifestPath) as Uint8Array)) as PlainObject;
       const { checksum: _, ...rest } = plain;
       const key = Object.keys(rest)[Math.floor(random() * Object.keys(rest).length)] as string;
       writeManifest({ ...rest, [key]: replaced(rest[key], random) }, random);
@@ -166,7 +166,7 @@ async function setUp() {
       whole.set(bytes.subarray(8 + length), 8 + text.length);
       write(path, whole);
       const file = { ...record, bytes: whole.length, sha256: sha256(whole) };
-      const plain = JSON.parse(decode(original.get(manifestPath) as Uint8Array)) as Plain;
+      const plain = JSON.parse(decode(original.get(manifestPath) as Uint8Array)) as PlainObject;
       writeManifest({ ...plain, components: { ...manifest.components, [component]: file } }, random);
       return { path: undefined, codes: ["CHECKPOINT_DAMAGED", "CHECKPOINT_MISMATCH"], alike: false };
     },

@@ -11,7 +11,7 @@ import { CheckpointManager, memoryStore } from "../index.ts";
 import { FaultyFiles, processOf } from "../store/faulty-files.test-support.ts";
 import type { FileSystem } from "../store/file-system.ts";
 import { anyRanksStore, rankedStore } from "./ranked-store.ts";
-import type { RankOptions } from "./ranks.test-support.ts";
+import type { RankRunOptions } from "./ranks.test-support.ts";
 
 const script = fileURLToPath(new URL("./ranks.test-support.ts", import.meta.url));
 
@@ -27,7 +27,7 @@ interface Told {
 }
 
 /** Starts one rank in a process of its own. `told` is undefined where it was killed. */
-function started(options: RankOptions) {
+function started(options: RankRunOptions) {
   const child = spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(options)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -59,7 +59,7 @@ function launched(
     ranks = 3,
     quitAt = {},
     ...options
-  }: Omit<Partial<RankOptions>, "quitAt"> & { readonly quitAt?: Readonly<Record<number, number>> } = {},
+  }: Omit<Partial<RankRunOptions>, "quitAt"> & { readonly quitAt?: Readonly<Record<number, number>> } = {},
 ): Promise<readonly (Told | undefined)[]> {
   return Promise.all(
     Array.from({ length: ranks }, (_, rank) => {

@@ -3,7 +3,7 @@ import { checkpointHook } from "../hook/checkpoint-hook.ts";
 import { hashesOf, trainerOf } from "../hook/runs.test-support.ts";
 
 /** What a rank in a process of its own is started with, as JSON. */
-export interface RankOptions {
+export interface RankRunOptions {
   readonly directory: string;
   readonly rank: number;
   readonly ranks: number;
@@ -21,7 +21,7 @@ export interface RankOptions {
 }
 
 /** One rank in a process of its own, for `ranks.test.ts`: three epochs of four updates, with checkpoints. */
-const options = JSON.parse(process.argv[2] ?? "{}") as RankOptions;
+const options = JSON.parse(process.argv[2] ?? "{}") as RankRunOptions;
 const { directory, rank, ranks, quitAt, waitAt, patience = 20, updates, maxUpdates, slow } = options;
 const { trainer, task, warnings } = trainerOf(
   [

@@ -21,7 +21,7 @@ const folder = ".lock/";
 /** Milliseconds by which the server's times are wrong at most: they are in whole seconds, from several machines. */
 const slack = 2000;
 
-interface Claim extends ProcessIdentity {
+interface LeaseClaim extends ProcessIdentity {
   readonly holder: string;
   /** Seconds for which it holds. */
   readonly lease: number;
@@ -33,7 +33,7 @@ interface Claim extends ProcessIdentity {
 export class S3Lease {
   readonly #objects: S3Objects;
   readonly #key = `${folder}${node.crypto.randomBytes(8).toString("hex")}`;
-  readonly #claim: Claim;
+  readonly #claim: LeaseClaim;
   readonly #processes: Processes;
   #state: "held" | "lost" | "released" = "held";
   /** The server's time when the claim was last known to be good. */
@@ -142,9 +142,9 @@ export class S3Lease {
     }
   }
 
-  async #read({ key }: S3Entry): Promise<Claim | "gone"> {
+  async #read({ key }: S3Entry): Promise<LeaseClaim | "gone"> {
     try {
-      const found = JSON.parse(new TextDecoder().decode(await this.#objects.whole(key))) as Claim | null;
+      const found = JSON.parse(new TextDecoder().decode(await this.#objects.whole(key))) as LeaseClaim | null;
       if (typeof found?.lease === "number") return found;
     } catch (error) {
       if (error instanceof EspalierError && error.code === "FILE_MISSING") return "gone";
@@ -154,12 +154,12 @@ export class S3Lease {
   }
 
   /** True for a process of this system that is known to have ended: its claim need not run out. */
-  #hasEnded(claim: Claim): boolean {
+  #hasEnded(claim: LeaseClaim): boolean {
     if (claim.machine === null || claim.machine !== this.#claim.machine) return false;
     return this.#processes.isRunning(claim) === false;
   }
 
-  #refusal({ pid, host, holder, machine }: Claim, age: number, left: number): EspalierError {
+  #refusal({ pid, host, holder, machine }: LeaseClaim, age: number, left: number): EspalierError {
     const { location } = this.#objects;
     const self = this.#processes.self;
     if (host === self.host && pid === self.pid && machine === this.#claim.machine)

@@ -20,7 +20,7 @@ import { Holder, somebody } from "../fakes.test-support.ts";
 import { hashesOf } from "../hook/runs.test-support.ts";
 import { CheckpointManager, checkpointHook, type Keep, resumeTrainer, s3Store, storeAt } from "../index.ts";
 import { anyRanksStore, rankedIn } from "../ranks/ranked-store.ts";
-import type { RankOptions } from "../ranks/ranks.test-support.ts";
+import type { RankRunOptions } from "../ranks/ranks.test-support.ts";
 import { type S3Server, startS3 } from "./s3-server.test-support.ts";
 import type { S3StoreOptions } from "./s3-store.ts";
 
@@ -369,7 +369,7 @@ describe("processes", { timeout: 300_000 }, () => {
     const launched = (place: string, quitAt?: number, patience = 120) =>
       Promise.all(
         [0, 1].map(async (rank) => {
-          const options: RankOptions = { directory: at(place), rank, ranks: 2, patience };
+          const options: RankRunOptions = { directory: at(place), rank, ranks: 2, patience };
           const quit = quitAt !== undefined && rank === 1 ? { quitAt } : {};
           const { out } = await started("../ranks/ranks.test-support.ts", [
             JSON.stringify({ ...options, ...quit }),
@@ -413,7 +413,7 @@ describe("processes", { timeout: 300_000 }, () => {
     }
     // A run of one rank is refused.
     const alone = started("../ranks/ranks.test-support.ts", [
-      JSON.stringify({ directory: at("ranks"), rank: 0, ranks: 1 } satisfies RankOptions),
+      JSON.stringify({ directory: at("ranks"), rank: 0, ranks: 1 } satisfies RankRunOptions),
     ]);
     expect((await alone.ended).out).toMatch(/ranks is 2 in the checkpoint and 1 here.*CHECKPOINT_MISMATCH/s);
   });

@@ -43,8 +43,8 @@ export async function heldIn(folder: string, kind: string): Promise<readonly str
   return (found ?? []).map((parts) => parts.join(" ")).sort();
 }
 
-type Held = readonly (readonly (string | number)[])[];
-const readers: Readonly<Record<string, (place: string) => Held | Promise<Held>>> = {
+type HeldRecords = readonly (readonly (string | number)[])[];
+const readers: Readonly<Record<string, (place: string) => HeldRecords | Promise<HeldRecords>>> = {
   jsonl: (place) =>
     linesOf(join(place, "metrics.jsonl")).map(({ key, step, value }) => [key, step, String(value)]),
   csv: (place) => {

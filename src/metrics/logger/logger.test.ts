@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CheckpointManager, memoryStore } from "../../checkpoint/index.ts";
-import { EspalierError, manualClock } from "../../core/index.ts";
+import { manualClock } from "../../core/index.ts";
 import { put } from "../../engine/index.ts";
+import { failureOf } from "../../hooks/hooks.test-support.ts";
 import { type Counters, every, never, noCounters } from "../../schedule/index.ts";
 import { sameState } from "../../state/index.ts";
 import { declareMetric } from "../metric.ts";
@@ -33,16 +34,6 @@ const at = (steps: number, more: Partial<Counters> = {}): Counters =>
   ({ ...noCounters, steps, updates: steps, batches: steps, ...more }) as Counters;
 
 const brief = ({ key, step, value }: MetricRecord): string => `${key}@${step}=${JSON.stringify(value)}`;
-
-function failure(call: () => unknown): EspalierError {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof EspalierError) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
-}
 
 describe("windows", () => {
   it("give one value a metric when they end, and the rest at the end of the run", async () => {
@@ -231,7 +222,7 @@ describe("values", () => {
     const logger = made(sink);
     const cases: readonly unknown[] = [{ a: 1 }, () => 1, Symbol("x"), [1, "two"], new Map()];
     for (const [i, value] of cases.entries()) {
-      const error = failure(() => logger.log({ before: 1, bad: value, after: i }, 1));
+      const error = failureOf(() => logger.log({ before: 1, bad: value, after: i }, 1));
       expect([error.code, error.message]).toEqual(["METRIC_VALUE", expect.stringContaining("train/bad")]);
       expect(error.fix).toBeDefined();
     }
@@ -244,7 +235,7 @@ describe("values", () => {
       "train/big@1=3",
       "train/truth@1=1",
     ]);
-    expect(failure(() => logger.log({ before: "text" }, 1)).message).toMatch(/has been a number.*a text/);
+    expect(failureOf(() => logger.log({ before: "text" }, 1)).message).toMatch(/has been a number.*a text/);
   });
 
   it("of huge arrays take bounded room", async () => {
@@ -261,7 +252,7 @@ describe("values", () => {
   it("need a step that is one", () => {
     const logger = made(keep());
     for (const step of [-1, Number.NaN, Number.POSITIVE_INFINITY])
-      expect(failure(() => logger.log({ a: 1 }, step)).code).toBe("STEP_INVALID");
+      expect(failureOf(() => logger.log({ a: 1 }, step)).code).toBe("STEP_INVALID");
   });
 });
 
@@ -270,11 +261,11 @@ describe("metrics", () => {
     const logger = made(keep());
     logger.as("progress").log({ reward: 1 }, 1);
     logger.as("evaluation").log({ reward: 1 }, 1, "evaluation");
-    const error = failure(() => logger.as("evaluation").log({ reward: 2 }, 1));
+    const error = failureOf(() => logger.as("evaluation").log({ reward: 2 }, 1));
     expect(error.code).toBe("METRIC_TWO_WRITERS");
     expect(error.message).toMatch(/"reward".*"train".*"progress".*"evaluation"/);
     const declared = made(keep(), { metrics: [declareMetric({ name: "x", owner: "mine" })] });
-    expect(failure(() => declared.log({ x: 1 }, 1)).message).toMatch(/"mine".*"program"/);
+    expect(failureOf(() => declared.log({ x: 1 }, 1)).message).toMatch(/"mine".*"program"/);
   });
 
   it("have keys that no sink stumbles over, each its own, and keep their names", async () => {
@@ -309,17 +300,17 @@ describe("metrics", () => {
     logger.log(values(0, 1000), 1);
     await logger.flush();
     expect(sink.records).toHaveLength(1000);
-    expect(failure(() => logger.log(values(1000, 100_000), 2)).code).toBe("METRICS_TOO_MANY");
+    expect(failureOf(() => logger.log(values(1000, 100_000), 2)).code).toBe("METRICS_TOO_MANY");
   });
 
   it("are declared in words that make sense", () => {
-    expect(failure(() => declareMetric({ name: "" })).code).toBe("OPTION_INVALID");
-    expect(failure(() => declareMetric({ name: "a", reduction: "average" as never })).message).toMatch(
+    expect(failureOf(() => declareMetric({ name: "" })).code).toBe("OPTION_INVALID");
+    expect(failureOf(() => declareMetric({ name: "a", reduction: "average" as never })).message).toMatch(
       /average/,
     );
-    expect(failure(() => declareMetric({ name: "a", units: "s" } as never)).code).toBe("OPTION_UNKNOWN");
+    expect(failureOf(() => declareMetric({ name: "a", units: "s" } as never)).code).toBe("OPTION_UNKNOWN");
     const logger = made(keep(), { metrics: [declareMetric({ name: "note", reduction: "max" })] });
-    expect(failure(() => logger.log({ note: "text" }, 1)).code).toBe("METRIC_VALUE");
+    expect(failureOf(() => logger.log({ note: "text" }, 1)).code).toBe("METRIC_VALUE");
   });
 });
 
@@ -463,12 +454,12 @@ describe("a logger's state", () => {
   });
 
   it("is refused where it is something else", () => {
-    expect(failure(() => made(keep()).setState({ a: 1 })).code).toBe("STATE_INVALID");
+    expect(failureOf(() => made(keep()).setState({ a: 1 })).code).toBe("STATE_INVALID");
   });
 });
 
 it("two sinks of one name are refused, and one can come later", async () => {
-  expect(failure(() => made([keep(), keep()])).code).toBe("SINK_NAME_TAKEN");
+  expect(failureOf(() => made([keep(), keep()])).code).toBe("SINK_NAME_TAKEN");
   const [first, later] = [keep(), keep({ name: "later", schedule: every({ steps: 5 }) })];
   const logger = made(first);
   logger.log({ a: 1 }, 1);
@@ -480,7 +471,7 @@ it("two sinks of one name are refused, and one can come later", async () => {
 
 it("two sinks of one file are refused by both names", () => {
   const file = { path: "/runs/a.jsonl" };
-  const { code, message } = failure(() =>
+  const { code, message } = failureOf(() =>
     made([
       { ...keep(), ...file },
       { ...keep({ name: "b" }), ...file },

@@ -131,7 +131,7 @@ export async function buckets(
 const [lowest, highest] = [-Number.MAX_VALUE, Number.MAX_VALUE];
 
 /** Values of one metric within a range of an axis. */
-interface Place {
+interface PointRange {
   readonly run: number;
   readonly keys: readonly number[];
   readonly axis: "step" | "time";
@@ -140,7 +140,7 @@ interface Place {
 }
 
 /** Spans that reach into a range. */
-function summarized(tables: Kysely<Tables>, { run, keys, axis, from, to }: Place) {
+function summarized(tables: Kysely<Tables>, { run, keys, axis, from, to }: PointRange) {
   const [first, last] = (
     axis === "time" ? ["s.first_wall", "s.last_wall"] : ["s.first_step", "s.last_step"]
   ) as readonly ["s.first_step", "s.last_step"];
@@ -159,7 +159,7 @@ function summarized(tables: Kysely<Tables>, { run, keys, axis, from, to }: Place
 /** Single values in a range, of blocks from `first` to `last`, in the form of spans. */
 function single(
   tables: Kysely<Tables>,
-  { run, keys, axis, from, to }: Place,
+  { run, keys, axis, from, to }: PointRange,
   first: number,
   last = Number.MAX_SAFE_INTEGER,
 ) {

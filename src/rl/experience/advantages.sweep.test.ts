@@ -5,7 +5,7 @@ import { inSample } from "../../sweep.test-support.ts";
 import fixture from "./advantages.fixture.json" with { type: "json" };
 import { type AdvantageInputs, advantages } from "./advantages.ts";
 
-interface Rollout {
+interface PlainRollout {
   readonly time: number;
   readonly rows: number;
   readonly rewards: Float32Array;
@@ -18,7 +18,7 @@ interface Rollout {
 }
 
 /** Episodes of some steps, terminated or truncated, each followed by a step that does not count. */
-function rollout(time: number, rows: number): Rollout {
+function rollout(time: number, rows: number): PlainRollout {
   const n = time * rows;
   const wave = (size: number, seed: number) =>
     Float32Array.from({ length: size }, (_, i) => Math.sin(i * 12.9898 + seed) * 2);
@@ -35,7 +35,7 @@ function rollout(time: number, rows: number): Rollout {
 
 /** The formulas as they stand, in double precision. */
 function plainly(
-  given: Rollout,
+  given: PlainRollout,
   {
     gamma,
     lambda,
@@ -62,7 +62,7 @@ function plainly(
   return found;
 }
 
-const on = (engine: EngineName, given: Rollout) => {
+const on = (engine: EngineName, given: PlainRollout) => {
   const shaped = (x: Float32Array): Tensor => put(x, { shape: [x.length / given.rows, given.rows], engine });
   const { rewards, values, terminated, ends, valid, ratio } = given;
   return {

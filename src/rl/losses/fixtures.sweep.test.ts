@@ -9,10 +9,10 @@ import { forward, linearPolicy, placed } from "./linear-policy.test-support.ts";
 import fixture from "./losses.fixture.json" with { type: "json" };
 import { tdLoss } from "./td.ts";
 
-type Case = (typeof fixture.cases)[number];
+type LossCase = (typeof fixture.cases)[number];
 const policy = linearPolicy(3, 4);
 
-function lossOf([name, options]: Case["losses"][number], engine: EngineName): Loss<never, never> {
+function lossOf([name, options]: LossCase["losses"][number], engine: EngineName): Loss<never, never> {
   const factories = { policyLoss, policyGradientLoss, valueLoss, entropyLoss, tdLoss } as const;
   if (name !== "kickstartLoss") return factories[name as keyof typeof factories](options as never) as never;
   const params = { w: placed(fixture.teacher.w, engine), b: placed(fixture.teacher.b, engine) };

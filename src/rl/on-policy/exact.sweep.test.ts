@@ -1,13 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { sweepEngines } from "../../engine/run/engines.test-support.ts";
-import { every } from "../../schedule/index.ts";
-import type { StateTree } from "../../state/index.ts";
 import { inSample } from "../../sweep.test-support.ts";
-import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import { learningProgressCurriculum } from "../curriculum/learning-progress.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import { autoUpdateEpochs } from "../experience/update-epochs.ts";
-import { environments, hashes, smallTask, trained, type Where } from "./on-policy.test-support.ts";
+import { environments, resumed, smallTask, trained, type Where } from "./on-policy.test-support.ts";
 import type { OnPolicyOptions } from "./options.ts";
 
 /** Settings under which something could depend on how work is cut, or be forgotten by a checkpoint. */
@@ -56,23 +53,9 @@ describe.each(inSample ? (["wasm"] as const) : (["wasm", ...sweepEngines()] as c
     "%s environments, %s: a run broken off in an epoch ends with the same bits",
     async (where, name) => {
       const whole = await trained(make(where, name));
-      let states: Readonly<Record<string, StateTree>> | undefined;
-      const stop: TrainerHook = {
-        name: "stop",
-        schedule: every({ batches: 6 }),
-        onBatchEnd: async ({ snapshot, stop }) => {
-          states = (await snapshot()).components;
-          stop("enough");
-        },
-      };
-      await trained(make(where, name), {}, [stop]);
-      const task = make(where, name);
-      const trainer = new Trainer({ task, config: { epochs: 4, seed: 3 } });
-      for (const [component, part] of Object.entries(trainer.components))
-        if (states && component in states) await part.setState(states[component] as StateTree);
-      const { counters } = await trainer.train();
-      expect(await hashes(task)).toEqual(whole.hashes);
-      expect({ ...counters, seconds: 0 }).toEqual(whole.counters);
+      const { hashes, counters } = await resumed(() => make(where, name));
+      expect(hashes).toEqual(whole.hashes);
+      expect(counters).toEqual(whole.counters);
     },
   );
 

@@ -1,7 +1,7 @@
 import type { EngineName } from "../../engine/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
-import { linear } from "../../schedule/index.ts";
-import { hashState } from "../../state/index.ts";
+import { every, linear } from "../../schedule/index.ts";
+import { hashState, type StateTree } from "../../state/index.ts";
 import { Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
 import { compiledEnvironment } from "../environments/registry.ts";
 import { entropyLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
@@ -59,4 +59,24 @@ export async function trained(
   const trainer = new Trainer({ task, config: { epochs: 4, seed: 3, ...config }, hooks });
   const result = await trainer.train();
   return { hashes: await hashes(task), counters: { ...result.counters, seconds: 0 }, trainer, result };
+}
+
+/** Breaks a run off after six batches, and gives what comes of another that goes on from its state. */
+export async function resumed(make: () => OnPolicyTask) {
+  let states: Readonly<Record<string, StateTree>> = {};
+  const stop: TrainerHook = {
+    name: "stop",
+    schedule: every({ batches: 6 }),
+    onBatchEnd: async ({ snapshot, stop }) => {
+      states = (await snapshot()).components;
+      stop("enough");
+    },
+  };
+  await trained(make(), {}, [stop]);
+  const task = make();
+  const trainer = new Trainer({ task, config: { epochs: 4, seed: 3 } });
+  for (const [name, part] of Object.entries(trainer.components))
+    if (name in states) await part.setState(states[name] as StateTree);
+  const { counters } = await trainer.train();
+  return { hashes: await hashes(task), counters: { ...counters, seconds: 0 } };
 }

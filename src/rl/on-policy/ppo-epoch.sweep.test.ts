@@ -11,12 +11,12 @@ import { finishRollout } from "./rollout.ts";
 import { setUp } from "./setup.ts";
 
 const { settings, rollout, cases } = fixture;
-type Case = (typeof cases)[number] & {
+type EpochCase = (typeof cases)[number] & {
   readonly vtrace?: { readonly rhoBar: number; readonly cBar: number };
   readonly batch?: boolean;
   readonly targetKl?: number;
 };
-type Numbers = number | readonly Numbers[];
+type NestedNumbers = number | readonly NestedNumbers[];
 
 /** A world that is never stepped: the fixture has what happened in it. */
 const world = {
@@ -32,7 +32,7 @@ const placed = (tree: unknown, engine: EngineName): Params<Tensor> =>
     ]),
   );
 
-const setUpFor = ({ batch = false, vtrace, targetKl }: Case, engine: EngineName) =>
+const setUpFor = ({ batch = false, vtrace, targetKl }: EpochCase, engine: EngineName) =>
   setUp({
     env: { compiled: world, count: settings.rows },
     policy: { encoder: { kind: "mlp", hidden: [settings.hidden] } },
@@ -57,7 +57,7 @@ const given: Shuffle = ({ table }, { epoch }) => {
 };
 
 /** All updates from the fixture's rollout. */
-async function updated(one: Case, engine: EngineName) {
+async function updated(one: EpochCase, engine: EngineName) {
   const setup = { ...setUpFor(one, engine), shuffle: given };
   const { layout, learner, objective } = setup;
   const { collected, learned } = layout;
@@ -108,7 +108,7 @@ async function updated(one: Case, engine: EngineName) {
   return { ...found, names };
 }
 
-const near = (found: ArrayLike<number>, expected: Numbers, within = 1e-5): void => {
+const near = (found: ArrayLike<number>, expected: NestedNumbers, within = 1e-5): void => {
   const flat = [expected].flat(9) as number[];
   expect(found.length).toBe(flat.length);
   flat.forEach((x, i) => expect(Math.abs((found[i] as number) - x)).toBeLessThan(within));
@@ -126,7 +126,7 @@ const nearAll = (found: unknown, expected: object, within?: number): void => {
 // Compiling takes its time on xla: one case stands for all there.
 describe.each(sweepEngines())("PyTorch's updates from a rollout, on %s", (engine) => {
   const some = engine === "wasm" ? cases : cases.slice(2, 3);
-  it.each(some.map((one) => [one.name, one as Case] as const))("%s", async (_name, one) => {
+  it.each(some.map((one) => [one.name, one as EpochCase] as const))("%s", async (_name, one) => {
     const { params, values, advantages, names } = await updated(one, engine);
     near(advantages, one.advantages);
     for (const [name, expected] of Object.entries(one.values)) {
@@ -141,7 +141,7 @@ describe.each(sweepEngines())("PyTorch's updates from a rollout, on %s", (engine
   });
 
   it("leaves the parameters alone before the first", async () => {
-    const { params } = await updated({ ...cases[0], targetKl: 1e-9 } as Case, engine);
+    const { params } = await updated({ ...cases[0], targetKl: 1e-9 } as EpochCase, engine);
     nearAll(params, fixture.params, 1e-7);
   });
 });

@@ -16,7 +16,7 @@ import {
 import type { Distribution } from "./policy.ts";
 
 /** What torch.distributions give: see scripts/fixtures/policies.py. */
-interface Case {
+interface DistributionCase {
   readonly distribution: readonly [kind: string, of: unknown, options?: GaussianOptions];
   readonly parameters: string;
   readonly other: string;
@@ -31,10 +31,10 @@ interface Case {
   readonly klGradients: readonly [string, string];
 }
 
-const cases = fixture.cases as unknown as readonly Case[];
+const cases = fixture.cases as unknown as readonly DistributionCase[];
 const tensor = (text: string): Dense => parseTensor(text) as Dense;
 
-function made([kind, of, options]: Case["distribution"]): Distribution {
+function made([kind, of, options]: DistributionCase["distribution"]): Distribution {
   if (kind === "categorical") return categorical(of as number);
   if (kind === "multiCategorical") return multiCategorical(of as readonly number[]);
   return (kind === "gaussian" ? gaussian : squashedGaussian)(of as Box, options);

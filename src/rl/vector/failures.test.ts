@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EspalierError } from "../../core/index.ts";
+import { failureOf } from "../../hooks/hooks.test-support.ts";
 import type { Environment } from "../environments/environment.ts";
 import {
   actionOf,
@@ -14,21 +15,12 @@ import {
 import { show } from "./naive.test-support.ts";
 import { vectorEnvironment } from "./vector-environment.ts";
 
-const errorOf = (work: () => void): EspalierError => {
-  try {
-    work();
-  } catch (error) {
-    return error as EspalierError;
-  }
-  throw new Error("nothing was thrown");
-};
-
 /** Three steps go well; in the fourth the second of three environments goes wrong. */
 function spoil(fault: FaultName, make: (index: number) => Environment = makeFragile): EspalierError {
   const vector = vectorEnvironment({ make, count: 3 });
   vector.reset(1);
   for (let t = 0; t < 3; t++) vector.step(new Float32Array(3));
-  return errorOf(() => vector.step(Float32Array.of(0, actionOf(fault), 0)));
+  return failureOf(() => vector.step(Float32Array.of(0, actionOf(fault), 0)));
 }
 
 describe("an environment that fails", () => {
@@ -59,9 +51,9 @@ describe("an environment that fails", () => {
     vector.reset(1);
     vector.step(new Float32Array(2));
     const state = vector.getState();
-    const error = errorOf(() => vector.step(Float32Array.of(0, actionOf("throw"))));
-    expect(errorOf(() => vector.step(new Float32Array(2)))).toBe(error);
-    expect(errorOf(() => vector.getState())).toBe(error);
+    const error = failureOf(() => vector.step(Float32Array.of(0, actionOf("throw"))));
+    expect(failureOf(() => vector.step(new Float32Array(2)))).toBe(error);
+    expect(failureOf(() => vector.getState())).toBe(error);
     vector.setState(state);
     vector.step(new Float32Array(2));
     const other = vectorEnvironment({ make: makeFragile, count: 2 });
@@ -71,7 +63,7 @@ describe("an environment that fails", () => {
   });
 
   it("is named when it cannot be made", () => {
-    const error = errorOf(() => vectorEnvironment({ make: makeNothing, count: 2 }));
+    const error = failureOf(() => vectorEnvironment({ make: makeNothing, count: 2 }));
     expect(error.code).toBe("ENVIRONMENT_FAILED");
     expect(error.message).toMatch(
       /environment 0 of its vector, step 0\): make\(\) threw RangeError: no such world/,
@@ -93,15 +85,15 @@ describe("an environment that fails", () => {
       }
     }
     const begin = vectorEnvironment({ make: (i) => (i === 1 ? new Bad() : new Wanderer()), count: 2 });
-    expect(errorOf(() => begin.reset(1)).message).toMatch(
+    expect(failureOf(() => begin.reset(1)).message).toMatch(
       /environment 1 .* step 0\): reset\(\) threw Error: no start/,
     );
     const closed = vectorEnvironment({ make: () => new Closed(), count: 1 });
     closed.reset(1);
-    expect(errorOf(() => closed.getState()).message).toMatch(/getState\(\) threw Error: secret/);
+    expect(failureOf(() => closed.getState()).message).toMatch(/getState\(\) threw Error: secret/);
     const open = vectorEnvironment({ make: makeWanderer, count: 1 });
     open.reset(1);
-    expect(errorOf(() => closed.setState(open.getState())).message).toMatch(
+    expect(failureOf(() => closed.setState(open.getState())).message).toMatch(
       /setState\(\) threw Error: stubborn/,
     );
   });
@@ -181,7 +173,9 @@ describe("an environment that is made again", () => {
     });
     vector.reset(1);
     vector.step(Float32Array.of(actionOf("throw"), 0));
-    expect(errorOf(() => vector.step(Float32Array.of(0, actionOf("throw")))).code).toBe("ENVIRONMENT_FAILED");
+    expect(failureOf(() => vector.step(Float32Array.of(0, actionOf("throw")))).code).toBe(
+      "ENVIRONMENT_FAILED",
+    );
   });
 
   it("begins at once when it was its beginning that failed", () => {
@@ -211,7 +205,7 @@ describe("an environment that is made again", () => {
     vector.reset(1);
     const bad = Float32Array.of(0, actionOf("throw"), 0);
     for (let t = 0; t < 4; t++) vector.step(bad);
-    const error = errorOf(() => vector.step(bad));
+    const error = failureOf(() => vector.step(bad));
     expect(error.message).toMatch(/threw TypeError: out of order; .* fails each time/);
     expect([...vector.restarts]).toEqual([0, 2, 0]);
   });
@@ -230,12 +224,12 @@ describe("an environment that is made again", () => {
 describe("what a vector is given", () => {
   it("is refused before anything steps", () => {
     const vector = vectorEnvironment({ make: makeWanderer, count: 2 });
-    expect(errorOf(() => vector.step(new Float32Array(2))).code).toBe("ENVIRONMENT_NOT_RESET");
-    expect(errorOf(() => vector.reset(0.5)).code).toBe("SEED_INVALID");
+    expect(failureOf(() => vector.step(new Float32Array(2))).code).toBe("ENVIRONMENT_NOT_RESET");
+    expect(failureOf(() => vector.reset(0.5)).code).toBe("SEED_INVALID");
     vector.reset(1);
     const before = [...vector.observations];
-    expect(errorOf(() => vector.step(new Float32Array(3))).code).toBe("SHAPE_MISMATCH");
-    const error = errorOf(() => vector.step(Float32Array.of(0, Number.NaN)));
+    expect(failureOf(() => vector.step(new Float32Array(3))).code).toBe("SHAPE_MISMATCH");
+    const error = failureOf(() => vector.step(Float32Array.of(0, Number.NaN)));
     expect(error.code).toBe("ACTION_INVALID");
     expect(error.message).toMatch(/the action of row 1 is NaN, where a whole number from 0 to 3/);
     expect([...vector.observations]).toEqual(before);
@@ -253,31 +247,31 @@ describe("what a vector is given", () => {
   it("has lessons that exist", () => {
     const vector = vectorEnvironment({ make: makeWanderer, count: 2 });
     vector.nextLessons[1] = 2;
-    expect(errorOf(() => vector.reset(1)).message).toMatch(
+    expect(failureOf(() => vector.reset(1)).message).toMatch(
       /2 for environment 1, and Wanderer has the lessons 0 to 1/,
     );
     const without = vectorEnvironment({ make: makePair, count: 1 });
     without.nextLessons[0] = 1;
-    expect(errorOf(() => without.reset(1)).message).toMatch(/Pair has no lessons/);
+    expect(failureOf(() => without.reset(1)).message).toMatch(/Pair has no lessons/);
   });
 
   it("is a state of such a vector", () => {
     const vector = vectorEnvironment({ make: makeWanderer, count: 2 });
-    expect(errorOf(() => vector.setState({ a: 1 })).code).toBe("STATE_INVALID");
+    expect(failureOf(() => vector.setState({ a: 1 })).code).toBe("STATE_INVALID");
     const state = vectorEnvironment({ make: makeWanderer, count: 3 }).getState();
-    expect(errorOf(() => vector.setState(state)).message).toMatch(
+    expect(failureOf(() => vector.setState(state)).message).toMatch(
       /of 3 environments "Wanderer" with 9 observations/,
     );
   });
 
   it("are environments that are alike, and options that exist", () => {
     const mixed = (i: number) => (i === 0 ? makeWanderer() : makeFragile());
-    expect(errorOf(() => vectorEnvironment({ make: mixed, count: 2 })).message).toMatch(
+    expect(failureOf(() => vectorEnvironment({ make: mixed, count: 2 })).message).toMatch(
       /the actionSpace of Fragile \(environment 1 of its vector\) is not that of environment 0/,
     );
-    expect(errorOf(() => vectorEnvironment({ make: makeWanderer, count: 0 })).code).toBe("OPTION_INVALID");
+    expect(failureOf(() => vectorEnvironment({ make: makeWanderer, count: 0 })).code).toBe("OPTION_INVALID");
     const onFailure = "ignore" as "stop";
-    expect(errorOf(() => vectorEnvironment({ make: makeWanderer, count: 1, onFailure })).message).toMatch(
+    expect(failureOf(() => vectorEnvironment({ make: makeWanderer, count: 1, onFailure })).message).toMatch(
       /onFailure is "ignore"/,
     );
   });

@@ -5,7 +5,7 @@ import { environmentSeed } from "./host-vector.ts";
 import type { EpisodeEnd, VectorEnvironment } from "./vector.ts";
 
 /** What a vector shows after a reset or a step. */
-export interface Shown {
+export interface VectorView {
   readonly observations: readonly number[];
   readonly rewards: readonly number[];
   readonly terminated: readonly number[];
@@ -15,7 +15,7 @@ export interface Shown {
   readonly ended: readonly EpisodeEnd[];
 }
 
-export const show = (vector: VectorEnvironment): Shown => ({
+export const show = (vector: VectorEnvironment): VectorView => ({
   observations: [...vector.observations],
   rewards: [...vector.rewards],
   terminated: [...vector.terminated],
@@ -28,7 +28,7 @@ export const show = (vector: VectorEnvironment): Shown => ({
 const list = <T>(agents: number, value: T | readonly T[]): readonly T[] =>
   agents === 1 ? [value as T] : (value as readonly T[]);
 
-interface Episode {
+interface OpenEpisode {
   over: boolean;
   returns: number[];
   length: number;
@@ -38,20 +38,20 @@ interface Episode {
 /** The contract of vectors as the plainest loop over single environments, which they must agree with. */
 export class NaiveLoop {
   readonly #environments: readonly Environment[];
-  readonly #episodes: Episode[];
+  readonly #episodes: OpenEpisode[];
 
   constructor(make: (index: number) => Environment, count: number) {
     this.#environments = Array.from({ length: count }, (_, i) => make(i));
     this.#episodes = this.#environments.map(() => ({ over: true, returns: [], length: 0, lesson: 0 }));
   }
 
-  reset(seed: number, lessons: readonly number[]): Shown {
+  reset(seed: number, lessons: readonly number[]): VectorView {
     return joined(
       this.#environments.map((_, i) => this.#begin(i, lessons[i] ?? 0, environmentSeed(seed, i, 0))),
     );
   }
 
-  step(actions: Float32Array, lessons: readonly number[]): Shown {
+  step(actions: Float32Array, lessons: readonly number[]): VectorView {
     return joined(
       this.#environments.map((_, i) =>
         this.#episodes[i]?.over ? this.#begin(i, lessons[i] ?? 0) : this.#advance(i, actions),
@@ -59,7 +59,7 @@ export class NaiveLoop {
     );
   }
 
-  #begin(i: number, lesson: number, seed?: number): Shown {
+  #begin(i: number, lesson: number, seed?: number): VectorView {
     const environment = this.#environments[i] as Environment;
     const agents = environment.agents ?? 1;
     const { observation, actionMask } = environment.reset({
@@ -78,9 +78,9 @@ export class NaiveLoop {
     };
   }
 
-  #advance(i: number, actions: Float32Array): Shown {
+  #advance(i: number, actions: Float32Array): VectorView {
     const environment = this.#environments[i] as Environment;
-    const episode = this.#episodes[i] as Episode;
+    const episode = this.#episodes[i] as OpenEpisode;
     const agents = environment.agents ?? 1;
     const size = actionSize(environment.actionSpace);
     const taken = Array.from({ length: agents }, (_, agent) =>
@@ -119,8 +119,8 @@ function flat(environment: Environment, observation: SpaceValue | readonly Space
   });
 }
 
-function joined(parts: readonly Shown[]): Shown {
-  const all = <T>(take: (part: Shown) => readonly T[]): readonly T[] => parts.flatMap(take);
+function joined(parts: readonly VectorView[]): VectorView {
+  const all = <T>(take: (part: VectorView) => readonly T[]): readonly T[] => parts.flatMap(take);
   return {
     observations: all((part) => part.observations),
     rewards: all((part) => part.rewards),

@@ -25,7 +25,7 @@ export interface RunFound<H = readonly (readonly number[])[]> {
 }
 
 /** What TensorBoard's readers find in a directory: see scripts/readers/tensorboard_files.py. */
-export interface Found {
+export interface FoundRuns {
   readonly accumulator: Readonly<Record<string, RunFound<OldHistogram>>>;
   readonly loader: Readonly<Record<string, RunFound>>;
   readonly fast: Readonly<Record<string, RunFound>> | null;
@@ -41,20 +41,20 @@ export interface Found {
   >;
 }
 
-export interface Original {
-  read(directory: string, choice?: { readonly fast?: boolean }): Promise<Found>;
+export interface TensorBoardReaders {
+  read(directory: string, choice?: { readonly fast?: boolean }): Promise<FoundRuns>;
   close(): void;
 }
 
 /** TensorBoard's own readers, where a Python has them. */
-export function findOriginal(): Original | { readonly missing: string } {
+export function findOriginal(): TensorBoardReaders | { readonly missing: string } {
   const found = pythonWith("tensorboard", "import tensorboard.plugins.hparams");
   if ("missing" in found) return found;
   const reader = new PythonReader(found.python, "tensorboard_files.py");
   return {
     async read(directory, { fast = false } = {}) {
-      const [first] = await reader.ask<readonly Found[]>(...(fast ? ["--fast"] : []), directory);
-      return first as Found; // One for each directory.
+      const [first] = await reader.ask<readonly FoundRuns[]>(...(fast ? ["--fast"] : []), directory);
+      return first as FoundRuns; // One for each directory.
     },
     close: () => reader.close(),
   };

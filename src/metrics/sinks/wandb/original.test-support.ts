@@ -20,7 +20,7 @@ export interface FoundRecord {
   readonly config?: { readonly update: Values };
 }
 
-export interface Original {
+export interface WandbPrograms {
   read(path: string): Promise<readonly FoundRecord[]>;
   /** `wandb sync` of these directories, one command each, to a server at this address. Gives what it says. */
   sync(address: string, ...directories: readonly string[]): Promise<string>;
@@ -28,7 +28,7 @@ export interface Original {
 }
 
 /** W&B's own programs, where a Python has them. */
-export function findOriginal(): Original | { readonly missing: string } {
+export function findOriginal(): WandbPrograms | { readonly missing: string } {
   const found = pythonWith("wandb", "from wandb.util import get_core_path; get_core_path()");
   if ("missing" in found) return found;
   const home = mkdtempSync(join(tmpdir(), "espalier-wandb-home-"));

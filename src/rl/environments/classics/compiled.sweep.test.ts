@@ -17,7 +17,7 @@ import {
 } from "./mountain-car.ts";
 import { compiledPendulum, pendulum } from "./pendulum.ts";
 
-interface Saved {
+interface SavedEpisode {
   readonly phase: string;
   readonly steps: number;
   readonly state: Readonly<Record<string, number>>;
@@ -27,11 +27,11 @@ interface Saved {
 const motion =
   (...names: readonly string[]) =>
   (saved: StateTree): PlainState => {
-    const { steps, state } = saved as unknown as Saved;
+    const { steps, state } = saved as unknown as SavedEpisode;
     return { motion: names.map((name) => state[name] as number), steps };
   };
 
-interface Case {
+interface CompiledCase {
   readonly compiled: CompiledEnvironment;
   readonly make: () => Environment;
   /** The motion's numbers by their names in the ordinary state, and how far from 0 episodes may begin. */
@@ -65,15 +65,15 @@ const cases = [
     limit: 999,
   },
   { compiled: compiledPendulum(), make: pendulum, names: { angle: 40, turn: 8 }, limit: 200 },
-] as unknown as readonly Case[];
+] as unknown as readonly CompiledCase[];
 
 /** Begins episodes anywhere, 30 steps before their limit, and counts those before that were terminated. */
-function anywhere({ names, limit }: Case) {
+function anywhere({ names, limit }: CompiledCase) {
   const random = new SeededRandom(5);
   const count = { terminated: 0 };
   const begin = (environment: Environment): Reset<SpaceValue | readonly SpaceValue[]> => {
     for (;;) {
-      const { phase, steps } = environment.getState() as unknown as Saved;
+      const { phase, steps } = environment.getState() as unknown as SavedEpisode;
       if (phase === "over" && steps < limit) count.terminated++;
       environment.reset({ seed: random.integer(1000) });
       const state = Object.fromEntries(

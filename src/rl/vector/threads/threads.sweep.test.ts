@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import type { EspalierError } from "../../../core/index.ts";
+import { failureOf } from "../../../hooks/hooks.test-support.ts";
 import { firstDifference, type StateTree } from "../../../state/index.ts";
 import { describeInRest, describeInSample, inSample } from "../../../sweep.test-support.ts";
 import * as tiny from "../environments.test-support.ts";
@@ -28,15 +28,6 @@ afterEach(() => {
   for (const vector of open.splice(0)) vector.close();
 });
 
-const errorOf = (work: () => void): EspalierError => {
-  try {
-    work();
-  } catch (error) {
-    return error as EspalierError;
-  }
-  throw new Error("nothing was thrown");
-};
-
 // A thread takes a second to start from sources, so the sample has the least of them.
 describe("environments in threads", () => {
   it.each(inSample ? (["makeWanderer"] as const) : (["makePair"] as const))(
@@ -44,7 +35,7 @@ describe("environments in threads", () => {
     async (name) => {
       const vector = threaded(name);
       const same = vectorEnvironment({ make: makers[name], count: 5 });
-      expect({ ...described(vector) }).toEqual(described(same));
+      expect(described(vector)).toEqual(described(same));
       for (const one of [vector, same]) one.reset(7);
       expect(show(vector)).toEqual(show(same));
       for (let t = 0; t < 300; t++) {
@@ -144,7 +135,7 @@ describeInRest("environments in threads, further", () => {
     expect([child.status, child.signal, child.stdout]).toEqual([0, null, "1 0\n"]);
     const vector = threaded("makeWanderer");
     vector.close();
-    expect(errorOf(() => vector.reset(1)).code).toBe("ENVIRONMENT_CLOSED");
+    expect(failureOf(() => vector.reset(1)).code).toBe("ENVIRONMENT_CLOSED");
   });
 });
 
@@ -162,12 +153,12 @@ describe("an environment that fails in a thread", () => {
       vector.reset(1);
       for (let t = 0; t < 3; t++) vector.step(new Float32Array(5));
       const state = vector.getState();
-      const error = errorOf(() => vector.step(Float32Array.of(0, 0, 0, actionOf(fault), 0)));
+      const error = failureOf(() => vector.step(Float32Array.of(0, 0, 0, actionOf(fault), 0)));
       expect(error).toMatchObject({ code, fix: expect.any(String) });
       expect(error.message).toMatch(/^Fragile \(environment 3 of its vector, step 4\): step\(\) /);
       expect(error.message).toMatch(what);
-      expect(errorOf(() => vector.step(new Float32Array(5)))).toBe(error);
-      expect(errorOf(() => vector.getState())).toBe(error);
+      expect(failureOf(() => vector.step(new Float32Array(5)))).toBe(error);
+      expect(failureOf(() => vector.getState())).toBe(error);
       vector.setState(state);
       const same = vectorEnvironment({ make: tiny.makeFragile, count: 5 });
       same.setState(state);
@@ -182,42 +173,27 @@ describe("an environment that fails in a thread", () => {
   it("keeps what it threw as the cause", () => {
     const vector = threaded("makeFragile");
     vector.reset(1);
-    const error = errorOf(() => vector.step(Float32Array.of(actionOf("throw"), 0, 0, 0, 0)));
+    const error = failureOf(() => vector.step(Float32Array.of(actionOf("throw"), 0, 0, 0, 0)));
     expect(error.cause).toMatchObject({ name: "TypeError", message: "out of order" });
   });
 
   it("is told when it cannot be made", () => {
-    expect(errorOf(() => threaded("makeNothing"))).toMatchObject({
+    expect(failureOf(() => threaded("makeNothing"))).toMatchObject({
       code: "ENVIRONMENT_FAILED",
       message: expect.stringMatching(
         /environment 0 of its vector, step 0\): make\(\) threw RangeError: no such world/,
       ),
     });
-    const nobody = errorOf(() => threaded("nobody" as "makeNothing"));
+    const nobody = failureOf(() => threaded("nobody" as "makeNothing"));
     expect(nobody.message).toMatch(/exports no function "nobody"/);
     const make = { module: new URL("./nowhere.ts", import.meta.url), name: "make" };
-    const nowhere = errorOf(() => threadedEnvironment({ make, count: 1 }));
+    const nowhere = failureOf(() => threadedEnvironment({ make, count: 1 }));
     expect(nowhere.message).toMatch(/a thread of environments could not start: .*nowhere\.ts/);
-    expect(errorOf(() => threadedEnvironment({ make: tiny.makePair as never, count: 1 })).message).toMatch(
+    expect(failureOf(() => threadedEnvironment({ make: tiny.makePair as never, count: 1 })).message).toMatch(
       /make is a function/,
     );
   });
 });
 
-const described = ({
-  name,
-  count,
-  agents,
-  rows,
-  observationSpace,
-  actionSpace,
-  lessons,
-}: RestartingVector) => ({
-  name,
-  count,
-  agents,
-  rows,
-  observationSpace,
-  actionSpace,
-  lessons,
-});
+const facts = ["name", "count", "agents", "rows", "observationSpace", "actionSpace", "lessons"] as const;
+const described = (vector: RestartingVector) => facts.map((fact) => vector[fact]);
