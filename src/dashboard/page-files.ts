@@ -15,6 +15,9 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
 };
 
+/** Files that never change, compressed once. */
+const compressed = new Map<string, Buffer>();
+
 /** Answers with a file of the page. */
 export async function servePage(
   directory: string,
@@ -32,8 +35,9 @@ export async function servePage(
     throw new EspalierError("DASHBOARD_NOT_FOUND", "there is nothing at this address");
   const plain = readFileSync(found);
   const zip = /\bgzip\b/.test(String(request.headers["accept-encoding"]));
-  const bytes = zip ? await promisify(gzip)(plain) : plain;
   const immutable = /-[\w-]{8,}\.\w+$/.test(found);
+  const bytes = zip ? (compressed.get(found) ?? (await promisify(gzip)(plain))) : plain;
+  if (zip && immutable) compressed.set(found, bytes);
   response.writeHead(200, {
     "content-type": type,
     "content-length": bytes.length,
