@@ -143,5 +143,5 @@ export function recorder(
 export function interruptTrainer(): void {
   const handler = process.listeners("SIGTERM").at(-1);
   if (!handler) throw new Error("no trainer listens");
-  handler("SIGTERM", 15);
+  handler("SIGTERM");
 }
