@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { EngineName } from "../../engine/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
 import { every, linear } from "../../schedule/index.ts";
@@ -74,7 +75,12 @@ export async function resumed(make: () => OnPolicyTask) {
   };
   await trained(make(), {}, [stop]);
   const task = make();
-  const trainer = new Trainer({ task, config: { epochs: 4, seed: 3 } });
+  // A run from the beginning would end with the same bits.
+  const start: TrainerHook = {
+    name: "start",
+    onTrainingStart: ({ counters }) => expect(counters.batches).toBe(6),
+  };
+  const trainer = new Trainer({ task, config: { epochs: 4, seed: 3 }, hooks: [start] });
   for (const [name, part] of Object.entries(trainer.components))
     if (name in states) await part.setState(states[name] as StateTree);
   const { counters } = await trainer.train();
