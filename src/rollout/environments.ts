@@ -197,7 +197,7 @@ class EnvironmentRollouts implements RolloutGenerator {
     const record = (fields: Readonly<Record<string, ArrayLike<number>>>): void => {
       for (const [name, values] of Object.entries(fields)) {
         recorded[name] ??= [];
-        recorded[name].push(Float32Array.from(values));
+        recorded[name].push(new Float32Array(values));
       }
     };
     for (let t = 0; t < steps; t++) {
