@@ -42,3 +42,10 @@ it("tells of control, of a directory that a run leaves, and of runs that are gon
     gone: ["a"],
   });
 });
+
+it("shows the last lines of a log, one without its end among them", async () => {
+  const { store, directory, get } = await serveDashboard();
+  await fileRun(store, "cut");
+  makeDirectory(directory, "cut", { "run.log": "first\nkilled while wri" });
+  expect(await get("/api/runs/cut/log")).toEqual({ lines: ["first", "killed while wri"], from: 0, to: 22 });
+});

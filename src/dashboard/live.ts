@@ -248,7 +248,7 @@ function tailOf(...names: FileNames): () => LogPart {
 /** The directory of a file, and its name below. */
 type FileNames = readonly [directory: string | undefined, ...names: string[]];
 
-/** Whole lines of a file, from an offset on or else the last ones. What would move a cursor is written as an escape. */
+/** Lines of a file: whole ones from an offset on, or else the last ones. What would move a cursor is written as an escape. */
 export function readLines(names: FileNames, offset?: number): LogPart {
   const path = inside(...names);
   if (path === undefined) return { lines: [], from: 0, to: 0 };
@@ -262,7 +262,9 @@ export function readLines(names: FileNames, offset?: number): LogPart {
     readSync(file, bytes, 0, bytes.length, from);
     // The first line may be cut.
     const first = offset === undefined && from > 0 ? bytes.indexOf(10) + 1 : 0;
-    const end = bytes.lastIndexOf(10) + 1 || (bytes.length === MOST_BYTES ? bytes.length : 0);
+    // What follows may be half a line; of the last ones it may be all that a process left.
+    const whole = bytes.lastIndexOf(10) + 1;
+    const end = offset === undefined || (whole === 0 && bytes.length === MOST_BYTES) ? bytes.length : whole;
     const lines = bytes.toString("utf8", first, end).replace(/\n$/, "").split("\n");
     return {
       lines: (end === 0 ? [] : lines).map((line) => printable(line.replace(/\r$/, ""), 5000)),
