@@ -55,9 +55,15 @@ export type Settings<T extends Rows> = {
 };
 
 /** Options as a caller gives them, by their table. Doc comments of its rows are those of the options. */
-export type Options<T extends Rows> = {
-  readonly [K in keyof T]?: Settings<T>[K] | undefined;
-} & Pick<Settings<T>, { [K in keyof T]: T[K] extends { readonly required: true } ? K : never }[keyof T]>;
+export type Options<T extends Rows> = Pick<Settings<T>, RequiredNames<T>> &
+  Omitted<{ readonly [K in keyof T]?: Settings<T>[K] | undefined }, RequiredNames<T>>;
+
+type RequiredNames<T extends Rows> = {
+  [K in keyof T]: T[K] extends { readonly required: true } ? K : never;
+}[keyof T];
+
+/** As `Omit`, which would lose doc comments. */
+type Omitted<T, Names> = Pick<T, Exclude<keyof T, Names>>;
 
 /** Error codes and the wording for what the options belong to, where it differs from the usual. */
 export interface OptionWording {
