@@ -12,6 +12,6 @@ export const figures: readonly Figure[] = [
   ...wholeRuns,
   loaderInMemory,
   ...tokenStream,
-  imagesOnWorkers,
+  ...imagesOnWorkers,
   generation,
 ];

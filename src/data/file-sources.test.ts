@@ -337,6 +337,22 @@ describe("a folder of images", () => {
     expect((await facts(() => imageFolder(join(folder, "nowhere"))))[0]).toBe("DATA_EMPTY");
     expect((await facts(() => imageFolder(join(folder, "flat/1.png"))))[0]).toBe("DATA_EMPTY");
     expect((await facts(() => imageFolder("")))[0]).toBe("OPTION_INVALID");
+  });
+
+  it("is decoded by jpeg-turbo where told, to some levels of 255, and what that refuses as before", async () => {
+    const turbo = (path: string) => imageFolder(path, { dtype: "u8", decoder: "jpeg-turbo" });
+    const { x } = await turbo(fixture("images")).get(0);
+    expect(farthest(x.data, expected.jpeg ?? [])).toBeLessThanOrEqual(8);
+    expect((await turbo(fixture("images")).get(7)).x).toEqual((await folderOf({}).get(7)).x);
+    const photo = readFileSync(fixture("images/jpeg/color.jpg"));
+    file("turbo/a/1.jpg", new Uint8Array([...photo.subarray(0, -2), 1, 2, ...photo.subarray(-2)]));
+    file("turbo/a/2.jpg", photo.subarray(0, 400));
+    const odd = turbo(join(folder, "turbo"));
+    expect(farthest((await odd.get(0)).x.data, expected.jpeg ?? [])).toBeLessThanOrEqual(1);
+    expect((await facts(async () => odd.get(1)))[1]).toBe("DATA_CORRUPT");
+  });
+
+  it("asks for a decoder that is not installed", async () => {
     const sharp = imageFolder(fixture("images"), { decoder: "sharp" });
     expect((await facts(async () => sharp.get(0))).slice(0, 2)).toEqual([
       "DATA_ROW_INVALID",

@@ -15,7 +15,7 @@ import { absolutePath } from "./text-files.ts";
 //
 //   pets/cat/1.png  pets/cat/2.jpg  pets/dog/1.jpg   ->   { x: { data, shape: [height, width, channels] }, y: 0 or 1 }
 //
-//   read -> decode (PNG: fast-png, JPEG: mozjpeg in wasm, or all by sharp) -> channels -> size -> 0 to 1
+//   read -> decode (PNG: fast-png, JPEG: mozjpeg in wasm or jpeg-turbo, or all by sharp) -> channels -> size -> 0 to 1
 
 const table = {
   /** Height and width that all images get; the proportions are not kept. Default: their own. */
@@ -35,8 +35,12 @@ const table = {
   }),
   /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
   dtype: option.oneOf(["f32", "u8"], { default: "f32" }),
-  /** "sharp" is faster for photographs and slower for small images, with slightly other numbers: `npm install sharp`. Default: "built-in". */
-  decoder: option.oneOf(["built-in", "sharp"], { default: "built-in" }),
+  /**
+   * Packages that decode natively, with slightly other numbers, once they are installed: "jpeg-turbo" is the fastest for
+   * JPEG (`npm install @julusian/jpeg-turbo`), "sharp" for photographs that are made smaller (`npm install sharp`).
+   * Default: "built-in".
+   */
+  decoder: option.oneOf(["built-in", "jpeg-turbo", "sharp"], { default: "built-in" }),
 };
 type ImageSettings = Settings<typeof table>;
 
@@ -156,7 +160,7 @@ async function decoded(file: string, bytes: Uint8Array, settings: ImageSettings)
   const { channels, decoder } = settings;
   let image: Pixels;
   try {
-    image = decoder === "sharp" ? await bySharp(bytes, settings) : await builtIn(bytes);
+    image = decoder === "sharp" ? await bySharp(bytes, settings) : await byKind(bytes, decoder);
   } catch (cause) {
     if (cause instanceof EspalierError && cause.code === "PACKAGE_MISSING") throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -203,8 +207,14 @@ function write(
 const sizeOf = ({ size }: ImageSettings): readonly number[] =>
   typeof size === "number" ? [size, size] : (size ?? []);
 
-async function builtIn(bytes: Uint8Array): Promise<Pixels> {
+async function byKind(bytes: Uint8Array, decoder: "built-in" | "jpeg-turbo"): Promise<Pixels> {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) {
+    const turbo = decoder === "jpeg-turbo" ? await optionalPackage(decoder) : undefined;
+    try {
+      if (turbo) return { ...turbo.decompressSync(bytes, { format: turbo.FORMAT_RGB }), channels: 3 };
+    } catch {
+      // It refuses whatever libjpeg warns of, harmless bytes too: the other one tells them apart.
+    }
     jpegDecoder ??= makeJpegDecoder();
     const { data, width, height } = (await jpegDecoder)(bytes);
     return { data, channels: 4, width, height };
@@ -318,21 +328,40 @@ function kernelOf(from: number, to: number): Kernel {
   return kernel;
 }
 
-/** Decodes and resizes by sharp, which a program installs if it wants it. */
+/** Decodes and resizes by sharp. */
 async function bySharp(bytes: Uint8Array, settings: ImageSettings): Promise<Pixels> {
-  // By a value that bundlers cannot know: most programs do not have it.
-  const loaded = import(/* @vite-ignore */ settings.decoder) as Promise<{ readonly default: Sharp }>;
-  const { default: sharp } = await loaded.catch((cause: unknown) => {
-    throw new EspalierError("PACKAGE_MISSING", "imageFolder: the decoder sharp is not installed", {
-      fix: 'run `npm install sharp`, or leave out decoder: "sharp"',
-      cause,
-    });
-  });
+  const sharp = await optionalPackage("sharp");
   const image = sharp(bytes).removeAlpha().toColourspace("srgb");
   const [h, w] = sizeOf(settings);
   const sized = h && w ? image.resize(w, h, { fit: "fill", kernel: "linear" }) : image;
   const { data, info } = await sized.raw().toBuffer({ resolveWithObject: true });
   return { data, channels: info.channels, width: info.width, height: info.height };
+}
+
+const packages = { sharp: "sharp", "jpeg-turbo": "@julusian/jpeg-turbo" } as const;
+const loadedPackages: { -readonly [decoder in keyof typeof packages]?: Promise<unknown> } = {};
+
+/** A decoder that a program installs if it wants it. */
+function optionalPackage(decoder: "sharp"): Promise<Sharp>;
+function optionalPackage(decoder: "jpeg-turbo"): Promise<JpegTurbo>;
+function optionalPackage(decoder: keyof typeof packages): Promise<unknown> {
+  const name: string = packages[decoder]; // Not known to bundlers: most programs do not have it.
+  loadedPackages[decoder] ??= import(/* @vite-ignore */ name).then(
+    (loaded: { readonly default: unknown }) => loaded.default,
+    (cause: unknown) => {
+      throw new EspalierError("PACKAGE_MISSING", `imageFolder: the decoder ${decoder} is not installed`, {
+        fix: `run \`npm install ${name}\`, or leave out decoder: "${decoder}"`,
+        cause,
+      });
+    },
+  );
+  return loadedPackages[decoder];
+}
+
+/** The part of jpeg-turbo that is used. */
+interface JpegTurbo {
+  readonly FORMAT_RGB: number;
+  decompressSync(bytes: Uint8Array, options: { readonly format: number }): Omit<Pixels, "channels">;
 }
 
 /** The part of sharp that is used. */
