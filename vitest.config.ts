@@ -22,6 +22,7 @@ export default defineConfig({
     maxWorkers: Math.min(availableParallelism(), 8),
     // A first call compiles a program, which on a busy machine takes longer than vitest's five seconds.
     testTimeout: 60_000,
+    hookTimeout: 60_000, // A hook that starts a database server, likewise.
     // Where parts are required, `it.only` would hide the others: an error, as a skip is.
     allowOnly: !required,
     reporters: ["default", testCounts({ required, reportTo: process.env.ESPALIER_TEST_REPORT })],
