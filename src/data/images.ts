@@ -36,9 +36,8 @@ const table = {
   /** Pixels as f32 from 0 to 1, or as bytes from 0 to 255. Default: "f32". */
   dtype: option.oneOf(["f32", "u8"], { default: "f32" }),
   /**
-   * Packages that decode natively, with slightly other numbers, once they are installed: "jpeg-turbo" is the fastest for
-   * JPEG (`npm install @julusian/jpeg-turbo`), "sharp" for photographs that are made smaller (`npm install sharp`).
-   * Default: "built-in".
+   * Packages that decode natively, with slightly other numbers, once they are installed (see docs/data.md): "jpeg-turbo"
+   * is the fastest for JPEG, "sharp" for photographs that are made smaller. Default: "built-in".
    */
   decoder: option.oneOf(["built-in", "jpeg-turbo", "sharp"], { default: "built-in" }),
 };
