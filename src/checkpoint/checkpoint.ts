@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, messageOf } from "../core/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { StateTree } from "../state/index.ts";
 import {
@@ -282,8 +282,7 @@ async function problemsOfPart(
   }
 }
 
-const firstLine = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+const firstLine = (error: unknown): string => messageOf(error).split("\n")[0] ?? "";
 
 /** `epoch-0012-update-000480`: after 12 epochs and 480 updates. A name that is taken gets `-2`, `-3`, ... */
 export function checkpointName(

@@ -73,8 +73,8 @@ export const countText = (count: number): string => {
 export const amountText = (count: number, unit: string): string =>
   `${countText(count)} ${count === 1 ? singular(unit) : unit}`;
 
-/** The singular of a unit: `step` of `steps`; words that end in `ss` stay as they are. */
-export const singular = (unit: string): string => (/[^s]s$/.test(unit) ? unit.slice(0, -1) : unit);
+/** The singular of a unit: `step` of `steps`, `batch` of `batches`; words that end in `ss` stay as they are. */
+export const singular = (unit: string): string => unit.replace(/(?<=ch)es$|(?<=[^s])s$/, "");
 
 const byteUnits = ["B", "kB", "MB", "GB", "TB"];
 

@@ -38,6 +38,13 @@ export const noCounters: Counters = {
   seconds: 0,
 };
 
+/** Counters without seconds, which no two runs share. */
+export const timeless = ({ seconds: _, ...counts }: Counters): Readonly<Record<string, number>> => counts;
+
+/** True for the counters of a run that has done anything. */
+export const hasBegun = (counters: Counters): boolean =>
+  Object.values(timeless(counters)).some((count) => count > 0);
+
 /** Amounts that one batch, or one repeat of a rollout, adds to counters: by name, in whole numbers. */
 export type Adds = Readonly<Record<string, number>>;
 

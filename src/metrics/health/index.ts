@@ -1,4 +1,4 @@
-/** Whether a run is well: its gradients, its losses, whether it is alive, whether it hangs. */
+/** The health of a run: gradients, losses, signs of life, hangs; and control from outside. */
 export {
   type ControlAction,
   type ControlRecord,
@@ -9,13 +9,7 @@ export {
 } from "./control.ts";
 export { type ControlHookOptions, controlHook } from "./control-hook.ts";
 export { gradientMonitor } from "./gradient-monitor.ts";
-export {
-  type Heartbeat,
-  heartbeat,
-  heartbeatHook,
-  isAlive,
-  readHeartbeat,
-} from "./heartbeat.ts";
+export { type Heartbeat, heartbeat, heartbeatHook, isAlive, readHeartbeat } from "./heartbeat.ts";
 export { lossSpikeDetector } from "./loss-spike-detector.ts";
 export { type RollbackOptions, rollbackHook } from "./rollback.ts";
 export { watchdogHook } from "./watchdog.ts";

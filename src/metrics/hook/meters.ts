@@ -6,7 +6,7 @@ import type { PhaseTiming, TrainerContext } from "../../trainer/index.ts";
 import type { RunProgress } from "../run-info.ts";
 
 /*
- * What the metrics hook measures itself:
+ * Measurements of the metrics hook itself:
  *
  *   ThroughputMeter   category `time`: samples and steps per second, shares of phases and hooks
  *   ProgressMeter     how far the run is, for sinks that show it

@@ -1,7 +1,7 @@
-import { badOption, checkOptions, type OptionTable, option, shown } from "../../core/index.ts";
+import { checkOptions, checkValue, type Options, option } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
-import { comesAgain, filedUpTo, type SinkOptions, sinkOptions } from "./sink.ts";
+import { comesAgain, filedUpTo, sinkOptions } from "./sink.ts";
 
 /**
  * The part of node:fs that sinks write files with: injected, so that a full disk can be tested without one. Declared
@@ -92,27 +92,28 @@ export function* wholeLines(
   }
 }
 
-/** Options of sinks that write one file of lines. */
-export interface FileSinkOptions extends SinkOptions {
+/** The option `files` of sinks that write files: for tests of failing disks. */
+export const filesOption = option.object<SinkFiles>("functions as those of node:fs", ["openSync"], {});
+
+const fileSinkOptions = {
+  ...sinkOptions,
   /** For tests of failing disks. Default: node:fs. */
-  readonly files?: SinkFiles;
+  files: filesOption,
+};
+
+/** Options of sinks that write one file of lines. */
+export interface FileSinkOptions extends Options<typeof fileSinkOptions> {}
+
+/** The path of a sink's file, whole. */
+export function checkedPath(kind: string, path: string): string {
+  checkValue(kind, "the path", path, option.text({}));
+  return nodePath().resolve(path);
 }
-
-/** The option `files` of sinks that write files. */
-export const filesOption = option.made<SinkFiles>(
-  "functions as those of node:fs",
-  (value) => typeof (value as SinkFiles | null)?.openSync === "function",
-  {},
-);
-
-const fileSinkOptions = { ...sinkOptions, files: filesOption } satisfies OptionTable<FileSinkOptions>;
 
 /** Checks the path and options of a sink and returns its file, which is not open yet. */
 export function lineFile(kind: string, path: string, options: FileSinkOptions): LineFile {
   checkOptions(kind, options, fileSinkOptions);
-  if (typeof path !== "string" || path === "")
-    throw badOption(kind, `the path is ${shown(path)}`, "name a file");
-  return new LineFile(nodePath().resolve(path), options.files);
+  return new LineFile(checkedPath(kind, path), options.files);
 }
 
 /** A file of lines that grows by whole calls, and can be replaced atomically. For JSONL and CSV. */

@@ -290,7 +290,7 @@ const [PERM, BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [
   3, 5, 6, 8, 10, 11, 13, 14, 26,
 ];
 
-/** Whether another process was writing. */
+/** True where another process was writing. */
 export const isBusy = (error: unknown): boolean => [BUSY, LOCKED].includes(sqliteCode(error) ?? -1);
 
 /** A failed operation on a file in words that say what to do. */

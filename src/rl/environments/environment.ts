@@ -93,7 +93,7 @@ export type DrawnShape =
       readonly filled?: boolean;
     };
 
-/** What is wrong with a result, and how to fix it. */
+/** A fault of a result, and how to fix it. */
 interface ResultFault {
   readonly what: string;
   readonly fix: string;

@@ -1,5 +1,6 @@
 import {
   badOption,
+  hasMethods,
   type Option,
   type Options,
   option,
@@ -33,22 +34,18 @@ export type EvaluationEvent = Extract<
 /** Where an evaluation runs. */
 export type EvaluationMode = "inline" | "background" | "remote";
 
-const has =
-  (method: string) =>
-  (value: unknown): boolean =>
-    typeof (value as Readonly<Record<string, unknown>> | null | undefined)?.[method] === "function";
-
 const optionTable = {
   player: option.made<Player, { readonly required: true }>(
     "the task's own: player: task.player",
-    (value) => has("step")((value as Player | null)?.policy) && Array.isArray((value as Player).reads),
+    (value) =>
+      hasMethods((value as Player | null)?.policy, ["step"]) && Array.isArray((value as Player).reads),
     { required: true },
   ),
   // Checked by `checkSuites`, which knows what to write instead.
   suites: option.made<Suites, { readonly required: true }>("suites by name", () => true, { required: true }),
-  schedule: option.made<Schedule, { readonly required: true }>(
+  schedule: option.object<Schedule, { readonly required: true }>(
     "a schedule: every({ epochs: 10 })",
-    has("due"),
+    ["due"],
     { required: true },
   ),
   /** Episodes of each suite. Default: 10. */
@@ -74,11 +71,11 @@ const optionTable = {
   /** In the background, if the last evaluation is not done: `wait` for it, or `skip` this one. Default: "wait". */
   whenBusy: option.oneOf(["wait", "skip"], { default: "wait" }),
   /** For `remote`: the queue of jobs, such as `processQueue({ store: "runs/stats.db" })`. */
-  queue: option.made<EvaluationQueue>('a queue: processQueue({ store: "runs/stats.db" })', has("submit"), {}),
+  queue: option.object<EvaluationQueue>('a queue: processQueue({ store: "runs/stats.db" })', ["submit"], {}),
   /** For `remote`: seconds for which the end of training waits for results. Default: 600. */
   patience: option.number({ min: 0, default: 600, infinite: true }),
   /** A stats store that gets a row for each suite. A `metricsHook` with a stats store files all scores together by itself. */
-  store: option.made<StatsStore>("a stats store: await openStatsStore(path)", has("add"), {}),
+  store: option.object<StatsStore>("a stats store: await openStatsStore(path)", ["add"], {}),
   /** The run's id or name in the stats store. Default: the training config's name. */
   run: option.text({}),
   /** Files each episode in the stats store, too. Default: false. */

@@ -1,4 +1,11 @@
-import { type Clock, EspalierError, option, resolveOptions, type Settings } from "../../../core/index.ts";
+import {
+  type Clock,
+  EspalierError,
+  messageOf,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../../run-info.ts";
 import type { SinkFiles } from "../files.ts";
@@ -393,7 +400,7 @@ export class Delivery {
 
   /** Keeps an error for the summary. Returns it in one line. */
   #note(error: unknown): string {
-    const text = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, "; ");
+    const text = messageOf(error).replace(/\s*\n\s*/g, "; ");
     this.#counts.lastError = text;
     return text;
   }

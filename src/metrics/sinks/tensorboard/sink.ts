@@ -37,8 +37,8 @@ export function tensorBoardSink(directory: string, options: TensorBoardOptions =
   const { hparams = true, clock = systemClock, files = systemFiles, ...general } = options;
   let runs: EventRuns | undefined;
   return {
-    name: "tensorboard",
     ...general,
+    name: general.name ?? "tensorboard",
     open(run) {
       runs?.close();
       runs = undefined;

@@ -1,20 +1,28 @@
 import type { Checkpoint } from "../../../checkpoint/index.ts";
-import { badOption, checkNames, EspalierError, type ProtoWriter } from "../../../core/index.ts";
+import { checkOptions, EspalierError, type Options, option, type ProtoWriter } from "../../../core/index.ts";
 import type { Json } from "../../json.ts";
 import type { WandbProject } from "./records.ts";
 import type { WandbSink } from "./sink.ts";
 
-/** Options of {@link wandbArtifact}. */
-export interface WandbArtifactOptions {
+const artifactOptions = {
   /** The sink of the run that the artifact is of. */
-  readonly sink: WandbSink;
+  sink: option.object<WandbSink, { readonly required: true }>("a wandbSink", ["addArtifact"], {
+    required: true,
+  }),
   /** The name of its versions in W&B. */
-  readonly name: string;
+  name: option.made<string, { readonly required: true }>(
+    "a name of up to 128 letters, digits, - _ and .",
+    (name) => typeof name === "string" && /^[\w.-]{1,128}$/.test(name),
+    { required: true },
+  ),
   /** Default: "model". */
-  readonly type?: string;
+  type: option.text({}),
   /** Beside `latest` and the name of the checkpoint. */
-  readonly aliases?: readonly string[];
-}
+  aliases: option.list<string>("a list of names", {}),
+};
+
+/** Options of {@link wandbArtifact}. */
+export interface WandbArtifactOptions extends Options<typeof artifactOptions> {}
 
 /**
  * Files checkpoints as versions of an artifact of a W&B run: `wandb sync` sends them with the run. Gives the address
@@ -29,14 +37,8 @@ export interface WandbArtifactOptions {
  * ```
  */
 export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Checkpoint) => Promise<string> {
-  checkNames("wandbArtifact", options, ["sink", "name", "type", "aliases"]);
+  checkOptions("wandbArtifact", options, artifactOptions);
   const { sink, name, type = "model", aliases = [] } = options;
-  if (typeof name !== "string" || !/^[\w.-]{1,128}$/.test(name))
-    throw badOption(
-      "wandbArtifact",
-      `name is ${JSON.stringify(name)}`,
-      "give up to 128 letters, digits, - _ and .",
-    );
   return async (checkpoint) => {
     const { runDirectory, project, entity } = sink;
     if (runDirectory === undefined)

@@ -1,8 +1,15 @@
-import { badOption, checkNames, EspalierError, printableText, shown } from "../../../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  type Options,
+  option,
+  printableText,
+  toStandardError,
+} from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
-import { type SinkFiles, systemFiles } from "../files.ts";
-import { filedUpTo, type Sink, type SinkOptions } from "../sink.ts";
+import { filesOption, type SinkFiles, systemFiles } from "../files.ts";
+import { filedUpTo, type Sink, sinkOptions } from "../sink.ts";
 import { type ArtifactContent, clientId, digestOf, writeArtifact } from "./artifact.ts";
 import { continueLog, type Held, History, nothingHeld } from "./history.ts";
 import { LogFile } from "./log-file.ts";
@@ -17,20 +24,28 @@ import { addConfig, addExit, addHeader, addRun, addSummary, kind, type WandbProj
 //   LogFile         the .wandb file: a log of records in blocks                log-file.ts
 //   wandbArtifact   checkpoints as versions of an artifact                     artifact.ts
 
-/** Options of {@link wandbSink}. */
-export interface WandbOptions extends SinkOptions {
+const nameText = "a name of up to 128 characters, without / \\ # ? % :";
+/** A name that W&B can have in an address. */
+const isName = (name: unknown): boolean =>
+  typeof name === "string" && /^[^/\\#?%:\s][^/\\#?%:]{0,127}$/.test(name);
+
+const wandbOptions = {
+  ...sinkOptions,
   /** Runs are in its folder `wandb`, as W&B's own client has them. */
-  readonly directory: string;
-  readonly project: string;
+  directory: option.text({ required: true }),
+  project: option.made<string, { readonly required: true }>(nameText, isName, { required: true }),
   /** The user or team that has the project. Default: that of the login that syncs. */
-  readonly entity?: string;
+  entity: option.made<string>(nameText, isName, {}),
   /** Has `wandb sync` send the run when it has ended, with your own login. Default: false. */
-  readonly sync?: boolean;
+  sync: option.flag({}),
   /** Told how that went. Default: a line on standard error. */
-  readonly onSync?: (outcome: WandbSyncOutcome) => void;
+  onSync: option.function<(outcome: WandbSyncOutcome) => void>("a function of the outcome", {}),
   /** @internal */
-  readonly files?: SinkFiles;
-}
+  files: filesOption,
+};
+
+/** Options of {@link wandbSink}. */
+export interface WandbOptions extends Options<typeof wandbOptions> {}
 
 /** A sink to which artifacts can be added too: see {@link wandbArtifact}. */
 export interface WandbSink extends Sink {
@@ -63,28 +78,14 @@ export interface WandbSink extends Sink {
  * ```
  */
 export function wandbSink(options: WandbOptions): WandbSink {
-  checkNames("wandbSink", options, [
-    "name",
-    "schedule",
-    "categories",
-    "metrics",
-    "directory",
-    "project",
-    "entity",
-    "sync",
-    "onSync",
-    "files",
-  ]);
+  checkOptions("wandbSink", options, wandbOptions);
   const { directory, project, entity, files = systemFiles, sync = false, ...rest } = options;
-  const { onSync = ({ text }: WandbSyncOutcome) => tell(text), ...general } = rest;
-  if (!isName(project)) throw nameError("project", project);
-  if (entity !== undefined && !isName(entity)) throw nameError("entity", entity);
-  if (typeof sync !== "boolean") throw badOption("wandbSink", `sync is ${shown(sync)}`, "give true or false");
+  const { onSync = ({ text }: WandbSyncOutcome) => toStandardError(printableText(text)), ...general } = rest;
   let run: WandbRun | undefined;
   let synced: Promise<WandbSyncOutcome> | undefined;
   return {
-    name: "wandb",
     ...general,
+    name: general.name ?? "wandb",
     project,
     entity,
     get runDirectory() {
@@ -112,27 +113,14 @@ export function wandbSink(options: WandbOptions): WandbSink {
       // Not waited for: sending takes as long as it takes, and is no part of the run.
       if (sync && run) {
         synced = syncRun(run.directory);
-        synced.then(onSync).catch((error: unknown) => tell(`wandbSink: onSync failed: ${String(error)}`));
+        synced
+          .then(onSync)
+          .catch((error: unknown) => toStandardError(printableText(`wandbSink: onSync failed: ${error}`)));
       }
       run = undefined;
     },
   };
 }
-
-function tell(text: string): void {
-  process.stderr.write(`${printableText(text)}\n`);
-}
-
-/** A name that W&B can have in an address. */
-const isName = (name: unknown): boolean =>
-  typeof name === "string" && /^[^/\\#?%:\s][^/\\#?%:]{0,127}$/.test(name);
-
-const nameError = (option: string, given: unknown): EspalierError =>
-  badOption(
-    "wandbSink",
-    `${option} is ${JSON.stringify(given)}`,
-    "give a name of up to 128 characters, without / \\ # ? % :",
-  );
 
 const notOpen = (): EspalierError =>
   new EspalierError("SINK_NOT_OPEN", "the W&B run is not open", {
@@ -257,7 +245,7 @@ function runDirectories(directory: string, id: string): readonly string[] {
   }
 }
 
-/** Whether `wandb sync` has sent it or begun to: what is sent once more may be counted twice. */
+/** True where `wandb sync` has sent it or begun to: what is sent once more may be counted twice. */
 const isSynced = (log: string): boolean =>
   fs().existsSync(`${log}.synced`) || fs().existsSync(`${log}.syncstate`);
 
