@@ -69,6 +69,10 @@ function withoutCause(text: string, cause: Error): string {
 export const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);
 
+/** The code of an {@link EspalierError}; undefined of whatever else was thrown. */
+export const codeOf = (thrown: unknown): string | undefined =>
+  thrown instanceof EspalierError ? thrown.code : undefined;
+
 /** An error's message without its code and fix. */
 export const errorText = ({ message, code }: EspalierError): string =>
   message.split(` [${code}]`)[0] as string;

@@ -38,6 +38,13 @@ export const noCounters: Counters = {
   seconds: 0,
 };
 
+/** The counters of any host before its first batch: those that it has of its own are 0 too. */
+export const anyCounters = new Proxy(noCounters, { get: (counters, name) => counters[name as string] ?? 0 });
+
+/** True where a run has done the same work at both. */
+export const isSameWork = (a: Counters, b: Counters): boolean =>
+  a.batches === b.batches && a.updates === b.updates && a.samples === b.samples;
+
 /** Counters without seconds, which no two runs share. */
 export const timeless = ({ seconds: _, ...counts }: Counters): Readonly<Record<string, number>> => counts;
 

@@ -4,8 +4,10 @@ export { byMetric } from "./by-metric.ts";
 export {
   type Adds,
   advanceCounters,
+  anyCounters,
   type Counters,
   hasBegun,
+  isSameWork,
   noCounters,
   timeless,
   type Unit,

@@ -1,5 +1,5 @@
 import { badOption, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
-import { every, noCounters, type Schedule } from "../../schedule/index.ts";
+import { anyCounters, every, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
   latestCheckpoint,
@@ -231,12 +231,7 @@ function settingsOf(options: CheckpointHookOptions): CheckpointSettings {
  * move with batches.
  */
 function eventOf(schedule: Schedule): SaveEvent {
-  const points = schedule.nextDue(countsEverything);
+  const points = schedule.nextDue(anyCounters);
   if (points === undefined || points.some(({ unit }) => unit === "epochs")) return "onEpochEnd";
   return points.some(({ unit }) => unit === "seconds") ? "onBatchesEnd" : "onBatchEnd";
 }
-
-/** The counters of any task before its first batch: those that are not known are 0 too. */
-const countsEverything = new Proxy(noCounters, {
-  get: (counters, name) => counters[name as string] ?? 0,
-});

@@ -1,4 +1,4 @@
-import { EspalierError, messageOf } from "../../core/index.ts";
+import { codeOf, EspalierError, messageOf } from "../../core/index.ts";
 import { Checkpoint, checkpointName } from "../checkpoint.ts";
 import type { CheckpointManager } from "../manager.ts";
 import type { ComponentRecord, Manifest } from "../manifest.ts";
@@ -36,8 +36,7 @@ export async function publish(
 }
 
 /** True for failures of publishing alone: the checkpoint is saved. */
-export const isPublishing = (error: unknown): boolean =>
-  error instanceof EspalierError && error.code === "PUBLISH_FAILED";
+export const isPublishing = (error: unknown): boolean => codeOf(error) === "PUBLISH_FAILED";
 
 /** Copies a checkpoint of one store to another, verified, and gives its address there. One that is there stays. */
 async function copyCheckpoint(

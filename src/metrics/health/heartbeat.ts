@@ -3,6 +3,7 @@ import {
   checkOptions,
   EspalierError,
   messageOf,
+  node,
   type Options,
   option,
   resolveOptions,
@@ -74,7 +75,7 @@ export function heartbeat(options: HeartbeatOptions): Heartbeat {
     writers.push(
       new NewestWriter((row) => statsStore.add(run, "heartbeat", [row]), told(statsStore.location)),
     );
-  const host = process.getBuiltinModule("node:os").hostname();
+  const host = node.os.hostname();
   return {
     async beat({ steps }, phase) {
       const row = { wall: clock.wall(), step: steps, pid: process.pid, host, phase };
@@ -141,8 +142,8 @@ export class NewestWriter<T> {
 
 /** Replaces a file at once: a reader finds the old one or the new one, whole. */
 export async function replace(file: string, content: object): Promise<void> {
-  const { mkdir, rename, writeFile } = process.getBuiltinModule("node:fs/promises");
-  const { dirname } = process.getBuiltinModule("node:path");
+  const { mkdir, rename, writeFile } = node.fs.promises;
+  const { dirname } = node.path;
   const beside = `${file}.${process.pid}.tmp`;
   await mkdir(dirname(file), { recursive: true });
   await writeFile(beside, `${JSON.stringify(content)}\n`);
@@ -242,7 +243,7 @@ export function isAlive(
   const row = typeof heartbeat === "string" ? readHeartbeat(heartbeat) : heartbeat;
   if (!row || ended.includes(row.phase)) return false;
   if (now - row.wall > patience * 1000) return false;
-  return row.host !== process.getBuiltinModule("node:os").hostname() || isRunning(row.pid);
+  return row.host !== node.os.hostname() || isRunning(row.pid);
 }
 
 /**
@@ -255,7 +256,7 @@ export function isAlive(
  */
 export function readHeartbeat(file: string): HeartbeatRow | undefined {
   try {
-    const text = process.getBuiltinModule("node:fs").readFileSync(file, "utf8");
+    const text = node.fs.readFileSync(file, "utf8");
     const row = JSON.parse(text) as Partial<HeartbeatRow> | null;
     if (typeof row?.wall === "number" && typeof row.pid === "number" && typeof row.phase === "string")
       return row as HeartbeatRow;

@@ -1,4 +1,4 @@
-import { badOption, messageOf, type Options, option, resolveOptions } from "../../core/index.ts";
+import { badOption, messageOf, node, type Options, option, resolveOptions } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -153,7 +153,7 @@ function startWatching(
   run: string,
   warn: (text: string) => void,
 ): () => Promise<unknown> {
-  const { isMainThread } = process.getBuiltinModule("node:worker_threads");
+  const { isMainThread } = node.workerThreads;
   const data: WatchData = {
     board: board.shared,
     places,

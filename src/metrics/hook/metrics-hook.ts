@@ -19,7 +19,7 @@ import {
 import { type GradientMonitorOptions, gradientMonitor } from "../health/gradient-monitor.ts";
 import { checkPlaces } from "../health/heartbeat.ts";
 import type { Json } from "../json.ts";
-import type { Logger } from "../logger/index.ts";
+import type { Logger } from "../logger/logger.ts";
 import { scheduleOption } from "../sinks/sink.ts";
 import type { StatsStore } from "../store/stats-store.ts";
 import { goalsOf, type MachineProbe } from "./meters.ts";

@@ -1,5 +1,5 @@
 import type { Session } from "node:inspector";
-import { messageOf, type Options, option, resolveOptions } from "../../core/index.ts";
+import { messageOf, node, type Options, option, resolveOptions } from "../../core/index.ts";
 import { at } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
 import { replace } from "../health/heartbeat.ts";
@@ -67,7 +67,7 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
     if (taken)
       await attempt(`no profile of epoch ${taken.epoch}`, async () => {
         const profile = await taken.session.end();
-        const { join } = process.getBuiltinModule("node:path");
+        const { join } = node.path;
         await replace(join(directory, `epoch-${taken.epoch}.cpuprofile`), profile);
       });
     else if (begun !== epoch && epochs.includes(epoch))
@@ -137,7 +137,7 @@ class ProfilerSession {
       throw new Error(`${busy} is taking a profile in this process, and two at once are none`);
     busy = who;
     try {
-      const inspector = process.getBuiltinModule("node:inspector");
+      const inspector = node.inspector;
       const session = new inspector.Session();
       session.connect();
       const profiler = new ProfilerSession(session);

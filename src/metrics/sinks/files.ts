@@ -1,4 +1,4 @@
-import { checkOptions, checkValue, type Options, option } from "../../core/index.ts";
+import { checkOptions, checkValue, node, type Options, option } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
 import { comesAgain, filedUpTo, sinkOptions } from "./sink.ts";
@@ -20,26 +20,8 @@ export interface SinkFiles {
   existsSync(path: string): boolean;
 }
 
-/** Modules of Node are loaded when they are used, so that importing a sink loads none. */
-export const nodePath = () => process.getBuiltinModule("node:path");
-const fs = () => process.getBuiltinModule("node:fs");
-
-/** The files of this machine. */
-export const systemFiles: SinkFiles = {
-  openSync: (...args) => fs().openSync(...args),
-  closeSync: (file) => fs().closeSync(file),
-  readSync: (...args) => fs().readSync(...args),
-  writeSync: (...args) => fs().writeSync(...args),
-  fstatSync: (file) => fs().fstatSync(file),
-  ftruncateSync: (file, size) => fs().ftruncateSync(file, size),
-  mkdirSync: (path, options) => fs().mkdirSync(path, options),
-  renameSync: (from, to) => fs().renameSync(from, to),
-  rmSync: (path, options) => fs().rmSync(path, options),
-  existsSync: (path) => fs().existsSync(path),
-};
-
 /** Opens for reading and writing anywhere, and creates the file where there is none. */
-export const readWrite = (): number => fs().constants.O_RDWR | fs().constants.O_CREAT;
+export const readWrite = (): number => node.fs.constants.O_RDWR | node.fs.constants.O_CREAT;
 
 /** Writes all of `bytes` at `position`: one call may write less. */
 export function writeAll(files: SinkFiles, file: number, bytes: Uint8Array, position: number): void {
@@ -107,7 +89,7 @@ export interface FileSinkOptions extends Options<typeof fileSinkOptions> {}
 /** The path of a sink's file, whole. */
 export function checkedPath(kind: string, path: string): string {
   checkValue(kind, "the path", path, option.text({}));
-  return nodePath().resolve(path);
+  return node.path.resolve(path);
 }
 
 /** Checks the path and options of a sink and returns its file, which is not open yet. */
@@ -125,7 +107,7 @@ export class LineFile {
   #size = 0;
   #isClean = true;
 
-  constructor(path: string, files: SinkFiles = systemFiles) {
+  constructor(path: string, files: SinkFiles = node.fs) {
     this.path = path;
     this.#files = files;
   }
@@ -133,7 +115,7 @@ export class LineFile {
   /** Creates the file where there is none. */
   open(): void {
     this.close();
-    this.#files.mkdirSync(nodePath().dirname(this.path), { recursive: true });
+    this.#files.mkdirSync(node.path.dirname(this.path), { recursive: true });
     const file = this.#files.openSync(this.path, readWrite());
     this.#file = file;
     this.#size = this.#files.fstatSync(file).size;
@@ -225,9 +207,9 @@ export class LineFile {
   /** Renames the file to the first free of `a.1.jsonl`, `a.2.jsonl`, ... and opens a new one. */
   setAside(): void {
     this.close();
-    const { dir, name, ext } = nodePath().parse(this.path);
+    const { dir, name, ext } = node.path.parse(this.path);
     for (let number = 1; ; number++) {
-      const aside = nodePath().join(dir, `${name}.${number}${ext}`);
+      const aside = node.path.join(dir, `${name}.${number}${ext}`);
       if (!this.#claim(aside)) continue;
       try {
         this.#files.renameSync(this.path, aside);
@@ -284,7 +266,7 @@ export class StagedFile {
 
   /** Opens the file, creates it where there is none, and writes from `length` on. */
   constructor(files: SinkFiles, path: string, length = 0) {
-    files.mkdirSync(nodePath().dirname(path), { recursive: true });
+    files.mkdirSync(node.path.dirname(path), { recursive: true });
     this.path = path;
     this.#files = files;
     this.#file = files.openSync(path, readWrite());

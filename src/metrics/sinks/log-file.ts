@@ -1,6 +1,7 @@
 import {
   checkOptions,
   EspalierError,
+  node,
   type Options,
   option,
   printableLines,
@@ -10,7 +11,7 @@ import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
 import { chooser, followWindows } from "./console/entries.ts";
 import { type ConsoleRow, endingRow, lineRow, openingRow } from "./console/rows.ts";
-import { checkedPath, nodePath, type SinkFiles, systemFiles } from "./files.ts";
+import { checkedPath, type SinkFiles } from "./files.ts";
 import { clockOption, type Sink, sinkOptions } from "./sink.ts";
 
 type LogFiles = Pick<SinkFiles, "openSync" | "closeSync" | "writeSync" | "mkdirSync">;
@@ -39,7 +40,7 @@ const mostMessages = 100;
  */
 export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
   checkOptions("logFileSink", options, logFileOptions);
-  const { clock = systemClock, files = systemFiles, ...general } = options;
+  const { clock = systemClock, files = node.fs, ...general } = options;
   const whole = checkedPath("logFileSink", path);
   const append = appender(whole, files);
   const follow = followWindows();
@@ -120,7 +121,7 @@ function appender(path: string, files: LogFiles): (text: string) => void {
       return files.openSync(path, "a");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      files.mkdirSync(nodePath().dirname(path), { recursive: true });
+      files.mkdirSync(node.path.dirname(path), { recursive: true });
       return files.openSync(path, "a");
     }
   };
@@ -149,7 +150,7 @@ function unwritable(path: string, cause: unknown): EspalierError {
     ? "free some room on the disk: what is missing is written then"
     : ["ENOTDIR", "EEXIST", "EISDIR"].includes(code)
       ? "give the path of a file in a directory; something else is in its place"
-      : `make ${nodePath().dirname(path)} writable for this user, or give logFileSink another path`;
+      : `make ${node.path.dirname(path)} writable for this user, or give logFileSink another path`;
   return new EspalierError("SINK_UNWRITABLE", `the log file ${path} cannot be written: ${message}`, {
     fix,
     cause,

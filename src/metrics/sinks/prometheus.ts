@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { checkOptions, EspalierError, hex, type Options, option, sha256 } from "../../core/index.ts";
+import { checkOptions, EspalierError, hex, node, type Options, option, sha256 } from "../../core/index.ts";
 import { type Histogram, isHistogram, isScalar, type MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
 import { type Sink, sinkOptions } from "./sink.ts";
@@ -224,7 +224,7 @@ const patience = 5000;
  * been idle for the longest, so that a client that only holds them open neither keeps others out nor slows the run.
  */
 async function serveMetrics(host: string, port: number, text: () => string): Promise<MetricsServer> {
-  const { createServer } = process.getBuiltinModule("node:http");
+  const { createServer } = node.http;
   const timeouts = { headersTimeout: patience, requestTimeout: patience, keepAliveTimeout: patience };
   const server = createServer({ ...timeouts, connectionsCheckingInterval: patience }, (request, response) => {
     const { socket } = request;

@@ -9,7 +9,7 @@ import {
 } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
-import { every, noCounters, type Schedule } from "../../schedule/index.ts";
+import { anyCounters, every, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
   latestReplay,
@@ -222,13 +222,8 @@ function checkPortable(kind: string, mode: EvaluationMode, suites: Suites): void
   }
 }
 
-/** Counters before the first batch, a task's own included. */
-const allCounters = new Proxy(noCounters, {
-  get: (counters, name) => counters[name as string] ?? 0,
-});
-
 /** Epochs are counted at the end of an epoch, everything else at the end of a batch. */
 function eventOf(schedule: Schedule): EvaluationEvent {
-  const points = schedule.nextDue(allCounters);
+  const points = schedule.nextDue(anyCounters);
   return points?.some(({ unit }) => unit === "epochs") ? "onEpochEnd" : "onBatchEnd";
 }

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  codeOf,
   EspalierError,
   messageOf,
   option,
@@ -444,9 +445,6 @@ export class Delivery {
     }
   }
 }
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof EspalierError ? error.code : undefined;
 
 const isPromise = (answer: unknown): answer is PromiseLike<unknown> =>
   typeof answer === "object" && answer !== null && "then" in answer && typeof answer.then === "function";

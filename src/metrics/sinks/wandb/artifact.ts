@@ -1,5 +1,12 @@
 import type { Checkpoint } from "../../../checkpoint/index.ts";
-import { checkOptions, EspalierError, type Options, option, type ProtoWriter } from "../../../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  node,
+  type Options,
+  option,
+  type ProtoWriter,
+} from "../../../core/index.ts";
 import type { Json } from "../../json.ts";
 import type { WandbProject } from "./records.ts";
 import type { WandbSink } from "./sink.ts";
@@ -62,8 +69,8 @@ export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Check
 
 /** Puts a checkpoint's files where retention does not remove them. */
 async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<readonly ArtifactFile[]> {
-  const { copyFile, link, mkdir, rm, stat } = process.getBuiltinModule("node:fs/promises");
-  const { dirname, join, resolve } = process.getBuiltinModule("node:path");
+  const { copyFile, link, mkdir, rm, stat } = node.fs.promises;
+  const { dirname, join, resolve } = node.path;
   const names = ["manifest.json", ...Object.values(checkpoint.manifest.components).map(({ file }) => file)];
   const staged: ArtifactFile[] = [];
   for (const path of names) {
@@ -85,8 +92,8 @@ async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<read
 }
 
 async function md5Of(path: string): Promise<string> {
-  const hash = process.getBuiltinModule("node:crypto").createHash("md5");
-  for await (const piece of process.getBuiltinModule("node:fs").createReadStream(path)) hash.update(piece);
+  const hash = node.crypto.createHash("md5");
+  for await (const piece of node.fs.createReadStream(path)) hash.update(piece);
   return hash.digest("base64");
 }
 
@@ -132,10 +139,7 @@ const entry = { path: 1, digest: 2, size: 4, localPath: 6 } as const;
 
 /** The identity of a set of files to W&B: the same files are one version. */
 export function digestOf(files: readonly ArtifactFile[]): string {
-  const hash = process
-    .getBuiltinModule("node:crypto")
-    .createHash("md5")
-    .update("wandb-artifact-manifest-v1\n");
+  const hash = node.crypto.createHash("md5").update("wandb-artifact-manifest-v1\n");
   for (const { path, md5 } of sorted(files)) hash.update(`${path}:${md5}\n`);
   return hash.digest("hex");
 }
@@ -188,6 +192,6 @@ const letters = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /** A random name: W&B takes it for the artifact's until it has its own. */
 export function clientId(): string {
-  const { randomInt } = process.getBuiltinModule("node:crypto");
+  const { randomInt } = node.crypto;
   return Array.from({ length: 128 }, () => letters[randomInt(letters.length)]).join("");
 }

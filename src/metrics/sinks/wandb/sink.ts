@@ -1,6 +1,7 @@
 import {
   checkOptions,
   EspalierError,
+  node,
   type Options,
   option,
   printableText,
@@ -8,7 +9,7 @@ import {
 } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
-import { filesOption, type SinkFiles, systemFiles } from "../files.ts";
+import { filesOption, type SinkFiles } from "../files.ts";
 import { filedUpTo, type Sink, sinkOptions } from "../sink.ts";
 import { type ArtifactContent, clientId, digestOf, writeArtifact } from "./artifact.ts";
 import { continueLog, type Held, History, nothingHeld } from "./history.ts";
@@ -79,7 +80,7 @@ export interface WandbSink extends Sink {
  */
 export function wandbSink(options: WandbOptions): WandbSink {
   checkOptions("wandbSink", options, wandbOptions);
-  const { directory, project, entity, files = systemFiles, sync = false, ...rest } = options;
+  const { directory, project, entity, files = node.fs, sync = false, ...rest } = options;
   const { onSync = ({ text }: WandbSyncOutcome) => toStandardError(printableText(text)), ...general } = rest;
   let run: WandbRun | undefined;
   let synced: Promise<WandbSyncOutcome> | undefined;
@@ -214,19 +215,16 @@ class WandbRun {
   }
 }
 
-const fs = () => process.getBuiltinModule("node:fs");
-const path = () => process.getBuiltinModule("node:path");
-
 /** Where W&B's client keeps its runs, within the directory that it is given. */
-const runsOf = (directory: string): string => path().join(directory, "wandb");
+const runsOf = (directory: string): string => node.path.join(directory, "wandb");
 
-const logPath = (runDirectory: string, id: string): string => path().join(runDirectory, `run-${id}.wandb`);
+const logPath = (runDirectory: string, id: string): string => node.path.join(runDirectory, `run-${id}.wandb`);
 
 /** A directory for a run that begins now, by local time as W&B's client names them. None is there yet. */
 function newRunDirectory(directory: string, id: string, startedAt: number): string {
   for (let time = startedAt; ; time += 1000) {
-    const made = path().join(runsOf(directory), `offline-run-${stamp(new Date(time))}-${id}`);
-    if (!fs().existsSync(made)) return made;
+    const made = node.path.join(runsOf(directory), `offline-run-${stamp(new Date(time))}-${id}`);
+    if (!node.fs.existsSync(made)) return made;
   }
 }
 
@@ -234,12 +232,12 @@ function newRunDirectory(directory: string, id: string, startedAt: number): stri
 function runDirectories(directory: string, id: string): readonly string[] {
   try {
     const isRun = (name: string): boolean => /^offline-run-\d{8}_\d{6}-/.test(name) && name.slice(28) === id;
-    return fs()
+    return node.fs
       .readdirSync(runsOf(directory))
       .filter(isRun)
       .sort()
-      .map((name) => path().join(runsOf(directory), name))
-      .filter((found) => fs().existsSync(logPath(found, id)));
+      .map((name) => node.path.join(runsOf(directory), name))
+      .filter((found) => node.fs.existsSync(logPath(found, id)));
   } catch {
     return [];
   }
@@ -247,14 +245,14 @@ function runDirectories(directory: string, id: string): readonly string[] {
 
 /** True where `wandb sync` has sent it or begun to: what is sent once more may be counted twice. */
 const isSynced = (log: string): boolean =>
-  fs().existsSync(`${log}.synced`) || fs().existsSync(`${log}.syncstate`);
+  node.fs.existsSync(`${log}.synced`) || node.fs.existsSync(`${log}.syncstate`);
 
 /** Has `wandb leet` show this run when nothing is said. */
 function linkLatest(directory: string, runDirectory: string): void {
-  const link = path().join(runsOf(directory), "latest-run");
+  const link = node.path.join(runsOf(directory), "latest-run");
   try {
-    fs().rmSync(link, { force: true });
-    fs().symlinkSync(runDirectory.slice(runsOf(directory).length + 1), link, "dir");
+    node.fs.rmSync(link, { force: true });
+    node.fs.symlinkSync(runDirectory.slice(runsOf(directory).length + 1), link, "dir");
   } catch {
     // A convenience: not every file system has links.
   }
@@ -294,7 +292,7 @@ function syncRun(directory: string): Promise<WandbSyncOutcome> {
     const hear = (chunk: string): void => {
       printed = (printed + chunk).slice(-mostCharacters);
     };
-    const { spawn } = process.getBuiltinModule("node:child_process");
+    const { spawn } = node.childProcess;
     const child = spawn("wandb", ["sync", directory], {
       stdio: ["ignore", "pipe", "pipe"],
       // On Windows commands of Python packages are scripts.
