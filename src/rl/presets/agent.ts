@@ -263,10 +263,10 @@ export const nonFiniteRow = option.oneOf(["stop", "warn", "ignore"], {});
 /** The options that a table has rows for and that are given. */
 export function pickOptions<O extends object, K extends string>(
   options: O,
-  table: Readonly<Record<K, Option>>,
-): Pick<O, K & keyof O> {
+  table: Readonly<Record<K, unknown>>,
+): { readonly [N in K & keyof O]?: Exclude<O[N], undefined> } {
   const given = Object.entries(options).filter(([name, value]) => name in table && value !== undefined);
-  return Object.fromEntries(given) as Pick<O, K & keyof O>;
+  return Object.fromEntries(given) as ReturnType<typeof pickOptions<O, K>>;
 }
 
 /** Refuses options of a training that are misspelt, or that the agent decides itself. */
