@@ -1,3 +1,4 @@
+import type { Json } from "../../checkpoint/index.ts";
 import {
   EspalierError,
   hasMethods,
@@ -18,7 +19,6 @@ import {
 } from "../../trainer/index.ts";
 import { type GradientMonitorOptions, gradientMonitor } from "../health/gradient-monitor.ts";
 import { checkPlaces } from "../health/heartbeat.ts";
-import type { Json } from "../json.ts";
 import type { Logger } from "../logger/logger.ts";
 import { scheduleOption } from "../sinks/sink.ts";
 import type { StatsStore } from "../store/stats-store.ts";

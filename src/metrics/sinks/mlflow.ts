@@ -1,3 +1,4 @@
+import type { Json } from "../../checkpoint/index.ts";
 import {
   badOption,
   checkOptions,
@@ -9,7 +10,6 @@ import {
   systemClock,
 } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
-import type { Json } from "../json.ts";
 import { isScalar, type MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
 import { clockOption, comesAgain, filedUpTo, type Sink, sinkOptions } from "./sink.ts";

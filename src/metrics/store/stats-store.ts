@@ -1,5 +1,5 @@
+import type { Json } from "../../checkpoint/index.ts";
 import { type Clock, EspalierError, node, systemClock } from "../../core/index.ts";
-import type { Json } from "../json.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
 import type { Database } from "./database.ts";

@@ -172,9 +172,7 @@ export function checkSameLessons(kind: string, saved: unknown, lessons: readonly
   throw new EspalierError(
     "STATE_INVALID",
     `this state is ${theirs}, and not of a ${kind} of ${lessons.join(", ")}`,
-    {
-      fix: "restore it into a curriculum with the same lessons in the same order",
-    },
+    { fix: "restore it into a curriculum with the same lessons in the same order" },
   );
 }
 

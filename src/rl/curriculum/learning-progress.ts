@@ -165,9 +165,7 @@ class LearningProgress implements Curriculum {
       throw new EspalierError(
         "CURRICULUM_RESULT",
         `score gave ${shown(score)} for lesson "${this.lessons[lesson]}"`,
-        {
-          fix: "let `score` return a number from 0 to 1 for every result",
-        },
+        { fix: "let `score` return a number from 0 to 1 for every result" },
       );
     const value = normalised(score, this.#settings.baseline);
     const first = this.#episodes[lesson] === 0;

@@ -149,9 +149,7 @@ export function stateOf(environment: Environment): StateTree {
   throw new EspalierError(
     "ENVIRONMENT_INVALID",
     `${environment.name} has no getState(), and its state is part of what is saved`,
-    {
-      fix: "give it getState() and setState(state), or make it by defineEnvironment",
-    },
+    { fix: "give it getState() and setState(state), or make it by defineEnvironment" },
   );
 }
 

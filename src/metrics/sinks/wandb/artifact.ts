@@ -1,4 +1,4 @@
-import type { Checkpoint } from "../../../checkpoint/index.ts";
+import type { Checkpoint, Json } from "../../../checkpoint/index.ts";
 import {
   checkOptions,
   EspalierError,
@@ -7,7 +7,6 @@ import {
   option,
   type ProtoWriter,
 } from "../../../core/index.ts";
-import type { Json } from "../../json.ts";
 import type { WandbProject } from "./records.ts";
 import type { WandbSink } from "./sink.ts";
 

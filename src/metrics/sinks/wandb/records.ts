@@ -1,6 +1,6 @@
 import own from "../../../../package.json" with { type: "json" };
+import type { Json } from "../../../checkpoint/index.ts";
 import { node, type ProtoWriter, readFields } from "../../../core/index.ts";
-import type { Json } from "../../json.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
 import type { LogFile } from "./log-file.ts";
