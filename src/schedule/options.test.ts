@@ -96,7 +96,11 @@ describe("bad options are refused, with what is right", () => {
     ["cosine", () => make("cosine"), /cosine: its options are undefined/],
     ["warmup", () => time.warmup({ updates: -1 }, 1), /warmup: over.updates is -1/],
     ["warmup of what", () => make("warmup", over), /neither a number nor a ramp/],
-    ["oneCycle", () => time.oneCycle({ peak: 1, over, peakAt: 1 }), /peakAt is 1, which is not a number above 0 to below 1/],
+    [
+      "oneCycle",
+      () => time.oneCycle({ peak: 1, over, peakAt: 1 }),
+      /peakAt is 1, which is not a number above 0 to below 1/,
+    ],
     ["oneCycle peak", () => make("oneCycle", { over }), /oneCycle: peak is missing/],
     [
       "sawtooth",
