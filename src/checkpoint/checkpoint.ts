@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { codeOf, didYouMean, EspalierError, messageOf } from "../core/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { StateTree } from "../state/index.ts";
 import {
@@ -184,9 +184,6 @@ interface OpenedComponent {
   readonly saved: SavedTree;
 }
 
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof EspalierError ? error.code : undefined;
-
 const damaged = (file: string, why: string, cause?: unknown): EspalierError =>
   new EspalierError("CHECKPOINT_DAMAGED", `${file}: ${why}`, {
     fix: "use another checkpoint: latest() gives the newest that is whole",
@@ -215,8 +212,7 @@ export async function listCheckpoints(store: CheckpointStore): Promise<readonly 
         return [{ name, path, manifest: (await Checkpoint.open(store, name)).manifest }];
       } catch (error) {
         // Logs and the like may lie beside checkpoints.
-        const foreign =
-          error instanceof EspalierError && foreignCodes.includes(error.code) && !isCheckpointName(name);
+        const foreign = foreignCodes.includes(codeOf(error) ?? "") && !isCheckpointName(name);
         return foreign ? [] : [{ name, path, problem: firstLine(error) }];
       }
     }),
@@ -282,8 +278,7 @@ async function problemsOfPart(
   }
 }
 
-const firstLine = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+const firstLine = (error: unknown): string => messageOf(error).split("\n")[0] ?? "";
 
 /** `epoch-0012-update-000480`: after 12 epochs and 480 updates. A name that is taken gets `-2`, `-3`, ... */
 export function checkpointName(

@@ -42,7 +42,7 @@ export async function computedBy(device: Device | undefined, compileOptions: Jso
   };
 }
 
-/** What is compared, apart from `devices`. */
+/** The members that are compared, apart from `devices`. */
 const compared = [
   "engine",
   "device",

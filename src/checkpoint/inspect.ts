@@ -83,8 +83,7 @@ export async function inspectCheckpoint(opened: {
     );
     components.push({ name, file, bytes, sha256, tensors, values: Object.fromEntries(values) });
   }
-  const bytes = components.reduce((sum, component) => sum + component.bytes, 0);
-  return { path: opened.checkpoint.path, ...manifest, bytes, components };
+  return { path: opened.checkpoint.path, ...manifest, bytes: sizeOf(manifest), components };
 }
 
 /** A component's file, opened. */

@@ -1,4 +1,4 @@
-import { type Clock, EspalierError, systemClock } from "../core/index.ts";
+import { type Clock, EspalierError, messageOf, systemClock } from "../core/index.ts";
 import type { Stateful } from "../state/index.ts";
 import {
   Checkpoint,
@@ -160,9 +160,7 @@ export class CheckpointManager {
       await this.#pruneAfter(lock, name);
     } catch (error) {
       // The checkpoint is there; that old ones could not be removed is no reason to lose it.
-      this.#warn(
-        `old checkpoints could not be removed: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#warn(`old checkpoints could not be removed: ${messageOf(error)}`);
     }
     const bytes = Object.values(manifest.components).reduce((sum, record) => sum + record.bytes, 0);
     return { name, path: this.store.path(name), manifest, bytes };

@@ -37,7 +37,7 @@ export interface Manifest {
   /** The settings that a resumed run must share, and their hash. */
   readonly config: Json;
   readonly configHash: string;
-  /** What programs that use the checkpoint need: the recipe of its model. Runs that resume are not compared with it. */
+  /** Settings that programs that use the checkpoint need: the recipe of its model. Runs that resume are not compared with it. */
   readonly about?: Json;
   readonly computedBy: ComputedBy;
   readonly components: Readonly<Record<string, ComponentRecord>>;

@@ -1,4 +1,4 @@
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, messageOf } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
 import { type Stateful, type StateTree, walkState } from "../state/index.ts";
 import { stoppedIn, withoutStop } from "../trainer/index.ts";
@@ -179,7 +179,7 @@ async function setState(
   } catch (cause) {
     throw new EspalierError(
       "RESTORE_FAILED",
-      `component "${name}" did not take its state from ${checkpoint.path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `component "${name}" did not take its state from ${checkpoint.path}: ${messageOf(cause)}`,
       { fix: "start again: components before it have taken theirs", cause },
     );
   }

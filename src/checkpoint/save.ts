@@ -27,7 +27,7 @@ export interface CheckpointMetadata {
   readonly scores?: Readonly<Record<string, number>>;
   /** The settings that a resumed run must share. */
   readonly config?: Json;
-  /** What programs that use the checkpoint need, such as the model's recipe. Not compared. */
+  /** Settings that programs that use the checkpoint need, such as the model's recipe. Not compared. */
   readonly about?: Json;
   /** Options of compiled programs: `deterministic`, flags. */
   readonly compileOptions?: Json;

@@ -94,11 +94,12 @@ hooks:
     keep: { lats: 3 }
 sink: []
 `);
-    expect(text).toMatch(/run\.yaml has 7 problems/);
+    expect(text).toMatch(/run\.yaml has 8 problems/);
     for (const part of [
       /run\.yaml:14:1 {2}sink: .*did you mean "sinks"/,
       /run\.yaml:6:3 {2}task\.totalStep: .*did you mean "totalSteps"/,
-      /run\.yaml:7:3 {2}task\.learningRate: .*"too"; did you mean "to"/,
+      /run\.yaml:7:\d+ {2}task\.learningRate\.too: .*did you mean "to"/,
+      /run\.yaml:7:\d+ {2}task\.learningRate(\.to)?: .*to is missing/,
       /run\.yaml:8:23 {2}training\.epoch: .*did you mean "epochs"/,
       /run\.yaml:8:13 {2}training\.seed: .*-1/,
       /run\.yaml:10:5 {2}hooks\[0\]\.use: .*did you mean "evaluationHook"/,

@@ -65,6 +65,14 @@ function withoutCause(text: string, cause: Error): string {
   return text;
 }
 
+/** The message of whatever was thrown. */
+export const messageOf = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);
+
+/** The code of an {@link EspalierError}; undefined of whatever else was thrown. */
+export const codeOf = (thrown: unknown): string | undefined =>
+  thrown instanceof EspalierError ? thrown.code : undefined;
+
 /** An error's message without its code and fix. */
 export const errorText = ({ message, code }: EspalierError): string =>
   message.split(` [${code}]`)[0] as string;
@@ -81,8 +89,7 @@ export interface SentError {
 
 export function sendError(error: unknown): SentError {
   if (!(error instanceof EspalierError)) {
-    const text = error instanceof Error ? error.message : String(error);
-    return { code: undefined, text, fix: undefined, cause: sendCause(error) };
+    return { code: undefined, text: messageOf(error), fix: undefined, cause: sendCause(error) };
   }
   return { code: error.code, text: errorText(error), fix: error.fix, cause: sendCause(error.cause) };
 }

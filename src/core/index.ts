@@ -5,7 +5,6 @@ export { environmentVariable, nextTurn, node, onNode } from "./node.ts";
 export * from "./options.ts";
 export * from "./printable.ts";
 export * from "./protobuf.ts";
-export * from "./seldom.ts";
 export { hex, nameWords, type Sha256, sha256 } from "./sha256.ts";
 export * from "./suggest.ts";
 export * from "./text.ts";

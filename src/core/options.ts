@@ -78,7 +78,7 @@ export interface OptionProblem {
   readonly error: EspalierError;
 }
 
-/** What a check found: the options that were given, and all that is wrong with them. */
+/** The result of a check: the options that were given, and all that is wrong with them. */
 export interface CheckedOptions {
   readonly given: object;
   readonly problems: readonly OptionProblem[];
@@ -150,6 +150,11 @@ export function optionProblems(
   }
   return problems;
 }
+
+/** True for an object that has methods of these names; for a list only where there is one. */
+export const hasMethods = (value: unknown, methods: readonly string[]): boolean =>
+  (methods.length > 0 || isOptions(value)) &&
+  methods.every((name) => typeof Reflect.get(Object(value), name) === "function");
 
 const isOptions = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -314,6 +319,21 @@ export const option = {
     return made<T, C>(given, { is, accepts });
   },
 
+  /** A function: `is` says of what. */
+  function<F, const C extends Common<F> = Common<F>>(is: string, given: C): Made<F, C> {
+    return made<F, C>(given, { is, accepts: (value) => typeof value === "function" });
+  },
+
+  /** A list. */
+  list<T, const C extends Common<readonly T[]> = Common<readonly T[]>>(is: string, given: C) {
+    return made<readonly T[], C>(given, { is, accepts: Array.isArray });
+  },
+
+  /** An object that has these methods, such as a schedule with `due`. */
+  object<T, const C extends Common<T> = Common<T>>(is: string, methods: readonly string[], given: C) {
+    return made<T, C>(given, { is, accepts: (value) => hasMethods(value, methods) });
+  },
+
   /** An object with options of its own. */
   group<O extends object, const C extends Common<O> = Common<O>>(
     members: Rows & OptionTable<O>,
@@ -321,7 +341,7 @@ export const option = {
   ): Made<O, C> {
     return made<O, C>(given, {
       is: `an object such as { ${Object.keys(members)[0]}: ... }`,
-      accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+      accepts: isOptions,
       schema: optionsSchema(members),
       members,
     });

@@ -73,8 +73,8 @@ export const countText = (count: number): string => {
 export const amountText = (count: number, unit: string): string =>
   `${countText(count)} ${count === 1 ? singular(unit) : unit}`;
 
-/** The singular of a unit: `step` of `steps`; words that end in `ss` stay as they are. */
-export const singular = (unit: string): string => (/[^s]s$/.test(unit) ? unit.slice(0, -1) : unit);
+/** The singular of a unit: `step` of `steps`, `batch` of `batches`; words that end in `ss` stay as they are. */
+export const singular = (unit: string): string => unit.replace(/(?<=ch)es$|(?<=[^s])s$/, "");
 
 const byteUnits = ["B", "kB", "MB", "GB", "TB"];
 
@@ -83,3 +83,10 @@ export function bytesText(bytes: number): string {
   const power = Math.min(byteUnits.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
   return power === 0 ? `${bytes} B` : `${(bytes / 1000 ** power).toFixed(1)} ${byteUnits[power]}`;
 }
+
+/** True for the 1st, 10th, 100th, ... occurrence, so that frequent warnings are printed rarely. */
+export const isWorthSaying = (count: number): boolean => /^10*$/.test(String(count));
+
+/** "the 1st", "the 10th", and when it is said again. */
+export const countInWords = (count: number): string =>
+  `the ${count === 1 ? "1st" : `${count}th`} so far, said again at the ${count * 10}th`;

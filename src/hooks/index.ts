@@ -17,11 +17,6 @@ export type {
 export { HostOfHooks } from "./host.ts";
 export { HookManager, type HookManagerOptions } from "./manager.ts";
 export type { HookPlan, PlannedHook } from "./plan.ts";
-export {
-  compositeHook,
-  loggingHook,
-  PeriodicHook,
-  periodicHook,
-} from "./ready-made.ts";
+export { compositeHook, loggingHook, PeriodicHook, periodicHook } from "./ready-made.ts";
 export type { HookFailure } from "./runner.ts";
 export { type Slot, type SlotAccess, SlotBoard, slot } from "./slots.ts";

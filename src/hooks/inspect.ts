@@ -1,4 +1,12 @@
-import { didYouMean, EspalierError, isPlainObject, nearest, shown } from "../core/index.ts";
+import {
+  didYouMean,
+  EspalierError,
+  isPlainObject,
+  nearest,
+  type OptionRows,
+  option,
+  shown,
+} from "../core/index.ts";
 import { type Counters, noCounters, type Point, type Schedule } from "../schedule/index.ts";
 import { type Stateful, walkState } from "../state/index.ts";
 import type { Handler } from "./entry.ts";
@@ -7,35 +15,34 @@ import type { HookSettings, HookState } from "./hook.ts";
 /** Names that begin like events and are not. */
 const settingsLikeEvents = new Set(["onRegister", "onUnregister", "onFailure"]);
 
-const isA =
-  (type: string) =>
-  (value: unknown): boolean =>
-    typeof value === type;
-const has =
-  (method: string) =>
-  (value: unknown): boolean =>
-    typeof value === "object" && value !== null && method in value;
+const listOf = (what: string, fits: (each: unknown) => boolean) =>
+  option.made(`a list of ${what}`, (value) => Array.isArray(value) && value.every(fits), {});
+const isText = (value: unknown): boolean => typeof value === "string";
+const slots = listOf('slots: [slot("evaluation.scores")]', (each) => Object(each).name !== undefined);
+const names = listOf('names of hooks: ["evaluation"]', isText);
+const reads = listOf("names of components", isText);
+const aFunction = option.function("a function", {});
 
-/** The settings of a hook, each with a test of its kind. */
-const settings: Readonly<Record<string, (value: unknown) => boolean>> = {
-  name: isA("string"),
-  schedule: has("due"),
-  shouldRun: isA("function"),
-  needs: Array.isArray,
-  wants: Array.isArray,
-  provides: Array.isArray,
-  after: Array.isArray,
-  before: Array.isArray,
-  priority: isA("number"),
-  onFailure: isA("string"),
-  ranks: isA("string"),
-  background: has("reads"),
-  timeBudget: isA("number"),
-  state: has("getState"),
-  onRegister: isA("function"),
-  onUnregister: isA("function"),
-  children: Array.isArray,
+/** The settings of a hook, but for its state, which `checkState` looks at. */
+const settings = {
+  name: option.text({}),
+  schedule: option.object("a schedule: every({ epochs: 10 })", ["due"], {}),
+  shouldRun: aFunction,
+  needs: slots,
+  wants: slots,
+  provides: slots,
+  after: names,
+  before: names,
+  priority: option.number({ infinite: true }),
+  onFailure: option.oneOf(["stop", "warn", "disable"], {}),
+  ranks: option.oneOf(["main", "all"], {}),
+  background: option.made('{ reads: ["params"] }', (value) => reads.accepts(Object(value).reads), {}),
+  timeBudget: option.number({ above: 0, infinite: true }),
+  onRegister: aFunction,
+  onUnregister: aFunction,
+  children: listOf("hooks", (each) => typeof each === "object"),
 };
+const known: OptionRows = { ...settings, state: option.object("a state", ["getState"], {}) };
 
 /** A host's events, and the one at which `run` of its hooks is called. */
 export interface HostEvents {
@@ -123,34 +130,18 @@ function keysOf(hook: object): ReadonlySet<string> {
 }
 
 function checkSettings(hook: HookSettings, keys: ReadonlySet<string>): void {
-  oneOf(hook, "onFailure", ["stop", "warn", "disable"]);
-  oneOf(hook, "ranks", ["main", "all"]);
-  for (const name of ["priority", "timeBudget"] as const) {
-    const value = hook[name];
-    if (value !== undefined && (typeof value !== "number" || Number.isNaN(value)))
-      throw invalid(hook, `its ${name} is ${String(value)}`, `make ${name} a number`);
+  for (const [name, { is, accepts }] of Object.entries(settings)) {
+    const value: unknown = Reflect.get(hook, name);
+    if (value !== undefined && !accepts(value))
+      throw invalid(hook, `its ${name} is ${shown(value)}, which is not ${is}`, `give ${is}`);
   }
-  if (hook.timeBudget !== undefined && hook.timeBudget <= 0)
-    throw invalid(hook, `its timeBudget is ${hook.timeBudget}`, "give milliseconds above 0, or leave it out");
-  for (const name of ["shouldRun", "onRegister", "onUnregister"] as const)
-    if (hook[name] !== undefined && typeof hook[name] !== "function")
-      throw invalid(hook, `its ${name} is a ${typeof hook[name]}`, `make ${name} a function`);
-  for (const name of ["needs", "wants", "provides"] as const)
-    listOf(hook, name, hook[name], has("name"), `slots: ${name}: [slot("evaluation.scores")]`);
-  for (const name of ["after", "before"] as const)
-    listOf(hook, name, hook[name], isA("string"), `names of hooks: ${name}: ["evaluation"]`);
-  if (hook.background !== undefined)
-    listOf(hook, "background.reads", hook.background.reads ?? null, isA("string"), "names of components");
-  listOf(hook, "children", hook.children, isA("object"), "hooks");
-  if (hook.schedule !== undefined && typeof hook.schedule?.due !== "function")
-    throw invalid(hook, "its schedule is no schedule", "write schedule: every({ epochs: 10 })");
   checkState(hook);
   if (Object.getPrototypeOf(hook) !== Object.prototype) return; // Classes have fields of their own.
   for (const [key, value] of Object.entries(hook)) {
-    if (key in settings || /^on[A-Z]/.test(key)) continue;
-    const meant = nearest(key, Object.keys(settings));
+    if (key in known || /^on[A-Z]/.test(key)) continue;
+    const meant = nearest(key, Object.keys(known));
     // A field of the hook's own may be named alike; one that could be the setting is surely misspelt.
-    if (meant !== undefined && !keys.has(meant) && settings[meant]?.(value))
+    if (meant !== undefined && !keys.has(meant) && known[meant]?.accepts(value))
       throw invalid(hook, `it has "${key}"; did you mean "${meant}"?`, `write ${meant}`);
   }
 }
@@ -173,27 +164,6 @@ function checkState(hook: HookSettings): void {
 export const isStateful = (state: HookState): state is Stateful =>
   typeof (state as Partial<Stateful> | null)?.getState === "function" &&
   typeof (state as Partial<Stateful>).setState === "function";
-
-function listOf(
-  hook: HookSettings,
-  name: string,
-  value: unknown,
-  fits: (each: unknown) => boolean,
-  what: string,
-): void {
-  if (value === undefined || (Array.isArray(value) && value.every(fits))) return;
-  throw invalid(hook, `its ${name} is no list of ${what.replace(/:.*/, "")}`, `give a list of ${what}`);
-}
-
-function oneOf(hook: HookSettings, name: "onFailure" | "ranks", allowed: readonly string[]): void {
-  const value = hook[name];
-  if (value !== undefined && !allowed.includes(value))
-    throw invalid(
-      hook,
-      `its ${name} is "${value}"`,
-      `write one of ${allowed.map((each) => `"${each}"`).join(", ")}`,
-    );
-}
 
 function invalid(hook: HookSettings, what: string, fix: string, cause?: unknown): EspalierError {
   return new EspalierError("HOOK_INVALID", `hook "${hook.name}" cannot be registered: ${what}`, {

@@ -1,4 +1,4 @@
-import { printable, printableText } from "../core/index.ts";
+import { messageOf, printableText, tableLines } from "../core/index.ts";
 import type { Counters, Point } from "../schedule/index.ts";
 import { pointsOf } from "./due-index.ts";
 import { type Entry, wants } from "./entry.ts";
@@ -30,7 +30,7 @@ export function planOf(order: readonly Entry[], edges: readonly OrderEdge[]): Ho
     const { hook } = entry;
     const why = edges
       .filter(({ next }) => next === hook.name)
-      .map(({ first, why }) => printable(`after ${first} (${why})`));
+      .map(({ first, why }) => `after ${first} (${why})`);
     const marks = [
       entry.enabled ? "" : "disabled",
       hook.background ? "in the background" : "",
@@ -39,29 +39,21 @@ export function planOf(order: readonly Entry[], edges: readonly OrderEdge[]): Ho
     ].filter((mark) => mark !== "");
     return [
       `${i + 1}.`,
-      printable(hook.name),
+      hook.name,
       hook.schedule?.describe() ?? "at every event",
       [...entry.handlers.keys()].join(", "),
       [...marks, ...why].join("; "),
     ];
   });
-  const widths = [0, 1, 2, 3].map((column) =>
-    Math.max(0, ...rows.map((row) => (row[column] as string).length)),
-  );
-  const text = rows
-    .map((row) =>
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const text = tableLines(rows, { longest: Number.POSITIVE_INFINITY }).join("\n") || "no hooks";
   const hooks = order.map(({ hook: { name, schedule, shouldRun }, handlers, enabled }) => ({
     name,
     ...(schedule && { schedule }),
-    ...{ events: [...handlers.keys()], conditional: shouldRun !== undefined, enabled },
+    events: [...handlers.keys()],
+    conditional: shouldRun !== undefined,
+    enabled,
   }));
-  return { order: order.map(({ name }) => name), edges, hooks, text: text || "no hooks" };
+  return { order: order.map(({ name }) => name), edges, hooks, text };
 }
 
 /** `first` and `last` are the priorities of hooks that run before or after all others. */
@@ -106,7 +98,7 @@ export function unasked(entry: Entry, context: HostContext): Verdict {
 
 export const askingFails = (error: unknown): Verdict => ({
   runs: false,
-  why: `asking it fails: ${error instanceof Error ? error.message : String(error)}`,
+  why: `asking it fails: ${messageOf(error)}`,
 });
 
 /** A verdict in one sentence. */

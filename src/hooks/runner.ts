@@ -1,4 +1,11 @@
-import { type Clock, countInWords, EspalierError, isPlainObject, isWorthSaying } from "../core/index.ts";
+import {
+  type Clock,
+  countInWords,
+  EspalierError,
+  isPlainObject,
+  isWorthSaying,
+  messageOf,
+} from "../core/index.ts";
 import type { Entry, Handler } from "./entry.ts";
 import type { HookContext, HookResults, HookSettings, HostContext } from "./hook.ts";
 import type { Observers } from "./manager.ts";
@@ -301,7 +308,7 @@ class Background {
   async settle(entries: readonly Entry[]): Promise<void> {
     await this.join(entries);
     const [first, ...others] = this.#failures.splice(0);
-    for (const error of others) this.#parts.warn(error instanceof Error ? error.message : String(error));
+    for (const error of others) this.#parts.warn(messageOf(error));
     if (first !== undefined) throw first;
   }
 }
@@ -348,7 +355,7 @@ export interface HookFailure {
 
 /** A failure in words that name the hook and the event. */
 function failureText({ name }: HookSettings, event: string, cause: unknown): string {
-  return `hook "${name}" failed in ${event}: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return `hook "${name}" failed in ${event}: ${messageOf(cause)}`;
 }
 
 /** The error that reaches the host when a hook fails. Its fix is the cause's, where that says what to do. */

@@ -16,7 +16,15 @@
  * tokens of all sequences go to P, P + 1, ... So a step writes one slice whatever the prompts' lengths. Positions count
  * without the gap.
  */
-import { badOption, EspalierError, type Options, option, resolveOptions, shown } from "../core/index.ts";
+import {
+  badOption,
+  EspalierError,
+  hasMethods,
+  type Options,
+  option,
+  resolveOptions,
+  shown,
+} from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
 import {
   compile,
@@ -32,7 +40,6 @@ import {
   whileLoop,
 } from "../engine/index.ts";
 import type { KeyValueCache, Model, Params, Transformer } from "../nn/index.ts";
-import { hasMethods } from "../rl/index.ts";
 import { abortSignal, withMethods } from "./rewards.ts";
 
 /** Turns text into tokens and back. */

@@ -15,6 +15,7 @@ import {
   checkOptions,
   EspalierError,
   errorText,
+  hasMethods,
   node,
   type Option,
   type Options,
@@ -24,7 +25,6 @@ import {
   shown,
 } from "../core/index.ts";
 import { startThread } from "../engine/index.ts";
-import { hasMethods } from "../rl/index.ts";
 import { checkedReward, type RewardThreadAnswer, type RewardThreadData } from "./reward-thread.ts";
 
 /** A text that a model made for a problem. */

@@ -11,9 +11,4 @@ export { KeyCounts } from "./keys.ts";
 export { type AverageOptions, Learner, repeat } from "./learner.ts";
 export { compileRankUpdate, type RankSum } from "./rank-update.ts";
 export type { RateInputs } from "./rates.ts";
-export {
-  compileUpdate,
-  type DeviceState,
-  TensorState,
-  type TensorStateOptions,
-} from "./tensor-state.ts";
+export { compileUpdate, type DeviceState, TensorState, type TensorStateOptions } from "./tensor-state.ts";

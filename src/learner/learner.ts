@@ -73,7 +73,7 @@ export class Learner {
     this.params.onSet = () => this.nonFinite.clear();
   }
 
-  /** What updates carry along beside the parameters: the optimizer's state, and the average where one is kept. */
+  /** The state that updates carry along beside the parameters: the optimizer's state, and the average where one is kept. */
   get state(): TensorState<OptimizerState> {
     return this.#state;
   }

@@ -94,7 +94,7 @@ export function compileRankUpdate<G, I extends WithRamps, A, R>(
   };
 }
 
-/** What is summed: a task's tree, and the main rank's ramps, to which the others add zeros. */
+/** The values that are summed: a task's tree, and the main rank's ramps, to which the others add zeros. */
 interface Summed<G> {
   readonly tree: G;
   readonly ramps: Ramps;

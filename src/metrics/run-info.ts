@@ -1,5 +1,5 @@
+import type { Json } from "../checkpoint/index.ts";
 import type { Counters } from "../schedule/index.ts";
-import type { Json } from "./json.ts";
 
 /** A run, as its sinks see it. */
 export interface RunInfo {

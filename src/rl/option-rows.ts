@@ -1,4 +1,4 @@
-import { type Option, option, treeLeaves } from "../core/index.ts";
+import { hasMethods, type Option, option, treeLeaves } from "../core/index.ts";
 import { type Device, type EngineChoice, Tensor } from "../engine/index.ts";
 import { devicesRow, type RateInputs } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
@@ -20,32 +20,25 @@ export const ramp = option.made<Ramp>("a ramp such as linear({ ... })", isRamp, 
 /** A number, or a ramp instead. */
 export const orRamp = (row: Option<number>) => option.either(row, ramp, {});
 
-/** True if an object has methods of these names. */
-export const hasMethods = (given: unknown, names: readonly string[]): boolean =>
-  names.every((name) => typeof Reflect.get(Object(given), name) === "function");
-
-export const optimizer = option.made<Optimizer>(
+export const optimizer = option.object<Optimizer>(
   "an optimizer such as optim.adam({ learningRate: 3e-4 })",
-  (given) => hasMethods(given, ["init", "update"]),
+  ["init", "update"],
   {},
 );
 
 /** A list of losses of type `L`, with an example. */
-export const losses = <L>(example: string) =>
-  option.made<readonly L[]>(`a list of losses such as ${example}`, Array.isArray, {});
+export const losses = <L>(example: string) => option.list<L>(`a list of losses such as ${example}`, {});
 
-const isObject = (given: unknown): boolean =>
-  typeof given === "object" && given !== null && !Array.isArray(given);
 const policyText = 'a policy, or its spec such as { encoder: { kind: "mlp" } }';
-export const policy = option.made<Policy | PolicySpec>(policyText, isObject, {});
+export const policy = option.object<Policy | PolicySpec>(policyText, [], {});
 /** Default: {}. */
-export const policySpec = option.made<PolicySpec, { readonly default: PolicySpec }>(policyText, isObject, {
+export const policySpec = option.object<PolicySpec, { readonly default: PolicySpec }>(policyText, [], {
   default: {},
 });
 
-export const tunedEpochs = option.made<UpdateEpochs>(
+export const tunedEpochs = option.object<UpdateEpochs>(
   "autoUpdateEpochs({ ... })",
-  (given) => hasMethods(given, ["observe", "getState", "setState"]),
+  ["observe", "getState", "setState"],
   {},
 );
 

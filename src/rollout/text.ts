@@ -14,6 +14,7 @@
 import {
   badOption,
   EspalierError,
+  hasMethods,
   type Options,
   option,
   type Settings as Resolved,
@@ -42,7 +43,6 @@ import {
   withMethods,
 } from "../language/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
-import { hasMethods } from "../rl/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
 import { checkLesson, type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
 import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";

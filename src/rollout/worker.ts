@@ -20,6 +20,7 @@ import {
   type Clock,
   countInWords,
   EspalierError,
+  hasMethods,
   isPlainObject,
   isWorthSaying,
   nameWords,
@@ -41,7 +42,7 @@ import {
 } from "../hooks/index.ts";
 import { abortSignal, withMethods } from "../language/index.ts";
 import { Logger } from "../metrics/index.ts";
-import { type Curriculum, hasMethods } from "../rl/index.ts";
+import type { Curriculum } from "../rl/index.ts";
 import { advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";

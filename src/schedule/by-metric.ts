@@ -1,30 +1,39 @@
 import {
   badOption,
   checkMetricName,
-  checkNames,
   EspalierError,
   followedCategories,
-  shown,
+  type Options,
+  option,
+  resolveOptions,
+  type Settings,
 } from "../core/index.ts";
-import type { Stateful, StateTree } from "../state/index.ts";
+import type { StateTree } from "../state/index.ts";
 import type { Ramp } from "./ramps.ts";
-import { checkCount, checkNumber } from "./units.ts";
+
+const kind = "byMetric";
+const required = { required: true } as const;
+const table = {
+  /** The metric in full: `train/loss`, `rollout/episode.return` or `validation/accuracy`. */
+  metric: option.text(required),
+  /** The value until the metric has been seen. */
+  initial: option.number(required),
+  /** Number of last epochs over which the metric is averaged. Default: 1. */
+  mean: option.integer({ min: 1, default: 1 }),
+  /** Computes the value from the metric. Default: the metric itself. */
+  transform: option.function<(metric: number) => number>("a function of the metric: (x) => 1 - x", {}),
+  /** The share of the old value that stays each epoch, from `initial` on. Default: 0, which keeps nothing. */
+  ema: option.number({ min: 0, below: 1, default: 0 }),
+  /** The least and the greatest value. */
+  clamp: option.made<readonly [least: number, greatest: number]>(
+    "two numbers: [0, 1]",
+    (value) => Array.isArray(value) && value.length === 2 && value.every(Number.isFinite),
+    {},
+  ),
+};
 
 /** Options of {@link byMetric}: mean, then transform, then moving average, then clamp. */
-export interface ByMetricOptions {
-  /** The metric in full: `train/loss`, `rollout/episode.return` or `validation/accuracy`. */
-  readonly metric: string;
-  /** The value until the metric has been seen. */
-  readonly initial: number;
-  /** Number of last epochs over which the metric is averaged. Default: 1. */
-  readonly mean?: number | undefined;
-  /** Computes the value from the metric. Default: the metric itself. */
-  readonly transform?: ((metric: number) => number) | undefined;
-  /** The share of the old value that stays each epoch, from `initial` on. Default: 0, which keeps nothing. */
-  readonly ema?: number | undefined;
-  /** The least and the greatest value. */
-  readonly clamp?: readonly [least: number, greatest: number] | undefined;
-}
+export interface ByMetricOptions extends Options<typeof table> {}
 
 /**
  * A number that follows a metric, anew at each epoch's end. Epochs without the metric, and values that are not
@@ -36,7 +45,7 @@ export interface ByMetricOptions {
  * ```
  */
 export function byMetric(options: ByMetricOptions): Ramp {
-  const { metric, transform = (x: number) => x, ema = 0, initial, mean = 1, clamp } = checkOptions(options);
+  const { metric, transform = (x: number) => x, ema, initial, mean, clamp } = settingsOf(options);
   const [least, greatest] = clamp ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   let seen: readonly number[] = [];
   let value = initial;
@@ -73,29 +82,12 @@ export function byMetric(options: ByMetricOptions): Ramp {
   };
 }
 
-function checkOptions(options: ByMetricOptions): ByMetricOptions {
-  const kind = "byMetric";
-  checkNames(kind, options, ["metric", "initial", "mean", "transform", "ema", "clamp"]);
-  const { metric, initial, mean, transform, ema, clamp } = options;
+function settingsOf(options: ByMetricOptions): Settings<typeof table> {
+  const settings = resolveOptions(kind, options, table);
+  const { metric, initial, clamp } = settings;
   checkMetricName(`${kind}: metric`, metric, followedCategories);
-  checkNumber(kind, "initial", initial);
-  if (mean !== undefined) checkCount(kind, "mean", mean, "epochs", 1);
-  if (transform !== undefined && typeof transform !== "function")
-    throw badOption(
-      kind,
-      `transform is ${shown(transform)}, which is not a function`,
-      "write transform: (x) => 1 - x",
-    );
-  if (ema !== undefined && (checkNumber(kind, "ema", ema) < 0 || ema >= 1))
-    throw badOption(
-      kind,
-      `ema is ${ema}, which is not from 0 to below 1`,
-      "give 0.9 for a slow, 0 for no average",
-    );
-  if (clamp === undefined) return options;
-  if (!Array.isArray(clamp) || clamp.length !== 2)
-    throw badOption(kind, `clamp is ${shown(clamp)}, which is not two numbers`, "write clamp: [0, 1]");
-  const [least, greatest] = clamp.map((end) => checkNumber(kind, "an end of clamp", end)) as [number, number];
+  if (clamp === undefined) return settings;
+  const [least, greatest] = clamp;
   if (least > greatest)
     throw badOption(kind, `clamp has ${least} before ${greatest}`, `write clamp: [${greatest}, ${least}]`);
   if (initial < least || initial > greatest)
@@ -104,7 +96,7 @@ function checkOptions(options: ByMetricOptions): ByMetricOptions {
       `initial is ${initial}, outside clamp from ${least} to ${greatest}`,
       "give an initial value within clamp",
     );
-  return options;
+  return settings;
 }
 
 interface Remembered {
@@ -123,30 +115,5 @@ function checkState(metric: string, state: StateTree): Remembered {
     return { seen, value };
   throw new EspalierError("STATE_INVALID", `this is not a state of a ramp that follows ${metric}`, {
     fix: "restore what getState of the same ramp gave",
-  });
-}
-
-/** The state of two parts, either of which may remember nothing. */
-export function jointState(a: Stateful | undefined, b: Stateful | undefined): Stateful | undefined {
-  if (!a && !b) return undefined;
-  return {
-    getState() {
-      const first = a ? a.getState() : null;
-      const second = b ? b.getState() : null;
-      if (first instanceof Promise || second instanceof Promise) return Promise.all([first, second]);
-      return [first, second];
-    },
-    setState(state) {
-      const [first, second] = pair(state);
-      const pending = [a?.setState(first), b?.setState(second)].filter((one) => one instanceof Promise);
-      return pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
-    },
-  };
-}
-
-function pair(state: StateTree): readonly [StateTree, StateTree] {
-  if (Array.isArray(state) && state.length === 2) return [state[0], state[1]];
-  throw new EspalierError("STATE_INVALID", "this is not a state of two joined schedules", {
-    fix: "restore what getState of the same schedules gave",
   });
 }

@@ -38,6 +38,20 @@ export const noCounters: Counters = {
   seconds: 0,
 };
 
+/** The counters of any host before its first batch: those that it has of its own are 0 too. */
+export const anyCounters = new Proxy(noCounters, { get: (counters, name) => counters[name as string] ?? 0 });
+
+/** True where a run has done the same work at both. */
+export const isSameWork = (a: Counters, b: Counters): boolean =>
+  a.batches === b.batches && a.updates === b.updates && a.samples === b.samples;
+
+/** Counters without seconds, which no two runs share. */
+export const timeless = ({ seconds: _, ...counts }: Counters): Readonly<Record<string, number>> => counts;
+
+/** True for the counters of a run that has done anything. */
+export const hasBegun = (counters: Counters): boolean =>
+  Object.values(timeless(counters)).some((count) => count > 0);
+
 /** Amounts that one batch, or one repeat of a rollout, adds to counters: by name, in whole numbers. */
 export type Adds = Readonly<Record<string, number>>;
 

@@ -1,7 +1,17 @@
 /** The one language of time: when things happen, and numbers that change. */
 
 export { byMetric } from "./by-metric.ts";
-export { type Adds, advanceCounters, type Counters, noCounters, type Unit } from "./counters.ts";
+export {
+  type Adds,
+  advanceCounters,
+  anyCounters,
+  type Counters,
+  hasBegun,
+  isSameWork,
+  noCounters,
+  timeless,
+  type Unit,
+} from "./counters.ts";
 export { always, between, cycle, never, when } from "./periods.ts";
 export { at, every, everySteps } from "./points.ts";
 export {

@@ -96,7 +96,11 @@ describe("bad options are refused, with what is right", () => {
     ["cosine", () => make("cosine"), /cosine: its options are undefined/],
     ["warmup", () => time.warmup({ updates: -1 }, 1), /warmup: over.updates is -1/],
     ["warmup of what", () => make("warmup", over), /neither a number nor a ramp/],
-    ["oneCycle", () => time.oneCycle({ peak: 1, over, peakAt: 1 }), /peakAt is 1, which is not a share/],
+    [
+      "oneCycle",
+      () => time.oneCycle({ peak: 1, over, peakAt: 1 }),
+      /peakAt is 1, which is not a number above 0 to below 1/,
+    ],
     ["oneCycle peak", () => make("oneCycle", { over }), /oneCycle: peak is missing/],
     [
       "sawtooth",
@@ -122,7 +126,7 @@ describe("bad options are refused, with what is right", () => {
       /the value from 3 epochs on is Infinity/,
     ],
     ["pieces' lines", () => make("piecewise", { epochs: [[0, 1]], interpolate: 1 }), /interpolate is 1/],
-    ["byMetric", () => make("byMetric", { initial: 1 }), /metric is undefined/],
+    ["byMetric", () => make("byMetric", { initial: 1 }), /metric is missing/],
     ["a bare name", () => time.byMetric({ metric: "loss", initial: 1 }), /metric is "loss".*"train\/loss"/s],
     ["dots", () => time.byMetric({ metric: "validation.loss", initial: 1 }), /write "validation\/loss"/],
     ["scores", () => time.byMetric({ metric: "evaluation/return", initial: 1 }), /"evaluation\/return"/],
@@ -135,7 +139,7 @@ describe("bad options are refused, with what is right", () => {
     [
       "ema",
       () => time.byMetric({ metric: "train/a", initial: 1, ema: 1 }),
-      /ema is 1, which is not from 0 to below 1/,
+      /ema is 1, which is not a number from 0 to below 1/,
     ],
     ["transform", () => make("byMetric", { metric: "train/a", initial: 1, transform: 2 }), /transform is 2/],
     ["clamp", () => time.byMetric({ metric: "train/a", initial: 1, clamp: [2, 0] }), /clamp has 2 before 0/],

@@ -1,8 +1,8 @@
-import { badOption, EspalierError, shown } from "../core/index.ts";
+import { badOption, EspalierError, shown, singular } from "../core/index.ts";
 import type { Counters } from "./counters.ts";
 import { AT_ONCE, NEVER, type Points } from "./points.ts";
 import { defineSchedule, type Moment, type Schedule } from "./schedule.ts";
-import { checkCount, countOf, type InUnit, listed, singular, takeUnit } from "./units.ts";
+import { checkCount, countOf, type InUnit, listed, takeUnit } from "./units.ts";
 
 /** From where to where, in one unit, both included. */
 export type BetweenOptions = InUnit<readonly [from: number, to: number]>;

@@ -1,7 +1,7 @@
-import { badOption } from "../core/index.ts";
+import { badOption, singular } from "../core/index.ts";
 import type { Counters } from "./counters.ts";
 import { defineSchedule, type Point, type Schedule } from "./schedule.ts";
-import { amount, checkCount, countOf, type InUnit, listed, singular, takeUnit } from "./units.ts";
+import { amount, checkCount, countOf, type InUnit, listed, takeUnit } from "./units.ts";
 
 /** Options of {@link every}: an interval in one unit. */
 export type EveryOptions = InUnit<

@@ -1,4 +1,4 @@
-import { badOption, checkNames, shown } from "../core/index.ts";
+import { badOption, checkOptions, type Options, option, resolveOptions, shown } from "../core/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { Counters, Unit } from "./counters.ts";
 import { amount, checkCount, checkNumber, countOf, type InUnit, takeUnit } from "./units.ts";
@@ -110,24 +110,32 @@ export function checkDuration(kind: string, name: string, duration: Duration): C
   };
 }
 
-/** From one value to another. */
-export interface LinearOptions {
+const required = { required: true } as const;
+// Checked by `checkDuration`, which knows what to write instead.
+const duration = option.made<Duration, typeof required>("a duration", () => true, required);
+
+const linearOptions = {
   /** The value at 0. */
-  readonly from: number;
+  from: option.number(required),
   /** The value at the end of `over`, and ever after. */
-  readonly to: number;
+  to: option.number(required),
   /** Duration, from 0. */
-  readonly over: Duration;
-}
+  over: duration,
+};
+const sawtoothOptions = {
+  ...linearOptions,
+  /** The shape of each tooth. Default: `"linear"`. */
+  shape: option.oneOf(["linear", "cosine"], { default: "linear" }),
+};
+
+/** From one value to another. */
+export interface LinearOptions extends Options<typeof linearOptions> {}
 
 /** The options of {@link cosine}: those of {@link linear}. */
 export type CosineOptions = LinearOptions;
 
 /** From one value to another, again and again. */
-export interface SawtoothOptions extends LinearOptions {
-  /** The shape of each tooth. Default: `"linear"`. */
-  readonly shape?: "linear" | "cosine" | undefined;
-}
+export interface SawtoothOptions extends Options<typeof sawtoothOptions> {}
 
 /**
  * In a straight line from one value to another, which it then keeps.
@@ -164,44 +172,35 @@ export function cosine(options: CosineOptions): Ramp {
  * ```
  */
 export function sawtooth(options: SawtoothOptions): Ramp {
-  checkNames("sawtooth", options, ["from", "to", "over", "shape"]);
-  const { from, to, over, shape = "linear" } = options;
-  if (shape !== "linear" && shape !== "cosine")
-    throw badOption("sawtooth", `shape is ${shown(shape)}`, `give "linear" or "cosine"`);
-  const { values, duration } = checkEnds("sawtooth", from, to, over);
+  const { from, to, over, shape } = resolveOptions("sawtooth", options, sawtoothOptions);
+  const { unit, length, count, words } = checkDuration("sawtooth", "over", over);
   const tooth = shape === "linear" ? straight : halfCosine;
-  const { unit, length, count } = duration;
   return {
     units: [unit],
     at: (counters) => tooth(from, to, (count(counters) % length) / length),
     describe: () =>
-      `sawtooth ${values} over each ${duration.words}${shape === "cosine" ? ", by cosines" : ""}`,
+      `sawtooth from ${from} to ${to} over each ${words}${shape === "cosine" ? ", by cosines" : ""}`,
   };
 }
 
 function once(kind: string, shape: Shape, options: LinearOptions): Ramp {
-  checkNames(kind, options, ["from", "to", "over"]);
+  checkOptions(kind, options, linearOptions);
   const { from, to, over } = options;
-  const { values, duration } = checkEnds(kind, from, to, over);
-  const { unit, length, count } = duration;
+  const { unit, length, count, words } = checkDuration(kind, "over", over);
   return {
     units: [unit],
     at: (counters) => shape(from, to, count(counters) / length),
-    describe: () => `${kind} ${values} over ${duration.words}`,
+    describe: () => `${kind} from ${from} to ${to} over ${words}`,
   };
 }
 
-function checkEnds(kind: string, from: number, to: number, over: Duration) {
-  checkNumber(kind, "from", from);
-  checkNumber(kind, "to", to);
-  return { values: `from ${from} to ${to}`, duration: checkDuration(kind, "over", over) };
-}
+const warmupOptions = {
+  /** The value at 0. Default: 0. */
+  from: option.number({ default: 0 }),
+};
 
 /** Options of {@link warmup}. */
-export interface WarmupOptions {
-  /** The value at 0. Default: 0. */
-  readonly from?: number | undefined;
-}
+export interface WarmupOptions extends Options<typeof warmupOptions> {}
 
 /**
  * A straight line up to the first value of another ramp, which begins when the warm-up is over: a warm-up over 100
@@ -218,8 +217,7 @@ export interface WarmupOptions {
  * ```
  */
 export function warmup(over: Duration, then: Ramp | number, options: WarmupOptions = {}): Ramp {
-  checkNames("warmup", options, ["from"]);
-  const from = checkNumber("warmup", "from", options.from ?? 0);
+  const { from } = resolveOptions("warmup", options, warmupOptions);
   const { unit, length, count, words } = checkDuration("warmup", "over", over);
   const ramp = asRamp(then);
   return {
@@ -308,19 +306,21 @@ function checkPieces(unit: string, pieces: unknown, example: string) {
   return { times, values };
 }
 
-/** Up to a peak, and down again. */
-export interface OneCycleOptions {
+const oneCycleOptions = {
   /** The greatest value. */
-  readonly peak: number;
+  peak: option.number(required),
   /** Duration of the whole cycle, from 0. */
-  readonly over: Duration;
+  over: duration,
   /** Share of the cycle at which the peak is. Default: 0.3. */
-  readonly peakAt?: number | undefined;
+  peakAt: option.number({ above: 0, below: 1, default: 0.3 }),
   /** The value at 0. Default: a 25th of the peak. */
-  readonly from?: number | undefined;
+  from: option.number({}),
   /** The value at the end and after it. Default: a 10,000th of `from`. */
-  readonly to?: number | undefined;
-}
+  to: option.number({}),
+};
+
+/** Up to a peak, and down again. */
+export interface OneCycleOptions extends Options<typeof oneCycleOptions> {}
 
 /**
  * Up to a peak by half a cosine, then down, further than where it began, by another. Equals optax's
@@ -332,18 +332,14 @@ export interface OneCycleOptions {
  * ```
  */
 export function oneCycle(options: OneCycleOptions): Ramp {
-  checkNames("oneCycle", options, ["peak", "over", "peakAt", "from", "to"]);
-  const peak = checkNumber("oneCycle", "peak", options.peak);
-  const from = checkNumber("oneCycle", "from", options.from ?? peak / 25);
-  const to = checkNumber("oneCycle", "to", options.to ?? from / 1e4);
-  const peakAt = checkNumber("oneCycle", "peakAt", options.peakAt ?? 0.3);
-  if (peakAt <= 0 || peakAt >= 1)
-    throw badOption(
-      "oneCycle",
-      `peakAt is ${peakAt}, which is not a share of the cycle`,
-      "give one between 0 and 1",
-    );
-  const { unit, length, count, words } = checkDuration("oneCycle", "over", options.over);
+  const {
+    peak,
+    over,
+    peakAt,
+    from = peak / 25,
+    to = from / 1e4,
+  } = resolveOptions("oneCycle", options, oneCycleOptions);
+  const { unit, length, count, words } = checkDuration("oneCycle", "over", over);
   const top = peakAt * length;
   return {
     units: [unit],

@@ -1,6 +1,5 @@
 import { EspalierError, shown } from "../core/index.ts";
-import type { Stateful } from "../state/index.ts";
-import { jointState } from "./by-metric.ts";
+import type { Stateful, StateTree } from "../state/index.ts";
 import type { Counters, Unit } from "./counters.ts";
 import { later, type Points, sooner } from "./points.ts";
 
@@ -172,5 +171,30 @@ function checked<S extends Schedule<never>>(other: S, word: Joint): S {
   if (typeof other?.due === "function" && typeof other.nextDue === "function") return other;
   throw new EspalierError("SCHEDULE_INVALID", `${word}: what it was given is not a schedule`, {
     fix: `write schedule.${word}(every({ epochs: 10 })); a condition is when((context) => ...)`,
+  });
+}
+
+/** The state of two parts, either of which may remember nothing. */
+function jointState(a: Stateful | undefined, b: Stateful | undefined): Stateful | undefined {
+  if (!a && !b) return undefined;
+  return {
+    getState() {
+      const first = a ? a.getState() : null;
+      const second = b ? b.getState() : null;
+      if (first instanceof Promise || second instanceof Promise) return Promise.all([first, second]);
+      return [first, second];
+    },
+    setState(state) {
+      const [first, second] = pair(state);
+      const pending = [a?.setState(first), b?.setState(second)].filter((one) => one instanceof Promise);
+      return pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
+    },
+  };
+}
+
+function pair(state: StateTree): readonly [StateTree, StateTree] {
+  if (Array.isArray(state) && state.length === 2) return [state[0], state[1]];
+  throw new EspalierError("STATE_INVALID", "this is not a state of two joined schedules", {
+    fix: "restore what getState of the same schedules gave",
   });
 }

@@ -1,4 +1,4 @@
-import { badOption, checkValue, didYouMean, EspalierError, option, shown } from "../core/index.ts";
+import { badOption, checkValue, didYouMean, EspalierError, option, shown, singular } from "../core/index.ts";
 import type { Counters, Unit } from "./counters.ts";
 
 /** The units every host has. Others are counters of the host's own. */
@@ -73,11 +73,6 @@ export function checkUnit(kind: string, unit: Unit): void {
     throw new EspalierError("UNIT_UNKNOWN", `${kind}: "${unit}" is not a unit; did you mean "${meant}"?`, {
       fix: `write ${meant}; the units are ${UNITS.join(", ")}, and counters of the host's own`,
     });
-}
-
-/** One of what a unit counts: `batch` for `batches`. */
-export function singular(unit: Unit): string {
-  return unit === "batches" ? "batch" : unit.replace(/s$/, "");
 }
 
 /** `1 update`, `100 updates`. */

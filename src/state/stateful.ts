@@ -21,7 +21,7 @@ export type StateTree = StateLeaf | readonly StateTree[] | { readonly [key: stri
  */
 export interface Stateful {
   /**
-   * Whether its tensors come and go or change shape as training goes on (a growing buffer), so that a saved state
+   * True where its tensors come and go or change shape as training goes on (a growing buffer), so that a saved state
    * cannot be judged by the present one: `setState` alone decides whether it fits.
    */
   readonly varies?: boolean;

@@ -32,9 +32,9 @@ export const trainingConfigTable = {
    * When to validate: at the end of epochs, or at exactly the counts it names (`every({ updates: 500 })`), between
    * batches. `never()` means not at all. Default: every epoch.
    */
-  validate: option.made<Schedule, { readonly default: Schedule; readonly doc: string }>(
+  validate: option.object<Schedule, { readonly default: Schedule; readonly doc: string }>(
     "a schedule such as every({ epochs: 5 }) or never()",
-    (value) => typeof (value as Schedule | null)?.due === "function",
+    ["due"],
     { default: defaultValidate, doc: "When to validate." },
   ),
   /**
@@ -50,13 +50,13 @@ export const trainingConfigTable = {
     default: true,
     doc: "Runs batches that no hook watches in one call; a number is the most of them.",
   }),
-  /** What an epoch without batches is: an error, or the end of a completed run. Default: "error". */
+  /** The meaning of an epoch without batches: an error, or the end of a completed run. Default: "error". */
   onEmpty: option.oneOf(["error", "finish"], {
     default: "error",
     doc: "What an epoch without batches is: an error, or the end of a completed run.",
   }),
   /**
-   * What happens at the first update whose loss or parameters are NaN or infinite: the run fails with NON_FINITE, a
+   * The reaction to the first update whose loss or parameters are NaN or infinite: the run fails with NON_FINITE, a
    * warning says so once, or nothing. Updates that `skipNonFinite` leaves out count as finite. Default: "stop".
    */
   onNonFinite: option.oneOf(["stop", "warn", "ignore"], {
@@ -81,11 +81,10 @@ export const trainingConfigTable = {
     doc: "Asks tasks for kernels that give the same bits each time, where the device has a choice.",
   }),
   /** Prints every decision about hooks, to standard error or to a function. Default: false. */
-  trace: option.either(
-    option.flag({}),
-    option.made<(line: string) => void>("a function", (value) => typeof value === "function", {}),
-    { default: false, doc: "Prints every decision about hooks, to standard error or to a function." },
-  ),
+  trace: option.either(option.flag({}), option.function<(line: string) => void>("a function", {}), {
+    default: false,
+    doc: "Prints every decision about hooks, to standard error or to a function.",
+  }),
 };
 
 /** How a run goes, independent of its task. Every field has a default; `trainingConfig` fills it in. */

@@ -1,4 +1,4 @@
-import { onNode } from "../core/index.ts";
+import { messageOf, onNode } from "../core/index.ts";
 import type { Outcome } from "./events.ts";
 
 /** A position at which a run can end: the epoch's index, and its repeats that are done, -1 before it has begun. */
@@ -89,7 +89,7 @@ export class Ending {
   fail(error: unknown): void {
     this.outcome = "failed";
     this.error = error;
-    this.reason = error instanceof Error ? error.message : String(error);
+    this.reason = messageOf(error);
   }
 
   abort(reason: string): void {

@@ -1,5 +1,5 @@
 import { EspalierError, isPlainObject } from "../core/index.ts";
-import { type Adds, advanceCounters, type Counters } from "../schedule/index.ts";
+import { type Adds, advanceCounters, type Counters, timeless } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { type TrainerEvent, trainerEvents } from "./events.ts";
 import type { EpochMeans, NewestMetrics } from "./metrics.ts";
@@ -279,12 +279,6 @@ const lasting = (
   Object.entries(since).flatMap(([name, at]) =>
     at && !perProcess.includes(name) ? [[name, at] as const] : [],
   );
-
-/** Counters without seconds, which no two runs share. */
-function timeless(counters: Counters): { readonly [name: string]: number } {
-  const { seconds: _, ...rest } = counters;
-  return rest;
-}
 
 /** The reason for which the run of this state of the component `trainer` was stopped. */
 export function stoppedIn(state: StateTree): string | undefined {

@@ -105,7 +105,7 @@ export const latestIntervention = slot<InterventionRecord>("intervention.latest"
   shared: true,
 });
 /**
- * Whether the run is paused: provided when it begins and when it ends, and every few seconds between, so that those who
+ * The pause of a run: provided when it begins and when it ends, and every few seconds between, so that those who
  * say that a run is alive, or that it hangs, know. Not part of the run's state.
  */
 export const latestPause = slot<PauseRecord>("run.paused", { saved: false });

@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, messageOf } from "../core/index.ts";
 import type { Tensor } from "../engine/index.ts";
 import type { AverageOptions } from "../learner/index.ts";
 import type { RandomStreams } from "../random/index.ts";
@@ -18,7 +18,7 @@ export interface Segment {
   readonly phase: Phase;
   readonly repeats: number;
   /**
-   * What each repeat adds to the counters, in whole numbers. A train repeat is one batch:
+   * The amounts that each repeat adds to the counters, in whole numbers. A train repeat is one batch:
    * `batches: 1` is understood, and so are the steps.
    */
   readonly adds: Readonly<Record<string, number>>;
@@ -270,7 +270,7 @@ const badSegment = (index: number, what: string, fix: string): EspalierError =>
 /** A task's failure with the counters at which it happened. Espalier's own errors stay as they are. */
 export function taskFailed(what: "run" | "validate" | "epoch", at: Counters, cause: unknown): unknown {
   if (cause instanceof EspalierError) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   return new EspalierError(
     "TASK_FAILED",
     `the task's ${what} failed in epoch ${at.epoch} after ${at.batches} batches: ${message}`,

@@ -1,4 +1,4 @@
-import type { Adds, Counters, Point } from "../schedule/index.ts";
+import { type Adds, type Counters, isSameWork, type Point } from "../schedule/index.ts";
 import { defaultValidate } from "./config.ts";
 import type { Run } from "./run.ts";
 import { taskFailed } from "./task.ts";
@@ -62,9 +62,6 @@ export function checkValidation(run: Run): void {
 
 const validatesNever = ({ config, progress }: Run): boolean =>
   config.validate.nextDue(progress.start)?.length === 0;
-
-const isSameWork = (a: Counters, b: Counters): boolean =>
-  a.batches === b.batches && a.updates === b.updates && a.samples === b.samples;
 
 /** True where a count between batches has been reached at which validation may be due. */
 export function validationReached(run: Run, at: Counters): boolean {

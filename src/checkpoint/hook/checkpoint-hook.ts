@@ -1,5 +1,5 @@
 import { badOption, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
-import { every, noCounters, type Schedule } from "../../schedule/index.ts";
+import { anyCounters, every, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
   latestCheckpoint,
@@ -10,7 +10,7 @@ import {
 } from "../../trainer/index.ts";
 import type { Checkpoint } from "../checkpoint.ts";
 import type { Json } from "../json.ts";
-import type { RestoreOptions } from "../restore.ts";
+import type { Allowed, RestoreOptions } from "../restore.ts";
 import { checkKeep, type Keep } from "../retention.ts";
 import { storeAt } from "../store/address.ts";
 import type { CheckpointStore } from "../store/store.ts";
@@ -128,20 +128,13 @@ export interface Publication {
   readonly schedule: Schedule;
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
-const isList = (value: unknown): boolean => Array.isArray(value);
-const names = option.made<readonly string[]>("names of components", isList, {});
+const names = option.list<string>("names of components", {});
 
 const table = {
   /** Default: `checkpoint`. */
   name: option.text({ default: "checkpoint" }),
   /** The place of checkpoints: a store. */
-  store: option.made<CheckpointStore>(
-    'a store: localStore("runs/mnist")',
-    (value) => isObject(value) && typeof value.lock === "function",
-    {},
-  ),
+  store: option.object<CheckpointStore>('a store: localStore("runs/mnist")', ["lock"], {}),
   /** The place of checkpoints: a directory, or an address as `s3://bucket/run`. All ranks of a run must see it. */
   directory: option.made<string>(
     'a directory, "runs/mnist", or "." for the current one, or an address, "s3://bucket/run"',
@@ -151,29 +144,19 @@ const table = {
   /** Seconds for which ranks wait for each other. Default: 600. */
   patience: option.number({ min: 0 }),
   /** When to save. Default: every epoch. */
-  schedule: option.made<Schedule>(
-    "a schedule: every({ epochs: 1 })",
-    (value) => isObject(value) && typeof value.due === "function",
-    {},
-  ),
+  schedule: option.object<Schedule>("a schedule: every({ epochs: 1 })", ["due"], {}),
   /** The event at which it looks. Default: the end of what the schedule counts. */
   on: option.oneOf(saveEvents, {}),
   /** Which checkpoints stay. Default: all. */
-  keep: option.made<Keep>("rules: { last: 3 }", isObject, {}),
-  publish: option.made<readonly Publication[], { default: readonly Publication[] }>(
-    "a list of { to, schedule }",
-    isList,
-    { default: [] },
-  ),
+  keep: option.object<Keep>("rules: { last: 3 }", [], {}),
+  publish: option.list<Publication, { default: readonly Publication[] }>("a list of { to, schedule }", {
+    default: [],
+  }),
   onStart: option.text({ default: "resume" }),
   mode: option.oneOf(["exact", "warmStart", "warmStartOptimizer"], {}),
   parameters: names,
   optimizer: names,
-  allow: option.made<NonNullable<RestoreOptions["allow"]>>(
-    'a list of "config", "computedBy", "devices", "hooks" and "stopped"',
-    isList,
-    {},
-  ),
+  allow: option.list<Allowed>('a list of "config", "computedBy", "devices", "hooks" and "stopped"', {}),
   /** Restores, and provides the slot `latestCheckpoint`. One hook does. Default: true. */
   primary: option.flag({ default: true }),
   /** Values of your own for the manifest. */
@@ -248,12 +231,7 @@ function settingsOf(options: CheckpointHookOptions): CheckpointSettings {
  * move with batches.
  */
 function eventOf(schedule: Schedule): SaveEvent {
-  const points = schedule.nextDue(countsEverything);
+  const points = schedule.nextDue(anyCounters);
   if (points === undefined || points.some(({ unit }) => unit === "epochs")) return "onEpochEnd";
   return points.some(({ unit }) => unit === "seconds") ? "onBatchesEnd" : "onBatchEnd";
 }
-
-/** The counters of any task before its first batch: those that are not known are 0 too. */
-const countsEverything = new Proxy(noCounters, {
-  get: (counters, name) => counters[name as string] ?? 0,
-});

@@ -1,6 +1,6 @@
 import { EspalierError, node } from "../../core/index.ts";
 import type { HookHost, SlotAccess } from "../../hooks/index.ts";
-import type { Counters } from "../../schedule/index.ts";
+import { type Counters, isSameWork, timeless } from "../../schedule/index.ts";
 import { type Stateful, type StateTree, sameState } from "../../state/index.ts";
 import {
   evaluationScores,
@@ -206,8 +206,8 @@ function metadataOf(
   const validatedAt = (trainer as { readonly since?: Readonly<Record<string, Counters>> } | undefined)?.since
     ?.onValidationEnd;
   const scores = {
-    ...(evaluated && !earlierModel && isAt(evaluated.counters, counters) && evaluated.scores),
-    ...(validatedAt && isAt(validatedAt, counters) && prefixed(state.validation ?? {})),
+    ...(evaluated && !earlierModel && isSameWork(evaluated.counters, counters) && evaluated.scores),
+    ...(validatedAt && isSameWork(validatedAt, counters) && prefixed(state.validation ?? {})),
   };
   const metadata = typeof given === "function" ? given(context) : given;
   return async () => ({
@@ -220,9 +220,6 @@ function metadataOf(
     ...(metadata !== undefined && { metadata }),
   });
 }
-
-const isAt = (a: Counters, b: Counters): boolean =>
-  a.batches === b.batches && a.updates === b.updates && a.samples === b.samples;
 
 const prefixed = (metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`validation.${name}`, value]));
@@ -252,9 +249,11 @@ class PublishMarks implements Stateful {
   }
 
   async getState(): Promise<StateTree> {
-    const { seconds: _, ...saved } = this.#saved ?? { seconds: 0 };
     const states = this.#publications.map(({ schedule }) => schedule.state?.getState() ?? null);
-    return { saved: this.#saved ? saved : null, schedules: await Promise.all(states) } as StateTree;
+    return {
+      saved: this.#saved ? timeless(this.#saved) : null,
+      schedules: await Promise.all(states),
+    } as StateTree;
   }
 
   async setState(state: StateTree): Promise<void> {

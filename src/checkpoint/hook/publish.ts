@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { codeOf, EspalierError, messageOf } from "../../core/index.ts";
 import { Checkpoint, checkpointName } from "../checkpoint.ts";
 import type { CheckpointManager } from "../manager.ts";
 import type { ComponentRecord, Manifest } from "../manifest.ts";
@@ -24,7 +24,7 @@ export async function publish(
     return await to(await Checkpoint.open(store, name));
   } catch (cause) {
     const where = typeof to === "function" ? "" : ` to ${to.location}`;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new EspalierError(
       "PUBLISH_FAILED",
       `${store.path(name)} is saved, and could not be published${where}: ${why}`,
@@ -36,8 +36,7 @@ export async function publish(
 }
 
 /** True for failures of publishing alone: the checkpoint is saved. */
-export const isPublishing = (error: unknown): boolean =>
-  error instanceof EspalierError && error.code === "PUBLISH_FAILED";
+export const isPublishing = (error: unknown): boolean => codeOf(error) === "PUBLISH_FAILED";
 
 /** Copies a checkpoint of one store to another, verified, and gives its address there. One that is there stays. */
 async function copyCheckpoint(

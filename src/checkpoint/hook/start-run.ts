@@ -1,5 +1,5 @@
 import { didYouMean, EspalierError } from "../../core/index.ts";
-import type { Counters } from "../../schedule/index.ts";
+import { type Counters, hasBegun } from "../../schedule/index.ts";
 import type { TrainerContext } from "../../trainer/index.ts";
 import { Checkpoint, latestWhole } from "../checkpoint.ts";
 import { CheckpointManager } from "../manager.ts";
@@ -168,6 +168,3 @@ async function named(
     },
   );
 }
-
-const hasBegun = (counters: Counters): boolean =>
-  Object.entries(counters).some(([unit, count]) => unit !== "seconds" && count > 0);

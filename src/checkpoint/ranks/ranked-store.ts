@@ -276,7 +276,7 @@ function partOnS3(store: S3Store, rank: number): Pick<CheckpointStore, "path" | 
   };
 }
 
-/** What rank 0 says of a checkpoint's parts. Undefined for a checkpoint of one rank. */
+/** Rank 0's record of a checkpoint's parts. Undefined for a checkpoint of one rank. */
 async function recordOf(store: S3Store, name: string): Promise<RanksRecord | undefined> {
   try {
     const file = await (await store.open(name)).file(ranksFile);

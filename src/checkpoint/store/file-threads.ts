@@ -1,5 +1,5 @@
 import type { Transferable, Worker } from "node:worker_threads";
-import { EspalierError, node } from "../../core/index.ts";
+import { codeOf, node } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import { nodeFileSystem } from "./file-system.ts";
 import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
@@ -173,7 +173,7 @@ function fileThread(): FileThread | undefined {
     threads.push(fresh);
     return fresh;
   } catch (error) {
-    if (!(error instanceof EspalierError) || error.code !== "THREAD_MISSING") throw error;
+    if (codeOf(error) !== "THREAD_MISSING") throw error;
     missing = true;
     return undefined;
   }

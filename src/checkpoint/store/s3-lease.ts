@@ -1,4 +1,4 @@
-import { EspalierError, node } from "../../core/index.ts";
+import { codeOf, EspalierError, node } from "../../core/index.ts";
 import { type Processes, type ProcessIdentity, systemProcesses } from "./lock.ts";
 import type { S3Entry, S3Objects } from "./s3-objects.ts";
 
@@ -121,7 +121,7 @@ export class S3Lease {
       await this.#refuseOthers();
       return true;
     } catch (error) {
-      if (error instanceof EspalierError && error.code === "STORE_LOCKED") return false;
+      if (codeOf(error) === "STORE_LOCKED") return false;
       throw error;
     }
   }
@@ -147,7 +147,7 @@ export class S3Lease {
       const found = JSON.parse(new TextDecoder().decode(await this.#objects.whole(key))) as LeaseClaim | null;
       if (typeof found?.lease === "number") return found;
     } catch (error) {
-      if (error instanceof EspalierError && error.code === "FILE_MISSING") return "gone";
+      if (codeOf(error) === "FILE_MISSING") return "gone";
       if (!(error instanceof SyntaxError)) throw error;
     }
     return { ...unknownClaim, lease: this.#claim.lease };

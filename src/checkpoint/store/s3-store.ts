@@ -176,7 +176,7 @@ interface Committed {
   readonly token: string;
 }
 
-/** What has been committed in time, of one name or of all. */
+/** The checkpoints that were committed in time, of one name or of all. */
 async function committed(objects: S3Objects, name?: string): Promise<readonly Committed[]> {
   const entries = await objects.list(`.committed/${name === undefined ? "" : `${name}/`}`);
   return entries.flatMap(({ key, modified }) => {
@@ -264,7 +264,7 @@ class Upload implements FileWriter {
   readonly #partSize: number;
   readonly #hash = node.crypto.createHash("sha256");
   #bytes = 0;
-  /** What waits to be sent: less than a part. */
+  /** Bytes that wait to be sent: fewer than a part. */
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #id: Promise<string> | undefined;

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Logger } from "../logger/index.ts";
+import { node } from "../../core/index.ts";
+import type { Logger } from "../logger/logger.ts";
 import { faultyFiles } from "../sinks/faulty-files.test-support.ts";
-import { systemFiles } from "../sinks/files.ts";
 import { closeReaders, heldIn, readable, sinksIn, unreadable } from "./file-sinks.test-support.ts";
 import { newFolder, removeFolder, shared, type Trained, trained } from "./run.test-support.ts";
 
@@ -35,7 +35,7 @@ describe.each(readable)("the disk of the %s sink is full", (kind) => {
       const disk = faultyFiles();
       const onDisk = how.startsWith("with");
       const run = await trained({
-        sinks: sinksIn(folder, (each) => (each === kind ? disk : systemFiles)),
+        sinks: sinksIn(folder, (each) => (each === kind ? disk : node.fs)),
         ...(onDisk && { spill }),
         after: {
           100: () => disk.fail(20, Number.POSITIVE_INFINITY),
@@ -69,7 +69,7 @@ describe.each(readable)("the disk of the %s sink is full", (kind) => {
     const [folder, spill] = [newFolder(), join(newFolder(), "spill")];
     const disk = faultyFiles();
     const run = await trained({
-      sinks: sinksIn(folder, (each) => (each === kind ? disk : systemFiles)),
+      sinks: sinksIn(folder, (each) => (each === kind ? disk : node.fs)),
       spill,
       // A log file is only appended to: of a torn line the rest follows, so that each retry would bring a bit more.
       after: { 100: () => disk.fail(kind === "log-file" ? 0 : 20, Number.POSITIVE_INFINITY) },

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { node } from "../../core/index.ts";
 import { Logger, type MetricRecord, type Sink } from "../index.ts";
-import { systemFiles } from "../sinks/files.ts";
 import { fileSinks } from "./file-sinks.test-support.ts";
 import { linesOf, newFolder, schedule, shared, type Trained, trained } from "./run.test-support.ts";
 
@@ -36,7 +36,7 @@ describe("a sink that hangs for ever", () => {
     async (call) => {
       const [folder, spill] = [newFolder(), join(newFolder(), "spill")];
       const sink = hanging(call);
-      const run = await trained({ sinks: [sink, fileSinks.jsonl?.(folder, systemFiles) as Sink], spill });
+      const run = await trained({ sinks: [sink, fileSinks.jsonl?.(folder, node.fs) as Sink], spill });
       expect(run.outcome).toBe("completed");
       expect(run.numbers).toEqual(quiet.numbers);
       const total = healthy.kept.length;

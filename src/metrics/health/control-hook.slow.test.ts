@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { temporaryDirectory } from "../../checkpoint/hook/runs.test-support.ts";
 import { Trainer } from "../../trainer/index.ts";
 import { FakeTask, train } from "../../trainer/task.test-support.ts";
+import { controlHook, watchdogHook } from "../index.ts";
 import { ask, stateOf, turns, until } from "./control.test-support.ts";
-import { controlHook, watchdogHook } from "./index.ts";
 
 it("a run that is paused does not hang: a watchdog says nothing", { timeout: 120_000 }, async () => {
   const directory = temporaryDirectory();

@@ -7,12 +7,12 @@ import { manualClock } from "../../core/index.ts";
 import { constant, every, never } from "../../schedule/index.ts";
 import { evaluationScores, Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
 import { FakeTask, train } from "../../trainer/task.test-support.ts";
-import { metricsHook } from "../hook/index.ts";
-import { Logger } from "../logger/index.ts";
-import { openStatsStore } from "../store/index.ts";
+import { metricsHook } from "../hook/metrics-hook.ts";
+import { readHeartbeat, rollbackHook } from "../index.ts";
+import { Logger } from "../logger/logger.ts";
+import { openStatsStore } from "../store/stats-store.ts";
 import { answerOf, ask, journalOf, put, putText, stateOf, turns, until } from "./control.test-support.ts";
 import { controlHook } from "./control-hook.ts";
-import { readHeartbeat, rollbackHook } from "./index.ts";
 
 const none = () => undefined;
 

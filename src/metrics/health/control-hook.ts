@@ -5,6 +5,7 @@ import {
   didYouMean,
   EspalierError,
   errorText,
+  messageOf,
   numberText,
   type Options,
   option,
@@ -22,6 +23,7 @@ import {
   type TrainerContext,
   type TrainerHook,
 } from "../../trainer/index.ts";
+import { clockOption } from "../sinks/sink.ts";
 import {
   actionText,
   ControlFiles,
@@ -59,7 +61,7 @@ const table = {
     {},
   ),
   /** Tells when requests were applied. Default: the trainer's. */
-  clock: option.made<Clock>("a clock", (value) => typeof (value as Clock | null)?.wall === "function", {}),
+  clock: clockOption,
   /** Milliseconds from one look for requests to the next. Default: 250. */
   pollEvery: option.number({ min: 1, default: 250 }),
 };
@@ -583,8 +585,7 @@ const refusal = (what: string, fix?: string): EspalierError =>
 
 /** An error as the answer to a request: what is wrong, and what to do. */
 function textOf(error: unknown): string {
-  if (!(error instanceof EspalierError))
-    return printable(error instanceof Error ? error.message : String(error), 500);
+  if (!(error instanceof EspalierError)) return printable(messageOf(error), 500);
   return printable(error.fix === undefined ? errorText(error) : `${errorText(error)}: ${error.fix}`, 1000);
 }
 

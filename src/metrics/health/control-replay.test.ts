@@ -8,9 +8,9 @@ import { adam } from "../../optim/index.ts";
 import { every, never } from "../../schedule/index.ts";
 import { supervisedTask } from "../../supervised/index.ts";
 import { evaluationScores, Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
+import { controlHook, controlJournal, rollbackHook } from "../index.ts";
 import { ask, journalOf, put, turns } from "./control.test-support.ts";
 import type { ControlAction, ControlRecord } from "./control.ts";
-import { controlHook, controlJournal, rollbackHook } from "./index.ts";
 
 /** Evaluates never by itself, and remembers how often it did. */
 function evaluationHook(): TrainerHook {

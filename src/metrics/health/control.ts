@@ -11,6 +11,7 @@ import {
   EspalierError,
   errorText,
   isPlainObject,
+  messageOf,
   node,
   option,
   optionProblems,
@@ -19,7 +20,7 @@ import {
 import type { Counters } from "../../schedule/index.ts";
 import type { Outcome } from "../../trainer/index.ts";
 
-/** What a run can be told. */
+/** A command to a run. */
 export type ControlAction =
   | { readonly action: "pause" | "resume" | "stop" | "checkpoint" | "evaluate" }
   /** A ramp of the task, such as `learningRate`, has this value from now on; null: that of its own again. */
@@ -29,7 +30,7 @@ export type ControlAction =
 /** A request, as it lies in the directory. */
 export type ControlRequest = ControlAction & {
   readonly id: string;
-  /** Who asks: shown and stored, never trusted. */
+  /** The person or program that asks: shown and stored, never trusted. */
   readonly who: string;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -43,7 +44,7 @@ export interface UnreadableRequest {
   readonly at: number;
 }
 
-/** What became of a request. */
+/** The answer to a request. */
 export interface ControlRecord {
   readonly request: ControlRequest | UnreadableRequest;
   readonly outcome: "applied" | "refused";
@@ -55,7 +56,7 @@ export interface ControlRecord {
   readonly wall: number;
 }
 
-/** What a run is doing, and what can be told to it. */
+/** The state of a run, and the commands that it takes. */
 export interface ControlState {
   readonly state: "running" | "paused" | "ended";
   /** How it ended. */
@@ -137,7 +138,7 @@ export class ControlFiles {
         problem = found;
       }
     } catch (cause) {
-      problem = `it cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+      problem = `it cannot be read: ${messageOf(cause)}`;
     }
     const request = { action: "unreadable", id: printable(id, 100), who: "unknown", at: 0 } as const;
     return { file, request, problem: printable(problem, 500) };
@@ -186,7 +187,7 @@ export class ControlFiles {
 }
 
 /**
- * What a run was told, as its directory has it: `controlHook({ replay })` does it again.
+ * The journal of a run's directory, every request with its answer: `controlHook({ replay })` does it again.
  *
  * @example
  * ```ts

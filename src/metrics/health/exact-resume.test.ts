@@ -6,8 +6,8 @@ import { adam } from "../../optim/index.ts";
 import { every } from "../../schedule/index.ts";
 import { supervisedTask } from "../../supervised/index.ts";
 import { Trainer, type TrainerHook } from "../../trainer/index.ts";
-import { Logger } from "../logger/index.ts";
-import { gradientMonitor, lossSpikeDetector } from "./index.ts";
+import { gradientMonitor, lossSpikeDetector } from "../index.ts";
+import { Logger } from "../logger/logger.ts";
 
 /** A run on wasm with noisy targets: 40 batches an epoch, some of them far off. */
 function trainerOf(hooks: readonly TrainerHook[], store = memoryStore()): Trainer {

@@ -7,7 +7,7 @@ import { adam, skipNonFinite } from "../../optim/index.ts";
 import { every } from "../../schedule/index.ts";
 import { hashState, type Stateful } from "../../state/index.ts";
 import { supervisedTask } from "../../supervised/index.ts";
-import { ran, type Simulation, simulate } from "../../testing/hooks/index.ts";
+import { ran, type Simulation, simulate } from "../../testing/index.ts";
 import { gradientHealth, Trainer, type TrainerHook } from "../../trainer/index.ts";
 import { type GradientMonitorOptions, gradientMonitor } from "./gradient-monitor.ts";
 

@@ -6,8 +6,10 @@ import {
   isPlainObject,
   isWorthSaying,
   numberText,
+  type Options,
   option,
   resolveOptions,
+  type Settings,
   shown,
 } from "../../core/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
@@ -22,29 +24,47 @@ import { type JudgedRow, lastWords, metricMissing, RowWatch, watchState } from "
 /** A reason to halt a run. `notFinite`: NaN or infinite. */
 export type Ailment = "notFinite" | "exploding" | "vanishing";
 
-/** Options of {@link gradientMonitor}. */
-export interface GradientMonitorOptions {
+type Halt = { readonly [A in Ailment]?: number | false };
+
+const isNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string");
+
+const kind = "gradientMonitor";
+const table = {
   /** Default: `gradients`. */
-  readonly name?: string;
+  name: option.text({ default: "gradients" }),
   /** The metrics of each update that it judges, together. Default: `["gradientNorm"]`. */
-  readonly values?: readonly string[];
+  values: option.made<readonly string[], { readonly default: readonly string[] }>(
+    'names of metrics, such as ["gradientNorm"]',
+    isNames,
+    { default: ["gradientNorm"] },
+  ),
   /** Norms below it vanish; 0 for none. Default: 1e-7. */
-  readonly vanishing?: number;
+  vanishing: option.number({ min: 0, default: 1e-7 }),
   /** Norms above it explode; Infinity for none. Default: 10. */
-  readonly exploding?: number;
+  exploding: option.number({ above: 0, infinite: true, default: 10 }),
   /**
    * After how many updates in a row the run fails, for each ailment; false for never. Default: `{ notFinite: 3 }`, the
    * others never. False alone: the run is never halted.
    */
-  readonly halt?: false | { readonly [A in Ailment]?: number | false };
-}
+  halt: option.made<false | Halt>(
+    "{ notFinite: 3 }, or false for never",
+    (value) => value === false || isPlainObject(value),
+    {},
+  ),
+};
+const after = option.either(
+  option.integer({ min: 1 }),
+  option.made<false>("false", (value) => value === false, {}),
+  {},
+);
+const haltTable = { notFinite: after, exploding: after, vanishing: after };
+
+/** Options of {@link gradientMonitor}. */
+export interface GradientMonitorOptions extends Options<typeof table> {}
 
 /** The options with everything filled in. */
-interface GradientSettings {
-  readonly name: string;
-  readonly values: readonly string[];
-  readonly vanishing: number;
-  readonly exploding: number;
+interface GradientSettings extends Omit<Settings<typeof table>, "halt"> {
   /** Infinity for never. */
   readonly halt: Readonly<Record<Ailment, number>>;
 }
@@ -120,33 +140,6 @@ export function gradientMonitor(options: GradientMonitorOptions = {}): TrainerHo
   };
 }
 
-const kind = "gradientMonitor";
-const isNames = (value: unknown): boolean =>
-  Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string");
-const table = {
-  name: option.text({ default: "gradients" }),
-  values: option.made<readonly string[], { readonly default: readonly string[] }>(
-    'names of metrics, such as ["gradientNorm"]',
-    isNames,
-    {
-      default: ["gradientNorm"],
-    },
-  ),
-  vanishing: option.number({ min: 0, default: 1e-7 }),
-  exploding: option.number({ above: 0, infinite: true, default: 10 }),
-  halt: option.made<NonNullable<GradientMonitorOptions["halt"]>>(
-    "{ notFinite: 3 }, or false for never",
-    (value) => value === false || isPlainObject(value),
-    {},
-  ),
-};
-const after = option.either(
-  option.integer({ min: 1 }),
-  option.made<false>("false", (value) => value === false, {}),
-  {},
-);
-const haltTable = { notFinite: after, exploding: after, vanishing: after };
-
 function settingsOf(options: GradientMonitorOptions): GradientSettings {
   const { halt = {}, ...settings } = resolveOptions(kind, options, table);
   const { vanishing, exploding } = settings;
@@ -186,12 +179,15 @@ type SavedGradients = {
   readonly skipped: number;
 };
 
+const noCounts = (): Record<Symptom, number> => ({ nan: 0, infinite: 0, exploding: 0, vanishing: 0 });
+const noStreaks = (): Record<Ailment, number> => ({ notFinite: 0, exploding: 0, vanishing: 0 });
+
 /** How the gradients of a run have been, update by update: counts, streaks, the last norms. */
 class GradientRecord implements Stateful {
   readonly #settings: GradientSettings;
   readonly #warn: (text: string) => void;
-  #counts = { nan: 0, infinite: 0, exploding: 0, vanishing: 0 };
-  #streaks = { notFinite: 0, exploding: 0, vanishing: 0 };
+  #counts = noCounts();
+  #streaks = noStreaks();
   /** The greatest number of each of the last updates, oldest first. */
   #norms: number[] = [];
   #skipped = 0;
@@ -265,8 +261,8 @@ class GradientRecord implements Stateful {
 
   /** As for a run that has not begun. */
   clear(): void {
-    this.#counts = { nan: 0, infinite: 0, exploding: 0, vanishing: 0 };
-    this.#streaks = { notFinite: 0, exploding: 0, vanishing: 0 };
+    this.#counts = noCounts();
+    this.#streaks = noStreaks();
     this.#norms = [];
     this.#skipped = 0;
   }

@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { manualClock } from "../../core/index.ts";
 import { deferred } from "../../hooks/hooks.test-support.ts";
 import { every, noCounters } from "../../schedule/index.ts";
-import { ran, simulate } from "../../testing/hooks/index.ts";
+import { ran, simulate } from "../../testing/index.ts";
+import { heartbeat, heartbeatHook, isAlive, readHeartbeat } from "../index.ts";
 import type { HeartbeatRow } from "../store/stats-store.ts";
-import { heartbeat, heartbeatHook, isAlive, readHeartbeat } from "./index.ts";
 
 function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), "espalier-heartbeat-"));

@@ -1,6 +1,17 @@
-import { badOption, type Clock, checkNames, EspalierError, shown, systemClock } from "../../core/index.ts";
-import { type Counters, every, type Schedule } from "../../schedule/index.ts";
+import {
+  badOption,
+  checkOptions,
+  EspalierError,
+  messageOf,
+  node,
+  type Options,
+  option,
+  resolveOptions,
+  systemClock,
+} from "../../core/index.ts";
+import { type Counters, every } from "../../schedule/index.ts";
 import { latestPause, type PauseRecord, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
+import { clockOption, scheduleOption } from "../sinks/sink.ts";
 import type { HeartbeatRow, StatsStore } from "../store/stats-store.ts";
 
 // How others know that a run is alive:
@@ -9,18 +20,24 @@ import type { HeartbeatRow, StatsStore } from "../store/stats-store.ts";
 //   heartbeat                    a small file that is replaced, a row in the stats store, or both
 //   isAlive                      reads the newest beat: how old it is, how the run ended, whether the process is there
 
-/** Where heartbeats go. */
-export interface HeartbeatOptions {
+const places = {
   /** A small JSON file that is replaced at every beat. */
-  readonly file?: string | undefined;
+  file: option.text({}),
   /** Where every beat is filed as a row. */
-  readonly statsStore?: Pick<StatsStore, "add" | "location"> | undefined;
+  statsStore: option.object<Pick<StatsStore, "add" | "location">>("an opened stats store", ["add"], {}),
+};
+
+const heartbeatOptions = {
+  ...places,
   /** The run's id. */
-  readonly run: string;
-  readonly clock?: Clock | undefined;
+  run: option.text({ required: true }),
+  clock: clockOption,
   /** Told once of a file and once of a store that fails. */
-  readonly warn?: ((text: string) => void) | undefined;
-}
+  warn: option.function<(text: string) => void>("a function of a text", {}),
+};
+
+/** Where heartbeats go. */
+export interface HeartbeatOptions extends Options<typeof heartbeatOptions> {}
 
 /** Tells others that a run is alive. */
 export interface Heartbeat {
@@ -47,23 +64,18 @@ const patience = 5000;
  * ```
  */
 export function heartbeat(options: HeartbeatOptions): Heartbeat {
-  checkNames("heartbeat", options, ["file", "statsStore", "run", "clock", "warn"]);
+  checkOptions("heartbeat", options, heartbeatOptions);
+  checkPlaces("heartbeat", options);
   const { file, statsStore, run, clock = systemClock, warn = () => undefined } = options;
-  checkPlaces("heartbeat", file, statsStore);
-  if (typeof run !== "string" || run === "")
-    throw badOption("heartbeat", `run is ${shown(run)}`, "give the run's id");
   const told = (where: string) => (cause: unknown) =>
-    warn(
-      `no heartbeat in ${where}: ${cause instanceof Error ? cause.message : String(cause)}; training goes on, ` +
-        "and this is not said again",
-    );
+    warn(`no heartbeat in ${where}: ${messageOf(cause)}; training goes on, and this is not said again`);
   const writers: NewestWriter<HeartbeatRow>[] = [];
   if (file !== undefined) writers.push(new NewestWriter((row) => replace(file, { run, ...row }), told(file)));
   if (statsStore)
     writers.push(
       new NewestWriter((row) => statsStore.add(run, "heartbeat", [row]), told(statsStore.location)),
     );
-  const host = process.getBuiltinModule("node:os").hostname();
+  const host = node.os.hostname();
   return {
     async beat({ steps }, phase) {
       const row = { wall: clock.wall(), step: steps, pid: process.pid, host, phase };
@@ -81,13 +93,9 @@ export function heartbeat(options: HeartbeatOptions): Heartbeat {
 }
 
 /** Refuses a heartbeat that goes nowhere. */
-export function checkPlaces(kind: string, file: unknown, statsStore: unknown): void {
+export function checkPlaces(kind: string, { file, statsStore }: Options<typeof places>): void {
   if (file === undefined && statsStore === undefined)
     throw badOption(kind, "it is not said where to", 'give file, statsStore or both: file: "heartbeat.json"');
-  if (file !== undefined && (typeof file !== "string" || file === ""))
-    throw badOption(kind, `file is ${shown(file)}`, "give the path of a file");
-  if (statsStore !== undefined && typeof (statsStore as StatsStore | null)?.add !== "function")
-    throw badOption(kind, `statsStore is ${shown(statsStore)}`, "give an opened stats store");
 }
 
 /**
@@ -134,23 +142,26 @@ export class NewestWriter<T> {
 
 /** Replaces a file at once: a reader finds the old one or the new one, whole. */
 export async function replace(file: string, content: object): Promise<void> {
-  const { mkdir, rename, writeFile } = process.getBuiltinModule("node:fs/promises");
-  const { dirname } = process.getBuiltinModule("node:path");
+  const { mkdir, rename, writeFile } = node.fs.promises;
+  const { dirname } = node.path;
   const beside = `${file}.${process.pid}.tmp`;
   await mkdir(dirname(file), { recursive: true });
   await writeFile(beside, `${JSON.stringify(content)}\n`);
   await rename(beside, file);
 }
 
-/** Options of {@link heartbeatHook}. */
-export interface HeartbeatHookOptions extends Pick<HeartbeatOptions, "file" | "statsStore"> {
+const hookOptions = {
+  ...places,
   /** Default: `heartbeat`. */
-  readonly name?: string;
+  name: option.text({ default: "heartbeat" }),
   /** The run's id in the stats store. Default: the run's name. */
-  readonly run?: string;
+  run: option.text({}),
   /** How often. Default: every 30 seconds. */
-  readonly schedule?: Schedule;
-}
+  schedule: scheduleOption("every({ seconds: 30 })"),
+};
+
+/** Options of {@link heartbeatHook}. */
+export interface HeartbeatHookOptions extends Options<typeof hookOptions> {}
 
 /**
  * Beats while a run trains, for runs without a metrics hook, which does the same: at the start, on its schedule, and at
@@ -163,11 +174,9 @@ export interface HeartbeatHookOptions extends Pick<HeartbeatOptions, "file" | "s
  * ```
  */
 export function heartbeatHook(options: HeartbeatHookOptions): TrainerHook {
-  checkNames("heartbeatHook", options, ["name", "run", "schedule", "file", "statsStore"]);
-  const { name = "heartbeat", schedule = every({ seconds: 30 }), file, statsStore, run } = options;
-  checkPlaces("heartbeatHook", file, statsStore);
-  if (typeof schedule?.due !== "function")
-    throw badOption("heartbeatHook", `schedule is ${shown(schedule)}`, "write every({ seconds: 30 })");
+  const settings = resolveOptions("heartbeatHook", options, hookOptions);
+  checkPlaces("heartbeatHook", settings);
+  const { name, schedule = every({ seconds: 30 }), file, statsStore, run } = settings;
   let clock = systemClock;
   let warn: (text: string) => void = () => undefined;
   let heart: Heartbeat | undefined;
@@ -218,7 +227,7 @@ export interface AliveOptions {
 const ended: readonly string[] = ["completed", "stopped", "interrupted", "failed"];
 
 /**
- * Whether a run is alive, by its newest heartbeat: a row of the stats store, or the path of a heartbeat file. Not alive
+ * True for a run that is alive, by its newest heartbeat: a row of the stats store, or the path of a heartbeat file. Not alive
  * is one without a heartbeat, one that has ended, one whose last beat is too long ago, and one of this machine whose
  * process is gone.
  *
@@ -234,11 +243,11 @@ export function isAlive(
   const row = typeof heartbeat === "string" ? readHeartbeat(heartbeat) : heartbeat;
   if (!row || ended.includes(row.phase)) return false;
   if (now - row.wall > patience * 1000) return false;
-  return row.host !== process.getBuiltinModule("node:os").hostname() || isRunning(row.pid);
+  return row.host !== node.os.hostname() || isRunning(row.pid);
 }
 
 /**
- * What a heartbeat file says; undefined where there is none.
+ * Reads a heartbeat file; undefined where there is none.
  *
  * @example
  * ```ts
@@ -247,7 +256,7 @@ export function isAlive(
  */
 export function readHeartbeat(file: string): HeartbeatRow | undefined {
   try {
-    const text = process.getBuiltinModule("node:fs").readFileSync(file, "utf8");
+    const text = node.fs.readFileSync(file, "utf8");
     const row = JSON.parse(text) as Partial<HeartbeatRow> | null;
     if (typeof row?.wall === "number" && typeof row.pid === "number" && typeof row.phase === "string")
       return row as HeartbeatRow;

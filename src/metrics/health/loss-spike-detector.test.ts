@@ -3,7 +3,7 @@ import { checkpointHook, memoryStore } from "../../checkpoint/index.ts";
 import type { EspalierError } from "../../core/index.ts";
 import { every } from "../../schedule/index.ts";
 import { hashState, type Stateful } from "../../state/index.ts";
-import { ran, type Simulation, simulate } from "../../testing/hooks/index.ts";
+import { ran, type Simulation, simulate } from "../../testing/index.ts";
 import type { TrainerHook } from "../../trainer/index.ts";
 import { type LossSpike, type LossSpikeOptions, lossSpikeDetector } from "./loss-spike-detector.ts";
 

@@ -4,6 +4,7 @@ import {
   EspalierError,
   isWorthSaying,
   numberText,
+  type Options,
   option,
   resolveOptions,
   type Settings,
@@ -25,24 +26,30 @@ export type LossSpike = {
   readonly count: number;
 };
 
-/** Options of {@link lossSpikeDetector}. */
-export interface LossSpikeOptions {
+const kind = "lossSpikeDetector";
+const table = {
   /** Default: `lossSpikes`. */
-  readonly name?: string;
+  name: option.text({ default: "lossSpikes" }),
   /** The metric of each batch that is looked at. Default: `loss`. */
-  readonly value?: string;
+  value: option.text({ default: "loss" }),
   /** How many finite losses before it a loss is compared with. Nothing is judged before that many. Default: 10. */
-  readonly window?: number;
+  window: option.integer({ min: 1, default: 10 }),
   /** A loss above this many times their median is a spike. Default: 2. */
-  readonly factor?: number;
+  factor: option.number({ above: 1, default: 2 }),
   /**
    * Called for each spike, in order, when the call of the task after it is under way or the run ends. A resumed run
    * calls it again for those that the saved one had not been able to yet.
    */
-  readonly onSpike?: (context: TrainerContext, spike: LossSpike) => unknown;
+  onSpike: option.function<(context: TrainerContext, spike: LossSpike) => unknown>(
+    "a function of context and spike",
+    {},
+  ),
   /** After how many spikes in a row the run fails; at most half the window. Default: never. */
-  readonly halt?: number;
-}
+  halt: option.integer({ min: 1 }),
+};
+
+/** Options of {@link lossSpikeDetector}. */
+export interface LossSpikeOptions extends Options<typeof table> {}
 
 /**
  * Looks at the loss of every batch and says which stand out: above `factor` times the median of the last `window`
@@ -97,22 +104,6 @@ export function lossSpikeDetector(options: LossSpikeOptions = {}): TrainerHook {
   };
 }
 
-const kind = "lossSpikeDetector";
-const isFunction = (value: unknown): boolean => typeof value === "function";
-
-const table = {
-  name: option.text({ default: "lossSpikes" }),
-  value: option.text({ default: "loss" }),
-  window: option.integer({ min: 1, default: 10 }),
-  factor: option.number({ above: 1, default: 2 }),
-  onSpike: option.made<NonNullable<LossSpikeOptions["onSpike"]>>(
-    "a function of context and spike",
-    isFunction,
-    {},
-  ),
-  halt: option.integer({ min: 1 }),
-};
-
 function settingsOf(options: LossSpikeOptions): Settings<typeof table> {
   const settings = resolveOptions(kind, options, table);
   const { halt, window } = settings;
@@ -152,7 +143,7 @@ class SpikeRecord implements Stateful {
     this.#warn = warn;
   }
 
-  /** Whether any loss was judged. */
+  /** True once a loss was judged. */
   get begun(): boolean {
     return this.#losses.length > 0 || this.notFinite > 0;
   }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { put } from "../../engine/index.ts";
 import { every, noCounters } from "../../schedule/index.ts";
-import { hookContext, simulate } from "../../testing/hooks/index.ts";
+import { hookContext, simulate } from "../../testing/index.ts";
 import { ReportValues, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
-import { gradientMonitor, lossSpikeDetector } from "./index.ts";
+import { gradientMonitor, lossSpikeDetector } from "../index.ts";
 import { healthMetrics, type JudgedRow, RowWatch } from "./monitor.ts";
 
 const watchOf = (names: readonly string[], judge: (row: JudgedRow) => void) =>

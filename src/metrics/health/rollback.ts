@@ -193,7 +193,7 @@ const newRecord = (): RollbackRecord => ({
   inRow: 0,
 });
 
-/** What is wrong with the updates since the last look; undefined where nothing is. */
+/** The fault of the updates since the last look, in words; undefined where nothing is. */
 function reasonAgainst(
   settings: Settings<typeof table>,
   record: RollbackRecord,

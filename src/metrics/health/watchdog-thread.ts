@@ -12,7 +12,7 @@ export interface Look {
   readonly doing: "javascript" | "waiting" | "native" | "unknown";
   /** Innermost first. */
   readonly stack: readonly string[];
-  /** What it waits for, as Node calls it; or why it could not be looked at. */
+  /** The resources it waits for, as Node calls them; or why it could not be looked at. */
   readonly details: string;
 }
 

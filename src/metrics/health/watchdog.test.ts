@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noCounters } from "../../schedule/index.ts";
-import { ran, simulate } from "../../testing/hooks/index.ts";
+import { ran, simulate } from "../../testing/index.ts";
 import { type TrainerHook, trainerEvents } from "../../trainer/index.ts";
 import {
   Board,

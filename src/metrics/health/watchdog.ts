@@ -1,4 +1,4 @@
-import { badOption, option, resolveOptions } from "../../core/index.ts";
+import { badOption, messageOf, node, type Options, option, resolveOptions } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -22,24 +22,34 @@ import type { WatchData, WatchdogReport } from "./watchdog-thread.ts";
 /** A phase that can have a deadline. */
 export type WatchedPhase = "rollout" | "train" | "validation" | "hook" | "any";
 
-/** Options of {@link watchdogHook}. */
-export interface WatchdogOptions {
+const seconds = option.number({ above: 0 });
+const table = {
   /** Default: `watchdog`. */
-  readonly name?: string;
+  name: option.text({ default: "watchdog" }),
   /**
    * In seconds: how long one call of the task may take that gathers experience or trains, one validation, the hooks of
    * one event together. `any`: how long any of these without a deadline of its own may, and all that lies between.
    */
-  readonly deadlines: { readonly [P in WatchedPhase]?: number };
+  deadlines: option.group<{ readonly [P in WatchedPhase]?: number }, { readonly required: true }>(
+    { rollout: seconds, train: seconds, validation: seconds, hook: seconds, any: seconds },
+    { required: true },
+  ),
   /**
-   * What happens when one is exceeded, beside the report. `exit` ends the process, whatever the main thread does: with
+   * The reaction when one is exceeded, beside the report. `exit` ends the process, whatever the main thread does: with
    * code 124, or 137 where it is in native code. A function gets the report when the main thread is free to call it.
    * Default: `report`, nothing else.
    */
-  readonly onExceeded?: "report" | "exit" | ((report: WatchdogReport) => void);
+  onExceeded: option.either(
+    option.oneOf(["report", "exit"], {}),
+    option.function<(report: WatchdogReport) => void>("a function", {}),
+    { default: "report" },
+  ),
   /** A file to which reports are added. They always go to standard error. */
-  readonly file?: string;
-}
+  file: option.text({}),
+};
+
+/** Options of {@link watchdogHook}. */
+export interface WatchdogOptions extends Options<typeof table> {}
 
 /**
  * Watches how long a run's phases take, from a thread of its own, and reports the one that exceeds its deadline with
@@ -70,7 +80,7 @@ export function watchdogHook(options: WatchdogOptions): TrainerHook {
     try {
       stop = startWatching(settings, board, state.run, (text) => warn(text));
     } catch (cause) {
-      warn(`nothing watches: ${cause instanceof Error ? cause.message : String(cause)}`);
+      warn(`nothing watches: ${messageOf(cause)}`);
     }
   };
   return {
@@ -97,21 +107,6 @@ export function watchdogHook(options: WatchdogOptions): TrainerHook {
     },
   };
 }
-
-const seconds = option.number({ above: 0 });
-const table = {
-  name: option.text({ default: "watchdog" }),
-  deadlines: option.group<WatchdogOptions["deadlines"], { readonly required: true }>(
-    { rollout: seconds, train: seconds, validation: seconds, hook: seconds, any: seconds },
-    { required: true },
-  ),
-  onExceeded: option.either(
-    option.oneOf(["report", "exit"], {}),
-    option.made<(report: WatchdogReport) => void>("a function", (value) => typeof value === "function", {}),
-    { default: "report" },
-  ),
-  file: option.text({}),
-};
 
 /** Checks the options and fills in defaults. */
 export function settingsOf(options: WatchdogOptions) {
@@ -158,7 +153,7 @@ function startWatching(
   run: string,
   warn: (text: string) => void,
 ): () => Promise<unknown> {
-  const { isMainThread } = process.getBuiltinModule("node:worker_threads");
+  const { isMainThread } = node.workerThreads;
   const data: WatchData = {
     board: board.shared,
     places,
@@ -179,7 +174,7 @@ function startWatching(
     try {
       onReport?.(report);
     } catch (cause) {
-      warn(`onExceeded failed: ${cause instanceof Error ? cause.message : String(cause)}`);
+      warn(`onExceeded failed: ${messageOf(cause)}`);
     }
   });
   worker.on("error", (error) => warn(`nothing watches any more: ${(error as Error).message}`));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Trainer, type TrainerHook } from "../../trainer/index.ts";
 import { FakeTask } from "../../trainer/task.test-support.ts";
-import { Logger } from "../logger/index.ts";
+import { Logger } from "../logger/logger.ts";
 import type { MetricRecord } from "../record.ts";
 import { Keep, observed, smallTask, timeless } from "./hook.test-support.ts";
 import { metricsHook } from "./metrics-hook.ts";

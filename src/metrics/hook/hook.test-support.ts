@@ -9,7 +9,7 @@ import { every } from "../../schedule/index.ts";
 import { examples } from "../../supervised/drive.test-support.ts";
 import { supervisedTask } from "../../supervised/index.ts";
 import { type Task, Trainer, type TrainerHook, type TrainingConfig } from "../../trainer/index.ts";
-import { Logger } from "../logger/index.ts";
+import { Logger } from "../logger/logger.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
 import type { Sink } from "../sinks/sink.ts";

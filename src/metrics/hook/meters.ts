@@ -1,12 +1,13 @@
 import type { IntervalHistogram } from "node:perf_hooks";
 import type { Clock } from "../../core/index.ts";
+import { node } from "../../core/index.ts";
 import { memory } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { PhaseTiming, TrainerContext } from "../../trainer/index.ts";
 import type { RunProgress } from "../run-info.ts";
 
 /*
- * What the metrics hook measures itself:
+ * Measurements of the metrics hook itself:
  *
  *   ThroughputMeter   category `time`: samples and steps per second, shares of phases and hooks
  *   ProgressMeter     how far the run is, for sinks that show it
@@ -200,7 +201,7 @@ export class SystemProbe implements MachineProbe {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#at = clock.now();
-    this.#delays = process.getBuiltinModule("node:perf_hooks").monitorEventLoopDelay({ resolution });
+    this.#delays = node.perfHooks.monitorEventLoopDelay({ resolution });
     this.#delays.enable();
   }
 
@@ -213,7 +214,7 @@ export class SystemProbe implements MachineProbe {
     const { tensors, bytes } = memory();
     const delays = this.#delays;
     const reading: MachineReading = {
-      "cpu.process": share(used, (now - this.#at) * os().availableParallelism()),
+      "cpu.process": share(used, (now - this.#at) * node.os.availableParallelism()),
       "cpu.machine": share(machine.busy - this.#machine.busy, machine.all - this.#machine.all),
       "memory.resident": rss,
       "memory.heap": heapUsed,
@@ -234,13 +235,11 @@ export class SystemProbe implements MachineProbe {
   }
 }
 
-const os = () => process.getBuiltinModule("node:os");
-
 /** Time of all processors together in milliseconds: busy, and in all. */
 function processorTimes(): { readonly busy: number; readonly all: number } {
   let busy = 0;
   let all = 0;
-  for (const { times } of os().cpus()) {
+  for (const { times } of node.os.cpus()) {
     const sum = times.user + times.nice + times.sys + times.idle + times.irq;
     all += sum;
     busy += sum - times.idle;

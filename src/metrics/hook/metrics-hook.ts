@@ -1,6 +1,15 @@
-import { checkOptions, EspalierError, type Option, option } from "../../core/index.ts";
+import type { Json } from "../../checkpoint/index.ts";
+import {
+  EspalierError,
+  hasMethods,
+  type OptionRows,
+  type Options,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../core/index.ts";
 import type { HookHost } from "../../hooks/index.ts";
-import { type Counters, every, type Schedule } from "../../schedule/index.ts";
+import { every, hasBegun } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import {
   evaluationScores,
@@ -10,15 +19,15 @@ import {
 } from "../../trainer/index.ts";
 import { type GradientMonitorOptions, gradientMonitor } from "../health/gradient-monitor.ts";
 import { checkPlaces } from "../health/heartbeat.ts";
-import type { Json } from "../json.ts";
-import type { Logger } from "../logger/index.ts";
+import type { Logger } from "../logger/logger.ts";
+import { scheduleOption } from "../sinks/sink.ts";
 import type { StatsStore } from "../store/stats-store.ts";
 import { goalsOf, type MachineProbe } from "./meters.ts";
 import { newRunId, RunRecorder } from "./run-recorder.ts";
 import { StoreRecorder } from "./store-recorder.ts";
 
 /*
- * What the hook does, and when:
+ * The hook's work, by event:
  *
  *   onRegister          makes the logger, and adds the stats store to it as a sink
  *   onTrainingStart     opens the run: its id, settings, and where it was resumed
@@ -34,10 +43,23 @@ import { StoreRecorder } from "./store-recorder.ts";
  */
 
 /** Options of a part that is measured from time to time. */
-export interface LookOptions {
+const lookOptions = {
   /** Asked after every call of the task, so that it never prevents fusing. Default: every 10 seconds. */
-  readonly schedule?: Schedule;
-}
+  schedule: scheduleOption("every({ seconds: 10 })"),
+};
+const systemOptions = {
+  ...lookOptions,
+  probe: option.function<() => MachineProbe>("a function that makes a probe", {}),
+};
+const heartbeatOptions = { ...lookOptions, file: option.text({}) };
+
+/** A part that is on, off, or has options of its own: these are checked by `partOf`. */
+const part = <T extends OptionRows>(example: string) =>
+  option.made<boolean | Options<T>>(
+    `true, false or ${example}`,
+    (value) => typeof value === "boolean" || hasMethods(value, []),
+    {},
+  );
 
 interface RunNames {
   readonly id?: string;
@@ -45,55 +67,64 @@ interface RunNames {
   readonly labels?: { readonly [name: string]: Json };
 }
 
-/** Options of {@link metricsHook}. */
-export interface MetricsHookOptions {
+const hookOptions = {
   /** Gets everything; a function where the hook serves several runs, because a logger is closed with its run. */
-  readonly logger: Logger | (() => Logger);
+  logger: option.made<Logger | (() => Logger), { readonly required: true }>(
+    "new Logger({ sinks: [consoleSink()] }), or a function that makes one",
+    (value) => typeof value === "function" || hasMethods(value, ["as"]),
+    { required: true },
+  ),
   /**
    * Gets the metrics, by a sink that is added to the logger, and beside them evaluations, checkpoints, replays, timings
    * and decisions of hooks, and how the run ended.
    */
-  readonly statsStore?: StatsStore;
+  statsStore: option.object<StatsStore>("an opened stats store", ["add"], {}),
   /** Default: `metrics`. */
-  readonly name?: string;
+  name: option.text({ default: "metrics" }),
   /**
    * The run. Default: a new id, kept by resumed runs, and the name of the training config. Labels are filed beside its
    * settings, by their names.
    */
-  readonly run?: RunNames;
+  run: option.group<RunNames, { readonly default: RunNames }>(
+    {
+      id: option.made<string>(
+        "a text of letters, digits, - and _ only",
+        (value) => typeof value === "string" && /^[\w-]+$/.test(value),
+        {},
+      ),
+      name: option.text({}),
+      labels: option.object("an object of JSON values", [], {}),
+    },
+    { default: {} },
+  ),
   /** Logs metrics of every batch and rollout, and the ramps in use. Default: true. */
-  readonly batches?: boolean;
+  batches: option.flag({ default: true }),
   /** Watches gradients: a `gradientMonitor` with these options comes with this hook. Default: false. */
-  readonly gradients?: boolean | GradientMonitorOptions;
+  gradients: option.made<boolean | GradientMonitorOptions>(
+    "true, false or options of gradientMonitor",
+    (value) => typeof value === "boolean" || hasMethods(value, []),
+    {},
+  ),
   /** Logs processors, memory, event loop, device memory. Default: true. */
-  readonly system?: boolean | (LookOptions & { readonly probe?: () => MachineProbe });
+  system: part<typeof systemOptions>("{ schedule: every({ seconds: 10 }) }"),
   /** Logs throughput, and how much of the time each phase and each hook takes. Default: true. */
-  readonly timing?: boolean | LookOptions;
+  timing: part<typeof lookOptions>("{ schedule: every({ seconds: 10 }) }"),
   /** Shows how far the run is, in sinks that show it. Default: true. */
-  readonly progress?: boolean;
+  progress: option.flag({ default: true }),
   /**
    * Says that the run is alive, by a file, by rows in the stats store, or both. Default: true with a stats store, every
    * 30 seconds.
    */
-  readonly heartbeat?: boolean | (LookOptions & { readonly file?: string });
+  heartbeat: part<typeof heartbeatOptions>('{ file: "heartbeat.json" }'),
   /** Fills the slot `latestMetrics`; of several hooks one does. Default: true. */
-  readonly primary?: boolean;
-}
+  primary: option.flag({ default: true }),
+};
+
+/** Options of {@link metricsHook}. */
+export interface MetricsHookOptions extends Options<typeof hookOptions> {}
 
 /** The options with defaults. Parts that are undefined are off. */
-export interface MetricsHookSettings {
-  readonly makeLogger: () => Logger;
-  readonly statsStore: StatsStore | undefined;
-  readonly name: string;
-  readonly run: RunNames;
-  readonly batches: boolean;
-  readonly gradients: GradientMonitorOptions | undefined;
-  readonly system: { readonly schedule: Schedule; readonly probe?: () => MachineProbe } | undefined;
-  readonly timing: { readonly schedule: Schedule } | undefined;
-  readonly progress: boolean;
-  readonly primary: boolean;
-  readonly heartbeat: { readonly schedule: Schedule; readonly file?: string } | undefined;
-}
+export type MetricsHookSettings = ReturnType<typeof settingsOf>;
 
 /**
  * Logs everything that is to be known of a run through one logger. What hooks log by their contexts goes there, each in
@@ -135,19 +166,19 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
   if (timing)
     children.push({
       name: `${name}.pace`,
-      schedule: timing.schedule,
+      schedule: timing.schedule ?? every({ seconds: 10 }),
       onBatchesEnd: running((run, context) => run.time(context)),
     });
   if (system)
     children.push({
       name: `${name}.system`,
-      schedule: system.schedule,
+      schedule: system.schedule ?? every({ seconds: 10 }),
       onBatchesEnd: running((run, context) => run.machine(context)),
     });
   if (heartbeat)
     children.push({
       name: `${name}.heartbeat`,
-      schedule: heartbeat.schedule,
+      schedule: heartbeat.schedule ?? every({ seconds: 30 }),
       onBatchesEnd: beat,
       onValidationStart: beat,
       onValidationEnd: beat,
@@ -254,9 +285,6 @@ class Lifecycle {
   };
 }
 
-const hasBegun = (counters: Counters): boolean =>
-  Object.entries(counters).some(([unit, count]) => unit !== "seconds" && count > 0);
-
 type StateRecord = { readonly [name: string]: StateTree };
 
 function withLogger(
@@ -277,82 +305,30 @@ function statesIn(state: StateTree): StateRecord & { readonly logger: StateTree 
 
 const kind = "metricsHook";
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
-const isFlagOr =
-  (accepts: (value: unknown) => boolean) =>
-  (value: unknown): boolean =>
-    typeof value === "boolean" || accepts(value);
-
-const part = (example: string): Option => option.made(`true, false or ${example}`, isFlagOr(isObject), {});
-
-const hookOptions = {
-  logger: option.made(
-    "new Logger({ sinks: [consoleSink()] }), or a function that makes one",
-    (value) => typeof value === "function" || typeof (value as Logger | null)?.as === "function",
-    { required: true },
-  ),
-  statsStore: option.made("an opened stats store", isObject, {}),
-  name: option.text({}),
-  run: option.group<NonNullable<MetricsHookOptions["run"]>>(
-    {
-      id: option.made<string>(
-        "a text of letters, digits, - and _ only",
-        (value) => typeof value === "string" && /^[\w-]+$/.test(value),
-        {},
-      ),
-      name: option.text({}),
-      labels: option.made("an object of JSON values", isObject, {}),
-    },
-    {},
-  ),
-  batches: option.flag({}),
-  gradients: part("options of gradientMonitor"),
-  system: part("{ schedule: every({ seconds: 10 }) }"),
-  timing: part("{ schedule: every({ seconds: 10 }) }"),
-  progress: option.flag({}),
-  heartbeat: part('{ file: "heartbeat.json" }'),
-  primary: option.flag({}),
-};
-
 /** Checks the options and fills in defaults. */
-function settingsOf(options: MetricsHookOptions): MetricsHookSettings {
-  checkOptions(kind, options, hookOptions);
-  const { logger, statsStore, name = "metrics", run = {}, batches = true } = options;
-  const { progress = true, primary = true, gradients = false } = options;
-  const heartbeat = look("heartbeat", options.heartbeat ?? statsStore !== undefined, ["file"], 30);
-  if (heartbeat) checkPlaces(`${kind}: heartbeat`, heartbeat.file, statsStore);
+function settingsOf(options: MetricsHookOptions) {
+  const { logger, gradients, ...settings } = resolveOptions(kind, options, hookOptions);
+  const heartbeat = partOf(
+    "heartbeat",
+    settings.heartbeat ?? settings.statsStore !== undefined,
+    heartbeatOptions,
+  );
+  if (heartbeat) checkPlaces(`${kind}: heartbeat`, { file: heartbeat.file, statsStore: settings.statsStore });
   return {
+    ...settings,
     makeLogger: typeof logger === "function" ? logger : () => logger,
-    statsStore,
-    name,
-    run,
-    batches,
-    progress,
-    primary,
     gradients: gradients === true ? {} : gradients || undefined,
-    system: look("system", options.system ?? true, ["probe"]),
-    timing: look("timing", options.timing ?? true, []),
+    system: partOf("system", settings.system ?? true, systemOptions),
+    timing: partOf("timing", settings.timing ?? true, lookOptions),
     heartbeat,
   };
 }
 
-/** A part with its schedule. Undefined where it is off. */
-function look<T extends LookOptions>(
+/** The checked options of a part; undefined where it is off. */
+function partOf<T extends OptionRows>(
   name: string,
-  given: boolean | T,
-  others: readonly string[],
-  seconds = 10,
-): (Partial<T> & { readonly schedule: Schedule }) | undefined {
-  if (given === false) return undefined;
-  const found: Partial<T> = given === true ? {} : given;
-  const anything = option.made("anything", () => true, {});
-  checkOptions(`${kind}: ${name}`, found, {
-    schedule: option.made(
-      "a schedule, such as every({ seconds: 10 })",
-      (value) => typeof (value as Schedule | null)?.due === "function",
-      {},
-    ),
-    ...Object.fromEntries(others.map((each) => [each, anything])),
-  });
-  return { ...found, schedule: found.schedule ?? every({ seconds }) };
+  given: boolean | Options<T>,
+  table: T,
+): Settings<T> | undefined {
+  return given === false ? undefined : resolveOptions(`${kind}: ${name}`, given === true ? {} : given, table);
 }

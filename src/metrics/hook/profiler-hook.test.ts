@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpointHook, memoryStore } from "../../checkpoint/index.ts";
 import { every } from "../../schedule/index.ts";
-import { ran, simulate } from "../../testing/hooks/index.ts";
+import { ran, simulate } from "../../testing/index.ts";
 import type { TrainerHook } from "../../trainer/index.ts";
 import type { ProfilerHookOptions } from "./profiler-hook.ts";
 import { profilerHook } from "./profiler-hook.ts";

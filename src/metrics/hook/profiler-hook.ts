@@ -1,7 +1,8 @@
 import type { Session } from "node:inspector";
-import { type Options, option, resolveOptions } from "../../core/index.ts";
+import { messageOf, node, type Options, option, resolveOptions } from "../../core/index.ts";
 import { at } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
+import { replace } from "../health/heartbeat.ts";
 
 const isIndex = (epoch: unknown): boolean =>
   typeof epoch === "number" && Number.isSafeInteger(epoch) && epoch >= 0;
@@ -16,11 +17,7 @@ const profilerOptions = {
     { default: [1] },
   ),
   /** Directory of the profiles, `epoch-1.cpuprofile`. */
-  directory: option.made<string, { readonly required: true }>(
-    'the directory for profiles: "profiles"',
-    (value) => typeof value === "string" && value !== "",
-    { required: true },
-  ),
+  directory: option.text({ required: true }),
   /** Microseconds between samples. Default: 1000. */
   interval: option.integer({ min: 1, default: 1000 }),
 };
@@ -44,8 +41,7 @@ export interface ProfilerHookOptions extends Options<typeof profilerOptions> {}
  */
 export function profilerHook(options: ProfilerHookOptions): TrainerHook {
   const settings = resolveOptions("profilerHook", options, profilerOptions);
-  const { name, interval } = settings;
-  const { directory } = options;
+  const { name, directory, interval } = settings;
   const epochs = [...new Set(settings.epochs)];
   let warn: (text: string) => void = () => undefined;
   let taking: { readonly epoch: number; readonly session: ProfilerSession } | undefined;
@@ -57,7 +53,7 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
     try {
       await work();
     } catch (cause) {
-      warn(`${what}: ${cause instanceof Error ? cause.message : String(cause)}; training goes on`);
+      warn(`${what}: ${messageOf(cause)}; training goes on`);
     }
   };
   const begin = ({ counters: { epoch } }: TrainerContext): Promise<void> =>
@@ -71,7 +67,8 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
     if (taken)
       await attempt(`no profile of epoch ${taken.epoch}`, async () => {
         const profile = await taken.session.end();
-        await write(directory, `epoch-${taken.epoch}.cpuprofile`, profile);
+        const { join } = node.path;
+        await replace(join(directory, `epoch-${taken.epoch}.cpuprofile`), profile);
       });
     else if (begun !== epoch && epochs.includes(epoch))
       warn(
@@ -124,16 +121,6 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
   };
 }
 
-/** Writes the file completely or not at all. */
-async function write(directory: string, name: string, profile: object): Promise<void> {
-  const { mkdir, rename, writeFile } = process.getBuiltinModule("node:fs/promises");
-  const { join } = process.getBuiltinModule("node:path");
-  await mkdir(directory, { recursive: true });
-  const beside = join(directory, `${name}.${process.pid}.tmp`);
-  await writeFile(beside, JSON.stringify(profile));
-  await rename(beside, join(directory, name));
-}
-
 /** A CPU profile as V8 gives it: nodes of a call tree, and which of them each sample found. */
 type CpuProfile = object;
 
@@ -150,7 +137,7 @@ class ProfilerSession {
       throw new Error(`${busy} is taking a profile in this process, and two at once are none`);
     busy = who;
     try {
-      const inspector = process.getBuiltinModule("node:inspector");
+      const inspector = node.inspector;
       const session = new inspector.Session();
       session.connect();
       const profiler = new ProfilerSession(session);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { every } from "../../schedule/index.ts";
 import { hashState } from "../../state/index.ts";
 import { Trainer, type TrainerHook } from "../../trainer/index.ts";
-import { Logger } from "../logger/index.ts";
+import { Logger } from "../logger/logger.ts";
 import { observed, smallTask } from "./hook.test-support.ts";
 import { metricsHook } from "./metrics-hook.ts";
 import { progressHook, withProgress } from "./progress-hook.ts";

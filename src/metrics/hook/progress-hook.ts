@@ -1,6 +1,6 @@
 import { every } from "../../schedule/index.ts";
 import { latestMetrics, type TrainerHook } from "../../trainer/index.ts";
-import { Logger } from "../logger/index.ts";
+import { Logger } from "../logger/logger.ts";
 import { type ConsoleOptions, consoleSink } from "../sinks/console/console-sink.ts";
 import type { ConsoleStream } from "../sinks/console/stream.ts";
 import { metricsHook } from "./metrics-hook.ts";

@@ -13,7 +13,7 @@ import {
   type Values,
 } from "../../trainer/index.ts";
 import { type Heartbeat, heartbeat } from "../health/heartbeat.ts";
-import type { Logger, OwnedLogger } from "../logger/index.ts";
+import type { Logger, OwnedLogger } from "../logger/logger.ts";
 import { type MachineProbe, ProgressMeter, SystemProbe, ThroughputMeter } from "./meters.ts";
 import type { MetricsHookSettings } from "./metrics-hook.ts";
 import type { StoreRecorder } from "./store-recorder.ts";

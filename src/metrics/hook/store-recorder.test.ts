@@ -3,7 +3,7 @@ import { checkpointHook } from "../../checkpoint/index.ts";
 import { manualClock } from "../../core/index.ts";
 import { every, noCounters } from "../../schedule/index.ts";
 import { evaluationScores, latestCheckpoint, latestReplay, type TrainerHook } from "../../trainer/index.ts";
-import { Logger } from "../logger/index.ts";
+import { Logger } from "../logger/logger.ts";
 import { comparable, observed, temporaryDirectory, timeless } from "./hook.test-support.ts";
 import { MemoryStore } from "./store.test-support.ts";
 import { StoreRecorder } from "./store-recorder.ts";

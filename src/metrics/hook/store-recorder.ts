@@ -13,7 +13,7 @@ import {
   type TrainerContext,
 } from "../../trainer/index.ts";
 import type { HeartbeatOptions } from "../health/heartbeat.ts";
-import type { Logger } from "../logger/index.ts";
+import type { Logger } from "../logger/logger.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { statsStoreSink } from "../sinks/stats-store.ts";
 import type { DecisionRow, RunEventKind, RunEvents, StatsStore } from "../store/stats-store.ts";

@@ -1,8 +1,5 @@
-import { type Counters, noCounters } from "../../schedule/index.ts";
+import { type Counters, noCounters, timeless } from "../../schedule/index.ts";
 import type { Histogram, Reduction } from "../record.ts";
-
-/** Counters without seconds, which differ from run to run. */
-export const withoutSeconds = ({ seconds: _, ...rest }: Counters): Readonly<Record<string, number>> => rest;
 
 /** The state of an accumulator in a checkpoint. */
 export type SavedAccumulator = {
@@ -88,7 +85,7 @@ export class Accumulator {
     const { count, notFinite, sum, last, min, max, text, histogram, counters } = this;
     return {
       numbers: Float64Array.of(count, notFinite, sum, last, min, max),
-      counters: withoutSeconds(counters ?? noCounters),
+      counters: timeless(counters ?? noCounters),
       ...(text !== undefined && { text }),
       ...(histogram && { histogram: histogram.getState() }),
     };

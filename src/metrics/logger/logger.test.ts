@@ -16,8 +16,8 @@ function keep(choice: SinkOptions = {}): Kept {
   const records: MetricRecord[] = [];
   const windows: (readonly MetricRecord[])[] = [];
   return {
-    name: "kept",
     ...choice,
+    name: choice.name ?? "kept",
     records,
     windows,
     write: (given) => {

@@ -7,6 +7,7 @@ import {
   printableText,
   shown,
   systemClock,
+  toStandardError,
 } from "../../core/index.ts";
 import { Tensor } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -38,26 +39,19 @@ import { SinkRoute, Windows } from "./windows.ts";
  *   deliver                     queue, retry, spill to disk                                  ../sinks/delivery/
  */
 
-const isArray = Array.isArray;
-const isFunction = (value: unknown): boolean => typeof value === "function";
-
 const loggerOptions = {
-  sinks: option.made<readonly Sink[], { readonly required: true }>(
-    "a list of sinks, such as [consoleSink()]",
-    isArray,
-    {
-      required: true,
-    },
-  ),
+  sinks: option.list<Sink, { readonly required: true }>("a list of sinks, such as [consoleSink()]", {
+    required: true,
+  }),
   /** Declarations of metrics: see `declareMetric`. */
-  metrics: option.made<readonly MetricDeclaration[]>("a list of what declareMetric gives", isArray, {}),
+  metrics: option.list<MetricDeclaration>("a list of what declareMetric gives", {}),
   /** Directory where values that a failing sink cannot take wait for it. Without it they wait in memory, up to a bound. */
   spill: option.text({}),
   /** Limits of delivery that differ from the defaults: how long a sink is waited for, how much waits. */
   delivery: option.group<Partial<DeliveryLimits>>(deliveryLimits, {}),
   clock: clockOption,
   /** Called once for each sink that fails, and for values that are lost. Default: writes to standard error. */
-  warn: option.made<(text: string) => void>("a function of a text", isFunction, {}),
+  warn: option.function<(text: string) => void>("a function of a text", {}),
 };
 
 /** Options of {@link Logger}. */
@@ -385,8 +379,6 @@ export class Logger implements Stateful {
     if (!this.#run) this.open({ id: "run", name: "run", startedAt: this.#clock.wall(), config: null });
   }
 }
-
-const toStandardError = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** The logger under the name that document 004 gives it. */
 export { Logger as SmartLogger };

@@ -136,9 +136,7 @@ export class SeriesBook {
       throw new EspalierError(
         "METRICS_TOO_MANY",
         `"${category}/${name}" would be metric number ${mostSeries + 1}`,
-        {
-          fix: "name what is measured, and give what changes from call to call as its value or its step",
-        },
+        { fix: "name what is measured, and give what changes from call to call as its value or its step" },
       );
     const declared =
       this.#declared.find((each) => each.name === name && each.category === category) ??

@@ -1,11 +1,18 @@
 import { type Clock, didYouMean, EspalierError } from "../../core/index.ts";
-import { type Counters, every, noCounters, type Point, type Schedule } from "../../schedule/index.ts";
+import {
+  type Counters,
+  every,
+  noCounters,
+  type Point,
+  type Schedule,
+  timeless,
+} from "../../schedule/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { type MetricDeclaration, matcherOf } from "../metric.ts";
 import type { MetricRecord, Reduction } from "../record.ts";
 import type { Delivery } from "../sinks/delivery/delivery.ts";
 import type { Sink } from "../sinks/sink.ts";
-import { Accumulator, type SavedAccumulator, withoutSeconds } from "./accumulator.ts";
+import { Accumulator, type SavedAccumulator } from "./accumulator.ts";
 import { type HostValue, type Series, SeriesBook, type ValueKind } from "./series.ts";
 
 /** When the windows of back ends end by default. */
@@ -116,11 +123,11 @@ export class Windows {
   getState(choose: (series: Series) => boolean): StateTree {
     const series = this.book.all.filter(choose);
     const saved: SavedWindows = {
-      now: withoutSeconds(this.#now),
-      previous: withoutSeconds(this.#previous),
+      now: timeless(this.#now),
+      previous: timeless(this.#previous),
       closed: Object.fromEntries(
         this.#groups.flatMap(({ routes, flushedAt }) =>
-          routes.map(({ sink }) => [sink.name, flushedAt ? withoutSeconds(flushedAt) : null] as const),
+          routes.map(({ sink }) => [sink.name, flushedAt ? timeless(flushedAt) : null] as const),
         ),
       ),
       series: Object.fromEntries(series.map((each) => [each.key, seriesState(each, this.#groups)])),

@@ -16,8 +16,8 @@ import {
   type RunFound,
 } from "../sinks/tensorboard/original.test-support.ts";
 import { findOriginal as findWandb } from "../sinks/wandb/original.test-support.ts";
-import { openStatsStore } from "../store/index.ts";
 import { findPostgres, type PostgresServer, startPostgres } from "../store/postgres.test-support.ts";
+import { openStatsStore } from "../store/stats-store.ts";
 
 /** Values by key and step. */
 type Points = Map<string, Map<number, number>>;

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { checkSink, type HeldValue } from "../../testing/sinks/index.ts";
+import { checkSink, type HeldValue } from "../../testing/index.ts";
 import { metricRecord, runInfo, series } from "../../testing/sinks/records.ts";
 import { csvSink } from "./csv.ts";
 import { type FaultyFiles, faultyFiles } from "./faulty-files.test-support.ts";

@@ -1,7 +1,7 @@
-import { badOption, checkOptions, type OptionTable, option, shown } from "../../core/index.ts";
+import { checkOptions, checkValue, node, type Options, option } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
-import { comesAgain, filedUpTo, type SinkOptions, sinkOptions } from "./sink.ts";
+import { comesAgain, filedUpTo, sinkOptions } from "./sink.ts";
 
 /**
  * The part of node:fs that sinks write files with: injected, so that a full disk can be tested without one. Declared
@@ -20,26 +20,8 @@ export interface SinkFiles {
   existsSync(path: string): boolean;
 }
 
-/** Modules of Node are loaded when they are used, so that importing a sink loads none. */
-export const nodePath = () => process.getBuiltinModule("node:path");
-const fs = () => process.getBuiltinModule("node:fs");
-
-/** The files of this machine. */
-export const systemFiles: SinkFiles = {
-  openSync: (...args) => fs().openSync(...args),
-  closeSync: (file) => fs().closeSync(file),
-  readSync: (...args) => fs().readSync(...args),
-  writeSync: (...args) => fs().writeSync(...args),
-  fstatSync: (file) => fs().fstatSync(file),
-  ftruncateSync: (file, size) => fs().ftruncateSync(file, size),
-  mkdirSync: (path, options) => fs().mkdirSync(path, options),
-  renameSync: (from, to) => fs().renameSync(from, to),
-  rmSync: (path, options) => fs().rmSync(path, options),
-  existsSync: (path) => fs().existsSync(path),
-};
-
 /** Opens for reading and writing anywhere, and creates the file where there is none. */
-export const readWrite = (): number => fs().constants.O_RDWR | fs().constants.O_CREAT;
+export const readWrite = (): number => node.fs.constants.O_RDWR | node.fs.constants.O_CREAT;
 
 /** Writes all of `bytes` at `position`: one call may write less. */
 export function writeAll(files: SinkFiles, file: number, bytes: Uint8Array, position: number): void {
@@ -92,27 +74,28 @@ export function* wholeLines(
   }
 }
 
-/** Options of sinks that write one file of lines. */
-export interface FileSinkOptions extends SinkOptions {
+/** The option `files` of sinks that write files: for tests of failing disks. */
+export const filesOption = option.object<SinkFiles>("functions as those of node:fs", ["openSync"], {});
+
+const fileSinkOptions = {
+  ...sinkOptions,
   /** For tests of failing disks. Default: node:fs. */
-  readonly files?: SinkFiles;
+  files: filesOption,
+};
+
+/** Options of sinks that write one file of lines. */
+export interface FileSinkOptions extends Options<typeof fileSinkOptions> {}
+
+/** The path of a sink's file, whole. */
+export function checkedPath(kind: string, path: string): string {
+  checkValue(kind, "the path", path, option.text({}));
+  return node.path.resolve(path);
 }
-
-/** The option `files` of sinks that write files. */
-export const filesOption = option.made<SinkFiles>(
-  "functions as those of node:fs",
-  (value) => typeof (value as SinkFiles | null)?.openSync === "function",
-  {},
-);
-
-const fileSinkOptions = { ...sinkOptions, files: filesOption } satisfies OptionTable<FileSinkOptions>;
 
 /** Checks the path and options of a sink and returns its file, which is not open yet. */
 export function lineFile(kind: string, path: string, options: FileSinkOptions): LineFile {
   checkOptions(kind, options, fileSinkOptions);
-  if (typeof path !== "string" || path === "")
-    throw badOption(kind, `the path is ${shown(path)}`, "name a file");
-  return new LineFile(nodePath().resolve(path), options.files);
+  return new LineFile(checkedPath(kind, path), options.files);
 }
 
 /** A file of lines that grows by whole calls, and can be replaced atomically. For JSONL and CSV. */
@@ -124,7 +107,7 @@ export class LineFile {
   #size = 0;
   #isClean = true;
 
-  constructor(path: string, files: SinkFiles = systemFiles) {
+  constructor(path: string, files: SinkFiles = node.fs) {
     this.path = path;
     this.#files = files;
   }
@@ -132,7 +115,7 @@ export class LineFile {
   /** Creates the file where there is none. */
   open(): void {
     this.close();
-    this.#files.mkdirSync(nodePath().dirname(this.path), { recursive: true });
+    this.#files.mkdirSync(node.path.dirname(this.path), { recursive: true });
     const file = this.#files.openSync(this.path, readWrite());
     this.#file = file;
     this.#size = this.#files.fstatSync(file).size;
@@ -224,9 +207,9 @@ export class LineFile {
   /** Renames the file to the first free of `a.1.jsonl`, `a.2.jsonl`, ... and opens a new one. */
   setAside(): void {
     this.close();
-    const { dir, name, ext } = nodePath().parse(this.path);
+    const { dir, name, ext } = node.path.parse(this.path);
     for (let number = 1; ; number++) {
-      const aside = nodePath().join(dir, `${name}.${number}${ext}`);
+      const aside = node.path.join(dir, `${name}.${number}${ext}`);
       if (!this.#claim(aside)) continue;
       try {
         this.#files.renameSync(this.path, aside);
@@ -283,7 +266,7 @@ export class StagedFile {
 
   /** Opens the file, creates it where there is none, and writes from `length` on. */
   constructor(files: SinkFiles, path: string, length = 0) {
-    files.mkdirSync(nodePath().dirname(path), { recursive: true });
+    files.mkdirSync(node.path.dirname(path), { recursive: true });
     this.path = path;
     this.#files = files;
     this.#file = files.openSync(path, readWrite());

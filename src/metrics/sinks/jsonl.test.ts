@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { checkSink, type HeldValue } from "../../testing/sinks/index.ts";
+import { checkSink, type HeldValue } from "../../testing/index.ts";
 import { completed, metricRecord, runInfo, series } from "../../testing/sinks/records.ts";
 import { Delivery } from "./delivery/delivery.ts";
 import { manualTimers } from "./delivery/timers.test-support.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EspalierError, manualClock } from "../../core/index.ts";
-import { checkSink } from "../../testing/sinks/index.ts";
+import { checkSink } from "../../testing/index.ts";
 import { countersAt, progressAt, recordOf, runInfo, windowOf } from "./console/records.test-support.ts";
 import { type LogFileOptions, logFileSink } from "./log-file.ts";
 import type { Sink } from "./sink.ts";

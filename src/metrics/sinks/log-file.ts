@@ -1,33 +1,29 @@
 import {
-  badOption,
-  type Clock,
   checkOptions,
   EspalierError,
-  type OptionTable,
+  node,
+  type Options,
+  option,
   printableLines,
-  shown,
   systemClock,
 } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
 import { chooser, followWindows } from "./console/entries.ts";
 import { type ConsoleRow, endingRow, lineRow, openingRow } from "./console/rows.ts";
-import { filesOption, nodePath, type SinkFiles, systemFiles } from "./files.ts";
-import { clockOption, type Sink, type SinkOptions, sinkOptions } from "./sink.ts";
-
-/** Options of {@link logFileSink}. */
-export interface LogFileOptions extends SinkOptions {
-  readonly clock?: Clock;
-  readonly files?: LogFiles;
-}
+import { checkedPath, type SinkFiles } from "./files.ts";
+import { clockOption, type Sink, sinkOptions } from "./sink.ts";
 
 type LogFiles = Pick<SinkFiles, "openSync" | "closeSync" | "writeSync" | "mkdirSync">;
 
 const logFileOptions = {
   ...sinkOptions,
   clock: clockOption,
-  files: filesOption,
-} satisfies OptionTable<LogFileOptions>;
+  files: option.object<LogFiles>("functions as those of node:fs", ["openSync"], {}),
+};
+
+/** Options of {@link logFileSink}. */
+export interface LogFileOptions extends Options<typeof logFileOptions> {}
 
 /** Messages that wait for the disk. */
 const mostMessages = 100;
@@ -44,10 +40,8 @@ const mostMessages = 100;
  */
 export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
   checkOptions("logFileSink", options, logFileOptions);
-  if (typeof path !== "string" || path === "")
-    throw badOption("logFileSink", `the path is ${shown(path)}`, 'name a file, like "runs/mnist/run.log"');
-  const { clock = systemClock, files = systemFiles, ...general } = options;
-  const whole = nodePath().resolve(path);
+  const { clock = systemClock, files = node.fs, ...general } = options;
+  const whole = checkedPath("logFileSink", path);
   const append = appender(whole, files);
   const follow = followWindows();
   const choose = chooser({ important: general.metrics ?? [], limit: Number.POSITIVE_INFINITY });
@@ -127,7 +121,7 @@ function appender(path: string, files: LogFiles): (text: string) => void {
       return files.openSync(path, "a");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      files.mkdirSync(nodePath().dirname(path), { recursive: true });
+      files.mkdirSync(node.path.dirname(path), { recursive: true });
       return files.openSync(path, "a");
     }
   };
@@ -156,7 +150,7 @@ function unwritable(path: string, cause: unknown): EspalierError {
     ? "free some room on the disk: what is missing is written then"
     : ["ENOTDIR", "EEXIST", "EISDIR"].includes(code)
       ? "give the path of a file in a directory; something else is in its place"
-      : `make ${nodePath().dirname(path)} writable for this user, or give logFileSink another path`;
+      : `make ${node.path.dirname(path)} writable for this user, or give logFileSink another path`;
   return new EspalierError("SINK_UNWRITABLE", `the log file ${path} cannot be written: ${message}`, {
     fix,
     cause,

@@ -1,18 +1,18 @@
+import type { Json } from "../../checkpoint/index.ts";
 import {
   badOption,
-  type Clock,
-  checkNames,
+  checkOptions,
   EspalierError,
   hex,
+  type Options,
+  option,
   sha256,
-  shown,
   systemClock,
 } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
-import type { Json } from "../json.ts";
 import { isScalar, type MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
-import { comesAgain, filedUpTo, type Sink, type SinkOptions } from "./sink.ts";
+import { clockOption, comesAgain, filedUpTo, type Sink, sinkOptions } from "./sink.ts";
 
 // Runs on an MLflow tracking server, by its REST interface:
 //
@@ -20,18 +20,21 @@ import { comesAgain, filedUpTo, type Sink, type SinkOptions } from "./sink.ts";
 //   write   numbers by runs/log-batch, without what a resumed run has there already
 //   close   how the run ended
 
-/** Options of {@link mlflowSink}. */
-export interface MlflowOptions extends SinkOptions {
+const mlflowOptions = {
+  ...sinkOptions,
   /** Of the tracking server, such as `http://127.0.0.1:5000`. A user and password in it are used. */
-  readonly url: string;
+  url: option.text({ required: true }),
   /** Its name. It is made where there is none. */
-  readonly experiment: string;
+  experiment: option.text({ required: true }),
   /** Default: the run's own name. */
-  readonly runName?: string;
+  runName: option.text({}),
   /** For servers that ask for one. */
-  readonly token?: string;
-  readonly clock?: Clock;
-}
+  token: option.text({}),
+  clock: clockOption,
+};
+
+/** Options of {@link mlflowSink}. */
+export interface MlflowOptions extends Options<typeof mlflowOptions> {}
 
 const STATUS: Readonly<Record<RunEnding["outcome"], string>> = {
   completed: "FINISHED",
@@ -55,7 +58,15 @@ const STATUS: Readonly<Record<RunEnding["outcome"], string>> = {
  * ```
  */
 export function mlflowSink(options: MlflowOptions): Sink {
-  const { url, experiment, runName, token, clock = systemClock, ...choice } = checked(options);
+  checkOptions("mlflowSink", options, mlflowOptions);
+  const { url, experiment, runName, token, clock = systemClock, ...choice } = options;
+  // A wrong one is not shown: it may hold a password.
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw badOption(
+      "mlflowSink",
+      "url is not the address of a server",
+      'give one like "http://127.0.0.1:5000"',
+    );
   const api = mlflowApi(url, token);
   let run: { readonly id: string; readonly sent: SentValues } | undefined;
   /** How far a call has come that failed, so that it does not begin again. */
@@ -108,31 +119,6 @@ function unusable(error: unknown): never {
   if (error instanceof MlflowError && error.code === "SINK_REFUSED")
     throw new EspalierError("SINK_UNUSABLE", error.said, { cause: error });
   throw error;
-}
-
-function checked(options: MlflowOptions): MlflowOptions {
-  const known = [
-    "url",
-    "experiment",
-    "runName",
-    "token",
-    "clock",
-    "name",
-    "schedule",
-    "categories",
-    "metrics",
-  ];
-  checkNames("mlflowSink", options, known);
-  const { url, experiment } = options;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw badOption(
-      "mlflowSink",
-      "url is not the address of a server",
-      'give one like "http://127.0.0.1:5000"',
-    );
-  if (typeof experiment !== "string" || experiment === "")
-    throw badOption("mlflowSink", `experiment is ${shown(experiment)}`, "give the name of an experiment");
-  return options;
 }
 
 /** Params of one request. */
@@ -293,7 +279,7 @@ class SentValues {
     this.#resumedAt = resumedAt;
   }
 
-  /** Whether MLflow has this very value. */
+  /** True where MLflow has this very value. */
   async has(record: MetricRecord, metric: MlflowMetric): Promise<boolean> {
     if (!comesAgain(record, this.#resumedAt)) return false;
     const known = this.#known.get(metric.key) ?? (await this.#load(metric.key));

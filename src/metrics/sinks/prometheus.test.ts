@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import { checkSink, type HeldValue } from "../../testing/sinks/index.ts";
+import { checkSink, type HeldValue } from "../../testing/index.ts";
 import { completed, metricRecord, runInfo, series } from "../../testing/sinks/records.ts";
 import type { MetricRecord } from "../record.ts";
 import { Delivery } from "./delivery/delivery.ts";

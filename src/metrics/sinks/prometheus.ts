@@ -1,20 +1,23 @@
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { badOption, checkNames, EspalierError, hex, sha256, shown } from "../../core/index.ts";
+import { checkOptions, EspalierError, hex, node, type Options, option, sha256 } from "../../core/index.ts";
 import { type Histogram, isHistogram, isScalar, type MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
-import type { Sink, SinkOptions } from "./sink.ts";
+import { type Sink, sinkOptions } from "./sink.ts";
 
 // The newest value of each metric (NewestValues), in Prometheus' text format (exposition), served over HTTP
 // (serveMetrics).
 
-/** Options of {@link prometheusSink}. */
-export interface PrometheusOptions extends SinkOptions {
+const prometheusOptions = {
+  ...sinkOptions,
   /** Default: 9464. 0 takes any that is free: see `url`. */
-  readonly port?: number;
+  port: option.integer({ min: 0, max: 65_535 }),
   /** Default: 127.0.0.1, this machine alone. */
-  readonly host?: string;
-}
+  host: option.text({}),
+};
+
+/** Options of {@link prometheusSink}. */
+export interface PrometheusOptions extends Options<typeof prometheusOptions> {}
 
 /** A sink that serves its newest values. */
 export interface PrometheusSink extends Sink {
@@ -42,10 +45,8 @@ export interface PrometheusSink extends Sink {
  * ```
  */
 export function prometheusSink(options: PrometheusOptions = {}): PrometheusSink {
-  checkNames("prometheusSink", options, ["port", "host", "name", "schedule", "categories", "metrics"]);
+  checkOptions("prometheusSink", options, prometheusOptions);
   const { port = 9464, host = "127.0.0.1", ...choice } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw badOption("prometheusSink", `port is ${shown(port)}`, "give a whole number from 0 to 65535");
   let values: NewestValues | undefined;
   let server: MetricsServer | undefined;
   return {
@@ -223,7 +224,7 @@ const patience = 5000;
  * been idle for the longest, so that a client that only holds them open neither keeps others out nor slows the run.
  */
 async function serveMetrics(host: string, port: number, text: () => string): Promise<MetricsServer> {
-  const { createServer } = process.getBuiltinModule("node:http");
+  const { createServer } = node.http;
   const timeouts = { headersTimeout: patience, requestTimeout: patience, keepAliveTimeout: patience };
   const server = createServer({ ...timeouts, connectionsCheckingInterval: patience }, (request, response) => {
     const { socket } = request;

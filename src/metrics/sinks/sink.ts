@@ -1,38 +1,29 @@
-import { type Clock, type OptionTable, option } from "../../core/index.ts";
+import { type Clock, type Options, option } from "../../core/index.ts";
 import type { Counters, Schedule } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../run-info.ts";
 
-/** Options that every sink takes. */
-export interface SinkOptions {
-  /** Unique within a logger. Default: the kind of sink. */
-  readonly name?: string;
-  /** When its windows end. Default: every 1000 steps for consoles, every 100 for all others. */
-  readonly schedule?: Schedule;
-  /** Categories it gets. Default: all. */
-  readonly categories?: readonly string[];
-  /** Metrics it gets: `train/loss`, `validation/*`; `*` stands for any characters. Default: all. */
-  readonly metrics?: readonly string[];
-}
+/** The option `schedule` of sinks and hooks. */
+export const scheduleOption = (example: string) =>
+  option.object<Schedule>(`a schedule, such as ${example}`, ["due"], {});
+
+/** The option `clock` of what writes times. */
+export const clockOption = option.object<Clock>("a clock", ["wall"], {});
 
 /** The table of {@link SinkOptions}: sinks add their own options to it. */
 export const sinkOptions = {
+  /** Unique within a logger. Default: the kind of sink. */
   name: option.text({}),
-  schedule: option.made<Schedule>(
-    "a schedule, such as every({ steps: 100 })",
-    (value) => typeof (value as Schedule | null)?.due === "function",
-    {},
-  ),
-  categories: option.made<readonly string[]>('a list such as ["train"]', Array.isArray, {}),
-  metrics: option.made<readonly string[]>('a list such as ["validation/*"]', Array.isArray, {}),
-} satisfies OptionTable<SinkOptions>;
+  /** When its windows end. Default: every 1000 steps for consoles, every 100 for all others. */
+  schedule: scheduleOption("every({ steps: 100 })"),
+  /** Categories it gets. Default: all. */
+  categories: option.list<string>('a list such as ["train"]', {}),
+  /** Metrics it gets: `train/loss`, `validation/*`; `*` stands for any characters. Default: all. */
+  metrics: option.list<string>('a list such as ["validation/*"]', {}),
+};
 
-/** The option `clock` of sinks that write times. */
-export const clockOption = option.made<Clock>(
-  "a clock",
-  (value) => typeof (value as Clock | null)?.wall === "function",
-  {},
-);
+/** Options that every sink takes. */
+export interface SinkOptions extends Options<typeof sinkOptions> {}
 
 /**
  * A place where metrics go. Calls come one after the other, never two at a time; a call may be asynchronous. A call

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../core/index.ts";
 import { checkSink } from "../../testing/index.ts";
-import type { StatsStore } from "../store/index.ts";
+import type { StatsStore } from "../store/stats-store.ts";
 import { aRecord, aRun, sweepStores } from "../store/stores.test-support.ts";
 import { Delivery } from "./delivery/delivery.ts";
 import { statsStoreSink } from "./stats-store.ts";

@@ -1,6 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
 import type { RunInfo } from "../run-info.ts";
-import type { StatsStore } from "../store/index.ts";
+import type { StatsStore } from "../store/stats-store.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
 
 /**

@@ -20,7 +20,7 @@ export interface Database {
   insertMetrics(run: string, records: readonly MetricRecord[], memory: RunMemory): Promise<void>;
   /** The same without waiting. False where that cannot be done now. */
   insertMetricsNow?(run: string, records: readonly MetricRecord[], memory: RunMemory): boolean;
-  /** Whether an error means that another process is writing, so that it may be tried again. */
+  /** True where an error means that another process is writing, so that it may be tried again. */
   isBusy(error: unknown): boolean;
   /** A failed operation in words that say what to do. */
   failure(what: string, error: unknown): EspalierError;

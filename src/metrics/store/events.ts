@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Json } from "../json.ts";
+import type { Json } from "../../checkpoint/index.ts";
 import type { Tables } from "./database.ts";
 import type { DecisionRow, HookTimingRow, RunEventKind, RunEvents } from "./stats-store.ts";
 import { jsonOf, numbersOf, storable, textIdentity } from "./stored-values.ts";

@@ -220,7 +220,7 @@ export class MetricInsert {
   readonly seal: Seal | undefined;
   /** The blocks that are to be summarized, where they are enough. */
   readonly part: Part | undefined;
-  /** Whether a sealed block may hold some of the records: what is later than all that is sealed is in none. */
+  /** True where a sealed block may hold some of the records: what is later than all that is sealed is in none. */
   readonly mayBeSealed: boolean;
   readonly #head: Head;
   readonly #memory: RunMemory;

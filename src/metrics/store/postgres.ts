@@ -196,7 +196,7 @@ const codeOf = (error: unknown): string => {
   return typeof code === "string" ? code : "";
 };
 
-/** Whether another process was writing. */
+/** True where another process was writing. */
 export const isContended = (error: unknown): boolean => contended.includes(codeOf(error));
 
 /** A failed operation on a server in words that say what to do, and never a password. */

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, SelectQueryBuilder } from "kysely";
+import type { Json } from "../../checkpoint/index.ts";
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import type { Counters } from "../../schedule/index.ts";
-import type { Json } from "../json.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
 import type { Tables } from "./database.ts";
 import { spanColumns, spansOf, unknownRun } from "./insert-metrics.ts";
@@ -129,9 +129,7 @@ const runExists = (id: string, outcome: string): EspalierError =>
   new EspalierError(
     "STATS_RUN_EXISTS",
     `the run "${id}" is filed already (${outcome}), and this one does not resume it`,
-    {
-      fix: "give the run an id of its own, or resume the other from a checkpoint",
-    },
+    { fix: "give the run an id of its own, or resume the other from a checkpoint" },
   );
 
 /** Events that come again when a run is resumed. Interventions do not, so that they stay. */

@@ -10,7 +10,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from "kysely";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { type Database, patiently, type Tables } from "./database.ts";
 import { insertQueries, MetricInsert, type Prepared, type RunMemory, storedKey } from "./insert-metrics.ts";
@@ -24,8 +24,8 @@ const blocking = 10;
 
 /** A SQLite file, made with its directory where there is none. */
 export async function openSqlite(path: string): Promise<Database> {
-  const { mkdirSync } = process.getBuiltinModule("node:fs");
-  const { dirname, resolve } = process.getBuiltinModule("node:path");
+  const { mkdirSync } = node.fs;
+  const { dirname, resolve } = node.path;
   const failure = (what: string, error: unknown) => sqliteFailure(path, what, error);
   try {
     if (path !== ":memory:") mkdirSync(dirname(resolve(path)), { recursive: true });
@@ -290,7 +290,7 @@ const [PERM, BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [
   3, 5, 6, 8, 10, 11, 13, 14, 26,
 ];
 
-/** Whether another process was writing. */
+/** True where another process was writing. */
 export const isBusy = (error: unknown): boolean => [BUSY, LOCKED].includes(sqliteCode(error) ?? -1);
 
 /** A failed operation on a file in words that say what to do. */

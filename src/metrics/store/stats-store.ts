@@ -1,5 +1,5 @@
-import { type Clock, EspalierError, systemClock } from "../../core/index.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../../checkpoint/index.ts";
+import { type Clock, EspalierError, node, systemClock } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
 import type { Database } from "./database.ts";
@@ -56,7 +56,7 @@ async function openDatabase(location: string, create: boolean): Promise<Database
     throw new EspalierError("STATS_LOCATION_INVALID", "a stats store is a file or a Postgres database", {
       fix: 'give a path such as "runs/stats.db" or a URL that begins with postgres://',
     });
-  if (!create && !process.getBuiltinModule("node:fs").existsSync(location))
+  if (!create && !node.fs.existsSync(location))
     throw new EspalierError("STATS_MISSING", `there is no stats store ${location}`, {
       fix: "name the file that the runs were filed in",
     });

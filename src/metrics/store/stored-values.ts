@@ -19,7 +19,7 @@ const unstorable = /[\0\p{Surrogate}]/gu;
 export const storable = (text: string): string => text.replace(unstorable, "\uFFFD");
 
 /**
- * What a row's value is. The column holds finite and infinite numbers; the others are told by their form, because
+ * The kind of a row's value. The column holds finite and infinite numbers; the others are told by their form, because
  * SQLite has no NaN and neither database keeps the sign of a zero.
  */
 export const forms = { number: 0, nan: 1, minusZero: 2, text: 3, histogram: 4 } as const;

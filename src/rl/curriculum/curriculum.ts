@@ -50,11 +50,9 @@ const hookTable = {
   /** Default: "curriculum". */
   name: option.text({ default: "curriculum" }),
   /** Default: at the end of every epoch. */
-  schedule: option.made<Schedule>(
-    "a schedule: every({ epochs: 5 })",
-    (value) => typeof (value as Partial<Schedule> | null)?.due === "function",
-    { doc: "Default: at the end of every epoch." },
-  ),
+  schedule: option.object<Schedule>("a schedule: every({ epochs: 5 })", ["due"], {
+    doc: "Default: at the end of every epoch.",
+  }),
 };
 
 /** Options of {@link curriculumHook}. */
@@ -99,7 +97,7 @@ export function curriculumHook(curriculum: Curriculum, options: CurriculumHookOp
   };
 }
 
-/** What hooks log of a curriculum: its metrics and its events since the last call. */
+/** The values that hooks log of a curriculum: its metrics and its events since the last call. */
 export function curriculumValues(curriculum: Curriculum): Readonly<Record<string, number | string>> {
   // A name for every lesson: of texts under one name, only the last of a window is kept.
   const events = (curriculum.takeEvents?.() ?? []).map(({ lesson, what }) => [`event.${lesson}`, what]);
@@ -174,9 +172,7 @@ export function checkSameLessons(kind: string, saved: unknown, lessons: readonly
   throw new EspalierError(
     "STATE_INVALID",
     `this state is ${theirs}, and not of a ${kind} of ${lessons.join(", ")}`,
-    {
-      fix: "restore it into a curriculum with the same lessons in the same order",
-    },
+    { fix: "restore it into a curriculum with the same lessons in the same order" },
   );
 }
 

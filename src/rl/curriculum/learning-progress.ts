@@ -23,11 +23,9 @@ const optionTable = {
     required: true,
   }),
   /** The score of episodes, from 0 to 1; values outside are clipped. Default: their mean return. */
-  score: option.made<(result: LessonResult) => number>(
-    "a function of a result: (result) => number",
-    (value) => typeof value === "function",
-    { doc: "The score of episodes, from 0 to 1. Default: their mean return." },
-  ),
+  score: option.function<(result: LessonResult) => number>("a function of a result: (result) => number", {
+    doc: "The score of episodes, from 0 to 1. Default: their mean return.",
+  }),
   /** How far one episode moves the fast average. Default: 0.001. */
   fast: option.number({ min: 0, max: 1, default: 0.001, doc: "How far one episode moves the fast average." }),
   /** How far one episode moves the slow average. Default: 0.0002. */
@@ -167,9 +165,7 @@ class LearningProgress implements Curriculum {
       throw new EspalierError(
         "CURRICULUM_RESULT",
         `score gave ${shown(score)} for lesson "${this.lessons[lesson]}"`,
-        {
-          fix: "let `score` return a number from 0 to 1 for every result",
-        },
+        { fix: "let `score` return a number from 0 to 1 for every result" },
       );
     const value = normalised(score, this.#settings.baseline);
     const first = this.#episodes[lesson] === 0;

@@ -65,7 +65,7 @@ export interface LessonCurriculumOptions extends Options<typeof optionTable> {}
 const lessonTable = {
   name: option.text({ required: true, doc: "Its name." }),
   /** Lessons that must be good enough before this one begins. Default: none. */
-  after: option.made<readonly string[]>('a list of names: after: ["easy"]', Array.isArray, {}),
+  after: option.list<string>('a list of names: after: ["easy"]', {}),
   /** The training score from which lessons that come after it may begin. Default: 0.8. */
   threshold: option.number({
     min: 0,

@@ -122,7 +122,6 @@ type Values = SpaceValue | readonly SpaceValue[];
 const outcomeFix = "let step return { state, reward, terminated }";
 
 const isSpace = (value: unknown): boolean => typeof (value as Partial<Space> | null)?.kind === "string";
-const isFunction = (value: unknown): boolean => typeof value === "function";
 const spaceText = "a space: discrete(n), box({ shape }), ...";
 
 const optionTable = {
@@ -136,11 +135,11 @@ const optionTable = {
     { doc: "Names of its lessons." },
   ),
   timeLimit: option.integer({ min: 1, doc: "Steps after which an episode is truncated." }),
-  initial: option.made("a function", isFunction, { required: true }),
-  step: option.made("a function", isFunction, { required: true }),
-  observe: option.made("a function", isFunction, { required: true }),
-  actionMask: option.made("a function", isFunction, {}),
-  draw: option.made("a function", isFunction, {}),
+  initial: option.function("a function", { required: true }),
+  step: option.function("a function", { required: true }),
+  observe: option.function("a function", { required: true }),
+  actionMask: option.function("a function", {}),
+  draw: option.function("a function", {}),
 };
 
 /** A definition with its state, random numbers and step count. */

@@ -93,7 +93,7 @@ export type DrawnShape =
       readonly filled?: boolean;
     };
 
-/** What is wrong with a result, and how to fix it. */
+/** A fault of a result, and how to fix it. */
 interface ResultFault {
   readonly what: string;
   readonly fix: string;
@@ -149,9 +149,7 @@ export function stateOf(environment: Environment): StateTree {
   throw new EspalierError(
     "ENVIRONMENT_INVALID",
     `${environment.name} has no getState(), and its state is part of what is saved`,
-    {
-      fix: "give it getState() and setState(state), or make it by defineEnvironment",
-    },
+    { fix: "give it getState() and setState(state), or make it by defineEnvironment" },
   );
 }
 

@@ -4,6 +4,7 @@ import {
   didYouMean,
   EspalierError,
   isPlainObject,
+  messageOf,
   node,
   shown,
 } from "../../core/index.ts";
@@ -232,10 +233,7 @@ export async function environmentMaker(source: EnvironmentSource): Promise<() =>
   try {
     module = (await import(urlOf(file))) as Readonly<Record<string, unknown>>;
   } catch (cause) {
-    throw failed(
-      `the environment ${name} of ${file} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
-      cause,
-    );
+    throw failed(`the environment ${name} of ${file} cannot be loaded: ${messageOf(cause)}`, cause);
   }
   const make = module[name];
   if (typeof make !== "function") throw failed(`${file} exports no function "${name}"`);

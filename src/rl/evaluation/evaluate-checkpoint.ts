@@ -1,5 +1,5 @@
 import { type Checkpoint, type Manifest, openCheckpoint, uriOf } from "../../checkpoint/index.ts";
-import { EspalierError, systemClock } from "../../core/index.ts";
+import { codeOf, EspalierError, systemClock } from "../../core/index.ts";
 import { openStatsStore } from "../../metrics/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import { type EnvironmentSource, environmentMaker, spacesOf } from "../environments/registry.ts";
@@ -134,7 +134,7 @@ async function spacesFor({ spaces, environment }: DescribedPlayer, suites: Suite
     try {
       return await spacesOf(source);
     } catch (error) {
-      const unknown = error instanceof EspalierError && error.code === "ENVIRONMENT_UNKNOWN";
+      const unknown = codeOf(error) === "ENVIRONMENT_UNKNOWN";
       if (!unknown || i === sources.length - 1) throw error;
     }
   throw new EspalierError("ENVIRONMENT_MISSING", "there is no environment to evaluate on");

@@ -1,5 +1,6 @@
 import {
   badOption,
+  hasMethods,
   type Option,
   type Options,
   option,
@@ -8,7 +9,7 @@ import {
 } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
-import { every, noCounters, type Schedule } from "../../schedule/index.ts";
+import { anyCounters, every, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
   latestReplay,
@@ -33,22 +34,18 @@ export type EvaluationEvent = Extract<
 /** Where an evaluation runs. */
 export type EvaluationMode = "inline" | "background" | "remote";
 
-const has =
-  (method: string) =>
-  (value: unknown): boolean =>
-    typeof (value as Readonly<Record<string, unknown>> | null | undefined)?.[method] === "function";
-
 const optionTable = {
   player: option.made<Player, { readonly required: true }>(
     "the task's own: player: task.player",
-    (value) => has("step")((value as Player | null)?.policy) && Array.isArray((value as Player).reads),
+    (value) =>
+      hasMethods((value as Player | null)?.policy, ["step"]) && Array.isArray((value as Player).reads),
     { required: true },
   ),
   // Checked by `checkSuites`, which knows what to write instead.
   suites: option.made<Suites, { readonly required: true }>("suites by name", () => true, { required: true }),
-  schedule: option.made<Schedule, { readonly required: true }>(
+  schedule: option.object<Schedule, { readonly required: true }>(
     "a schedule: every({ epochs: 10 })",
-    has("due"),
+    ["due"],
     { required: true },
   ),
   /** Episodes of each suite. Default: 10. */
@@ -74,11 +71,11 @@ const optionTable = {
   /** In the background, if the last evaluation is not done: `wait` for it, or `skip` this one. Default: "wait". */
   whenBusy: option.oneOf(["wait", "skip"], { default: "wait" }),
   /** For `remote`: the queue of jobs, such as `processQueue({ store: "runs/stats.db" })`. */
-  queue: option.made<EvaluationQueue>('a queue: processQueue({ store: "runs/stats.db" })', has("submit"), {}),
+  queue: option.object<EvaluationQueue>('a queue: processQueue({ store: "runs/stats.db" })', ["submit"], {}),
   /** For `remote`: seconds for which the end of training waits for results. Default: 600. */
   patience: option.number({ min: 0, default: 600, infinite: true }),
   /** A stats store that gets a row for each suite. A `metricsHook` with a stats store files all scores together by itself. */
-  store: option.made<StatsStore>("a stats store: await openStatsStore(path)", has("add"), {}),
+  store: option.object<StatsStore>("a stats store: await openStatsStore(path)", ["add"], {}),
   /** The run's id or name in the stats store. Default: the training config's name. */
   run: option.text({}),
   /** Files each episode in the stats store, too. Default: false. */
@@ -225,13 +222,8 @@ function checkPortable(kind: string, mode: EvaluationMode, suites: Suites): void
   }
 }
 
-/** Counters before the first batch, a task's own included. */
-const allCounters = new Proxy(noCounters, {
-  get: (counters, name) => counters[name as string] ?? 0,
-});
-
 /** Epochs are counted at the end of an epoch, everything else at the end of a batch. */
 function eventOf(schedule: Schedule): EvaluationEvent {
-  const points = schedule.nextDue(allCounters);
+  const points = schedule.nextDue(anyCounters);
   return points?.some(({ unit }) => unit === "epochs") ? "onEpochEnd" : "onBatchEnd";
 }

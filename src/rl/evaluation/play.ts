@@ -60,18 +60,17 @@ export interface PlayedEpisode {
 /** Called at the beginning of an episode. If it returns a function, that gets a replay of the episode at its end. */
 export type RecordEpisode = (start: PlayedEpisode) => ((replay: Replay) => void) | undefined;
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
-
 const optionTable = {
-  player: option.made<Player | "random">(
+  /** The policy that plays; `"random"` draws every action at random, each allowed one alike. */
+  player: option.made<Player | "random", { readonly required: true }>(
     'a task\'s player, task.player, or "random"',
     (value) => value === "random" || typeof (value as Partial<Player> | null)?.policy?.step === "function",
     { required: true },
   ),
   /** States of the components that the player reads: of a snapshot, or of a checkpoint. None for `"random"`. */
-  state: option.made<PlayerState>("a snapshot's components", isObject, {}),
+  state: option.object<PlayerState>("a snapshot's components", [], {}),
   // Checked by `checkSource`, which knows what to write instead.
-  env: option.made<EnvironmentSource>("an environment", () => true, {
+  env: option.made<EnvironmentSource, { readonly required: true }>("an environment", () => true, {
     required: true,
   }),
   episodes: option.integer({ min: 1, required: true }),
@@ -87,17 +86,13 @@ const optionTable = {
   /** Steps after which an episode counts as one that never ends, which is an error. Default: 1,000,000. */
   maxLength: option.integer({ min: 1, default: 1_000_000 }),
   /** Called at the beginning of each episode. If it returns a function, that gets a replay of the episode. */
-  record: option.made<RecordEpisode>("a function", (value) => typeof value === "function", {}),
+  record: option.function<RecordEpisode>("a function", {}),
   /** Aborted, it rejects with the signal's reason. */
-  signal: option.made<AbortSignal>("an AbortSignal", isObject, {}),
+  signal: option.object<AbortSignal>("an AbortSignal", [], {}),
 };
 
 /** Options of {@link playEpisodes}. */
-export interface PlayOptions extends Omit<Options<typeof optionTable>, "player" | "env"> {
-  /** What plays; `"random"` draws every action at random, each allowed one alike. */
-  readonly player: Player | "random";
-  readonly env: EnvironmentSource;
-}
+export interface PlayOptions extends Options<typeof optionTable> {}
 
 /** Rows are computed for at least this many environments; where fewer play, the other rows are idle. */
 const width = 8;

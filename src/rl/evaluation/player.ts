@@ -1,5 +1,5 @@
 import type { Checkpoint } from "../../checkpoint/index.ts";
-import { EspalierError, isPlainObject, node } from "../../core/index.ts";
+import { EspalierError, isPlainObject } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Setting } from "../../trainer/index.ts";
 import type { EnvironmentSource } from "../environments/registry.ts";
@@ -114,18 +114,4 @@ async function knownPolicy(spec: PolicySpec, spaces: PolicySpaces): Promise<Poli
   );
   if (newest?.key !== key) newest = { key, policy: await storedPolicy(spec, spaces) };
   return newest.policy;
-}
-
-/** True for a path or a `file:` URI, which `evaluateCheckpoint` can open. */
-export const isFileAddress = (address: string): boolean =>
-  // One letter is a drive.
-  address.startsWith("file:") || !/^[a-z][a-z0-9+.-]+:/i.test(address);
-
-/** The path of a checkpoint, by its path or `file:` URI. */
-export function pathOf(address: string): string {
-  if (address.startsWith("file:")) return node.url.fileURLToPath(address);
-  if (isFileAddress(address)) return address;
-  throw new EspalierError("CHECKPOINT_ADDRESS", `${address} cannot be opened from here`, {
-    fix: "give a path or a file: URI; publish checkpoints that are to be evaluated to a directory",
-  });
 }

@@ -68,27 +68,21 @@ export interface EvaluationQueue {
   close(): Promise<void>;
 }
 
-const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null;
-
 const optionTable = {
   /** Location of the stats store, a SQLite file or a postgres:// URL. Evaluators report there. */
   store: option.made<string, { readonly required: true }>(
     'its location, as other processes open it: a SQLite file, "runs/stats.db", or a postgres:// URL',
-    (value) => typeof value === "string" && value !== "",
+    option.text({}).accepts,
     { required: true },
   ),
   /** How many evaluate at once. Default: 1. */
   processes: option.integer({ min: 1, default: 1 }),
   /** Environment variables beside those of this process, such as ESPALIER_ENGINE. */
-  env: option.made<Readonly<Record<string, string>>>("environment variables", isRecord, {}),
+  env: option.object<Readonly<Record<string, string>>>("environment variables", [], {}),
   /** The `espalier` program and its arguments. Default: this package's own. */
-  program: option.made<readonly string[]>("a program and its arguments", Array.isArray, {}),
+  program: option.list<string>("a program and its arguments", {}),
   /** Called with each process that is started. */
-  started: option.made<(pid: number, job: EvaluationJob) => void>(
-    "a function",
-    (value) => typeof value === "function",
-    {},
-  ),
+  started: option.function<(pid: number, job: EvaluationJob) => void>("a function", {}),
 };
 
 /** Options of {@link processQueue}. */

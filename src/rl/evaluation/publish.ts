@@ -1,4 +1,4 @@
-import { type Clock, EspalierError, type Options, option } from "../../core/index.ts";
+import { type Clock, codeOf, type Options, option } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -174,7 +174,7 @@ export async function openRun(
   try {
     return (await store.run(idOrName)).id;
   } catch (error) {
-    if (!(error instanceof EspalierError) || error.code !== "STATS_UNKNOWN_RUN") throw error;
+    if (codeOf(error) !== "STATS_UNKNOWN_RUN") throw error;
   }
   const id = idOrName.replace(/[^\w-]+/g, "-") || "run";
   await store.startRun({ id, name: idOrName, startedAt: clock.wall(), config: null });

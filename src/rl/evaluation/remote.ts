@@ -1,5 +1,5 @@
-import { isOnS3 } from "../../checkpoint/index.ts";
-import { EspalierError, node } from "../../core/index.ts";
+import { isOnS3, uriOf } from "../../checkpoint/index.ts";
+import { EspalierError, messageOf, node } from "../../core/index.ts";
 import type { HookHost } from "../../hooks/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -96,7 +96,7 @@ export class RemoteEvaluations {
     this.#submitted = found.counters.steps;
   }
 
-  /** What the next job records, where that is due. */
+  /** The next job's option `replays`, where it is due. */
   #replays(): Pick<EvaluationJob, "replays"> {
     const { directory, every = 1, episodes = 1 } = this.#settings.replays ?? {};
     if (directory === undefined || this.#count++ % every !== 0) return {};
@@ -184,12 +184,9 @@ export class RemoteEvaluations {
   }
 }
 
-const uriOf = (path: string): string =>
-  node.path.isAbsolute(path) ? node.url.pathToFileURL(path).href : path;
-
 const failed = ({ checkpoint, step }: EvaluationJob, cause: unknown): EspalierError =>
   new EspalierError(
     "EVALUATION_FAILED",
-    `the evaluation of ${checkpoint} (step ${step}) failed: ${cause instanceof Error ? cause.message : String(cause)}`,
+    `the evaluation of ${checkpoint} (step ${step}) failed: ${messageOf(cause)}`,
     { fix: "look at what the evaluator said; later checkpoints are evaluated all the same", cause },
   );

@@ -3,7 +3,7 @@ import {
   checkOptions,
   EspalierError,
   errorText,
-  type OptionTable,
+  type Options,
   option,
   shown,
 } from "../../core/index.ts";
@@ -17,14 +17,23 @@ import {
   type RecordEpisode,
 } from "./play.ts";
 
-/** Episodes that are scored together. */
-export interface Suite {
-  readonly env: EnvironmentSource;
+const suiteTable = {
+  // Checked by `checkSource`, which knows what to write instead.
+  env: option.made<EnvironmentSource, { readonly required: true }>("an environment", () => true, {
+    required: true,
+  }),
   /** One of the environment's lessons, by name or index. Default: 0. */
-  readonly lesson?: string | number;
+  lesson: option.made<string | number>(
+    "the name or the index of a lesson",
+    (value) => typeof value === "string" || typeof value === "number",
+    { default: 0, doc: "One of the environment's lessons." },
+  ),
   /** How many episodes. Default: the evaluation's `episodes`. */
-  readonly episodes?: number;
-}
+  episodes: option.integer({ min: 1, doc: "How many episodes." }),
+};
+
+/** Episodes that are scored together. */
+export interface Suite extends Options<typeof suiteTable> {}
 
 /** Suites by name. Scores are called after them: `<name>.return`. */
 export type Suites = Readonly<Record<string, Suite>>;
@@ -66,17 +75,6 @@ export function suitesOf(env: EnvironmentSource, made: Environment, episodes?: n
   const more = episodes === undefined ? {} : { episodes };
   return Object.fromEntries(lessons.map((name, lesson) => [name, { env, lesson, ...more }]));
 }
-
-const suiteTable = {
-  // Checked by `checkSource`, which knows what to write instead.
-  env: option.made<EnvironmentSource>("an environment", () => true, {}),
-  lesson: option.made<string | number>(
-    "the name or the index of a lesson",
-    (value) => typeof value === "string" || typeof value === "number",
-    { default: 0, doc: "One of the environment's lessons." },
-  ),
-  episodes: option.integer({ min: 1, doc: "How many episodes." }),
-} satisfies OptionTable<Suite>;
 
 /** Refuses suites without names, environments or episodes. */
 export function checkSuites(kind: string, suites: unknown): Suites {

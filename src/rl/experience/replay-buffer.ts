@@ -1,28 +1,37 @@
-import { badOption, checkNames, checkSize, didYouMean, EspalierError, shown } from "../../core/index.ts";
 import {
-  type Device,
-  type DType,
-  type EngineChoice,
-  type HostArray,
-  hostRandom,
-  put,
-  type Tensor,
-} from "../../engine/index.ts";
+  badOption,
+  checkSize,
+  didYouMean,
+  EspalierError,
+  type Options,
+  option,
+  resolveOptions,
+  shown,
+} from "../../core/index.ts";
+import { type DType, type HostArray, hostRandom, put, type Tensor } from "../../engine/index.ts";
 import type { Field } from "../../losses/index.ts";
 import type { StateTree } from "../../state/index.ts";
+import { checkedElsewhere } from "../option-rows.ts";
 import type { ExperienceBuffer } from "./experience.ts";
 
 /** Numbers by field: one row, or several one after the other. */
 type FieldNumbers = Readonly<Record<string, ArrayLike<number>>>;
 
-/** Options of {@link replayBuffer}. */
-export interface ReplayBufferOptions extends Placement {
+const kind = "replayBuffer";
+const table = {
   /** The number of rows kept; new rows replace the oldest. */
-  readonly capacity: number;
-  readonly fields: Readonly<Record<string, Field>>;
+  capacity: option.integer({ min: 1, required: true }),
+  fields: option.object<Readonly<Record<string, Field>>, { readonly required: true }>("fields by name", [], {
+    required: true,
+  }),
   /** Rows needed before it is ready. Default: 1. */
-  readonly minimum?: number | undefined;
-}
+  minimum: option.integer({ min: 1, default: 1 }),
+  engine: checkedElsewhere.engine,
+  device: checkedElsewhere.device,
+};
+
+/** Options of {@link replayBuffer}. */
+export interface ReplayBufferOptions extends Options<typeof table> {}
 
 /** Options of {@link ReplayBuffer.sample}. */
 export interface ReplaySampleOptions {
@@ -46,8 +55,6 @@ export interface ReplayBuffer extends ExperienceBuffer<FieldNumbers, ReplayBatch
   addFrom(rows: FieldNumbers, row: number): void;
 }
 
-const kind = "replayBuffer";
-
 /**
  * A replay buffer: a ring of rows in JavaScript's memory. Rows are drawn uniformly with replacement and put on the
  * device together. Writing a row is cheap, however large the ring is; on the device every write would copy all of it.
@@ -64,9 +71,7 @@ const kind = "replayBuffer";
  * ```
  */
 export function replayBuffer(options: ReplayBufferOptions): ReplayBuffer {
-  checkNames(kind, options, ["capacity", "fields", "minimum", "engine", "device"]);
-  const capacity = checkSize(kind, "capacity", options.capacity);
-  const minimum = checkSize(kind, "minimum", options.minimum ?? 1);
+  const { capacity, minimum } = resolveOptions(kind, options, table);
   if (minimum > capacity)
     throw badOption(
       kind,
@@ -153,12 +158,6 @@ export function replayBuffer(options: ReplayBufferOptions): ReplayBuffer {
 const isIndex = (x: unknown, end: number): x is number =>
   typeof x === "number" && Number.isInteger(x) && x >= 0 && x < end;
 
-/** The device of tensors. */
-interface Placement {
-  readonly engine?: EngineChoice | undefined;
-  readonly device?: number | Device | undefined;
-}
-
 /** A field of experience in JavaScript's memory: entries of one size, one after the other. */
 interface HostField {
   readonly name: string;
@@ -196,7 +195,7 @@ const placed = (
   { field }: HostField,
   data: HostArray,
   axes: readonly number[],
-  { engine, device }: Placement,
+  { engine, device }: ReplayBufferOptions,
 ): Tensor =>
   put(data, {
     shape: [...axes, ...field.shape],

@@ -1,20 +1,23 @@
-import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import { badOption, EspalierError, type Options, option, resolveOptions } from "../../core/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 
-/** Options of {@link autoUpdateEpochs}. */
-export interface AutoUpdateEpochsOptions {
+const kind = "autoUpdateEpochs";
+const table = {
   /** The approximate KL divergence to aim for with each rollout. Default: 0.015. */
-  readonly target?: number | undefined;
+  target: option.number({ above: 0, default: 0.015 }),
   /** Default: 1 and 8. */
-  readonly min?: number | undefined;
-  readonly max?: number | undefined;
+  min: option.integer({ min: 1, default: 1 }),
+  max: option.integer({ min: 1 }),
   /** Rollouts at the beginning that change nothing. Default: 2. */
-  readonly warmup?: number | undefined;
+  warmup: option.integer({ min: 0, default: 2 }),
   /** Rollouts after each change that change nothing. Default: 2. */
-  readonly cooldown?: number | undefined;
+  cooldown: option.integer({ min: 0, default: 2 }),
   /** Initial update epochs. Default: 4, or the nearest between `min` and `max`. */
-  readonly start?: number | undefined;
-}
+  start: option.integer({ min: 1 }),
+};
+
+/** Options of {@link autoUpdateEpochs}. */
+export interface AutoUpdateEpochsOptions extends Options<typeof table> {}
 
 /** The number of update epochs, tuned by how far the policy moves. */
 export interface UpdateEpochs extends Stateful {
@@ -36,22 +39,11 @@ export interface UpdateEpochs extends Stateful {
  * ```
  */
 export function autoUpdateEpochs(options: AutoUpdateEpochsOptions = {}): UpdateEpochs {
-  const kind = "autoUpdateEpochs";
-  checkNames(kind, options, ["target", "min", "max", "warmup", "cooldown", "start"]);
-  const { target = 0.015, warmup = 2, cooldown = 2 } = options;
-  const min = checkSize(kind, "min", options.min ?? 1);
-  const max = checkSize(kind, "max", options.max ?? Math.max(8, min));
-  if (!(target > 0)) throw badOption(kind, `target is ${shown(target)}`, "give a number above 0");
-  for (const [name, count] of Object.entries({ warmup, cooldown }))
-    if (!(Number.isInteger(count) && count >= 0))
-      throw badOption(kind, `${name} is ${shown(count)}`, "give a whole number from 0 on");
-  const start = options.start ?? Math.min(Math.max(4, min), max);
-  if (!(Number.isInteger(start) && min <= start && start <= max))
-    throw badOption(
-      kind,
-      `start is ${shown(start)}`,
-      `give a whole number from min (${min}) to max (${max})`,
-    );
+  const { target, min, warmup, cooldown, ...given } = resolveOptions(kind, options, table);
+  const { max = Math.max(8, min) } = given;
+  const { start = Math.min(Math.max(4, min), max) } = given;
+  if (start < min || start > max)
+    throw badOption(kind, `start is ${start}`, `give a whole number from min (${min}) to max (${max})`);
 
   let epochs = start;
   let rest = warmup;

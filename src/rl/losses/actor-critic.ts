@@ -1,12 +1,12 @@
-import { checkNames, checkWord } from "../../core/index.ts";
+import { checkOptions, type Options, option, resolveOptions } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
-import type { Ramp } from "../../schedule/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
+import { orRamp, positive } from "../option-rows.ts";
 import {
-  checkClip,
   type LossOptions,
   lossMembers,
+  lossRows,
   maskRows,
   meanOf,
   normalizedOver,
@@ -21,13 +21,16 @@ const normalizations = ["minibatch", "batch", "none"] as const;
  */
 export type AdvantageNormalization = (typeof normalizations)[number];
 
-/** Options of {@link policyLoss}. */
-export interface PolicyLossOptions extends LossOptions {
+const policyTable = {
+  ...lossRows,
   /** Ratios are clipped to 1 plus and minus this. Default: 0.2. */
-  readonly clip?: number | Ramp | undefined;
+  clip: orRamp(positive),
   /** Default: "minibatch". */
-  readonly normalize?: AdvantageNormalization | undefined;
-}
+  normalize: option.oneOf(normalizations, { default: "minibatch" }),
+};
+
+/** Options of {@link policyLoss}. */
+export interface PolicyLossOptions extends Options<typeof policyTable> {}
 
 /**
  * PPO's clipped surrogate. Reports `approxKl` (mean of ratio - 1 - log ratio), `clipFraction` and `ratio`, and gives
@@ -39,11 +42,7 @@ export interface PolicyLossOptions extends LossOptions {
  * ```
  */
 export function policyLoss(options: PolicyLossOptions = {}): Loss<Experience, PolicyOutputs> {
-  const kind = "policyLoss";
-  checkNames(kind, options, ["clip", "normalize", "weight", "active", "name"]);
-  const { clip = 0.2 } = options;
-  const normalize = checkWord(kind, "normalize", options.normalize ?? "minibatch", normalizations);
-  checkClip(kind, clip);
+  const { clip = 0.2, normalize } = resolveOptions("policyLoss", options, policyTable);
   return {
     ...lossMembers("policy", 1, options),
     rates: { clip },
@@ -69,11 +68,14 @@ export function policyLoss(options: PolicyLossOptions = {}): Loss<Experience, Po
   };
 }
 
-/** Options of {@link policyGradientLoss}. */
-export interface PolicyGradientLossOptions extends LossOptions {
+const gradientTable = {
+  ...lossRows,
   /** Default: "none". */
-  readonly normalize?: AdvantageNormalization | undefined;
-}
+  normalize: option.oneOf(normalizations, { default: "none" }),
+};
+
+/** Options of {@link policyGradientLoss}. */
+export interface PolicyGradientLossOptions extends Options<typeof gradientTable> {}
 
 /**
  * The policy gradient of A2C: minus log-probability times advantage. For experience of the current policy, learned from
@@ -85,9 +87,7 @@ export interface PolicyGradientLossOptions extends LossOptions {
  * ```
  */
 export function policyGradientLoss(options: PolicyGradientLossOptions = {}): Loss<Experience, PolicyOutputs> {
-  const kind = "policyGradientLoss";
-  checkNames(kind, options, ["normalize", "weight", "active", "name"]);
-  const normalize = checkWord(kind, "normalize", options.normalize ?? "none", normalizations);
+  const { normalize } = resolveOptions("policyGradientLoss", options, gradientTable);
   return {
     ...lossMembers("policy", 1, options),
     term: ({ batch, outputs }) => {
@@ -106,11 +106,14 @@ function learnedAdvantage(batch: Experience, normalize: AdvantageNormalization):
   return importance ? normalized.mul(maskRows(importance, valid)) : normalized;
 }
 
-/** Options of {@link valueLoss}. */
-export interface ValueLossOptions extends LossOptions {
+const valueTable = {
+  ...lossRows,
   /** Values are clipped to this distance from their estimates during the rollout. Default: not clipped. */
-  readonly clip?: number | Ramp | undefined;
-}
+  clip: orRamp(positive),
+};
+
+/** Options of {@link valueLoss}. */
+export interface ValueLossOptions extends Options<typeof valueTable> {}
 
 /**
  * Half the squared distance of values to returns; with `clip` the larger one of that and of the clipped value's.
@@ -125,10 +128,8 @@ export interface ValueLossOptions extends LossOptions {
  * ```
  */
 export function valueLoss(options: ValueLossOptions = {}): Loss<Experience, PolicyOutputs> {
-  const kind = "valueLoss";
-  checkNames(kind, options, ["clip", "weight", "active", "name"]);
+  checkOptions("valueLoss", options, valueTable);
   const { clip } = options;
-  if (clip !== undefined) checkClip(kind, clip);
   return {
     ...lossMembers("value", 0.5, options),
     ...(clip !== undefined && { rates: { clip } }),
@@ -165,7 +166,7 @@ function explainedVariance(value: Value, target: Value, valid: Value): Value {
  * ```
  */
 export function entropyLoss(options: LossOptions = {}): Loss<Experience, PolicyOutputs> {
-  checkNames("entropyLoss", options, ["weight", "active", "name"]);
+  checkOptions("entropyLoss", options, lossRows);
   return {
     ...lossMembers("entropy", 0.01, options),
     term: ({ batch, outputs }) => {

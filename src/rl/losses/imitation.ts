@@ -1,28 +1,36 @@
-import { badOption, checkNames, checkSize, EspalierError, shown, treeMap } from "../../core/index.ts";
 import {
-  type Device,
-  type EngineChoice,
-  np,
-  put,
-  random,
-  stopGradient,
-  Tensor,
-  type Value,
-} from "../../engine/index.ts";
+  badOption,
+  checkOptions,
+  EspalierError,
+  type Options,
+  option,
+  resolveOptions,
+  shown,
+  treeMap,
+} from "../../core/index.ts";
+import { np, put, random, stopGradient, Tensor, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
+import * as rows from "../option-rows.ts";
 import { applyPolicy, checkNotRecurrent, type Policy } from "../policies/policy.ts";
 import { flatSize, type Space } from "../spaces/space.ts";
-import { type LossOptions, lossMembers, maskRows, meanOf } from "./loss.ts";
+import { lossMembers, lossRows, maskRows, meanOf } from "./loss.ts";
+
+const required = { required: true } as const;
+// Whether it has a memory is checked by `checkNotRecurrent`.
+const policyRow = option.object<Policy, typeof required>("a policy without memory", ["unroll"], required);
+
+const kickstartTable = {
+  ...lossRows,
+  /** A policy over the same spaces with the same kind of distribution, without memory. */
+  teacher: policyRow,
+  /** Its parameters, on the device of the training. They are not changed and must not be disposed. */
+  params: option.object<Params<Tensor>, typeof required>("parameters of the teacher", [], required),
+};
 
 /** Options of {@link kickstartLoss}. */
-export interface KickstartLossOptions extends LossOptions {
-  /** A policy over the same spaces with the same kind of distribution, without memory. */
-  readonly teacher: Policy;
-  /** Its parameters, on the device of the training. They are not changed and must not be disposed. */
-  readonly params: Params<Tensor>;
-}
+export interface KickstartLossOptions extends Options<typeof kickstartTable> {}
 
 /**
  * Pulls the policy towards a frozen teacher: the divergence of the policy from the teacher over the rollout's
@@ -39,7 +47,7 @@ export interface KickstartLossOptions extends LossOptions {
  */
 export function kickstartLoss(options: KickstartLossOptions): Loss<Experience, PolicyOutputs> {
   const kind = "kickstartLoss";
-  checkNames(kind, options, ["teacher", "params", "weight", "active", "name"]);
+  checkOptions(kind, options, kickstartTable);
   const { teacher, params } = options;
   checkNotRecurrent(kind, "a teacher", teacher);
   const { distribution } = teacher;
@@ -73,20 +81,21 @@ export interface Demonstrations {
   readonly actions: Tensor | Float32Array;
 }
 
-/** Options of {@link cloningLoss}. */
-export interface CloningLossOptions extends LossOptions {
-  /** The learning policy, without memory. */
-  readonly policy: Policy;
-  readonly demonstrations: Demonstrations;
-  /** Demonstrations drawn by each update. Default: 64. */
-  readonly batchSize?: number | undefined;
-  /** The device of demonstrations given as arrays: that of the training. */
-  readonly engine?: EngineChoice | undefined;
-  readonly device?: number | Device | undefined;
-}
-
 const cloning = "cloningLoss";
-const names = ["policy", "demonstrations", "batchSize", "engine", "device", "weight", "active", "name"];
+const cloningTable = {
+  ...lossRows,
+  /** The learning policy, without memory. */
+  policy: policyRow,
+  demonstrations: option.object<Demonstrations, typeof required>("{ observations, actions }", [], required),
+  /** Demonstrations drawn by each update. Default: 64. */
+  batchSize: option.integer({ min: 1, default: 64 }),
+  /** The device of demonstrations given as arrays: that of the training. */
+  engine: rows.checkedElsewhere.engine,
+  device: rows.checkedElsewhere.device,
+};
+
+/** Options of {@link cloningLoss}. */
+export interface CloningLossOptions extends Options<typeof cloningTable> {}
 
 /**
  * Behaviour cloning beside other losses: minus the log-probability of demonstrated actions, of rows that each update
@@ -98,11 +107,7 @@ const names = ["policy", "demonstrations", "batchSize", "engine", "device", "wei
  * ```
  */
 export function cloningLoss(options: CloningLossOptions): Loss<Experience, PolicyOutputs> {
-  checkNames(cloning, options, names);
-  const { policy, demonstrations } = options;
-  if (typeof demonstrations !== "object" || demonstrations === null)
-    throw badOption(cloning, `demonstrations are ${shown(demonstrations)}`, "give { observations, actions }");
-  const batchSize = checkSize(cloning, "batchSize", options.batchSize ?? 64);
+  const { policy, batchSize } = resolveOptions(cloning, options, cloningTable);
   checkNotRecurrent(cloning, "a policy", policy);
   const { distribution } = policy;
   const size = flatSize(policy.observationSpace);
@@ -119,9 +124,9 @@ export function cloningLoss(options: CloningLossOptions): Loss<Experience, Polic
   return {
     ...lossMembers("cloning", 1, options),
     term: ({ params, key }) => {
-      const rows = random.randint(key, [batchSize], 0, count);
-      const taken = np.take(actions, rows, { axis: 0 });
-      const { parameters } = applyPolicy(policy, params, np.take(observations, rows, { axis: 0 }));
+      const drawn = random.randint(key, [batchSize], 0, count);
+      const taken = np.take(actions, drawn, { axis: 0 });
+      const { parameters } = applyPolicy(policy, params, np.take(observations, drawn, { axis: 0 }));
       return {
         loss: np.mean(distribution.logProb(parameters, taken)).neg(),
         ...(choices && { metrics: { accuracy: agreement(distribution.mode(parameters), taken) } }),

@@ -1,16 +1,16 @@
-import { badOption, type Options, option, shown } from "../../core/index.ts";
+import { type Options, option } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
-import type { Ramp, Schedule } from "../../schedule/index.ts";
+import type { Schedule } from "../../schedule/index.ts";
 import { orRamp } from "../option-rows.ts";
 
 /** Rows of {@link LossOptions} in option tables. */
 export const lossRows = {
   weight: orRamp(option.number({})),
   /** When the loss is active. Default: always. */
-  active: option.made<{ readonly rollout?: Schedule; readonly train?: Schedule }>(
+  active: option.object<{ readonly rollout?: Schedule; readonly train?: Schedule }>(
     "schedules such as { train: every({ epochs: 2 }) }",
-    (value) => typeof value === "object" && value !== null,
+    [],
     {},
   ),
   /** A name of its own, where there are two of a kind. */
@@ -31,12 +31,6 @@ export function lossMembers(
     weight: given.weight ?? weight,
     ...(given.active && { active: given.active }),
   };
-}
-
-/** Refuses a clip range that is a number of 0 or below. */
-export function checkClip(kind: string, clip: Ramp | number): void {
-  if (typeof clip === "number" && !(clip > 0))
-    throw badOption(kind, `clip is ${shown(clip)}`, "give a number above 0, or a ramp");
 }
 
 /** x in valid rows and 0 elsewhere, so that a NaN in other rows reaches neither sums nor derivatives. */

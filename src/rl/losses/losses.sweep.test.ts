@@ -227,7 +227,7 @@ describeInSample("what cannot be meant", () => {
     expect(of(zeros, [0, 4])).toThrow(/actions have 4 in row 1, and there are 4 choices.*from 0 to 3/s);
     expect(of(zeros, [0, -1])).toThrow(/actions have -1 in row 1/);
     expect(of(zeros, [0.5, 1])).toThrow(/actions have 0.5 in row 0/);
-    expect(() => cloningLoss({ policy } as never)).toThrow(/demonstrations are undefined.*OPTION_INVALID/s);
+    expect(() => cloningLoss({ policy } as never)).toThrow(/demonstrations is missing.*OPTION_INVALID/s);
     const lists = { observations: [[0, 0, 0]], actions: [0] };
     expect(() => cloningLoss({ policy, demonstrations: lists as never })).toThrow(
       /a Float32Array of such rows/,

@@ -1,7 +1,8 @@
-import { badOption, checkNames, shown } from "../../core/index.ts";
+import { checkOptions, type Options, option } from "../../core/index.ts";
 import { np, type Value } from "../../engine/index.ts";
 import type { Loss } from "../../losses/index.ts";
-import { type LossOptions, lossMembers, maskRows, meanOf } from "./loss.ts";
+import { positive } from "../option-rows.ts";
+import { lossMembers, lossRows, maskRows, meanOf } from "./loss.ts";
 
 /** The batch of {@link tdLoss}: [rows] each. */
 export interface TransitionTargets {
@@ -17,14 +18,21 @@ export interface ActionValues {
   readonly value: Value;
 }
 
-/** Options of {@link tdLoss}. */
-export interface TdLossOptions extends LossOptions {
+const table = {
+  ...lossRows,
   /**
    * The distance at which the Huber loss becomes linear; null for a mean squared error. A Huber loss learns medians:
    * where episodes seldom end, terminal targets count little, and values may grow without bound. Default: null.
    */
-  readonly huber?: number | null | undefined;
-}
+  huber: option.either(
+    positive,
+    option.made<null>("null for squares", (value) => value === null, {}),
+    {},
+  ),
+};
+
+/** Options of {@link tdLoss}. */
+export interface TdLossOptions extends Options<typeof table> {}
 
 /**
  * DQN's loss: the squared or Huber distance of action values to their targets. Reports `error`, the mean absolute
@@ -36,10 +44,8 @@ export interface TdLossOptions extends LossOptions {
  * ```
  */
 export function tdLoss(options: TdLossOptions = {}): Loss<TransitionTargets, ActionValues> {
-  checkNames("tdLoss", options, ["huber", "weight", "active", "name"]);
+  checkOptions("tdLoss", options, table);
   const { huber = null } = options;
-  if (huber !== null && !(huber > 0))
-    throw badOption("tdLoss", `huber is ${shown(huber)}`, "give a number above 0, or null for squares");
   return {
     ...lossMembers("td", 1, options),
     term: ({ batch, outputs }) => {

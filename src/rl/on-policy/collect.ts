@@ -25,7 +25,7 @@ export interface Collector {
   run(request: Request, chunks: readonly Chunk[], losses: ActiveLosses): CallResult;
 }
 
-/** What collectors are made with: the options, the traced parts, and the states on the device. */
+/** The parts of collectors: the options, the traced parts, and the states on the device. */
 export interface CollectorOptions {
   readonly options: OnPolicyOptions;
   readonly setup: OnPolicySetup;

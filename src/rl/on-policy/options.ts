@@ -72,7 +72,7 @@ export const sharedOptions = {
 
 const taskOptions = {
   ...sharedOptions,
-  env: option.made<VectorEnvironment | CompiledEnvironments>(
+  env: option.made<VectorEnvironment | CompiledEnvironments, { readonly required: true }>(
     'vectorEnvironment({ make, count }), or { compiled: compiledEnvironment("CartPole-v1"), count }',
     isEnvironments,
     { required: true },
@@ -97,9 +97,7 @@ const taskOptions = {
 };
 
 /** Options of {@link onPolicyTask}. */
-export interface OnPolicyOptions extends Omit<Options<typeof taskOptions>, "env"> {
-  readonly env: VectorEnvironment | CompiledEnvironments;
-}
+export interface OnPolicyOptions extends Options<typeof taskOptions> {}
 
 export const kind = "onPolicyTask";
 

@@ -8,7 +8,7 @@
  *
  * policy.ts has the contract that all of them implement.
  */
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError, node } from "../../core/index.ts";
 import { withScale } from "./encoders.ts";
 import type { Policy, PolicySpaces } from "./policy.ts";
 import { checkSpec, type PolicySpec } from "./spec.ts";
@@ -110,8 +110,8 @@ async function importPolicy(
 async function importModule(url: string): Promise<Readonly<Record<string, unknown>>> {
   if (url.startsWith("."))
     throw moduleError(`"${url}" is relative to nothing`, "give new URL(file, import.meta.url).href");
-  const { isAbsolute } = process.getBuiltinModule("node:path");
-  const { pathToFileURL } = process.getBuiltinModule("node:url");
+  const { isAbsolute } = node.path;
+  const { pathToFileURL } = node.url;
   try {
     return await import(isAbsolute(url) ? pathToFileURL(url).href : url);
   } catch (cause) {

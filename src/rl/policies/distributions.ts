@@ -1,4 +1,12 @@
-import { badOption, checkNames, checkSize, checkWord, EspalierError, shown } from "../../core/index.ts";
+import {
+  badOption,
+  checkSize,
+  EspalierError,
+  type Options,
+  option,
+  resolveOptions,
+  shown,
+} from "../../core/index.ts";
 import { nn, np, random, type Value, type ValueLike } from "../../engine/index.ts";
 import { boundAt } from "../spaces/index.ts";
 import type { Box, Space } from "../spaces/space.ts";
@@ -272,15 +280,17 @@ export function squashedGaussian(box: Box, options: GaussianOptions = {}): Distr
 const logSlope = (x: Value): Value =>
   np.multiply(np.subtract(np.subtract(Math.LN2, x), nn.softplus(np.multiply(x, -2))), 2);
 
-/** Options of {@link gaussian} and {@link squashedGaussian}. */
-export interface GaussianOptions {
+const gaussianTable = {
   /**
    * The second half of the parameters: with `independent` the logarithms of deviations as they are, with `dependent`
    * a network's output, clipped to -20 to 2 so that neither a deviation nor its inverse overflows.
    * Default: independent.
    */
-  readonly deviation?: "independent" | "dependent";
-}
+  deviation: option.oneOf(["independent", "dependent"], { default: "independent" }),
+};
+
+/** Options of {@link gaussian} and {@link squashedGaussian}. */
+export interface GaussianOptions extends Options<typeof gaussianTable> {}
 
 /** Means and logarithms of deviations, each [..., k]. */
 interface Normal {
@@ -300,11 +310,7 @@ interface NormalRows {
 const logRoot2Pi = Math.log(2 * Math.PI) / 2;
 
 function normalRows(kind: string, options: GaussianOptions): NormalRows {
-  checkNames(kind, options, ["deviation"]);
-  const deviation = checkWord(kind, "deviation", options.deviation ?? "independent", [
-    "independent",
-    "dependent",
-  ]);
+  const { deviation } = resolveOptions(kind, options, gaussianTable);
   const parts = (parameters: Value): Normal => {
     const [mean, given] = np.split(parameters, 2, { axis: -1 });
     return { mean, logDeviation: deviation === "dependent" ? np.clip(given, -20, 2) : given };

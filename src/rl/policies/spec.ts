@@ -1,4 +1,4 @@
-import { badOption, checkNames, checkSize, checkWord, isPlainObject, shown } from "../../core/index.ts";
+import { badOption, checkOptions, isPlainObject, type OptionTable, option } from "../../core/index.ts";
 import { nn, type Value } from "../../engine/index.ts";
 
 /** Activations by name, so that a policy can be described in plain data. */
@@ -76,78 +76,70 @@ export const activations: Readonly<Record<ActivationName, (x: Value) => Value>> 
   sigmoid: (x) => nn.sigmoid(x),
 };
 
+const required = { required: true } as const;
+const size = option.integer({ min: 1 });
+const sizes = option.made<readonly number[]>(
+  "a list of whole numbers from 1 on, such as [64, 64]",
+  (value) => Array.isArray(value) && value.every(size.accepts),
+  {},
+);
+const divisor = option.number({ above: 0 });
+
+const mlpTable = {
+  kind: option.oneOf(["mlp", "cnn"], required),
+  hidden: sizes,
+  activation: option.oneOf(Object.keys(activations), {}),
+};
+const cnnTable = {
+  ...mlpTable,
+  channels: option.made<readonly number[]>(
+    "a list of at least one whole number from 1 on, such as [32, 64, 64]",
+    (value) => sizes.accepts(value) && (value as readonly number[]).length > 0,
+    required,
+  ),
+  kernel: option.either(size, sizes, {}),
+  strides: option.either(size, sizes, {}),
+  scale: option.either(
+    divisor,
+    option.made<Readonly<Record<string, number>>>(
+      "such numbers by the names of images",
+      (value) => isPlainObject(value) && Object.values(value).every(divisor.accepts),
+      {},
+    ),
+    {},
+  ),
+};
+
+const table = {
+  encoder: option.object<MlpSpec | CnnSpec>('an encoder such as { kind: "mlp" }', [], {}),
+  memory: option.group<NonNullable<PolicySpec["memory"]>>(
+    { kind: option.oneOf(["gru", "lstm"], required), width: option.integer({ min: 1, required: true }) },
+    {},
+  ),
+  towers: option.oneOf(["separate", "shared"], {}),
+  deviation: option.oneOf(["independent", "dependent"], {}),
+  logDeviation: option.number({}),
+  squash: option.flag({}),
+  module: option.group<NonNullable<PolicySpec["module"]>>(
+    { url: option.text(required), name: option.text(required) },
+    {},
+  ),
+} satisfies OptionTable<PolicySpec>;
+
 /** Refuses a spec that describes no policy, naming what is wrong in it. */
 export function checkSpec(spec: PolicySpec): void {
-  const names = ["encoder", "memory", "towers", "deviation", "logDeviation", "squash", "module"];
-  checkNames("policy", checkObject("policy", spec), names);
-  const { encoder, memory, towers, deviation, logDeviation, squash, module } = spec;
-  if (encoder !== undefined) checkEncoder(encoder);
-  if (memory !== undefined) {
-    checkNames("policy.memory", checkObject("policy.memory", memory), ["kind", "width"]);
-    checkWord("policy.memory", "kind", memory.kind, ["gru", "lstm"]);
-    checkSize("policy.memory", "width", memory.width);
-  }
-  if (towers !== undefined) checkWord("policy", "towers", towers, ["separate", "shared"]);
-  if (deviation !== undefined) checkWord("policy", "deviation", deviation, ["independent", "dependent"]);
-  if (logDeviation !== undefined && !Number.isFinite(logDeviation))
-    throw badOption("policy", `logDeviation is ${shown(logDeviation)}`, "give a finite number, e.g. -0.5");
-  if (squash !== undefined && typeof squash !== "boolean")
-    throw badOption("policy", `squash is ${shown(squash)}`, "give true or false");
-  if (module !== undefined) {
-    checkNames("policy.module", checkObject("policy.module", module), ["url", "name"]);
-    for (const option of ["url", "name"] as const)
-      if (typeof module[option] !== "string")
-        throw badOption("policy.module", `${option} is ${shown(module[option])}`, "give a text");
-  }
-}
-
-function checkEncoder(encoder: MlpSpec | CnnSpec): void {
+  checkOptions("policy", spec, table);
   const kind = "policy.encoder";
-  checkWord(kind, "kind", checkObject(kind, encoder).kind, ["mlp", "cnn"]);
-  const names = ["kind", "hidden", "activation"];
-  checkNames(
-    kind,
-    encoder,
-    encoder.kind === "mlp" ? names : [...names, "channels", "kernel", "strides", "scale"],
-  );
-  checkSizes(kind, "hidden", encoder.hidden);
-  if (encoder.activation !== undefined)
-    checkWord(kind, "activation", encoder.activation, Object.keys(activations));
-  if (encoder.kind === "mlp") return;
-  checkSizes(kind, "channels", encoder.channels);
-  if (!encoder.channels || encoder.channels.length === 0)
-    throw badOption(kind, "there are no convolutions", "give channels, e.g. [32, 64, 64]");
-  for (const option of ["kernel", "strides"] as const) {
-    const given = encoder[option];
-    if (typeof given === "number") checkSize(kind, option, given);
-    else checkSizes(kind, option, given);
-    if (Array.isArray(given) && given.length !== encoder.channels.length)
+  const { encoder } = spec;
+  if (encoder) checkOptions(kind, encoder, encoder.kind === "cnn" ? cnnTable : mlpTable);
+  if (encoder?.kind !== "cnn") return;
+  for (const name of ["kernel", "strides"] as const) {
+    const { [name]: given, channels } = encoder;
+    if (typeof given === "object" && given.length !== channels.length)
       throw badOption(
         kind,
-        `${option} has ${given.length} numbers for ${encoder.channels.length} convolutions`,
+        `${name} has ${given.length} numbers for ${channels.length} convolutions`,
         "give one for all, or one for each",
       );
   }
-  const { scale = 1 } = encoder;
-  for (const [name, each] of isPlainObject(scale) ? Object.entries(scale) : [["", scale] as const])
-    if (!(Number.isFinite(each) && (each as number) > 0))
-      throw badOption(
-        kind,
-        `scale${name && `.${name}`} is ${shown(each)}`,
-        "give a number above 0, e.g. 255 for bytes",
-      );
-}
-
-function checkSizes(kind: string, option: string, given: unknown): void {
-  if (given === undefined) return;
-  if (!Array.isArray(given))
-    throw badOption(kind, `${option} is ${shown(given)}`, "give a list, e.g. [64, 64]");
-  given.forEach((size, i) => {
-    checkSize(kind, `${option}[${i}]`, size);
-  });
-}
-
-function checkObject(kind: string, given: unknown): Readonly<Record<string, unknown>> {
-  if (isPlainObject(given)) return given;
-  throw badOption(kind, `it is ${shown(given)}`, "give an object, as PolicySpec describes it");
 }

@@ -1,17 +1,11 @@
-import { checkOptions, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
+import { checkOptions, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
 import { chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
 import { entropyLoss, policyGradientLoss, valueLoss } from "../losses/actor-critic.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, pickOptions } from "./agent.ts";
-import {
-  agentRows,
-  annealed,
-  type OnPolicyAgentOptions,
-  onPolicyAgent,
-  taskRows,
-} from "./on-policy-agent.ts";
+import { agentRows, annealed, onPolicyAgent, taskRows } from "./on-policy-agent.ts";
 
 /**
  * The settings of A2C. Their defaults are those of Stable-Baselines3, whose value weight, 0.5, is of whole squares, ours
@@ -58,10 +52,10 @@ const sb3: A2cSettings = resolveOptions("a2c", {}, settingRows);
  */
 export const a2cSettings = (_environment?: string): A2cSettings => sb3;
 
-/** Options of {@link a2c}: the environment, and all that differs from Stable-Baselines3's settings. */
-export interface A2cOptions extends OnPolicyAgentOptions, Partial<A2cSettings> {}
+const optionRows = { ...settingRows, ...taskRows, ...agentRows };
 
-const optionRows = { ...settingRows, ...taskRows, ...agentRows } satisfies OptionTable<A2cOptions>;
+/** Options of {@link a2c}: the environment, and all that differs from Stable-Baselines3's settings. */
+export interface A2cOptions extends Options<typeof optionRows> {}
 
 /**
  * A2C, the policy gradient itself: a few steps of many environments, and one update from each rollout. Every setting

@@ -3,8 +3,7 @@ import {
   checkOptions,
   EspalierError,
   isPlainObject,
-  type Option,
-  type OptionTable,
+  type Options,
   option,
   shown,
 } from "../../core/index.ts";
@@ -55,41 +54,32 @@ const trainingOptions = {
   // Checked when the task is there: see checkHooks.
   hooks: option.made("a list of hooks", () => true, {}),
   config: option.made("an object such as { seed: 1 }", isPlainObject, {}),
-  warn: option.made("a function of the text", (given) => typeof given === "function", {}),
+  warn: option.function("a function of the text", {}),
   progress: rows.flag,
 };
 
-/** Options of an agent's `evaluate`. */
-export interface AgentEvaluation {
-  /** Draws actions uniformly instead of by the policy, for a baseline. Default: false. */
-  readonly random?: boolean;
-  /** Default: 20. */
-  readonly episodes?: number;
-  /** Default: 0. */
-  readonly seed?: number;
-  readonly deterministic?: boolean;
-  /** Another environment. Default: the agent's. */
-  readonly env?: EnvironmentSource;
-  /** Default: the lesson that the agent trains on, or the first. */
-  readonly lesson?: string | number;
-  /** Episodes longer than this are an error. Default: a million. */
-  readonly maxLength?: number;
-  /** When aborted, evaluation rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
-
-const anything: Option = { is: "another value", accepts: () => true };
-/** Other rows are checked by `playEpisodes`. */
+/** Rows that `playEpisodes` checks. */
+const anything = <T>() => option.made<T>("another value", () => true, {});
 const evaluationOptions = {
+  /** Draws actions uniformly instead of by the policy, for a baseline. Default: false. */
   random: rows.flag,
-  episodes: anything,
-  seed: anything,
-  deterministic: anything,
-  env: anything,
-  lesson: anything,
-  maxLength: anything,
-  signal: anything,
-} satisfies OptionTable<AgentEvaluation> | Record<keyof AgentEvaluation, Option>;
+  /** Default: 20. */
+  episodes: anything<number>(),
+  /** Default: 0. */
+  seed: anything<number>(),
+  deterministic: anything<boolean>(),
+  /** Another environment. Default: the agent's. */
+  env: anything<EnvironmentSource>(),
+  /** Default: the lesson that the agent trains on, or the first. */
+  lesson: anything<string | number>(),
+  /** Episodes longer than this are an error. Default: a million. */
+  maxLength: anything<number>(),
+  /** When aborted, evaluation rejects with the signal's reason. */
+  signal: anything<AbortSignal>(),
+};
+
+/** Options of an agent's `evaluate`. */
+export interface AgentEvaluation extends Options<typeof evaluationOptions> {}
 
 /** The result of an evaluation. */
 export interface AgentScore {
@@ -273,10 +263,10 @@ export const nonFiniteRow = option.oneOf(["stop", "warn", "ignore"], {});
 /** The options that a table has rows for and that are given. */
 export function pickOptions<O extends object, K extends string>(
   options: O,
-  table: Readonly<Record<K, Option>>,
-): Pick<O, K & keyof O> {
+  table: Readonly<Record<K, unknown>>,
+): { readonly [N in K & keyof O]?: Exclude<O[N], undefined> } {
   const given = Object.entries(options).filter(([name, value]) => name in table && value !== undefined);
-  return Object.fromEntries(given) as Pick<O, K & keyof O>;
+  return Object.fromEntries(given) as ReturnType<typeof pickOptions<O, K>>;
 }
 
 /** Refuses options of a training that are misspelt, or that the agent decides itself. */

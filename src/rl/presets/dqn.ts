@@ -2,28 +2,20 @@ import {
   badOption,
   checkOptions,
   type Option,
-  type OptionTable,
+  type Options,
   option,
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
-import type { Device, EngineChoice } from "../../engine/index.ts";
 import { checkMonitor, placeOf } from "../../learner/index.ts";
 import { adam } from "../../optim/index.ts";
 import { isRamp, linear, type Ramp } from "../../schedule/index.ts";
-import type { TrainingConfig } from "../../trainer/index.ts";
-import { checkActions, type DqnOptions, network, sharedOptions, valuePolicyFor } from "../dqn/options.ts";
+import { checkActions, network, sharedOptions, valuePolicyFor } from "../dqn/options.ts";
 import { type DqnTask, dqnTask } from "../dqn/task.ts";
 import { checkLessons } from "../environments/environment.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, agentOf, nonFiniteRow, pickOptions } from "./agent.ts";
-import {
-  type EnvironmentOptions,
-  environmentRows,
-  hostEnvironments,
-  knownEnvironment,
-  withEnvironments,
-} from "./environments.ts";
+import { environmentRows, hostEnvironments, knownEnvironment, withEnvironments } from "./environments.ts";
 
 interface EpsilonRange {
   readonly from: number;
@@ -68,23 +60,12 @@ export interface DqnSettings extends Settings<typeof settingRows> {}
 
 const cleanrl: DqnSettings = { ...resolveOptions("dqn", {}, settingRows), policy: network };
 
-/** Options of {@link dqn}: the environment, and all that differs from CleanRL's settings. */
-export interface DqnAgentOptions
-  extends Omit<EnvironmentOptions, "compiled">,
-    Partial<DqnSettings>,
-    Pick<DqnOptions, "losses" | "lesson" | "monitor" | "params" | "deterministic" | "devices">,
-    Partial<Pick<TrainingConfig, "onNonFinite">> {
-  /** Default: 0. */
-  readonly seed?: number;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
-}
-
 const taskRows = {
   losses: sharedOptions.losses,
   lesson: sharedOptions.lesson,
   monitor: sharedOptions.monitor,
   params: sharedOptions.params,
+  /** Default: 0. */
   seed: sharedOptions.seed,
   engine: sharedOptions.engine,
   device: sharedOptions.device,
@@ -97,7 +78,10 @@ const optionRows = {
   ...taskRows,
   ...vectorRows,
   onNonFinite: nonFiniteRow,
-} satisfies OptionTable<DqnAgentOptions>;
+};
+
+/** Options of {@link dqn}: the environment, and all that differs from CleanRL's settings. */
+export interface DqnAgentOptions extends Options<typeof optionRows> {}
 
 /**
  * Deep Q learning with CleanRL's settings, for environments with one choice an action. Every setting can be changed by

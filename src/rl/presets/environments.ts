@@ -20,11 +20,11 @@ import { type VectorOptions, vectorEnvironment } from "../vector/vector-environm
 
 /** The rows of these options, without engine and device, which tasks have too. */
 export const environmentRows = {
-  env: option.made<EnvironmentSource>(
-    "the name of an environment, or a function that makes one",
-    () => true,
-    {},
-  ),
+  // Checked by `checkSource`, which knows what to write instead.
+  /** The name of a registered environment, a function that makes one, or the file and name of such a function. */
+  env: option.made<EnvironmentSource, { readonly required: true }>("an environment", () => true, {
+    required: true,
+  }),
   /** Runs them inside the compiled program. Default: if there is a compiled form and the engine is xla. */
   compiled: rows.flag,
   /** Worker threads. Default: 0, the main thread; 1 for environments of a file, which threads load. */
@@ -32,19 +32,13 @@ export const environmentRows = {
   /** The reaction to an environment that fails on the host, for all or by index. Default: "stop". */
   onFailure: option.made<NonNullable<VectorOptions["onFailure"]>>("a failure policy", () => true, {}),
   /** Called with the error of an environment that was restarted. Default: a warning of the process. */
-  onRestart: option.made<NonNullable<VectorOptions["onRestart"]>>(
-    "a function of the error",
-    (given) => typeof given === "function",
-    {},
-  ),
+  onRestart: option.function<NonNullable<VectorOptions["onRestart"]>>("a function of the error", {}),
   /** Seconds after which an environment on a thread counts as hanging. Default: 30. */
   timeout: timeoutOption,
 };
 
 /** Options of an agent's environments. */
-export interface EnvironmentOptions extends Omit<Options<typeof environmentRows>, "env"> {
-  /** The name of a registered environment, a function that makes one, or the file and name of such a function. */
-  readonly env: EnvironmentSource;
+export interface EnvironmentOptions extends Options<typeof environmentRows> {
   readonly engine?: EngineChoice | undefined;
   readonly device?: number | Device | undefined;
 }

@@ -1,8 +1,7 @@
-import type { Device, EngineChoice } from "../../engine/index.ts";
+import type { Options } from "../../core/index.ts";
 import { checkMonitor, placeOf } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { linear, type Ramp } from "../../schedule/index.ts";
-import type { TrainingConfig } from "../../trainer/index.ts";
 import { curriculumHook } from "../curriculum/curriculum.ts";
 import { checkLessons } from "../environments/environment.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
@@ -10,27 +9,7 @@ import { type OnPolicyOptions, policyFor, rowsIn, sharedOptions, sizesOf } from 
 import type { OnPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, agentOf, nonFiniteRow } from "./agent.ts";
-import {
-  type EnvironmentOptions,
-  environmentRows,
-  environmentsOf,
-  knownEnvironment,
-  withEnvironments,
-} from "./environments.ts";
-
-/** Options that PPO and A2C share beside their settings. */
-export interface OnPolicyAgentOptions
-  extends EnvironmentOptions,
-    Pick<OnPolicyOptions, "centerRewards" | "segment" | "curriculum" | "lesson" | "monitor" | "params">,
-    Pick<OnPolicyOptions, "maxEpochs" | "deterministic" | "devices">,
-    Partial<Pick<TrainingConfig, "onNonFinite">> {
-  /** Further losses. */
-  readonly losses?: readonly Loss<Experience, PolicyOutputs>[];
-  /** Default: 0. */
-  readonly seed?: number;
-  readonly engine?: EngineChoice;
-  readonly device?: number | Device;
-}
+import { environmentRows, environmentsOf, knownEnvironment, withEnvironments } from "./environments.ts";
 
 /** Rows of options that agents pass on to the task. */
 export const taskRows = {
@@ -41,6 +20,7 @@ export const taskRows = {
   monitor: sharedOptions.monitor,
   params: sharedOptions.params,
   maxEpochs: sharedOptions.maxEpochs,
+  /** Default: 0. */
   seed: sharedOptions.seed,
   engine: sharedOptions.engine,
   device: sharedOptions.device,
@@ -51,9 +31,13 @@ export const taskRows = {
 /** Rows of the agent's own options. */
 export const agentRows = {
   ...environmentRows,
+  /** Further losses. */
   losses: rows.losses<Loss<Experience, PolicyOutputs>>("[kickstartLoss({ teacher, params })]"),
   onNonFinite: nonFiniteRow,
 };
+
+/** Options that PPO and A2C share beside their settings. */
+export interface OnPolicyAgentOptions extends Options<typeof taskRows>, Options<typeof agentRows> {}
 
 interface OnPolicySettings extends Pick<OnPolicyOptions, "rolloutSteps" | "minibatches" | "policy"> {
   readonly totalSteps: number;

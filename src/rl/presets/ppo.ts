@@ -1,17 +1,11 @@
-import { checkOptions, type OptionTable, option, resolveOptions, type Settings } from "../../core/index.ts";
+import { checkOptions, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
 import { entropyLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
 import { type OnPolicyOptions, sharedOptions } from "../on-policy/options.ts";
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, pickOptions } from "./agent.ts";
-import {
-  agentRows,
-  annealed,
-  type OnPolicyAgentOptions,
-  onPolicyAgent,
-  taskRows as sharedTaskRows,
-} from "./on-policy-agent.ts";
+import { agentRows, annealed, onPolicyAgent, taskRows as sharedTaskRows } from "./on-policy-agent.ts";
 
 /** The settings of PPO. Their defaults are those of CleanRL's ppo.py. */
 const settingRows = {
@@ -149,15 +143,6 @@ export function ppoSettings(preset: PresetName, environment: string): PpoSetting
   return (preset === "tuned" ? tuned[environment] : undefined) ?? cleanrl;
 }
 
-/** Options of {@link ppo}: the environment, a preset, and all that differs from it. */
-export interface PpoOptions
-  extends OnPolicyAgentOptions,
-    Partial<PpoSettings>,
-    Pick<OnPolicyOptions, "targetKl" | "vtrace" | "prioritized"> {
-  /** The source of all settings that are not given. Default: "tuned", known to be good for the environment. */
-  readonly preset?: PresetName;
-}
-
 const taskRows = {
   ...sharedTaskRows,
   targetKl: sharedOptions.targetKl,
@@ -168,8 +153,12 @@ const optionRows = {
   ...settingRows,
   ...taskRows,
   ...agentRows,
+  /** The source of all settings that are not given. Default: "tuned", known to be good for the environment. */
   preset: option.oneOf(presetNames, {}),
-} satisfies OptionTable<PpoOptions>;
+};
+
+/** Options of {@link ppo}: the environment, a preset, and all that differs from it. */
+export interface PpoOptions extends Options<typeof optionRows> {}
 
 /**
  * PPO with settings that work: give an environment and train. Every setting can be changed by its name, and losses can

@@ -6,7 +6,7 @@ import {
   uriOf,
   writeObject,
 } from "../../checkpoint/index.ts";
-import { EspalierError, node } from "../../core/index.ts";
+import { codeOf, EspalierError, node } from "../../core/index.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
 import type { Replay } from "./replay.ts";
 
@@ -178,7 +178,7 @@ async function intoStore(store: CheckpointStore, name: string, bytes: Uint8Array
 async function fromStore(store: CheckpointStore, name: string): Promise<Replay> {
   const where = store.path(name);
   const file = await (await store.open(name)).file(IN_STORE).catch((cause: unknown) => {
-    if (!(cause instanceof EspalierError) || cause.code !== "FILE_MISSING") throw cause;
+    if (codeOf(cause) !== "FILE_MISSING") throw cause;
     throw new EspalierError("REPLAY_MISSING", `there is no replay ${where}`, {
       fix: "give the name of a replay in this store",
       cause,

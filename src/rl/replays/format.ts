@@ -1,4 +1,4 @@
-import { EspalierError, node } from "../../core/index.ts";
+import { EspalierError, messageOf, node } from "../../core/index.ts";
 import type { Replay } from "./replay.ts";
 
 /** The version that is written. Older ones stay readable. */
@@ -72,7 +72,7 @@ function contentOf(packed: Buffer, from: string): Buffer {
   try {
     return node.zlib.gunzipSync(packed, { maxOutputLength: MOST });
   } catch (cause) {
-    throw damaged(from, cause instanceof Error ? cause.message : String(cause), cause);
+    throw damaged(from, messageOf(cause), cause);
   }
 }
 

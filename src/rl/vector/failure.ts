@@ -1,7 +1,7 @@
 import { EspalierError, errorText } from "../../core/index.ts";
 
 /**
- * What happens when an environment fails: "stop" raises the error; "restart" makes that one environment again and goes
+ * The reaction to an environment that fails: "stop" raises the error; "restart" makes that one environment again and goes
  * on. The step that failed then gives the row's last good observation, a reward of 0 and `truncated`, and does not
  * count as a step of the episode; the next step begins an episode in the new environment.
  */
@@ -19,7 +19,7 @@ export interface Place {
   readonly episode?: number | undefined;
 }
 
-/** What is wrong with a value that an environment returned. */
+/** A fault of a value that an environment returned. */
 export interface Fault {
   readonly what: string;
   readonly fix: string;

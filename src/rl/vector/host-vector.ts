@@ -5,7 +5,7 @@ import { meansAnother } from "../environments/registry.ts";
 import type { Space } from "../spaces/space.ts";
 import { checkActions } from "./actions.ts";
 import type { Description } from "./make-environments.ts";
-import type { Memory } from "./memory.ts";
+import { episodeKeys, type Memory, resultKeys } from "./memory.ts";
 import type { EpisodeEnd, RestartingVector } from "./vector.ts";
 
 /** Some neighbouring environments of a vector, and their memory. */
@@ -345,17 +345,7 @@ interface VectorState {
 }
 
 /** Kept in the vector's outputs: results of the last step, and the lessons that the caller wrote. */
-const outputKeys = [
-  "observations",
-  "rewards",
-  "terminated",
-  "truncated",
-  "resets",
-  "actionMasks",
-  "nextLessons",
-] as const;
-/** Kept in the memory of the threads: episodes and failures. */
-const episodeKeys = ["returns", "lengths", "lessons", "fresh", "restarts", "failures"] as const;
+const outputKeys = [...resultKeys, "nextLessons"] as const;
 
 /** Copies all rows, put together from the parts. */
 function packRows(outputs: Memory, parts: readonly VectorPart[]): VectorState["rows"] {

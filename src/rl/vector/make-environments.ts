@@ -3,7 +3,7 @@ import { checkMade, type Environment } from "../environments/environment.ts";
 import { choiceGroups, type Space } from "../spaces/space.ts";
 import { failedEnvironment } from "./failure.ts";
 
-/** What all environments of a vector have in common. Plain data. */
+/** Properties that all environments of a vector share. Plain data. */
 export interface Description {
   readonly name: string;
   readonly observationSpace: Space;

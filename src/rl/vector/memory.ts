@@ -34,6 +34,19 @@ export interface Memory {
   readonly step: Float64Array;
 }
 
+/** Results of a step, by row. */
+export const resultKeys = [
+  "observations",
+  "rewards",
+  "terminated",
+  "truncated",
+  "resets",
+  "actionMasks",
+] as const;
+
+/** Counts of episodes and failures, by environment or row. */
+export const episodeKeys = ["returns", "lengths", "lessons", "fresh", "restarts", "failures"] as const;
+
 /** Numbers in the rows of `count` environments. */
 export interface MemorySizes {
   readonly count: number;

@@ -24,7 +24,7 @@ interface Unchecked {
   readonly actionMask?: unknown;
 }
 
-/** What of a vector's description and memory is needed to write observations. */
+/** The part of a vector's description that writing observations needs. */
 type ObservedDescription = Pick<Description, "observationSpace" | "actionSpace" | "agents" | "masked">;
 
 /** Checks the results of environments and writes them to their rows: a whole result, or nothing if it has a fault. */

@@ -1,10 +1,4 @@
-import {
-  checkOptions,
-  type EspalierError,
-  type Options,
-  type OptionTable,
-  option,
-} from "../../core/index.ts";
+import { checkOptions, type EspalierError, type Options, option } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
@@ -19,37 +13,31 @@ import type { RestartingVector } from "./vector.ts";
 export const vectorOptionTable = {
   /** How many environments. */
   count: option.integer({ min: 1, required: true }),
-  /** What happens when an environment fails, for all or by index. Default: "stop". */
+  /** The reaction to an environment that fails, for all or by index. Default: "stop". */
   onFailure: option.made<FailurePolicy | ((index: number) => FailurePolicy)>(
     `"stop", "restart", or a function of the index that returns one of them`,
     (value) => value === "stop" || value === "restart" || typeof value === "function",
     {},
   ),
   /** Called with the reason when an environment is made again, under `onFailure: "restart"`. Default: a process warning. */
-  onRestart: option.made<(error: EspalierError) => void>(
-    "a function of the error",
-    (value) => typeof value === "function",
-    {},
-  ),
+  onRestart: option.function<(error: EspalierError) => void>("a function of the error", {}),
 };
 
 /** Options of vectors in this thread and in other threads. */
 export interface VectorOptions extends Options<typeof vectorOptionTable> {}
 
-/** Options of {@link vectorEnvironment}. */
-export interface VectorEnvironmentOptions extends VectorOptions {
-  /** Makes the environment of an index, or the name of a registered one. */
-  readonly make: string | ((index: number) => Environment);
-}
-
 const optionTable = {
   ...vectorOptionTable,
-  make: option.made<VectorEnvironmentOptions["make"]>(
+  /** Makes the environment of an index, or the name of a registered one. */
+  make: option.made<string | ((index: number) => Environment), { readonly required: true }>(
     "the name of an environment, or a function that makes the environment of an index",
     (value) => typeof value === "string" || typeof value === "function",
     { required: true },
   ),
-} satisfies OptionTable<VectorEnvironmentOptions>;
+};
+
+/** Options of {@link vectorEnvironment}. */
+export interface VectorEnvironmentOptions extends Options<typeof optionTable> {}
 
 /**
  * Environments that step together in this thread, one after the other: for environments as light as CartPole, whose

@@ -1,4 +1,4 @@
-import { EspalierError, node } from "../../core/index.ts";
+import { EspalierError, messageOf, node } from "../../core/index.ts";
 import { RandomStreams } from "../../random/index.ts";
 import type { Environment, Reset, ResetOptions, SpaceValue, Step } from "../../rl/index.ts";
 import { choices, sampleSpace } from "../../rl/index.ts";
@@ -122,7 +122,7 @@ function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    throw fault(`${what} failed: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw fault(`${what} failed: ${messageOf(cause)}`, cause);
   }
 }
 

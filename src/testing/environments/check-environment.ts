@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/index.ts";
 import {
   box,
   choices,
@@ -61,7 +62,7 @@ export async function environmentFaults(
   const faults: string[] = [];
   for (const { name, run } of checkEnvironment(make, options))
     await run().catch((error: unknown) => {
-      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      faults.push(`${name}: ${messageOf(error)}`);
     });
   return faults;
 }

@@ -3,7 +3,7 @@ import { manualClock } from "../../core/index.ts";
 import { slot } from "../../hooks/index.ts";
 import { every } from "../../schedule/index.ts";
 import { evaluationScores, type TrainerHook } from "../../trainer/index.ts";
-import { checkIdempotent, hookContext } from "./index.ts";
+import { checkIdempotent, hookContext } from "../index.ts";
 
 describe("hookContext", () => {
   it("is that of a run before its first batch where nothing is said", () => {

@@ -209,9 +209,7 @@ export async function checkIdempotent(
     throw new EspalierError(
       "HOOK_INVALID",
       `hook "${hook.name}" does not handle ${events.join(", ") || "any event"}`,
-      {
-        fix: "name events it handles; of a composite check its children",
-      },
+      { fix: "name events it handles; of a composite check its children" },
     );
   const differences: string[] = [];
   for (const event of events) {

@@ -9,7 +9,7 @@ import {
   type TrainerHook,
   trainerEvents,
 } from "../../trainer/index.ts";
-import { failing, orderOf, ran, simulate } from "./index.ts";
+import { failing, orderOf, ran, simulate } from "../index.ts";
 
 const everything: TrainerHook = {
   name: "all",

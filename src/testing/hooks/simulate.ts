@@ -1,7 +1,7 @@
 import { EspalierError, type ManualClock, manualClock } from "../../core/index.ts";
 import { put } from "../../engine/index.ts";
 import type { HookTiming, SlotBoard } from "../../hooks/index.ts";
-import type { Counters, Unit } from "../../schedule/index.ts";
+import { advanceCounters, type Counters, type Unit } from "../../schedule/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import {
   type Outcome,
@@ -202,15 +202,9 @@ const fallingLoss = ({ batches }: Counters): Numbers => ({ loss: 1 / batches });
 
 /** The counters after each repeat of a request. */
 function* repeatsOf({ spans }: Request): Generator<{ readonly phase: Phase; readonly counters: Counters }> {
-  for (const { segment, count, at } of spans) {
-    const { phase, adds } = segment;
-    const batch = phase === "train" ? 1 : 0;
-    for (let i = 1; i <= count; i++) {
-      const updates = at.updates + i * (adds.updates ?? 0);
-      const samples = at.samples + i * (adds.samples ?? 0);
-      yield { phase, counters: { ...at, batches: at.batches + i * batch, updates, steps: updates, samples } };
-    }
-  }
+  for (const { segment, count, at } of spans)
+    for (let i = 1; i <= count; i++)
+      yield { phase: segment.phase, counters: advanceCounters(at, segment.adds, i) };
 }
 
 /** One tensor per name, with a row for each repeat. */

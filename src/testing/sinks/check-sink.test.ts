@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { MetricRecord, Sink } from "../../metrics/index.ts";
 import { comesAgain } from "../../metrics/sinks/sink.ts";
-import { checkSink, type HeldValue, type SinkCheck } from "./index.ts";
+import { checkSink, type HeldValue, type SinkCheck } from "../index.ts";
 
 /** How a sink in memory can be wrong. */
 interface Faults {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EspalierError, manualClock } from "../../../core/index.ts";
 import { every } from "../../../schedule/index.ts";
-import { checkSink } from "../../../testing/sinks/index.ts";
+import { checkSink } from "../../../testing/index.ts";
 import { type ConsoleOptions, consoleSink } from "./console-sink.ts";
 import { countersAt, progressAt, recordOf, runInfo, windowOf } from "./records.test-support.ts";
 import { Pipe, Screen } from "./screen.test-support.ts";

@@ -34,11 +34,9 @@ import { type ConsoleStream, type Output, outputTo } from "./stream.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
-
 const ownOptions = {
   /** Default: `process.stdout`. */
-  stream: option.made<ConsoleStream>("a writable stream, such as process.stderr", isObject, {}),
+  stream: option.object<ConsoleStream>("a writable stream, such as process.stderr", ["write"], {}),
   /** Default: on a terminal, unless `NO_COLOR` is set; everywhere where `FORCE_COLOR` is set. */
   color: option.flag({}),
   /** Arrows and blocks instead of ASCII signs. Default: where a terminal has them. */
@@ -46,7 +44,7 @@ const ownOptions = {
   /** Width of the terminal. Default: its present width. */
   columns: option.integer({ min: 1 }),
   /** Metrics that come first and are always shown: `train/loss`, `validation/*`; `*` stands for any characters. */
-  important: option.made<readonly string[]>('a list such as ["validation/*"]', Array.isArray, {}),
+  important: option.list<string>('a list such as ["validation/*"]', {}),
   /** Metrics shown of one window, with a count of the others. Default: 12, or all where `metrics` names them. */
   limit: option.made<number>(
     "a whole number from 0 on, or Infinity for all",
@@ -60,7 +58,7 @@ const ownOptions = {
   system: option.flag({}),
   clock: clockOption,
   /** Environment with `NO_COLOR`, `FORCE_COLOR` and `TERM`. Default: `process.env`. */
-  env: option.made<Environment>("an object such as process.env", isObject, {}),
+  env: option.object<Environment>("an object such as process.env", [], {}),
 };
 
 /** Options of {@link consoleSink}. */

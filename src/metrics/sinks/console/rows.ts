@@ -14,7 +14,7 @@ import type { RunEnding, RunInfo, RunProgress } from "../../run-info.ts";
 import { type Chosen, type Entry, type ShownWindow, valueText } from "./entries.ts";
 
 /*
- * What consoles and log files print, as rows of coloured spans:
+ * The output of consoles and log files, as rows of coloured spans:
  *
  *   openingRow    run mnist (mnist-7f3a)
  *   tableRows     step 1000                                        on a terminal

@@ -1,4 +1,4 @@
-import { printable } from "../../../core/index.ts";
+import { node, printable } from "../../../core/index.ts";
 
 /**
  * A stream that may be a terminal: `process.stdout`, `process.stderr` and every `Writable` of Node. Declared here
@@ -96,7 +96,7 @@ export function outputTo(stream: ConsoleStream): Output {
 
 /** The file descriptor of the pipe behind a stream. Files and terminals are written to synchronously anyway. */
 export function pipeOf(stream: ConsoleStream): number | undefined {
-  const { Socket } = process.getBuiltinModule("node:net");
+  const { Socket } = node.net;
   if (process.platform === "win32" || stream.isTTY || !(stream instanceof Socket)) return undefined;
   return "fd" in stream && typeof stream.fd === "number" ? stream.fd : undefined;
 }
@@ -110,7 +110,7 @@ export interface PipeSystem {
 }
 
 const system: PipeSystem = {
-  writeSync: (file, bytes, from) => process.getBuiltinModule("node:fs").writeSync(file, bytes, from),
+  writeSync: (file, bytes, from) => node.fs.writeSync(file, bytes, from),
   now: () => performance.now(),
   // Nothing ever notifies it.
   sleep: (milliseconds) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds),

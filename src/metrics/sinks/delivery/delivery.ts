@@ -1,4 +1,12 @@
-import { type Clock, EspalierError, option, resolveOptions, type Settings } from "../../../core/index.ts";
+import {
+  type Clock,
+  codeOf,
+  EspalierError,
+  messageOf,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../../run-info.ts";
 import type { SinkFiles } from "../files.ts";
@@ -393,7 +401,7 @@ export class Delivery {
 
   /** Keeps an error for the summary. Returns it in one line. */
   #note(error: unknown): string {
-    const text = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, "; ");
+    const text = messageOf(error).replace(/\s*\n\s*/g, "; ");
     this.#counts.lastError = text;
     return text;
   }
@@ -437,9 +445,6 @@ export class Delivery {
     }
   }
 }
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof EspalierError ? error.code : undefined;
 
 const isPromise = (answer: unknown): answer is PromiseLike<unknown> =>
   typeof answer === "object" && answer !== null && "then" in answer && typeof answer.then === "function";

@@ -1,15 +1,7 @@
-import { type Clock, EspalierError } from "../../../core/index.ts";
+import { type Clock, EspalierError, node } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunInfo } from "../../run-info.ts";
-import {
-  nodePath,
-  readWrite,
-  type SinkFiles,
-  systemFiles,
-  tryTruncate,
-  wholeLines,
-  writeAll,
-} from "../files.ts";
+import { readWrite, type SinkFiles, tryTruncate, wholeLines, writeAll } from "../files.ts";
 import { comesAgain, filedUpTo } from "../sink.ts";
 
 /** Records are appended to the spill file in blocks of this size. */
@@ -176,7 +168,7 @@ interface SpilledBatch {
 /** Opens the file of a sink and a run in a directory that many may share. */
 export const openSpillFile = (directory: string, options: SpillOptions): SpillFile =>
   new SpillFile(
-    nodePath().join(
+    node.path.join(
       directory,
       `${encodeURIComponent(options.sink)}.${encodeURIComponent(options.run.id)}.jsonl`,
     ),
@@ -204,7 +196,7 @@ export class SpillFile {
   constructor(path: string, options: SpillOptions) {
     this.path = path;
     this.#options = options;
-    this.#files = options.files ?? systemFiles;
+    this.#files = options.files ?? node.fs;
     this.#read = this.#end = this.#header(0).length;
     if (this.#files.existsSync(path)) this.#inherit();
   }
@@ -273,7 +265,7 @@ export class SpillFile {
 
   #opened(): number {
     if (this.#file !== undefined) return this.#file;
-    this.#files.mkdirSync(nodePath().dirname(this.path), { recursive: true });
+    this.#files.mkdirSync(node.path.dirname(this.path), { recursive: true });
     const file = this.#files.openSync(this.path, readWrite());
     try {
       if (this.count === 0) {

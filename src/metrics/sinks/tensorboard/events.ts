@@ -1,5 +1,5 @@
+import type { Json } from "../../../checkpoint/index.ts";
 import { ProtoWriter } from "../../../core/index.ts";
-import type { Json } from "../../json.ts";
 import type { Histogram, MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { noCounters } from "../../../schedule/index.ts";
-import { checkSink, type HeldValue, metricRecord } from "../../../testing/sinks/index.ts";
+import { checkSink, type HeldValue, metricRecord } from "../../../testing/index.ts";
 import { completed, runInfo, series } from "../../../testing/sinks/records.ts";
 import { type FaultyFiles, faultyFiles } from "../faulty-files.test-support.ts";
 import { findOriginal, histogramOf, type RunFound } from "./original.test-support.ts";

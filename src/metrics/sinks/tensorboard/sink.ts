@@ -1,7 +1,7 @@
-import { checkOptions, type Options, option, systemClock } from "../../../core/index.ts";
+import { checkOptions, node, type Options, option, systemClock } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
-import { filesOption, nodePath, type SinkFiles, StagedFile, systemFiles } from "../files.ts";
+import { filesOption, type SinkFiles, StagedFile } from "../files.ts";
 import { clockOption, filedUpTo, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
 import { EventWriter, numberPrefix, writeSessionEnd, writeSessionStart, writeValue } from "./events.ts";
 
@@ -34,11 +34,11 @@ export interface TensorBoardOptions extends SinkOptions, Options<typeof ownOptio
  */
 export function tensorBoardSink(directory: string, options: TensorBoardOptions = {}): Sink {
   checkOptions("tensorBoardSink", options, { ...sinkOptions, ...ownOptions });
-  const { hparams = true, clock = systemClock, files = systemFiles, ...general } = options;
+  const { hparams = true, clock = systemClock, files = node.fs, ...general } = options;
   let runs: EventRuns | undefined;
   return {
-    name: "tensorboard",
     ...general,
+    name: general.name ?? "tensorboard",
     open(run) {
       runs?.close();
       runs = undefined;
@@ -145,7 +145,7 @@ class EventRuns {
     const floor = this.#resumedAt?.[axis] ?? Number.NEGATIVE_INFINITY;
     const runs: AxisRuns = { floor, main: this.#open(axis, false), late: undefined };
     this.#axes.set(axis, runs);
-    if (eventFiles(nodePath().join(this.#directory, folderOf(axis, true))).length > 0) this.#late(axis, runs);
+    if (eventFiles(node.path.join(this.#directory, folderOf(axis, true))).length > 0) this.#late(axis, runs);
     return runs;
   }
 
@@ -158,7 +158,7 @@ class EventRuns {
     const reached = this.#resumedAt?.[axis];
     // A new run voids everything; a resumed one what comes again; on an unknown axis nothing is void.
     const voidFrom = reached !== undefined ? Math.floor(reached) + 1 : this.#resumedAt ? undefined : 0;
-    const directory = nodePath().join(this.#directory, folderOf(axis, late));
+    const directory = node.path.join(this.#directory, folderOf(axis, late));
     const run = new EventRun(this.#files, directory, this.#wall, voidFrom);
     this.#runs.push(run);
     return run;
@@ -166,15 +166,12 @@ class EventRuns {
 }
 
 const folderOf = (axis: string, late: boolean): string =>
-  nodePath().join(axis === "steps" ? "" : `${BY}${encodeURIComponent(axis)}`, late ? LATE : "");
+  node.path.join(axis === "steps" ? "" : `${BY}${encodeURIComponent(axis)}`, late ? LATE : "");
 
 /** `steps`, and the axes that earlier processes wrote. */
 function existingAxes(directory: string): readonly string[] {
   try {
-    const folders = process
-      .getBuiltinModule("node:fs")
-      .readdirSync(directory)
-      .filter((name) => name.startsWith(BY));
+    const folders = node.fs.readdirSync(directory).filter((name) => name.startsWith(BY));
     return ["steps", ...folders.map((name) => decodeURIComponent(name.slice(BY.length)))];
   } catch {
     // There is no directory yet, or a folder in it that is not ours.
@@ -204,7 +201,7 @@ class EventRun {
 
   /** Creates the file. What earlier files hold from the step `voidFrom` on is void. */
   constructor(files: SinkFiles, directory: string, wall: number, voidFrom: number | undefined) {
-    this.#file = new StagedFile(files, nodePath().join(directory, freeName(directory, wall)));
+    this.#file = new StagedFile(files, node.path.join(directory, freeName(directory, wall)));
     try {
       this.#out.fileVersion(wall);
       if (voidFrom !== undefined) this.#out.sessionStart(wall, voidFrom);
@@ -291,10 +288,7 @@ const named = /^events\.out\.tfevents\.(\d+)\./;
 /** The event files of a directory. None where there is no directory. */
 function eventFiles(directory: string): readonly string[] {
   try {
-    return process
-      .getBuiltinModule("node:fs")
-      .readdirSync(directory)
-      .filter((name) => named.test(name));
+    return node.fs.readdirSync(directory).filter((name) => named.test(name));
   } catch {
     return [];
   }
@@ -306,5 +300,5 @@ let made = 0;
 function freeName(directory: string, wall: number): string {
   const taken = eventFiles(directory).map((name) => Number(named.exec(name)?.[1]));
   const seconds = Math.max(Math.floor(wall / 1000), ...taken.map((time) => time + 1));
-  return `events.out.tfevents.${String(seconds).padStart(10, "0")}.${process.getBuiltinModule("node:os").hostname()}.${process.pid}.${made++}`;
+  return `events.out.tfevents.${String(seconds).padStart(10, "0")}.${node.os.hostname()}.${process.pid}.${made++}`;
 }

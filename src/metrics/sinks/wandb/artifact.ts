@@ -1,20 +1,34 @@
-import type { Checkpoint } from "../../../checkpoint/index.ts";
-import { badOption, checkNames, EspalierError, type ProtoWriter } from "../../../core/index.ts";
-import type { Json } from "../../json.ts";
+import type { Checkpoint, Json } from "../../../checkpoint/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  node,
+  type Options,
+  option,
+  type ProtoWriter,
+} from "../../../core/index.ts";
 import type { WandbProject } from "./records.ts";
 import type { WandbSink } from "./sink.ts";
 
-/** Options of {@link wandbArtifact}. */
-export interface WandbArtifactOptions {
+const artifactOptions = {
   /** The sink of the run that the artifact is of. */
-  readonly sink: WandbSink;
+  sink: option.object<WandbSink, { readonly required: true }>("a wandbSink", ["addArtifact"], {
+    required: true,
+  }),
   /** The name of its versions in W&B. */
-  readonly name: string;
+  name: option.made<string, { readonly required: true }>(
+    "a name of up to 128 letters, digits, - _ and .",
+    (name) => typeof name === "string" && /^[\w.-]{1,128}$/.test(name),
+    { required: true },
+  ),
   /** Default: "model". */
-  readonly type?: string;
+  type: option.text({}),
   /** Beside `latest` and the name of the checkpoint. */
-  readonly aliases?: readonly string[];
-}
+  aliases: option.list<string>("a list of names", {}),
+};
+
+/** Options of {@link wandbArtifact}. */
+export interface WandbArtifactOptions extends Options<typeof artifactOptions> {}
 
 /**
  * Files checkpoints as versions of an artifact of a W&B run: `wandb sync` sends them with the run. Gives the address
@@ -29,14 +43,8 @@ export interface WandbArtifactOptions {
  * ```
  */
 export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Checkpoint) => Promise<string> {
-  checkNames("wandbArtifact", options, ["sink", "name", "type", "aliases"]);
+  checkOptions("wandbArtifact", options, artifactOptions);
   const { sink, name, type = "model", aliases = [] } = options;
-  if (typeof name !== "string" || !/^[\w.-]{1,128}$/.test(name))
-    throw badOption(
-      "wandbArtifact",
-      `name is ${JSON.stringify(name)}`,
-      "give up to 128 letters, digits, - _ and .",
-    );
   return async (checkpoint) => {
     const { runDirectory, project, entity } = sink;
     if (runDirectory === undefined)
@@ -60,8 +68,8 @@ export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Check
 
 /** Puts a checkpoint's files where retention does not remove them. */
 async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<readonly ArtifactFile[]> {
-  const { copyFile, link, mkdir, rm, stat } = process.getBuiltinModule("node:fs/promises");
-  const { dirname, join, resolve } = process.getBuiltinModule("node:path");
+  const { copyFile, link, mkdir, rm, stat } = node.fs.promises;
+  const { dirname, join, resolve } = node.path;
   const names = ["manifest.json", ...Object.values(checkpoint.manifest.components).map(({ file }) => file)];
   const staged: ArtifactFile[] = [];
   for (const path of names) {
@@ -83,8 +91,8 @@ async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<read
 }
 
 async function md5Of(path: string): Promise<string> {
-  const hash = process.getBuiltinModule("node:crypto").createHash("md5");
-  for await (const piece of process.getBuiltinModule("node:fs").createReadStream(path)) hash.update(piece);
+  const hash = node.crypto.createHash("md5");
+  for await (const piece of node.fs.createReadStream(path)) hash.update(piece);
   return hash.digest("base64");
 }
 
@@ -130,10 +138,7 @@ const entry = { path: 1, digest: 2, size: 4, localPath: 6 } as const;
 
 /** The identity of a set of files to W&B: the same files are one version. */
 export function digestOf(files: readonly ArtifactFile[]): string {
-  const hash = process
-    .getBuiltinModule("node:crypto")
-    .createHash("md5")
-    .update("wandb-artifact-manifest-v1\n");
+  const hash = node.crypto.createHash("md5").update("wandb-artifact-manifest-v1\n");
   for (const { path, md5 } of sorted(files)) hash.update(`${path}:${md5}\n`);
   return hash.digest("hex");
 }
@@ -186,6 +191,6 @@ const letters = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /** A random name: W&B takes it for the artifact's until it has its own. */
 export function clientId(): string {
-  const { randomInt } = process.getBuiltinModule("node:crypto");
+  const { randomInt } = node.crypto;
   return Array.from({ length: 128 }, () => letters[randomInt(letters.length)]).join("");
 }

@@ -213,7 +213,7 @@ export function continueLog(
   return { log, held };
 }
 
-/** Whether a record stays; if so, what it says is noted. */
+/** True for a record that stays; what it says is noted. */
 function stays(of: number, content: Buffer, resumedAt: Counters, held: Held): boolean {
   switch (of) {
     // Written again at the end.

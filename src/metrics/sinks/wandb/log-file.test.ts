@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
+import { node } from "../../../core/index.ts";
 import { faultyFiles } from "../faulty-files.test-support.ts";
-import { systemFiles } from "../files.ts";
 import { BLOCK, LogFile, readLog } from "./log-file.ts";
 import { kind, storedRecord, textOf } from "./records.ts";
 
@@ -27,7 +27,7 @@ const write = (log: LogFile, ...texts: readonly string[]): void => {
   log.commit();
 };
 const found = (path: string): (readonly [number, string])[] =>
-  Array.from(readLog(systemFiles, path), (record) => {
+  Array.from(readLog(node.fs, path), (record) => {
     const { number, content } = storedRecord(record);
     return [number, textOf(content, 1)] as const;
   });
@@ -35,7 +35,7 @@ const found = (path: string): (readonly [number, string])[] =>
 describe("LogFile", () => {
   it("begins with W&B's header; each record has its number, size and checksum", () => {
     const path = newPath();
-    write(new LogFile(systemFiles, path), "abc");
+    write(new LogFile(node.fs, path), "abc");
     const record = Buffer.from([8, 1, 0x8a, 1, 5, 10, 3, ...Buffer.from("abc")]);
     const checked = Buffer.from([1, ...record]);
     const size = Buffer.alloc(6);
@@ -50,7 +50,7 @@ describe("LogFile", () => {
     for (let short = -20; short <= 20; short++) {
       const path = newPath();
       const texts = ["x".repeat(BLOCK - 40 + short), "y", "z".repeat(3 * BLOCK), "", "w".repeat(BLOCK - 7)];
-      write(new LogFile(systemFiles, path), ...texts);
+      write(new LogFile(node.fs, path), ...texts);
       expect(found(path)).toEqual(texts.map((text, i) => [i + 1, text]));
       expect(statSync(path).size).toBeGreaterThan(5 * BLOCK - 100);
     }
@@ -59,8 +59,8 @@ describe("LogFile", () => {
   it("is the same in one call and in many", () => {
     const texts = Array.from({ length: 300 }, (_, i) => "t".repeat((i * 37) % 900));
     const [one, many] = [newPath(), newPath()];
-    write(new LogFile(systemFiles, one), ...texts);
-    const log = new LogFile(systemFiles, many);
+    write(new LogFile(node.fs, one), ...texts);
+    const log = new LogFile(node.fs, many);
     for (const text of texts) write(log, text);
     expect(readFileSync(many).equals(readFileSync(one))).toBe(true);
   });
@@ -84,7 +84,7 @@ describe("LogFile", () => {
 describe("readLog", () => {
   it("ends before what a crash left of a record", () => {
     const path = newPath();
-    const log = new LogFile(systemFiles, path);
+    const log = new LogFile(node.fs, path);
     write(log, "one");
     const sizes = [statSync(path).size];
     write(log, "t".repeat(2 * BLOCK));

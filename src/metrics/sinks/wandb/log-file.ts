@@ -1,4 +1,4 @@
-import { ProtoWriter } from "../../../core/index.ts";
+import { node, ProtoWriter } from "../../../core/index.ts";
 import { type SinkFiles, StagedFile } from "../files.ts";
 
 /** The log is cut into blocks; no chunk of a record crosses the end of one. */
@@ -16,7 +16,7 @@ const NUMBER = 1;
 /** A `.wandb` file being written: records of W&B's, numbered, in a log as LevelDB has it. */
 export class LogFile {
   readonly #file: StagedFile;
-  readonly #crc32 = process.getBuiltinModule("node:zlib").crc32;
+  readonly #crc32 = node.zlib.crc32;
   readonly #out = new ProtoWriter(2 * PIECE);
   #number = 1;
   #committed = 1;
@@ -130,7 +130,7 @@ export function* readLog(
   files: Pick<SinkFiles, "openSync" | "readSync" | "closeSync">,
   path: string,
 ): Generator<Buffer, void, undefined> {
-  const { crc32 } = process.getBuiltinModule("node:zlib");
+  const { crc32 } = node.zlib;
   const file = files.openSync(path, "r");
   try {
     const block = Buffer.alloc(BLOCK);

@@ -1,6 +1,6 @@
 import own from "../../../../package.json" with { type: "json" };
-import { type ProtoWriter, readFields } from "../../../core/index.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../../checkpoint/index.ts";
+import { node, type ProtoWriter, readFields } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
 import type { LogFile } from "./log-file.ts";
@@ -66,15 +66,15 @@ export function addRun(
     writeConfig(out, run.config);
     out.end(config);
     out.text(runField.name, run.name);
-    out.text(runField.host, process.getBuiltinModule("node:os").hostname());
+    out.text(runField.host, node.os.hostname());
     writeTime(out, runField.startedAt, run.startedAt);
     if (appended) out.boolean(runField.resume, true);
   });
-  const os = process.getBuiltinModule("node:os");
+  const os = node.os;
   log.add(kind.environment, (out) => {
     out.text(environment.os, `${os.type()} ${os.release()}`);
     writeTime(out, environment.startedAt, run.startedAt);
-    out.text(environment.host, process.getBuiltinModule("node:os").hostname());
+    out.text(environment.host, node.os.hostname());
   });
 }
 

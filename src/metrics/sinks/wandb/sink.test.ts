@@ -12,12 +12,12 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { node } from "../../../core/index.ts";
 import { noCounters } from "../../../schedule/index.ts";
-import { checkSink, type HeldValue, metricRecord } from "../../../testing/sinks/index.ts";
+import { checkSink, type HeldValue, metricRecord } from "../../../testing/index.ts";
 import { completed, runInfo, series } from "../../../testing/sinks/records.ts";
 import type { RunInfo } from "../../run-info.ts";
 import { type FaultyFiles, faultyFiles } from "../faulty-files.test-support.ts";
-import { systemFiles } from "../files.ts";
 import { BLOCK, LogFile } from "./log-file.ts";
 import { type FoundRecord, findOriginal } from "./original.test-support.ts";
 import { kind, writeItem } from "./records.ts";
@@ -203,7 +203,7 @@ else
 
     it("has records that end anywhere near the end of a block, and go on in the next", async () => {
       const path = join(folder, "blocks", "wandb", "offline-run-20231114_000000-blocks", "run-blocks.wandb");
-      const log = new LogFile(systemFiles, path);
+      const log = new LogFile(node.fs, path);
       const written: string[] = [];
       const add = (size: number): number => {
         log.add(kind.summary, (out) => writeItem(out, ["text"], JSON.stringify("x".repeat(size))));

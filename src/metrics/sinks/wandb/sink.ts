@@ -1,8 +1,16 @@
-import { badOption, checkNames, EspalierError, printableText, shown } from "../../../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  node,
+  type Options,
+  option,
+  printableText,
+  toStandardError,
+} from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
-import { type SinkFiles, systemFiles } from "../files.ts";
-import { filedUpTo, type Sink, type SinkOptions } from "../sink.ts";
+import { filesOption, type SinkFiles } from "../files.ts";
+import { filedUpTo, type Sink, sinkOptions } from "../sink.ts";
 import { type ArtifactContent, clientId, digestOf, writeArtifact } from "./artifact.ts";
 import { continueLog, type Held, History, nothingHeld } from "./history.ts";
 import { LogFile } from "./log-file.ts";
@@ -17,20 +25,28 @@ import { addConfig, addExit, addHeader, addRun, addSummary, kind, type WandbProj
 //   LogFile         the .wandb file: a log of records in blocks                log-file.ts
 //   wandbArtifact   checkpoints as versions of an artifact                     artifact.ts
 
-/** Options of {@link wandbSink}. */
-export interface WandbOptions extends SinkOptions {
+const nameText = "a name of up to 128 characters, without / \\ # ? % :";
+/** A name that W&B can have in an address. */
+const isName = (name: unknown): boolean =>
+  typeof name === "string" && /^[^/\\#?%:\s][^/\\#?%:]{0,127}$/.test(name);
+
+const wandbOptions = {
+  ...sinkOptions,
   /** Runs are in its folder `wandb`, as W&B's own client has them. */
-  readonly directory: string;
-  readonly project: string;
+  directory: option.text({ required: true }),
+  project: option.made<string, { readonly required: true }>(nameText, isName, { required: true }),
   /** The user or team that has the project. Default: that of the login that syncs. */
-  readonly entity?: string;
+  entity: option.made<string>(nameText, isName, {}),
   /** Has `wandb sync` send the run when it has ended, with your own login. Default: false. */
-  readonly sync?: boolean;
+  sync: option.flag({}),
   /** Told how that went. Default: a line on standard error. */
-  readonly onSync?: (outcome: WandbSyncOutcome) => void;
+  onSync: option.function<(outcome: WandbSyncOutcome) => void>("a function of the outcome", {}),
   /** @internal */
-  readonly files?: SinkFiles;
-}
+  files: filesOption,
+};
+
+/** Options of {@link wandbSink}. */
+export interface WandbOptions extends Options<typeof wandbOptions> {}
 
 /** A sink to which artifacts can be added too: see {@link wandbArtifact}. */
 export interface WandbSink extends Sink {
@@ -63,28 +79,14 @@ export interface WandbSink extends Sink {
  * ```
  */
 export function wandbSink(options: WandbOptions): WandbSink {
-  checkNames("wandbSink", options, [
-    "name",
-    "schedule",
-    "categories",
-    "metrics",
-    "directory",
-    "project",
-    "entity",
-    "sync",
-    "onSync",
-    "files",
-  ]);
-  const { directory, project, entity, files = systemFiles, sync = false, ...rest } = options;
-  const { onSync = ({ text }: WandbSyncOutcome) => tell(text), ...general } = rest;
-  if (!isName(project)) throw nameError("project", project);
-  if (entity !== undefined && !isName(entity)) throw nameError("entity", entity);
-  if (typeof sync !== "boolean") throw badOption("wandbSink", `sync is ${shown(sync)}`, "give true or false");
+  checkOptions("wandbSink", options, wandbOptions);
+  const { directory, project, entity, files = node.fs, sync = false, ...rest } = options;
+  const { onSync = ({ text }: WandbSyncOutcome) => toStandardError(printableText(text)), ...general } = rest;
   let run: WandbRun | undefined;
   let synced: Promise<WandbSyncOutcome> | undefined;
   return {
-    name: "wandb",
     ...general,
+    name: general.name ?? "wandb",
     project,
     entity,
     get runDirectory() {
@@ -112,27 +114,14 @@ export function wandbSink(options: WandbOptions): WandbSink {
       // Not waited for: sending takes as long as it takes, and is no part of the run.
       if (sync && run) {
         synced = syncRun(run.directory);
-        synced.then(onSync).catch((error: unknown) => tell(`wandbSink: onSync failed: ${String(error)}`));
+        synced
+          .then(onSync)
+          .catch((error: unknown) => toStandardError(printableText(`wandbSink: onSync failed: ${error}`)));
       }
       run = undefined;
     },
   };
 }
-
-function tell(text: string): void {
-  process.stderr.write(`${printableText(text)}\n`);
-}
-
-/** A name that W&B can have in an address. */
-const isName = (name: unknown): boolean =>
-  typeof name === "string" && /^[^/\\#?%:\s][^/\\#?%:]{0,127}$/.test(name);
-
-const nameError = (option: string, given: unknown): EspalierError =>
-  badOption(
-    "wandbSink",
-    `${option} is ${JSON.stringify(given)}`,
-    "give a name of up to 128 characters, without / \\ # ? % :",
-  );
 
 const notOpen = (): EspalierError =>
   new EspalierError("SINK_NOT_OPEN", "the W&B run is not open", {
@@ -226,19 +215,16 @@ class WandbRun {
   }
 }
 
-const fs = () => process.getBuiltinModule("node:fs");
-const path = () => process.getBuiltinModule("node:path");
-
 /** Where W&B's client keeps its runs, within the directory that it is given. */
-const runsOf = (directory: string): string => path().join(directory, "wandb");
+const runsOf = (directory: string): string => node.path.join(directory, "wandb");
 
-const logPath = (runDirectory: string, id: string): string => path().join(runDirectory, `run-${id}.wandb`);
+const logPath = (runDirectory: string, id: string): string => node.path.join(runDirectory, `run-${id}.wandb`);
 
 /** A directory for a run that begins now, by local time as W&B's client names them. None is there yet. */
 function newRunDirectory(directory: string, id: string, startedAt: number): string {
   for (let time = startedAt; ; time += 1000) {
-    const made = path().join(runsOf(directory), `offline-run-${stamp(new Date(time))}-${id}`);
-    if (!fs().existsSync(made)) return made;
+    const made = node.path.join(runsOf(directory), `offline-run-${stamp(new Date(time))}-${id}`);
+    if (!node.fs.existsSync(made)) return made;
   }
 }
 
@@ -246,27 +232,27 @@ function newRunDirectory(directory: string, id: string, startedAt: number): stri
 function runDirectories(directory: string, id: string): readonly string[] {
   try {
     const isRun = (name: string): boolean => /^offline-run-\d{8}_\d{6}-/.test(name) && name.slice(28) === id;
-    return fs()
+    return node.fs
       .readdirSync(runsOf(directory))
       .filter(isRun)
       .sort()
-      .map((name) => path().join(runsOf(directory), name))
-      .filter((found) => fs().existsSync(logPath(found, id)));
+      .map((name) => node.path.join(runsOf(directory), name))
+      .filter((found) => node.fs.existsSync(logPath(found, id)));
   } catch {
     return [];
   }
 }
 
-/** Whether `wandb sync` has sent it or begun to: what is sent once more may be counted twice. */
+/** True where `wandb sync` has sent it or begun to: what is sent once more may be counted twice. */
 const isSynced = (log: string): boolean =>
-  fs().existsSync(`${log}.synced`) || fs().existsSync(`${log}.syncstate`);
+  node.fs.existsSync(`${log}.synced`) || node.fs.existsSync(`${log}.syncstate`);
 
 /** Has `wandb leet` show this run when nothing is said. */
 function linkLatest(directory: string, runDirectory: string): void {
-  const link = path().join(runsOf(directory), "latest-run");
+  const link = node.path.join(runsOf(directory), "latest-run");
   try {
-    fs().rmSync(link, { force: true });
-    fs().symlinkSync(runDirectory.slice(runsOf(directory).length + 1), link, "dir");
+    node.fs.rmSync(link, { force: true });
+    node.fs.symlinkSync(runDirectory.slice(runsOf(directory).length + 1), link, "dir");
   } catch {
     // A convenience: not every file system has links.
   }
@@ -306,7 +292,7 @@ function syncRun(directory: string): Promise<WandbSyncOutcome> {
     const hear = (chunk: string): void => {
       printed = (printed + chunk).slice(-mostCharacters);
     };
-    const { spawn } = process.getBuiltinModule("node:child_process");
+    const { spawn } = node.childProcess;
     const child = spawn("wandb", ["sync", directory], {
       stdio: ["ignore", "pipe", "pipe"],
       // On Windows commands of Python packages are scripts.

@@ -58,9 +58,7 @@ export function wrap(inner: Environment, wrapping: Wrapping): Environment {
         throw new EspalierError(
           "STATE_INVALID",
           `${inner.name}: ${shown(state)} is no state of this wrapper`,
-          {
-            fix: "pass the result of getState() of the same wrappers in the same order",
-          },
+          { fix: "pass the result of getState() of the same wrappers in the same order" },
         );
       memory.setState(given.memory);
       inner.setState(given.inner);

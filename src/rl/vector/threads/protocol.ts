@@ -56,7 +56,7 @@ export interface ThreadData {
   readonly first: number;
   readonly count: number;
   readonly policies: Uint8Array;
-  /** Whether the environments have action masks, if it is known. */
+  /** True where the environments have action masks; undefined where that is not known. */
   readonly masked: boolean | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import { EspalierError, node, sendError } from "../../../core/index.ts";
+import { EspalierError, messageOf, node, sendError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import type { Environment } from "../../environments/environment.ts";
 import { type Description, makeEnvironments } from "../make-environments.ts";
@@ -102,7 +102,7 @@ async function loadMaker(source: ThreadSource): Promise<(index: number) => Envir
   try {
     exports = (await import(module)) as Readonly<Record<string, unknown>>;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new EspalierError("ENVIRONMENT_FAILED", `a thread of environments could not start: ${why}`, {
       fix: "make sure that this Node can load the module and all that it imports",
       cause,

@@ -3,11 +3,11 @@ import type { StateTree } from "../../../state/index.ts";
 import { failsAgain, invalidEnvironment, maxFailures } from "../failure.ts";
 import type { InfoSums, Restart, VectorPart } from "../host-vector.ts";
 import type { Description } from "../make-environments.ts";
-import type { Memory } from "../memory.ts";
+import { episodeKeys, type Memory, resultKeys } from "../memory.ts";
 import type { Repeat } from "./protocol.ts";
 import { type Reply, ThreadClient, type ThreadOptions } from "./thread-client.ts";
 
-/** What all threads of a vector share. */
+/** Parts that all threads of a vector share. */
 interface SharedParts {
   readonly description: Description;
   /** The vector's results. */
@@ -16,18 +16,6 @@ interface SharedParts {
   readonly infos: InfoSums;
   readonly outOfBounds: string[];
 }
-
-/** Results of a step, by row. */
-export const resultKeys = [
-  "observations",
-  "rewards",
-  "terminated",
-  "truncated",
-  "resets",
-  "actionMasks",
-] as const;
-/** Counts of episodes and failures, by environment or row. */
-const episodeKeys = ["returns", "lengths", "lessons", "fresh", "restarts", "failures"] as const;
 
 /** The memory of one environment after a finished step. */
 type EnvironmentMemory = Readonly<Record<string, readonly number[]>>;

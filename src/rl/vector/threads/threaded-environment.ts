@@ -3,12 +3,12 @@ import type { StateTree } from "../../../state/index.ts";
 import { failurePolicies } from "../failure.ts";
 import { HostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
 import { checkAlike, type Description } from "../make-environments.ts";
-import { type Memory, ownMemory, sizesOf } from "../memory.ts";
+import { type Memory, ownMemory, resultKeys, sizesOf } from "../memory.ts";
 import type { RestartingVector } from "../vector.ts";
 import { vectorOptionTable } from "../vector-environment.ts";
 import type { ThreadSource } from "./protocol.ts";
 import { ThreadClient, type ThreadOptions } from "./thread-client.ts";
-import { resultKeys, ThreadPart } from "./thread-part.ts";
+import { ThreadPart } from "./thread-part.ts";
 
 export const timeoutOption = option.number({
   above: 0,
@@ -21,7 +21,11 @@ type ThreadedMake = string | { readonly module: URL | string; readonly name: str
 
 const optionTable = {
   ...vectorOptionTable,
-  make: option.made<ThreadedMake>(
+  /**
+   * The name of a built-in environment, or a module (its URL, usually `new URL("./my-environment.ts", import.meta.url)`)
+   * and the name of a function it exports, which makes the environment of an index.
+   */
+  make: option.made<ThreadedMake, { readonly required: true }>(
     "the name of a built-in environment, or { module: new URL(..., import.meta.url), name }: threads share no functions",
     (value) => sourceOf(value) !== undefined,
     { required: true },
@@ -33,13 +37,7 @@ const optionTable = {
 };
 
 /** Options of {@link threadedEnvironment}. */
-export interface ThreadedEnvironmentOptions extends Omit<Options<typeof optionTable>, "make"> {
-  /**
-   * The name of a built-in environment, or a module (its URL, usually `new URL("./my-environment.ts", import.meta.url)`)
-   * and the name of a function it exports, which makes the environment of an index.
-   */
-  readonly make: ThreadedMake;
-}
+export interface ThreadedEnvironmentOptions extends Options<typeof optionTable> {}
 
 /**
  * Environments that step at the same time in threads, over shared memory: for environments whose steps take some tens

@@ -1,2 +1,0 @@
-/** A value that JSON can hold. */
-export type { Json } from "../checkpoint/index.ts";

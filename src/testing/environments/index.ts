@@ -1,2 +1,0 @@
-export { checkCompiledEnvironment } from "./check-compiled.ts";
-export { checkEnvironment, environmentFaults } from "./check-environment.ts";
