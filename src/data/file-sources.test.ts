@@ -166,6 +166,10 @@ describe("a csv file", () => {
     const words = `n\n${"1\n".repeat(200_000)}many\n`;
     expect(await facts(read(words))).toEqual(["DATA_ROW_INVALID", "DATA_INVALID", expect.stringMatching(/row 200000: .*"n" is "many"/)]); // biome-ignore format: facts
     expect(await facts(read("a,b\n1,2\n", { types: { ages: "text" } }))).toEqual(["DATA_SOURCE_FAILED", "DATA_COLUMN_UNKNOWN", expect.stringMatching(/"ages"/)]); // biome-ignore format: facts
+    expect(await facts(read("a,b\n1,2\n", { missing: { ages: 0 } }))).toEqual(["DATA_SOURCE_FAILED", "DATA_COLUMN_UNKNOWN", expect.stringMatching(/"ages"/)]); // biome-ignore format: facts
+    expect((await facts(async () => read("a,b\n1,2\n", { types: { a: "int" } as never })))[0]).toBe(
+      "OPTION_INVALID",
+    );
     expect(await facts(read('a,b\n1,2\n3,"4\n'))).toEqual(["DATA_SOURCE_FAILED", "CSV_QUOTE_NOT_CLOSED", expect.stringMatching(/t\.csv: .*line 3/)]); // biome-ignore format: facts
     expect((await facts(read("a,a\n1,2\n")))[2]).toMatch(/"a" is there twice/);
     expect((await facts(read("")))[1]).toBe("DATA_EMPTY");
@@ -178,7 +182,9 @@ describe("a parquet file", () => {
     const rows = await all(parquet(fixture("snappy.parquet"), { columns: ["id", "city"] }));
     expect(rows[1]).toEqual({ id: 1, city: "Köln" });
     const wrong = parquet(fixture("snappy.parquet"), { columns: ["town"] });
-    expect((await facts(all(wrong))).slice(0, 2)).toEqual(["DATA_SOURCE_FAILED", "DATA_COLUMN_UNKNOWN"]);
+    const absent = parquet(fixture("snappy.parquet"), { missing: { town: "" } });
+    for (const each of [wrong, absent])
+      expect((await facts(all(each))).slice(0, 2)).toEqual(["DATA_SOURCE_FAILED", "DATA_COLUMN_UNKNOWN"]);
     expect(await facts(all(parquet(fixture("snappy.parquet"))))).toEqual(["DATA_ROW_INVALID", "DATA_MISSING", expect.stringMatching(/snappy\.parquet, row 4: .*"note"/)]); // biome-ignore format: facts
     for (const bytes of [
       readFileSync(fixture("snappy.parquet")).subarray(0, 900),
@@ -324,6 +330,21 @@ describe("a folder of images", () => {
     expect((await warned).message).toMatch(/^pets: 3 of /);
     const again = await datasetFromRecipe(pets.recipe ?? expect.fail());
     expect(await again.get(0)).toEqual(await pets.get(0));
+  });
+
+  it("reads on after a JPEG at which libjpeg ends its program", async () => {
+    const good = readFileSync(fixture("images/jpeg/color.jpg"));
+    file("jpegs/a/1.jpg", good);
+    file("jpegs/a/2.jpg", Uint8Array.of(0xff, 0xd8, 0xff, 0xe0, 1, 2, 3, 4));
+    file("jpegs/a/3.jpg", good);
+    const jpegs = imageFolder(join(folder, "jpegs"));
+    const before = await jpegs.get(0);
+    const [, code, message] = await facts(async () => jpegs.get(1));
+    expect([code, message]).toEqual([
+      "DATA_CORRUPT",
+      expect.stringMatching(/a\/2\.jpg cannot be decoded: \w/),
+    ]);
+    expect(await jpegs.get(2)).toEqual(before);
   });
 
   it("without images says how they should lie", async () => {

@@ -247,7 +247,12 @@ async function makeJpegDecoder(): Promise<JpegDecoder> {
   });
   return (bytes) => {
     said = [];
-    const image: ReturnType<JpegDecoder> | null = decoder.decode(bytes, false);
+    let image: ReturnType<JpegDecoder> | null = null;
+    try {
+      image = decoder.decode(bytes, false);
+    } catch {
+      jpegDecoder = undefined; // libjpeg has ended its program, as it does at a damaged header.
+    }
     // libjpeg fills what is missing of a file with grey, and warns. It warns of harmless bytes too.
     if (image && !said.some((text) => text.startsWith("Premature end"))) return image;
     throw new Error(said.join("; ") || "it is no JPEG");

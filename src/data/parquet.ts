@@ -76,7 +76,7 @@ export function parquet<T extends object = Row>(
   });
 }
 
-async function openParquet(file: DataFile, { columns }: ParquetOptions) {
+async function openParquet(file: DataFile, { columns, missing = {} }: ParquetOptions) {
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import("hyparquet");
   const buffer = {
     byteLength: file.size,
@@ -84,7 +84,8 @@ async function openParquet(file: DataFile, { columns }: ParquetOptions) {
   };
   const metadata = await parquetMetadataAsync(buffer);
   const names = parquetSchema(metadata).children.map(({ element }) => element.name);
-  for (const name of columns ?? []) if (!names.includes(name)) throw unknownColumn(name, names);
+  for (const name of [...(columns ?? []), ...Object.keys(missing)])
+    if (!names.includes(name)) throw unknownColumn(name, names);
   const compressors = {
     GZIP: (bytes: Uint8Array) => node.zlib.gunzipSync(bytes),
     BROTLI: (bytes: Uint8Array) => node.zlib.brotliDecompressSync(bytes),

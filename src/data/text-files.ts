@@ -201,7 +201,8 @@ export type Row = Readonly<Record<string, string | number | boolean>>;
 /** Values for cells without one, by column. Columns that are not there must have a value in each row. */
 export type MissingValues = Readonly<Record<string, string | number | boolean>>;
 
-type CsvType = "number" | "text" | "boolean";
+const csvTypes = ["number", "text", "boolean"] as const;
+type CsvType = (typeof csvTypes)[number];
 
 const anObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -213,8 +214,9 @@ export const missingOption = option.made<MissingValues>(
 const csvTable = {
   /** The types of columns. Default: guessed from the beginning of the file. */
   types: option.made<Readonly<Record<string, CsvType>>>(
-    'types by column, such as { zip: "text" }',
-    anObject,
+    'types by column, "number", "text" or "boolean", such as { zip: "text" }',
+    (value) =>
+      anObject(value) && Object.values(value as object).every((type) => csvTypes.includes(type as CsvType)),
     {},
   ),
   /** Values for empty cells, by column. Default: an empty cell is an error. */
@@ -294,7 +296,11 @@ function endOfRecord(bytes: Uint8Array, first = false): number {
   return end;
 }
 
-function csvHead(file: DataFile, { header, types = {} }: CsvOptions, parse: CsvParser): CsvHead {
+function csvHead(
+  file: DataFile,
+  { header, types = {}, missing = {} }: CsvOptions,
+  parse: CsvParser,
+): CsvHead {
   const bytes = wholeRecords(file, 0, { end: endOfRecord } as RecordFormat<unknown, unknown>);
   const rows = parse(textOf(bytes));
   const names = header ?? rows[0];
@@ -304,7 +310,8 @@ function csvHead(file: DataFile, { header, types = {} }: CsvOptions, parse: CsvP
     throw new EspalierError("DATA_INVALID", `the column "${twice}" is there twice`, {
       fix: "give each column a name of its own, in the file or by the option header",
     });
-  for (const name of Object.keys(types)) if (!names.includes(name)) throw unknownColumn(name, names);
+  for (const name of Object.keys({ ...types, ...missing }))
+    if (!names.includes(name)) throw unknownColumn(name, names);
   const sample = header ? rows : rows.slice(1);
   return {
     names,

@@ -119,6 +119,12 @@ describe("columns", () => {
       "DATA_COLUMN_UNKNOWN",
     ]);
     expect(error.message).toMatch(/pets, row 0: .*"ages".*"age"/);
+    // A column of numbers that a single cell made text: the fix is how that cell is found.
+    const texts = await errorOf(() => columns({ x: [numeric("age")] }).fit(fromIterable([{ age: "12" }])));
+    expect([(texts.cause as EspalierError).code, texts.fix]).toEqual([
+      "DATA_NOT_FINITE",
+      expect.stringContaining('types: { "age": "number" }'),
+    ]);
     const early = columns({ x: [standardize("age")] });
     expect((await errorOf(() => early.inputs({ age: 1 }))).code).toBe("TRANSFORM_NOT_FITTED");
     expect((await errorOf(() => early.fit(fromIterable([])))).code).toBe("DATA_EMPTY");

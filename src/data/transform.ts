@@ -238,7 +238,13 @@ function numberOf(row: object, name: string): number {
   throw new EspalierError(
     "DATA_NOT_FINITE",
     `the column "${name}" is ${shown(value)}, which is no finite number`,
-    { fix: `give a number, or take it as a category: oneHot(${JSON.stringify(name)})` },
+    {
+      fix:
+        `give a number, or take it as a category: oneHot(${JSON.stringify(name)})` +
+        (typeof value === "string"
+          ? `; a column that csv took for text has a cell that is no number, which types: { ${JSON.stringify(name)}: "number" } finds`
+          : ""),
+    },
   );
 }
 

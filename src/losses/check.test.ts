@@ -120,6 +120,13 @@ describe("a term is refused", () => {
   it.each<[string, string, RegExp, readonly PointLoss[]]>([
     ["that is not one number", "LOSS_NOT_SCALAR", /loss "a" gave f32\[3\]/, giving((loss) => ({ loss }))],
     ["that is nothing", "LOSS_NOT_SCALAR", /loss "a" gave undefined/, giving(() => undefined)],
+    ["that is a plain number", "LOSS_NOT_SCALAR", /loss "a" gave 3,/, giving(() => 3)],
+    [
+      "that comes later",
+      "LOSS_NOT_SCALAR",
+      /loss "a" gave a promise/,
+      giving(async (y) => ({ loss: np.mean(y) })),
+    ],
     [
       "whose metric is not a scalar",
       "LOSS_METRIC_NOT_SCALAR",

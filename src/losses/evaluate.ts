@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError, isPlainObject, nameWords } from "../core/index.ts";
+import { didYouMean, EspalierError, isPlainObject, nameWords, shown } from "../core/index.ts";
 import { isFloat, np, random, Value, type ValueLike } from "../engine/index.ts";
 import { type ApplyOptions, inLayer, type Params } from "../nn/index.ts";
 import type { Ramp } from "../schedule/index.ts";
@@ -164,8 +164,13 @@ function checkTerm(loss: AnyLoss, term: LossTerm): void {
   if (!(value instanceof Value) || value.ndim !== 0 || !isFloat(value.dtype))
     throw new EspalierError(
       "LOSS_NOT_SCALAR",
-      `loss "${loss.name}" gave ${described(value)}, and a loss is one floating-point number`,
-      { fix: "reduce it, np.mean(loss), and return { loss }" },
+      `loss "${loss.name}" gave ${described(value ?? term)}, and a loss is one floating-point number`,
+      {
+        fix:
+          (term as unknown) instanceof Promise
+            ? "a loss is traced, not awaited: give a function that is not async"
+            : "reduce it, np.mean(loss), and return { loss }",
+      },
     );
   const [said, given] = [loss.gives ?? [], Object.keys(term.values ?? {})];
   const missing = said.find((name) => !given.includes(name));
@@ -180,7 +185,8 @@ function checkTerm(loss: AnyLoss, term: LossTerm): void {
   );
 }
 
-const described = (value: unknown): string => (value instanceof Value ? value.type.text : String(value));
+const described = (value: unknown): string =>
+  value instanceof Promise ? "a promise" : value instanceof Value ? value.type.text : shown(value);
 
 /** The fields that these losses read from the batch, together. */
 export function fieldsOf(losses: readonly AnyLoss[]): Readonly<Record<string, Field>> {

@@ -5,6 +5,7 @@ import * as optim from "../optim/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
 import { supervisedConfig } from "./options.ts";
 import { supervisedTask } from "./task.ts";
+import { supervisedTrainer } from "./trainer.ts";
 
 const task = (more: object = {}) =>
   supervisedTask({
@@ -186,5 +187,24 @@ describe("supervisedConfig", () => {
     [{ lastBatch: "no" }, /lastBatch is "no"/],
   ])("refuses %j", (given, message) => {
     expect(() => supervisedConfig(given as never)).toThrow(message);
+  });
+});
+
+describe("supervisedTrainer refuses", () => {
+  const model = nn.dense(1);
+
+  it.each([{ gradientClip: 1 }, { weightDecay: 0.1 }])(
+    "%j beside an optimizer that would not follow it",
+    (given) => {
+      expect(() => supervisedTrainer({ model, optimizer: optim.sgd(), trainingConfig: given })).toThrow(
+        new RegExp(`${Object.keys(given)}.*OPTION_INVALID`, "s"),
+      );
+      const trainingConfig = supervisedConfig({ epochs: 2 }); // Its defaults ask for nothing.
+      expect(supervisedTrainer({ model, optimizer: optim.sgd(), trainingConfig }).config.epochs).toBe(2);
+    },
+  );
+
+  it.each([[[undefined]], [[false]], ["metrics"]])("%j in place of hooks", (hooks) => {
+    expect(() => supervisedTrainer({ model, hooks: hooks as never })).toThrow(/hooks is .*OPTION_INVALID/s);
   });
 });

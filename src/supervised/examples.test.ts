@@ -46,6 +46,13 @@ describe("labels", () => {
     },
   );
 
+  it("that are no whole numbers are refused, and not cut to the class below", async () => {
+    await expect(trained([0, 0.7, 0, 1], classes)).rejects.toMatchObject({ code: "LABELS_INVALID" });
+    await expect(trained(Int32Array.of(0, 1, 0, 1), {}, [0, 1, 1.5, 0])).rejects.toThrow(
+      /1 of 4.* 1.5, at y\[2\]/,
+    );
+  });
+
   it("below 0 are refused, of validation too", async () => {
     const y = Int32Array.of(0, 1, 0, 1);
     await expect(trained(y, {}, Int32Array.of(0, 1, 0, -1))).rejects.toThrow(

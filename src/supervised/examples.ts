@@ -203,9 +203,9 @@ function checkLabels(
   for (const { path, numbers: labels } of hostNumbers(y)) {
     let [bad, first, counted] = [0, 0, 0];
     for (let i = 0; i < labels.length; i++) {
-      const whole = Math.trunc(labels[i] as number);
-      if (whole === ignored) continue;
-      if (whole >= 0 && whole < classes) counted++;
+      const label = Number(labels[i]);
+      if (label === ignored) continue;
+      if (Number.isInteger(label) && label >= 0 && label < classes) counted++;
       else if (bad++ === 0) first = i;
     }
     // A batch of a stream may hold nothing that counts.

@@ -115,6 +115,14 @@ describe("a loaded model", () => {
     expect([...new Set(most)].sort()).toEqual([4, 5]);
   });
 
+  it("refuses what is not one input each, and rows by name where no transform was fitted", async () => {
+    const { directory } = await trained();
+    const loaded = await loadModel(directory, on);
+    await fails(loaded.predict([1, 2]), "DATA_INVALID", /\[\], .*\[2\]/);
+    await fails(loaded.outputs(Float32Array.of(1, 2)), "DATA_INVALID", /\[\], .*\[2\]/);
+    await fails(loaded.predictOne({ age: 1 }), "DATA_INVALID", /age\[\], .*\[2\]/);
+  });
+
   it("takes the best or the newest, and the moving average", async () => {
     const directory = temporaryDirectory();
     const hook = bestCheckpoint({ directory, metric: "validation/worse", direction: "min" });

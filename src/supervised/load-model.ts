@@ -292,6 +292,9 @@ function placed(
   const types = leafTypes(input);
   const size = rows.length;
   const wanted = Math.min(batchSize, 2 ** Math.ceil(Math.log2(size)));
+  const given = new Map<string, ExampleArray>();
+  zipArrays([arrays], ([array], path) => given.set(path, array));
+  if (input) checkKind(types, given);
   return zipArrays([arrays], ([{ data, shape }], path) => {
     const width = data.length / size;
     const dtype = types.get(path)?.dtype;
@@ -302,6 +305,24 @@ function placed(
     const where = { engine: device.engine, device, ...(dtype && { dtype }) };
     return put(filled, { ...where, shape: [wanted, ...shape.slice(1)] });
   });
+}
+
+/** Refuses inputs of other names, or with too few axes to be one input each: `[1, 2]` in place of `[[1, 2]]`. */
+function checkKind(
+  trained: ReadonlyMap<string, { readonly shape: readonly number[] }>,
+  given: typeof trained,
+): void {
+  const text = (types: typeof trained) =>
+    [...types].map(([path, { shape }]) => `${path}[${shape.slice(1)}]`).join(", ");
+  if (
+    given.size === trained.size &&
+    [...trained].every(([path, { shape }]) => (given.get(path)?.shape.length ?? 0) >= shape.length)
+  )
+    return;
+  throw invalid(
+    `an input is ${text(given)}, and in training it was ${text(trained)}`,
+    "give a list of such inputs, or one to predictOne; rows by name need a transform in training",
+  );
 }
 
 const wholeTypes: readonly DType[] = ["i32", "u32", "u8"];

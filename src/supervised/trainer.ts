@@ -77,7 +77,11 @@ const table = {
   ...commonRows,
   /** One plain object for trainer and task; see `supervisedConfig`. */
   trainingConfig: anything<Partial<SupervisedConfig>>("an object such as { epochs: 10, batchSize: 32 }"),
-  hooks: anything<TrainerHook | readonly TrainerHook[]>("a hook, or a list of hooks"),
+  hooks: option.made<TrainerHook | readonly TrainerHook[]>(
+    "a hook, or a list of hooks",
+    (value) => [value].flat().every((hook) => typeof hook === "object" && hook !== null),
+    {},
+  ),
   /**
    * A directory for the run, and what most runs need with it: checkpoints, from which the run goes on when it is
    * started again; metrics on the console, in `metrics.jsonl` and for TensorBoard; a gradient monitor. A checkpoint,
@@ -189,6 +193,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       'give checkpointDir: "runs/mnist" too, or leave automatic out',
     );
   const ownConfig = supervisedConfig(options.trainingConfig);
+  if (options.optimizer) checkOwnOptimizer(ownConfig);
   const strategy = options.taskSpec && strategyOf(options.taskSpec);
   const { logger, ranks, clock, warn, transform } = options;
   let hooks = options.hooks === undefined ? [] : ([options.hooks].flat() as readonly TrainerHook[]);
@@ -428,6 +433,19 @@ function optimizerOf(config: SupervisedConfig): Optimizer {
   const step = weightDecay > 0 ? adamw({ ...rate, weightDecay }) : adam(rate);
   const clipped = Number.isFinite(gradientClip) ? chain(clipByGlobalNorm(gradientClip), step) : step;
   return skip ? skipNonFinite(clipped) : clipped;
+}
+
+/** What only the optimizer of the configuration does is not done by one of the caller's. */
+function checkOwnOptimizer({ gradientClip, weightDecay }: SupervisedConfig): void {
+  const [name, call] = Number.isFinite(gradientClip)
+    ? ["gradientClip", `optim.chain(optim.clipByGlobalNorm(${gradientClip}), optimizer)`]
+    : ["weightDecay", `optim.adamw({ weightDecay: ${weightDecay} })`];
+  if (Number.isFinite(gradientClip) || weightDecay > 0)
+    throw badOption(
+      "supervisedTrainer",
+      `trainingConfig has ${name}, and there is an optimizer, which would not follow it`,
+      `let the optimizer do it, ${call}, or leave optimizer out`,
+    );
 }
 
 /** The state of a run to go on from: states of all its components by name, alone or as a snapshot gives them. */

@@ -100,8 +100,8 @@ export class Run {
 
   register(hook: TrainerHook): void {
     const prepare = (each: TrainerHook): void => {
-      each.prepareTask?.(this.task);
-      for (const child of each.children ?? []) prepare(child);
+      each?.prepareTask?.(this.task); // What is no hook is refused by the manager.
+      for (const child of each?.children ?? []) prepare(child);
     };
     prepare(hook);
     this.hooks.register(hook);

@@ -240,6 +240,11 @@ describe("a run", () => {
 });
 
 describe("ranks", () => {
+  it("refuses what is no hook", () => {
+    for (const hook of [undefined, false])
+      expect(() => new Trainer({ task: new FakeTask(), hooks: [hook as never] })).toThrow(/HOOK_NAMELESS/);
+  });
+
   it("runs hooks on the main rank alone, unless they ask for all", async () => {
     const main = recorder(["onEpochEnd"], { name: "main" });
     const all = recorder(

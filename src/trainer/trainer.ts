@@ -224,7 +224,7 @@ export class Trainer extends HostOfHooks<TrainerEvents, TrainerHook> {
     try {
       await run.emit("onTrainingStart");
       checkValidation(run);
-      this.#staysStopped();
+      this.#staysEnded();
       await new TrainingLoop(run).run();
       await validateAtEnd(run);
       await hooks.settle();
@@ -245,10 +245,15 @@ export class Trainer extends HostOfHooks<TrainerEvents, TrainerHook> {
     return this.#resultWith(metrics);
   }
 
-  /** A run that was stopped, and that is started again from its end, has nothing left to do. */
-  #staysStopped(): void {
-    const { progress, ending, warn } = this.#run;
+  /** A run that was stopped or completed, and that is started again from its end, has nothing left to do. */
+  #staysEnded(): void {
+    const { progress, ending, warn, config } = this.#run;
     const { stopped, counters } = progress;
+    if (stopped === undefined && counters.epochs > 0 && counters.epochs >= config.epochs)
+      warn(
+        `this run has completed ${counters.epochs} epochs already, of ${config.epochs}, so that nothing is trained; ` +
+          "give more epochs, or another directory to train from the beginning",
+      );
     if (stopped === undefined) return;
     ending.stop(stopped);
     warn(

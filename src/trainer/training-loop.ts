@@ -185,7 +185,7 @@ export class TrainingLoop {
     const { epoch } = progress.counters;
     if (config.onEmpty === "error")
       throw new EspalierError("EPOCH_EMPTY", `epoch ${epoch} has no batches: the task has no data`, {
-        fix: 'give the task data, or set onEmpty: "finish" to end the run there',
+        fix: 'give the task data (of a stream at least one whole batch), or set onEmpty: "finish" to end the run there',
       });
     ending.complete(`epoch ${epoch} has no batches`);
     return finished;

@@ -123,6 +123,17 @@ describe("onStart", () => {
   });
 });
 
+describe("a run that was completed", () => {
+  it("trains nothing when it is started again, and says so", async () => {
+    const store = memoryStore();
+    await trainerOf([checkpointHook({ store })]).trainer.train();
+    const again = trainerOf([checkpointHook({ store })]);
+    expect(await again.trainer.train()).toMatchObject({ outcome: "completed", counters: { batches: 12 } });
+    expect(batchesOf(again)).toBe(0);
+    expect(again.warnings).toEqual([expect.stringMatching(/completed 3 epochs already, of 3,/)]);
+  });
+});
+
 describe("a run that was stopped", () => {
   it("stays ended when it is started again, and says how it goes on", async () => {
     const store = memoryStore();
