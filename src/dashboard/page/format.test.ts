@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatAge, formatBytes, formatDuration, formatNumber, formatTick } from "./format.ts";
+import { formatAge, formatDuration, formatNumber, formatTick } from "./format.ts";
 
 it.each([
   [0, "0"],
@@ -41,9 +41,3 @@ it.each([
   [7_300_000, "2 h ago"],
   [400_000_000, "4 d ago"],
 ])("shows an age of %s milliseconds as %s", (ms, text) => expect(formatAge(ms)).toBe(text));
-
-it.each([
-  [512, "512 B"],
-  [1500, "1.5 kB"],
-  [20_400_000, "20.4 MB"],
-])("shows %s bytes as %s", (bytes, text) => expect(formatBytes(bytes)).toBe(text));

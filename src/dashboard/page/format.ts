@@ -44,14 +44,5 @@ export function formatAge(milliseconds: number): string {
   return milliseconds < 2000 ? "now" : `${Math.floor(milliseconds / size)} ${unit} ago`;
 }
 
-/** Bytes with a unit: 512 B, 1.5 kB, 20 MB. */
-export function formatBytes(bytes: number): string {
-  let [size, unit] = [bytes, 0];
-  while (size >= 1000 && unit < units.length - 1) [size, unit] = [size / 1000, unit + 1];
-  return `${unit === 0 ? size : Number(size.toPrecision(3))} ${units[unit]}`;
-}
-
-const units = ["B", "kB", "MB", "GB", "TB", "PB"];
-
 /** A moment: 2025-03-04 05:06:07, in the browser's time zone. Swedes write it so. */
 export const formatTime = (milliseconds: number): string => new Date(milliseconds).toLocaleString("sv");

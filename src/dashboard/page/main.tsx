@@ -13,7 +13,6 @@ import { details, followRuns, openDetails, runs } from "./runs.ts";
 import { listed, RunActions, RunFacts, RunsList } from "./runs-list.tsx";
 import { formatView, setView, view } from "./view.ts";
 import { RunTabs, tabs } from "./views.tsx";
-import "./style.css";
 
 const themes = ["auto", "light", "dark"] as const;
 const helpShown = signal(false);

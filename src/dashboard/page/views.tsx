@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClusterStatus, Comparison, Hooks, RunDetail, Sweep, Why } from "../api.ts";
 import { ChartsView, MetricCharts } from "./charts.tsx";
 import { isReport, onLive } from "./client.ts";
-import { canSteer, controlOf, tell } from "./controls.tsx";
+import { canSteer, tell } from "./controls.tsx";
 import { CheckpointsView, LogView, ReplaysView } from "./directory-views.tsx";
 import {
   apiOf,
@@ -214,7 +214,7 @@ function detailsText(details: unknown): string {
 /** The plan with its reasons, the state of each hook, and why it did or did not run. */
 function HooksView({ run }: { readonly run: RunDetail }) {
   const asked = view.value.item;
-  const told = controlOf(run)?.hooks ?? {};
+  const told = run.control?.hooks ?? {};
   const actions = (name: string, enabled: boolean) => {
     const action = enabled ? "Disable" : "Enable";
     const ask = () => tell(run, { action: enabled ? "disable" : "enable", hook: name });
