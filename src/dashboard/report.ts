@@ -51,7 +51,6 @@ async function answersAbout(id: string, runs: Runs): Promise<Readonly<Record<str
   const session = await ask<Session>("/api/session");
   answers["/api/session"] = { ...session, store: "", directory: "" } satisfies Session;
   answers["/api/runs"] = [summaryOf(runs, await runs.row(id))];
-  answers["/api/cluster"] = { problem: "a report has no cluster", runs: [] };
   const { control: _, ...detail } = await ask<RunDetail>(own);
   answers[own] = detail;
   for (const axis of ["step", "time"])

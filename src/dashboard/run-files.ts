@@ -120,11 +120,15 @@ function amongRuns({ directory }: Runs, path: string): readonly string[] {
   }
 }
 
+/** Recorded episodes of a run. Of a directory that runs share, files that another run has written over are left out. */
 export async function listReplays(runs: Runs, id: string) {
   const { readReplay } = await import("../rl/index.ts");
-  return Promise.all(
+  const own = (await runs.row(id)).name;
+  const others = new Set((await runs.rows()).map(({ name }) => name).filter((name) => name !== own));
+  const listed = await Promise.all(
     (await replayFiles(runs, id)).map(async ({ name, path, at, step }) => {
       const replay = await readReplay(path).catch(() => undefined);
+      if (others.has(String(replay?.about.run))) return [];
       const filed = Number(replay?.about.steps ?? replay?.about.step ?? 0);
       return {
         name,
@@ -135,6 +139,7 @@ export async function listReplays(runs: Runs, id: string) {
       };
     }),
   );
+  return listed.flat();
 }
 
 /** Pictures a second, and the most of a film: of longer episodes every second one, or fewer, is shown. */

@@ -40,12 +40,15 @@ export async function tell({ id: run }: RunDetail, action: ControlAction): Promi
 /** True where requests to the run can be sent, and something listens. */
 export const canSteer = (run: RunDetail): boolean => whyNot(run) === undefined;
 
-const ended = "This run has ended.";
+/** True of a run that has not ended, as far as is known. */
+const isOn = ({ state, control }: RunDetail): boolean =>
+  control?.state !== "ended" && (state === "running" || state === "paused");
 
 function whyNot(run: RunDetail): string | undefined {
-  const { control: state } = run;
-  if (state?.state === "ended" || (run.state !== "running" && run.state !== "paused")) return ended;
-  if (!state) return "This run cannot be steered: it has said nothing of what it can be told.";
+  const more = run.hasDirectory ? `To go on from its newest checkpoint: espalier resume ${run.id}` : "";
+  if (run.state === "lost") return `The process of this run is gone. ${more}`;
+  if (!isOn(run)) return "This run has ended.";
+  if (!run.control) return "This run cannot be steered: it has said nothing of what it can be told.";
   if (session.value?.control === true) return undefined;
   return "To steer this run, open the address with the token that `espalier dashboard` printed when it started.";
 }
@@ -58,7 +61,7 @@ export function Controls({ run }: { readonly run: RunDetail }) {
   return (
     <section class="panel" aria-label="Controls">
       {why && <p class="note">{why}</p>}
-      {state && why !== ended && <Requests run={run} state={state} off={why !== undefined} />}
+      {state && isOn(run) && <Requests run={run} state={state} off={why !== undefined} />}
       <ul aria-live="polite" aria-label="Answers of the run">
         {sent.value
           .filter((one) => one.run === run.id)

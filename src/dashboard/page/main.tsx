@@ -137,12 +137,14 @@ const shortcuts: readonly Shortcut[] = [
   ],
   ["d", "light, dark or automatic colours", () => setView({ theme: next(themes, view.peek().theme, 1) })],
 ];
-/** Not in a report, which has one run and no list. */
-const shortcutsOfRuns: readonly Shortcut[] = [
-  ["l", "list of runs", () => setView({ run: undefined, zoom: undefined })],
-  ["[", "previous run of the list", () => goBy(-1)],
-  ["]", "next run of the list", () => goBy(1)],
-];
+/** None in a report, which has one run and no list. */
+const shortcutsOfRuns: readonly Shortcut[] = isReport
+  ? []
+  : [
+      ["l", "list of runs", () => setView({ run: undefined, zoom: undefined })],
+      ["[", "previous run of the list", () => goBy(-1)],
+      ["]", "next run of the list", () => goBy(1)],
+    ];
 const shortcutsOfTabs = tabs
   .slice(0, 9)
   .map(({ id, title }, i): Shortcut => [String(i + 1), title, () => setView({ tab: id })]);
@@ -166,7 +168,7 @@ function pressed(event: KeyboardEvent): void {
   const { run, tab } = view.peek();
   const all = [
     ...shortcuts,
-    ...(isReport ? [] : shortcutsOfRuns),
+    ...shortcutsOfRuns,
     ...(run === undefined ? [] : shortcutsOfTabs),
     ...(run !== undefined && tab === "charts" ? shortcutsOfCharts : []),
   ];

@@ -2,6 +2,7 @@
 import { signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { amountText } from "../../core/index.ts";
 import type { RunMarks, RunState, RunSummary, Sparks } from "../api.ts";
 import { get, isReport, now, onLive, send, session } from "./client.ts";
 import { AskingButton, apiOf, Button, Check, type Column, Field, Table } from "./elements.tsx";
@@ -235,7 +236,7 @@ export const RunFacts = ({ run }: { readonly run: RunSummary }) => (
         heartbeat <Age at={run.heartbeat} />
       </span>
     )}
-    {run.resumes > 0 && <span>resumed {run.resumes} times</span>}
+    {run.resumes > 0 && <span>resumed {amountText(run.resumes, "times")}</span>}
     {run.tags.map((tag) => (
       <TagButton key={tag} tag={tag} />
     ))}

@@ -43,7 +43,8 @@ export const tabs: readonly { readonly id: string; readonly title: string; reado
 /** The tabs and the one that is chosen. Arrow keys, Home and End go from tab to tab. */
 export function RunTabs({ run }: { readonly run: RunDetail }) {
   const list = useRef<HTMLDivElement>(null);
-  const shown = tabs.filter(({ id }) => id !== "sweep" || run.sweep !== undefined);
+  const absent = { sweep: run.sweep === undefined, cluster: isReport };
+  const shown = tabs.filter(({ id }) => !absent[id as keyof typeof absent]);
   const { tab } = view.value;
   const at = Math.max(0, shown.map(({ id }) => id).indexOf(tab));
   const chosen = shown[at];
@@ -331,7 +332,7 @@ const shortened = (value: string): string =>
 
 /** Asks every two seconds, while the page is in sight: a cluster has no events. */
 const everyTwoSeconds: Changes<ClusterStatus> = (change) => {
-  const timer = setInterval(() => !isReport && !document.hidden && change(() => undefined), 2000);
+  const timer = setInterval(() => !document.hidden && change(() => undefined), 2000);
   return () => clearInterval(timer);
 };
 
