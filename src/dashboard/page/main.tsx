@@ -19,10 +19,6 @@ const helpShown = signal(false);
 
 function Page() {
   const run = useComputed(() => view.value.run).value;
-  useEffect(() => {
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  }, []);
   return (
     <>
       <Header />
@@ -203,6 +199,7 @@ effect(() => {
   const { run } = view.value;
   document.title = run === undefined ? "Espalier" : `${runs.value?.get(run)?.name ?? run} · Espalier`;
 });
+addEventListener("keydown", pressed);
 void openSession();
 followRuns();
 const root = document.getElementById("app");

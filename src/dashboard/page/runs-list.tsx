@@ -1,5 +1,5 @@
 // The list of runs: search, tags, sorting, spark lines, and what can be done with the selected ones.
-import { signal, useComputed } from "@preact/signals";
+import { computed, signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { amountText } from "../../core/index.ts";
@@ -48,7 +48,7 @@ const columns: readonly Column<RunSummary>[] = [
     head: <Heading id={id} title={title} />,
     cell,
   })),
-  { title: "Spark line", head: <SparkTitle />, cell: (run) => <Spark run={run} /> },
+  { title: "Spark line", head: <>{computed(() => view.value.spark)}</>, cell: (run) => <Spark run={run} /> },
 ];
 
 /** The runs that the view asks for, in its order. */
@@ -365,10 +365,6 @@ function askSparks(delay: number): void {
     const none = Object.fromEntries(due.map((id) => [id, []]));
     if (key === sparkKey) sparks.value = { ...sparks.peek(), ...none, ...found };
   }, delay);
-}
-
-function SparkTitle() {
-  return <>{view.value.spark}</>;
 }
 
 function Spark({ run }: { readonly run: RunSummary }) {
