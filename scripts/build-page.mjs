@@ -5,8 +5,22 @@ import { build } from "vite";
 
 const [out] = process.argv.slice(2);
 if (out === undefined) throw new Error("say where to: node scripts/build-page.mjs DIRECTORY");
+// One document, one script, one style, with hashes in their names.
 await build({
-  configFile: fileURLToPath(new URL("../src/dashboard/page/vite.config.ts", import.meta.url)),
+  configFile: false,
+  root: fileURLToPath(new URL("../src/dashboard/page", import.meta.url)),
+  base: "./",
   logLevel: "error",
-  build: { outDir: resolve(out) },
+  esbuild: false,
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    outDir: resolve(out),
+    target: "es2022",
+    emptyOutDir: true,
+    assetsDir: "assets",
+    // No request beside the document, the script and the style.
+    modulePreload: false,
+    cssCodeSplit: false,
+    rolldownOptions: { output: { codeSplitting: false } },
+  },
 });

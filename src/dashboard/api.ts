@@ -39,7 +39,7 @@ export type Comparison = Answers["GET /api/compare"];
 export type Sweep = Answers["GET /api/sweeps"][number];
 export type ClusterStatus = Answers["GET /api/cluster"];
 
-/** Events of `/api/live`, by name: increments, never what was sent before. */
+/** Events of `/api/live`, by name: what is new, never what was sent before. */
 export interface LiveEvents {
   /** Runs that are new or have changed; `gone` were deleted. */
   readonly runs: { readonly changed: readonly RunSummary[]; readonly gone: readonly string[] };
@@ -50,8 +50,8 @@ export interface LiveEvents {
       Record<string, { readonly step: number[]; readonly time: number[]; readonly value: (number | null)[] }>
     >;
   };
-  /** New rows of a kind in the stats store: evaluations, checkpoints, replays, interventions, decisions. */
-  readonly event: { readonly run: string; readonly kind: string; readonly rows: readonly unknown[] };
+  /** There are new rows of a kind in the stats store: evaluations, checkpoints, replays, interventions, decisions. */
+  readonly event: { readonly run: string; readonly kind: string };
   /** New lines of the log, with their offsets as a `LogPart` has them. */
   readonly log: LogPart & { readonly run: string };
   /** What the run answers to requests, and its state as control sees it. */

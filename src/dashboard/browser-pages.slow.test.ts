@@ -436,6 +436,14 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
     await page.context().close();
   });
 
+  it("says how a run goes on whose process is gone", async () => {
+    await fileRun(store, "gone", { startedAt: 1 });
+    makeDirectory(directory, "gone");
+    const page = await open({ run: "gone" });
+    await page.getByText("espalier resume gone").waitFor();
+    await page.context().close();
+  });
+
   it("asked no other host, and no script failed", () => {
     expect(pages.foreign).toEqual([]);
     expect(pages.problems).toEqual([]);

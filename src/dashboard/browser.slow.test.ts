@@ -315,6 +315,11 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     const name = /^(Pause|Stop|Checkpoint now|Evaluate now|Set|Release|Disable|Archive|Tags|Delete)/;
     expect(await reader.getByRole("button", { name }).count()).toBeGreaterThan(10);
     expect(await reader.getByRole("button", { name, disabled: false }).allInnerTexts()).toEqual([]);
+    // They look so, too.
+    const opacity = (button: string) =>
+      reader.evaluate(`Number(getComputedStyle([...document.querySelectorAll("button")]
+        .find(({ textContent }) => textContent === "${button}")).opacity)`);
+    expect([await opacity("Pause"), await opacity("Why")]).toEqual([0.5, 1]);
     await reader.getByRole("tab", { name: "Checkpoints" }).click();
     await reader
       .getByRole("button", { name: /^Verify/, disabled: true })
@@ -468,6 +473,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     expect(await blankCharts(report)).toEqual([]);
     expect(await seriousViolations(report)).toEqual([]);
     const all = await report.getByRole("tab").allInnerTexts();
+    expect(all).not.toContain("Cluster");
     expect(all).toEqual(expect.arrayContaining(["Evaluations", "Hooks", "Checkpoints", "Log", "Replays"]));
     for (const name of all) {
       await report.getByRole("tab", { name }).click();

@@ -16,7 +16,10 @@ export function readCluster(env: NodeJS.ProcessEnv = process.env) {
 /** `problem` says why there is nothing to see. */
 async function readFrom(servers: string, token: string | undefined) {
   const nothing = (problem: string) => ({ problem, server: undefined, runs: [] });
-  if (servers === "") return nothing("set NATS_URL to the address of a server and start again");
+  if (servers === "")
+    return nothing(
+      "No NATS server is known. To see workers and evaluators here, end the dashboard and start it with NATS_URL set to the address of theirs.",
+    );
   const { natsBroker, readStatus } = await import("../cluster/index.ts");
   try {
     const broker = await natsBroker({ servers, token, patience: PATIENCE, warn: () => undefined });

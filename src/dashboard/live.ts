@@ -61,10 +61,11 @@ export class Live {
       this.#watcher("", LIST_EVERY, () => watchList(this.#runs)),
       ...[...new Set(ids)].map((id) => this.#watcher(id, LOOK_EVERY, () => watchRun(this.#runs, id))),
     ];
-    this.#clients.add(response);
+    for (const clients of [this.#clients, ...watchers.map((watcher) => watcher.clients)])
+      clients.add(response);
     response.on("close", () => this.#leave(response));
     // What is asked for once this answer has begun is older than what is then sent: nothing falls between.
-    await Promise.all(watchers.map((watcher) => watcher.add(response)));
+    await Promise.all(watchers.map(({ begun }) => begun));
     if (response.destroyed) return;
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write(": here\n\n");
@@ -81,7 +82,8 @@ export class Live {
 
   #leave(client: ServerResponse): void {
     this.#clients.delete(client);
-    for (const [id, watcher] of this.#watchers) if (watcher.remove(client)) this.#watchers.delete(id);
+    for (const [id, { clients }] of this.#watchers)
+      if (clients.delete(client) && clients.size === 0) this.#watchers.delete(id);
   }
 
   /** Ends all answers and stops watching. */
@@ -96,52 +98,30 @@ export class Live {
 
 /** Looks at something again and again while clients listen, and sends them what is new. */
 class Watcher {
-  readonly #clients = new Set<ServerResponse>();
-  readonly #every: number;
-  /** Notes how things stand, so that the first look finds what came since. */
-  readonly #begin: () => Promise<Look>;
-  #begun: Promise<Look | undefined> | undefined;
-
-  constructor(every: number, begin: () => Promise<Look>) {
-    this.#every = every;
-    this.#begin = begin;
-  }
-
+  readonly clients = new Set<ServerResponse>();
   /** Resolves when everything that comes from then on is sent. */
-  async add(client: ServerResponse): Promise<void> {
-    this.#clients.add(client);
-    if (!this.#begun) {
-      this.#begun = this.#tryBegin();
-      void this.#watch(this.#begun);
-    }
-    await this.#begun;
-  }
+  readonly begun: Promise<unknown>;
 
-  /** True where it was the last one. */
-  remove(client: ServerResponse): boolean {
-    this.#clients.delete(client);
-    return this.#clients.size === 0;
-  }
-
-  /** Undefined of a run that is not there yet, or where the store cannot be reached. */
-  #tryBegin(): Promise<Look | undefined> {
-    return this.#begin().catch(() => undefined);
-  }
-
-  async #watch(beginning: Promise<Look | undefined>): Promise<void> {
-    let look = await beginning;
-    while (this.#clients.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, this.#every).unref());
-      // What a store that cannot be reached does not tell now, the next look finds.
-      if (look) while (this.#clients.size > 0 && (await look(this.#send).catch(() => false)));
-      else look = await this.#tryBegin();
-    }
-    this.#begun = undefined;
+  /** `begin` notes how things stand, so that the first look finds what came since. */
+  constructor(every: number, begin: () => Promise<Look>) {
+    // Undefined of a run that is not there yet, or where the store cannot be reached.
+    const tryToBegin = () => begin().catch(() => undefined);
+    const beginning = tryToBegin();
+    this.begun = beginning;
+    void beginning.then(async (begun) => {
+      let look = begun;
+      while (this.clients.size > 0) {
+        await new Promise((resolve) => setTimeout(resolve, every).unref());
+        // What a store that cannot be reached does not tell now, the next look finds.
+        if (look) while (this.clients.size > 0 && (await look(this.#send).catch(() => false)));
+        else look = await tryToBegin();
+      }
+    });
   }
 
   #send: Send = (name, event) => {
     const text = `event: ${name}\ndata: ${JSON.stringify(event)}\n\n`;
-    for (const client of this.#clients) {
+    for (const client of this.clients) {
       if (!client.headersSent) continue;
       if (client.writableLength > MOST_WAITING) client.destroy();
       else client.write(text);
@@ -178,14 +158,9 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
   let looks = 0;
 
   const lookAtEvents = async (send: Send): Promise<void> => {
-    const store = runs.storeOf(run);
-    const [before, now] = [counts, await store.counts(run)];
+    const [before, now] = [counts, await runs.storeOf(run).counts(run)];
     counts = now;
-    for (const kind of KINDS)
-      if (now[kind] > before[kind]) {
-        const rows = (await store.list(run, kind)).slice(before[kind], now[kind]);
-        send("event", { run, kind, rows });
-      }
+    for (const kind of KINDS) if (now[kind] > before[kind]) send("event", { run, kind });
   };
   const lookAtControl = (send: Send): void => {
     const state = readControl(directory);

@@ -10,9 +10,6 @@ import { answerTo } from "./routes.ts";
 import { Runs, type RunsOptions, summaryOf } from "./runs.ts";
 import { inside, pathSegments } from "./safety.ts";
 
-/** Points of a series, and metrics of one answer. */
-const POINTS = 600;
-const KEYS_TOGETHER = 50;
 /** Recorded episodes that are shown, the newest. */
 const MOST_FILMS = 5;
 
@@ -54,15 +51,10 @@ async function answersAbout(id: string, runs: Runs): Promise<Readonly<Record<str
   const session = await ask<Session>("/api/session");
   answers["/api/session"] = { ...session, store: "", directory: "" } satisfies Session;
   answers["/api/runs"] = [summaryOf(runs, await runs.row(id))];
-  answers["/api/cluster"] = { problem: "a report has no cluster", runs: [] };
   const { control: _, ...detail } = await ask<RunDetail>(own);
   answers[own] = detail;
   for (const axis of ["step", "time"])
-    for (let i = 0; i < detail.metrics.length; i += KEYS_TOGETHER) {
-      const query = new URLSearchParams({ points: String(POINTS), axis });
-      for (const { key } of detail.metrics.slice(i, i + KEYS_TOGETHER)) query.append("key", key);
-      await ask(`${own}/series?${query}`);
-    }
+    for (const { key } of detail.metrics) await ask(`${own}/series?${new URLSearchParams({ axis, key })}`);
   for (const kind of ["evaluation", "intervention"]) await ask(`${own}/events?kind=${kind}`);
   const { hooks } = await ask<Hooks>(`${own}/hooks`);
   for (const { name } of hooks) await tryToAsk(`${own}/why?hook=${encodeURIComponent(name)}`);

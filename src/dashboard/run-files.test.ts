@@ -101,6 +101,17 @@ it("replays are listed and drawn", async () => {
   expect(film.frames[0]).toMatch(/^<svg[\s\S]*<\/svg>\s*$/);
   expect(film.frames.join("")).not.toContain("<script");
   expect((await ask("/api/runs/a/replays/outside")).status).toBe(404);
+  // One that another run has written over, in a directory that both were given.
+  await fileRun(store, "b");
+  const shared = await writeReplay(
+    join(directory, "replays"),
+    { ...replay, about: { run: "b", step: 60 } },
+    { name: "shared" },
+  );
+  for (const run of ["a", "b"])
+    await store.add(run, "replay", [{ step: 60, path: shared.path, uri: undefined, wall: 1 }]);
+  expect(await get<readonly ReplaySummary[]>("/api/runs/a/replays")).toHaveLength(1);
+  expect(await get<readonly ReplaySummary[]>("/api/runs/b/replays")).toHaveLength(1);
   writeFileSync(join(own, "replays", "broken.replay"), "no replay");
   expect(await get<readonly ReplaySummary[]>("/api/runs/a/replays")).toHaveLength(2);
 });

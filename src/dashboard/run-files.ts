@@ -11,7 +11,6 @@ import {
   type PartedStore,
 } from "../checkpoint/index.ts";
 import { EspalierError } from "../core/index.ts";
-import type { RunRow } from "../metrics/index.ts";
 import { directoryOf, type Runs } from "./runs.ts";
 import { inside } from "./safety.ts";
 
@@ -96,26 +95,21 @@ async function replayFiles(runs: Runs, id: string) {
   const row = await runs.row(id);
   const filed = await runs.storeOf(id).list(id, "replay");
   const steps = new Map(filed.map(({ path, step }) => [basename(path, SUFFIX), step]));
-  const paths = [...filed.flatMap(({ path }) => amongRuns(runs, path)), ...inDirectory(runs, row)];
+  const own = inside(directoryOf(runs, row), "replays");
+  const names = own === undefined ? [] : readdirSync(own).filter((name) => !name.startsWith("."));
+  const paths = [...filed.map(({ path }) => path), ...names.map((name) => join(own ?? "", name))];
   const files = new Map(
-    paths.map((path) => {
-      const name = basename(path, SUFFIX);
-      return [name, { name, path, at: statSync(path).mtimeMs, step: steps.get(name) }] as const;
-    }),
+    paths
+      .flatMap((path) => amongRuns(runs, path))
+      .map((path) => {
+        const name = basename(path, SUFFIX);
+        return [name, { name, path, at: statSync(path).mtimeMs, step: steps.get(name) }] as const;
+      }),
   );
   return [...files.values()].sort((a, b) => b.at - a.at).slice(0, MOST_REPLAYS);
 }
 
-function inDirectory(runs: Runs, row: RunRow): readonly string[] {
-  const own = inside(directoryOf(runs, row), "replays");
-  if (own === undefined) return [];
-  return readdirSync(own).flatMap((name) => {
-    const path = name.endsWith(SUFFIX) && !name.startsWith(".") ? inside(own, name) : undefined;
-    return path === undefined ? [] : [path];
-  });
-}
-
-/** A path that was filed, where it leads to a file below the directory of runs. */
+/** The path of a replay, where it leads to a file below the directory of runs. */
 function amongRuns({ directory }: Runs, path: string): readonly string[] {
   try {
     const real = realpathSync(path);
@@ -126,11 +120,15 @@ function amongRuns({ directory }: Runs, path: string): readonly string[] {
   }
 }
 
+/** Recorded episodes of a run. Of a directory that runs share, files that another run has written over are left out. */
 export async function listReplays(runs: Runs, id: string) {
   const { readReplay } = await import("../rl/index.ts");
-  return Promise.all(
+  const own = (await runs.row(id)).name;
+  const others = new Set((await runs.rows()).map(({ name }) => name).filter((name) => name !== own));
+  const listed = await Promise.all(
     (await replayFiles(runs, id)).map(async ({ name, path, at, step }) => {
       const replay = await readReplay(path).catch(() => undefined);
+      if (others.has(String(replay?.about.run))) return [];
       const filed = Number(replay?.about.steps ?? replay?.about.step ?? 0);
       return {
         name,
@@ -141,6 +139,7 @@ export async function listReplays(runs: Runs, id: string) {
       };
     }),
   );
+  return listed.flat();
 }
 
 /** Pictures a second, and the most of a film: of longer episodes every second one, or fewer, is shown. */

@@ -65,10 +65,8 @@ it("sends what is new to those who listen", async () => {
   expect(await listener.next("log")).toMatchObject({ lines: ["three"] });
   expect(await get("/api/runs/a/log")).toEqual({ lines: ["one", "two \\x1b[2J", "three"], from: 0, to: 19 });
   await store.add("a", "evaluation", [{ step: 3, name: "evaluation", scores: { return: 1 }, wall: 1 }]);
-  expect(await listener.next("event")).toMatchObject({
-    kind: "evaluation",
-    rows: [{ scores: { return: 1 } }],
-  });
+  expect(await listener.next("event")).toEqual({ run: "a", kind: "evaluation" });
+  expect(await get("/api/runs/a/events?kind=evaluation")).toMatchObject([{ scores: { return: 1 } }]);
 });
 
 it("serves the page's files", async () => {

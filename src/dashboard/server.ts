@@ -53,32 +53,18 @@ export interface RunningDashboard {
 }
 
 /** The status of an error by its code. Others are faults of the server. */
-const statuses: Readonly<Record<string, number>> = {
-  DASHBOARD_REQUEST_INVALID: 400,
-  STATS_CHOICE_INVALID: 400,
-  OPTION_INVALID: 400,
-  OPTION_UNKNOWN: 400,
-  CONTROL_REQUEST: 400,
-  DASHBOARD_TOKEN_NEEDED: 401,
-  DASHBOARD_FORBIDDEN: 403,
-  DASHBOARD_NOT_FOUND: 404,
-  STATS_UNKNOWN_RUN: 404,
-  RUN_MISSING: 404,
-  CHECKPOINT_MISSING: 404,
-  REPLAY_MISSING: 404,
-  REPLAY_ENVIRONMENT: 404,
-  REPLAY_NO_PICTURE: 404,
-  DECISION_UNKNOWN: 404,
-  DASHBOARD_METHOD: 405,
-  DASHBOARD_NOT_LISTENING: 409,
-  CONTROL_REFUSED: 409,
-  RUN_ALIVE: 409,
-  DASHBOARD_TOO_LARGE: 413,
-  DASHBOARD_TOO_LONG: 414,
-  DASHBOARD_BUSY: 503,
-  STATS_UNAVAILABLE: 503,
-  STATS_BUSY: 503,
-};
+const statuses: readonly (readonly [status: number, codes: RegExp])[] = [
+  [400, /^(DASHBOARD_REQUEST_INVALID|STATS_CHOICE_INVALID|OPTION_(INVALID|UNKNOWN)|CONTROL_REQUEST)$/],
+  [401, /^DASHBOARD_TOKEN_NEEDED$/],
+  [403, /^DASHBOARD_FORBIDDEN$/],
+  [404, /^(DASHBOARD_NOT_FOUND|STATS_UNKNOWN_RUN|DECISION_UNKNOWN|(RUN|CHECKPOINT|REPLAY)_MISSING)$/],
+  [404, /^REPLAY_(ENVIRONMENT|NO_PICTURE)$/],
+  [405, /^DASHBOARD_METHOD$/],
+  [409, /^(DASHBOARD_NOT_LISTENING|CONTROL_REFUSED|RUN_ALIVE)$/],
+  [413, /^DASHBOARD_TOO_LARGE$/],
+  [414, /^DASHBOARD_TOO_LONG$/],
+  [503, /^(DASHBOARD_BUSY|STATS_UNAVAILABLE|STATS_BUSY)$/],
+];
 
 interface Dashboard {
   readonly runs: Runs;
@@ -197,5 +183,6 @@ function sendError(request: IncomingMessage, response: ServerResponse, error: un
     ? { code: error.code, message: errorText(error), ...(fix !== undefined && { fix }) }
     : { code: "DASHBOARD_FAILED", message: "the server failed at this" };
   if (!request.complete) response.setHeader("connection", "close");
-  sendJson(response, (known && statuses[error.code]) || 500, { error: said });
+  const [status = 500] = statuses.find(([, codes]) => codes.test(said.code)) ?? [];
+  sendJson(response, status, { error: said });
 }

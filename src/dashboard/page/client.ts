@@ -98,7 +98,10 @@ export async function getSeries(
   key: string,
   choice: Readonly<Record<string, string>>,
 ): Promise<Series | undefined> {
-  const path = `/api/runs/${encodeURIComponent(run)}/series?${new URLSearchParams(choice)}`;
+  const place = `/api/runs/${encodeURIComponent(run)}/series?`;
+  if (isReport)
+    return (await get<readonly Series[]>(place + new URLSearchParams({ axis: choice.axis ?? "", key })))[0];
+  const path = place + new URLSearchParams(choice);
   let { keys, found } = gathering.get(path) ?? {};
   if (!keys || !found) {
     const own = new Set<string>();
@@ -121,7 +124,12 @@ export const send = <T>(method: "POST" | "DELETE", path: string, body?: object):
   request<T>(method, path, body).catch(notify);
 
 async function request<T>(method: string, path: string, body?: object): Promise<T> {
-  if (report) return fromReport<T>(report, path);
+  if (report && Object.hasOwn(report, path)) return report[path] as T;
+  if (report)
+    throw refused({
+      message: "This report does not hold this view.",
+      fix: "Open the run in the dashboard: `espalier dashboard`.",
+    });
   const sent = body && { "content-type": "application/json" };
   const response = await fetch(`.${path}`, {
     method,
@@ -137,24 +145,6 @@ async function request<T>(method: string, path: string, body?: object): Promise<
   if (response.ok) return answer as T;
   const said = (answer as { error?: ApiError } | undefined)?.error;
   throw refused(said ?? { message: `${method} ${path} was answered ${response.status}.` });
-}
-
-/** An answer that a report carries. Series stand there in other groups: the wanted ones are picked by run, axis and key. */
-function fromReport<T>(answers: Readonly<Record<string, unknown>>, path: string): T {
-  if (Object.hasOwn(answers, path)) return answers[path] as T;
-  const [place = "", query = ""] = path.split("?");
-  if (place.endsWith("/series")) {
-    const wanted = new URLSearchParams(query);
-    const groups = Object.entries(answers).filter(
-      ([stored]) => stored.startsWith(`${place}?`) && stored.includes(`axis=${wanted.get("axis")}`),
-    );
-    const found = groups.flatMap(([, group]) => group as readonly Series[]);
-    return found.filter(({ key }) => wanted.getAll("key").includes(key)) as T;
-  }
-  throw refused({
-    message: "This report does not hold this view.",
-    fix: "Open the run in the dashboard: `espalier dashboard`.",
-  });
 }
 
 const events = new EventTarget();

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { ControlAction } from "../../metrics/index.ts";
 import type { ControlRecord, ControlRequest, ControlState, RunDetail } from "../api.ts";
 import { isReport, onLive, send, session } from "./client.ts";
-import { apiOf, Button, Field, Question } from "./elements.tsx";
+import { AskingButton, apiOf, Button, Field } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 
 /** Requests of this page, newest first, with their record once the run has answered. */
@@ -16,22 +16,12 @@ interface Sent {
   readonly record?: ControlRecord | undefined;
 }
 
-/** What runs said last of themselves, by id. */
-const states = signal<Readonly<Record<string, ControlState>>>({});
-
-onLive("control", ({ run, state, records }) => {
-  states.value = { ...states.peek(), [run]: state };
+onLive("control", ({ records }) => {
   sent.value = sent.peek().map((one) => ({
     ...one,
     record: records.find(({ request }) => request.id === one.request.id) ?? one.record,
   }));
 });
-
-/** What a run said last of what it is doing; undefined where nothing listens. */
-export function controlOf({ id, control }: RunDetail): ControlState | undefined {
-  const said = states.value[id];
-  return said && (!control || said.wall >= control.wall) ? said : control;
-}
 
 /** Who asks, as it is stored with every intervention. */
 const nameKey = "espalier-name";
@@ -50,12 +40,15 @@ export async function tell({ id: run }: RunDetail, action: ControlAction): Promi
 /** True where requests to the run can be sent, and something listens. */
 export const canSteer = (run: RunDetail): boolean => whyNot(run) === undefined;
 
-const ended = "This run has ended.";
+/** True of a run that has not ended, as far as is known. */
+const isOn = ({ state, control }: RunDetail): boolean =>
+  control?.state !== "ended" && (state === "running" || state === "paused");
 
 function whyNot(run: RunDetail): string | undefined {
-  const state = controlOf(run);
-  if (state?.state === "ended" || (run.state !== "running" && run.state !== "paused")) return ended;
-  if (!state) return "This run cannot be steered: it has said nothing of what it can be told.";
+  const more = run.hasDirectory ? `To go on from its newest checkpoint: espalier resume ${run.id}` : "";
+  if (run.state === "lost") return `The process of this run is gone. ${more}`;
+  if (!isOn(run)) return "This run has ended.";
+  if (!run.control) return "This run cannot be steered: it has said nothing of what it can be told.";
   if (session.value?.control === true) return undefined;
   return "To steer this run, open the address with the token that `espalier dashboard` printed when it started.";
 }
@@ -63,12 +56,12 @@ function whyNot(run: RunDetail): string | undefined {
 /** Everything that a run can be told, and its answers. */
 export function Controls({ run }: { readonly run: RunDetail }) {
   if (isReport) return null;
-  const state = controlOf(run);
+  const { control: state } = run;
   const why = whyNot(run);
   return (
     <section class="panel" aria-label="Controls">
       {why && <p class="note">{why}</p>}
-      {state && why !== ended && <Requests run={run} state={state} off={why !== undefined} />}
+      {state && isOn(run) && <Requests run={run} state={state} off={why !== undefined} />}
       <ul aria-live="polite" aria-label="Answers of the run">
         {sent.value
           .filter((one) => one.run === run.id)
@@ -106,7 +99,13 @@ function Requests({ run, state: { state, checkpoints, evaluations, ramps }, off 
         {state === "paused" ? request("Resume", { action: "resume" }) : request("Pause", { action: "pause" })}
         {request("Checkpoint now", { action: "checkpoint" }, checkpoints.length > 0)}
         {request("Evaluate now", { action: "evaluate" }, evaluations.length > 0)}
-        <StopButton run={run} off={off} />
+        <AskingButton
+          text="Stop…"
+          disabled={off}
+          title="Stop this run? It ends after this batch, as at its end."
+          action="Stop"
+          onAnswer={() => tell(run, { action: "stop" })}
+        />
         <Field
           label="Your name"
           size={12}
@@ -123,24 +122,6 @@ function Requests({ run, state: { state, checkpoints, evaluations, ramps }, off 
             <RampForm key={ramp} run={run} ramp={ramp} {...now} off={off} />
           ))}
         </details>
-      )}
-    </>
-  );
-}
-
-/** Asks before it stops the run. */
-function StopButton({ run, off }: { readonly run: RunDetail; readonly off: boolean }) {
-  const [asking, setAsking] = useState(false);
-  return (
-    <>
-      <Button text="Stop…" disabled={off} on={() => setAsking(true)} />
-      {asking && (
-        <Question
-          title="Stop this run? It ends after this batch, as at its end."
-          action="Stop"
-          onAnswer={() => tell(run, { action: "stop" })}
-          onClose={() => setAsking(false)}
-        />
       )}
     </>
   );

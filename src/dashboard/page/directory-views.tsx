@@ -1,5 +1,6 @@
 // Tabs over what lies in the directory of a run: checkpoints, recorded episodes, the log.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { bytesText } from "../../core/index.ts";
 import type {
   CheckpointDetail,
   CheckpointSummary,
@@ -11,7 +12,7 @@ import type {
 } from "../api.ts";
 import { isReport, onLive, send, session } from "./client.ts";
 import { apiOf, askedAt, Button, type Changes, Check, Loaded, Table } from "./elements.tsx";
-import { formatBytes, formatNumber, formatTime } from "./format.ts";
+import { formatNumber, formatTime } from "./format.ts";
 import { withNewer } from "./log-lines.ts";
 import { setView, view } from "./view.ts";
 
@@ -70,7 +71,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
                 { title: "Name", cell: ({ name }) => name },
                 { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
                 { title: "Saved", cell: ({ at }) => formatTime(at) },
-                { title: "Size", number: true, cell: ({ bytes }) => formatBytes(bytes) },
+                { title: "Size", number: true, cell: ({ bytes }) => bytesText(bytes) },
                 { title: "Scores", cell: ({ metrics }) => <span class="break">{scoresText(metrics)}</span> },
                 { title: "Actions", cell: (row) => actions(row, reload) },
               ]}
@@ -109,7 +110,7 @@ function Inside({ run, name }: { readonly run: string; readonly name: string }) 
             {components.map((component) => (
               <details key={component.name}>
                 <summary>
-                  {component.name}, {formatBytes(component.bytes)}, {component.tensors.length} tensors
+                  {component.name}, {bytesText(component.bytes)}, {component.tensors.length} tensors
                 </summary>
                 <p class="note">sha256 {component.sha256}</p>
                 <Table

@@ -76,24 +76,12 @@ interface EventsProps<K extends RunEventKind> {
   readonly children: (rows: readonly RunEvents[K][]) => ComponentChildren;
 }
 
-/** Shows the rows of a kind of event of a run, newest first: those that there are, and those that come. */
-export function Events<K extends RunEventKind>({ run, kind, children }: EventsProps<K>) {
-  type Rows = readonly RunEvents[K][];
-  const live: Changes<Rows> = (change) =>
-    onLive("event", (event) => {
-      if (event.run !== run || event.kind !== kind) return;
-      change((rows) => {
-        // What came while the rows were asked for is in both.
-        const known = new Set(rows.slice(-100).map((row) => JSON.stringify(row)));
-        return [...rows, ...(event.rows as Rows).filter((row) => !known.has(JSON.stringify(row)))];
-      });
-    });
-  return (
-    <Loaded<Rows> path={`${apiOf(run, "events")}?kind=${kind}`} live={live}>
-      {(rows) => children(rows.toReversed())}
-    </Loaded>
-  );
-}
+/** Shows the rows of a kind of event of a run, newest first: asked for again when there are more. */
+export const Events = <K extends RunEventKind>({ run, kind, children }: EventsProps<K>) => (
+  <Loaded<readonly RunEvents[K][]> path={`${apiOf(run, "events")}?kind=${kind}`} live={askedAt(run, kind)}>
+    {(rows) => children(rows.toReversed())}
+  </Loaded>
+);
 
 /** A column: its title, and a cell of it. Columns of numbers are aligned to the right. */
 export interface Column<R> {
@@ -255,40 +243,56 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 }
 
 interface QuestionProps {
+  /** The text of the button that asks. */
+  readonly text: string;
+  readonly class?: string;
+  readonly disabled?: boolean;
+  /** Why the button is off. */
+  readonly hint?: string | undefined;
   readonly title: string;
   /** The label of a field for a text; without one the answer is a button. */
   readonly label?: string;
-  readonly text?: string;
+  /** What stands in the field at first. */
+  readonly initial?: string;
   /** The only text that is taken. */
   readonly wanted?: string | undefined;
   readonly action: string;
   readonly onAnswer: (text: string) => unknown;
-  readonly onClose: () => void;
 }
 
-/** A dialog that asks for a text, or for a confirmation, before something is done. */
-export function Question({
+/** A button that asks for a text, or for a confirmation, in a dialog before something is done. */
+export function AskingButton({
   title,
   label,
-  text: before = "",
+  initial = "",
   wanted,
   action,
   onAnswer,
-  onClose,
+  hint,
+  ...button
 }: QuestionProps) {
-  const [text, setText] = useState(before);
+  const [text, setText] = useState<string>();
+  const close = () => setText(undefined);
+  const answer = () => onAnswer(text ?? "");
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form method="dialog" onSubmit={() => void onAnswer(text)}>
-        {label && <Field label={`${label} ${wanted ?? ""}`} autocomplete="off" value={text} on={setText} />}
-        <p class="buttons">
-          <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
-            {action}
-          </button>
-          <Button text="Cancel" on={onClose} />
-        </p>
-      </form>
-    </Dialog>
+    <>
+      <Button {...button} title={hint} on={() => setText(initial)} />
+      {text !== undefined && (
+        <Dialog title={title} onClose={close}>
+          <form method="dialog" onSubmit={() => void answer()}>
+            {label && (
+              <Field label={`${label} ${wanted ?? ""}`} autocomplete="off" value={text} on={setText} />
+            )}
+            <p class="buttons">
+              <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
+                {action}
+              </button>
+              <Button text="Cancel" on={close} />
+            </p>
+          </form>
+        </Dialog>
+      )}
+    </>
   );
 }
 

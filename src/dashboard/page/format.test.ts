@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatAge, formatBytes, formatDuration, formatNumber, formatTick } from "./format.ts";
+import { formatAge, formatDuration, formatNumber, formatTick } from "./format.ts";
 
 it.each([
   [0, "0"],
@@ -9,7 +9,7 @@ it.each([
   [123456789, "123,456,789"],
   [0.00001234, "0.00001234"],
   [1.5e-7, "1.5e-7"],
-  [2.5e12, "2500000000000"],
+  [2.5e12, "2.5e12"],
   [1.23456e21, "1.235e21"],
   [Number.NaN, "not finite"],
   [Number.NEGATIVE_INFINITY, "-∞"],
@@ -21,6 +21,8 @@ it.each([
   [1500, "1,500"],
   [250_000, "250K"],
   [205_000_000, "205M"],
+  [9.207e29, "9.207e29"],
+  [-1e18, "-1e18"],
 ])("shows %s at an axis as %s", (value, text) => expect(formatTick(value)).toBe(text));
 
 it.each([
@@ -41,9 +43,3 @@ it.each([
   [7_300_000, "2 h ago"],
   [400_000_000, "4 d ago"],
 ])("shows an age of %s milliseconds as %s", (ms, text) => expect(formatAge(ms)).toBe(text));
-
-it.each([
-  [512, "512 B"],
-  [1500, "1.5 kB"],
-  [20_400_000, "20.4 MB"],
-])("shows %s bytes as %s", (bytes, text) => expect(formatBytes(bytes)).toBe(text));

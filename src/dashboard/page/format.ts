@@ -6,15 +6,15 @@ export function formatNumber(value: number | null | undefined): string {
   if (value === null || Number.isNaN(value)) return "not finite";
   const size = Math.abs(value);
   if (size === Number.POSITIVE_INFINITY) return value < 0 ? "-∞" : "∞";
-  if (size !== 0 && (size < 1e-4 || size >= 1e9))
-    return String(Number(value.toPrecision(4))).replace("e+", "e");
+  if (size >= 1e9) return Number(value.toPrecision(4)).toExponential().replace("e+", "e");
+  if (size !== 0 && size < 1e-4) return String(Number(value.toPrecision(4)));
   if (Number.isInteger(value)) return value.toLocaleString("en-US");
   return Number(value.toPrecision(5)).toLocaleString("en-US", { maximumSignificantDigits: 5 });
 }
 
 /** A number at an axis, where there is little room: 250K, 1.5M. */
 export const formatTick = (value: number): string =>
-  Math.abs(value) < 1e5 ? formatNumber(value) : compact.format(value);
+  Math.abs(value) < 1e5 || Math.abs(value) >= 1e15 ? formatNumber(value) : compact.format(value);
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 5 });
 
 const spans = [
@@ -43,15 +43,6 @@ export function formatAge(milliseconds: number): string {
   const [size, unit] = spans.find(([size], i) => milliseconds >= (i === 0 ? 2 : 1) * size) ?? [1000, "s"];
   return milliseconds < 2000 ? "now" : `${Math.floor(milliseconds / size)} ${unit} ago`;
 }
-
-/** Bytes with a unit: 512 B, 1.5 kB, 20 MB. */
-export function formatBytes(bytes: number): string {
-  let [size, unit] = [bytes, 0];
-  while (size >= 1000 && unit < units.length - 1) [size, unit] = [size / 1000, unit + 1];
-  return `${unit === 0 ? size : Number(size.toPrecision(3))} ${units[unit]}`;
-}
-
-const units = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 /** A moment: 2025-03-04 05:06:07, in the browser's time zone. Swedes write it so. */
 export const formatTime = (milliseconds: number): string => new Date(milliseconds).toLocaleString("sv");

@@ -13,17 +13,12 @@ import { details, followRuns, openDetails, runs } from "./runs.ts";
 import { listed, RunActions, RunFacts, RunsList } from "./runs-list.tsx";
 import { formatView, setView, view } from "./view.ts";
 import { RunTabs, tabs } from "./views.tsx";
-import "./style.css";
 
 const themes = ["auto", "light", "dark"] as const;
 const helpShown = signal(false);
 
 function Page() {
   const run = useComputed(() => view.value.run).value;
-  useEffect(() => {
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  }, []);
   return (
     <>
       <Header />
@@ -138,12 +133,14 @@ const shortcuts: readonly Shortcut[] = [
   ],
   ["d", "light, dark or automatic colours", () => setView({ theme: next(themes, view.peek().theme, 1) })],
 ];
-/** Not in a report, which has one run and no list. */
-const shortcutsOfRuns: readonly Shortcut[] = [
-  ["l", "list of runs", () => setView({ run: undefined, zoom: undefined })],
-  ["[", "previous run of the list", () => goBy(-1)],
-  ["]", "next run of the list", () => goBy(1)],
-];
+/** None in a report, which has one run and no list. */
+const shortcutsOfRuns: readonly Shortcut[] = isReport
+  ? []
+  : [
+      ["l", "list of runs", () => setView({ run: undefined, zoom: undefined })],
+      ["[", "previous run of the list", () => goBy(-1)],
+      ["]", "next run of the list", () => goBy(1)],
+    ];
 const shortcutsOfTabs = tabs
   .slice(0, 9)
   .map(({ id, title }, i): Shortcut => [String(i + 1), title, () => setView({ tab: id })]);
@@ -167,7 +164,7 @@ function pressed(event: KeyboardEvent): void {
   const { run, tab } = view.peek();
   const all = [
     ...shortcuts,
-    ...(isReport ? [] : shortcutsOfRuns),
+    ...shortcutsOfRuns,
     ...(run === undefined ? [] : shortcutsOfTabs),
     ...(run !== undefined && tab === "charts" ? shortcutsOfCharts : []),
   ];
@@ -202,6 +199,7 @@ effect(() => {
   const { run } = view.value;
   document.title = run === undefined ? "Espalier" : `${runs.value?.get(run)?.name ?? run} · Espalier`;
 });
+addEventListener("keydown", pressed);
 void openSession();
 followRuns();
 const root = document.getElementById("app");

@@ -1,10 +1,11 @@
 // The list of runs: search, tags, sorting, spark lines, and what can be done with the selected ones.
-import { signal, useComputed } from "@preact/signals";
+import { computed, signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
+import { amountText } from "../../core/index.ts";
 import type { RunMarks, RunState, RunSummary, Sparks } from "../api.ts";
 import { get, isReport, now, onLive, send, session } from "./client.ts";
-import { apiOf, Button, Check, type Column, Field, Question, Table } from "./elements.tsx";
+import { AskingButton, apiOf, Button, Check, type Column, Field, Table } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
 import { runs, takeRuns } from "./runs.ts";
 import { formatView, setView, toggled, view } from "./view.ts";
@@ -47,7 +48,7 @@ const columns: readonly Column<RunSummary>[] = [
     head: <Heading id={id} title={title} />,
     cell,
   })),
-  { title: "Spark line", head: <SparkTitle />, cell: (run) => <Spark run={run} /> },
+  { title: "Spark line", head: <>{computed(() => view.value.spark)}</>, cell: (run) => <Spark run={run} /> },
 ];
 
 /** The runs that the view asks for, in its order. */
@@ -235,7 +236,7 @@ export const RunFacts = ({ run }: { readonly run: RunSummary }) => (
         heartbeat <Age at={run.heartbeat} />
       </span>
     )}
-    {run.resumes > 0 && <span>resumed {run.resumes} times</span>}
+    {run.resumes > 0 && <span>resumed {amountText(run.resumes, "times")}</span>}
     {run.tags.map((tag) => (
       <TagButton key={tag} tag={tag} />
     ))}
@@ -272,45 +273,43 @@ function Selection({ selected }: { readonly selected: readonly RunSummary[] }) {
 
 /** What can be done with runs: hide, archive, tag, delete. All but hiding need the token. */
 export function RunActions({ selected }: { readonly selected: readonly RunSummary[] }) {
-  const [dialog, setDialog] = useState<"tags" | "delete">();
   if (isReport || selected.length === 0) return null;
-  const title = "Needs the token: open the link that `espalier dashboard` printed.";
-  const guard = session.value?.control ? {} : { disabled: true, title };
+  const off = session.value?.control !== true;
+  const hint = off ? "Needs the token: open the link that `espalier dashboard` printed." : undefined;
   const archived = selected.every((run) => run.archived);
   const ids = selected.map((run) => run.id);
   const name = selected.length === 1 ? selected[0]?.name : `${selected.length} runs`;
   const tags = (selected[0]?.tags ?? []).filter((tag) => selected.every((run) => run.tags.includes(tag)));
-  const close = () => setDialog(undefined);
   return (
     <span class="buttons">
       <Button text="Hide" on={() => hide(ids)} />
       <Button
         text={archived ? "Restore" : "Archive"}
-        {...guard}
+        disabled={off}
+        title={hint}
         on={() => mark(selected, () => ({ archived: !archived }))}
       />
-      <Button text="Tags …" {...guard} on={() => setDialog("tags")} />
-      <Button text="Delete …" class="danger" {...guard} on={() => setDialog("delete")} />
-      {dialog === "tags" && (
-        <Question
-          title={`Tags of ${name}`}
-          label="Tags, with commas between"
-          text={tags.join(", ")}
-          action="Save"
-          onAnswer={(text) => mark(selected, (run) => ({ tags: changeTags(run, tags, text) }))}
-          onClose={close}
-        />
-      )}
-      {dialog === "delete" && (
-        <Question
-          title={`Delete ${name}?`}
-          label="Metrics, checkpoints, replays and logs are deleted for good. To confirm, type"
-          wanted={selected.length === 1 ? ids[0] : name}
-          action="Delete"
-          onAnswer={() => remove(ids)}
-          onClose={close}
-        />
-      )}
+      <AskingButton
+        text="Tags …"
+        disabled={off}
+        hint={hint}
+        title={`Tags of ${name}`}
+        label="Tags, with commas between"
+        initial={tags.join(", ")}
+        action="Save"
+        onAnswer={(text) => mark(selected, (run) => ({ tags: changeTags(run, tags, text) }))}
+      />
+      <AskingButton
+        text="Delete …"
+        class="danger"
+        disabled={off}
+        hint={hint}
+        title={`Delete ${name}?`}
+        label="Metrics, checkpoints, replays and logs are deleted for good. To confirm, type"
+        wanted={selected.length === 1 ? ids[0] : name}
+        action="Delete"
+        onAnswer={() => remove(ids)}
+      />
     </span>
   );
 }
@@ -366,10 +365,6 @@ function askSparks(delay: number): void {
     const none = Object.fromEntries(due.map((id) => [id, []]));
     if (key === sparkKey) sparks.value = { ...sparks.peek(), ...none, ...found };
   }, delay);
-}
-
-function SparkTitle() {
-  return <>{view.value.spark}</>;
 }
 
 function Spark({ run }: { readonly run: RunSummary }) {

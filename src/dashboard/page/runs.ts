@@ -25,7 +25,10 @@ export function takeRuns(changed: readonly RunSummary[], gone: readonly string[]
 /** Asks for the runs and follows their changes, for as long as the page is open. */
 export function followRuns(): void {
   onLive("runs", ({ changed, gone }) => takeRuns(changed, gone));
-  onLive("metrics", takeMetrics);
+  onLive("metrics", ({ run: id, series }) => changeDetail(id, (run) => withMetrics(run, series)));
+  onLive("control", ({ run: id, state }) =>
+    changeDetail(id, (run) => (state.wall < (run.control?.wall ?? 0) ? run : { ...run, control: state })),
+  );
   // At once, and again whenever the live connection came back.
   reconnects.subscribe((times) => {
     void load();
@@ -36,10 +39,17 @@ export function followRuns(): void {
 /** Runs in full, by id: those that are looked at. */
 export const details = signal<ReadonlyMap<string, RunDetail>>(new Map());
 let wanted: readonly string[] = [];
+/** The last request for runs in full: what comes live meanwhile waits for its answer. */
+let asked: Promise<void> = Promise.resolve();
 
 /** Asks for runs in full, and lets go of others. Those that are there already are kept up to date by increments. */
-export async function openDetails(ids: readonly string[], anew = false): Promise<void> {
+export function openDetails(ids: readonly string[], anew = false): Promise<void> {
   wanted = ids;
+  asked = askDetails(ids, anew);
+  return asked;
+}
+
+async function askDetails(ids: readonly string[], anew: boolean): Promise<void> {
   await liveOpened;
   const ask = (id: string) => get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`).catch(notify);
   const missing = ids.filter((id) => anew || !details.peek().has(id));
@@ -48,17 +58,23 @@ export async function openDetails(ids: readonly string[], anew = false): Promise
   details.value = new Map(all.filter(([id]) => wanted.includes(id)));
 }
 
-/** Adds the metrics that a run logs for the first time. */
-function takeMetrics({ run: id, series }: LiveEvents["metrics"]): void {
+async function changeDetail(id: string, change: (run: RunDetail) => RunDetail): Promise<void> {
+  await asked;
   const run = details.peek().get(id);
-  const known = new Set(run?.metrics.map((metric) => metric.key));
+  const changed = run && change(run);
+  if (changed && changed !== run) details.value = new Map(details.peek()).set(id, changed);
+}
+
+/** Adds the metrics that a run logs for the first time. */
+function withMetrics(run: RunDetail, series: LiveEvents["metrics"]["series"]): RunDetail {
+  const known = new Set(run.metrics.map((metric) => metric.key));
   const added = Object.keys(series).filter((key) => !known.has(key));
-  if (!run || added.length === 0) return;
+  if (added.length === 0) return run;
   const metrics = added.map((key): MetricSummary => {
     const [category = key, ...name] = key.split("/");
     const like = run.metrics.find((one) => one.category === category) ?? run.metrics[0];
     const last = series[key]?.value.at(-1) ?? null;
     return { key, category, name: name.join("/"), axis: like?.axis ?? "steps", unit: undefined, last };
   });
-  details.value = new Map(details.peek()).set(id, { ...run, metrics: [...run.metrics, ...metrics] });
+  return { ...run, metrics: [...run.metrics, ...metrics] };
 }

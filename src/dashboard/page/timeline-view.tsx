@@ -18,7 +18,7 @@ export function TimeView({ run }: { readonly run: RunDetail }) {
         <Loaded
           path={JSON.stringify([run.id, axis, keys])}
           ask={() => askAll(run.id, keys, axis)}
-          live={growing(run.id, axis)}
+          live={newTimings(run.id)}
         >
           {(series) => <Shares series={series} />}
         </Loaded>
@@ -36,20 +36,12 @@ const askAll = async (run: string, keys: readonly string[], axis: View["axis"]):
     (series) => series ?? [],
   );
 
-/** Adds what comes live behind series. */
-const growing =
-  (run: string, axis: View["axis"]): Changes<readonly Series[]> =>
+/** Asks again when the run logs timings: every few seconds. */
+const newTimings =
+  (run: string): Changes<readonly Series[]> =>
   (change) =>
     onLive("metrics", (event) => {
-      if (event.run !== run || !Object.keys(event.series).some(isTimed)) return;
-      change((series) =>
-        series.map((one) => {
-          const { [axis]: places = [], value = [] } = event.series[one.key] ?? {};
-          const from = places.findIndex((x) => x > (one.x.at(-1) ?? Number.NEGATIVE_INFINITY));
-          if (from === -1) return one;
-          return { ...one, x: [...one.x, ...places.slice(from)], mean: [...one.mean, ...value.slice(from)] };
-        }),
-      );
+      if (event.run === run && Object.keys(event.series).some(isTimed)) change(() => undefined);
     });
 
 /** Layers over readings, stacked: each column is a reading. Below, their names with the average of their shares. */

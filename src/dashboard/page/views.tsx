@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClusterStatus, Comparison, Hooks, RunDetail, Sweep, Why } from "../api.ts";
 import { ChartsView, MetricCharts } from "./charts.tsx";
 import { isReport, onLive } from "./client.ts";
-import { canSteer, controlOf, tell } from "./controls.tsx";
+import { canSteer, tell } from "./controls.tsx";
 import { CheckpointsView, LogView, ReplaysView } from "./directory-views.tsx";
 import {
   apiOf,
@@ -43,7 +43,8 @@ export const tabs: readonly { readonly id: string; readonly title: string; reado
 /** The tabs and the one that is chosen. Arrow keys, Home and End go from tab to tab. */
 export function RunTabs({ run }: { readonly run: RunDetail }) {
   const list = useRef<HTMLDivElement>(null);
-  const shown = tabs.filter(({ id }) => id !== "sweep" || run.sweep !== undefined);
+  const absent = { sweep: run.sweep === undefined, cluster: isReport };
+  const shown = tabs.filter(({ id }) => !absent[id as keyof typeof absent]);
   const { tab } = view.value;
   const at = Math.max(0, shown.map(({ id }) => id).indexOf(tab));
   const chosen = shown[at];
@@ -214,7 +215,7 @@ function detailsText(details: unknown): string {
 /** The plan with its reasons, the state of each hook, and why it did or did not run. */
 function HooksView({ run }: { readonly run: RunDetail }) {
   const asked = view.value.item;
-  const told = controlOf(run)?.hooks ?? {};
+  const told = run.control?.hooks ?? {};
   const actions = (name: string, enabled: boolean) => {
     const action = enabled ? "Disable" : "Enable";
     const ask = () => tell(run, { action: enabled ? "disable" : "enable", hook: name });
@@ -331,7 +332,7 @@ const shortened = (value: string): string =>
 
 /** Asks every two seconds, while the page is in sight: a cluster has no events. */
 const everyTwoSeconds: Changes<ClusterStatus> = (change) => {
-  const timer = setInterval(() => !isReport && !document.hidden && change(() => undefined), 2000);
+  const timer = setInterval(() => !document.hidden && change(() => undefined), 2000);
   return () => clearInterval(timer);
 };
 
