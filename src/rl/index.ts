@@ -52,6 +52,7 @@ export {
   environmentNames,
   hasCompiled,
   makeEnvironment,
+  moduleUrl,
   registerEnvironment,
 } from "./environments/registry.ts";
 export { asGif } from "./environments/rendering/gif.ts";
