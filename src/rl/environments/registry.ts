@@ -208,7 +208,7 @@ export function checkSource(kind: string, option: string, source: unknown): void
   );
 }
 
-const isEnvironment = (source: unknown): source is Environment =>
+export const isEnvironment = (source: unknown): source is Environment =>
   typeof (source as Partial<Environment> | null | undefined)?.reset === "function" &&
   typeof (source as Partial<Environment>).step === "function";
 
