@@ -551,7 +551,8 @@ function rolloutReport(
 ): Report {
   const episodes = seen.reduce((sum, one) => sum + one.episodes, 0);
   const mean = (of: (one: Rollout) => number): number =>
-    seen.reduce((sum, one) => sum + of(one) * (episodes > 0 ? one.episodes : 1), 0) / (episodes || seen.length);
+    seen.reduce((sum, one) => sum + of(one) * (episodes > 0 ? one.episodes : 1), 0) /
+    (episodes || seen.length);
   const names = new Set(seen.flatMap(({ metrics }) => Object.keys(metrics ?? {})));
   const values: Record<string, number> = {
     reward: episodes > 0 ? mean((one) => one.return) : Number.NaN,
