@@ -44,6 +44,10 @@ describe("scoreAll on threads", () => {
     await expect(fail({ module: "/nowhere/reward.mjs" })).rejects.toThrow(
       fails("REWARD_MODULE", /\/nowhere\/reward\.mjs/),
     );
+    await expect(fail({ module: "/nowhere/reward.ts" })).rejects.toThrow(
+      fails("REWARD_MODULE", /Cannot find module .*\/nowhere\/reward\.ts/),
+    );
+    await expect(fail({ module: "./reward.ts" })).rejects.toThrow(fails("OPTION_INVALID", /\.\/reward\.ts/));
   });
 
   it("does not keep a program alive that is done", () => {

@@ -16,7 +16,6 @@ import {
   EspalierError,
   errorText,
   hasMethods,
-  node,
   type Option,
   type Options,
   option,
@@ -25,6 +24,7 @@ import {
   shown,
 } from "../core/index.ts";
 import { startThread } from "../engine/index.ts";
+import { moduleUrl } from "../rl/index.ts";
 import { checkedReward, type RewardThreadAnswer, type RewardThreadData } from "./reward-thread.ts";
 
 /** A text that a model made for a problem. */
@@ -106,8 +106,10 @@ export async function scoreAll(
   options: ScoreOptions = {},
 ): Promise<TextScores> {
   const { timeout, onFailure, signal } = resolveOptions(kind, options, scoreTable);
-  if (typeof reward === "object" && reward !== null) checkOptions("reward", reward, moduleTable);
-  else if (typeof reward !== "function")
+  if (typeof reward === "object" && reward !== null) {
+    checkOptions("reward", reward, moduleTable);
+    moduleUrl("reward", "module", reward.module);
+  } else if (typeof reward !== "function")
     throw badOption("reward", `it is ${shown(reward)}`, "give a function, or { module, name } of one");
   signal?.throwIfAborted();
   const limit = typeof reward === "function" ? timeout : (reward.timeout ?? timeout);
@@ -224,12 +226,13 @@ async function scoreOnThreads(
 async function readyThread(reward: RewardModule): Promise<RewardThread> {
   const waiting = idle.get(keyOf(reward))?.pop();
   if (waiting) return waiting;
-  const thread = new RewardThread(reward);
+  let thread: RewardThread | undefined;
   try {
+    thread = new RewardThread(reward);
     await thread.answer(startLimit);
     return thread;
   } catch (cause) {
-    thread.end();
+    thread?.end();
     const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${messageOf(cause)}`;
     throw new EspalierError("REWARD_MODULE", `the reward's module ${reward.module} ${what}`, {
       fix: `export a function ${reward.name}(sample) from that file`,
@@ -246,9 +249,9 @@ class RewardThread {
   ended = false;
 
   constructor(reward: RewardModule) {
-    const { module: file, name } = reward;
+    const { name } = reward;
     this.key = keyOf(reward);
-    const module = node.path.isAbsolute(file) ? node.url.pathToFileURL(file).href : file;
+    const module = moduleUrl("reward", "module", reward.module).href;
     this.#worker = startThread("language/reward-thread", {
       name: "espalier-reward",
       data: { module, name } satisfies RewardThreadData,

@@ -36,6 +36,7 @@ export {
   environmentNames,
   hasCompiled,
   makeEnvironment,
+  moduleUrl,
   registerEnvironment,
 } from "./environments/registry.ts";
 export { asGif } from "./environments/rendering/gif.ts";

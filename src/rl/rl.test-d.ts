@@ -37,6 +37,7 @@ const pilot = await agent.actor<number>({ deterministic: false, seed: 3 });
 expectTypeOf(pilot.act([0, 0, 0, 0])).toEqualTypeOf<number>();
 expectTypeOf(pilot.actAll([Float32Array.of(0, 0, 0, 0)], [[1, 0]])).toEqualTypeOf<number[]>();
 expectTypeOf((await loadActor("runs/cartpole")).act({ seen: [1], gear: 2 })).toEqualTypeOf<SpaceValue>();
+(await loadActor("runs/cartpole")).act([0, 1], [true, false]); // A mask as defineEnvironment takes it.
 void agent.train({ progress: false });
 // A compiled environment is registered and trained on as it is.
 declare const corridor: CompiledEnvironment<{

@@ -28,7 +28,7 @@ import type { Stateful } from "../state/index.ts";
 import { patience } from "./process-main.ts";
 import type { Rollout, Transport, WorkerLink } from "./rollout.ts";
 import { type SharedWeights, WeightFiles } from "./shared-weights.ts";
-import { capacityOption, checkWeights, RolloutQueue } from "./transport.ts";
+import { capacityOption, checkWeights, RolloutQueue, workersEnded } from "./transport.ts";
 
 /** What a module gets to make the worker of a process with. */
 export interface WorkerStart<O = unknown> {
@@ -269,11 +269,6 @@ interface Place {
 
 const isRunning = (state: Place["state"]): state is WorkerProcess =>
   typeof state === "object" && "child" in state;
-
-const workersEnded = (): EspalierError =>
-  new EspalierError("WORKERS_ENDED", "all workers have ended by themselves, and no rollouts come any more", {
-    fix: "let workers run without a limit of steps, and their module call no process.exit: they end with the trainer",
-  });
 
 const workerFailed = (last: string, output: string): EspalierError =>
   new EspalierError(

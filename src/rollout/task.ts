@@ -180,6 +180,12 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       "neither a generator nor a transport is given",
       "give a generator, which makes rollouts in this process, or a transport to workers elsewhere",
     );
+  if (examples !== undefined && !generator)
+    throw badOption(
+      kind,
+      `examples is ${examples}, and there is no generator to validate with`,
+      "give a generator too, or leave examples out: workers evaluate by their hooks",
+    );
   const objective = lossesObjective<B, O>({ forward: options.forward, losses: options.losses });
   const learner = new Learner({ ...options, task: kind, ramps: objective.ramps });
   learner.checkShare("batchSize", batchSize);
@@ -533,7 +539,10 @@ function learnProgram<B extends object>(learner: Learner, evaluate: Evaluate<B>,
   );
 }
 
-/** Metrics of the rollouts that an epoch took, and what was refused meanwhile. */
+/**
+ * Metrics of the rollouts that an epoch took, and what was refused meanwhile. Without an episode that ended reward and
+ * performance are NaN, and other metrics count alike in all rollouts.
+ */
 function rolloutReport(
   { where }: Learner,
   seen: readonly Rollout[],
@@ -542,11 +551,12 @@ function rolloutReport(
 ): Report {
   const episodes = seen.reduce((sum, one) => sum + one.episodes, 0);
   const mean = (of: (one: Rollout) => number): number =>
-    seen.reduce((sum, one) => sum + of(one) * one.episodes, 0) / Math.max(1, episodes);
+    seen.reduce((sum, one) => sum + of(one) * (episodes > 0 ? one.episodes : 1), 0) /
+    (episodes || seen.length);
   const names = new Set(seen.flatMap(({ metrics }) => Object.keys(metrics ?? {})));
   const values: Record<string, number> = {
-    reward: mean((one) => one.return),
-    performance: mean((one) => one.positive),
+    reward: episodes > 0 ? mean((one) => one.return) : Number.NaN,
+    performance: episodes > 0 ? mean((one) => one.positive) : Number.NaN,
     episodes,
     ...Object.fromEntries([...names].map((name) => [name, mean((one) => one.metrics?.[name] ?? 0)])),
   };

@@ -224,6 +224,7 @@ describeInSample("training from rollouts", () => {
     const task = made("wasm", {
       generator: undefined as never,
       worker: undefined as never,
+      examples: undefined,
       transport,
       losses: [grpoLoss()],
       maxStaleness: 4,
@@ -340,6 +341,23 @@ describeInSample("training from rollouts", () => {
     const task = made("wasm", { worker: { defaultHooks: false, hooks: [stop] }, keepUniform: true });
     const trainer = new Trainer({ task, config: config(), warn: () => {} });
     await expect(trainer.train()).rejects.toMatchObject({ code: "WORKER_ENDED" });
+  });
+
+  it("counts rewards that failed where every sample was dropped, and has no reward then", async () => {
+    const reward = () => Number.NaN;
+    const task = made("wasm", {
+      generator: rolloutsOf("wasm", { reward, onRewardFailure: "drop" }),
+      worker: { defaultHooks: false },
+      keepUniform: true,
+      updates: 1,
+      examples: undefined,
+    });
+    const { metrics } = await new Trainer({ task, config: config({ epochs: 1 }), warn: () => {} }).train();
+    expect(metrics).toMatchObject({ episodes: 0, "reward.failures": 24 });
+    expect(Object.keys(metrics)).not.toContain("reward");
+    expect(() => made("wasm", { transport: inProcessTransport(), generator: undefined })).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining("examples") }),
+    );
   });
 
   it("drops samples whose reward failed, and counts them", async () => {

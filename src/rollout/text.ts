@@ -410,7 +410,7 @@ function hasVariance({ reward }: NamedArrays, unit: number): boolean {
       "SHAPE_MISMATCH",
       "languageTask: groups have one sample, and nothing to compare it with",
       {
-        fix: "give textRollouts a group of 2 or more; or keepUniform: true, where answers are imitated",
+        fix: "give textRollouts a group of 2 or more; of answers, problems with `rejected` for dpoLoss, or keepUniform: true where they are imitated",
       },
     );
   const own = reward.data.subarray(unit * group, (unit + 1) * group);

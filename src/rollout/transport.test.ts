@@ -27,6 +27,24 @@ it("a name has one open link at a time", async () => {
   expect(await transport.take()).toEqual(rollout("a", 0));
 });
 
+it("take fails where all workers have ended, and not what they had sent; another may come", async () => {
+  const transport = inProcessTransport();
+  const [a, b] = [transport.worker("a"), transport.worker("b")];
+  await a.send(rollout("a", 0));
+  await Promise.all([a.close(), b.close()]);
+  expect(await transport.take()).toEqual(rollout("a", 0));
+  await expect(transport.take()).rejects.toMatchObject({ code: "WORKERS_ENDED" });
+  const c = transport.worker("c");
+  const waiting = transport.take();
+  await c.send(rollout("c", 0));
+  expect(await waiting).toEqual(rollout("c", 0));
+  const late = transport.take();
+  await c.close();
+  await expect(late).rejects.toMatchObject({ code: "WORKERS_ENDED" });
+  await transport.close();
+  expect(await transport.take()).toBeUndefined();
+});
+
 it("a capacity that is none is refused", () => {
   expect(() => inProcessTransport({ capacity: 0 })).toThrow(
     expect.objectContaining({ code: "OPTION_INVALID" }),

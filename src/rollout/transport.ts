@@ -49,6 +49,8 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
   const newest = new Newest<Weights>();
   const queue = new RolloutQueue(capacity);
   const names = new Set<string>();
+  /** Every worker has ended; one that comes may send again. */
+  let ended = false;
 
   function worker(name: string): WorkerLink {
     if (names.has(name))
@@ -56,6 +58,7 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
         fix: "give every worker a name of its own: ids of rollouts begin with it",
       });
     names.add(name);
+    ended = false;
     const calls = new LinkCalls();
     let received = 0;
     return {
@@ -67,8 +70,9 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
         }),
       send: (rollout, { signal } = {}) => calls.during(signal, (signal) => queue.put(rollout, { signal })),
       close: async () => {
-        names.delete(name);
+        ended ||= names.delete(name) && names.size === 0;
         calls.close();
+        if (ended) queue.refuseTakers(workersEnded());
       },
     };
   }
@@ -80,12 +84,16 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
       queue.checkOpen();
       newest.set(weights);
     },
-    take: (waiting) => queue.take(waiting),
+    take: async (waiting) => {
+      const rollout = queue.take(waiting);
+      if (ended) queue.refuseTakers(workersEnded());
+      return rollout;
+    },
     get stats() {
       return { ...queue.counts, workers: names.size, replaced: 0 };
     },
     close: async () => {
-      names.clear();
+      names.clear(); // Links that are closed later are not of the last worker.
       newest.close();
       queue.close();
     },
@@ -123,6 +131,12 @@ export class LinkCalls {
 export const transportClosed = (): EspalierError =>
   new EspalierError("TRANSPORT_CLOSED", "the trainer's end of the transport is closed", {
     fix: "end the worker; rollouts that were acknowledged are with the trainer",
+  });
+
+/** The error of a trainer that has no workers any more. */
+export const workersEnded = (): EspalierError =>
+  new EspalierError("WORKERS_ENDED", "all workers have ended by themselves, and no rollouts come any more", {
+    fix: "let workers run without a limit of steps, and their module call no process.exit: they end with the trainer; one that failed says why: await its run()",
   });
 
 /** Refuses weights without an id, and arrays that are not as long as their shape says. */
@@ -263,6 +277,11 @@ export class RolloutQueue {
     this.#state = "closed";
     for (const taker of this.#takers.all()) taker.settle(undefined);
     for (const sender of this.#senders.all()) sender.reject(transportClosed());
+  }
+
+  /** Rejects those who wait for a rollout, who wait where there is none. */
+  refuseTakers(error: EspalierError): void {
+    for (const taker of this.#takers.all()) taker.reject(error);
   }
 
   /** No rollouts come any more, for this reason. Those that are here can be taken; then the trainer gets the error. */

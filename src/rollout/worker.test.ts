@@ -356,6 +356,7 @@ describe("weights of a worker", () => {
     await fresh.publish(wrong);
     const late = new RolloutWorker({ generator: largestGenerator(), link: fresh.worker("worker-0") });
     expect(await codeOf(late.run())).toBe("WEIGHTS_INVALID");
+    expect(await codeOf(fresh.take())).toBe("WORKERS_ENDED"); // A trainer does not wait for it.
   });
 
   it("with lower ids are taken after a rollback, and schedules in updates go on from there", async () => {

@@ -217,6 +217,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   /** The id of the weights that the generator has; undefined before the first. */
   #weightId: number | undefined;
   #closed: Promise<void> | undefined;
+  readonly #link: WorkerLink | undefined;
 
   constructor(options: RolloutWorkerOptions) {
     super();
@@ -233,6 +234,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     this.#generator = generator;
     this.#source = weights;
     this.#sink = rollouts;
+    this.#link = link;
     this.curriculum = settings.curriculum ?? allAlike(generator.lessons);
     if (this.lessons.length === 0)
       throw badOption("RolloutWorker", "there are no lessons", "give a generator that has some");
@@ -361,7 +363,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     }
   }
 
-  /** Ends the worker: `onWorkerEnd`, then hooks, generator and tracker are closed. The transport stays open. */
+  /** Ends the worker: `onWorkerEnd`, then hooks, generator, tracker and its link are closed. The transport stays open. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -511,6 +513,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     await ending.attempt(() => this.#generator.close?.());
     const { outcome = "completed" } = ending;
     await ending.attempt(() => this.tracker.close({ outcome, counters: this.counters }));
+    await ending.attempt(() => this.#link?.close?.());
     if (ending.outcome === "failed" && !hadFailed) throw ending.error;
   }
 

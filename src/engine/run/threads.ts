@@ -94,9 +94,15 @@ export const thisRuntime = (): TypeScriptRuntime => ({
   },
 });
 
-/** The URL of tsx, where it is needed to import one of these files, which are paths or URLs. */
+/**
+ * The URL of tsx, where it is needed to import one of these files, which are paths or URLs. One that is not there needs
+ * none: importing it says so.
+ */
 export function tsxFor(files: readonly string[], runtime = thisRuntime()): string | undefined {
-  const typed = files.filter(isTypeScript);
+  const { existsSync } = process.getBuiltinModule("node:fs");
+  const typed = files.filter(
+    (file) => isTypeScript(file) && existsSync(file.startsWith("file:") ? new URL(file) : file),
+  );
   if (typed.length === 0 || runtime.stripsTypes) return undefined;
   for (const file of typed) {
     const tsx = runtime.findTsx(file);

@@ -28,9 +28,12 @@ export interface Actor<A extends SpaceValue = SpaceValue> {
   /** Agents that act at once. */
   readonly count: number;
   /** The action for an observation, both as the environment gives and takes them. */
-  act(observation: SpaceValue, actionMask?: ArrayLike<number>): A;
+  act(observation: SpaceValue, actionMask?: ArrayLike<number | boolean>): A;
   /** The actions of all agents, in order. */
-  actAll(observations: readonly SpaceValue[], actionMasks?: readonly (ArrayLike<number> | undefined)[]): A[];
+  actAll(
+    observations: readonly SpaceValue[],
+    actionMasks?: readonly (ArrayLike<number | boolean> | undefined)[],
+  ): A[];
   /** Begins an episode: clears the memory of all agents, or of one. */
   reset(index?: number): void;
 }
@@ -96,7 +99,7 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
       );
     observations.forEach((observation, row) => {
       const actionMask = actionMasks[row];
-      const seen = { observation, ...(actionMask && { actionMask: Uint8Array.from(actionMask) }) };
+      const seen = { observation, ...(actionMask && { actionMask: Uint8Array.from(actionMask, Number) }) };
       const fault = writer.observe(row, seen);
       if (fault)
         throw new EspalierError(

@@ -37,6 +37,7 @@ describe("an environment that breaks its definition", () => {
       { initial: async () => ({ n: 0 }) },
       /Faulty: initial gave a promise: environments are synchronous/,
     ],
+    ["begins with nothing", { initial: () => undefined }, /Faulty: initial gave undefined/],
     [
       "steps later",
       { step: async (state: unknown) => ({ state, reward: 0, terminated: false }) },

@@ -182,7 +182,7 @@ class DefinedEnvironment implements Environment {
       );
     if (seed !== undefined) this.#random.seed(seed);
     const state = this.#definition.initial(this.#random, { lesson });
-    if (isPromise(state))
+    if (isPromise(state) || state === undefined)
       throw this.#invalid(`initial gave ${kindOf(state)}`, "let initial return the state itself");
     this.#state = state;
     this.#steps = 0;

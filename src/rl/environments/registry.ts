@@ -198,7 +198,10 @@ export function checkSource(kind: string, option: string, source: unknown): void
       `${option} is an environment, and several are needed`,
       "give the function that makes it: () => new MyEnvironment(), or what defineEnvironment gave",
     );
-  if (isPlainObject(source) && typeof source.module === "string" && typeof source.name === "string") return;
+  if (isPlainObject(source) && typeof source.module === "string" && typeof source.name === "string") {
+    moduleUrl(kind, `${option}.module`, source.module);
+    return;
+  }
   throw badOption(
     kind,
     `${option} is ${shown(source)}`,
@@ -206,7 +209,7 @@ export function checkSource(kind: string, option: string, source: unknown): void
   );
 }
 
-const isEnvironment = (source: unknown): source is Environment =>
+export const isEnvironment = (source: unknown): source is Environment =>
   typeof (source as Partial<Environment> | null | undefined)?.reset === "function" &&
   typeof (source as Partial<Environment>).step === "function";
 
@@ -214,6 +217,17 @@ const isClass = (source: unknown): source is new () => Environment =>
   typeof source === "function" && /^class\b/.test(Function.prototype.toString.call(source));
 
 const classText = (name: string): string => `the class ${name}, which cannot be called without new`;
+
+/** The URL of a file that is given by its URL or absolute path; refuses what is neither. */
+export function moduleUrl(kind: string, option: string, file: string): URL {
+  const url = urlOf(file);
+  if (URL.canParse(url)) return new URL(url);
+  throw badOption(
+    kind,
+    `${option} is ${shown(file)}, which is neither a URL nor an absolute path`,
+    'give new URL("./my-module.ts", import.meta.url).href',
+  );
+}
 
 /** A file by its URL or absolute path, as a URL. */
 export const urlOf = (file: string): string =>

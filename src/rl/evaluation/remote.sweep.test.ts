@@ -179,6 +179,15 @@ describeInSample("at the end of a run, a remote evaluation", () => {
     expect(await jobsOf(7)).toEqual([]); // Never due.
     expect(await jobsOf(2, true)).toEqual([4]); // A run that failed waits for nothing.
   });
+
+  it("that was due and had nothing to evaluate has failed", async () => {
+    const task = drift();
+    const evaluation = evaluationHook({
+      ...{ player: task.player, suites, mode: "remote", queue: toldQueue(), schedule: every({ epochs: 2 }) },
+    });
+    const { hookFailures } = await walkRun(task, [evaluation]).trainer.train();
+    expect(hookFailures).toMatchObject([{ count: 1, error: { code: "EVALUATION_FAILED" } }]);
+  });
 });
 
 describeInRest("a process queue", patience, () => {

@@ -125,7 +125,15 @@ export class RemoteEvaluations {
     const { patience, name } = this.#settings;
     const wait = outcome === "completed" || outcome === "stopped";
     const record = slots.previous(latestCheckpoint);
-    if (wait && record && this.#due > this.#submitted) await this.#send(record, context);
+    if (wait && this.#due > this.#submitted) {
+      if (record) await this.#send(record, context);
+      else if (this.#missed) {
+        this.#countFailed(1, context);
+        throw new EspalierError("EVALUATION_FAILED", `${name}: the run has saved no checkpoint to evaluate`, {
+          fix: "give the run a checkpointHook whose schedule is due before the evaluation's",
+        });
+      }
+    }
     if (this.#jobs.size === 0) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(patience * 1000)]);
     const outcomes = await this.#queue.results(this.#run(state), wait ? { wait, signal: limit } : {});

@@ -1,4 +1,4 @@
-import { badOption, type Options, option, shown } from "../../core/index.ts";
+import { badOption, type Options, option } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import { checkMade, type Environment } from "../environments/environment.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type EnvironmentSource,
   hasCompiled,
   makeEnvironment,
-  urlOf,
+  moduleUrl,
 } from "../environments/registry.ts";
 import { isCompiled, type OnPolicyOptions } from "../on-policy/options.ts";
 import * as rows from "../option-rows.ts";
@@ -129,7 +129,7 @@ export function hostEnvironments(
   if (threads === 0) return vectorEnvironment({ make: env as string | (() => Environment), ...vector });
   const { module, name } = env as EnvironmentModule;
   return threadedEnvironment({
-    make: typeof env === "string" ? env : { module: moduleUrl(kind, module), name },
+    make: typeof env === "string" ? env : { module: moduleUrl(kind, "env.module", module), name },
     ...vector,
     threads,
     ...(timeout !== undefined && { timeout }),
@@ -150,17 +150,5 @@ function checkThreads(kind: string, env: EnvironmentSource, threads: number): vo
       "env is a function, which threads cannot be given",
       "give { module, name }: the file that exports it, such as import.meta.url, and under which name",
     );
-  if (typeof env === "object") moduleUrl(kind, env.module);
   if (threads > 0 && typeof env === "string") checkKnownEverywhere(env);
-}
-
-/** A file by its URL or absolute path. */
-function moduleUrl(kind: string, module: string): URL {
-  const url = urlOf(module);
-  if (URL.canParse(url)) return new URL(url);
-  throw badOption(
-    kind,
-    `env.module is ${shown(module)}, which is neither a URL nor an absolute path`,
-    'give new URL("./my-environment.ts", import.meta.url).href',
-  );
 }

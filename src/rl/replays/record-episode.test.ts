@@ -34,6 +34,15 @@ describe("recordEpisode", () => {
     expect(seen.every((each) => Array.isArray(each) && each[0] === each[1])).toBe(true);
   });
 
+  it("takes an environment by its name, or a function that makes it, and refuses what is neither", async () => {
+    const record = (env: Parameters<typeof recordEpisode>[0]["env"]) =>
+      recordEpisode({ env, seed: 3, act: () => 1 });
+    expect(await record(walk)).toEqual(await record(walk()));
+    expect((await record("CartPole-v1")).environment).toBe("CartPole-v1");
+    await expect(record("CartPole")).rejects.toMatchObject({ code: "ENVIRONMENT_UNKNOWN" });
+    await expect(record(undefined as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
   it("gives the same replay for the same seed and actions, and another for another seed", async () => {
     const record = (seed: number) => recordEpisode({ env: slide(), seed, act: () => [0] });
     expect(await record(1)).toEqual(await record(1));

@@ -1,5 +1,11 @@
 import { EspalierError, node, shown } from "../../core/index.ts";
 import { checkResult, type Environment, type Reset, type Step } from "../environments/environment.ts";
+import {
+  checkSource,
+  type EnvironmentSource,
+  environmentMaker,
+  isEnvironment,
+} from "../environments/registry.ts";
 import { readAction, writeAction, writeFlat } from "../spaces/flat.ts";
 import { actionSize, flatSize, type Space, type SpaceValue } from "../spaces/space.ts";
 
@@ -163,7 +169,8 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
 
 /** Options of {@link recordEpisode}. */
 export interface RecordOptions extends EpisodeStart {
-  readonly env: Environment;
+  /** An environment; or its source, of which one is made and closed afterwards. */
+  readonly env: Environment | EnvironmentSource;
   /** Chooses an action from the observation as rows [agents, flat size], or as the environment returned it. */
   readonly act: (
     rows: Float32Array,
@@ -179,7 +186,7 @@ export interface RecordOptions extends EpisodeStart {
  * @example
  * ```ts
  * const replay = await recordEpisode({
- *   env: makeEnvironment("CartPole-v1"),
+ *   env: "CartPole-v1",
  *   seed: 7,
  *   act: ([_position, _speed, angle]) => ((angle ?? 0) > 0 ? 1 : 0),
  * });
@@ -187,12 +194,23 @@ export interface RecordOptions extends EpisodeStart {
  */
 export async function recordEpisode(options: RecordOptions): Promise<Replay> {
   const { env, act, maxSteps = 100_000, ...start } = options;
-  const recorder = replayRecorder(env, start);
-  while (!recorder.over && recorder.length < maxSteps) {
-    const action = act(recorder.rows, recorder.now);
-    recorder.act(action instanceof Promise ? await action : action);
+  if (isEnvironment(env)) return record(env);
+  checkSource("recordEpisode", "env", env);
+  const made = (await environmentMaker(env))();
+  try {
+    return await record(made);
+  } finally {
+    made.close?.();
   }
-  return recorder.replay();
+
+  async function record(environment: Environment): Promise<Replay> {
+    const recorder = replayRecorder(environment, start);
+    while (!recorder.over && recorder.length < maxSteps) {
+      const action = act(recorder.rows, recorder.now);
+      recorder.act(action instanceof Promise ? await action : action);
+    }
+    return recorder.replay();
+  }
 }
 
 /** Most marks in a replay: 256 bytes. */

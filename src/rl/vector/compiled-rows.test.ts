@@ -199,3 +199,40 @@ describe.each(testEngines())("compiled rows on %s", (engine) => {
     expect(await list(lesson as Tensor)).toEqual([0, 0, 0, 0, 0]);
   });
 });
+
+describe("a compiled environment that breaks its contract", () => {
+  const wrong: readonly (readonly [string, Partial<CompiledEnvironment<ClimbState>>, RegExp])[] = [
+    ["no state", { reset: () => undefined as never }, /Climb: reset\(\) gave undefined as state/],
+    [
+      "another state",
+      { step: (s, a, k) => ({ ...climb.step(s, a, k), state: { at: s.at } as never }) },
+      /at, .*at,steps/,
+    ],
+    [
+      "no end",
+      { step: (s, a, k) => ({ ...climb.step(s, a, k), truncated: undefined as never }) },
+      /step.*truncated/,
+    ],
+    [
+      "one reward",
+      { step: (s, a, k) => ({ ...climb.step(s, a, k), reward: np.zeros([]) }) },
+      /reward .*\[\].*\[2\]/,
+    ],
+    ["observations in a row", { observe: ({ at }) => at }, /observe.*\[2\].*\[2,2\]/],
+  ];
+  it.each(wrong)("is named with what it gave: %s", (_, members, text) => {
+    const rows = compiledRows({ ...climb, ...members }, 3);
+    const run = compile(
+      (key: Value) => {
+        const state = rows.init(key);
+        return { seen: rows.observe(state), reward: rows.step(state, np.zeros([6, 1]), key).reward };
+      },
+      { engine: "wasm" },
+    );
+    const fault = expect.objectContaining({
+      code: "ENVIRONMENT_INVALID",
+      message: expect.stringMatching(text),
+    });
+    expect(() => run(hostRandom.hostKey(0) as never)).toThrow(fault);
+  });
+});

@@ -1,4 +1,4 @@
-import { treeMap } from "../../core/index.ts";
+import { EspalierError, shown, treeMap } from "../../core/index.ts";
 import { np, random, type Value, vmap } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
 import type { CompiledEnvironment } from "../environments/compiled.ts";
@@ -98,9 +98,10 @@ export function compiledRows<S extends Named>(
       shares && lessons > 1
         ? drawLessons(environmentKeys(key, count, purposes.lesson), shares)
         : np.zeros([count], { dtype: "i32" });
-    return { state: vmap(environment.reset)(environmentKeys(key, count, purposes.reset), lesson), lesson };
+    return { state: vmap(contract.reset)(environmentKeys(key, count, purposes.reset), lesson), lesson };
   };
   const { actionMask } = environment;
+  const contract = contractOf(environment);
 
   return {
     environment,
@@ -124,7 +125,7 @@ export function compiledRows<S extends Named>(
       const due = state.resetDue;
       const acting = np.logicalNot(due);
       const stepKeys = environmentKeys(key, count, purposes.step);
-      const next = vmap(environment.step)(state.environment, byEnvironment(given), stepKeys);
+      const next = vmap(contract.step)(state.environment, byEnvironment(given), stepKeys);
       const fresh = begin(key, shares);
       const terminated = np.logicalAnd(next.terminated, acting);
       const truncated = np.logicalAnd(next.truncated, acting);
@@ -152,8 +153,50 @@ export function compiledRows<S extends Named>(
         endedLength: np.where(ended, toRows(length).astype("f32"), 0),
       };
     },
-    observe: (state) => byRow(vmap(environment.observe)(state.environment)),
+    observe: (state) => byRow(vmap(contract.observe)(state.environment)),
     ...(actionMask && { mask: (state) => byRow(vmap(actionMask)(state.environment)) }),
+  };
+}
+
+/** The functions of a compiled environment, which refuse results that it must not give. */
+function contractOf<S extends Named>(environment: CompiledEnvironment<S>) {
+  const { name, agents = 1 } = environment;
+  const axes = agents === 1 ? [] : [agents];
+  const fail = (during: string, what: string): EspalierError =>
+    new EspalierError("ENVIRONMENT_INVALID", `${name}: ${during}() gave ${what}`, {
+      fix: "compare it with its ordinary form: checkCompiledEnvironment of espalier/testing",
+    });
+  const check = (during: string, member: string, value: unknown, shape: readonly number[]): void => {
+    if (typeof value === "number" || typeof value === "boolean") return;
+    const found = (value as Partial<Value> | undefined)?.shape;
+    if (!found) throw fail(during, `${shown(value)} as ${member}`);
+    if (String(found) !== String(shape))
+      throw fail(during, `${member} of the shape [${found}], where [${shape}] is expected`);
+  };
+  const checkState = (during: string, state: unknown, keys?: string): void => {
+    if (typeof state !== "object" || state === null) throw fail(during, `${shown(state)} as state`);
+    const found = String(Object.keys(state).sort());
+    if (keys !== undefined && found !== keys)
+      throw fail(during, `a state of ${found}, where it was of ${keys}`);
+  };
+  return {
+    reset: (key: Value, lesson: Value): S => {
+      const state = environment.reset(key, lesson);
+      checkState("reset", state);
+      return state;
+    },
+    step: (state: S, action: Value, key: Value) => {
+      const next = environment.step(state, action, key);
+      checkState("step", next?.state, String(Object.keys(state).sort()));
+      check("step", "reward", next.reward, axes);
+      for (const member of ["terminated", "truncated"] as const) check("step", member, next[member], []);
+      return next;
+    },
+    observe: (state: S): Value => {
+      const observation = environment.observe(state);
+      check("observe", "an observation", observation, [...axes, flatSize(environment.observationSpace)]);
+      return observation;
+    },
   };
 }
 
