@@ -35,7 +35,7 @@ export {
 export type { CheckpointMetadata } from "./save.ts";
 export { type Snapshot, snapshot, snapshotOf } from "./snapshot.ts";
 export { entryAt, isOnS3, isStoreAddress, storeAt, uriOf } from "./store/address.ts";
-export type { ReadableFile } from "./store/file-system.ts";
+export { makeDirectory, type ReadableFile } from "./store/file-system.ts";
 export { localStore } from "./store/local-store.ts";
 export { memoryStore } from "./store/memory-store.ts";
 export { readObject, type S3StoreOptions, s3Store, writeObject } from "./store/s3-store.ts";

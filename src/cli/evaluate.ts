@@ -114,9 +114,11 @@ const sourceIn = (env: unknown): EnvironmentSource | undefined =>
 
 /** Validates a model with the data of its run's configuration. */
 async function validated(address: string, place: ConfigPlace, options: EvaluateOptions): Promise<Evaluation> {
-  if (options.store !== undefined)
-    throw new EspalierError("OPTION_INVALID", "--store is for scores of policies", {
-      fix: "leave it out, or print JSON: --json",
+  const ofPolicies = ["env", "suite", "episodes", "seed", "sample", "store"] as const;
+  const given = ofPolicies.filter((name) => options[name] !== undefined).map((name) => `--${name}`);
+  if (given.length > 0)
+    throw new EspalierError("OPTION_INVALID", `${given.join(", ")}: for policies, and this is a model`, {
+      fix: "leave it out: a model is validated on the data of the configuration",
     });
   const { buildRun, configAt, plannedTrainer } = await import("../config/index.ts");
   const { openCheckpoint, resumeTrainer, uriOf } = await import("../checkpoint/index.ts");

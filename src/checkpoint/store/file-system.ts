@@ -37,9 +37,27 @@ export interface FileSystem {
 
 const files = () => process.getBuiltinModule("node:fs/promises");
 
+/**
+ * Makes a directory and those above it that are not there, and gives the first that was made. Node's own `recursive` does not return where the file system
+ * says of a directory that is there that it is not, as /proc does.
+ */
+export function makeDirectory(path: string): string | undefined {
+  const { dirname, resolve } = process.getBuiltinModule("node:path");
+  const fs = process.getBuiltinModule("node:fs");
+  const full = resolve(path);
+  const first = fs.existsSync(dirname(full)) ? undefined : makeDirectory(dirname(full));
+  try {
+    fs.mkdirSync(full);
+    return first ?? full;
+  } catch (error) {
+    if (!fs.statSync(full, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    return first;
+  }
+}
+
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
-  makeDirectory: (path) => files().mkdir(path, { recursive: true }),
+  makeDirectory: async (path) => makeDirectory(path),
   list: async (path) => {
     try {
       return await files().readdir(path);

@@ -1,3 +1,4 @@
+import { makeDirectory } from "../../checkpoint/index.ts";
 import { badOption, checkOptions, type OptionTable, option, shown } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
@@ -14,7 +15,7 @@ export interface SinkFiles {
   writeSync(file: number, bytes: Uint8Array, offset: number, length: number, position?: number): number;
   fstatSync(file: number): { readonly size: number };
   ftruncateSync(file: number, size?: number): void;
-  mkdirSync(path: string, options: { readonly recursive: true }): string | undefined;
+  mkdirSync(path: string, options: { readonly recursive: true }): unknown;
   renameSync(from: string, to: string): void;
   rmSync(path: string, options?: { readonly recursive?: boolean; readonly force?: boolean }): void;
   existsSync(path: string): boolean;
@@ -32,7 +33,7 @@ export const systemFiles: SinkFiles = {
   writeSync: (...args) => fs().writeSync(...args),
   fstatSync: (file) => fs().fstatSync(file),
   ftruncateSync: (file, size) => fs().ftruncateSync(file, size),
-  mkdirSync: (path, options) => fs().mkdirSync(path, options),
+  mkdirSync: (path) => makeDirectory(path),
   renameSync: (from, to) => fs().renameSync(from, to),
   rmSync: (path, options) => fs().rmSync(path, options),
   existsSync: (path) => fs().existsSync(path),

@@ -10,6 +10,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from "kysely";
+import { makeDirectory } from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { type Database, patiently, type Tables } from "./database.ts";
@@ -24,11 +25,10 @@ const blocking = 10;
 
 /** A SQLite file, made with its directory where there is none. */
 export async function openSqlite(path: string): Promise<Database> {
-  const { mkdirSync } = process.getBuiltinModule("node:fs");
   const { dirname, resolve } = process.getBuiltinModule("node:path");
   const failure = (what: string, error: unknown) => sqliteFailure(path, what, error);
   try {
-    if (path !== ":memory:") mkdirSync(dirname(resolve(path)), { recursive: true });
+    if (path !== ":memory:") makeDirectory(dirname(resolve(path)));
     const connection = new DatabaseSync(path, { timeout: blocking });
     try {
       await patiently(isBusy, () => configure(connection));
