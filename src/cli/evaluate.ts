@@ -19,7 +19,7 @@ interface EvaluateOptions {
   readonly env?: string;
   readonly module?: string;
   readonly suite?: string;
-  readonly episodes: number;
+  readonly episodes?: number;
   readonly seed?: number;
   readonly sample?: boolean;
   readonly engine?: "wasm" | "xla";
@@ -45,7 +45,7 @@ export function registerEvaluate(program: Command): void {
       "import this first: it registers environments of your own by registerEnvironment",
     )
     .option("--suite <lessons|JSON>", "a suite for each lesson, or suites as evaluationHook has them")
-    .option("--episodes <n>", "episodes of each suite", countOf("--episodes"), 10)
+    .option("--episodes <n>", "episodes of each suite (default: 10)", countOf("--episodes"))
     .option(
       "--seed <n>",
       "where episodes begin (default: as in the run's own evaluations)",
@@ -130,7 +130,7 @@ async function validated(address: string, place: ConfigPlace, options: EvaluateO
 }
 
 function requestOf({ suite, sample, ...options }: EvaluateOptions): EvaluateRequest {
-  const { env, episodes, seed, engine, store, run } = options;
+  const { env, episodes = 10, seed, engine, store, run } = options;
   if (run !== undefined && store === undefined)
     throw new EspalierError("OPTION_INVALID", "--run is given, and --store is not", {
       fix: "say where scores are filed: --store runs/stats.db",
