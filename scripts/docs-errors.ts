@@ -30,6 +30,7 @@ const meanings: Readonly<Record<string, string>> = {
   DATA_LEFT_OVER: "a warning: rows that fill no whole batch are not used",
   DATA_ROWS_SKIPPED: "a warning: rows that could not be used were left out, as the source was told to",
   DATA_SKIPPED: "a warning: examples that could not be used were left out, as onBadExample says",
+  FILE_FAILED: "a path or an output that the system does not let be used: its own words",
   HOOK_FAILED: 'hook "<name>" failed in <event>: the cause has what it threw',
   OPTION_INVALID: "<what>: <option> is <value>, which is not <what it takes>",
   OPTION_UNKNOWN: '<what>: there is no option "<name>"; did you mean "<nearest>"?',

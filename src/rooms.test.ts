@@ -58,7 +58,7 @@ const NETWORK = ["node:http", "node:net"];
  */
 const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // sha256 in plain JavaScript, for browsers.
-  core: ["node:crypto", "@noble/hashes"],
+  core: ["node:crypto", "node:fs", "node:path", "@noble/hashes"], // files: makeDirectory of node.ts alone
   engine: [...COMPUTING, ...FILES, ...PROCESSES, "koffi", "@jax-js/jax"],
   checkpoint: [...COMPUTING, ...FILES, ...PROCESSES, "@aws-sdk/client-s3"],
   metrics: [

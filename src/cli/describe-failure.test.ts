@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { EspalierError } from "../core/index.ts";
@@ -18,6 +19,17 @@ describe("describeFailure", () => {
   it("gives the stack and the cause with --debug", () => {
     expect(plain(error, true)).toContain("describe-failure.test.ts");
     expect(plain(error, true)).toContain("spawn failed");
+  });
+
+  it("gives a code and a fix where a path cannot be written", () => {
+    const found = (() => {
+      try {
+        return writeFileSync(import.meta.dirname, "");
+      } catch (cause) {
+        return cause;
+      }
+    })();
+    expect(plain(found)).toMatch(/EISDIR.*src\/cli.*\[FILE_FAILED\]\n {2}fix: /);
   });
 
   it("says how to see more of an unforeseen one", () => {

@@ -167,16 +167,21 @@ checkpoints:
     const trained = await command("train", file, "--json");
     const { validation, directory: made } = JSON.parse(trained.out);
     const whole = join(made, "checkpoints");
-    const [last, best, table, alone] = await Promise.all([
+    const [last, best, table, alone, played] = await Promise.all([
       run(made, "--json"),
       run("model", "--runs", join(directory, "models"), "--which", "best", "--json"),
       run(join(whole, "epoch-0003-update-000006")),
       run(whole, "--config", join(directory, "nothing.yaml")),
+      run(made, "--episodes", "3", "--sample"),
     ]);
     expect(JSON.parse(last.out)).toMatchObject({ run: "model", step: 6, scores: { validation } });
     expect(JSON.parse(best.out)).toMatchObject({ step: 2 }); // The loss falls, and the run keeps the greatest.
     expect(table.out).toBe(`${evaluationText(JSON.parse(last.out))}\n`);
     expect(table.out).toMatch(/^file:.*epoch-0003-update-000006 \(run model, step 6\)\nloss +[\d.e-]+\n$/);
     expect([alone.code, alone.errors]).toEqual([1, expect.stringMatching(/CONFIG_FILE/)]);
+    expect([played.code, played.errors]).toEqual([
+      1,
+      expect.stringMatching(/--episodes.*--sample.*OPTION_INVALID/s),
+    ]);
   });
 });

@@ -19,7 +19,7 @@ interface EvaluateOptions {
   readonly env?: string;
   readonly module?: string;
   readonly suite?: string;
-  readonly episodes: number;
+  readonly episodes?: number;
   readonly seed?: number;
   readonly sample?: boolean;
   readonly engine?: "wasm" | "xla";
@@ -45,7 +45,7 @@ export function registerEvaluate(program: Command): void {
       "import this first: it registers environments of your own by registerEnvironment",
     )
     .option("--suite <lessons|JSON>", "a suite for each lesson, or suites as evaluationHook has them")
-    .option("--episodes <n>", "episodes of each suite", countOf("--episodes"), 10)
+    .option("--episodes <n>", "episodes of each suite (default: 10)", countOf("--episodes"))
     .option(
       "--seed <n>",
       "where episodes begin (default: as in the run's own evaluations)",
@@ -114,9 +114,11 @@ const sourceIn = (env: unknown): EnvironmentSource | undefined =>
 
 /** Validates a model with the data of its run's configuration. */
 async function validated(address: string, place: ConfigPlace, options: EvaluateOptions): Promise<Evaluation> {
-  if (options.store !== undefined)
-    throw new EspalierError("OPTION_INVALID", "--store is for scores of policies", {
-      fix: "leave it out, or print JSON: --json",
+  const ofPolicies = ["env", "suite", "episodes", "seed", "sample", "store"] as const;
+  const given = ofPolicies.filter((name) => options[name] !== undefined).map((name) => `--${name}`);
+  if (given.length > 0)
+    throw new EspalierError("OPTION_INVALID", `${given.join(", ")}: for policies, and this is a model`, {
+      fix: "leave it out: a model is validated on the data of the configuration",
     });
   const { buildRun, configAt, plannedTrainer } = await import("../config/index.ts");
   const { openCheckpoint, resumeTrainer, uriOf } = await import("../checkpoint/index.ts");
@@ -128,7 +130,7 @@ async function validated(address: string, place: ConfigPlace, options: EvaluateO
 }
 
 function requestOf({ suite, sample, ...options }: EvaluateOptions): EvaluateRequest {
-  const { env, episodes, seed, engine, store, run } = options;
+  const { env, episodes = 10, seed, engine, store, run } = options;
   if (run !== undefined && store === undefined)
     throw new EspalierError("OPTION_INVALID", "--run is given, and --store is not", {
       fix: "say where scores are filed: --store runs/stats.db",

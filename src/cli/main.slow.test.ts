@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,12 +9,9 @@ import { afterAll, expect, it } from "vitest";
 const directory = mkdtempSync(join(tmpdir(), "espalier-main-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
+const program = ["--import", "tsx", fileURLToPath(new URL("./main.ts", import.meta.url))];
 const espalier = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  spawnSync(
-    process.execPath,
-    ["--import", "tsx", fileURLToPath(new URL("./main.ts", import.meta.url)), ...args],
-    { encoding: "utf8", env: { ...process.env, ...env } },
-  );
+  spawnSync(process.execPath, [...program, ...args], { encoding: "utf8", env: { ...process.env, ...env } });
 
 /** The commands that a help text lists, with the first line of what they do. */
 const listed = (help: string): readonly (readonly [name: string, does: string])[] =>
@@ -43,4 +41,40 @@ it("a command is found by its name, hidden or not, and by one like it", () => {
     expect(espalier([name]).stderr).toContain("missing required argument");
   expect(espalier(["help", "train"]).stdout).toMatch(/^Usage: espalier train .*\n\ntrain the run/);
   expect(espalier(["tarin"]).stderr).toContain("Did you mean train?");
+});
+
+const run = join(directory, "run.yaml");
+writeFileSync(
+  run,
+  `engine: wasm
+stats: false
+task:
+  use: supervisedTask
+  model: { use: nn.mlp, hidden: [4], out: 1 }
+  optimizer: { use: optim.adam }
+  loss: { get: nn.mse }
+  batchSize: 4
+  data: { x: [[0], [1], [2], [3]], y: [[0], [0], [1], [1]] }
+training: { epochs: 4, seed: 1 }
+`,
+);
+
+it("a reader that goes away ends no run and is no failure", async () => {
+  const runs = join(directory, "piped");
+  const child = spawn(process.execPath, [...program, "train", run, "--set", `directory=${runs}`]);
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  child.stdout.destroy();
+  expect(await once(child, "close")).toEqual([0, null]);
+  expect(errors).toBe("");
+  const [id = ""] = readdirSync(runs);
+  expect(JSON.parse(readFileSync(join(runs, id, "run.json"), "utf8"))).toMatchObject({
+    outcome: "completed",
+  });
+});
+
+it("a configuration is trained before a run of it is proved", () => {
+  const { stderr, status } = espalier(["prove-resume", run]);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/SETUP_INVALID.*espalier train/s);
 });

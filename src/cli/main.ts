@@ -91,6 +91,13 @@ const program = createProgram(
 );
 for (const [name, [, does]] of Object.entries(commands))
   program.commands.find((command) => command.name() === name)?.description(does);
+// A reader that goes away, as `head` does, ends no command: a run goes on, and its checkpoints are what counts.
+for (const stream of [process.stdout, process.stderr])
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") return;
+    process.exitCode ||= 1;
+    if (stream === process.stdout) console.error(describeFailure(error, program.opts().debug === true));
+  });
 try {
   await program.parseAsync();
 } catch (error) {

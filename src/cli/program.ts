@@ -43,7 +43,17 @@ Examples:
 export function describeFailure(error: unknown, debug: boolean): string {
   const label = pc.red("error:");
   if (debug) return `${label} ${printableText(inspect(error, { depth: 6 }))}`;
-  if (error instanceof EspalierError) return `${label} ${error.message}`;
+  const known = error instanceof EspalierError ? error : fileFailure(error);
+  if (known) return `${label} ${known.message}`;
   const message = error instanceof Error ? error.message : String(error);
   return `${label} ${printableText(message)}\n  this is not a mistake we foresaw: run it again with --debug to see where it happened`;
+}
+
+/** The error of a path, or of an output, that the system does not let be used. */
+function fileFailure(error: unknown): EspalierError | undefined {
+  const { code, syscall, path, message } = (error ?? {}) as NodeJS.ErrnoException;
+  if (code === undefined || (path === undefined && syscall !== "write")) return undefined;
+  return new EspalierError("FILE_FAILED", printableText(message), {
+    fix: "give a path that can be read or written, in a directory that is there, or make room on the disk",
+  });
 }

@@ -128,6 +128,17 @@ sink: []
     expect(await problemsOf(text)).toMatch(message);
   });
 
+  it("tells a mistake of training once, where it is written, whatever is trained", async () => {
+    for (const task of [
+      "{ use: ppo, env: CartPole-v1 }",
+      "{ use: supervisedTrainer, model: { use: nn.mlp, out: 1 } }",
+    ]) {
+      const told = await problemsOf(`task: ${task}\ntraining: { seed: x }\n`);
+      expect(told).toMatch(/run\.yaml:2:13 {2}training\.seed: /);
+      expect(told.match(/seed is/g)).toHaveLength(1);
+    }
+  });
+
   it("says which --set is wrong", async () => {
     expect(await problemsOf(tabular, ["task.batchSize=0"])).toMatch(
       /--set task\.batchSize=0 {2}task\.batchSize: /,
@@ -185,6 +196,22 @@ hooks:
     );
     const source = await readConfig(path, ["task.totalSteps=512", "name=other"]);
     expect((await buildRun(source)).name).toBe("other");
+    const listed = file(
+      "listed.mjs",
+      `export default { hooks: [{ use: "a" }, { use: "b", x: 1 }], task: { get steps() { return 1; } } };`,
+    );
+    const { value } = await readConfig(listed, ["hooks[1].x=2", "hooks[2]=c", "sinks[0].use=d"]);
+    expect(value).toMatchObject({ hooks: [{ use: "a" }, { use: "b", x: 2 }, "c"], sinks: [{ use: "d" }] });
+    for (const wrong of ["task.steps=2", "hooks[3]=c"])
+      await expect(readConfig(listed, [wrong])).rejects.toMatchObject({ code: "CONFIG_OVERRIDE" });
+    for (const [name, text] of [
+      ["throws.mjs", "throw new Error('boom');"],
+      ["run.toml", ""],
+    ] as const)
+      await expect(readConfig(file(name, text))).rejects.toMatchObject({
+        code: "CONFIG_FILE",
+        message: expect.stringContaining(name),
+      });
     await expect(readConfig(file("none.mjs", "export const x = 1;"))).rejects.toMatchObject({
       code: "CONFIG_FILE",
     });

@@ -20,6 +20,7 @@ import {
   type OptionTable,
   option,
   optionProblems,
+  printableText,
 } from "../core/index.ts";
 import { type EngineChoice, setEngine } from "../engine/index.ts";
 import { Logger, type MetricsHookOptions, metricsHook, type Sink } from "../metrics/index.ts";
@@ -33,7 +34,16 @@ import {
 } from "../trainer/index.ts";
 import { Builder, type Call } from "./build.ts";
 import { moduleAt } from "./names.ts";
-import { type ConfigSource, configError, type Path, parseConfig } from "./source.ts";
+import {
+  badOverride,
+  type ConfigSource,
+  checkIndex,
+  configError,
+  type Path,
+  parseConfig,
+  parseOverride,
+  pathText,
+} from "./source.ts";
 import type { SweepOptions } from "./sweep.ts";
 
 /** What `ppo` and `supervisedTrainer` give: it makes its task when a run begins. */
@@ -156,14 +166,32 @@ export async function readConfig(file: string, overrides: readonly string[] = []
   const kind = extname(file).toLowerCase();
   if ([".yaml", ".yml", ".json"].includes(kind)) return parseConfig(readText(file), file, overrides);
   readText(file);
-  const exports = (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>;
-  const given = exports.default ?? exports.config;
-  const value: unknown = typeof given === "function" ? await given() : given;
+  const value = await exportedBy(file);
   if (!isPlainObject(value))
     throw new EspalierError("CONFIG_FILE", `${file} exports no run`, {
       fix: "write: export default runConfig({ task, training: { epochs: 10 } })",
     });
-  return { file, value: withOverrides(value, overrides), place: () => file };
+  const changed = overrides.reduce<unknown>((all, override) => {
+    const { path, value: to } = parseOverride(override);
+    return withValue(all, path, 0, to, override);
+  }, value);
+  return { file, value: changed, place: () => file };
+}
+
+/** The run that a module exports. */
+async function exportedBy(file: string): Promise<unknown> {
+  try {
+    const exports = (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>;
+    const given = exports.default ?? exports.config;
+    return typeof given === "function" ? await given() : given;
+  } catch (cause) {
+    if (cause instanceof EspalierError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new EspalierError("CONFIG_FILE", `${file} could not be imported: ${printableText(why)}`, {
+      fix: "give a file: run.yaml, run.json or run.ts; a module has to run by itself",
+      cause,
+    });
+  }
 }
 
 function readText(file: string): string {
@@ -177,20 +205,34 @@ function readText(file: string): string {
   }
 }
 
-/** Values of a module, with those changed that `--set` names. */
-function withOverrides(value: object, overrides: readonly string[]): unknown {
-  if (overrides.length === 0) return value;
-  const { value: changes } = parseConfig("{}", "--set", overrides);
-  return merged(value, changes);
+/** A value of a module with the one at a path replaced, from the part `i` on. What the program made has no such parts. */
+function withValue(value: unknown, path: Path, i: number, to: unknown, override: string): unknown {
+  const part = path[i];
+  if (part === undefined) return to;
+  if (i > 0 && isMade(value))
+    throw badOverride(
+      override,
+      `${pathText(path.slice(0, i))} is made by the program, not written as { use: NAME }`,
+    );
+  const next = (inner: unknown): unknown => withValue(inner, path, i + 1, to, override);
+  const isTree = Array.isArray(value) || isPlainObject(value);
+  checkIndex(Array.isArray(value) ? value.length : isTree ? undefined : 0, path, i, override);
+  if (typeof part === "number" && !(isTree && !Array.isArray(value))) {
+    const items = Array.isArray(value) ? [...value] : [];
+    items[part] = next(items[part]);
+    return items;
+  }
+  return { ...(isTree && value), [part]: next(isTree ? Reflect.get(value, part) : undefined) };
 }
 
-function merged(value: unknown, changes: unknown): unknown {
-  if (!isPlainObject(value) || !isPlainObject(changes)) return changes;
-  const names = new Set([...Object.keys(value), ...Object.keys(changes)]);
-  const given = value as Readonly<Record<string, unknown>>;
-  const other = changes as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(
-    [...names].map((name) => [name, name in other ? merged(given[name], other[name]) : given[name]]),
+/** True for functions, instances of classes and objects that have methods or getters. */
+function isMade(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return typeof value === "function";
+  if (Array.isArray(value) || "use" in value) return false;
+  const members = Object.values(Object.getOwnPropertyDescriptors(value));
+  return (
+    !isPlainObject(value) ||
+    members.some(({ get, value }) => get !== undefined || typeof value === "function")
   );
 }
 
@@ -205,9 +247,12 @@ export async function buildRun(source: ConfigSource, base = dirname(source.file)
   const data = await builder.make(config.data, ["data"]);
   const task = await builder.make(config.task, ["task"]);
   const training = (await builder.make(config.training ?? {}, ["training"])) as Partial<TrainingConfig>;
-  const trainer = await builder.attempt(["task"], () => trainerOf(task, training, data, name));
-  if (isPlainObject(training) && trainer === notMade)
-    await builder.attempt(["training"], () => trainingConfig(training));
+  const checked = isPlainObject(training)
+    ? await builder.attempt(["training"], () => trainingConfig(training))
+    : training;
+  const trainer = await builder.attempt(["task"], () =>
+    checked === notMade ? notMade : trainerOf(task, training, data, name),
+  );
   builder.parts.set("task", trainer === notMade ? notMade : (trainer as TrainerOptions).task);
 
   const items = async (member: "hooks" | "sinks"): Promise<unknown[]> => {

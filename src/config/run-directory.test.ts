@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { createRun, reopenRun } from "./run-directory.ts";
+import { openStatsStore } from "../metrics/index.ts";
+import { createRun, findRunDirectory, reopenRun } from "./run-directory.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-run-directory-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,6 +68,11 @@ describe("a run whose hooks cannot be made", () => {
     ["metrics", "metrics.gradients=often", /run\.yaml.* metrics\.gradients: .*often/s],
     ["another stats store", "stats='mysql://host/stats'", /--set .* stats: .*postgres/s],
     ["a hook without its provider", "hooks=['./hooks.mjs#alone']", /run\.yaml.* hooks: .*"rare"/s],
+    [
+      "a sink named as one of the run's",
+      "sinks=[{ use: jsonlSink, args: [m.jsonl] }]",
+      /--set .* sinks: .*"jsonl"/s,
+    ],
     ["two of one name", "hooks=['./hooks.mjs#other', './hooks.mjs#other']", /run\.yaml.* hooks: .*"other"/s],
   ])("says where in the configuration, and leaves no directory: %s", async (_, override, message) => {
     const runs = join(folder, "refused");
@@ -104,5 +110,47 @@ metrics:
       await run.train();
       expect(existsSync(join(run.directory, "heartbeat.json"))).toBe(true);
     }
+  });
+});
+
+describe("a directory of runs that was moved or damaged", () => {
+  const interrupted = async (runs: string, from = file) => {
+    const run = await createRun(from, { quiet: true, overrides: [`directory=${runs}`] });
+    run.trainer.registerHook({
+      name: "interrupts",
+      onEpochEnd: ({ counters }) => (counters.epochs === 2 ? run.trainer.interrupt("enough") : undefined),
+    });
+    await run.train();
+    return run;
+  };
+
+  it("keeps its stats store: a run that goes on files there, and nothing is made where it was", async () => {
+    const runs = join(folder, "before");
+    const filing = join(folder, "filing.yaml");
+    writeFileSync(filing, readFileSync(file, "utf8").replace("stats: false\n", ""));
+    const { id } = await interrupted(runs, filing);
+    const moved = join(folder, "after");
+    renameSync(runs, moved);
+    expect((await (await reopenRun(join(moved, id), { quiet: true })).train()).counters.epochs).toBe(4);
+    expect(existsSync(runs)).toBe(false);
+    const store = await openStatsStore(join(moved, "stats.db"), { create: false });
+    expect(await store.run(id)).toMatchObject({ id, outcome: "completed" });
+    await store.close();
+  });
+
+  it("says what is missing of a run, and finds the others", async () => {
+    const runs = join(folder, "damaged");
+    const { id, directory } = await interrupted(runs);
+    mkdirSync(join(runs, "aaa"));
+    for (const record of ["", "{}", '{ "id": ']) {
+      writeFileSync(join(runs, "aaa/run.json"), record);
+      expect(findRunDirectory("run", runs)).toBe(join(runs, id));
+      await expect(reopenRun(join(runs, "aaa"))).rejects.toMatchObject({ code: "RUN_MISSING" });
+    }
+    rmSync(join(directory, "config.yaml"));
+    await expect(reopenRun(directory)).rejects.toMatchObject({
+      code: "CONFIG_FILE",
+      message: expect.stringContaining("config.yaml"),
+    });
   });
 });

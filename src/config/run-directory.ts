@@ -13,12 +13,20 @@
  *       replays/         recorded episodes
  *     runs/stats.db      the stats store that all runs share
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
 import { checkpointHook } from "../checkpoint/index.ts";
-import { didYouMean, EspalierError, errorText, hex, printable, sha256 } from "../core/index.ts";
+import {
+  didYouMean,
+  EspalierError,
+  errorText,
+  hex,
+  makeDirectory,
+  printable,
+  sha256,
+} from "../core/index.ts";
 import {
   consoleSink,
   controlHook,
@@ -29,12 +37,11 @@ import {
   metricsHook,
   newRunId,
   openStatsStore,
-  type StatsStore,
 } from "../metrics/index.ts";
 import type { RolloutTask } from "../rollout/index.ts";
 import { Trainer, type TrainingResult } from "../trainer/index.ts";
 import { type BuiltRun, buildRun, checkpointsIn, metricsIn, readConfig } from "./run-config.ts";
-import { type ConfigSource, configError, parseConfig } from "./source.ts";
+import { type ConfigSource, configError } from "./source.ts";
 
 /** The file `run.json`. */
 export interface RunRecord {
@@ -48,6 +55,7 @@ export interface RunRecord {
   readonly overrides: readonly string[];
   /** sha256 of the resolved configuration. */
   readonly configHash: string;
+  /** The stats store; a file that the configuration does not name in full, from the run's directory. */
   readonly stats: string | false;
   /** Filed in the stats store beside the run's settings: of which sweep it is a trial. */
   readonly labels?: Labels;
@@ -120,7 +128,7 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
     base: relative(directory, dirname(resolve(file))),
     overrides,
     configHash: configHash(config),
-    stats: statsOf(config.stats, root),
+    stats: storedStats(config.stats, root, directory),
     ...(options.labels && { labels: options.labels }),
   };
   const run = await prepare(directory, record, built, options);
@@ -135,6 +143,13 @@ export const statsOf = (given: string | false | undefined, root: string): string
   if (given === false || given?.includes("://")) return given;
   return resolve(given ?? join(root, "stats.db"));
 };
+
+/** The same as `run.json` has it: it moves with the directory of all runs. */
+function storedStats(given: string | false | undefined, root: string, directory: string): string | false {
+  const stats = statsOf(given, root);
+  const isFixed = stats === false || stats.includes("://") || isAbsolute(given || "");
+  return isFixed ? stats : relative(directory, stats);
+}
 
 /** Where a configuration is, and where names of files in it begin. */
 export interface ConfigPlace {
@@ -182,10 +197,7 @@ export async function storedConfig(
   overrides: readonly string[] = [],
 ): Promise<ConfigSource> {
   const origin = resolve(directory, record.source);
-  if (isText(origin)) {
-    const file = join(directory, "config.yaml");
-    return parseConfig(readFileSync(file, "utf8"), file, overrides);
-  }
+  if (isText(origin)) return readConfig(join(directory, "config.yaml"), overrides);
   const source = await readConfig(origin, [...record.overrides, ...overrides]);
   if (overrides.length > 0 || configHash(source.value) === record.configHash) return source;
   throw new EspalierError("CONFIG_CHANGED", `${origin} is another configuration than that of ${record.id}`, {
@@ -202,19 +214,26 @@ async function prepare(
 ): Promise<PreparedRun> {
   const { id } = record;
   const inside = (file: string): string => join(directory, file);
-  const statsStore: StatsStore | undefined =
-    record.stats === false ? undefined : await openStatsStore(record.stats);
-  const logger = new Logger({
-    sinks: [
-      ...(quiet ? [] : [consoleSink()]),
-      logFileSink(inside("run.log")),
-      jsonlSink(inside("metrics.jsonl")),
-      ...built.sinks,
-    ],
-    spill: inside("spill"),
-  });
+  const logger = told(
+    built.source,
+    "sinks",
+    () =>
+      new Logger({
+        sinks: [
+          ...(quiet ? [] : [consoleSink()]),
+          logFileSink(inside("run.log")),
+          jsonlSink(inside("metrics.jsonl")),
+          ...built.sinks,
+        ],
+        spill: inside("spill"),
+      }),
+  );
+  const { stats } = record;
+  const isFile = stats !== false && !stats.includes("://");
+  const statsStore =
+    stats === false ? undefined : await openStatsStore(isFile ? resolve(directory, stats) : stats);
   const trainer = trainerIn(directory, record, built, { logger, ...(statsStore && { statsStore }) });
-  mkdirSync(inside("checkpoints"), { recursive: true });
+  makeDirectory(inside("checkpoints"));
   writeFileSync(inside("plan.txt"), `${trainer.hooks.plan().text}\n`);
   return {
     id,
@@ -253,13 +272,20 @@ function trainerIn(
     ...(checkpoints ? [checkpointHook(checkpointsIn(directory, checkpoints))] : []),
     ...(control ? [controlHook({ directory })] : []),
   ];
-  try {
+  return told(source, "hooks", () => {
     const trainer = new Trainer({ ...options, hooks });
     trainer.hooks.check();
     return trainer;
+  });
+}
+
+/** What `make` makes of a member of the configuration, which is named where it fails. */
+function told<T>(source: ConfigSource, member: string, make: () => T): T {
+  try {
+    return make();
   } catch (error) {
     if (!(error instanceof EspalierError)) throw error;
-    throw configError(source, [{ path: ["hooks"], message: errorText(error), fix: error.fix }]);
+    throw configError(source, [{ path: [member], message: errorText(error), fix: error.fix }]);
   }
 }
 
@@ -279,13 +305,27 @@ function writeRecord(directory: string, record: RunRecord): void {
 
 /** What a run's directory says of it. */
 export function readRecord(directory: string): RunRecord {
+  const file = join(directory, "run.json");
   try {
-    return parse(readFileSync(join(directory, "run.json"), "utf8")) as RunRecord;
+    const record = parse(readFileSync(file, "utf8")) as RunRecord | null;
+    const { id, name, source, base } = record ?? ({} as RunRecord);
+    if (record && [id, name, source, base].every((text) => typeof text === "string")) return record;
+    throw new EspalierError("RUN_MISSING", `${file} is damaged`);
   } catch (cause) {
-    throw new EspalierError("RUN_MISSING", `${printable(directory)} is no directory of a run`, {
+    const why = existsSync(file) ? ": its run.json is damaged" : "";
+    throw new EspalierError("RUN_MISSING", `${printable(directory)} is no directory of a run${why}`, {
       fix: "give the directory that espalier train made, with its run.json",
       cause,
     });
+  }
+}
+
+/** The name of a run; undefined where its `run.json` is damaged. */
+function nameIn(directory: string): string | undefined {
+  try {
+    return readRecord(directory).name;
+  } catch {
+    return undefined;
   }
 }
 
@@ -297,7 +337,7 @@ export function findRunDirectory(run: string, root = "runs"): string {
         .filter((id) => existsSync(join(root, id, "run.json")))
         .sort()
     : [];
-  const named = all.filter((id) => id === run || readRecord(join(root, id)).name === run);
+  const named = all.filter((id) => id === run || nameIn(join(root, id)) === run);
   const found = named.length > 0 ? named.slice(-1) : all.filter((id) => id.startsWith(run));
   if (found.length === 1) return join(root, found[0] as string);
   if (found.length > 1)

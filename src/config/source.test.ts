@@ -37,7 +37,19 @@ describe("a configuration's source", () => {
     expect(source.place(["training", "epochs"])).toBe("--set training.epochs=3");
     expect(source.place(["task", "use"])).toBe("run.yaml:3:3");
     expect(parseConfig("", "empty.yaml", ["a.b=1"]).value).toEqual({ a: { b: 1 } });
+    expect(parseConfig(text, "run.yaml", ["hooks[0].use=x", "hooks[1]=y"]).value).toMatchObject({
+      hooks: [{ use: "x" }, "y"],
+    });
   });
+
+  it.each(["task.layers[3]=1", "task.layers.first=1", "hooks[1].use=x"])(
+    "refuses --set %s, which is no index of the list",
+    (override) => {
+      expect(() => parseConfig(text, "run.yaml", [override])).toThrow(
+        expect.objectContaining({ code: "CONFIG_OVERRIDE" }),
+      );
+    },
+  );
 
   it("reads values of --set as YAML", () => {
     expect(parseOverride("a.b=1e-3")).toEqual({ path: ["a", "b"], value: 0.001 });
@@ -45,14 +57,19 @@ describe("a configuration's source", () => {
     expect(parseOverride("a=x=y").value).toBe("x=y");
   });
 
-  it.each(["epochs", "=3", "a..b=1", "__proto__.x=1", "a={"])("refuses --set %s", (override) => {
-    expect(() => parseOverride(override)).toThrow(expect.objectContaining({ code: "CONFIG_OVERRIDE" }));
-  });
+  it.each(["epochs", "=3", "a..b=1", "__proto__.x=1", "a={", "a=[*b]", "a=!b c"])(
+    "refuses --set %s",
+    (override) => {
+      expect(() => parseOverride(override)).toThrow(expect.objectContaining({ code: "CONFIG_OVERRIDE" }));
+    },
+  );
 
   it.each([
     ["a: [1\nb: 2", /run\.yaml:\d+:\d+/],
     ["a: 1\na: 2", /run\.yaml:2:1 .*unique/],
     ["\tx: 1", /run\.yaml:1:1/],
+    ["a: &a { b: [1, *a] }", /run\.yaml:1:16 .*a\.b\[1\]/],
+    ["a: !env STEPS", /run\.yaml:1:4 .*!env/],
   ])("says where %j is no YAML", (broken, place) => {
     expect(() => parseConfig(broken, "run.yaml")).toThrow(
       expect.objectContaining({ code: "CONFIG_SYNTAX", message: expect.stringMatching(place) }),

@@ -38,8 +38,8 @@ export function parseConfig(text: string, file: string, overrides: readonly stri
     return `${file}:${line}:${col}`;
   };
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "silent" });
-  if (document.errors.length > 0)
-    throw unreadable(document.errors.map(({ pos, message }) => `${at(pos[0])}  ${message}`));
+  const mistakes = mistakesIn(document);
+  if (mistakes.length > 0) throw unreadable(mistakes.map(({ pos, message }) => `${at(pos[0])}  ${message}`));
   const typed = new Map<string, string>();
   for (const override of overrides) {
     const { path, value } = parseOverride(override);
@@ -48,7 +48,9 @@ export function parseConfig(text: string, file: string, overrides: readonly stri
       const outer = document.getIn(path.slice(0, i), true);
       if (isAlias(outer))
         throw badOverride(override, `${pathText(path.slice(0, i))} is an alias of another value`);
-      if (!isMap(outer) && !isSeq(outer)) document.setIn(path.slice(0, i), document.createNode({}));
+      checkIndex(isSeq(outer) ? outer.items.length : isMap(outer) ? undefined : 0, path, i, override);
+      if (!isMap(outer) && !isSeq(outer))
+        document.setIn(path.slice(0, i), document.createNode(typeof path[i] === "number" ? [] : {}));
     }
     if (path.length === 1 && !isMap(document.contents)) document.contents = document.createNode({}) as never;
     document.setIn(path, document.createNode(value));
@@ -68,6 +70,11 @@ export function parseConfig(text: string, file: string, overrides: readonly stri
     });
     throw unreadable([`${at(start)}  ${(error as Error).message}`]);
   }
+  const circle = circleIn(value);
+  if (circle)
+    throw unreadable([
+      `${at(startOf(document.contents, circle) ?? 0)}  ${pathText(circle)} is made of itself`,
+    ]);
   return {
     file,
     value,
@@ -82,6 +89,30 @@ export function parseConfig(text: string, file: string, overrides: readonly stri
       return at(startOf(document.contents, []) ?? 0);
     },
   };
+}
+
+/** Errors of a YAML text. A tag that YAML does not know is one: its value would be taken for something else. */
+const mistakesIn = ({ errors, warnings }: ReturnType<typeof parseDocument>) => [
+  ...errors,
+  ...warnings.filter(({ code }) => code === "TAG_RESOLVE_FAILED"),
+];
+
+/** The path of a value that is around itself, as an alias within its own anchor is. */
+function circleIn(
+  value: unknown,
+  path: Path = [],
+  around: readonly unknown[] = [],
+  seen = new Set<unknown>(),
+): Path | undefined {
+  if (around.includes(value)) return path;
+  if (typeof value !== "object" || value === null || seen.has(value)) return undefined;
+  seen.add(value);
+  for (const [name, member] of Object.entries(value)) {
+    const part = Array.isArray(value) ? Number(name) : name;
+    const found = circleIn(member, [...path, part], [...around, value], seen);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** Where a member is written: its name, or an item of a list. */
@@ -113,12 +144,28 @@ export function parseOverride(override: string): { readonly path: Path; readonly
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
   if (path.includes("") || path.includes("__proto__")) throw badOverride(override, `"${left}" is no path`);
   const document = parseDocument(override.slice(equals + 1), { logLevel: "silent" });
-  const [error] = document.errors;
-  if (error) throw badOverride(override, error.message.split("\n")[0] ?? "");
-  return { path, value: document.toJS() };
+  try {
+    const [mistake] = mistakesIn(document);
+    if (mistake) throw mistake;
+    return { path, value: document.toJS() };
+  } catch (error) {
+    throw badOverride(override, (error as Error).message.split("\n")[0] ?? "");
+  }
 }
 
-const badOverride = (override: string, why: string): EspalierError =>
+/** Refuses what is no index of the list that has `length` items, the part `i` of a path; the next one appends. */
+export function checkIndex(length: number | undefined, path: Path, i: number, override: string): void {
+  const index = path[i];
+  const isList = length !== undefined && (length > 0 || typeof index === "number");
+  if (!isList || (typeof index === "number" && index <= length)) return;
+  const list = pathText(path.slice(0, i));
+  throw badOverride(
+    override,
+    `${list} is a list of ${length}, and ${index} is none of its indices, nor the next`,
+  );
+}
+
+export const badOverride = (override: string, why: string): EspalierError =>
   new EspalierError("CONFIG_OVERRIDE", `--set ${override}: ${printableText(why)}`, {
     fix: "write --set PATH=VALUE, as --set task.learningRate=1e-3 or --set hooks[0].use=progressHook",
   });

@@ -11,13 +11,14 @@
  *       trials.json  optuna.log
  *       NAME-t003-s1-20260131-120000-d4e5f6/     a run of trial 3 with seed 1
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
   checkMetricName,
   didYouMean,
   EspalierError,
   isPlainObject,
+  makeDirectory,
   type Options,
   option,
   optionProblems,
@@ -401,7 +402,7 @@ export async function runSweep(
     save(directory, current());
     if (what !== undefined) onChange?.(current(), `trial ${number}: ${what}`);
   };
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   save(directory, current());
   let interrupted = false;
 

@@ -50,6 +50,23 @@ function builtin(id: string): object {
 /** True where Node's modules can be had. */
 export const onNode = (): boolean => globalThis.process?.getBuiltinModule !== undefined;
 
+/**
+ * Makes a directory and those above it that are not there. Gives the first that was made. Node's own `recursive` does
+ * not return where a file system denies a directory that is there, as /proc does.
+ */
+export function makeDirectory(path: string): string | undefined {
+  const { dirname, resolve } = node.path;
+  const full = resolve(path);
+  const first = node.fs.existsSync(dirname(full)) ? undefined : makeDirectory(dirname(full));
+  try {
+    node.fs.mkdirSync(full);
+    return first ?? full;
+  } catch (error) {
+    if (!node.fs.statSync(full, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    return first;
+  }
+}
+
 /** Calls `run` in the next turn of the event loop. */
 export const nextTurn = (run: () => void): void =>
   void (typeof setImmediate === "function" ? setImmediate(run) : setTimeout(run, 0));

@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, makeDirectory } from "../../core/index.ts";
 import { missingFile } from "./store.ts";
 
 /** A file being written. */
@@ -39,7 +39,7 @@ const files = () => process.getBuiltinModule("node:fs/promises");
 
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
-  makeDirectory: (path) => files().mkdir(path, { recursive: true }),
+  makeDirectory: async (path) => makeDirectory(path),
   list: async (path) => {
     try {
       return await files().readdir(path);

@@ -82,6 +82,10 @@ Examples:
 /** Undefined where the whole command ran in another process. */
 async function prove(from: string, options: ProveOptions, self: Self): Promise<Proof | undefined> {
   const { epochs, killAt, engine, deterministic, keep } = options;
+  if (/\.(ya?ml|json)$/i.test(from) && isFile(from))
+    throw new EspalierError("SETUP_INVALID", `${from} is a configuration, and a run of it is proved`, {
+      fix: `train it (espalier train ${from}), and give the run's name`,
+    });
   const isRun = !/\.[cm]?[jt]sx?$/i.test(from) && !isFile(from);
   let file = from;
   if (isRun) {

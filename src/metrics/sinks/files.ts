@@ -1,4 +1,4 @@
-import { checkOptions, checkValue, node, type Options, option } from "../../core/index.ts";
+import { checkOptions, checkValue, makeDirectory, node, type Options, option } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
 import { comesAgain, filedUpTo, sinkOptions } from "./sink.ts";
@@ -14,11 +14,14 @@ export interface SinkFiles {
   writeSync(file: number, bytes: Uint8Array, offset: number, length: number, position?: number): number;
   fstatSync(file: number): { readonly size: number };
   ftruncateSync(file: number, size?: number): void;
-  mkdirSync(path: string, options: { readonly recursive: true }): string | undefined;
+  mkdirSync(path: string, options: { readonly recursive: true }): unknown;
   renameSync(from: string, to: string): void;
   rmSync(path: string, options?: { readonly recursive?: boolean; readonly force?: boolean }): void;
   existsSync(path: string): boolean;
 }
+
+/** The files of this machine. */
+export const systemFiles = (): SinkFiles => ({ ...node.fs, mkdirSync: makeDirectory });
 
 /** Opens for reading and writing anywhere, and creates the file where there is none. */
 export const readWrite = (): number => node.fs.constants.O_RDWR | node.fs.constants.O_CREAT;
@@ -107,7 +110,7 @@ export class LineFile {
   #size = 0;
   #isClean = true;
 
-  constructor(path: string, files: SinkFiles = node.fs) {
+  constructor(path: string, files: SinkFiles = systemFiles()) {
     this.path = path;
     this.#files = files;
   }

@@ -11,7 +11,7 @@ import type { MetricRecord } from "../record.ts";
 import type { RunProgress } from "../run-info.ts";
 import { chooser, followWindows } from "./console/entries.ts";
 import { type ConsoleRow, endingRow, lineRow, openingRow } from "./console/rows.ts";
-import { checkedPath, type SinkFiles } from "./files.ts";
+import { checkedPath, type SinkFiles, systemFiles } from "./files.ts";
 import { clockOption, type Sink, sinkOptions } from "./sink.ts";
 
 type LogFiles = Pick<SinkFiles, "openSync" | "closeSync" | "writeSync" | "mkdirSync">;
@@ -40,7 +40,7 @@ const mostMessages = 100;
  */
 export function logFileSink(path: string, options: LogFileOptions = {}): Sink {
   checkOptions("logFileSink", options, logFileOptions);
-  const { clock = systemClock, files = node.fs, ...general } = options;
+  const { clock = systemClock, files = systemFiles(), ...general } = options;
   const whole = checkedPath("logFileSink", path);
   const append = appender(whole, files);
   const follow = followWindows();

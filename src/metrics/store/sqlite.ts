@@ -10,7 +10,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from "kysely";
-import { EspalierError, node } from "../../core/index.ts";
+import { EspalierError, makeDirectory, node } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { type Database, patiently, type Tables } from "./database.ts";
 import { insertQueries, MetricInsert, type Prepared, type RunMemory, storedKey } from "./insert-metrics.ts";
@@ -24,11 +24,10 @@ const blocking = 10;
 
 /** A SQLite file, made with its directory where there is none. */
 export async function openSqlite(path: string): Promise<Database> {
-  const { mkdirSync } = node.fs;
   const { dirname, resolve } = node.path;
   const failure = (what: string, error: unknown) => sqliteFailure(path, what, error);
   try {
-    if (path !== ":memory:") mkdirSync(dirname(resolve(path)), { recursive: true });
+    if (path !== ":memory:") makeDirectory(dirname(resolve(path)));
     const connection = new DatabaseSync(path, { timeout: blocking });
     try {
       await patiently(isBusy, () => configure(connection));

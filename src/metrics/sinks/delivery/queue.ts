@@ -1,7 +1,7 @@
 import { type Clock, EspalierError, node } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunInfo } from "../../run-info.ts";
-import { readWrite, type SinkFiles, tryTruncate, wholeLines, writeAll } from "../files.ts";
+import { readWrite, type SinkFiles, systemFiles, tryTruncate, wholeLines, writeAll } from "../files.ts";
 import { comesAgain, filedUpTo } from "../sink.ts";
 
 /** Records are appended to the spill file in blocks of this size. */
@@ -196,7 +196,7 @@ export class SpillFile {
   constructor(path: string, options: SpillOptions) {
     this.path = path;
     this.#options = options;
-    this.#files = options.files ?? node.fs;
+    this.#files = options.files ?? systemFiles();
     this.#read = this.#end = this.#header(0).length;
     if (this.#files.existsSync(path)) this.#inherit();
   }

@@ -1,7 +1,7 @@
 import { checkOptions, node, type Options, option, systemClock } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
-import { filesOption, type SinkFiles, StagedFile } from "../files.ts";
+import { filesOption, type SinkFiles, StagedFile, systemFiles } from "../files.ts";
 import { clockOption, filedUpTo, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
 import { EventWriter, numberPrefix, writeSessionEnd, writeSessionStart, writeValue } from "./events.ts";
 
@@ -34,7 +34,7 @@ export interface TensorBoardOptions extends SinkOptions, Options<typeof ownOptio
  */
 export function tensorBoardSink(directory: string, options: TensorBoardOptions = {}): Sink {
   checkOptions("tensorBoardSink", options, { ...sinkOptions, ...ownOptions });
-  const { hparams = true, clock = systemClock, files = node.fs, ...general } = options;
+  const { hparams = true, clock = systemClock, files = systemFiles(), ...general } = options;
   let runs: EventRuns | undefined;
   return {
     ...general,

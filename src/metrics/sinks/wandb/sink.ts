@@ -9,7 +9,7 @@ import {
 } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
-import { filesOption, type SinkFiles } from "../files.ts";
+import { filesOption, type SinkFiles, systemFiles } from "../files.ts";
 import { filedUpTo, type Sink, sinkOptions } from "../sink.ts";
 import { type ArtifactContent, clientId, digestOf, writeArtifact } from "./artifact.ts";
 import { continueLog, type Held, History, nothingHeld } from "./history.ts";
@@ -80,7 +80,7 @@ export interface WandbSink extends Sink {
  */
 export function wandbSink(options: WandbOptions): WandbSink {
   checkOptions("wandbSink", options, wandbOptions);
-  const { directory, project, entity, files = node.fs, sync = false, ...rest } = options;
+  const { directory, project, entity, files = systemFiles(), sync = false, ...rest } = options;
   const { onSync = ({ text }: WandbSyncOutcome) => toStandardError(printableText(text)), ...general } = rest;
   let run: WandbRun | undefined;
   let synced: Promise<WandbSyncOutcome> | undefined;
