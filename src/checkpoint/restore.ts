@@ -162,7 +162,7 @@ function mismatch(checkpoint: Checkpoint, mode: RestoreMode, problems: readonly 
     {
       fix:
         mode === "exact"
-          ? 'resume with the same set-up; or take over the parameters alone: mode: "warmStart"; or accept other settings, another machine, other devices or other hooks: allow: ["config", "computedBy", "devices", "hooks"]'
+          ? 'resume with the same set-up; or begin anew in another directory; or take over the parameters alone: mode: "warmStart"; or accept other settings, another machine, other devices or other hooks: allow: ["config", "computedBy", "devices", "hooks"]'
           : "give the model of the checkpoint",
     },
   );

@@ -192,7 +192,9 @@ export class ExampleWriter {
     return new EspalierError(
       "DATA_RAGGED",
       `${where}: ${path.join(".")} ${what}, unlike in the rows before`,
-      { fix: `give each example the same arrays: ${arrays.join(", ")}` },
+      {
+        fix: `give each example the same arrays: ${arrays.join(", ")}; images of a folder get one size by imageFolder(path, { size: 64 })`,
+      },
     );
   }
 }

@@ -89,13 +89,15 @@ describe("what steps have in their info", () => {
     const here = await run(ppo({ env: makeReporting, ...more }));
     expect(here.infos).toHaveLength(2);
     for (const info of here.infos) {
-      expect(Object.keys(info).sort()).toEqual(["info.final", "info.word"]);
+      expect(Object.keys(info).sort()).toEqual(["info.far", "info.final", "info.word"]);
       expect(Number.isFinite(info["info.final"])).toBe(true);
+      expect(info["info.far"]).toBeGreaterThanOrEqual(0);
+      expect(info["info.far"]).toBeLessThanOrEqual(1);
     }
     for (const threads of [1, 4])
       expect((await run(ppo({ env, threads, ...more }))).infos).toEqual(here.infos);
     expect([...here.names].filter((name) => name.includes("info.")).sort()).toEqual([
-      ...["rollout/info.final", "rollout/info.word"],
+      ...["rollout/info.far", "rollout/info.final", "rollout/info.word"],
     ]);
   });
 
@@ -103,6 +105,6 @@ describe("what steps have in their info", () => {
     const { infos } = await run(
       dqn({ env: makeReporting, ...small, rolloutSteps: 32, cycles: 1, learningStarts: 100, lesson: 1 }),
     );
-    expect(Object.keys(infos[0] ?? {}).sort()).toEqual(["info.final", "info.word"]);
+    expect(Object.keys(infos[0] ?? {}).sort()).toEqual(["info.far", "info.final", "info.word"]);
   });
 });

@@ -213,12 +213,15 @@ export class Telling extends Fragile {
   }
 }
 
-/** A Wanderer that tells a number of each step, and another of an episode's last. */
+/** A Wanderer that tells a number of each step, and another and a flag of an episode's last. */
 export class Reporting extends Wanderer {
   override step(action: unknown) {
     const step = super.step(action);
     const over = step.terminated || step.truncated;
-    return { ...step, info: { word: this.walk.word / 3, ...(over && { final: this.walk.t }) } };
+    return {
+      ...step,
+      info: { word: this.walk.word / 3, ...(over && { final: this.walk.t, far: this.walk.t > 3 }) },
+    };
   }
 }
 

@@ -245,14 +245,14 @@ export class EnvironmentRows {
   }
 }
 
-/** The finite numbers of a step's `info`, by name; undefined if it has none. */
+/** The finite numbers of a step's `info`, by name, and its flags as 0 or 1; undefined if it has none. */
 function numbersIn(info: unknown): Readonly<Record<string, number>> | undefined {
   if (typeof info !== "object" || info === null) return undefined;
   let found: Record<string, number> | undefined;
   for (const [name, value] of Object.entries(info)) {
-    if (!Number.isFinite(value)) continue;
+    if (!Number.isFinite(value) && typeof value !== "boolean") continue;
     found ??= {};
-    found[name] = value as number;
+    found[name] = Number(value);
   }
   return found;
 }
