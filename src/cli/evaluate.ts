@@ -164,17 +164,11 @@ type EvaluateRequest = Pick<
   "env" | "suites" | "episodes" | "seed" | "deterministic" | "engine" | "store" | "run"
 >;
 
-/** The result of an evaluation. */
-export interface Evaluation {
-  readonly checkpoint: string;
-  readonly run: string;
-  readonly step: number;
-  /** By suite. */
-  readonly scores: Readonly<Record<string, Readonly<Record<string, number>>>>;
-}
+/** The result of an evaluation: scores by suite. */
+export type Evaluation = Awaited<ReturnType<typeof evaluate>>;
 
 /** Evaluates a checkpoint, and files the scores where that is asked for. */
-export async function evaluate(address: string, request: EvaluateRequest): Promise<Evaluation> {
+export async function evaluate(address: string, request: EvaluateRequest) {
   // Engine, environments and databases are needed here alone: other commands start faster without.
   const { evaluateCheckpoint } = await import("../rl/index.ts");
   const { uri, manifest, results } = await evaluateCheckpoint(address, request);

@@ -136,14 +136,6 @@ export function knowsUnicode(env: Environment, platform: string = process.platfo
   return env.TERM !== "linux" && env.TERM !== "dumb";
 }
 
-/** A line about something that takes long. */
-interface StatusLine {
-  /** Shows what is happening now. */
-  readonly say: (line: string) => void;
-  /** To be called once, when it is over. */
-  readonly end: () => void;
-}
-
 /** The part of a stream that is used: `process.stderr` has it. */
 interface Terminal {
   readonly isTTY?: boolean;
@@ -164,9 +156,9 @@ const FRAME_MS = 200;
  * status.end();
  * ```
  */
-export function statusLine(stream: Terminal, now: () => number = () => performance.now()): StatusLine {
+export function statusLine(stream: Terminal, now: () => number = () => performance.now()) {
   if (!stream.isTTY)
-    return { say: (line) => stream.write(`${printable(line, 1000)}\n`), end: () => undefined };
+    return { say: (line: string) => void stream.write(`${printable(line, 1000)}\n`), end: () => undefined };
   const start = now();
   let current = "";
   let frame = 0;
@@ -176,10 +168,12 @@ export function statusLine(stream: Terminal, now: () => number = () => performan
   };
   const timer = setInterval(draw, FRAME_MS);
   return {
-    say: (line) => {
+    /** Shows what is happening now. */
+    say: (line: string) => {
       current = printable(line.trim());
       draw();
     },
+    /** To be called once, when it is over. */
     end: () => {
       clearInterval(timer);
       stream.write("\r\x1b[2K");

@@ -112,19 +112,10 @@ function sideText(leaf: SavedLeaf): string {
 }
 
 /** The difference of two tensors of one type and shape. */
-interface NumberDifference {
-  /** Index of the first difference. */
-  readonly index: readonly number[];
-  readonly values: readonly [number, number];
-  /** Number of elements that differ, and number of all. */
-  readonly count: number;
-  readonly of: number;
-  /** The greatest absolute difference; NaN where a number stands against none. */
-  readonly greatest: number;
-}
+type NumberDifference = NonNullable<ReturnType<typeof numberDifference>>;
 
 /** Compares bit for bit: NaN equals the same NaN, and 0 differs from -0. Undefined where nothing differs. */
-export function numberDifference(a: HostTensor, b: HostTensor): NumberDifference | undefined {
+export function numberDifference(a: HostTensor, b: HostTensor) {
   const [x, y] = [bitsOf(a.data), bitsOf(b.data)];
   let first = -1;
   let count = 0;
@@ -138,10 +129,13 @@ export function numberDifference(a: HostTensor, b: HostTensor): NumberDifference
   }
   if (count === 0) return undefined;
   return {
+    /** Of the first difference. */
     index: placeOf(first, a.shape),
-    values: [a.data[first] as number, b.data[first] as number],
+    values: [a.data[first] as number, b.data[first] as number] as const,
+    /** Elements that differ, and all. */
     count,
     of: x.length,
+    /** The greatest absolute difference; NaN where a number stands against none. */
     greatest,
   };
 }

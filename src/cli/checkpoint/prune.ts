@@ -19,15 +19,10 @@ export interface PruneOptions {
 }
 
 /** What became of the checkpoints of a store; in a dry run, what would. */
-export interface Pruned {
-  readonly dryRun: boolean;
-  readonly removed: readonly { readonly name: string; readonly bytes: number }[];
-  readonly kept: number;
-  readonly notes: readonly string[];
-}
+type Pruned = Awaited<ReturnType<typeof prune>>;
 
 /** Removes the checkpoints of a store that no rule keeps, or says which those are. */
-export async function prune(path: string, options: PruneOptions): Promise<Pruned> {
+export async function prune(path: string, options: PruneOptions) {
   const keep = parseKeep(options);
   const { dryRun = false } = options;
   const store = await openStore(path);

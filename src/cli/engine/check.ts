@@ -22,34 +22,12 @@ const SMALL = 1e-2;
 const LEARNED = 0.5;
 
 /** The measurement of one engine. */
-export interface Measured {
-  readonly engine: EngineName;
-  readonly description: string;
-  /** The kind of its devices: `cpu`, `cuda`, ... */
-  readonly kind: string;
-  readonly devices: readonly string[];
-  readonly training: Training;
-}
+export type Measured = Awaited<ReturnType<typeof measure>>;
 
 /** The result of a check. */
-interface CheckReport {
-  readonly steps: number;
-  readonly measured: readonly Measured[];
-  /** Undefined where there are no two engines to compare. */
-  readonly agreement: Agreement | undefined;
-  /** Reasons of failure. Empty if the check passes. */
-  readonly failures: readonly string[];
-  /** Engines that are missing without being required. */
-  readonly notes: readonly string[];
-}
+type CheckReport = Awaited<ReturnType<typeof check>>;
 
-interface Agreement {
-  /** The largest difference of two losses at the same step, as a share of the larger one. */
-  readonly losses: number;
-  /** The most that is right. */
-  readonly tolerance: number;
-  readonly randomBits: boolean;
-}
+type Agreement = ReturnType<typeof agreementOf>;
 
 interface CheckOptions {
   readonly engines: readonly EngineName[];
@@ -60,16 +38,13 @@ interface CheckOptions {
 }
 
 /** Trains a small net on each engine and compares what comes out. */
-export async function check({ engines, required, steps, clock }: CheckOptions): Promise<CheckReport> {
+export async function check({ engines, required, steps, clock }: CheckOptions) {
   const measured: Measured[] = [];
   const failures: string[] = [];
   const notes: string[] = [];
   for (const engine of engines) {
     try {
-      const { description, devices } = engineOf(engine);
-      const training = await train(engine, steps, clock);
-      const names = devices.map((device) => device.description);
-      measured.push({ engine, description, kind: devices[0]?.kind ?? "", devices: names, training });
+      measured.push(await measure(engine, steps, clock));
     } catch (error) {
       const text = `${engine}: ${error instanceof Error ? error.message : String(error)}`;
       const missing = error instanceof Error && "code" in error && error.code === "XLA_UNAVAILABLE";
@@ -82,14 +57,27 @@ export async function check({ engines, required, steps, clock }: CheckOptions): 
   return { steps, measured, agreement, failures, notes };
 }
 
-export function agreementOf(one: Measured, other: Measured): Agreement {
+async function measure(engine: EngineName, steps: number, clock: Clock) {
+  const { description, devices } = engineOf(engine);
+  const training = await train(engine, steps, clock);
+  const [first] = devices;
+  return {
+    engine,
+    description,
+    kind: first?.kind ?? "",
+    devices: devices.map((d) => d.description),
+    training,
+  };
+}
+
+export function agreementOf(one: Measured, other: Measured) {
   const [a, b] = [one.training, other.training];
   const differences = a.losses.map((loss, i) => {
     const opposite = b.losses[i] ?? Number.NaN;
     return Math.abs(loss - opposite) / Math.max(Math.abs(loss), Math.abs(opposite), SMALL);
   });
   return {
-    // NaN wherever a comparison cannot be made: it must not pass.
+    // The largest difference as a share of the larger loss. NaN where nothing can be compared: it must not pass.
     losses: Math.max(0, ...differences),
     tolerance: one.kind === "cpu" && other.kind === "cpu" ? TOLERANCE : ROUGH_TOLERANCE,
     randomBits:
@@ -167,14 +155,7 @@ const BATCH = 64;
 const WORDS = 1024;
 
 /** The result of training on one engine. */
-export interface Training {
-  /** Tracing, compiling and running the first step, in milliseconds. */
-  readonly firstMs: number;
-  /** The median of the steps after it, each with its loss read. */
-  readonly stepMs: number;
-  readonly losses: readonly number[];
-  readonly randomWords: Uint32Array;
-}
+export type Training = Awaited<ReturnType<typeof train>>;
 
 /** Points and their labels, which say on which side of a curved surface a point is. */
 function examples(): { x: Value; labels: Value } {
@@ -184,7 +165,7 @@ function examples(): { x: Value; labels: Value } {
 }
 
 /** Trains for some steps on one engine, reading the loss of each. */
-export async function train(engine: EngineName, steps: number, clock: Clock): Promise<Training> {
+export async function train(engine: EngineName, steps: number, clock: Clock) {
   const model = nn.mlp({ hidden: [64, 64], out: 2, activation: np.tanh });
   const optimizer = optim.adam({ learningRate: 3e-3 });
   const lossOf = (params: nn.Params, x: Value, labels: Value): Value => {
@@ -214,5 +195,11 @@ export async function train(engine: EngineName, steps: number, clock: Clock): Pr
   }
   const [firstMs = 0, ...others] = times;
   const sorted = others.sort((a, b) => a - b);
-  return { firstMs, stepMs: sorted[Math.floor(sorted.length / 2)] ?? 0, losses, randomWords };
+  // The first step with tracing and compilation; the median of those after it, each with its loss read.
+  return {
+    firstMs,
+    stepMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
+    losses: losses as readonly number[],
+    randomWords,
+  };
 }

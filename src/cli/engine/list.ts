@@ -20,21 +20,15 @@ export interface Pick {
   readonly why: string;
 }
 
-interface Survey {
-  /** In the order in which they are tried. */
-  readonly entries: readonly Entry[];
-  /** The choice of `auto`. */
-  readonly auto: Pick;
-  /** The engine of programs that do not choose: that of ESPALIER_ENGINE, or `auto`. */
-  readonly runs: Pick;
-}
+/** Engines in the order in which they are tried, and the choices. */
+type Survey = Awaited<ReturnType<typeof survey>>;
 
 /** Looks at every engine there is; `probe` starts a plugin. */
 export async function survey(
   plugins: readonly Plugin[],
   probe: (plugin: Plugin) => Promise<Probe>,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<Survey> {
+) {
   const found: Entry[] = [];
   // One after the other: two that use one GPU could be in each other's way.
   for (const plugin of plugins) {
@@ -42,6 +36,7 @@ export async function survey(
     found.push({ engine: "xla", kind, source, path, probe: await probe(plugin) });
   }
   const auto = autoPick(found);
+  // `runs` is the engine of programs that do not choose: that of ESPALIER_ENGINE, or `auto`.
   return { entries: [...found, wasmEntry()], auto, runs: runningPick(env.ESPALIER_ENGINE, found, auto) };
 }
 

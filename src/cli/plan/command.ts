@@ -7,14 +7,12 @@ import {
   printableText,
   tableLines,
 } from "../../core/index.ts";
-import type { HookPlan } from "../../hooks/index.ts";
-import type { Task, Trainer } from "../../trainer/index.ts";
 import { countOf } from "../options.ts";
 import { importFile } from "../run-again.ts";
 import { type Style, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { overrideOption, ranByLoader } from "../train.ts";
-import type { EventTimes, HookTimes, Layout } from "./timeline.ts";
+import type { EventTimes, HookTimes } from "./timeline.ts";
 
 interface PlanOptions {
   readonly set: readonly string[];
@@ -54,15 +52,10 @@ Examples:
     });
 }
 
-interface RunPlan {
-  readonly name: string;
-  readonly order: HookPlan;
-  readonly layout: Layout;
-  readonly hooks: readonly HookTimes[];
-}
+type RunPlan = Awaited<ReturnType<typeof readPlan>>;
 
 /** Builds the run of a file and asks its hooks when they run. */
-async function readPlan(file: string, overrides: readonly string[], most: number): Promise<RunPlan> {
+async function readPlan(file: string, overrides: readonly string[], most: number) {
   const [{ layOut, timeline }, { trainer, task }] = await Promise.all([
     import("./timeline.ts"),
     trainerOf(file, overrides),
@@ -78,10 +71,7 @@ async function readPlan(file: string, overrides: readonly string[], most: number
   }
 }
 
-async function trainerOf(
-  file: string,
-  overrides: readonly string[],
-): Promise<{ readonly trainer: Trainer; readonly task: Task }> {
+async function trainerOf(file: string, overrides: readonly string[]) {
   const { buildRun, plannedTrainer, readConfig } = await import("../../config/index.ts");
   const setup = /\.(ya?ml|json)$/i.test(file) ? undefined : await setupOf(file);
   if (setup) {

@@ -64,7 +64,7 @@ export async function proveResume(options: ProofOptions): Promise<Proof> {
     at: kills.map(({ save }) => save),
   };
   const endState = join(directory, "resumed/end");
-  const killed: { readonly kill: Kill; readonly pid: number; readonly checkpoint: Found }[] = [];
+  const killed: { readonly kill: Kill; readonly pid: number; readonly checkpoint: Checkpointed }[] = [];
   for (const kill of kills) {
     say(`training until it is killed after batch ${kill.at}`);
     const part = start("the run that is killed", { checkpoints, pauseAt: kill.at, endState });
@@ -95,13 +95,10 @@ function neverKilled(): never {
   throw new EspalierError("PROOF_VOID", "the run that was to be killed came to its end");
 }
 
-interface Found {
-  readonly name: string;
-  readonly batches: number;
-}
+type Checkpointed = Awaited<ReturnType<typeof wholeCheckpoint>>;
 
 /** The newest whole checkpoint, waiting for the one that was to be taken; the process must not end meanwhile. */
-async function wholeCheckpoint(directory: string, { save }: Kill, part: PartProcess): Promise<Found> {
+async function wholeCheckpoint(directory: string, { save }: Kill, part: PartProcess) {
   const manager = new CheckpointManager({ store: localStore(directory) });
   let ended = false;
   part.done.catch(() => {

@@ -10,35 +10,15 @@ import { readShown, type Shown } from "./show.ts";
 /** Metrics that are compared where nothing is asked for. */
 const MOST_METRICS = 12;
 
-/** A metric of one run. */
-interface Compared {
-  readonly last: number | undefined;
-  readonly best: number | undefined;
-}
-
 /** Runs side by side: each list has a value for each run, undefined where it has none. */
-export interface Comparison {
-  readonly runs: readonly RunSummary[];
-  readonly metrics: readonly {
-    readonly key: string;
-    readonly direction: "min" | "max";
-    readonly values: readonly (Compared | undefined)[];
-  }[];
-  /** The newest scores of each evaluation. */
-  readonly evaluations: readonly { readonly key: string; readonly values: readonly (number | undefined)[] }[];
-  /** Settings in which they differ. */
-  readonly configuration: readonly {
-    readonly path: string;
-    readonly values: readonly (string | undefined)[];
-  }[];
-}
+export type Comparison = Awaited<ReturnType<typeof readComparison>>;
 
 /** Reads what `espalier compare` shows. */
 export async function readComparison(
   store: StatsStore,
   asked: readonly string[],
   { now, metric }: { readonly now: number; readonly metric?: readonly string[] },
-): Promise<Comparison> {
+) {
   const rows = await Promise.all(asked.map((run) => store.run(run)));
   const own = await Promise.all(rows.map(({ id }) => store.metrics(id)));
   const all = [...new Map(own.flat().map((each) => [each.key, each])).values()];
@@ -68,7 +48,9 @@ export async function readComparison(
       });
       return { key, direction, values };
     }),
+    /** The newest scores of each evaluation. */
     evaluations: namesOf(scores).map((key) => ({ key, values: scores.map((each) => each.get(key)) })),
+    /** Settings in which they differ. */
     configuration: namesOf(settings)
       .map((path) => ({ path, values: settings.map((each) => each.get(path)) }))
       .filter(({ values }) => new Set(values).size > 1),

@@ -68,23 +68,14 @@ function metricText({ metric }: RunSummary, asked = usual): string {
 }
 
 /** A run with what follows from its row and its newest metrics. */
-export interface RunSummary extends RunRow {
-  /** Milliseconds since 1970 of the newest thing heard of it: a heartbeat, a checkpoint, a metric, its start, its end. */
-  readonly lastSign: number;
-  /** It has not ended, and nothing was heard of it for minutes, or its process is gone. */
-  readonly silent: boolean;
-  /** Milliseconds it was at work; of one that has not ended, up to its last sign. */
-  readonly duration: number;
-  /** The newest value of the metric asked for, or of its loss. */
-  readonly metric: Pick<MetricRow, "key" | "name" | "value" | "step" | "axis"> | undefined;
-}
+export type RunSummary = ReturnType<typeof summarize>;
 
 /** Makes the summary of a run. */
 export function summarize(
   run: RunRow,
   latest: readonly MetricRow[],
   { now, metric, signs }: { readonly now: number; readonly metric?: string; readonly signs?: LastSigns },
-): RunSummary {
+) {
   const walls = latest.map(({ wall }) => wall);
   const lastSign = Math.max(signs?.wall ?? 0, run.startedAt, run.heartbeat ?? 0, run.endedAt ?? 0, ...walls);
   const numbers = latest.filter(({ value }) => value !== undefined);
@@ -92,9 +83,13 @@ export function summarize(
   return {
     ...run,
     counters: signs?.counters ?? run.counters,
+    /** Milliseconds since 1970 of the newest thing heard of it: a heartbeat, a checkpoint, a metric, its start, its end. */
     lastSign,
+    /** It has not ended, and nothing was heard of it for minutes, or its process is gone. */
     silent: isSilent({ outcome: run.outcome, lastSign, ...signs }, now),
+    /** Milliseconds it was at work; of one that has not ended, up to its last sign. */
     duration: duration(run, lastSign, signs?.began),
+    /** The newest value of the metric asked for, or of its loss. */
     metric: chosen && {
       key: chosen.key,
       name: chosen.name,

@@ -1,12 +1,5 @@
 import { amountText, countText, cut, numberText, printable, tableLines } from "../../core/index.ts";
-import type {
-  CheckpointRow,
-  EvaluationRow,
-  HookTimingRow,
-  InterventionRow,
-  MetricRow,
-  StatsStore,
-} from "../../metrics/index.ts";
+import type { MetricRow, StatsStore } from "../../metrics/index.ts";
 import type { Style } from "../terminal.ts";
 import { ageText, callText, dateText, durationText, headedTable } from "../text.ts";
 import { matching, telling } from "./choose-metrics.ts";
@@ -20,25 +13,14 @@ const MOST_CURVES = 12;
 const MOST_POINTS = 250_000;
 
 /** Everything `espalier show` shows of a run. */
-export interface Shown {
-  readonly run: RunSummary;
-  readonly curves: readonly Curve[];
-  /** Metrics in all. */
-  readonly metrics: number;
-  readonly timings: readonly HookTimingRow[];
-  readonly evaluations: readonly EvaluationRow[];
-  readonly checkpoints: readonly CheckpointRow[];
-  readonly interventions: readonly InterventionRow[];
-  /** The newest of each metric that monitors filed. */
-  readonly health: readonly MetricRow[];
-}
+export type Shown = Awaited<ReturnType<typeof readShown>>;
 
 /** Reads everything that is shown of a run; `metric` chooses curves. */
 export async function readShown(
   store: StatsStore,
   asked: string,
   { now, metric }: { readonly now: number; readonly metric?: readonly string[] },
-): Promise<Shown> {
+) {
   const row = await store.run(asked);
   const latest = await store.latest(row.id);
   const signs = await readSigns(store, row, latest);
@@ -53,11 +35,13 @@ export async function readShown(
   return {
     run: summarize(row, latest, { now, ...(signs && { signs }) }),
     curves,
+    /** Metrics in all. */
     metrics: metrics.length,
     timings: await store.hookTimings(row.id),
     evaluations: await store.list(row.id, "evaluation"),
     checkpoints: await store.list(row.id, "checkpoint"),
     interventions: await store.list(row.id, "intervention"),
+    /** The newest of each metric that monitors filed. */
     health: latest.filter(({ category }) => category === "health"),
   };
 }
@@ -72,25 +56,7 @@ export const shownJson = (shown: Shown): unknown => ({
 });
 
 /** A metric over a run. */
-interface Curve {
-  readonly key: string;
-  readonly unit: string | undefined;
-  readonly axis: string;
-  /** Points that the store has, and how many of them this was made from. */
-  readonly points: number;
-  readonly read: number;
-  /** Of finite values; undefined without any. */
-  readonly min: number | undefined;
-  readonly max: number | undefined;
-  /** The newest, which may be NaN; undefined of texts. */
-  readonly last: number | undefined;
-  readonly lastStep: number;
-  /** Values that were not finite. */
-  readonly notFinite: number;
-  /** The newest text, of a metric of texts. */
-  readonly text: string | undefined;
-  readonly series: readonly Point[];
-}
+type Curve = NonNullable<Awaited<ReturnType<typeof readCurve>>>;
 
 /** Reads one metric of a run, evenly chosen points of it where it has more than `most`. Of a histogram, its mean. */
 async function readCurve(
@@ -98,7 +64,7 @@ async function readCurve(
   run: string,
   { key, points }: { readonly key: string; readonly points: number },
   most: number,
-): Promise<Curve | undefined> {
+) {
   const rows = await store.series(run, key, points > most ? { points: most } : {});
   const newest = rows.at(-1);
   if (newest === undefined) return undefined; // Removed since by a run that went on before it.
@@ -111,13 +77,17 @@ async function readCurve(
     key,
     unit: newest.unit,
     axis: newest.axis,
+    /** Points that the store has, and how many of them this was made from. */
     points,
     read: rows.length,
+    /** Of finite values; undefined without any. */
     min: extreme(finite, Math.min),
     max: extreme(finite, Math.max),
+    /** The newest, which may be NaN; undefined of texts. */
     last: numberOf(newest),
     lastStep: newest.step,
     notFinite: rows.reduce((sum, { notFinite }) => sum + notFinite, 0),
+    /** The newest text, of a metric of texts. */
     text: newest.text,
     series,
   };
