@@ -308,8 +308,7 @@ export function readRecord(directory: string): RunRecord {
   const file = join(directory, "run.json");
   try {
     const record = parse(readFileSync(file, "utf8")) as RunRecord | null;
-    const { id, name, source, base } = record ?? ({} as RunRecord);
-    if (record && [id, name, source, base].every((text) => typeof text === "string")) return record;
+    if (typeof record?.id === "string") return record;
     throw new EspalierError("RUN_MISSING", `${file} is damaged`);
   } catch (cause) {
     const why = existsSync(file) ? ": its run.json is damaged" : "";
