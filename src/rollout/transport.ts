@@ -6,7 +6,7 @@
  *
  * Worker processes (processes.ts) put pipes and shared files between these and their links.
  */
-import { EspalierError, type Options, option, resolveOptions } from "../core/index.ts";
+import { EspalierError, nextTurn, type Options, option, resolveOptions } from "../core/index.ts";
 import type { Rollout, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
 
 /** Options of a wait. */
@@ -52,6 +52,11 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
   /** Every worker has ended; one that comes may send again. */
   let ended = false;
 
+  /** Not at once: a program that closes the transport when its worker has ended comes first. */
+  const refuseTakers = (): void => {
+    if (ended) nextTurn(() => ended && queue.refuseTakers(workersEnded()));
+  };
+
   function worker(name: string): WorkerLink {
     if (names.has(name))
       throw new EspalierError("WORKER_NAME_TAKEN", `this transport has a worker "${name}" already`, {
@@ -72,7 +77,7 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
       close: async () => {
         ended ||= names.delete(name) && names.size === 0;
         calls.close();
-        if (ended) queue.refuseTakers(workersEnded());
+        refuseTakers();
       },
     };
   }
@@ -86,7 +91,7 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
     },
     take: async (waiting) => {
       const rollout = queue.take(waiting);
-      if (ended) queue.refuseTakers(workersEnded());
+      refuseTakers();
       return rollout;
     },
     get stats() {
