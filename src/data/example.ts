@@ -189,12 +189,12 @@ export class ExampleWriter {
 
   #unlike(where: string, path: readonly string[], what: string): EspalierError {
     const arrays = this.#layout.map((leaf) => `${leaf.path.join(".")} ${leaf.dtype}[${leaf.shape}]`);
+    const isImages = this.#layout.some(({ shape }) => shape.length === 3);
+    const sized = "; images of a folder get one size by imageFolder(path, { size: 64 })";
     return new EspalierError(
       "DATA_RAGGED",
       `${where}: ${path.join(".")} ${what}, unlike in the rows before`,
-      {
-        fix: `give each example the same arrays: ${arrays.join(", ")}; images of a folder get one size by imageFolder(path, { size: 64 })`,
-      },
+      { fix: `give each example the same arrays: ${arrays.join(", ")}${isImages ? sized : ""}` },
     );
   }
 }

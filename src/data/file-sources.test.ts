@@ -10,7 +10,7 @@ import { type Bookmark, type Dataset, passOf } from "./dataset.ts";
 import { imageFolder } from "./images.ts";
 import { parquet } from "./parquet.ts";
 import { datasetFromRecipe } from "./recipe.ts";
-import { zip } from "./sources.ts";
+import { fromIterable, zip } from "./sources.ts";
 import { csv, jsonl, textFile } from "./text-files.ts";
 
 const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
@@ -371,6 +371,22 @@ describe("a folder of images", () => {
     const odd = turbo(join(folder, "turbo"));
     expect(farthest((await odd.get(0)).x.data, expected.jpeg ?? [])).toBeLessThanOrEqual(1);
     expect((await facts(async () => odd.get(1)))[1]).toBe("DATA_CORRUPT");
+  });
+
+  it("of several sizes says how they get one; other data does not hear of it", async () => {
+    for (const side of [2, 3])
+      file(
+        `sides/a/${side}.png`,
+        encode({ width: side, height: side, data: new Uint8Array(side * side * 3), channels: 3 }),
+      );
+    const mixed = await imageFolder(join(folder, "sides"))
+      .toArrays()
+      .catch((error: Error) => error);
+    expect(mixed).toMatchObject({ code: "DATA_RAGGED", fix: expect.stringContaining("{ size: 64 }") });
+    const rows = await fromIterable([{ x: [1] }, { x: [1, 2] }])
+      .toArrays()
+      .catch((error: Error) => error);
+    expect(rows).toMatchObject({ code: "DATA_RAGGED", fix: expect.not.stringContaining("size") });
   });
 
   it("asks for a decoder that is not installed", async () => {
