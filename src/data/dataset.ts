@@ -302,7 +302,7 @@ export class Dataset<T> {
           let { item, error } = await outcome(reader);
           for (; error; { item, error } = await outcome(reader)) {
             first ||= error.message.split(" [")[0] ?? "";
-            skipped++;
+            skipped += lostRows(error);
           }
           if (!item && skipped > 0)
             emitWarning(
@@ -691,6 +691,10 @@ async function* itemsOf<T>(data: Dataset<T>): AsyncGenerator<Item<T>, void, unde
 /** True for an error that stands for one row: the reader goes on behind it. */
 export const isRowError = (error: unknown): error is EspalierError =>
   error instanceof EspalierError && error.code === "DATA_ROW_INVALID";
+
+/** The number of rows that the error of a row stands for: more than one where a source reads them in groups. */
+export const lostRows = ({ cause }: EspalierError): number =>
+  (cause as { readonly lostRows?: number } | undefined)?.lostRows ?? 1;
 
 /** The error of a row that cannot be read or turned into what it should be, with the source and the row's number. */
 export const rowError = (name: string, row: number, cause: unknown): EspalierError => {
