@@ -97,6 +97,8 @@ export interface DatasetSource<T> {
   readonly rowOf?: (index: number, pass: Pass) => number;
   /** The number of random steps (map, filter, shuffle) it consists of, so that each draws numbers of its own. */
   readonly steps?: number;
+  /** Bad rows have been left out, and those that a transform finds to be bad are as well. */
+  readonly skips?: boolean;
 }
 
 /** Turns rows into examples, as `columns` does. */
@@ -138,6 +140,8 @@ export class Dataset<T> {
   readonly name: string;
   /** The number of rows. Undefined for a stream, whose rows cannot be had by number. */
   readonly length: number | undefined;
+  /** True for a stream that `skipBad` made: what fits a transform to it, or transforms it, leaves bad rows out too. */
+  readonly skips: boolean;
   readonly #source: DatasetSource<T>;
   readonly #steps: number;
 
@@ -146,6 +150,7 @@ export class Dataset<T> {
     checkArgument(ok, "Dataset", source, "{ name, length, get } or { name, open }");
     this.name = source.name;
     this.length = source.get ? source.length : undefined;
+    this.skips = source.skips === true && this.length === undefined;
     this.#source = source;
     this.#steps = source.steps ?? 0;
     if (!source.open && this.length === undefined)
@@ -233,7 +238,8 @@ export class Dataset<T> {
       kind: "transform",
       args: [{ kind: "transformFrom", args: [transform.getState()] }],
     });
-    return this.#mapped(recipe, (row) => transform.apply(row));
+    const examples = this.#mapped(recipe, (row) => transform.apply(row));
+    return this.skips ? examples.skipBad() : examples;
   }
 
   #mapped<U>(
@@ -291,10 +297,11 @@ export class Dataset<T> {
 
   /**
    * The rows that can be read: a stream without those that are an error, as of a corrupt image. A warning at the end
-   * says how many they were.
+   * says how many they were. Those that a transform cannot use are left out as well.
    */
   skipBad(): Dataset<T> {
     return this.#derived(() => ({ kind: "skipBad", args: [] }), {
+      skips: true,
       open: (pass, from) => {
         const reader = this.open(pass, from);
         let [skipped, first] = [0, ""];
@@ -520,6 +527,7 @@ export class Dataset<T> {
     return new Dataset({
       name: this.name,
       steps: this.#steps,
+      skips: this.skips,
       recipe: () => {
         const of = recipe && this.recipe;
         return of && { ...recipe(), of };

@@ -111,6 +111,29 @@ describe("columns", () => {
     expect(error.message).toMatch(message);
   });
 
+  it("leave rows that are wrong in any column out of fitting and of examples, where bad rows are skipped", async () => {
+    const nan = { age: 1000, city: "Lima", price: Number.NaN, kind: "bird" };
+    const good = await Promise.all([0, 1, 2].map(async (i) => rows.get(i)));
+    const mixed = fromIterable([nan, ...good], "mixed");
+    const options = { x: [standardize("age"), oneHot("city"), numeric("price")], y: label("kind") };
+    const [transform, expected] = [columns(options), columns(options)];
+    await expected.fit(rows);
+    await expect(transform.fit(mixed)).rejects.toMatchObject({ code: "DATA_ROW_INVALID" });
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    await transform.fit(mixed.skipBad());
+    expect((await warned).message).toMatch(/^mixed: 1 of .*row 0: .*"price" is NaN/);
+    expect(transform.getState()).toEqual(expected.getState());
+    const skipping = mixed.skipBad().shuffle({ buffer: 1 }).transform(transform);
+    expect(await skipping.toArrays()).toEqual(await rows.transform(transform).toArrays());
+    const some = csv(fixture("table.csv")).skipBad(); // A note is missing.
+    const heights = columns({ x: [standardize("height")] });
+    await heights.fit(some);
+    const data = some.transform(heights);
+    const inThread = await datasetFromRecipe(structuredClone(data.recipe ?? expect.fail()));
+    expect((await inThread.toArrays()).x).toMatchObject({ shape: [9, 1] });
+    expect(await inThread.toArrays()).toEqual(await data.toArrays());
+  });
+
   it("refuse wrong columns, no rows, and use before they are fitted", async () => {
     const wrong = columns({ x: [numeric("ages")] });
     const error = await errorOf(() => wrong.fit(rows));
