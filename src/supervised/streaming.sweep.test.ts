@@ -158,6 +158,18 @@ describe("streamed data", () => {
     });
   });
 
+  it("is not shared out twice: ranks refuse a loader that takes the rows of one of them", async () => {
+    const data = fromArrays(arrays);
+    const { begin } = await supervisedTask({
+      ...optionsOf("wasm"),
+      data: createLoader(data, { batchSize: 4, rank: { index: 1, count: 2 } }),
+    });
+    const run = { config: {}, random: {}, warn: () => {}, ranks: { rank: 1, ranks: 2 } };
+    expect(() => begin?.(run as never)).toThrow(
+      /one rank of 2.*OPTION_INVALID.*leave the loader's rank out/s,
+    );
+  });
+
   it("is taken by supervisedTrainer: the targets decide the loss, a transform learns from the training rows", async () => {
     const rows = Array.from({ length: 30 }, (_, i) => ({ size: i, kind: ["cat", "dog", "eel"][i % 3] }));
     const transform = columns({ x: [standardize("size")], y: label("kind") });

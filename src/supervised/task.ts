@@ -1,7 +1,8 @@
-import { EspalierError, treeLeaves, unflatten } from "../core/index.ts";
+import { badOption, EspalierError, treeLeaves, unflatten } from "../core/index.ts";
 import {
   type ArrayTree,
   type BatchGroup,
+  DataLoader,
   type ExampleTree,
   type Placement,
   placeArrays,
@@ -349,6 +350,12 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     begin: (started) => {
       warn = started.warn;
       ranks = started.ranks && started.ranks.ranks > 1 ? started.ranks : undefined;
+      if (ranks && loader instanceof DataLoader && (loader.config.rank?.count ?? 1) > 1)
+        throw badOption(
+          kind,
+          `the loader takes the rows of one rank of ${loader.config.rank?.count}, and the ranks of this run share each batch out`,
+          "leave the loader's rank out: otherwise each rank would train on a part of its part",
+        );
       const { others } = objective.setMetrics;
       if (ranks && others.length > 0)
         warn(
