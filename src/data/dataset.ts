@@ -99,6 +99,8 @@ export interface DatasetSource<T> {
   readonly steps?: number;
   /** Bad rows have been left out, and those that a transform finds to be bad are as well. */
   readonly skips?: boolean;
+  /** The reason why a column that could be numbers is text, for errors: 'row 30 is "oops"'. */
+  readonly textBecause?: ((column: string) => string | undefined) | undefined;
 }
 
 /** Turns rows into examples, as `columns` does. */
@@ -173,6 +175,11 @@ export class Dataset<T> {
   /** The same of many rows. */
   rowsOf(rows: Int32Array, pass: Pass): Int32Array {
     return this.#source.rowOf ? rows.map((row) => this.rowOf(row, pass)) : rows;
+  }
+
+  /** The reason why a column of a file was taken for text, for errors. */
+  textBecause(column: string): string | undefined {
+    return this.#source.textBecause?.(column);
   }
 
   /** A row by its number, from 0. Only where `length` is known. */
@@ -528,6 +535,7 @@ export class Dataset<T> {
       name: this.name,
       steps: this.#steps,
       skips: this.skips,
+      textBecause: this.#source.textBecause,
       recipe: () => {
         const of = recipe && this.recipe;
         return of && { ...recipe(), of };

@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { EspalierError } from "../core/index.ts";
 import { datasetFromRecipe } from "./recipe.ts";
@@ -132,6 +134,28 @@ describe("columns", () => {
     const inThread = await datasetFromRecipe(structuredClone(data.recipe ?? expect.fail()));
     expect((await inThread.toArrays()).x).toMatchObject({ shape: [9, 1] });
     expect(await inThread.toArrays()).toEqual(await data.toArrays());
+  });
+
+  it("name the cell that made a column of a CSV file text, wherever it is, and not the first number", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "espalier-"));
+    const path = join(folder, "n.csv");
+    const cells = Array.from({ length: 50 }, (_, i) => (i === 30 ? "oops" : i === 3 ? "NA" : String(i)));
+    writeFileSync(path, `a,b\n${cells.map((cell) => `${cell},1`).join("\n")}\n`);
+    const table = csv(path);
+    const without30 = (await table.inMemory()).select([0, 1, 2], "n.csv (train)");
+    for (const data of [table, table.skipBad(), table.map((row) => ({ ...row })), without30]) {
+      const error = await errorOf(() => columns({ x: [standardize("a")] }).fit(data));
+      expect([error.code, (error.cause as EspalierError).code]).toEqual([
+        "DATA_SOURCE_FAILED",
+        "DATA_NOT_FINITE",
+      ]);
+      expect(error.message).toMatch(/^n\.csv.*: the column "a" is text, because row 30 is "oops"/);
+      expect(error.fix).toContain('types: { "a": "number" }');
+    }
+    const numbers = csv(path, { types: { a: "number" }, missing: { a: 0 } });
+    await columns({ x: [standardize("a")] }).fit(numbers.skipBad());
+    await expect(columns({ x: [standardize("a")] }).fit(numbers)).rejects.toThrow(/n\.csv, row 30: .*"oops"/);
+    rmSync(folder, { recursive: true });
   });
 
   it("refuse wrong columns, no rows, and use before they are fitted", async () => {

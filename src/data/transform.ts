@@ -1,6 +1,6 @@
 import { badOption, checkNames, EspalierError, shown } from "../core/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { type Dataset, emptyError, type RowTransform } from "./dataset.ts";
+import { type Dataset, emptyError, type RowTransform, sourceError } from "./dataset.ts";
 import type { Example, ExampleValue } from "./example.ts";
 import { inOrder } from "./split.ts";
 import { unknownColumn } from "./text-files.ts";
@@ -111,7 +111,7 @@ export class ColumnsTransform implements Transform {
   }
 
   async fit(rows: Dataset<object>): Promise<void> {
-    const learning = partsOf(this.#parts).map(learner);
+    const learning = partsOf(this.#parts).map((one) => learner(one, rows));
     let any = false;
     // By map, so that errors name the row. A row that is wrong in one column counts in none.
     const values = rows.map((row) => learning.map((one) => one.read(row)));
@@ -185,11 +185,11 @@ const isFitted = ({ kind, means, categories }: ColumnPart): boolean =>
   kind === "numeric" || (means ?? categories) !== undefined;
 
 /** Learns what a part needs from the values of one row after the other. */
-function learner({ kind, columns: names }: ColumnPart) {
+function learner({ kind, columns: names }: ColumnPart, rows: Dataset<object>) {
   const learned = names.map(() => ({ count: 0, mean: 0, squares: 0, seen: new Set<Category>() }));
   return {
     read: (row: object): readonly Category[] =>
-      names.map((name) => (isCategory(kind) ? categoryOf(row, name) : numberOf(row, name))),
+      names.map((name) => (isCategory(kind) ? categoryOf(row, name) : numberOf(row, name, rows))),
     add: (values: readonly Category[]): void => {
       for (const [i, one] of learned.entries()) {
         const value = values[i] as Category;
@@ -237,10 +237,20 @@ function cellOf(row: object, name: string): unknown {
   throw unknownColumn(name, Object.keys(row ?? {}));
 }
 
-function numberOf(row: object, name: string): number {
+function numberOf(row: object, name: string, rows?: Dataset<object>): number {
   const value = cellOf(row, name);
   const number = typeof value === "boolean" ? Number(value) : value;
   if (typeof number === "number" && Number.isFinite(number)) return number;
+  const because = typeof value === "string" && Number.isFinite(Number(value)) && rows?.textBecause(name);
+  // About no row: all of the column is text.
+  if (rows && because)
+    throw sourceError(
+      rows.name,
+      undefined,
+      new EspalierError("DATA_NOT_FINITE", `the column "${name}" is text, because ${because}`, {
+        fix: `correct that cell or leave it empty, with missing: { ${JSON.stringify(name)}: 0 }; or read the column as types: { ${JSON.stringify(name)}: "number" }, and leave the row out: skipBad()`,
+      }),
+    );
   throw new EspalierError(
     "DATA_NOT_FINITE",
     `the column "${name}" is ${shown(value)}, which is no finite number`,
