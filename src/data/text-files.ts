@@ -237,7 +237,7 @@ export interface CsvOptions extends Options<typeof csvTable> {}
 interface CsvHead {
   readonly names: readonly string[];
   readonly types: readonly CsvType[];
-  /** The first cell of each column that is no number. */
+  /** The first cell that is no number, of each column whose type was guessed. */
   readonly texts: ReadonlyMap<string, string>;
   readonly begin: number;
 }
@@ -321,7 +321,9 @@ function csvHead(
   const cells = names.map((_, i) => sample.map((row) => row[i] ?? ""));
   const texts = names.flatMap((name, i) => {
     const row = cells[i]?.findIndex((cell) => !isMissing(cell, true) && !isNumber(cell)) ?? -1;
-    return row < 0 ? [] : [[name, `row ${row} is ${shown(cells[i]?.[row])}`] as const];
+    return row < 0 || Object.hasOwn(types, name)
+      ? []
+      : [[name, `row ${row} is ${shown(cells[i]?.[row])}`] as const];
   });
   return {
     names,

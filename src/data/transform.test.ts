@@ -152,6 +152,8 @@ describe("columns", () => {
       expect(error.message).toMatch(/^n\.csv.*: the column "a" is text, because row 30 is "oops"/);
       expect(error.fix).toContain('types: { "a": "number" }');
     }
+    const told = csv(path, { types: { a: "text" } });
+    await expect(columns({ x: [standardize("a")] }).fit(told)).rejects.toThrow(/row 0: .*"a" is "0"/);
     const numbers = csv(path, { types: { a: "number" }, missing: { a: 0 } });
     await columns({ x: [standardize("a")] }).fit(numbers.skipBad());
     await expect(columns({ x: [standardize("a")] }).fit(numbers)).rejects.toThrow(/n\.csv, row 30: .*"oops"/);
