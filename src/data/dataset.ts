@@ -97,6 +97,10 @@ export interface DatasetSource<T> {
   readonly rowOf?: (index: number, pass: Pass) => number;
   /** The number of random steps (map, filter, shuffle) it consists of, so that each draws numbers of its own. */
   readonly steps?: number;
+  /** Bad rows have been left out, and those that a transform finds to be bad are as well. */
+  readonly skips?: boolean;
+  /** The reason why a column that could be numbers is text, for errors: 'row 30 is "oops"'. */
+  readonly textBecause?: ((column: string) => string | undefined) | undefined;
 }
 
 /** Turns rows into examples, as `columns` does. */
@@ -138,6 +142,8 @@ export class Dataset<T> {
   readonly name: string;
   /** The number of rows. Undefined for a stream, whose rows cannot be had by number. */
   readonly length: number | undefined;
+  /** True for a stream that `skipBad` made: what fits a transform to it, or transforms it, leaves bad rows out too. */
+  readonly skips: boolean;
   readonly #source: DatasetSource<T>;
   readonly #steps: number;
 
@@ -146,6 +152,7 @@ export class Dataset<T> {
     checkArgument(ok, "Dataset", source, "{ name, length, get } or { name, open }");
     this.name = source.name;
     this.length = source.get ? source.length : undefined;
+    this.skips = source.skips === true && this.length === undefined;
     this.#source = source;
     this.#steps = source.steps ?? 0;
     if (!source.open && this.length === undefined)
@@ -168,6 +175,11 @@ export class Dataset<T> {
   /** The same of many rows. */
   rowsOf(rows: Int32Array, pass: Pass): Int32Array {
     return this.#source.rowOf ? rows.map((row) => this.rowOf(row, pass)) : rows;
+  }
+
+  /** The reason why a column of a file was taken for text, for errors. */
+  textBecause(column: string): string | undefined {
+    return this.#source.textBecause?.(column);
   }
 
   /** A row by its number, from 0. Only where `length` is known. */
@@ -233,7 +245,8 @@ export class Dataset<T> {
       kind: "transform",
       args: [{ kind: "transformFrom", args: [transform.getState()] }],
     });
-    return this.#mapped(recipe, (row) => transform.apply(row));
+    const examples = this.#mapped(recipe, (row) => transform.apply(row));
+    return this.skips ? examples.skipBad() : examples;
   }
 
   #mapped<U>(
@@ -291,10 +304,11 @@ export class Dataset<T> {
 
   /**
    * The rows that can be read: a stream without those that are an error, as of a corrupt image. A warning at the end
-   * says how many they were.
+   * says how many they were. Those that a transform cannot use are left out as well.
    */
   skipBad(): Dataset<T> {
     return this.#derived(() => ({ kind: "skipBad", args: [] }), {
+      skips: true,
       open: (pass, from) => {
         const reader = this.open(pass, from);
         let [skipped, first] = [0, ""];
@@ -302,7 +316,7 @@ export class Dataset<T> {
           let { item, error } = await outcome(reader);
           for (; error; { item, error } = await outcome(reader)) {
             first ||= error.message.split(" [")[0] ?? "";
-            skipped++;
+            skipped += lostRows(error);
           }
           if (!item && skipped > 0)
             emitWarning(
@@ -520,6 +534,8 @@ export class Dataset<T> {
     return new Dataset({
       name: this.name,
       steps: this.#steps,
+      skips: this.skips,
+      textBecause: this.#source.textBecause,
       recipe: () => {
         const of = recipe && this.recipe;
         return of && { ...recipe(), of };
@@ -691,6 +707,10 @@ async function* itemsOf<T>(data: Dataset<T>): AsyncGenerator<Item<T>, void, unde
 /** True for an error that stands for one row: the reader goes on behind it. */
 export const isRowError = (error: unknown): error is EspalierError =>
   error instanceof EspalierError && error.code === "DATA_ROW_INVALID";
+
+/** The number of rows that the error of a row stands for: more than one where a source reads them in groups. */
+export const lostRows = ({ cause }: EspalierError): number =>
+  (cause as { readonly lostRows?: number } | undefined)?.lostRows ?? 1;
 
 /** The error of a row that cannot be read or turned into what it should be, with the source and the row's number. */
 export const rowError = (name: string, row: number, cause: unknown): EspalierError => {

@@ -8,6 +8,7 @@ import type { EspalierError } from "../core/index.ts";
 import { idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
 import { type Bookmark, type Dataset, passOf } from "./dataset.ts";
 import { imageFolder } from "./images.ts";
+import { createLoader } from "./loading/data-loader.ts";
 import { parquet } from "./parquet.ts";
 import { datasetFromRecipe } from "./recipe.ts";
 import { fromIterable, zip } from "./sources.ts";
@@ -186,13 +187,25 @@ describe("a parquet file", () => {
     for (const each of [wrong, absent])
       expect((await facts(all(each))).slice(0, 2)).toEqual(["DATA_SOURCE_FAILED", "DATA_COLUMN_UNKNOWN"]);
     expect(await facts(all(parquet(fixture("snappy.parquet"))))).toEqual(["DATA_ROW_INVALID", "DATA_MISSING", expect.stringMatching(/snappy\.parquet, row 4: .*"note"/)]); // biome-ignore format: facts
-    for (const bytes of [
-      readFileSync(fixture("snappy.parquet")).subarray(0, 900),
-      readFileSync(fixture("snappy.parquet")).fill(255, 4, 300),
-    ]) {
-      const [code, , message] = await facts(all(parquet(file("broken.parquet", bytes))));
-      expect([code, message]).toEqual(["DATA_SOURCE_FAILED", expect.stringMatching(/^broken\.parquet/)]);
-    }
+    const cut = readFileSync(fixture("snappy.parquet")).subarray(0, 900);
+    expect((await facts(all(parquet(file("broken.parquet", cut)).skipBad()))).slice(0, 1)).toEqual(["DATA_CORRUPT"]); // biome-ignore format: facts
+  });
+
+  it("with a damaged group names its rows, and loses those alone where they are left out", async () => {
+    const bytes = readFileSync(fixture("snappy.parquet")).fill(255, 4, 300);
+    const data = parquet(file("damaged.parquet", bytes), { missing: { note: "none" } });
+    expect(await facts(all(data))).toEqual(["DATA_ROW_INVALID", "DATA_CORRUPT", expect.stringMatching(/^damaged\.parquet, row 0: rows 0 to 3 /)]); // biome-ignore format: facts
+    const whole = await all(parquet(fixture("snappy.parquet"), { missing: { note: "none" } }));
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    expect(await all(data.skipBad())).toEqual(whole.slice(4));
+    expect((await warned).message).toMatch(/^damaged\.parquet: 4 of .*rows 0 to 3/);
+    const warnings: string[] = [];
+    const examples = data.map(({ id }) => ({ x: [Number(id)] }));
+    const warn = (text: string) => void warnings.push(text);
+    const loader = createLoader(examples, { batchSize: 4, onBadExample: "skip", warn });
+    const ids: number[] = [];
+    for await (const { rows } of loader) ids.push(...rows);
+    expect([ids, warnings]).toEqual([[4, 5, 6, 7, 8, 9], [expect.stringMatching(/: 4 examples of epoch 0/)]]);
   });
 });
 
@@ -330,6 +343,23 @@ describe("a folder of images", () => {
     expect((await warned).message).toMatch(/^pets: 3 of /);
     const again = await datasetFromRecipe(pets.recipe ?? expect.fail());
     expect(await again.get(0)).toEqual(await pets.get(0));
+  });
+
+  it("refuses PNG and JPEG in which a single bit is wrong, where the file can tell", async () => {
+    for (const [name, from, at] of [
+      ["1.png", "png/RGB.png", 70], // a checksum
+      ["2.jpg", "jpeg/color.jpg", 628], // premature end of data segment
+      ["3.jpg", "jpeg/color.jpg", 650], // bad Huffman code
+    ] as const) {
+      const bytes = readFileSync(fixture(`images/${from}`));
+      bytes[at] = 1 ^ (bytes[at] as number);
+      file(`damaged/a/${name}`, bytes);
+    }
+    for (const decoder of ["built-in", "jpeg-turbo"] as const) {
+      const damaged = imageFolder(join(folder, "damaged"), { decoder });
+      for (const index of [0, 1, 2])
+        expect((await facts(async () => damaged.get(index))).slice(0, 2)).toEqual(["DATA_ROW_INVALID", "DATA_CORRUPT"]); // biome-ignore format: facts
+    }
   });
 
   it("reads on after a JPEG at which libjpeg ends its program", async () => {

@@ -220,7 +220,7 @@ async function byKind(bytes: Uint8Array, decoder: "built-in" | "jpeg-turbo"): Pr
   }
   const { decode, convertIndexedToRgb, hasPngSignature } = await import("fast-png");
   if (!hasPngSignature(bytes)) throw new Error("it is neither PNG nor JPEG");
-  const png = decode(bytes);
+  const png = decode(bytes, { checkCrc: true });
   const { width, height, depth } = png;
   if (png.palette) {
     const data = Uint8Array.from(convertIndexedToRgb(png));
@@ -233,6 +233,9 @@ async function byKind(bytes: Uint8Array, decoder: "built-in" | "jpeg-turbo"): Pr
 
 type JpegDecoder = (bytes: Uint8Array) => Omit<Pixels, "channels">;
 let jpegDecoder: Promise<JpegDecoder> | undefined;
+
+/** Warnings of libjpeg that say that pixels are missing or wrong; those of bytes between two markers do not. */
+const damage = /^Premature end|^Corrupt JPEG data: (?!\d+ extraneous)/;
 
 /** mozjpeg in WebAssembly: the pixels that libjpeg gives, with transparency. */
 async function makeJpegDecoder(): Promise<JpegDecoder> {
@@ -253,8 +256,8 @@ async function makeJpegDecoder(): Promise<JpegDecoder> {
     } catch {
       jpegDecoder = undefined; // libjpeg has ended its program, as it does at a damaged header.
     }
-    // libjpeg fills what is missing of a file with grey, and warns. It warns of harmless bytes too.
-    if (image && !said.some((text) => text.startsWith("Premature end"))) return image;
+    // libjpeg fills what it cannot read with grey or noise, and warns. It warns of harmless bytes too.
+    if (image && !said.some((text) => damage.test(text))) return image;
     throw new Error(said.join("; ") || "it is no JPEG");
   };
 }

@@ -1,4 +1,4 @@
-import { checkOptions, node, type Options, option } from "../core/index.ts";
+import { checkOptions, EspalierError, messageOf, node, type Options, option } from "../core/index.ts";
 import { count, Dataset, type Reader, rowError, sourceError } from "./dataset.ts";
 import {
   DataFile,
@@ -45,21 +45,21 @@ export function parquet<T extends object = Row>(
         | undefined;
       return {
         next: async () => {
-          try {
-            opened ??= openParquet(file, options);
-            const { groups, read } = await opened;
-            if (!group || row >= group.start + group.rows.length) {
-              const next = groups.find(({ end }) => row < end);
-              if (!next) return undefined;
-              group = { start: next.start, rows: await read(next.start, next.end) };
-              if (group.rows.length !== next.end - next.start)
-                throw new Error(
-                  `rows ${next.start} to ${next.end - 1} are a group with ${group.rows.length} rows`,
-                );
-            }
-          } catch (cause) {
+          opened ??= openParquet(file, options).catch((cause) => {
             opened = undefined;
-            throw sourceError(file.name, undefined, cause);
+            throw notParquet(file.name, cause);
+          });
+          const { groups, read } = await opened;
+          if (!group || row >= group.start + group.rows.length) {
+            const next = groups.find(({ end }) => row < end);
+            if (!next) return undefined;
+            const from = row;
+            try {
+              group = { start: next.start, rows: await read(next) };
+            } catch (cause) {
+              row = next.end; // The next call goes on with the group behind it.
+              throw unreadable(file.name, from, next.end, cause);
+            }
           }
           const index = row++;
           try {
@@ -80,7 +80,13 @@ async function openParquet(file: DataFile, { columns, missing = {} }: ParquetOpt
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import("hyparquet");
   const buffer = {
     byteLength: file.size,
-    slice: (start: number, end = file.size) => file.read(start, end - start).buffer,
+    slice: (start: number, end = file.size) => {
+      try {
+        return file.read(start, end - start).buffer;
+      } catch (cause) {
+        throw sourceError(file.name, undefined, cause);
+      }
+    },
   };
   const metadata = await parquetMetadataAsync(buffer);
   const names = parquetSchema(metadata).children.map(({ element }) => element.name);
@@ -102,16 +108,45 @@ async function openParquet(file: DataFile, { columns, missing = {} }: ParquetOpt
   });
   return {
     groups,
-    read: (rowStart: number, rowEnd: number) =>
-      parquetReadObjects({
+    read: async ({ start, end }: RowGroup) => {
+      const rows = await parquetReadObjects({
         file: buffer,
         metadata,
-        rowStart,
-        rowEnd,
+        rowStart: start,
+        rowEnd: end,
         compressors,
         ...(columns && { columns: [...columns] }),
-      }),
+      });
+      if (rows.length === end - start) return rows;
+      throw new Error(`a group of ${end - start} rows has ${rows.length}`);
+    },
   };
+}
+
+interface RowGroup {
+  readonly start: number;
+  readonly end: number;
+}
+
+function notParquet(name: string, cause: unknown): EspalierError {
+  if (cause instanceof EspalierError) return sourceError(name, undefined, cause);
+  const message = `${name} is no Parquet file that can be read: ${messageOf(cause)}`;
+  return new EspalierError("DATA_CORRUPT", message, {
+    fix: "write or copy the file again: its end, which says where rows are, is damaged or missing",
+    cause,
+  });
+}
+
+/** The error of a group's rows, which can be skipped. Of a file that is gone or compressed otherwise there are none. */
+function unreadable(name: string, from: number, end: number, cause: unknown): EspalierError {
+  if (cause instanceof EspalierError || messageOf(cause).includes("unsupported compression"))
+    return sourceError(name, undefined, cause);
+  const message = `rows ${from} to ${end - 1} cannot be read: ${messageOf(cause)}`;
+  const corrupt = new EspalierError("DATA_CORRUPT", message, {
+    fix: "write the file again, or leave these rows out: data.skipBad(), or the loader's onBadExample",
+    cause,
+  });
+  return rowError(name, from, Object.assign(corrupt, { lostRows: end - from }));
 }
 
 function rowOf(

@@ -4,6 +4,7 @@ import {
   checkArgument,
   count,
   Dataset,
+  type DatasetSource,
   emptyError,
   type Reader,
   rowError,
@@ -160,11 +161,13 @@ const recordFile = <R, T>(
   file: DataFile,
   format: RecordFormat<R, T>,
   options: object = {},
+  textBecause?: DatasetSource<T>["textBecause"],
 ): Dataset<T> =>
   new Dataset({
     name: file.name,
     recipe: { kind, args: [file.path, options] },
     open: (_pass, from) => recordReader(file, format, from),
+    textBecause,
   });
 
 /**
@@ -234,6 +237,8 @@ export interface CsvOptions extends Options<typeof csvTable> {}
 interface CsvHead {
   readonly names: readonly string[];
   readonly types: readonly CsvType[];
+  /** The first cell that is no number, of each column whose type was guessed. */
+  readonly texts: ReadonlyMap<string, string>;
   readonly begin: number;
 }
 
@@ -264,7 +269,7 @@ export function csv<T extends Row = Row>(path: string | URL, options: CsvOptions
     records: (text) => parse(text),
     row: (cells) => csvRow(head as CsvHead, cells, options.missing ?? {}) as T,
   };
-  return recordFile("csv", file, format, options);
+  return recordFile("csv", file, format, options, (column) => head?.texts.get(column));
 }
 
 type CsvParser = (text: string) => readonly (readonly string[])[];
@@ -313,9 +318,17 @@ function csvHead(
   for (const name of Object.keys({ ...types, ...missing }))
     if (!names.includes(name)) throw unknownColumn(name, names);
   const sample = header ? rows : rows.slice(1);
+  const cells = names.map((_, i) => sample.map((row) => row[i] ?? ""));
+  const texts = names.flatMap((name, i) => {
+    const row = cells[i]?.findIndex((cell) => !isMissing(cell, true) && !isNumber(cell)) ?? -1;
+    return row < 0 || Object.hasOwn(types, name)
+      ? []
+      : [[name, `row ${row} is ${shown(cells[i]?.[row])}`] as const];
+  });
   return {
     names,
-    types: names.map((name, i) => types[name] ?? guess(sample.map((row) => row[i] ?? ""))),
+    types: names.map((name, i) => types[name] ?? guess(cells[i] ?? [])),
+    texts: new Map(texts),
     begin: header ? 0 : endOfRecord(bytes, true) || bytes.length,
   };
 }
@@ -327,11 +340,14 @@ export const unknownColumn = (name: string, names: readonly string[]): EspalierE
 
 const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
 
-/** The type of a column. Numbers with leading zeros are texts: codes, which would lose them. */
+/** Numbers with leading zeros are texts: codes, which would lose them. */
+const isNumber = (cell: string): boolean => decimal.test(cell) && !/^\s*[+-]?0\d/.test(cell);
+
+/** The type of a column. */
 function guess(cells: readonly string[]): CsvType {
   const present = cells.filter((cell) => !isMissing(cell, true));
   if (present.length === 0) return "text";
-  if (present.every((cell) => decimal.test(cell) && !/^\s*[+-]?0\d/.test(cell))) return "number";
+  if (present.every(isNumber)) return "number";
   return present.every((cell) => cell === "true" || cell === "false") ? "boolean" : "text";
 }
 

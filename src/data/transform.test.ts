@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { EspalierError } from "../core/index.ts";
 import { datasetFromRecipe } from "./recipe.ts";
@@ -109,6 +111,53 @@ describe("columns", () => {
     expect([error.code, (error.cause as EspalierError).code]).toEqual(["DATA_ROW_INVALID", code]);
     expect(error.message).toMatch(/^more, row 1: /);
     expect(error.message).toMatch(message);
+  });
+
+  it("leave rows that are wrong in any column out of fitting and of examples, where bad rows are skipped", async () => {
+    const nan = { age: 1000, city: "Lima", price: Number.NaN, kind: "bird" };
+    const good = await Promise.all([0, 1, 2].map(async (i) => rows.get(i)));
+    const mixed = fromIterable([nan, ...good], "mixed");
+    const options = { x: [standardize("age"), oneHot("city"), numeric("price")], y: label("kind") };
+    const [transform, expected] = [columns(options), columns(options)];
+    await expected.fit(rows);
+    await expect(transform.fit(mixed)).rejects.toMatchObject({ code: "DATA_ROW_INVALID" });
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    await transform.fit(mixed.skipBad());
+    expect((await warned).message).toMatch(/^mixed: 1 of .*row 0: .*"price" is NaN/);
+    expect(transform.getState()).toEqual(expected.getState());
+    const skipping = mixed.skipBad().shuffle({ buffer: 1 }).transform(transform);
+    expect(await skipping.toArrays()).toEqual(await rows.transform(transform).toArrays());
+    const some = csv(fixture("table.csv")).skipBad(); // A note is missing.
+    const heights = columns({ x: [standardize("height")] });
+    await heights.fit(some);
+    const data = some.transform(heights);
+    const inThread = await datasetFromRecipe(structuredClone(data.recipe ?? expect.fail()));
+    expect((await inThread.toArrays()).x).toMatchObject({ shape: [9, 1] });
+    expect(await inThread.toArrays()).toEqual(await data.toArrays());
+  });
+
+  it("name the cell that made a column of a CSV file text, wherever it is, and not the first number", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "espalier-"));
+    const path = join(folder, "n.csv");
+    const cells = Array.from({ length: 50 }, (_, i) => (i === 30 ? "oops" : i === 3 ? "NA" : String(i)));
+    writeFileSync(path, `a,b\n${cells.map((cell) => `${cell},1`).join("\n")}\n`);
+    const table = csv(path);
+    const without30 = (await table.inMemory()).select([0, 1, 2], "n.csv (train)");
+    for (const data of [table, table.skipBad(), table.map((row) => ({ ...row })), without30]) {
+      const error = await errorOf(() => columns({ x: [standardize("a")] }).fit(data));
+      expect([error.code, (error.cause as EspalierError).code]).toEqual([
+        "DATA_SOURCE_FAILED",
+        "DATA_NOT_FINITE",
+      ]);
+      expect(error.message).toMatch(/^n\.csv.*: the column "a" is text, because row 30 is "oops"/);
+      expect(error.fix).toContain('types: { "a": "number" }');
+    }
+    const told = csv(path, { types: { a: "text" } });
+    await expect(columns({ x: [standardize("a")] }).fit(told)).rejects.toThrow(/row 0: .*"a" is "0"/);
+    const numbers = csv(path, { types: { a: "number" }, missing: { a: 0 } });
+    await columns({ x: [standardize("a")] }).fit(numbers.skipBad());
+    await expect(columns({ x: [standardize("a")] }).fit(numbers)).rejects.toThrow(/n\.csv, row 30: .*"oops"/);
+    rmSync(folder, { recursive: true });
   });
 
   it("refuse wrong columns, no rows, and use before they are fitted", async () => {

@@ -1,6 +1,6 @@
 import { badOption, checkNames, EspalierError, shown } from "../core/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { type Dataset, emptyError, type RowTransform } from "./dataset.ts";
+import { type Dataset, emptyError, type RowTransform, sourceError } from "./dataset.ts";
 import type { Example, ExampleValue } from "./example.ts";
 import { inOrder } from "./split.ts";
 import { unknownColumn } from "./text-files.ts";
@@ -16,7 +16,7 @@ import { unknownColumn } from "./text-files.ts";
 
 /** Turns rows into examples. What it learned from the training rows is its state. */
 export interface Transform<T = object> extends RowTransform<T>, Stateful {
-  /** Learns from training rows, and forgets what it learned before. */
+  /** Learns from training rows, and forgets what it learned before. Rows of `skipBad()` that it cannot use are left out. */
   fit(rows: Dataset<T>): Promise<void>;
   /** Inputs and targets of a row. */
   apply(row: T): Example;
@@ -111,10 +111,14 @@ export class ColumnsTransform implements Transform {
   }
 
   async fit(rows: Dataset<object>): Promise<void> {
-    const learning = partsOf(this.#parts).map(learner);
+    const learning = partsOf(this.#parts).map((one) => learner(one, rows));
     let any = false;
-    // By map, so that errors name the row.
-    for await (const _ of rows.map((row) => learning.forEach((one) => one.add(row)))) any = true;
+    // By map, so that errors name the row. A row that is wrong in one column counts in none.
+    const values = rows.map((row) => learning.map((one) => one.read(row)));
+    for await (const row of rows.skips ? values.skipBad() : values) {
+      learning.forEach((one, i) => one.add(row[i] as readonly Category[]));
+      any = true;
+    }
     if (!any) throw emptyError(rows.name);
     const fitted = learning.map((one) => one.end());
     const { length } = this.#parts.x;
@@ -180,18 +184,20 @@ const plain = (one: ColumnPart): StateTree => ({ ...one }) as Readonly<Record<st
 const isFitted = ({ kind, means, categories }: ColumnPart): boolean =>
   kind === "numeric" || (means ?? categories) !== undefined;
 
-/** Learns what a part needs from one row after the other. */
-function learner({ kind, columns: names }: ColumnPart) {
-  const learned = names.map((name) => ({ name, count: 0, mean: 0, squares: 0, seen: new Set<Category>() }));
+/** Learns what a part needs from the values of one row after the other. */
+function learner({ kind, columns: names }: ColumnPart, rows: Dataset<object>) {
+  const learned = names.map(() => ({ count: 0, mean: 0, squares: 0, seen: new Set<Category>() }));
   return {
-    add: (row: object): void => {
-      for (const one of learned) {
-        if (isCategory(kind)) {
-          one.seen.add(categoryOf(row, one.name));
+    read: (row: object): readonly Category[] =>
+      names.map((name) => (isCategory(kind) ? categoryOf(row, name) : numberOf(row, name, rows))),
+    add: (values: readonly Category[]): void => {
+      for (const [i, one] of learned.entries()) {
+        const value = values[i] as Category;
+        if (typeof value !== "number" || isCategory(kind)) {
+          one.seen.add(value);
           continue;
         }
         // Welford's way: exact for large numbers with small deviations.
-        const value = numberOf(row, one.name);
         const distance = value - one.mean;
         one.mean += distance / ++one.count;
         one.squares += distance * (value - one.mean);
@@ -231,10 +237,20 @@ function cellOf(row: object, name: string): unknown {
   throw unknownColumn(name, Object.keys(row ?? {}));
 }
 
-function numberOf(row: object, name: string): number {
+function numberOf(row: object, name: string, rows?: Dataset<object>): number {
   const value = cellOf(row, name);
   const number = typeof value === "boolean" ? Number(value) : value;
   if (typeof number === "number" && Number.isFinite(number)) return number;
+  const because = typeof value === "string" && Number.isFinite(Number(value)) && rows?.textBecause(name);
+  // About no row: all of the column is text.
+  if (rows && because)
+    throw sourceError(
+      rows.name,
+      undefined,
+      new EspalierError("DATA_NOT_FINITE", `the column "${name}" is text, because ${because}`, {
+        fix: `correct that cell or leave it empty, with missing: { ${JSON.stringify(name)}: 0 }; or read the column as types: { ${JSON.stringify(name)}: "number" }, and leave the row out: skipBad()`,
+      }),
+    );
   throw new EspalierError(
     "DATA_NOT_FINITE",
     `the column "${name}" is ${shown(value)}, which is no finite number`,

@@ -49,6 +49,35 @@ describe("a data module", () => {
     expect(data.test).toBeUndefined();
   });
 
+  it("leaves bad rows out of fitting and of training, where they are skipped", async () => {
+    const bad = rows.map((row, i) => (i === 30 ? { ...row, a: Number.NaN } : row));
+    const good = rows.filter((_, i) => i !== 30);
+    const make = () => columns({ x: [standardize("a")], y: label("kind") });
+    const [transform, expected] = [make(), make()];
+    await expected.fit(fromIterable(good));
+    const parts = { train: fromIterable(bad, "bad") };
+    const spec = { modality: "tabular" } as const;
+    await expect(dataModule(spec, { data: parts, transform: make() })).rejects.toThrow(/bad, row 30/);
+    const data = await dataModule(spec, { data: parts, transform, onBadExample: "skip", batchSize: 25 });
+    expect(transform.getState()).toEqual(expected.getState());
+    const model = nn.mlp({ hidden: [4], out: 2 });
+    const trainingConfig = { epochs: 1, batchSize: 25, handleSignals: false, seed: 3 };
+    const warnings: string[] = [];
+    const warn = (text: string) => void warnings.push(text);
+    const { counters } = await supervisedTrainer({ engine: "wasm", model, trainingConfig, warn }).train({ trainData: data.train }); // biome-ignore format: one call
+    expect([counters.samples, warnings]).toEqual([
+      50,
+      [expect.stringMatching(/^bad: 1 examples of epoch 0/)],
+    ]);
+    await data.close();
+
+    const fresh = make();
+    const trainer = supervisedTrainer({ engine: "wasm", model, trainingConfig: { ...trainingConfig, batchSize: 7 }, transform: fresh }); // biome-ignore format: one call
+    const skipping = fromIterable(bad, "bad").skipBad();
+    const run = await trainer.train({ trainData: skipping, valData: skipping });
+    expect([run.counters.samples, fresh.getState()]).toEqual([49, expected.getState()]);
+  });
+
   it("names fields that rows do not have, and parts that do not exist", async () => {
     const named = { modality: "tabular", inputs: ["a", "c"], targets: "price" } as const;
     const data = await dataModule(named, { data: fromIterable(rows) });

@@ -74,7 +74,8 @@ export async function dataModule<T>(
   const checked = taskSpec(spec);
   const parts = partsOf(options, seed);
   const { transform } = options;
-  if (transform && !transform.fitted) await transform.fit(parts.train);
+  const skips = onBadExample === "skip";
+  if (transform && !transform.fitted) await transform.fit(skips ? parts.train.skipBad() : parts.train);
   const loaderOf = (rows: Dataset<T>, train: boolean): DataLoader => {
     const data = transform ? rows.transform(transform) : examplesOf(checked, rows);
     const order = data.length === undefined ? {} : { shuffle: train };

@@ -225,7 +225,7 @@ export class StreamFeed implements Feed {
       batchSize: size,
       warn: config.warn ?? warn,
       ...(!this.#ownKey && { key }),
-      // A smaller update at a stream's end would need a program for whatever is left.
+      // A task says beforehand what its updates add to the counters, and a stream's end is not known then.
       ...(data.length === undefined && { lastBatch: "drop" }),
     });
     this.shuffle = config.shuffle ?? data.length !== undefined;

@@ -96,8 +96,17 @@ describe.each(sweepEngines())("streamed training on %s", (engine) => {
       expect(result.counters).toMatchObject({ epochs: 3, updates: 18, samples: 144 });
       expect(hashes.params).toBe(expected.hashes.params);
       expect(result.validation).toEqual(expected.result.validation);
-      expect(warnings).toEqual([expect.stringContaining("last 6 examples")]);
+      expect(warnings).toEqual([expect.stringMatching(/last 6 examples.* 8 .*inMemory/)]);
     }
+    // Too few for a single update: an error, unless such a run may end.
+    const few = { ...streamed, data: asStream(fromArrays(arrays)).take(6) };
+    await expect(trained(few)).rejects.toMatchObject({
+      code: "EPOCH_EMPTY",
+      message: expect.stringMatching(/6 examples, fewer than one update of 8/),
+      fix: expect.stringMatching(/batchSize.*inMemory/),
+    });
+    const ended = await trained(few, { onEmpty: "finish" });
+    expect([ended.result.outcome, ended.result.counters.updates]).toEqual(["completed", 0]);
   });
 
   it("goes on in the middle of an epoch of a stream", async () => {
@@ -156,6 +165,18 @@ describe("streamed data", () => {
     await expect(trained({ ...options, model, data: classes([]) })).rejects.toMatchObject({
       code: "DATA_EMPTY",
     });
+  });
+
+  it("is not shared out twice: ranks refuse a loader that takes the rows of one of them", async () => {
+    const data = fromArrays(arrays);
+    const { begin } = await supervisedTask({
+      ...optionsOf("wasm"),
+      data: createLoader(data, { batchSize: 4, rank: { index: 1, count: 2 } }),
+    });
+    const run = { config: {}, random: {}, warn: () => {}, ranks: { rank: 1, ranks: 2 } };
+    expect(() => begin?.(run as never)).toThrow(
+      /one rank of 2.*OPTION_INVALID.*leave the loader's rank out/s,
+    );
   });
 
   it("is taken by supervisedTrainer: the targets decide the loss, a transform learns from the training rows", async () => {

@@ -1,7 +1,8 @@
-import { EspalierError, treeLeaves, unflatten } from "../core/index.ts";
+import { badOption, EspalierError, treeLeaves, unflatten } from "../core/index.ts";
 import {
   type ArrayTree,
   type BatchGroup,
+  DataLoader,
   type ExampleTree,
   type Placement,
   placeArrays,
@@ -210,6 +211,8 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     () => length > 0 && convolves(loss, learner, data, Math.min(batchSize, length)),
   );
   let warn: (text: string) => void = () => {};
+  /** An epoch without updates ends the run. */
+  let endsEmpty = false;
   const checkTargets = targetCheck(`${kind}: data`, options, source.examples, params.specs);
   if (!isStreamed(source.given)) checkTargets(source.given);
   if (data.weight && length > 0) trace(source.examples);
@@ -287,6 +290,13 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     const { data, order, from, count, ended } = rows;
     const end = ended && { exhausted: count };
     if (count === 0) {
+      const examples = loader instanceof DataLoader && loader.position === 0 ? loader.leftOver : 0;
+      if (examples > 0 && !endsEmpty)
+        throw new EspalierError(
+          "EPOCH_EMPTY",
+          `${kind}: the data has ${examples} examples, fewer than one update of ${batches.size}, and a stream's last update is a whole one`,
+          { fix: "give a smaller batchSize, or read the data first: await data.inMemory()" },
+        );
       feed.advance(batches, 0, undefined);
       return { metrics: {}, ...end };
     }
@@ -348,7 +358,14 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     trainsOnRanks: true,
     begin: (started) => {
       warn = started.warn;
+      endsEmpty = started.config.onEmpty === "finish";
       ranks = started.ranks && started.ranks.ranks > 1 ? started.ranks : undefined;
+      if (ranks && loader instanceof DataLoader && (loader.config.rank?.count ?? 1) > 1)
+        throw badOption(
+          kind,
+          `the loader takes the rows of one rank of ${loader.config.rank?.count}, and the ranks of this run share each batch out`,
+          "leave the loader's rank out: otherwise each rank would train on a part of its part",
+        );
       const { others } = objective.setMetrics;
       if (ranks && others.length > 0)
         warn(

@@ -1,5 +1,13 @@
 import { EspalierError } from "../../core/index.ts";
-import { type Bookmark, type Dataset, type Item, isRowError, type Pass, type Reader } from "../dataset.ts";
+import {
+  type Bookmark,
+  type Dataset,
+  type Item,
+  isRowError,
+  lostRows,
+  type Pass,
+  type Reader,
+} from "../dataset.ts";
 import {
   type Example,
   type ExampleArrays,
@@ -149,7 +157,7 @@ export class BatchMaker {
     // A round of all ranks, so that all of them have as many batches.
     const round = size * rank.count;
     const taken: Item<Example>[] = [];
-    let [read, skipped] = [0, 0];
+    let [read, bad, skipped] = [0, 0, 0];
     while (read < round) {
       try {
         const item = await reader.next();
@@ -159,7 +167,8 @@ export class BatchMaker {
         if (this.#skip) new ExampleWriter(this.#data.name, this.#layout, 1).write(0, item);
         if (read++ % rank.count === rank.index) taken.push(item);
       } catch (cause) {
-        if (!this.#passes(cause) || ++skipped === hopeless + read) throw cause;
+        if (!this.#passes(cause) || ++bad === hopeless + read) throw cause;
+        skipped += lostRows(cause);
       }
     }
     const bookmark = reader.bookmark();
@@ -175,7 +184,7 @@ export class BatchMaker {
   }
 
   /** The error is about one example, which may be skipped. */
-  #passes(cause: unknown): boolean {
+  #passes(cause: unknown): cause is EspalierError {
     return this.#skip && (isRowError(cause) || (cause instanceof EspalierError && unusable.has(cause.code)));
   }
 }

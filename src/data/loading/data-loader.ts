@@ -153,6 +153,12 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     return this.#loader.position;
   }
 
+  /** Examples at this epoch's end that fill no batch, where `peek` has come to it. */
+  get leftOver(): number {
+    const end = this.#queue[0]?.made;
+    return end && isEnd(end) ? end.leftOver : 0;
+  }
+
   /** Changes when what was asked for is dropped: batches that were peeked at before are not the next ones. */
   get generation(): number {
     return this.#generation;
@@ -356,10 +362,11 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
         `${name}: ${skipped} examples of epoch ${epoch} could not be used and were left out (onBadExample: "skip")`,
         "DATA_SKIPPED",
       );
-    if (end && isEnd(end) && end.leftOver > 0 && !this.#warnedOfRest) {
+    if (this.leftOver > 0 && !this.#warnedOfRest) {
       this.#warnedOfRest = true;
       warn(
-        `${name}: the last ${end.leftOver} examples of an epoch do not fill a batch of ${batchSize} and are left out`,
+        `${name}: the last ${this.leftOver} examples of an epoch do not fill a batch of ${batchSize} and are left out; ` +
+          "give a smaller batchSize, or read the data first: await data.inMemory()",
         "DATA_LEFT_OVER",
       );
     }
