@@ -179,6 +179,24 @@ describe.each(sweepEngines())("text on %s", (engine) => {
 });
 
 describeInSample("training from rollouts", () => {
+  it("rolls out with a tokenizer of fewer tokens than the model", async () => {
+    const padded = nn.transformer({ vocabulary: 12, width: 16, layers: 1, heads: 2, context: 6 });
+    const generator = rolloutsOf("wasm", { model: padded, prompts: 12 });
+    const params = padded.init(3, spec([1, 1], "i32"), { engine: "wasm" });
+    await generator.setParams(params);
+    const { arrays } = await generator.rollout(request(1));
+    const { tokens, mask, logProbs } = arrays as Required<NamedArrays>;
+    const whole = compile((p: nn.Params, t: Value): Value => tokenOutputs(padded, p, t).logProbs, {
+      engine: "wasm",
+    });
+    const t = put(tokens?.data as Int32Array, { shape: [12, 4, 6], engine: "wasm" });
+    const found = await whole(params, t).read();
+    for (const [i, is] of Array.from(mask?.data ?? []).entries()) {
+      expect(tokens?.data[i]).toBeLessThan(tokenizer.vocabulary);
+      expect(Math.abs((logProbs?.data[i] as number) - is * (found[i] as number))).toBeLessThan(1e-4);
+    }
+  });
+
   it("learns from pairs by DPO", async () => {
     const pairs: TextLesson = {
       name: "echo",
