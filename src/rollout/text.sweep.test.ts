@@ -410,6 +410,27 @@ describeInSample("training from rollouts", () => {
     expect(scores.episodes).toBeLessThan(24);
   });
 
+  it("leaves samples whose reward failed out of pass@k", async () => {
+    const evaluate = async (fails: (call: number) => boolean, passAt: readonly number[]) => {
+      let calls = 0;
+      const reward = () => {
+        if (fails(calls++)) throw new Error("database gone");
+        return 1;
+      };
+      const generator = rolloutsOf("wasm", { reward, onRewardFailure: "drop", passAt });
+      await generator.setParams(model.init(0, spec([1, 1], "i32"), { engine: "wasm" }));
+      return (await generator.evaluate({ ...request(1), examples: 4 })).metrics;
+    };
+    // Every second sample fails: two of four are left for each problem.
+    expect(await evaluate((call) => call % 2 === 1, [1, 2, 4])).toEqual({
+      "pass@1": 1,
+      "pass@2": 1,
+      "reward.failures": 2 + 8,
+    });
+    // The only sample of the first problem fails.
+    expect(await evaluate((call) => call === 4, [1])).toEqual({ "pass@1": 1, "reward.failures": 1 });
+  });
+
   it("validates by its generator where a transport brings the rollouts", async () => {
     const transport = inProcessTransport();
     const link = transport.worker("elsewhere");

@@ -86,7 +86,10 @@ const table = {
   answers: option.flag({ default: false }),
   /** The share of problems that only evaluations see. Default: 0.1. */
   heldOut: option.number({ min: 0, below: 1, default: 0.1 }),
-  /** Evaluations estimate pass@k for each of these, from samples at `temperature`. Default: none. */
+  /**
+   * Evaluations estimate pass@k for each of these, from samples at `temperature`. Problems of which fewer than k samples
+   * were judged are left out. Default: none.
+   */
   passAt: option.made<readonly number[], { readonly default: readonly number[] }>(
     "a list of whole numbers from 1 on: [1, 4]",
     (value) => Array.isArray(value) && value.every((k) => Number.isSafeInteger(k) && k > 0),
@@ -211,14 +214,15 @@ class TextRollouts implements RolloutGenerator {
     const drawn = hostRandom.hostFoldIn(key, 2);
     const [all, begins] = [repeated(problems, samples), repeated(prompts, samples)];
     const tries = await this.#solve(lesson, all, begins, drawn, temperature, signal);
-    const correct = problems.map((_, i) =>
-      tries.rewards
-        .subarray(i * samples, (i + 1) * samples)
-        .reduce((sum, reward) => sum + (reward > 0 ? 1 : 0), 0),
-    );
-    const metrics = passAt.map((k) => {
-      const each = correct.map((c) => passAtK(samples, c, k));
-      return [`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const;
+    const judged = problems.map((_, i) => {
+      const own = Array.from(tries.rewards.subarray(i * samples, (i + 1) * samples));
+      return own.filter((_, k) => !tries.dropped[i * samples + k]);
+    });
+    const metrics = passAt.flatMap((k) => {
+      const each = judged
+        .filter((rewards) => rewards.length >= k)
+        .map((rewards) => passAtK(rewards.length, rewards.filter((reward) => reward > 0).length, k));
+      return each.length > 0 ? [[`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const] : [];
     });
     return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failuresOf(found, tries) } };
   }
