@@ -122,6 +122,8 @@ export interface GeneratorRequest {
   /** All random numbers follow from it. */
   readonly key: Uint32Array;
   readonly signal: AbortSignal;
+  /** Takes messages that do not end it. Default: standard error. */
+  readonly warn?: (text: string) => void;
 }
 
 /** Where a worker gets its weights. */

@@ -15,7 +15,7 @@ import {
 } from "../language/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
-import { every } from "../schedule/index.ts";
+import { every, never } from "../schedule/index.ts";
 import { firstDifference } from "../state/index.ts";
 import { loadModel } from "../supervised/index.ts";
 import { describeInSample } from "../sweep.test-support.ts";
@@ -57,6 +57,7 @@ const request = (seed: number) => ({
   lesson: "echo",
   key: hostRandom.hostKey(seed),
   signal: new AbortController().signal,
+  warn: () => {},
 });
 const made = (engine: EngineName, more: Partial<LanguageTaskOptions> = {}) =>
   languageTask({
@@ -408,6 +409,34 @@ describeInSample("training from rollouts", () => {
     const tried = await failing.evaluate({ ...request(1), examples: 24 });
     expect(tried.metrics).toEqual({ "pass@8": 0, "reward.failures": 24 + 8 * 24 });
     expect(scores.episodes).toBeLessThan(24);
+  });
+
+  it("warns of what rewards and tools failed of, the 1st, 10th, 100th time", async () => {
+    const warnings: string[] = [];
+    const warn = (text: string) => void warnings.push(text);
+    const fail = (what: string) => () => Promise.reject(new Error(what));
+    const task = made("wasm", {
+      generator: rolloutsOf("wasm", {
+        reward: fail("database gone"),
+        onRewardFailure: "drop",
+        tool: { stop: "a", call: fail("out of order"), onFailure: "end" },
+      }),
+      worker: { defaultHooks: false, warn },
+      keepUniform: true,
+    });
+    await new Trainer({ task, config: config({ epochs: 11, validate: never() }), warn: () => {} }).train();
+    for (const cause of ["database gone", "out of order"]) {
+      const told = warnings.filter((text) => text.includes(cause));
+      expect(told.map((text) => /the (\w+) so far/.exec(text)?.[1])).toEqual(["1st", "10th"]);
+    }
+    // A validation has no worker: it is the trainer that warns.
+    const seen: string[] = [];
+    const judged = made("wasm", {
+      generator: rolloutsOf("wasm", { reward: fail("database gone"), onRewardFailure: "zero" }),
+    });
+    const trainer = new Trainer({ task: judged, config: config(), warn: (text) => void seen.push(text) });
+    await trainer.validate();
+    expect(seen.filter((text) => text.includes("database gone"))).toHaveLength(1);
   });
 
   it("leaves samples whose reward failed out of pass@k", async () => {

@@ -13,13 +13,17 @@
  */
 import {
   badOption,
+  countInWords,
   EspalierError,
+  errorText,
   hasMethods,
+  isWorthSaying,
   type Options,
   option,
   type Settings as Resolved,
   resolveOptions,
   shown,
+  toStandardError,
 } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
@@ -44,7 +48,13 @@ import {
 } from "../language/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
-import { checkLesson, type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
+import {
+  checkLesson,
+  type GeneratorRequest,
+  type NamedArrays,
+  type RolloutGenerator,
+  scoresOf,
+} from "./rollout.ts";
 import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { WeightsReceiver } from "./weights.ts";
 
@@ -119,6 +129,8 @@ class TextRollouts implements RolloutGenerator {
   readonly #options: Resolved<typeof table>;
   readonly #receiver: WeightsReceiver;
   readonly #promptLength: number;
+  /** How often there were failures. */
+  readonly #failed = { reward: 0, tool: 0 };
 
   constructor(options: Resolved<typeof table>) {
     const { model, lessons, length, engine } = options;
@@ -147,10 +159,10 @@ class TextRollouts implements RolloutGenerator {
     this.#receiver.take(weights);
   }
 
-  async rollout({ lesson: name, key, signal }: Parameters<RolloutGenerator["rollout"]>[0]) {
+  async rollout(request: GeneratorRequest) {
     const { prompts: count, length, temperature, answers: own, tool } = this.#options;
-    const lesson = this.#lesson(name);
-    const drawn = await this.#draw(lesson, count, "train", key, signal);
+    const lesson = this.#lesson(request);
+    const drawn = await this.#draw(lesson, count, "train", request);
     const pairs = own && drawn.every(({ rejected }) => rejected !== undefined);
     const group = own ? (pairs ? 2 : 1) : this.#options.group;
     const problems = repeated(drawn, group);
@@ -164,7 +176,7 @@ class TextRollouts implements RolloutGenerator {
           dropped: [],
           failures: 0,
         }
-      : await this.#solve(lesson, problems, prompts, hostRandom.hostFoldIn(key, 1), temperature, signal);
+      : await this.#solve(lesson, problems, prompts, 1, temperature, request);
 
     const places = this.#promptLength + length;
     const all = count * group;
@@ -200,20 +212,18 @@ class TextRollouts implements RolloutGenerator {
   }
 
   /** The likeliest answers to problems that training never sees, and pass@k where it is asked for. */
-  async evaluate({ lesson: name, key, signal, examples }: Parameters<RolloutGenerator["evaluate"]>[0]) {
+  async evaluate(request: GeneratorRequest & { readonly examples: number }) {
     const { passAt, temperature, heldOut } = this.#options;
-    const lesson = this.#lesson(name);
+    const lesson = this.#lesson(request);
     const part = heldOut > 0 ? "held-out" : "train";
-    const problems = await this.#draw(lesson, examples, part, key, signal);
+    const problems = await this.#draw(lesson, request.examples, part, request);
     const prompts = this.#encode(lesson, problems);
-    const likeliest = hostRandom.hostFoldIn(key, 1);
-    const found = await this.#solve(lesson, problems, prompts, likeliest, 0, signal);
+    const found = await this.#solve(lesson, problems, prompts, 1, 0, request);
     const scores = scoresOf(found.rewards.filter((_, i) => !found.dropped[i]));
     if (passAt.length === 0) return { ...scores, metrics: failuresOf(found) };
     const samples = Math.max(...passAt);
-    const drawn = hostRandom.hostFoldIn(key, 2);
     const [all, begins] = [repeated(problems, samples), repeated(prompts, samples)];
-    const tries = await this.#solve(lesson, all, begins, drawn, temperature, signal);
+    const tries = await this.#solve(lesson, all, begins, 2, temperature, request);
     const judged = problems.map((_, i) => {
       const own = Array.from(tries.rewards.subarray(i * samples, (i + 1) * samples));
       return own.filter((_, k) => !tries.dropped[i * samples + k]);
@@ -227,17 +237,16 @@ class TextRollouts implements RolloutGenerator {
     return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failuresOf(found, tries) } };
   }
 
-  #lesson(name: string): TextLesson {
-    checkLesson(name, this.lessons);
-    return this.#options.lessons[this.lessons.indexOf(name)] as TextLesson;
+  #lesson({ lesson }: GeneratorRequest): TextLesson {
+    checkLesson(lesson, this.lessons);
+    return this.#options.lessons[this.lessons.indexOf(lesson)] as TextLesson;
   }
 
   #draw(
     lesson: TextLesson,
     count: number,
     part: "train" | "held-out",
-    key: Uint32Array,
-    signal: AbortSignal,
+    { key, signal }: GeneratorRequest,
   ): Promise<TextProblem[]> {
     const { heldOut } = this.#options;
     return drawProblems(lesson, { count, part, heldOut, key: hostRandom.hostFoldIn(key, 0), signal });
@@ -279,14 +288,14 @@ class TextRollouts implements RolloutGenerator {
     };
   }
 
-  /** Answers of the model, and their rewards. */
+  /** Answers of the model, by the request's random numbers of this `part`, and their rewards. */
   async #solve(
     lesson: TextLesson,
     problems: readonly TextProblem[],
     prompts: readonly Int32Array[],
-    key: Uint32Array,
+    part: number,
     temperature: number,
-    signal: AbortSignal,
+    { key, signal, warn }: GeneratorRequest,
   ) {
     const { model, tokenizer, length, stop, tool, turns, rewardTimeout, onRewardFailure } = this.#options;
     const answers = await converse(model, this.#receiver.params, prompts, {
@@ -294,7 +303,7 @@ class TextRollouts implements RolloutGenerator {
       temperature,
       stop,
       tokenizer,
-      seeds: Array.from(hostRandom.hostBits(key, problems.length)),
+      seeds: Array.from(hostRandom.hostBits(hostRandom.hostFoldIn(key, part), problems.length)),
       tool,
       turns,
       problems,
@@ -307,7 +316,21 @@ class TextRollouts implements RolloutGenerator {
       tokens,
     }));
     const options = { timeout: rewardTimeout, onFailure: onRewardFailure, signal };
-    return { answers, ...(await scoreAll(samples, lesson.reward ?? this.#options.reward, options)) };
+    const scores = await scoreAll(samples, lesson.reward ?? this.#options.reward, options);
+    this.#tell("tool", answers.find(({ failure }) => failure)?.failure, warn);
+    this.#tell("reward", scores.failure, warn);
+    return { answers, ...scores };
+  }
+
+  /** Warns of the first failure of a rollout or an evaluation that it does not end. */
+  #tell(
+    what: "reward" | "tool",
+    failure: EspalierError | undefined,
+    warn: GeneratorRequest["warn"] = toStandardError,
+  ): void {
+    if (!failure) return;
+    const times = ++this.#failed[what];
+    if (isWorthSaying(times)) warn(`${kind}: ${errorText(failure)} (${countInWords(times)})`);
   }
 }
 

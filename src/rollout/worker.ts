@@ -386,9 +386,9 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     const scores: Record<string, EvaluatedScores> = {};
     for (const lesson of lessons) {
       checkLesson(lesson, this.#generator.lessons);
-      const { signal } = this.#ending;
       const own = hostRandom.hostFoldIn(key, nameWords(lesson)[0]);
-      const found = await this.#generator.evaluate({ lesson, examples, key: own, signal });
+      const [{ signal }, warn] = [this.#ending, this.#warn];
+      const found = await this.#generator.evaluate({ lesson, examples, key: own, signal, warn });
       checkScores(`the evaluation of lesson "${lesson}"`, found);
       scores[lesson] = found;
       if (found.episodes > 0) this.#progress.performance[lesson] = found.return;
@@ -409,7 +409,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     await this.#emit("onLessonStart");
 
     const { signal } = this.#ending;
-    const made = await this.#generator.rollout({ lesson, key: rolloutKey, signal });
+    const made = await this.#generator.rollout({ lesson, key: rolloutKey, signal, warn: this.#warn });
     checkScores(`a rollout of lesson "${lesson}"`, made);
     unitsOf(`a rollout of lesson "${lesson}"`, made.arrays);
     const { counters } = progress;
