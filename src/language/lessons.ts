@@ -248,7 +248,12 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
       signal?.throwIfAborted();
       if (cause === LATE) {
         const what = `has given no problem for ${timeout} ms`;
-        throw lessonError("LESSON_EMPTY", lesson, what, "let problem() answer, or raise timeout");
+        throw lessonError(
+          "LESSON_EMPTY",
+          lesson,
+          what,
+          "let problem() answer, or raise timeout (lessonTimeout of textRollouts)",
+        );
       }
       const what = `failed to make a problem: ${messageOf(cause)}`;
       throw lessonError("LESSON_FAILED", lesson, what, "look at its function problem", cause);

@@ -99,6 +99,8 @@ export interface RolloutGenerator {
   rollout(request: GeneratorRequest): Promise<Omit<Rollout, "id" | "worker" | "weightId" | "lesson">>;
   /** Plays `examples` episodes that training never sees, the most likely way; the same for the same key. */
   evaluate(request: GeneratorRequest & { readonly examples: number }): Promise<EvaluatedScores>;
+  /** True for failures of a lesson in whose place a worker is to draw another: it tells of the error and counts it. */
+  skips?(error: unknown, warn?: (text: string) => void): boolean;
   /** Options that decide its rollouts, in plain values: a run that is resumed must share them. */
   readonly settings?: Settings;
   /** Environments in the middle of episodes. Without it everything follows from the keys of requests. */

@@ -439,6 +439,69 @@ describeInSample("training from rollouts", () => {
     expect(seen.filter((text) => text.includes("database gone"))).toHaveLength(1);
   });
 
+  describe("a lesson that fails", () => {
+    const stuck: TextLesson = { name: "stuck", problem: () => new Promise(() => {}) };
+    const throwing: TextLesson = { name: "throwing", problem: () => Promise.reject(new Error("no file")) };
+    const skipping = (lessons: readonly TextLesson[], warnings: string[] = []) =>
+      made("wasm", {
+        generator: rolloutsOf("wasm", { lessons, lessonTimeout: 5, onLessonFailure: "skip" }),
+        worker: { microEvalFrequency: 1, evalExamples: 4, warn: (text) => void warnings.push(text) },
+        keepUniform: true,
+        updates: 1,
+      });
+    const train = (task: ReturnType<typeof skipping>, epochs: number) =>
+      new Trainer({ task, config: config({ epochs, validate: never() }), warn: () => {} }).train();
+
+    it("ends the run in the time it is given, unless it is skipped", async () => {
+      const generator = rolloutsOf("wasm", { lessons: [stuck], lessonTimeout: 5 });
+      await expect(train(made("wasm", { generator }), 1)).rejects.toThrow(/"stuck" .* 5 ms/);
+      // Without another one it is an error all the same.
+      await expect(train(skipping([throwing]), 1)).rejects.toMatchObject({ code: "LESSON_FAILED" });
+    });
+
+    it("is counted and warned of, and another is drawn", async () => {
+      const warnings: string[] = [];
+      const task = skipping([stuck, echo, throwing], warnings);
+      const seen: (readonly [string, unknown])[] = [];
+      task.worker?.registerHook({
+        name: "see",
+        onStep: ({ rollout, lessonId, metadata }) => {
+          expect(lessonId).toBe(rollout?.lesson);
+          seen.push([rollout?.lesson ?? "", metadata["lesson.failures"]]);
+        },
+      });
+      await train(task, 8);
+      expect(new Set(seen.map(([lesson]) => lesson))).toEqual(new Set(["echo"]));
+      expect(seen.some(([, failures]) => Number(failures) > 0)).toBe(true);
+      expect(warnings.filter((text) => /stuck|no file/.test(text))).toHaveLength(1);
+      // Of a lesson without problems an evaluation has no score.
+      const { signal } = new AbortController();
+      const scores = await task.validate?.({ counters: {} as never, signal });
+      expect(scores).toMatchObject({ "stuck.lesson.failures": 1, "echo.positive": expect.any(Number) });
+      expect(Object.keys(scores ?? {})).not.toContain("stuck.return");
+    });
+
+    it("changes nothing about how a run is resumed", async () => {
+      const lessons = [throwing, echo, { ...echo, name: "again" }];
+      const whole = skipping(lessons);
+      await train(whole, 6);
+      const directory = temporaryDirectory();
+      const part = (epochs: number) => {
+        const task = skipping(lessons);
+        const hooks = [checkpointHook({ directory })];
+        const trainer = new Trainer({
+          ...{ task, hooks, warn: () => {} },
+          config: config({ epochs, validate: never() }),
+        });
+        return trainer.train().then(() => task);
+      };
+      await part(3);
+      const resumed = await part(6);
+      expect(await firstDifference(resumed.params, whole.params)).toBeUndefined();
+      expect(resumed.worker?.counters).toMatchObject({ steps: 6 });
+    });
+  });
+
   it("leaves samples whose reward failed out of pass@k", async () => {
     const evaluate = async (fails: (call: number) => boolean, passAt: readonly number[]) => {
       let calls = 0;

@@ -67,6 +67,13 @@ const table = {
     (value) => Array.isArray(value) && value.length > 0 && value.every((one) => hasMethods(one, ["problem"])),
     { required: true },
   ),
+  /** Milliseconds for a lesson's problem, where it is asynchronous. Default: 10,000. */
+  lessonTimeout: option.number({ ...milliseconds, default: 10_000 }),
+  /**
+   * A lesson that gives no problems, or wrong ones: ends the run, or is counted, and another is drawn in its place.
+   * Default: "error".
+   */
+  onLessonFailure: option.oneOf(["error", "skip"], { default: "error" }),
   /** Problems of a rollout. Default: 8. */
   prompts: option.integer({ min: 1, default: 8 }),
   /** Samples of each problem. Default: 8. */
@@ -130,7 +137,7 @@ class TextRollouts implements RolloutGenerator {
   readonly #receiver: WeightsReceiver;
   readonly #promptLength: number;
   /** How often there were failures. */
-  readonly #failed = { reward: 0, tool: 0 };
+  readonly #failed = { reward: 0, tool: 0, lesson: 0 };
 
   constructor(options: Resolved<typeof table>) {
     const { model, lessons, length, engine } = options;
@@ -216,7 +223,10 @@ class TextRollouts implements RolloutGenerator {
     const { passAt, temperature, heldOut } = this.#options;
     const lesson = this.#lesson(request);
     const part = heldOut > 0 ? "held-out" : "train";
-    const problems = await this.#draw(lesson, request.examples, part, request);
+    const problems = await this.#draw(lesson, request.examples, part, request).catch((error: unknown) => {
+      if (!this.skips(error, request.warn)) throw error;
+    });
+    if (!problems) return { ...scoresOf([]), metrics: { "lesson.failures": 1 } };
     const prompts = this.#encode(lesson, problems);
     const found = await this.#solve(lesson, problems, prompts, 1, 0, request);
     const scores = scoresOf(found.rewards.filter((_, i) => !found.dropped[i]));
@@ -237,6 +247,14 @@ class TextRollouts implements RolloutGenerator {
     return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failuresOf(found, tries) } };
   }
 
+  skips(error: unknown, warn?: (text: string) => void): boolean {
+    const { onLessonFailure } = this.#options;
+    if (onLessonFailure === "error" || !(error instanceof EspalierError)) return false;
+    if (!["LESSON_EMPTY", "LESSON_FAILED", "LESSON_INVALID"].includes(error.code)) return false;
+    this.#tell("lesson", error, warn);
+    return true;
+  }
+
   #lesson({ lesson }: GeneratorRequest): TextLesson {
     checkLesson(lesson, this.lessons);
     return this.#options.lessons[this.lessons.indexOf(lesson)] as TextLesson;
@@ -248,8 +266,9 @@ class TextRollouts implements RolloutGenerator {
     part: "train" | "held-out",
     { key, signal }: GeneratorRequest,
   ): Promise<TextProblem[]> {
-    const { heldOut } = this.#options;
-    return drawProblems(lesson, { count, part, heldOut, key: hostRandom.hostFoldIn(key, 0), signal });
+    const { heldOut, lessonTimeout: timeout } = this.#options;
+    const own = hostRandom.hostFoldIn(key, 0);
+    return drawProblems(lesson, { count, part, heldOut, key: own, timeout, signal });
   }
 
   #encode(lesson: TextLesson, problems: readonly TextProblem[]): readonly Int32Array[] {
@@ -324,7 +343,7 @@ class TextRollouts implements RolloutGenerator {
 
   /** Warns of the first failure of a rollout or an evaluation that it does not end. */
   #tell(
-    what: "reward" | "tool",
+    what: "reward" | "tool" | "lesson",
     failure: EspalierError | undefined,
     warn: GeneratorRequest["warn"] = toStandardError,
   ): void {
