@@ -22,7 +22,7 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
-import { abortSignal, inTime, LATE, messageOf, milliseconds, type TextReward } from "./rewards.ts";
+import { abortSignal, failureText, inTime, LATE, milliseconds, type TextReward } from "./rewards.ts";
 
 /** A question to a model. */
 export interface TextProblem {
@@ -255,7 +255,7 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
           "let problem() answer, or raise timeout (lessonTimeout of textRollouts)",
         );
       }
-      const what = `failed to make a problem: ${messageOf(cause)}`;
+      const what = `failed to make a problem: ${failureText(cause)}`;
       throw lessonError("LESSON_FAILED", lesson, what, "look at its function problem", cause);
     }
   };

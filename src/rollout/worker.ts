@@ -23,6 +23,7 @@ import {
   hasMethods,
   isPlainObject,
   isWorthSaying,
+  messageOf,
   nameWords,
   type Options,
   option,
@@ -727,8 +728,6 @@ export function checkScores(what: string, scores: LessonScores): void {
     { fix: "give a number of episodes, their finite mean return, and from 0 to 1 the share of them above 0" },
   );
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** True for failures that say no more than that the work was aborted for this reason. */
 function isAbort(error: unknown, reason: unknown): boolean {
