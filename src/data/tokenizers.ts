@@ -1,6 +1,7 @@
 import {
   badOption,
   EspalierError,
+  messageOf,
   node,
   type Options,
   option,
@@ -99,8 +100,7 @@ async function fromJson(name: string, json: string, config: string): Promise<Tok
         ),
     };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new EspalierError("DATA_CORRUPT", `${name} is no tokenizer that can be read: ${why}`, {
+    throw new EspalierError("DATA_CORRUPT", `${name} is no tokenizer that can be read: ${messageOf(cause)}`, {
       fix: "give a tokenizer.json as Hugging Face's libraries save it",
       cause,
     });

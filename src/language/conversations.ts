@@ -27,7 +27,7 @@ import { hostRandom, type Tensor } from "../engine/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import { type Generated, generate, type Prompt, roundUp, tokenizerRow } from "./generate.ts";
 import { encodeKnown, type TextProblem } from "./lessons.ts";
-import { abortSignal, inTime, LATE, messageOf, milliseconds, required, withMethods } from "./rewards.ts";
+import { abortSignal, failureText, inTime, LATE, milliseconds, required, withMethods } from "./rewards.ts";
 
 /**
  * A function that a model can call while it writes.
@@ -187,7 +187,7 @@ async function answerAll(open: readonly Talk[], tool: Tool, signal: AbortSignal 
       talk.hear(await inTime(answered(), timeout));
     } catch (cause) {
       controller.abort();
-      talk.fail(cause === LATE ? `no answer in ${timeout} ms` : messageOf(cause), cause);
+      talk.fail(cause === LATE ? `no answer in ${timeout} ms` : failureText(cause), cause);
     }
   };
   try {

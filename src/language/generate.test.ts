@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { characterTokenizer } from "../data/index.ts";
 import { sequential } from "../nn/index.ts";
 import { prompts, sizes, smallModel } from "./generate.test-support.ts";
 import { type Generated, type GenerateOptions, generate, streamTokens } from "./generate.ts";
 
-const { model, params, logProbs } = smallModel();
+const { model, params, logProbs, logProbsOf } = smallModel();
 const run = (given: readonly number[], options: Partial<GenerateOptions> = {}) =>
   generate(model, params, given, { length: 8, ...options });
 
@@ -97,6 +98,29 @@ describe("generate", () => {
     const stop = text.slice(4, 7);
     const cut = await generate(model, params, "dbe", { ...options, stop, chunk: 4 });
     expect(cut).toMatchObject({ text: text.slice(0, text.indexOf(stop)), stopped: true });
+  });
+
+  it("draws no token of a padded vocabulary that the tokenizer does not have", async () => {
+    const known = characterTokenizer(letters.slice(0, 6)); // The model has 11 tokens.
+    const many = Array.from({ length: 16 }, () => [3, 1, 4]);
+    for (const options of [{}, { topK: 9, topP: 0.9 }, { temperature: 0 }]) {
+      const all = await generate(model, params, many, {
+        ...{ length: 8, seed: 3, tokenizer: known, logProbs: true },
+        ...options,
+      });
+      for (const { text, tokens, logProbs: found } of all) {
+        expect(text).toBe(known.decode(tokens));
+        // The model's own, of all its tokens: what losses compute again.
+        for (const [t, wanted] of (await logProbsOf([3, 1, 4], tokens)).entries())
+          expect(Math.abs((found?.[t] as number) - wanted)).toBeLessThan(1e-4);
+      }
+    }
+    // Where none of those would be drawn, the tokens are the same as without.
+    const [free] = await generate(model, params, [[3, 1, 4]], { length: 2, seed: 11 });
+    const least = Math.max(...(free as Generated).tokens) + 1;
+    const held = { ...tokenizer, vocabulary: Math.min(least, sizes.vocabulary - 1) };
+    const [same] = await generate(model, params, [[3, 1, 4]], { length: 2, seed: 11, tokenizer: held });
+    expect(same?.tokens).toEqual(free?.tokens);
   });
 
   it("says what is wrong", async () => {

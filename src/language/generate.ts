@@ -42,8 +42,8 @@ import {
 import type { KeyValueCache, Model, Params, Transformer } from "../nn/index.ts";
 import { abortSignal, withMethods } from "./rewards.ts";
 
-/** Turns text into tokens and back. */
-type TextTokenizer = Pick<Tokenizer, "encode" | "decode">;
+/** Turns text into tokens and back. Where it says how many tokens it has, no others are drawn. */
+type TextTokenizer = Pick<Tokenizer, "encode" | "decode"> & Partial<Pick<Tokenizer, "vocabulary">>;
 
 /** A prompt: tokens, or text where there is a tokenizer. */
 export type Prompt = string | ArrayLike<number>;
@@ -165,7 +165,7 @@ export async function* streamTokens(
   const run = prepare(model, isMany(prompt) ? prompt : [prompt], options);
   options.signal?.throwIfAborted();
   const { groups, padded, rows, length, chunk } = run;
-  const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs);
+  const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs, run.drawable);
   const sequences = run.tokens.map(() => new Sequence(options));
   const { each, dispose } = await sideBySide(params, groups.length);
   const paramsOf = (group: number): Params<Tensor> => each[group % each.length] as Params<Tensor>;
@@ -249,7 +249,8 @@ function prepare(model: Model<never, unknown>, prompts: readonly Prompt[], optio
     given.keys.set(hostRandom.hostFoldIn(hostRandom.hostKey(first), of), at * 2);
   });
   const mode: Mode = temperature === 0 ? "greedy" : topK !== undefined || topP < 1 ? "likely" : "all";
-  return { model, tokens, rows, length, padded, groups, logProbs, chunk, mode };
+  const drawable = Math.min(tokenizer?.vocabulary ?? vocabulary, vocabulary);
+  return { model, tokens, rows, length, padded, groups, logProbs, chunk, mode, drawable };
 }
 
 /** How tokens are drawn: the likeliest, among all, or among the likeliest. */
@@ -306,15 +307,19 @@ interface DecodeState {
 const known = new WeakMap<Transformer, Map<string, ReturnType<typeof compilePrograms>>>();
 
 /** The compiled programs of a model, kept as long as the model is. */
-function programsOf(model: Transformer, mode: Mode, logProbs: boolean) {
+function programsOf(model: Transformer, ...what: [mode: Mode, logProbs: boolean, drawable: number]) {
   const own: NonNullable<ReturnType<typeof known.get>> = known.get(model) ?? new Map();
-  const name = `${mode} ${logProbs}`;
-  const programs = own.get(name) ?? compilePrograms(model, mode, logProbs);
+  const name = what.join(" ");
+  const programs = own.get(name) ?? compilePrograms(model, ...what);
   known.set(model, own.set(name, programs));
   return programs;
 }
 
-function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean) {
+/** `drawable`: tokens that may be drawn, the first ones. A padded vocabulary has more, which no tokenizer knows. */
+function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean, drawable: number) {
+  const drawableOf = (x: Value): Value =>
+    drawable === model.vocabulary || x.size === 0 ? x : np.slice(x, ":", [0, drawable]);
+
   /** Random numbers of a step, [rows, vocabulary]: each row has its own, by its key. */
   const noiseOf = (step: Value, { keys, lengths }: Given): Value =>
     mode === "greedy"
@@ -340,7 +345,7 @@ function compilePrograms(model: Transformer, mode: Mode, wantsLogProbs: boolean)
   /** The next token of each sequence by logits [rows, 1, vocabulary]. */
   const next = (logits: Value, given: Given, noise: Value): Omit<DecodeState, "cache"> => {
     const flat = np.squeeze(logits, { axis: 1 });
-    const token = drawn(mode, flat, given, noise);
+    const token = drawn(mode, drawableOf(flat), given, drawableOf(noise));
     if (!wantsLogProbs) return { token, logProb: np.zeros([0]) };
     const chosen = np.squeeze(np.takeAlongAxis(flat, column(token), { axis: -1 }), { axis: -1 });
     return { token, logProb: np.subtract(chosen, np.logsumexp(flat, { axis: -1 })) };

@@ -22,7 +22,7 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
-import { abortSignal, inTime, LATE, messageOf, milliseconds, type TextReward } from "./rewards.ts";
+import { abortSignal, failureText, inTime, LATE, milliseconds, type TextReward } from "./rewards.ts";
 
 /** A question to a model. */
 export interface TextProblem {
@@ -248,9 +248,14 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
       signal?.throwIfAborted();
       if (cause === LATE) {
         const what = `has given no problem for ${timeout} ms`;
-        throw lessonError("LESSON_EMPTY", lesson, what, "let problem() answer, or raise timeout");
+        throw lessonError(
+          "LESSON_EMPTY",
+          lesson,
+          what,
+          "let problem() answer, or raise timeout (lessonTimeout of textRollouts)",
+        );
       }
-      const what = `failed to make a problem: ${messageOf(cause)}`;
+      const what = `failed to make a problem: ${failureText(cause)}`;
       throw lessonError("LESSON_FAILED", lesson, what, "look at its function problem", cause);
     }
   };

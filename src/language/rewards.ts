@@ -16,6 +16,7 @@ import {
   EspalierError,
   errorText,
   hasMethods,
+  messageOf,
   type Option,
   type Options,
   option,
@@ -135,7 +136,7 @@ export async function scoreAll(
       if (known?.code === "REWARD_MODULE") throw known;
       if (known?.code === "REWARD_INVALID") return failure(known.code, errorText(known));
       if (cause === LATE) return failure("REWARD_FAILED", `failed: no answer in ${limit} ms`);
-      failure("REWARD_FAILED", `failed: ${messageOf(cause)}`, cause);
+      failure("REWARD_FAILED", `failed: ${failureText(cause)}`, cause);
     }
   };
   const work =
@@ -149,11 +150,9 @@ export async function scoreAll(
   return { rewards, dropped, failures: Object.keys(failed).length, ...(failure && { failure }) };
 }
 
-/** The words of what was thrown. */
-export function messageOf(cause: unknown): string {
-  if (cause instanceof EspalierError) return errorText(cause);
-  return cause instanceof Error ? cause.message : String(cause);
-}
+/** The words of what was thrown, without code and fix. */
+export const failureText = (cause: unknown): string =>
+  cause instanceof EspalierError ? errorText(cause) : messageOf(cause);
 
 /** What {@link inTime} rejects with. */
 export const LATE = Symbol("late");
@@ -233,7 +232,7 @@ async function readyThread(reward: RewardModule): Promise<RewardThread> {
     return thread;
   } catch (cause) {
     thread?.end();
-    const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${messageOf(cause)}`;
+    const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${failureText(cause)}`;
     throw new EspalierError("REWARD_MODULE", `the reward's module ${reward.module} ${what}`, {
       fix: `export a function ${reward.name}(sample) from that file`,
       cause: cause === LATE ? undefined : cause,

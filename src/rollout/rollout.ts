@@ -99,6 +99,8 @@ export interface RolloutGenerator {
   rollout(request: GeneratorRequest): Promise<Omit<Rollout, "id" | "worker" | "weightId" | "lesson">>;
   /** Plays `examples` episodes that training never sees, the most likely way; the same for the same key. */
   evaluate(request: GeneratorRequest & { readonly examples: number }): Promise<EvaluatedScores>;
+  /** True for failures of a lesson in whose place a worker is to draw another: it tells of the error and counts it. */
+  skips?(error: unknown, warn?: (text: string) => void): boolean;
   /** Options that decide its rollouts, in plain values: a run that is resumed must share them. */
   readonly settings?: Settings;
   /** Environments in the middle of episodes. Without it everything follows from the keys of requests. */
@@ -122,6 +124,8 @@ export interface GeneratorRequest {
   /** All random numbers follow from it. */
   readonly key: Uint32Array;
   readonly signal: AbortSignal;
+  /** Takes messages that do not end it. Default: standard error. */
+  readonly warn?: (text: string) => void;
 }
 
 /** Where a worker gets its weights. */

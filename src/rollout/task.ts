@@ -396,7 +396,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
           const key = keys.keys.validation;
           const scores: Record<string, number> = {};
           for (const lesson of generator.lessons) {
-            const found = await generator.evaluate({ lesson, key, signal, examples });
+            const found = await generator.evaluate({ lesson, key, signal, warn, examples });
             checkScores(`the evaluation of lesson "${lesson}"`, found);
             const { episodes, return: mean, positive, metrics } = found;
             const values = { ...(episodes > 0 && { return: mean, positive }), ...metrics };

@@ -15,7 +15,7 @@ import {
 } from "../language/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
-import { every } from "../schedule/index.ts";
+import { every, never } from "../schedule/index.ts";
 import { firstDifference } from "../state/index.ts";
 import { loadModel } from "../supervised/index.ts";
 import { describeInSample } from "../sweep.test-support.ts";
@@ -57,6 +57,7 @@ const request = (seed: number) => ({
   lesson: "echo",
   key: hostRandom.hostKey(seed),
   signal: new AbortController().signal,
+  warn: () => {},
 });
 const made = (engine: EngineName, more: Partial<LanguageTaskOptions> = {}) =>
   languageTask({
@@ -179,6 +180,24 @@ describe.each(sweepEngines())("text on %s", (engine) => {
 });
 
 describeInSample("training from rollouts", () => {
+  it("rolls out with a tokenizer of fewer tokens than the model", async () => {
+    const padded = nn.transformer({ vocabulary: 12, width: 16, layers: 1, heads: 2, context: 6 });
+    const generator = rolloutsOf("wasm", { model: padded, prompts: 12 });
+    const params = padded.init(3, spec([1, 1], "i32"), { engine: "wasm" });
+    await generator.setParams(params);
+    const { arrays } = await generator.rollout(request(1));
+    const { tokens, mask, logProbs } = arrays as Required<NamedArrays>;
+    const whole = compile((p: nn.Params, t: Value): Value => tokenOutputs(padded, p, t).logProbs, {
+      engine: "wasm",
+    });
+    const t = put(tokens?.data as Int32Array, { shape: [12, 4, 6], engine: "wasm" });
+    const found = await whole(params, t).read();
+    for (const [i, is] of Array.from(mask?.data ?? []).entries()) {
+      expect(tokens?.data[i]).toBeLessThan(tokenizer.vocabulary);
+      expect(Math.abs((logProbs?.data[i] as number) - is * (found[i] as number))).toBeLessThan(1e-4);
+    }
+  });
+
   it("learns from pairs by DPO", async () => {
     const pairs: TextLesson = {
       name: "echo",
@@ -390,6 +409,118 @@ describeInSample("training from rollouts", () => {
     const tried = await failing.evaluate({ ...request(1), examples: 24 });
     expect(tried.metrics).toEqual({ "pass@8": 0, "reward.failures": 24 + 8 * 24 });
     expect(scores.episodes).toBeLessThan(24);
+  });
+
+  it("warns of what rewards and tools failed of, the 1st, 10th, 100th time", async () => {
+    const warnings: string[] = [];
+    const warn = (text: string) => void warnings.push(text);
+    const fail = (what: string) => () => Promise.reject(new Error(what));
+    const task = made("wasm", {
+      generator: rolloutsOf("wasm", {
+        reward: fail("database gone"),
+        onRewardFailure: "drop",
+        tool: { stop: "a", call: fail("out of order"), onFailure: "end" },
+      }),
+      worker: { defaultHooks: false, warn },
+      keepUniform: true,
+    });
+    await new Trainer({ task, config: config({ epochs: 11, validate: never() }), warn: () => {} }).train();
+    for (const cause of ["database gone", "out of order"]) {
+      const told = warnings.filter((text) => text.includes(cause));
+      expect(told.map((text) => /the (\w+) so far/.exec(text)?.[1])).toEqual(["1st", "10th"]);
+    }
+    // A validation has no worker: it is the trainer that warns.
+    const seen: string[] = [];
+    const judged = made("wasm", {
+      generator: rolloutsOf("wasm", { reward: fail("database gone"), onRewardFailure: "zero" }),
+    });
+    const trainer = new Trainer({ task: judged, config: config(), warn: (text) => void seen.push(text) });
+    await trainer.validate();
+    expect(seen.filter((text) => text.includes("database gone"))).toHaveLength(1);
+  });
+
+  describe("a lesson that fails", () => {
+    const stuck: TextLesson = { name: "stuck", problem: () => new Promise(() => {}) };
+    const throwing: TextLesson = { name: "throwing", problem: () => Promise.reject(new Error("no file")) };
+    const skipping = (lessons: readonly TextLesson[], warnings: string[] = []) =>
+      made("wasm", {
+        generator: rolloutsOf("wasm", { lessons, lessonTimeout: 5, onLessonFailure: "skip" }),
+        worker: { microEvalFrequency: 1, evalExamples: 4, warn: (text) => void warnings.push(text) },
+        keepUniform: true,
+        updates: 1,
+      });
+    const train = (task: ReturnType<typeof skipping>, epochs: number) =>
+      new Trainer({ task, config: config({ epochs, validate: never() }), warn: () => {} }).train();
+
+    it("ends the run in the time it is given, unless it is skipped", async () => {
+      const generator = rolloutsOf("wasm", { lessons: [stuck], lessonTimeout: 5 });
+      await expect(train(made("wasm", { generator }), 1)).rejects.toThrow(/"stuck" .* 5 ms/);
+      // Without another one it is an error all the same.
+      await expect(train(skipping([throwing]), 1)).rejects.toMatchObject({ code: "LESSON_FAILED" });
+    });
+
+    it("is counted and warned of, and another is drawn", async () => {
+      const warnings: string[] = [];
+      const task = skipping([stuck, echo, throwing], warnings);
+      const seen: (readonly [string, unknown])[] = [];
+      task.worker?.registerHook({
+        name: "see",
+        onStep: ({ rollout, lessonId, metadata }) => {
+          expect(lessonId).toBe(rollout?.lesson);
+          seen.push([rollout?.lesson ?? "", metadata["lesson.failures"]]);
+        },
+      });
+      await train(task, 8);
+      expect(new Set(seen.map(([lesson]) => lesson))).toEqual(new Set(["echo"]));
+      expect(seen.some(([, failures]) => Number(failures) > 0)).toBe(true);
+      expect(warnings.filter((text) => /stuck|no file/.test(text))).toHaveLength(1);
+      // Of a lesson without problems an evaluation has no score.
+      const { signal } = new AbortController();
+      const scores = await task.validate?.({ counters: {} as never, signal });
+      expect(scores).toMatchObject({ "stuck.lesson.failures": 1, "echo.positive": expect.any(Number) });
+      expect(Object.keys(scores ?? {})).not.toContain("stuck.return");
+    });
+
+    it("changes nothing about how a run is resumed", async () => {
+      const lessons = [throwing, echo, { ...echo, name: "again" }];
+      const whole = skipping(lessons);
+      await train(whole, 6);
+      const directory = temporaryDirectory();
+      const part = (epochs: number) => {
+        const task = skipping(lessons);
+        const hooks = [checkpointHook({ directory })];
+        const trainer = new Trainer({
+          ...{ task, hooks, warn: () => {} },
+          config: config({ epochs, validate: never() }),
+        });
+        return trainer.train().then(() => task);
+      };
+      await part(3);
+      const resumed = await part(6);
+      expect(await firstDifference(resumed.params, whole.params)).toBeUndefined();
+      expect(resumed.worker?.counters).toMatchObject({ steps: 6 });
+    });
+  });
+
+  it("leaves samples whose reward failed out of pass@k", async () => {
+    const evaluate = async (fails: (call: number) => boolean, passAt: readonly number[]) => {
+      let calls = 0;
+      const reward = () => {
+        if (fails(calls++)) throw new Error("database gone");
+        return 1;
+      };
+      const generator = rolloutsOf("wasm", { reward, onRewardFailure: "drop", passAt });
+      await generator.setParams(model.init(0, spec([1, 1], "i32"), { engine: "wasm" }));
+      return (await generator.evaluate({ ...request(1), examples: 4 })).metrics;
+    };
+    // Every second sample fails: two of four are left for each problem.
+    expect(await evaluate((call) => call % 2 === 1, [1, 2, 4])).toEqual({
+      "pass@1": 1,
+      "pass@2": 1,
+      "reward.failures": 2 + 8,
+    });
+    // The only sample of the first problem fails.
+    expect(await evaluate((call) => call === 4, [1])).toEqual({ "pass@1": 1, "reward.failures": 1 });
   });
 
   it("validates by its generator where a transport brings the rollouts", async () => {

@@ -13,13 +13,17 @@
  */
 import {
   badOption,
+  countInWords,
   EspalierError,
+  errorText,
   hasMethods,
+  isWorthSaying,
   type Options,
   option,
   type Settings as Resolved,
   resolveOptions,
   shown,
+  toStandardError,
 } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
@@ -44,7 +48,13 @@ import {
 } from "../language/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
-import { checkLesson, type NamedArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
+import {
+  checkLesson,
+  type GeneratorRequest,
+  type NamedArrays,
+  type RolloutGenerator,
+  scoresOf,
+} from "./rollout.ts";
 import { type RolloutTask, type RolloutTaskOptions, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { WeightsReceiver } from "./weights.ts";
 
@@ -57,6 +67,13 @@ const table = {
     (value) => Array.isArray(value) && value.length > 0 && value.every((one) => hasMethods(one, ["problem"])),
     { required: true },
   ),
+  /** Milliseconds for a lesson's problem, where it is asynchronous. Default: 10,000. */
+  lessonTimeout: option.number({ ...milliseconds, default: 10_000 }),
+  /**
+   * A lesson that gives no problems, or wrong ones: ends the run, or is counted, and another is drawn in its place.
+   * Default: "error".
+   */
+  onLessonFailure: option.oneOf(["error", "skip"], { default: "error" }),
   /** Problems of a rollout. Default: 8. */
   prompts: option.integer({ min: 1, default: 8 }),
   /** Samples of each problem. Default: 8. */
@@ -86,7 +103,10 @@ const table = {
   answers: option.flag({ default: false }),
   /** The share of problems that only evaluations see. Default: 0.1. */
   heldOut: option.number({ min: 0, below: 1, default: 0.1 }),
-  /** Evaluations estimate pass@k for each of these, from samples at `temperature`. Default: none. */
+  /**
+   * Evaluations estimate pass@k for each of these, from samples at `temperature`. Problems of which fewer than k samples
+   * were judged are left out. Default: none.
+   */
   passAt: option.made<readonly number[], { readonly default: readonly number[] }>(
     "a list of whole numbers from 1 on: [1, 4]",
     (value) => Array.isArray(value) && value.every((k) => Number.isSafeInteger(k) && k > 0),
@@ -116,6 +136,8 @@ class TextRollouts implements RolloutGenerator {
   readonly #options: Resolved<typeof table>;
   readonly #receiver: WeightsReceiver;
   readonly #promptLength: number;
+  /** How often there were failures. */
+  readonly #failed = { reward: 0, tool: 0, lesson: 0 };
 
   constructor(options: Resolved<typeof table>) {
     const { model, lessons, length, engine } = options;
@@ -144,10 +166,10 @@ class TextRollouts implements RolloutGenerator {
     this.#receiver.take(weights);
   }
 
-  async rollout({ lesson: name, key, signal }: Parameters<RolloutGenerator["rollout"]>[0]) {
+  async rollout(request: GeneratorRequest) {
     const { prompts: count, length, temperature, answers: own, tool } = this.#options;
-    const lesson = this.#lesson(name);
-    const drawn = await this.#draw(lesson, count, "train", key, signal);
+    const lesson = this.#lesson(request);
+    const drawn = await this.#draw(lesson, count, "train", request);
     const pairs = own && drawn.every(({ rejected }) => rejected !== undefined);
     const group = own ? (pairs ? 2 : 1) : this.#options.group;
     const problems = repeated(drawn, group);
@@ -161,7 +183,7 @@ class TextRollouts implements RolloutGenerator {
           dropped: [],
           failures: 0,
         }
-      : await this.#solve(lesson, problems, prompts, hostRandom.hostFoldIn(key, 1), temperature, signal);
+      : await this.#solve(lesson, problems, prompts, 1, temperature, request);
 
     const places = this.#promptLength + length;
     const all = count * group;
@@ -197,46 +219,56 @@ class TextRollouts implements RolloutGenerator {
   }
 
   /** The likeliest answers to problems that training never sees, and pass@k where it is asked for. */
-  async evaluate({ lesson: name, key, signal, examples }: Parameters<RolloutGenerator["evaluate"]>[0]) {
+  async evaluate(request: GeneratorRequest & { readonly examples: number }) {
     const { passAt, temperature, heldOut } = this.#options;
-    const lesson = this.#lesson(name);
+    const lesson = this.#lesson(request);
     const part = heldOut > 0 ? "held-out" : "train";
-    const problems = await this.#draw(lesson, examples, part, key, signal);
+    const problems = await this.#draw(lesson, request.examples, part, request).catch((error: unknown) => {
+      if (!this.skips(error, request.warn)) throw error;
+    });
+    if (!problems) return { ...scoresOf([]), metrics: { "lesson.failures": 1 } };
     const prompts = this.#encode(lesson, problems);
-    const likeliest = hostRandom.hostFoldIn(key, 1);
-    const found = await this.#solve(lesson, problems, prompts, likeliest, 0, signal);
+    const found = await this.#solve(lesson, problems, prompts, 1, 0, request);
     const scores = scoresOf(found.rewards.filter((_, i) => !found.dropped[i]));
     if (passAt.length === 0) return { ...scores, metrics: failuresOf(found) };
     const samples = Math.max(...passAt);
-    const drawn = hostRandom.hostFoldIn(key, 2);
     const [all, begins] = [repeated(problems, samples), repeated(prompts, samples)];
-    const tries = await this.#solve(lesson, all, begins, drawn, temperature, signal);
-    const correct = problems.map((_, i) =>
-      tries.rewards
-        .subarray(i * samples, (i + 1) * samples)
-        .reduce((sum, reward) => sum + (reward > 0 ? 1 : 0), 0),
-    );
-    const metrics = passAt.map((k) => {
-      const each = correct.map((c) => passAtK(samples, c, k));
-      return [`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const;
+    const tries = await this.#solve(lesson, all, begins, 2, temperature, request);
+    const judged = problems.map((_, i) => {
+      const own = Array.from(tries.rewards.subarray(i * samples, (i + 1) * samples));
+      return own.filter((_, k) => !tries.dropped[i * samples + k]);
+    });
+    const metrics = passAt.flatMap((k) => {
+      const each = judged
+        .filter((rewards) => rewards.length >= k)
+        .map((rewards) => passAtK(rewards.length, rewards.filter((reward) => reward > 0).length, k));
+      return each.length > 0 ? [[`pass@${k}`, each.reduce((a, b) => a + b, 0) / each.length] as const] : [];
     });
     return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failuresOf(found, tries) } };
   }
 
-  #lesson(name: string): TextLesson {
-    checkLesson(name, this.lessons);
-    return this.#options.lessons[this.lessons.indexOf(name)] as TextLesson;
+  skips(error: unknown, warn?: (text: string) => void): boolean {
+    const { onLessonFailure } = this.#options;
+    if (onLessonFailure === "error" || !(error instanceof EspalierError)) return false;
+    if (!["LESSON_EMPTY", "LESSON_FAILED", "LESSON_INVALID"].includes(error.code)) return false;
+    this.#tell("lesson", error, warn);
+    return true;
+  }
+
+  #lesson({ lesson }: GeneratorRequest): TextLesson {
+    checkLesson(lesson, this.lessons);
+    return this.#options.lessons[this.lessons.indexOf(lesson)] as TextLesson;
   }
 
   #draw(
     lesson: TextLesson,
     count: number,
     part: "train" | "held-out",
-    key: Uint32Array,
-    signal: AbortSignal,
+    { key, signal }: GeneratorRequest,
   ): Promise<TextProblem[]> {
-    const { heldOut } = this.#options;
-    return drawProblems(lesson, { count, part, heldOut, key: hostRandom.hostFoldIn(key, 0), signal });
+    const { heldOut, lessonTimeout: timeout } = this.#options;
+    const own = hostRandom.hostFoldIn(key, 0);
+    return drawProblems(lesson, { count, part, heldOut, key: own, timeout, signal });
   }
 
   #encode(lesson: TextLesson, problems: readonly TextProblem[]): readonly Int32Array[] {
@@ -275,14 +307,14 @@ class TextRollouts implements RolloutGenerator {
     };
   }
 
-  /** Answers of the model, and their rewards. */
+  /** Answers of the model, by the request's random numbers of this `part`, and their rewards. */
   async #solve(
     lesson: TextLesson,
     problems: readonly TextProblem[],
     prompts: readonly Int32Array[],
-    key: Uint32Array,
+    part: number,
     temperature: number,
-    signal: AbortSignal,
+    { key, signal, warn }: GeneratorRequest,
   ) {
     const { model, tokenizer, length, stop, tool, turns, rewardTimeout, onRewardFailure } = this.#options;
     const answers = await converse(model, this.#receiver.params, prompts, {
@@ -290,7 +322,7 @@ class TextRollouts implements RolloutGenerator {
       temperature,
       stop,
       tokenizer,
-      seeds: Array.from(hostRandom.hostBits(key, problems.length)),
+      seeds: Array.from(hostRandom.hostBits(hostRandom.hostFoldIn(key, part), problems.length)),
       tool,
       turns,
       problems,
@@ -303,7 +335,21 @@ class TextRollouts implements RolloutGenerator {
       tokens,
     }));
     const options = { timeout: rewardTimeout, onFailure: onRewardFailure, signal };
-    return { answers, ...(await scoreAll(samples, lesson.reward ?? this.#options.reward, options)) };
+    const scores = await scoreAll(samples, lesson.reward ?? this.#options.reward, options);
+    this.#tell("tool", answers.find(({ failure }) => failure)?.failure, warn);
+    this.#tell("reward", scores.failure, warn);
+    return { answers, ...scores };
+  }
+
+  /** Warns of the first failure of a rollout or an evaluation that it does not end. */
+  #tell(
+    what: "reward" | "tool" | "lesson",
+    failure: EspalierError | undefined,
+    warn: GeneratorRequest["warn"] = toStandardError,
+  ): void {
+    if (!failure) return;
+    const times = ++this.#failed[what];
+    if (isWorthSaying(times)) warn(`${kind}: ${errorText(failure)} (${countInWords(times)})`);
   }
 }
 

@@ -4,7 +4,7 @@
  *     run()                                                                       onWorkerStart   a state may be restored
  *     step()  weights    source.receive(): waits for the first, then the newest   onWeights       where there are new ones
  *             key        of seed, name and step: random numbers follow from it
- *             lesson     drawn by curriculum.shares()                             onLessonStart
+ *             lesson     drawn by curriculum.shares(); another where it fails     onLessonStart
  *             rollout    generator.rollout(lesson, key)
  *             send       sink.send(rollout): from here on it is the trainer's
  *             count      counters, curriculum.trained(scores), the log            onRolloutEnd
@@ -23,6 +23,7 @@ import {
   hasMethods,
   isPlainObject,
   isWorthSaying,
+  messageOf,
   nameWords,
   type Options,
   option,
@@ -386,9 +387,9 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     const scores: Record<string, EvaluatedScores> = {};
     for (const lesson of lessons) {
       checkLesson(lesson, this.#generator.lessons);
-      const { signal } = this.#ending;
       const own = hostRandom.hostFoldIn(key, nameWords(lesson)[0]);
-      const found = await this.#generator.evaluate({ lesson, examples, key: own, signal });
+      const [{ signal }, warn] = [this.#ending, this.#warn];
+      const found = await this.#generator.evaluate({ lesson, examples, key: own, signal, warn });
       checkScores(`the evaluation of lesson "${lesson}"`, found);
       scores[lesson] = found;
       if (found.episodes > 0) this.#progress.performance[lesson] = found.return;
@@ -403,18 +404,30 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     const weightId = this.#weightId as number;
     const stepKey = hostRandom.hostFoldIn(progress.root, progress.counters.steps);
     const [drawKey, rolloutKey, hooksKey] = hostRandom.hostSplit(stepKey, 3);
-    const lesson = this.#drawLesson(drawKey);
-    const metadata: WorkerMetadata = { weightId, performance: progress.performance[lesson] };
-    Object.assign(this.#context, { rng: hooksKey, lessonId: lesson, metadata, rollout: undefined });
-    await this.#emit("onLessonStart");
-
-    const { signal } = this.#ending;
-    const made = await this.#generator.rollout({ lesson, key: rolloutKey, signal });
+    const failed = new Set<string>();
+    let lesson = this.#drawLesson(drawKey, failed) as string;
+    let made: Awaited<ReturnType<RolloutGenerator["rollout"]>>;
+    let metadata: WorkerMetadata;
+    const [{ signal }, warn] = [this.#ending, this.#warn];
+    for (;;) {
+      metadata = { weightId, performance: progress.performance[lesson] };
+      Object.assign(this.#context, { rng: hooksKey, lessonId: lesson, metadata, rollout: undefined });
+      await this.#emit("onLessonStart");
+      try {
+        made = await this.#generator.rollout({ lesson, key: rolloutKey, signal, warn });
+        break;
+      } catch (error) {
+        const other = this.#drawLesson(drawKey, failed.add(lesson));
+        if (other === undefined || !this.#generator.skips?.(error, warn)) throw error;
+        lesson = other;
+      }
+    }
     checkScores(`a rollout of lesson "${lesson}"`, made);
     unitsOf(`a rollout of lesson "${lesson}"`, made.arrays);
     const { counters } = progress;
     const id = `${this.name}-${counters.batches}`;
-    const rollout: Rollout = { ...made, id, worker: this.name, weightId, lesson };
+    const skipped = failed.size > 0 && { metrics: { ...made.metrics, "lesson.failures": failed.size } };
+    const rollout: Rollout = { ...made, ...skipped, id, worker: this.name, weightId, lesson };
     try {
       await this.#sink.send(rollout, { signal });
     } catch (error) {
@@ -426,7 +439,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     progress.count(made.episodes);
     this.#learnFrom(rollout);
     this.#context.rollout = rollout;
-    Object.assign(metadata, made.metrics, made.episodes > 0 && { reward: made.return });
+    Object.assign(metadata, rollout.metrics, made.episodes > 0 && { reward: made.return });
     await this.#emit("onRolloutEnd");
     await this.#emit("onStep");
     return rollout;
@@ -464,15 +477,19 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     return true;
   }
 
-  #drawLesson(key: Uint32Array): string {
+  /** A lesson by its share among those that have not failed; undefined where all have. */
+  #drawLesson(key: Uint32Array, failed: ReadonlySet<string>): string | undefined {
     const { lessons } = this.curriculum;
-    const shares = this.curriculum.shares();
-    let left = hostRandom.hostUniform(key, 1)[0] as number;
+    const all = Array.from(this.curriculum.shares());
+    const shares = all.map((share, i) => (failed.has(lessons[i] as string) ? 0 : share));
+    const draw = hostRandom.hostUniform(failed.size > 0 ? hostRandom.hostFoldIn(key, failed.size) : key, 1);
+    let left = draw[0] as number;
+    if (failed.size > 0) left *= shares.reduce((sum, share) => sum + share, 0);
     for (const [i, share] of shares.entries()) {
       left -= share;
       if (left < 0 && share > 0) return lessons[i] as string;
     }
-    return lessons[shares.findLastIndex((share) => share > 0)] ?? (lessons[0] as string);
+    return lessons[shares.findLastIndex((share) => share > 0)] ?? (failed.size > 0 ? undefined : lessons[0]);
   }
 
   /** The curriculum and the log take a rollout's scores. */
@@ -711,8 +728,6 @@ export function checkScores(what: string, scores: LessonScores): void {
     { fix: "give a number of episodes, their finite mean return, and from 0 to 1 the share of them above 0" },
   );
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** True for failures that say no more than that the work was aborted for this reason. */
 function isAbort(error: unknown, reason: unknown): boolean {
