@@ -1,4 +1,4 @@
-import { checkedOptions, EspalierError, errorText, notMade, printable } from "../core/index.ts";
+import { checkedOptions, EspalierError, errorText, notMade, printable, withOutputs } from "../core/index.ts";
 import { resolveName } from "./names.ts";
 import type { Path, Problem } from "./source.ts";
 
@@ -31,6 +31,7 @@ export class Builder {
   /** Parts of the run that `get` can name. */
   readonly parts = new Map<string, unknown>();
   readonly #base: string;
+  readonly #outputs: string | undefined;
   readonly #definitions: Readonly<Record<string, unknown>>;
   /** Definitions that are being made. */
   readonly #making = new Set<string>();
@@ -39,9 +40,13 @@ export class Builder {
   /** What was made of a value: an alias in a file stands for the same thing. */
   readonly #made = new Map<object, unknown>();
 
-  /** Names of files begin at the directory `base`. Definitions are parts, made when something uses them. */
-  constructor(base: string, definitions: Readonly<Record<string, unknown>>) {
+  /**
+   * Names of files begin at the directory `base`, those of files that are written at `outputs`. Definitions are parts,
+   * made when something uses them.
+   */
+  constructor(base: string, definitions: Readonly<Record<string, unknown>>, outputs?: string) {
     this.#base = base;
+    this.#outputs = outputs;
     this.#definitions = definitions;
   }
 
@@ -98,7 +103,10 @@ export class Builder {
     const isMade = isWhole && before !== notMade && steps !== notMade;
     const made = await this.attempt(
       path,
-      () => call(use, maker, before === notMade ? undefined : (before as unknown[]), options),
+      () =>
+        withOutputs(this.#outputs, () =>
+          call(use, maker, before === notMade ? undefined : (before as unknown[]), options),
+        ),
       isMade,
     );
     if (!isMade || made === notMade) return notMade;

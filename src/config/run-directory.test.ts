@@ -1,10 +1,19 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { openStatsStore } from "../metrics/index.ts";
-import { createRun, findRunDirectory, reopenRun } from "./run-directory.ts";
+import { configAround, createRun, findRunDirectory, reopenRun } from "./run-directory.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "espalier-run-directory-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -121,6 +130,50 @@ metrics:
       const run = await createRun(file, { quiet: true, overrides: [`metrics.heartbeat=${heartbeat}`] });
       await run.train();
       expect(existsSync(join(run.directory, "heartbeat.json"))).toBe(true);
+    }
+  });
+});
+
+describe("what the parts of a run write", () => {
+  it("is in the run's directory, unless its path is a whole one", async () => {
+    const elsewhere = join(folder, "elsewhere.csv");
+    const parts = [
+      "sinks=[{ use: tensorBoardSink, args: [board] }, { use: jsonlSink, args: [more/m.jsonl], name: more }]",
+      "hooks=[{ use: profilerHook, epochs: [1, 1], directory: profiles }, { use: heartbeatHook, name: beat, file: alive.json }]",
+      "metrics.heartbeat={ file: beats.json }",
+    ];
+    const run = await createRun(file, { quiet: true, overrides: parts });
+    await run.train();
+    for (const one of ["board", "more/m.jsonl", "profiles", "alive.json", "beats.json"])
+      expect(existsSync(join(run.directory, one)), one).toBe(true);
+    await (
+      await createRun(file, { quiet: true, overrides: [`sinks=[{ use: csvSink, args: ["${elsewhere}"] }]`] })
+    ).train();
+    expect(existsSync(elsewhere)).toBe(true);
+  });
+
+  it("are the replays of each run, which its id leads to", async () => {
+    const agents = join(folder, "agents.yaml");
+    writeFileSync(
+      agents,
+      `engine: wasm
+directory: ${join(folder, "agents")}
+stats: false
+task: { use: ppo, env: CartPole-v1, totalSteps: 256 }
+training: { handleSignals: false }
+hooks:
+  - { use: evaluationHook, player: { get: task.player }, suites: { cart: { env: CartPole-v1 } },
+      schedule: { use: every, epochs: 1 }, episodes: 1, replays: {} }
+`,
+    );
+    const runs = await Promise.all(
+      [1, 2].map((seed) => createRun(agents, { quiet: true, overrides: [`training.seed=${seed}`] })),
+    );
+    for (const run of runs) await run.train();
+    for (const { directory } of runs) {
+      const [name = ""] = readdirSync(join(directory, "replays"));
+      expect(name).toMatch(/cart-0\.replay$/);
+      expect(configAround(join(directory, "replays", name))?.directory).toBe(directory);
     }
   });
 });

@@ -10,7 +10,7 @@
  *       heartbeat.json   that it is alive, and where it is
  *       control/         what others ask of it while it trains, and its answers
  *       checkpoints/     the newest whole one is where it goes on
- *       replays/         recorded episodes
+ *       replays/         recorded episodes; other relative paths of what the run writes begin at its directory too
  *     runs/stats.db      the stats store that all runs share
  */
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -40,7 +40,15 @@ import {
 } from "../metrics/index.ts";
 import type { RolloutTask } from "../rollout/index.ts";
 import { Trainer, type TrainingResult } from "../trainer/index.ts";
-import { type BuiltRun, buildRun, checkpointsIn, metricsIn, readConfig } from "./run-config.ts";
+import {
+  type BuiltRun,
+  buildRun,
+  checkpointsIn,
+  metricsIn,
+  nameOf,
+  readConfig,
+  topText,
+} from "./run-config.ts";
 import { type ConfigSource, configError } from "./source.ts";
 
 /** The file `run.json`. */
@@ -128,11 +136,11 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
   const source = await readConfig(file, overrides);
   // Before the run is built: what a module made shows more of itself then.
   const hash = configHash(source.value);
-  const built = await buildRun(source);
-  const { config, name } = built;
-  const root = resolve(config.directory ?? "runs");
-  const id = newRunId(name, Date.now());
+  const root = resolve(topText(source, "directory") ?? "runs");
+  const id = newRunId(nameOf(source), Date.now());
   const directory = join(root, id);
+  const built = await buildRun(source, undefined, directory);
+  const { config, name } = built;
   const record: RunRecord = {
     id,
     name,
@@ -189,6 +197,14 @@ export function locateConfig(from: string, root?: string): ConfigPlace {
   return { file, base: resolve(directory, base), directory };
 }
 
+/** The configuration of the run in whose directory, or in a directory of it, a path is. */
+export function configAround(path: string): ConfigPlace | undefined {
+  const full = resolve(path);
+  const all = [full, dirname(full), dirname(dirname(full))];
+  const directory = all.find((at) => existsSync(join(at, "run.json")));
+  return directory === undefined ? undefined : locateConfig(directory);
+}
+
 const isText = (file: string): boolean => /\.(ya?ml|json)$/i.test(file);
 
 /** Reads the configuration of a place. */
@@ -206,15 +222,14 @@ export const configAt = (
  */
 export async function reopenRun(directory: string, options: StartOptions = {}): Promise<PreparedRun> {
   const { overrides = [] } = options;
-  const known = readRecord(directory);
-  const source = await storedConfig(directory, known, overrides);
-  const record =
-    overrides.length === 0
-      ? known
-      : { ...known, overrides: [...known.overrides, ...overrides], configHash: configHash(source.value) };
-  const built = await buildRun(source, resolve(directory, record.base));
-  return prepare(directory, record, { ...built, name: record.name }, options, () => {
-    if (record !== known) writeConfig(directory, record, source.value);
+  const record = readRecord(directory);
+  const source = await storedConfig(directory, record, overrides);
+  const isChanged = overrides.length > 0;
+  const hash = isChanged ? configHash(source.value) : record.configHash;
+  const next = { ...record, overrides: [...record.overrides, ...overrides], configHash: hash };
+  const built = await buildRun(source, resolve(directory, record.base), resolve(directory));
+  return prepare(directory, next, { ...built, name: record.name }, options, () => {
+    if (isChanged) writeConfig(directory, next, source.value);
   });
 }
 
@@ -351,7 +366,7 @@ const writeRecord = (directory: string, record: RunRecord): void =>
   writeWhole(join(directory, "run.json"), `${JSON.stringify(record, undefined, 2)}\n`);
 
 /** Writes a file at once or not at all: without it the run could not be resumed. */
-function writeWhole(file: string, text: string): void {
+export function writeWhole(file: string, text: string): void {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
 }
