@@ -82,9 +82,9 @@ export class Builder {
       const steps = await this.make(value.then ?? [], [...path, "then"]);
       return found === notMade || steps === notMade ? notMade : this.#follow(found, steps, [...path, "then"]);
     }
-    const { use, args, then = [], ...given } = value as Call;
+    const { use, args, then = [], ...members } = value as Call;
     const options: Record<string, unknown> = {};
-    for (const [name, member] of Object.entries(given))
+    for (const [name, member] of Object.entries(members))
       options[name] = await this.make(member, [...path, name]);
     this.#paths.set(options, path);
     const isWhole = !Object.values(options).includes(notMade);
@@ -100,13 +100,11 @@ export class Builder {
       this.problems.push({ path: [...path, "args"], message: "args is not a list" });
       return notMade;
     }
+    const given = before === notMade ? undefined : (before as unknown[]);
     const isMade = isWhole && before !== notMade && steps !== notMade;
     const made = await this.attempt(
       path,
-      () =>
-        withOutputs(this.#outputs, () =>
-          call(use, maker, before === notMade ? undefined : (before as unknown[]), options),
-        ),
+      () => withOutputs(this.#outputs, () => call(use, maker, given, options)),
       isMade,
     );
     if (!isMade || made === notMade) return notMade;

@@ -349,11 +349,7 @@ export async function buildParts(
 }
 
 /** What comes first: the engine, and modules that register environments. */
-async function begin(
-  source: ConfigSource,
-  base: string,
-  directory?: string,
-): Promise<{ builder: Builder; config: RunConfig }> {
+async function begin(source: ConfigSource, base: string, directory?: string) {
   const given = source.value;
   if (!isPlainObject(given))
     throw configError(source, [{ path: [], message: "it is not an object", fix: "begin with task:" }]);

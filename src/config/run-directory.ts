@@ -13,7 +13,7 @@
  *       replays/         recorded episodes; other relative paths of what the run writes begin at its directory too
  *     runs/stats.db      the stats store that all runs share
  */
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
@@ -26,6 +26,7 @@ import {
   makeDirectory,
   printable,
   sha256,
+  writeWhole,
 } from "../core/index.ts";
 import {
   consoleSink,
@@ -364,12 +365,6 @@ export function plannedTrainer(built: BuiltRun): Trainer {
 
 const writeRecord = (directory: string, record: RunRecord): void =>
   writeWhole(join(directory, "run.json"), `${JSON.stringify(record, undefined, 2)}\n`);
-
-/** Writes a file at once or not at all: without it the run could not be resumed. */
-export function writeWhole(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text);
-  renameSync(`${file}.new`, file);
-}
 
 /** What a run's directory says of it. */
 export function readRecord(directory: string): RunRecord {

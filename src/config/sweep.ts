@@ -25,12 +25,13 @@ import {
   resolveOptions,
   type Settings,
   shown,
+  writeWhole,
 } from "../core/index.ts";
 import { newRunId } from "../metrics/index.ts";
 import { RandomStreams } from "../random/index.ts";
 import { at } from "../schedule/index.ts";
 import { type BuiltRun, buildRun, readConfig } from "./run-config.ts";
-import { configHash, createRun, readRecord, reopenRun, statsOf, writeWhole } from "./run-directory.ts";
+import { configHash, createRun, readRecord, reopenRun, statsOf } from "./run-directory.ts";
 import { type ConfigSource, configError, type Path, type Problem, parseOverride } from "./source.ts";
 
 const rangeTable = {

@@ -9,6 +9,7 @@ export {
   onNode,
   outputPath,
   withOutputs,
+  writeWhole,
 } from "./node.ts";
 export * from "./options.ts";
 export * from "./printable.ts";

@@ -67,6 +67,12 @@ export function makeDirectory(path: string): string | undefined {
   }
 }
 
+/** Writes a file at once or not at all. */
+export function writeWhole(file: string, text: string): void {
+  node.fs.writeFileSync(`${file}.new`, text);
+  node.fs.renameSync(`${file}.new`, file);
+}
+
 let outputs: string | undefined;
 
 /** Calls `make`; relative paths of what it makes that go through {@link outputPath} begin at `directory`. */
