@@ -50,7 +50,7 @@ export const steps: readonly Step[] = [
       "## Train, and interrupt it",
       "`--set` changes a value of the file: here it records episodes, too. Ctrl-C is pressed after the first evaluation.",
     ],
-    command: "npx espalier train run.yaml --set 'hooks[0].replays.directory=replays'",
+    command: "npx espalier train run.yaml --set 'hooks[0].replays={}'",
     interrupt: /evaluation {2}return/,
     at: agent,
     show: { first: 20, last: 13 },
@@ -72,7 +72,7 @@ export const steps: readonly Step[] = [
     at: agent,
   },
   {
-    command: "npx espalier replay replays --config run.yaml --frames --columns 40",
+    command: `npx espalier replay ${agent} --frames --columns 40`,
     at: agent,
     show: { first: 30 },
   },

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
 import type { ConfigPlace } from "../config/index.ts";
@@ -90,14 +88,10 @@ Examples:
 
 /** The configuration that belongs to a checkpoint: the one that is given, or that of the run whose directory it is in. */
 async function placeOf(from: string, { config, runs }: EvaluateOptions): Promise<ConfigPlace | undefined> {
-  const { locateConfig } = await import("../config/index.ts");
+  const { configAround, locateConfig } = await import("../config/index.ts");
   if (config !== undefined) return locateConfig(config, runs);
   const address = await checkpointOf(from, runs);
-  const path = address.startsWith("file:") ? fileURLToPath(address) : resolve(address);
-  const directory = [path, dirname(path), dirname(dirname(path))].find((at) =>
-    existsSync(join(at, "run.json")),
-  );
-  return directory === undefined ? undefined : locateConfig(directory);
+  return configAround(address.startsWith("file:") ? fileURLToPath(address) : address);
 }
 
 /** The address of a directory of checkpoints, or of the best checkpoint in it. */

@@ -166,6 +166,37 @@ describe.skipIf(!hasTerminals)("Ctrl-C", { timeout: 300_000 }, () => {
     expect(codes.filter((code) => code === 130).length).toBeGreaterThan(2);
   });
 
+  it("of a run of a TypeScript file leaves one that goes on, before its first checkpoint too", async () => {
+    const index = (room: string) => JSON.stringify(new URL(`../${room}index.ts`, import.meta.url).href);
+    const tasks = {
+      agent: `ppo({ env: "CartPole-v1", totalSteps: 6144 })`,
+      rows: `supervisedTrainer({ model: nn.mlp({ hidden: [4], out: 1 }), loss: nn.mse, trainingConfig: { batchSize: 1 } })`,
+    };
+    const all = (["agent", "rows"] as const).flatMap((name) => [0, 500].map((late) => ({ name, late })));
+    await byTwos(all, async ({ name, late }) => {
+      const cwd = place();
+      writeFileSync(
+        join(cwd, `${name}.mts`),
+        `import { ppo } from ${index("rl/")};
+import { supervisedTrainer } from ${index("supervised/")};
+import { runConfig } from ${index("config/")};
+import { nn } from ${index("")};
+const rows = ${name === "rows"} && { data: { train: { x: [[0], [1]], y: [[0], [1]] } }, training: { epochs: 2000 } };
+export default runConfig({ name: "agent", engine: "wasm", task: ${tasks[name]}, ...rows });
+`,
+      );
+      const { code, screen } = await inTerminal(["train", `${name}.mts`], cwd, {
+        ...{ after: "runs/agent-", milliseconds: late },
+      });
+      expect(code, screen).toBe(130);
+      const again = await run(["resume", "agent", "--json"], cwd);
+      expect([again.code, again.errors], screen).toEqual([0, ""]);
+      expect(JSON.parse(again.out).outcome).toBe("completed");
+      const shown = await run(["show", "agent", "--json"], cwd);
+      expect(JSON.parse(shown.out), shown.errors).toMatchObject({ run: { outcome: "completed" } });
+    });
+  });
+
   it("in a sweep pauses it: --resume goes on", async () => {
     const cwd = place();
     const part = await inTerminal(["sweep", agent], cwd, press("trial 0", 2500));

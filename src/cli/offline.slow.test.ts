@@ -82,7 +82,7 @@ task: { use: ppo, env: CartPole-v1, totalSteps: 1024 }
 training: { seed: 1 }
 hooks:
   - { use: evaluationHook, player: { get: task.player }, suites: { all: { env: CartPole-v1 } }, episodes: 2,
-      schedule: { use: every, epochs: 2 }, replays: { directory: replays } }
+      schedule: { use: every, epochs: 2 }, replays: {} }
 sweep: { metric: train/loss, method: grid, parameters: { task.learningRate: [0.001] } }
 `,
     );
@@ -99,7 +99,7 @@ sweep: { metric: train/loss, method: grid, parameters: { task.learningRate: [0.0
       ["tail", "agent"],
       ["export", "agent", "--to", "csv", "--out", "agent.csv"],
       ["evaluate", "agent", "--episodes", "2"],
-      ["replay", "replays", "--frames"],
+      ["replay", "agent", "--frames"],
       ["checkpoint", "inspect", "runs"],
       ["hooks"],
       ["schema"],

@@ -67,11 +67,14 @@ export const checkpointHelp =
   "a checkpoint, a directory of checkpoints, or a run: its directory, id or name; of several checkpoints the newest";
 
 /** The address of a checkpoint or of a directory of them; of a run's directory, id or name its checkpoints. */
-export async function checkpointOf(from: string, runs: string): Promise<string> {
+export const checkpointOf = (from: string, runs: string): Promise<string> => inRun(from, runs, "checkpoints");
+
+/** A path or an address as it is; of a run's directory, id or name the `part` of its directory. */
+export async function inRun(from: string, runs: string, part: string): Promise<string> {
   const isRun = existsSync(join(from, "run.json"));
   if (!isRun && (existsSync(from) || /^[a-z][a-z0-9]+:/i.test(from))) return from;
   const { findRunDirectory } = await import("../config/index.ts");
-  return join(findRunDirectory(from, runs), "checkpoints");
+  return join(findRunDirectory(from, runs), part);
 }
 
 type Format = "csv" | "jsonl";

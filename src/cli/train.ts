@@ -63,12 +63,12 @@ Examples:
     .addHelpText(
       "after",
       `
-The configuration is the run's own, as its directory has it.
+The configuration is the run's own, as its directory has it. Values of --set become part of it.
 Exit codes: 0 completed or stopped by a hook, 1 failed, 130 interrupted.
 
 Examples:
   espalier resume cartpole
-  espalier resume runs/cartpole-20260131-120000-a1b2c3 --set training.epochs=20`,
+  espalier resume runs/customers-20260131-120000-a1b2c3 --set training.epochs=20`,
     )
     .action(async (run: string, options: ResumeOptions) => {
       const { findRunDirectory, locateConfig, reopenRun } = await import("../config/index.ts");

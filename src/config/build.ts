@@ -1,4 +1,4 @@
-import { checkedOptions, EspalierError, errorText, notMade, printable } from "../core/index.ts";
+import { checkedOptions, EspalierError, errorText, notMade, printable, withOutputs } from "../core/index.ts";
 import { resolveName } from "./names.ts";
 import type { Path, Problem } from "./source.ts";
 
@@ -31,6 +31,7 @@ export class Builder {
   /** Parts of the run that `get` can name. */
   readonly parts = new Map<string, unknown>();
   readonly #base: string;
+  readonly #outputs: string | undefined;
   readonly #definitions: Readonly<Record<string, unknown>>;
   /** Definitions that are being made. */
   readonly #making = new Set<string>();
@@ -39,9 +40,13 @@ export class Builder {
   /** What was made of a value: an alias in a file stands for the same thing. */
   readonly #made = new Map<object, unknown>();
 
-  /** Names of files begin at the directory `base`. Definitions are parts, made when something uses them. */
-  constructor(base: string, definitions: Readonly<Record<string, unknown>>) {
+  /**
+   * Names of files begin at the directory `base`, those of files that are written at `outputs`. Definitions are parts,
+   * made when something uses them.
+   */
+  constructor(base: string, definitions: Readonly<Record<string, unknown>>, outputs?: string) {
     this.#base = base;
+    this.#outputs = outputs;
     this.#definitions = definitions;
   }
 
@@ -77,9 +82,9 @@ export class Builder {
       const steps = await this.make(value.then ?? [], [...path, "then"]);
       return found === notMade || steps === notMade ? notMade : this.#follow(found, steps, [...path, "then"]);
     }
-    const { use, args, then = [], ...given } = value as Call;
+    const { use, args, then = [], ...members } = value as Call;
     const options: Record<string, unknown> = {};
-    for (const [name, member] of Object.entries(given))
+    for (const [name, member] of Object.entries(members))
       options[name] = await this.make(member, [...path, name]);
     this.#paths.set(options, path);
     const isWhole = !Object.values(options).includes(notMade);
@@ -95,10 +100,11 @@ export class Builder {
       this.problems.push({ path: [...path, "args"], message: "args is not a list" });
       return notMade;
     }
+    const given = before === notMade ? undefined : (before as unknown[]);
     const isMade = isWhole && before !== notMade && steps !== notMade;
     const made = await this.attempt(
       path,
-      () => call(use, maker, before === notMade ? undefined : (before as unknown[]), options),
+      () => withOutputs(this.#outputs, () => call(use, maker, given, options)),
       isMade,
     );
     if (!isMade || made === notMade) return notMade;

@@ -11,6 +11,7 @@ export {
 } from "./run-config.ts";
 export {
   type ConfigPlace,
+  configAround,
   configAt,
   configHash,
   createRun,

@@ -236,13 +236,20 @@ function isMade(value: unknown): boolean {
   );
 }
 
-/** Builds the run of a configuration, whose files are named from `base`. All problems are told at once. */
-export async function buildRun(source: ConfigSource, base = dirname(source.file)): Promise<BuiltRun> {
-  const { builder, config } = await begin(source, base);
+/**
+ * Builds the run of a configuration, whose files are named from `base`; relative paths of what its parts write are in
+ * `directory`, that of the run. All problems are told at once.
+ */
+export async function buildRun(
+  source: ConfigSource,
+  base = dirname(source.file),
+  directory?: string,
+): Promise<BuiltRun> {
+  const { builder, config } = await begin(source, base, directory);
   const { problems } = builder;
   for (const { path, error } of optionProblems("the run", config, runTable))
     problems.push({ path, message: error.message.split(" [")[0] ?? "", fix: error.fix });
-  const name = typeof config.name === "string" ? config.name : nameOf(source.file);
+  const name = nameOf(source);
   for (const part of Object.keys(definitionsOf(config))) await builder.part(part, ["define", part]);
   const data = await builder.make(config.data, ["data"]);
   const task = await builder.make(config.task, ["task"]);
@@ -301,9 +308,12 @@ export function metricsIn(
   directory: string,
   { heartbeat = true, ...given }: BuiltRun["metrics"],
 ): BuiltRun["metrics"] {
-  const file = join(directory, "heartbeat.json");
-  const own = heartbeat === true ? { file } : isPlainObject(heartbeat) ? { file, ...heartbeat } : heartbeat;
-  return { ...given, heartbeat: own };
+  if (heartbeat !== true && !isPlainObject(heartbeat)) return { ...given, heartbeat };
+  const { file = "heartbeat.json", ...rest } = heartbeat === true ? {} : heartbeat;
+  return {
+    ...given,
+    heartbeat: { ...rest, file: typeof file === "string" ? resolve(directory, file) : file },
+  };
 }
 
 /** Options of a run's `checkpointHook`. */
@@ -339,12 +349,12 @@ export async function buildParts(
 }
 
 /** What comes first: the engine, and modules that register environments. */
-async function begin(source: ConfigSource, base: string): Promise<{ builder: Builder; config: RunConfig }> {
+async function begin(source: ConfigSource, base: string, directory?: string) {
   const given = source.value;
   if (!isPlainObject(given))
     throw configError(source, [{ path: [], message: "it is not an object", fix: "begin with task:" }]);
   const config = given as unknown as RunConfig;
-  const builder = new Builder(base, definitionsOf(config));
+  const builder = new Builder(base, definitionsOf(config), directory);
   const { engine, imports = [] } = config;
   // Without one, ESPALIER_ENGINE counts.
   if (engine !== undefined && ["auto", "xla", "wasm"].includes(engine)) setEngine(engine);
@@ -356,7 +366,15 @@ async function begin(source: ConfigSource, base: string): Promise<{ builder: Bui
 const definitionsOf = ({ define }: RunConfig): Readonly<Record<string, unknown>> =>
   isPlainObject(define) ? define : {};
 
-const nameOf = (file: string): string => file.replace(/^.*[\\/]/, "").replace(/\.\w+$/, "") || "run";
+/** A text at the top of a configuration; undefined where it is something else. */
+export function topText({ value }: ConfigSource, member: "name" | "directory"): string | undefined {
+  const text = isPlainObject(value) ? value[member] : undefined;
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+/** The name of a run. */
+export const nameOf = (source: ConfigSource): string =>
+  topText(source, "name") ?? (source.file.replace(/^.*[\\/]/, "").replace(/\.\w+$/, "") || "run");
 
 /** The options of a trainer for a task, or for what makes one. */
 async function trainerOf(

@@ -10,10 +10,10 @@
  *       heartbeat.json   that it is alive, and where it is
  *       control/         what others ask of it while it trains, and its answers
  *       checkpoints/     the newest whole one is where it goes on
- *       replays/         recorded episodes
+ *       replays/         recorded episodes; other relative paths of what the run writes begin at its directory too
  *     runs/stats.db      the stats store that all runs share
  */
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
@@ -26,6 +26,7 @@ import {
   makeDirectory,
   printable,
   sha256,
+  writeWhole,
 } from "../core/index.ts";
 import {
   consoleSink,
@@ -40,7 +41,15 @@ import {
 } from "../metrics/index.ts";
 import type { RolloutTask } from "../rollout/index.ts";
 import { Trainer, type TrainingResult } from "../trainer/index.ts";
-import { type BuiltRun, buildRun, checkpointsIn, metricsIn, readConfig } from "./run-config.ts";
+import {
+  type BuiltRun,
+  buildRun,
+  checkpointsIn,
+  metricsIn,
+  nameOf,
+  readConfig,
+  topText,
+} from "./run-config.ts";
 import { type ConfigSource, configError } from "./source.ts";
 
 /** The file `run.json`. */
@@ -60,10 +69,11 @@ export interface RunRecord {
   /** Filed in the stats store beside the run's settings: of which sweep it is a trial. */
   readonly labels?: Labels;
   readonly outcome?: string;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
-type Labels = NonNullable<NonNullable<MetricsHookOptions["run"]>["labels"]>;
+type RunNames = NonNullable<MetricsHookOptions["run"]>;
+type Labels = NonNullable<RunNames["labels"]>;
 
 /** A run that is ready to train. */
 export interface PreparedRun {
@@ -83,9 +93,19 @@ export interface StartOptions {
   readonly labels?: Labels;
 }
 
-/** The resolved configuration as text. What a program made (models, functions) is written by its kind alone. */
+/**
+ * The resolved configuration as text. What a program made is written by its own `toJSON`, as agents have it, or by its
+ * kind alone (models, functions). The same before the run is built and after it.
+ */
 export function resolvedText(config: unknown): string {
   const around = new Set<unknown>();
+  const memberOf = (value: object, name: string): unknown => {
+    try {
+      return Reflect.get(value, name);
+    } catch {
+      return undefined; // A getter that has nothing to give before the run begins.
+    }
+  };
   const plain = (value: unknown): unknown => {
     if (typeof value === "function") return `<function ${value.name}>`;
     if (typeof value !== "object" || value === null) return value;
@@ -93,10 +113,11 @@ export function resolvedText(config: unknown): string {
     const prototype = Object.getPrototypeOf(value);
     if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null)
       return `<${value.constructor?.name ?? "object"}>`;
+    if ("toJSON" in value && typeof value.toJSON === "function") return plain(value.toJSON());
     around.add(value);
     const members = Array.isArray(value)
       ? value.map(plain)
-      : Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]));
+      : Object.fromEntries(Object.keys(value).map((name) => [name, plain(memberOf(value, name))]));
     around.delete(value);
     return members;
   };
@@ -114,11 +135,13 @@ export const configHash = (config: unknown): string => {
 export async function createRun(file: string, options: StartOptions = {}): Promise<PreparedRun> {
   const { overrides = [] } = options;
   const source = await readConfig(file, overrides);
-  const built = await buildRun(source);
-  const { config, name } = built;
-  const root = resolve(config.directory ?? "runs");
-  const id = newRunId(name, Date.now());
+  // Before the run is built: what a module made shows more of itself then.
+  const hash = configHash(source.value);
+  const root = resolve(topText(source, "directory") ?? "runs");
+  const id = newRunId(nameOf(source), Date.now());
   const directory = join(root, id);
+  const built = await buildRun(source, undefined, directory);
+  const { config, name } = built;
   const record: RunRecord = {
     id,
     name,
@@ -127,15 +150,19 @@ export async function createRun(file: string, options: StartOptions = {}): Promi
     source: relative(directory, resolve(file)),
     base: relative(directory, dirname(resolve(file))),
     overrides,
-    configHash: configHash(config),
+    configHash: hash,
     stats: storedStats(config.stats, root, directory),
     ...(options.labels && { labels: options.labels }),
   };
   const run = await prepare(directory, record, built, options);
-  writeFileSync(join(directory, "config.yaml"), resolvedText({ name, ...config }));
-  // Last: a directory without it, of a process that was killed here, is no run yet.
-  writeRecord(directory, record);
+  writeConfig(directory, record, { name, ...config });
   return run;
+}
+
+/** Writes a run's configuration, and its record last: without it, a directory of a process that was killed is no run. */
+function writeConfig(directory: string, record: RunRecord, config: unknown): void {
+  writeWhole(join(directory, "config.yaml"), resolvedText(config));
+  writeRecord(directory, record);
 }
 
 /** The stats store of runs in the directory `root`. */
@@ -171,6 +198,14 @@ export function locateConfig(from: string, root?: string): ConfigPlace {
   return { file, base: resolve(directory, base), directory };
 }
 
+/** The configuration of the run in whose directory, or in a directory of it, a path is. */
+export function configAround(path: string): ConfigPlace | undefined {
+  const full = resolve(path);
+  const all = [full, dirname(full), dirname(dirname(full))];
+  const directory = all.find((at) => existsSync(join(at, "run.json")));
+  return directory === undefined ? undefined : locateConfig(directory);
+}
+
 const isText = (file: string): boolean => /\.(ya?ml|json)$/i.test(file);
 
 /** Reads the configuration of a place. */
@@ -182,12 +217,21 @@ export const configAt = (
     ? readConfig(file, overrides)
     : storedConfig(directory, readRecord(directory), overrides);
 
-/** Goes on with a run from its newest whole checkpoint, by the configuration that it was started with. */
+/**
+ * Goes on with a run from its newest whole checkpoint, by the configuration in its directory. Overrides become part of
+ * that configuration once the checkpoint has taken them; a run that is refused stays as it was.
+ */
 export async function reopenRun(directory: string, options: StartOptions = {}): Promise<PreparedRun> {
+  const { overrides = [] } = options;
   const record = readRecord(directory);
-  const source = await storedConfig(directory, record, options.overrides ?? []);
-  const built = await buildRun(source, resolve(directory, record.base));
-  return prepare(directory, record, { ...built, name: record.name }, options);
+  const source = await storedConfig(directory, record, overrides);
+  const isChanged = overrides.length > 0;
+  const hash = isChanged ? configHash(source.value) : record.configHash;
+  const next = { ...record, overrides: [...record.overrides, ...overrides], configHash: hash };
+  const built = await buildRun(source, resolve(directory, record.base), resolve(directory));
+  return prepare(directory, next, { ...built, name: record.name }, options, () => {
+    if (isChanged) writeConfig(directory, next, source.value);
+  });
 }
 
 /** The configuration of a run: that of its directory, or the module that it was, which no file can hold. */
@@ -205,14 +249,18 @@ export async function storedConfig(
   });
 }
 
-/** Makes the trainer of a run. What can be wrong with its configuration is found before anything is in its directory. */
+/**
+ * Makes the trainer of a run. What can be wrong with its configuration is found before anything is in its directory.
+ * `onResume` is called where a run goes on, once it is restored.
+ */
 async function prepare(
   directory: string,
   record: RunRecord,
   built: BuiltRun,
   { quiet = false }: StartOptions,
+  onResume?: () => void,
 ): Promise<PreparedRun> {
-  const { id } = record;
+  const { id, name, labels } = record;
   const inside = (file: string): string => join(directory, file);
   const logger = told(
     built.source,
@@ -230,11 +278,24 @@ async function prepare(
   );
   const { stats } = record;
   const isFile = stats !== false && !stats.includes("://");
-  const statsStore =
-    stats === false ? undefined : await openStatsStore(isFile ? resolve(directory, stats) : stats);
-  const trainer = trainerIn(directory, record, built, { logger, ...(statsStore && { statsStore }) });
-  makeDirectory(inside("checkpoints"));
+  const statsStore = await told(built.source, built.config.stats === undefined ? "directory" : "stats", () =>
+    stats === false ? undefined : openStatsStore(isFile ? resolve(directory, stats) : stats),
+  );
+  const run = { id, name, labels, continues: onResume !== undefined };
+  const trainer = trainerIn(directory, run, built, { logger, ...(statsStore && { statsStore }) });
+  told(built.source, "directory", () => makeDirectory(inside("checkpoints")));
   writeFileSync(inside("plan.txt"), `${trainer.hooks.plan().text}\n`);
+  let isRefused = onResume !== undefined;
+  if (onResume)
+    trainer.registerHook({
+      name: "run.resume",
+      // Before all others but those that restore.
+      priority: Number.MAX_VALUE,
+      onTrainingStart: () => {
+        isRefused = false;
+        onResume();
+      },
+    });
   return {
     id,
     directory,
@@ -246,7 +307,7 @@ async function prepare(
         return result;
       } finally {
         const { outcome, reason } = result ?? trainer.result ?? { outcome: "failed", reason: undefined };
-        writeRecord(directory, { ...record, outcome, ...(reason !== undefined && { reason }) });
+        if (!isRefused) writeRecord(directory, { ...record, outcome, reason });
         await statsStore?.close();
         // Workers of the run end with it.
         await (built.trainer.task as Partial<Pick<RolloutTask, "close">>).close?.();
@@ -258,7 +319,7 @@ async function prepare(
 /** The trainer of a run, with the hooks that every run has. It writes nothing before it trains. */
 function trainerIn(
   directory: string,
-  { id, name, labels }: Pick<RunRecord, "id" | "name" | "labels">,
+  run: RunNames,
   { trainer: options, metrics, checkpoints, config: { control = true }, source }: BuiltRun,
   outputs: Pick<MetricsHookOptions, "logger" | "statsStore">,
 ): Trainer {
@@ -267,7 +328,7 @@ function trainerIn(
     metricsHook({
       ...metricsIn(directory, metrics),
       ...outputs,
-      run: { id, name, ...(labels && { labels }) },
+      run,
     }),
     ...(checkpoints ? [checkpointHook(checkpointsIn(directory, checkpoints))] : []),
     ...(control ? [controlHook({ directory })] : []),
@@ -281,11 +342,17 @@ function trainerIn(
 
 /** What `make` makes of a member of the configuration, which is named where it fails. */
 function told<T>(source: ConfigSource, member: string, make: () => T): T {
+  const located = (error: unknown): never => {
+    const isOurs = error instanceof EspalierError;
+    if (!isOurs && !(error instanceof Error && "syscall" in error)) throw error;
+    const [message, fix] = isOurs ? [errorText(error), error.fix] : [error.message, undefined];
+    throw configError(source, [{ path: [member], message: printable(message, 2000), fix }]);
+  };
   try {
-    return make();
+    const made = make();
+    return made instanceof Promise ? (made.catch(located) as T) : made;
   } catch (error) {
-    if (!(error instanceof EspalierError)) throw error;
-    throw configError(source, [{ path: [member], message: errorText(error), fix: error.fix }]);
+    return located(error);
   }
 }
 
@@ -296,12 +363,8 @@ export function plannedTrainer(built: BuiltRun): Trainer {
   return trainerIn(directory, { id: "planned", name }, built, { logger: new Logger({ sinks: [] }) });
 }
 
-/** Writes `run.json` at once or not at all: without it the run could not be resumed. */
-function writeRecord(directory: string, record: RunRecord): void {
-  const file = join(directory, "run.json");
-  writeFileSync(`${file}.new`, `${JSON.stringify(record, undefined, 2)}\n`);
-  renameSync(`${file}.new`, file);
-}
+const writeRecord = (directory: string, record: RunRecord): void =>
+  writeWhole(join(directory, "run.json"), `${JSON.stringify(record, undefined, 2)}\n`);
 
 /** What a run's directory says of it. */
 export function readRecord(directory: string): RunRecord {

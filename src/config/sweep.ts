@@ -11,7 +11,7 @@
  *       trials.json  optuna.log
  *       NAME-t003-s1-20260131-120000-d4e5f6/     a run of trial 3 with seed 1
  */
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
   checkMetricName,
@@ -25,6 +25,7 @@ import {
   resolveOptions,
   type Settings,
   shown,
+  writeWhole,
 } from "../core/index.ts";
 import { newRunId } from "../metrics/index.ts";
 import { RandomStreams } from "../random/index.ts";
@@ -577,12 +578,8 @@ function lastMetrics(run: string): MemberResult["metrics"] {
 }
 
 function save(directory: string, sweep: Sweep): void {
-  const write = (name: string, text: string): void => {
-    writeFileSync(join(directory, `${name}.new`), text);
-    renameSync(join(directory, `${name}.new`), join(directory, name));
-  };
-  write("trials.json", `${JSON.stringify(sweep, undefined, 2)}\n`);
-  write("optuna.log", optunaJournal(sweep));
+  writeWhole(join(directory, "trials.json"), `${JSON.stringify(sweep, undefined, 2)}\n`);
+  writeWhole(join(directory, "optuna.log"), optunaJournal(sweep));
 }
 
 const optunaStates = { running: 0, complete: 1, pruned: 2, failed: 3, waiting: 4 } as const;

@@ -1,7 +1,16 @@
 export * from "./clock.ts";
 export * from "./error.ts";
 export * from "./metric-name.ts";
-export { environmentVariable, makeDirectory, nextTurn, node, onNode } from "./node.ts";
+export {
+  environmentVariable,
+  makeDirectory,
+  nextTurn,
+  node,
+  onNode,
+  outputPath,
+  withOutputs,
+  writeWhole,
+} from "./node.ts";
 export * from "./options.ts";
 export * from "./printable.ts";
 export * from "./protobuf.ts";

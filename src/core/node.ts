@@ -67,6 +67,32 @@ export function makeDirectory(path: string): string | undefined {
   }
 }
 
+/** Writes a file at once or not at all. */
+export function writeWhole(file: string, text: string): void {
+  node.fs.writeFileSync(`${file}.new`, text);
+  node.fs.renameSync(`${file}.new`, file);
+}
+
+let outputs: string | undefined;
+
+/** Calls `make`; relative paths of what it makes that go through {@link outputPath} begin at `directory`. */
+export function withOutputs<T>(directory: string | undefined, make: () => T): T {
+  const around = outputs;
+  outputs = directory;
+  try {
+    return make();
+  } finally {
+    outputs = around;
+  }
+}
+
+/**
+ * The path of a file or directory that a part of a run writes: what takes one as an option resolves it when it is made.
+ * In a run from a file a relative path is in the run's directory; in a program it is what it is.
+ */
+export const outputPath = (path: string): string =>
+  outputs === undefined || /^[a-z][a-z0-9+.-]*:/i.test(path) ? path : node.path.resolve(outputs, path);
+
 /** Calls `run` in the next turn of the event loop. */
 export const nextTurn = (run: () => void): void =>
   void (typeof setImmediate === "function" ? setImmediate(run) : setTimeout(run, 0));

@@ -48,7 +48,7 @@ task: { use: ppo, env: GridWorld-v0, curriculum: { get: curriculum }, environmen
   learningRate: 2e-3, totalSteps: 10000000, seed: 1 }
 hooks:
   - { use: evaluationHook, player: { get: task.player }, suites: { maze: { env: GridWorld-v0 } }, episodes: 1,
-      schedule: { use: every, epochs: 20 }, replays: { directory: runs/replays } }
+      schedule: { use: every, epochs: 20 }, replays: {} }
   - { use: gradientMonitor }
 metrics: { system: { schedule: { use: every, seconds: 1 } }, timing: { schedule: { use: every, seconds: 1 } } }
 checkpoints: { schedule: { use: at, epochs: 25 } }

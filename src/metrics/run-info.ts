@@ -15,6 +15,8 @@ export interface RunInfo {
   readonly limits?: Readonly<Record<string, number>>;
   /** Counters at which a resumed run goes on. What happened after them comes again. */
   readonly resumedAt?: Counters;
+  /** True where the run of this id goes on, even from its beginning: then all that is filed of it comes again. */
+  readonly continues?: boolean;
   /**
    * Of a run that goes on: up to where the metrics of this sink are filed for good. That is before `resumedAt` where a
    * window was open there: what was filed of it comes again too. Default `resumedAt`.

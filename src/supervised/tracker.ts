@@ -6,6 +6,7 @@ import {
   numberText,
   type Options,
   option,
+  outputPath,
   shown,
   tableLines,
 } from "../core/index.ts";
@@ -306,7 +307,8 @@ export interface ConfusionMatrixHookOptions extends Options<typeof hookTable> {}
  */
 export function confusionMatrixHook(options: ConfusionMatrixHookOptions = {}): TrainerHook {
   checkOptions("confusionMatrixHook", options, hookTable);
-  const { directory, stream = globalThis.process?.stdout ?? false } = options;
+  const directory = options.directory && outputPath(options.directory);
+  const { stream = globalThis.process?.stdout ?? false } = options;
   let newest: ValidationTables | undefined;
   return {
     name: "confusionMatrix",

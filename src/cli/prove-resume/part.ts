@@ -135,7 +135,7 @@ export async function loadSetup(file: string): Promise<TrainerOptions> {
 async function runSetup(directory: string, engine: string | undefined): Promise<TrainerOptions> {
   const record = readRecord(directory);
   const source = await storedConfig(directory, record, engine === undefined ? [] : [`engine=${engine}`]);
-  const { trainer, metrics } = await buildRun(source, resolve(directory, record.base));
+  const { trainer, metrics } = await buildRun(source, resolve(directory, record.base), resolve(directory));
   return {
     ...trainer,
     hooks: [

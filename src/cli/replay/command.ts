@@ -5,6 +5,7 @@ import { isOnS3 } from "../../checkpoint/index.ts";
 import { EspalierError, numberText, printable } from "../../core/index.ts";
 import type { Environment, Replay, ReplayVerdict } from "../../rl/index.ts";
 import { countOf, numberOf } from "../options.ts";
+import { inRun } from "../predict.ts";
 import { ranElsewhere, type Self, thisProgram, withModule } from "../run-again.ts";
 import { checkFree, type Surroundings, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
@@ -39,6 +40,7 @@ interface ReplayCommandOptions {
   readonly width: number;
   readonly module?: string;
   readonly config?: string;
+  readonly runs: string;
   readonly force?: boolean;
   readonly json?: boolean;
 }
@@ -52,8 +54,9 @@ export function registerReplay(program: Command, around: ReplaySurroundings = th
     .command("replay")
     .argument(
       "<replay>",
-      "a replay, its file: URI or address on S3, or a directory of replays, of which the newest is taken",
+      "a replay, its file: URI or address on S3; or a directory of replays or a run (its directory, id or name), of which the newest is taken",
     )
+    .option("--runs <directory>", "where runs are", "runs")
     .option("--speed <times>", "how fast: 1 is 30 steps a second", numberOf("--speed", 0.01, 30), 1)
     .option("--svg <file>", "write an animated SVG instead")
     .option("--gif <file>", "write an animated GIF instead")
@@ -81,7 +84,7 @@ It is played before anything is shown: exit code 1 where it does not go as it wa
 it was interrupted.
 
 Examples:
-  espalier replay runs/maze/replays             the newest one there
+  espalier replay maze                          the newest one of the run
   espalier replay best.replay --speed 0.5
   espalier replay best.replay --gif best.gif
   espalier replay mine.replay --config run.yaml
@@ -100,13 +103,14 @@ async function replay(
   const fps = FPS * options.speed;
   for (const file of [options.svg, options.gif]) if (file !== undefined) checkFree(file, options.force);
   if (await ranElsewhere(options.module, around.self, around.args)) return;
-  if (options.config !== undefined) {
-    const { locateConfig } = await import("../../config/index.ts");
-    if (!(await configuredParts(locateConfig(options.config), [], []))) return;
-  }
   // Environments bring the engine along: other commands start faster without.
   const rl = await import("../../rl/index.ts");
-  const { path, among } = isOnS3(from) ? { path: from, among: 1 } : locateReplay(rl.replayPath(from));
+  const given = from.endsWith(".replay") ? from : await inRun(from, options.runs, "replays");
+  const { path, among } = isOnS3(from) ? { path: from, among: 1 } : locateReplay(rl.replayPath(given));
+  const { configAround, locateConfig } = await import("../../config/index.ts");
+  const { config } = options;
+  const place = config === undefined ? configAround(path) : locateConfig(config, options.runs);
+  if (place && !(await configuredParts(place, [], []))) return;
   const recorded = await rl.readReplay(path);
   const make = (): Environment => environmentOf(recorded, options.module, rl.makeEnvironment);
   const verdict = closing(make(), (environment) => rl.verifyReplay(recorded, environment));

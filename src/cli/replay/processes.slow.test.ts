@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { makeEnvironment, recordEpisode, writeReplay } from "../../rl/index.ts";
@@ -48,6 +49,15 @@ describe("espalier replay in a process of its own", { timeout: 300_000 }, () => 
     expect(text).toContain("step 1");
     writeFileSync(path("run.yaml"), "imports: [./mine.mts]\ntask: { use: ppo, env: Walk }\n");
     expect((await run(["replay", file, "--config", path("run.yaml")])).text).toBe(text);
+    // Those of a run, with the environments of its configuration.
+    const directory = path("runs", "walker-1");
+    mkdirSync(join(directory, "replays"), { recursive: true });
+    cpSync(file, join(directory, "replays", "step-1.replay"));
+    cpSync(path("run.yaml"), join(directory, "config.yaml"));
+    const record = { id: "walker-1", name: "walker", source: "../../run.yaml", base: "../.." };
+    writeFileSync(join(directory, "run.json"), JSON.stringify(record));
+    for (const from of ["walker", directory, join(directory, "replays", "step-1.replay")])
+      expect((await run(["replay", from, "--runs", path("runs")])).text, from).toBe(text);
   });
 
   it("ends cleanly when whoever reads goes away", async () => {

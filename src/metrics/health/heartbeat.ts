@@ -6,6 +6,7 @@ import {
   node,
   type Options,
   option,
+  outputPath,
   resolveOptions,
   systemClock,
 } from "../../core/index.ts";
@@ -176,7 +177,8 @@ export interface HeartbeatHookOptions extends Options<typeof hookOptions> {}
 export function heartbeatHook(options: HeartbeatHookOptions): TrainerHook {
   const settings = resolveOptions("heartbeatHook", options, hookOptions);
   checkPlaces("heartbeatHook", settings);
-  const { name, schedule = every({ seconds: 30 }), file, statsStore, run } = settings;
+  const { name, schedule = every({ seconds: 30 }), statsStore, run } = settings;
+  const file = settings.file && outputPath(settings.file);
   let clock = systemClock;
   let warn: (text: string) => void = () => undefined;
   let heart: Heartbeat | undefined;

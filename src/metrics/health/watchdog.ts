@@ -1,4 +1,12 @@
-import { badOption, messageOf, node, type Options, option, resolveOptions } from "../../core/index.ts";
+import {
+  badOption,
+  messageOf,
+  node,
+  type Options,
+  option,
+  outputPath,
+  resolveOptions,
+} from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -116,6 +124,7 @@ export function settingsOf(options: WatchdogOptions) {
     throw badOption("watchdogHook", "there is no deadline", "give { any: 600 }; or leave the hook out");
   return {
     ...settings,
+    file: settings.file && outputPath(settings.file),
     exit: onExceeded === "exit",
     onReport: typeof onExceeded === "function" ? onExceeded : undefined,
     /** Rollouts, batches and hooks must be told apart. */

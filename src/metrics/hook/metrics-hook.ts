@@ -64,7 +64,8 @@ const part = <T extends OptionRows>(example: string) =>
 interface RunNames {
   readonly id?: string;
   readonly name?: string;
-  readonly labels?: { readonly [name: string]: Json };
+  readonly labels?: { readonly [name: string]: Json } | undefined;
+  readonly continues?: boolean | undefined;
 }
 
 const hookOptions = {
@@ -83,7 +84,8 @@ const hookOptions = {
   name: option.text({ default: "metrics" }),
   /**
    * The run. Default: a new id, kept by resumed runs, and the name of the training config. Labels are filed beside its
-   * settings, by their names.
+   * settings, by their names. One that `continues` the run of its id may do so from the
+   * beginning, where that one ended before its first checkpoint.
    */
   run: option.group<RunNames, { readonly default: RunNames }>(
     {
@@ -94,6 +96,7 @@ const hookOptions = {
       ),
       name: option.text({}),
       labels: option.object("an object of JSON values", [], {}),
+      continues: option.flag({}),
     },
     { default: {} },
   ),
@@ -241,7 +244,10 @@ class Lifecycle {
     const id = run.id ?? this.#id ?? newRunId(runName, clock.wall());
     this.#id = id;
     const limits = Object.fromEntries(goalsOf(context.config).map(({ unit, total }) => [unit, total]));
-    const info = { id, name: runName, startedAt: clock.wall(), config: { ...config, ...run.labels }, limits };
+    const info = {
+      ...{ id, name: runName, startedAt: clock.wall(), config: { ...config, ...run.labels }, limits },
+      ...(run.continues && { continues: true }),
+    };
     logger.open(hasBegun(counters) ? { ...info, resumedAt: counters } : info);
     const warn = (text: string): void => host.warn(`${name}: ${text}`);
     const recorder = new RunRecorder({ settings: this.#settings, logger, store, id, warn, context });

@@ -1,5 +1,5 @@
 import type { Session } from "node:inspector";
-import { messageOf, node, type Options, option, resolveOptions } from "../../core/index.ts";
+import { messageOf, node, type Options, option, outputPath, resolveOptions } from "../../core/index.ts";
 import { at } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
 import { replace } from "../health/heartbeat.ts";
@@ -41,7 +41,8 @@ export interface ProfilerHookOptions extends Options<typeof profilerOptions> {}
  */
 export function profilerHook(options: ProfilerHookOptions): TrainerHook {
   const settings = resolveOptions("profilerHook", options, profilerOptions);
-  const { name, directory, interval } = settings;
+  const { name, interval } = settings;
+  const directory = outputPath(settings.directory);
   const epochs = [...new Set(settings.epochs)];
   let warn: (text: string) => void = () => undefined;
   let taking: { readonly epoch: number; readonly session: ProfilerSession } | undefined;

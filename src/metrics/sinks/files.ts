@@ -1,4 +1,12 @@
-import { checkOptions, checkValue, makeDirectory, node, type Options, option } from "../../core/index.ts";
+import {
+  checkOptions,
+  checkValue,
+  makeDirectory,
+  node,
+  type Options,
+  option,
+  outputPath,
+} from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
 import { comesAgain, filedUpTo, sinkOptions } from "./sink.ts";
@@ -92,7 +100,7 @@ export interface FileSinkOptions extends Options<typeof fileSinkOptions> {}
 /** The path of a sink's file, whole. */
 export function checkedPath(kind: string, path: string): string {
   checkValue(kind, "the path", path, option.text({}));
-  return node.path.resolve(path);
+  return node.path.resolve(outputPath(path));
 }
 
 /** Checks the path and options of a sink and returns its file, which is not open yet. */

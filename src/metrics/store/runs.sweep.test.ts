@@ -185,6 +185,16 @@ sweepStores("a stats store", ({ location, open }) => {
       });
       expect(await store.run("a")).toMatchObject({ outcome: "completed", resumes: 0 });
     });
+
+    it("that continues from its beginning is filed again in place of what ended", async () => {
+      const store = await open();
+      await store.startRun(aRun("a"));
+      await store.addMetrics("a", [aRecord(0, 1), aRecord(1, 1)]);
+      await store.endRun("a", { outcome: "interrupted", reason: "SIGINT", counters: at(1) });
+      await store.startRun(aRun("a", { startedAt: 3000, continues: true }));
+      expect(await store.metrics("a")).toEqual([]);
+      expect(await store.run("a")).toMatchObject({ outcome: "running", reason: undefined, counters: {} });
+    });
   });
 
   it("a closed store says so", async () => {

@@ -12,7 +12,7 @@ import { jsonOf, numbersOf, storable } from "./stored-values.ts";
 
 /** Adds a run, or notes that it goes on, within a transaction. */
 export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<void> {
-  const { id, startedAt, resumedAt } = run;
+  const { id, startedAt, resumedAt, continues = resumedAt !== undefined } = run;
   const now = {
     name: storable(run.name),
     process: jsonOf([startedAt, resumedAt ?? null]),
@@ -40,7 +40,7 @@ export async function startRun(tables: Kysely<Tables>, run: RunInfo): Promise<vo
   }
   // The same call again, after one that may or may not have succeeded.
   if (known.process === now.process) return;
-  if (!resumedAt && known.outcome !== "running") throw runExists(id, known.outcome);
+  if (!continues && known.outcome !== "running") throw runExists(id, known.outcome);
   // Without a point to go on from, all of it comes again.
   await removeAfter(tables, known.number, resumedAt, run.filedUpTo ?? resumedAt);
   const resumes = known.resumes + (resumedAt ? 1 : 0);

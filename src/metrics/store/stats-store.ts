@@ -230,8 +230,8 @@ export interface StatsStore {
   readonly location: string;
   /**
    * Files a run, or that it goes on: metrics and events after `resumedAt` are removed, because they come again.
-   * Interventions stay: they are not made a second time. A run that was never ended and begins again loses all; one that
-   * was ended is refused (STATS_RUN_EXISTS). The same call again, with the same `startedAt` and `resumedAt`, changes
+   * Interventions stay: they are not made a second time. A run that begins again loses all; one
+   * that was ended may only do so where it `continues`, and is refused otherwise (STATS_RUN_EXISTS). The same call again, with the same `startedAt` and `resumedAt`, changes
    * nothing.
    */
   startRun(run: RunInfo): Promise<void>;

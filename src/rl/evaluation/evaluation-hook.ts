@@ -4,6 +4,7 @@ import {
   type Option,
   type Options,
   option,
+  outputPath,
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
@@ -102,6 +103,7 @@ export interface EvaluationHookOptions extends Options<typeof optionTable> {}
 /** Options with their defaults. */
 export interface EvaluationSettings extends Settings<typeof optionTable> {
   readonly on: EvaluationEvent;
+  readonly replays: Settings<typeof replayTable> | undefined;
   readonly onFailure: NonNullable<TrainerHook["onFailure"]>;
 }
 
@@ -204,9 +206,15 @@ function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
   return {
     ...given,
     suites,
+    replays: replays && replaysOf(replays),
     on: given.on ?? eventOf(schedule),
     onFailure: given.onFailure ?? (mode === "remote" ? "warn" : "stop"),
   };
+}
+
+function replaysOf(given: ReplayOptions): EvaluationSettings["replays"] {
+  const replays = resolveOptions("evaluationHook: replays", given, replayTable);
+  return { ...replays, directory: outputPath(replays.directory) };
 }
 
 /** Refuses environments that another thread or process cannot make. Names that processes know are not checked. */

@@ -125,7 +125,7 @@ export class LocalEvaluations {
   #recordedCount(): number {
     const { replays } = this.#settings;
     const due = this.#count++ % (replays?.every ?? 1) === 0;
-    return replays && due ? (replays.episodes ?? 1) : 0;
+    return replays && due ? replays.episodes : 0;
   }
 }
 

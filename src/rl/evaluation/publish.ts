@@ -1,4 +1,4 @@
-import { type Clock, codeOf, type Options, option } from "../../core/index.ts";
+import { type Clock, codeOf, type Options, option, type Settings } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -13,8 +13,8 @@ import type { PlayedEpisode } from "./play.ts";
 import { allScores, type SuiteResult } from "./suites.ts";
 
 export const replayTable = {
-  /** Directory of the recorded episodes; for `remote` also the address of a store. */
-  directory: option.text({ required: true, doc: "Directory of the recorded episodes." }),
+  /** Directory of the recorded episodes; for `remote` also the address of a store. Default: `replays`. */
+  directory: option.text({ default: "replays", doc: "Directory of the recorded episodes." }),
   /** Every how many evaluations episodes are recorded, from the first on. Default: 1. */
   every: option.integer({ min: 1, default: 1, doc: "Every how many evaluations episodes are recorded." }),
   /** How many episodes of each suite: the first ones. Default: 1. */
@@ -62,7 +62,7 @@ interface PublisherOptions {
   readonly store?: StatsStore | undefined;
   readonly run?: string | undefined;
   readonly fileEpisodes?: boolean | undefined;
-  readonly replays?: ReplayOptions | undefined;
+  readonly replays?: Pick<Settings<typeof replayTable>, "directory"> | undefined;
 }
 
 /** Publishes the results of a run's evaluations: to slots or metrics, the stats store, and replay files. */

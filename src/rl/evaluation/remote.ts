@@ -98,8 +98,10 @@ export class RemoteEvaluations {
 
   /** The next job's option `replays`, where it is due. */
   #replays(): Pick<EvaluationJob, "replays"> {
-    const { directory, every = 1, episodes = 1 } = this.#settings.replays ?? {};
-    if (directory === undefined || this.#count++ % every !== 0) return {};
+    const { replays } = this.#settings;
+    if (!replays) return {};
+    const { directory, every, episodes } = replays;
+    if (this.#count++ % every !== 0) return {};
     const to = isOnS3(directory) ? directory : node.path.resolve(directory);
     return { replays: { to, episodes } };
   }

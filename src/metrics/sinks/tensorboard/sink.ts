@@ -1,4 +1,4 @@
-import { checkOptions, node, type Options, option, systemClock } from "../../../core/index.ts";
+import { checkOptions, node, type Options, option, outputPath, systemClock } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import { filesOption, type SinkFiles, StagedFile, systemFiles } from "../files.ts";
@@ -35,6 +35,7 @@ export interface TensorBoardOptions extends SinkOptions, Options<typeof ownOptio
 export function tensorBoardSink(directory: string, options: TensorBoardOptions = {}): Sink {
   checkOptions("tensorBoardSink", options, { ...sinkOptions, ...ownOptions });
   const { hparams = true, clock = systemClock, files = systemFiles(), ...general } = options;
+  const inside = outputPath(directory);
   let runs: EventRuns | undefined;
   return {
     ...general,
@@ -42,7 +43,7 @@ export function tensorBoardSink(directory: string, options: TensorBoardOptions =
     open(run) {
       runs?.close();
       runs = undefined;
-      const opened = new EventRuns(files, directory, run.startedAt, filedUpTo(run));
+      const opened = new EventRuns(files, inside, run.startedAt, filedUpTo(run));
       try {
         if (hparams) opened.writeExtra(run.startedAt, (out) => writeSessionStart(out, run));
       } catch (error) {
@@ -54,7 +55,7 @@ export function tensorBoardSink(directory: string, options: TensorBoardOptions =
     write(records) {
       const first = records[0];
       if (!first) return;
-      runs ??= new EventRuns(files, directory, first.wall, undefined);
+      runs ??= new EventRuns(files, inside, first.wall, undefined);
       runs.write(records);
     },
     close(ending) {

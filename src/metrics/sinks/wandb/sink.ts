@@ -4,6 +4,7 @@ import {
   node,
   type Options,
   option,
+  outputPath,
   printableText,
   toStandardError,
 } from "../../../core/index.ts";
@@ -80,7 +81,8 @@ export interface WandbSink extends Sink {
  */
 export function wandbSink(options: WandbOptions): WandbSink {
   checkOptions("wandbSink", options, wandbOptions);
-  const { directory, project, entity, files = systemFiles(), sync = false, ...rest } = options;
+  const { project, entity, files = systemFiles(), sync = false, ...rest } = options;
+  const directory = outputPath(options.directory);
   const { onSync = ({ text }: WandbSyncOutcome) => toStandardError(printableText(text)), ...general } = rest;
   let run: WandbRun | undefined;
   let synced: Promise<WandbSyncOutcome> | undefined;
