@@ -139,6 +139,15 @@ sink: []
     }
   });
 
+  it("refuses what a run of a file has of its own, which would be left out", async () => {
+    const told = await problemsOf(
+      `${tabular}checkpoints: { directory: s3://lab/run }\nmetrics: { run: { id: mine } }\n`,
+      ["training.ranks=2"],
+    );
+    for (const path of ["checkpoints.directory", "metrics.run", "training.ranks"])
+      expect(told).toContain(path);
+  });
+
   it("says which --set is wrong", async () => {
     expect(await problemsOf(tabular, ["task.batchSize=0"])).toMatch(
       /--set task\.batchSize=0 {2}task\.batchSize: /,

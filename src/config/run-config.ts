@@ -289,6 +289,12 @@ export async function buildRun(
     logger: new Logger({ sinks: [] }),
   });
   if (checkpoints) await builder.check(["checkpoints"], checkpointHook, checkpointsIn(".", checkpoints));
+  const parts: Readonly<Record<string, unknown>> = { training, metrics, checkpoints };
+  for (const { path, fix } of ofTheRun) {
+    const given = parts[path[0]];
+    if (!isPlainObject(given) || Reflect.get(given, path[1]) === undefined) continue;
+    problems.push({ path, message: "a run of a file has its own", fix });
+  }
   if (problems.length > 0) throw configError(source, problems);
 
   const options = trainer as TrainerOptions;
@@ -302,6 +308,17 @@ export async function buildRun(
     trainer: { ...options, hooks: [...(options.hooks ?? []), ...hooks] },
   };
 }
+
+/** Options that a run of a file gives by itself, and what to write instead. */
+const ofTheRun = [
+  { path: ["checkpoints", "directory"], fix: "leave it out; copies go to publish: [{ to: s3://lab/maze }]" },
+  { path: ["checkpoints", "store"], fix: "leave it out; copies go to publish: [{ to: s3://lab/maze }]" },
+  { path: ["checkpoints", "onStart"], fix: "leave it out: espalier resume RUN goes on with a run" },
+  { path: ["metrics", "logger"], fix: "leave it out, and give the run sinks" },
+  { path: ["metrics", "statsStore"], fix: "leave it out, and give the run stats" },
+  { path: ["metrics", "run"], fix: "leave it out, and give the run a name" },
+  { path: ["training", "ranks"], fix: "leave it out: ranks train in a program, by trainOnRanks" },
+] as const;
 
 /** Options of a run's `metricsHook`: its heartbeat is a file of the run's directory. */
 export function metricsIn(
