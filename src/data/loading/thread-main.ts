@@ -9,6 +9,9 @@ export interface LoaderThreadData {
   readonly skip: boolean;
 }
 
+/** The message that ends a thread. */
+export const closing = "close";
+
 /** A request and its answer have the same number. */
 export type LoaderThreadRequest = { readonly id: number; readonly request: BatchRequest };
 export type LoaderThreadAnswer = { readonly id: number } & (
@@ -33,7 +36,8 @@ export async function runThread({ recipe, skip }: LoaderThreadData): Promise<voi
       answer({ id, error: sendError(error) });
     }
   };
-  port.on("message", (message: LoaderThreadRequest) => {
+  port.on("message", (message: LoaderThreadRequest | typeof closing) => {
+    if (message === closing) process.exit();
     last = last.then(() => perform(message));
   });
 }

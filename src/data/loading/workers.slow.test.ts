@@ -1,4 +1,10 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import turbo from "@julusian/jpeg-turbo";
 import { describe, expect, it, vi } from "vitest";
+import { imageFolder } from "../images.ts";
+import { createLoader } from "./data-loader.ts";
 import { epochs, lettersLoader as loaderOf, restored } from "./letters.test-support.ts";
 
 describe("worker threads of a loader", () => {
@@ -46,6 +52,22 @@ describe("worker threads of a loader", () => {
       code: "DATA_WORKER_ENDED",
       message: expect.stringMatching(/worker 1 of 2 of letters/),
     });
+  });
+
+  it("end between two images, because a native decoder that is stopped within one ends the process", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "espalier-images-"));
+    mkdirSync(join(folder, "a"));
+    const size = { width: 512, height: 512 };
+    const noise = Buffer.from(Array.from({ length: 512 * 512 * 3 }, (_, i) => (i * 7919) % 251));
+    const jpeg = turbo.compressSync(noise, { ...size, format: turbo.FORMAT_RGB, quality: 90 });
+    for (let i = 0; i < 64; i++) writeFileSync(join(folder, `a/${i}.jpg`), jpeg);
+    for (let times = 0; times < 4; times++) {
+      const images = imageFolder(folder, { decoder: "jpeg-turbo", dtype: "u8" });
+      const loader = createLoader(images, { batchSize: 16, workers: 2 });
+      expect(await loader.peek(1)).toHaveLength(1);
+      await loader.close();
+    }
+    rmSync(folder, { recursive: true });
   });
 
   it("are named where they hang, by the loader's clock alone", async () => {

@@ -4,7 +4,12 @@ import { startThread } from "../../engine/index.ts";
 import type { Dataset, Recipe } from "../dataset.ts";
 import type { Example } from "../example.ts";
 import type { BatchRequest, Made } from "./batches.ts";
-import type { LoaderThreadAnswer, LoaderThreadData, LoaderThreadRequest } from "./thread-main.ts";
+import {
+  closing,
+  type LoaderThreadAnswer,
+  type LoaderThreadData,
+  type LoaderThreadRequest,
+} from "./thread-main.ts";
 
 // Batches on worker threads. Each thread makes the dataset again from its recipe and gets every n-th request; answers
 // are promises, which the loader awaits in the order of its requests:
@@ -47,6 +52,7 @@ class LoaderThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve(made: Made): void; reject(error: unknown): void }>();
   #sent = 0;
+  readonly #exit: Promise<void>;
   #gone: EspalierError | undefined;
   #closing = false;
 
@@ -64,7 +70,12 @@ class LoaderThread {
       else one?.reject(receiveError(answer.error));
     });
     this.#worker.on("error", (cause) => this.#end(`failed: ${cause.message}`, cause));
-    this.#worker.on("exit", (code) => this.#end(`has ended with code ${code}`));
+    this.#exit = new Promise((resolve) => {
+      this.#worker.on("exit", (code) => {
+        this.#end(`has ended with code ${code}`);
+        resolve();
+      });
+    });
   }
 
   make(request: BatchRequest): Promise<Made> {
@@ -75,9 +86,13 @@ class LoaderThread {
     return made;
   }
 
+  /** Asks the thread to end after what it does: a native decoder that is stopped within an image ends the process. */
   async close(): Promise<void> {
     this.#closing = true;
-    await this.#worker.terminate();
+    this.#worker.postMessage(closing);
+    const hanging = setTimeout(() => this.#worker.terminate(), hangs);
+    await this.#exit;
+    clearTimeout(hanging);
   }
 
   #end(what: string, cause?: unknown): void {
@@ -91,6 +106,9 @@ class LoaderThread {
     this.#waiting.clear();
   }
 }
+
+/** Milliseconds until a thread that does not end by itself is stopped. */
+const hangs = 5000;
 
 /** The modules that a recipe names, which threads import. */
 function modulesOf(recipe: Recipe): readonly string[] {
