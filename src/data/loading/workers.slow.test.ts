@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,6 +69,16 @@ describe("worker threads of a loader", () => {
       await loader.close();
     }
     rmSync(folder, { recursive: true });
+  });
+
+  it("do not keep a program alive that is done with a loader and has not closed it", () => {
+    const data = JSON.stringify(new URL("../index.ts", import.meta.url).href);
+    const program = `import { createLoader, fromArrays } from ${data};
+      const loader = createLoader(fromArrays({ x: new Float32Array(100) }), { batchSize: 4, workers: 2 });
+      for await (const { rows } of loader) if (console.log(rows.length) ?? true) break;`;
+    const args = ["--import", "tsx", "--input-type=module", "--eval", program];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
+    expect([status, stdout]).toEqual([0, "4\n"]);
   });
 
   it("are named where they hang, by the loader's clock alone", async () => {
