@@ -47,6 +47,7 @@ export class LoaderWorkers {
   }
 }
 
+/** Keeps the process alive only while a batch is waited for: a loader that nobody closes does not. */
 class LoaderThread {
   readonly name: string;
   readonly #worker: Worker;
@@ -63,9 +64,11 @@ class LoaderThread {
       data,
       imports: modulesOf(data.recipe),
     });
+    this.#worker.unref();
     this.#worker.on("message", (answer: LoaderThreadAnswer) => {
       const one = this.#waiting.get(answer.id);
       this.#waiting.delete(answer.id);
+      if (this.#waiting.size === 0) this.#worker.unref();
       if ("made" in answer) one?.resolve(answer.made);
       else one?.reject(receiveError(answer.error));
     });
@@ -81,6 +84,7 @@ class LoaderThread {
   make(request: BatchRequest): Promise<Made> {
     if (this.#gone) return Promise.reject(this.#gone);
     const id = this.#sent++;
+    this.#worker.ref();
     const made = new Promise<Made>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.#worker.postMessage({ id, request } satisfies LoaderThreadRequest);
     return made;
