@@ -71,13 +71,11 @@ export interface ImageDataset extends Dataset<ImageExample> {
 export function imageFolder(path: string | URL, options: ImageFolderOptions = {}): ImageDataset {
   const settings = resolveOptions("imageFolder", options, table);
   const root = absolutePath(path);
-  const found = imagesIn(root);
-  const classes = [...new Set(found.map(([name]) => name))];
-  const labels = Int32Array.from(found, ([name]) => classes.indexOf(name));
+  const { classes, labels, fileOf } = imagesIn(root);
   const name = node.path.basename(root);
   const image = (index: number): Promise<Pixels> => {
-    const [, file] = found[index] as readonly [string, string];
-    return decoded(node.path.relative(root, file), node.fs.readFileSync(file), settings);
+    const file = fileOf(index);
+    return decoded(file, node.fs.readFileSync(node.path.join(root, file)), settings);
   };
   const { channels, dtype, decoder } = settings;
   const arrayOf = (length: number): Float32Array | Uint8Array =>
@@ -103,7 +101,7 @@ export function imageFolder(path: string | URL, options: ImageFolderOptions = {}
   };
   const images = new Dataset<ImageExample>({
     name,
-    length: found.length,
+    length: labels.length,
     recipe: { kind: "imageFolder", args: [root, options] },
     get: async (index) => {
       const pixels = await image(index);
@@ -117,24 +115,33 @@ export function imageFolder(path: string | URL, options: ImageFolderOptions = {}
   return Object.assign(images, { classes, labels });
 }
 
-/** Classes and paths of the images in the folders of a folder, in order. */
-function imagesIn(root: string): readonly (readonly [name: string, file: string])[] {
+/** The images in the folders of a folder, in order: their classes, and their paths within it. */
+interface FoundImages {
+  readonly classes: readonly string[];
+  readonly labels: Int32Array;
+  fileOf(index: number): string;
+}
+
+function imagesIn(root: string): FoundImages {
   const { fs, path } = node;
-  const found: (readonly [name: string, file: string])[] = [];
-  const others: string[] = [];
+  const [files, labels, others]: [string[], number[], string[]] = [[], [], []];
+  const classes: string[] = [];
   const isThere = fs.statSync(root, { throwIfNoEntry: false })?.isDirectory();
   for (const name of isThere ? fs.readdirSync(root).sort() : []) {
     const folder = path.join(root, name);
     const isFolder = fs.statSync(folder).isDirectory();
     const inside = isFolder ? fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).sort() : [""];
     for (const file of name.startsWith(".") ? [] : inside) {
-      const whole = path.join(folder, file);
-      if (isFolder && /\.(png|jpe?g)$/i.test(file)) found.push([name, whole]);
-      else if (!path.basename(whole).startsWith(".") && fs.statSync(whole).isFile())
-        others.push(path.relative(root, whole));
+      const within = path.join(name, file);
+      if (isFolder && /\.(png|jpe?g)$/i.test(file)) {
+        if (classes.at(-1) !== name) classes.push(name);
+        files.push(within);
+        labels.push(classes.length - 1);
+      } else if (!path.basename(within).startsWith(".") && fs.statSync(path.join(root, within)).isFile())
+        others.push(within);
     }
   }
-  if (found.length === 0)
+  if (files.length === 0)
     throw new EspalierError("DATA_EMPTY", `there are no images in the folders of ${root}`, {
       fix: "put PNG or JPEG files into one folder for each class: pets/cat/1.png, pets/dog/1.png",
     });
@@ -143,7 +150,13 @@ function imagesIn(root: string): readonly (readonly [name: string, file: string]
       `${root}: ${others.length} files are no PNG or JPEG in the folder of a class, and are left out: ${others.slice(0, 3).join(", ")}`,
       "DATA_FILES_SKIPPED",
     );
-  return found;
+  // One text for all paths. As 100,000 texts the garbage collector would look at them again for every few batches.
+  const text = files.join("");
+  const ends = new Float64Array(files.length + 1);
+  files.forEach((file, i) => {
+    ends[i + 1] = (ends[i] as number) + file.length;
+  });
+  return { classes, labels: Int32Array.from(labels), fileOf: (i) => text.slice(ends[i], ends[i + 1]) };
 }
 
 /** Levels up to 255, row by row, channels beside each other. */
@@ -260,7 +273,14 @@ async function makeJpegDecoder(): Promise<JpegDecoder> {
     said = [];
     let image: ReturnType<JpegDecoder> | null = null;
     try {
-      image = decoder.decode(bytes, false);
+      const found = decoder.decode(bytes, false);
+      // Its bytes are of the clamped kind, which `write` would take the slow way.
+      if (found)
+        image = {
+          width: found.width,
+          height: found.height,
+          data: new Uint8Array(found.data.buffer, found.data.byteOffset, found.data.length),
+        };
     } catch {
       jpegDecoder = undefined; // libjpeg has ended its program, as it does at a damaged header.
     }
